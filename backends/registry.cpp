@@ -1,0 +1,4 @@
+#include "backends/registry.h"
+
+namespace meshscope::backends {
+}  // namespace meshscope::backends

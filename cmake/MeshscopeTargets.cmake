@@ -1,0 +1,36 @@
+# What every target of ours shares: the include root, the warnings, the sanitizer.
+add_library(meshscope_options INTERFACE)
+target_include_directories(meshscope_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(meshscope_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+if(MESHSCOPE_WERROR)
+  target_compile_options(meshscope_options INTERFACE -Werror)
+endif()
+if(MESHSCOPE_SANITIZER STREQUAL "address")
+  target_compile_options(meshscope_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(meshscope_options INTERFACE -fsanitize=address,undefined)
+elseif(MESHSCOPE_SANITIZER STREQUAL "thread")
+  target_compile_options(meshscope_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
+  target_link_options(meshscope_options INTERFACE -fsanitize=thread)
+elseif(NOT MESHSCOPE_SANITIZER STREQUAL "")
+  message(FATAL_ERROR "MESHSCOPE_SANITIZER is '${MESHSCOPE_SANITIZER}'; it may be empty, 'address' or 'thread'")
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+# meshscope_embed(TARGET NAME FILE...): makes the files' text available to the program as
+# `std::string_view meshscope::embedded::NAME(std::string_view file)`, so a program needs no data folder beside it.
+function(meshscope_embed target name)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded_${name}.cpp)
+  set(files "")
+  foreach(f IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH f BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    list(APPEND files ${f})
+  endforeach()
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DNAME=${name} -DROOT=${CMAKE_SOURCE_DIR} "-DFILES=${files}" -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()

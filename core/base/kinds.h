@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace meshscope {
+
+/// The small vocabularies that every room shares. Each has one spelling, PyTorch's; `name()` gives it and
+/// `parse_*` reads it back (nothing when the word is unknown).
+
+enum class DType : uint8_t { float32, bfloat16, int32, int64, uint8 };
+
+enum class CollectiveOp : uint8_t {
+    broadcast, reduce, all_reduce, gather, all_gather, scatter, reduce_scatter, all_to_all, send, recv, barrier
+};
+
+/// `none` for calls that reduce nothing. premul_sum multiplies each input by a factor, then sums.
+enum class ReduceOp : uint8_t { none, sum, product, min, max, avg, band, bor, bxor, premul_sum };
+
+/// A rank's queues of ordered work, as PyTorch's CUDA streams.
+enum class Stream : uint8_t { compute, all_gather, reduce_scatter, all_reduce, copy };
+
+enum class Phase : uint8_t { setup, forward, backward, optimizer };
+
+/// How a collective moved its bytes. `none`: a group of one, nothing moved.
+enum class Algorithm : uint8_t { none, ring, direct, tree };
+
+/// What a piece of memory is for.
+enum class MemoryCategory : uint8_t {
+    parameters,            ///< whole parameters that are always there (single, DDP)
+    sharded_parameters,    ///< this rank's rows
+    unsharded_parameters,  ///< the whole parameter of an FSDP unit, for a while
+    gradients,
+    optimizer_state,
+    activations,           ///< kept for backward, and the gradients that flow between layers
+    communication,         ///< buckets, gather and scatter buffers
+    inputs,                ///< the batch
+    temporaries
+};
+inline constexpr int kMemoryCategories = 9;
+
+std::string_view name(DType value);
+std::string_view name(CollectiveOp value);
+std::string_view name(ReduceOp value);
+std::string_view name(Stream value);
+std::string_view name(Phase value);
+std::string_view name(Algorithm value);
+std::string_view name(MemoryCategory value);
+
+std::optional<DType> parse_dtype(std::string_view word);
+std::optional<CollectiveOp> parse_collective_op(std::string_view word);
+std::optional<ReduceOp> parse_reduce_op(std::string_view word);
+std::optional<Stream> parse_stream(std::string_view word);
+std::optional<Phase> parse_phase(std::string_view word);
+std::optional<Algorithm> parse_algorithm(std::string_view word);
+std::optional<MemoryCategory> parse_memory_category(std::string_view word);
+
+/// Bytes of one element: 4, 2, 4, 8, 1.
+int64_t bytes_per_element(DType dtype);
+
+}  // namespace meshscope

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace meshscope::nn {
+
+using tensor::Shape;
+using tensor::Tensor;
+
+/// One trainable array. Layers and the tape refer to it by handle (Parameter*), never by its memory: FSDP takes the
+/// value away after forward and puts it back before backward.
+struct Parameter {
+    int32_t index = 0;   ///< position in Model::parameters(), PyTorch's order of parameters()
+    std::string name;    ///< "layers.0.up.weight"
+    Shape shape;         ///< whole, whatever is present just now
+    Tensor value;        ///< what kernels read; undefined while it is away
+    Tensor grad;         ///< summed over the backward passes since it was last dropped; undefined before the first
+};
+
+class Module;
+using ModuleHook = std::function<void(Module&)>;
+
+/// Called around a module's work, in the order they were added. Backward hooks fire while the tape runs backward:
+/// pre_backward just before the first node of the module's region (its last in forward), post_backward just after the
+/// last one.
+struct ModuleHooks {
+    std::vector<ModuleHook> pre_forward, post_forward, pre_backward, post_backward;
+};
+
+/// A layer or a group of layers: a name, its own parameters, its children, its hooks. It knows no rank.
+class Module {
+  public:
+    explicit Module(std::string name) : name_(std::move(name)) {}
+    virtual ~Module() = default;
+    Module(const Module&) = delete;
+    Module& operator=(const Module&) = delete;
+
+    const std::string& name() const { return name_; }  ///< dotted, "" for the model itself
+    const std::vector<Parameter*>& own_parameters() const { return parameters_; }
+    const std::vector<Module*>& children() const { return children_; }
+    /// Own parameters, then the children's, depth first.
+    std::vector<Parameter*> parameters() const;
+    ModuleHooks hooks;
+
+  protected:
+    std::string name_;
+    std::vector<Parameter*> parameters_;
+    std::vector<Module*> children_;
+};
+
+}  // namespace meshscope::nn

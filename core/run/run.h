@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/comm/transport.h"
+#include "core/nn/module.h"
+#include "core/scenario/scenario.h"
+#include "core/trace/trace.h"
+
+namespace meshscope::run {
+
+/// Opens worlds by backend name. app wires the real one (backends/registry); core knows no backend.
+class Backends {
+  public:
+    virtual ~Backends() = default;
+    /// Throws InvalidArgument ("backend.unknown", "backend.not_built").
+    virtual std::unique_ptr<comm::World> open(const std::string& name, int32_t world_size) const = 0;
+    virtual std::vector<std::string> names() const = 0;
+};
+
+struct RunOptions {
+    std::string backend = "threads";
+    /// Overrides the scenario's level when set.
+    std::optional<trace::Level> level;
+    /// Called on rank 0's thread after each step.
+    std::function<void(int32_t steps_done, int32_t steps, double loss)> progress;
+    /// Set from a signal handler or another thread: the run stops after the present step with RunCancelled.
+    const std::atomic<bool>* cancel = nullptr;
+};
+
+/// A parameter after training, whole, under PyTorch's name.
+struct NamedArray {
+    std::string name;
+    nn::Shape shape;
+    std::vector<float> numbers;
+};
+
+struct RunResult {
+    std::shared_ptr<const trace::Trace> trace;
+    std::vector<NamedArray> parameters;  ///< in Model::parameters() order
+    int64_t wall_ns = 0;                 ///< the steps alone, set-up not counted
+};
+
+/// Really runs a scenario: reads weights and data, starts the ranks, trains, merges the records. Throws InputError for
+/// unusable files, CommError when a rank failed (the first cause).
+RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends, const RunOptions& options = {});
+
+}  // namespace meshscope::run

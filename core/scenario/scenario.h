@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/mesh/device_mesh.h"
+#include "core/nn/model.h"
+#include "core/trace/event.h"
+
+namespace meshscope::scenario {
+
+/// A text in both languages; either may be empty.
+struct Text {
+    std::string en, zh;
+};
+
+enum class DataStrategy : uint8_t { none, ddp, fsdp2 };
+
+/// What is trained, on what, how: one scenario file, read and checked, nothing run yet. docs/scenario.md tables every key.
+struct Scenario {
+    std::string path;    ///< as given; "" when read from memory
+    std::string folder;  ///< what relative paths are relative to
+    std::string source;  ///< the file's text
+    Text title;
+
+    nn::ModelSpec model;
+    uint64_t model_seed = 0;
+    std::string weights;               ///< a safetensors file, absolute; "" = drawn from model_seed
+
+    std::string data_file;             ///< x0 y0 x1 y1 …, one global batch a step; "" = made
+    std::string data_kind = "regression";
+    int64_t data_samples = 0;
+    uint64_t data_seed = 0;
+
+    int32_t steps = 1;
+    int64_t global_batch = 1;
+    int32_t accumulate = 1;
+    std::optional<double> clip_norm;
+
+    struct Optimizer {
+        std::string kind = "sgd";      ///< sgd, adam, adamw
+        double lr = 0.1, momentum = 0.0, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.0;
+    } optimizer;
+
+    mesh::Shape mesh_shape{1};
+    std::vector<std::string> mesh_names{"replicate"};
+    std::optional<int64_t> world_size; ///< [mesh] world; larger than the mesh: the other ranks idle
+
+    struct Parallel {
+        DataStrategy data = DataStrategy::none;
+        std::optional<double> bucket_cap_mb;
+        /// true: units are freed after forward; "default" (PyTorch's own) frees all but the root.
+        bool reshard_after_forward = true;
+        bool keep_root = false;
+        bool is_last_backward = false;
+        bool backward_prefetch = true;
+        std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
+        Algorithm algorithm = Algorithm::ring;
+    } parallel;
+
+    trace::Level level = trace::Level::values;
+    std::vector<int32_t> node_of_rank;   ///< [hardware] ranks_per_node; empty: the rows of the mesh's first dim
+
+    struct LessonStep {
+        std::string id, view;            ///< view: mesh, collective, timeline, memory
+        std::string at;                  ///< SQL giving an event, as "rank, id" or "id" of rank 0; may be empty
+        std::string slice;               ///< what the mesh view's slice box holds: "replicate,shard"; may be empty
+        std::optional<int32_t> rank;     ///< "be rank r"
+    };
+    struct Number { std::string id, sql; };
+    struct Choice { Text text; Text hint; bool right = false; };
+    struct Quiz {
+        std::string id, step, kind;      ///< kind: number, choice, ranks, order
+        Text question;
+        std::string answer;              ///< SQL; for a choice: gives the 0-based index of the right one
+        double tolerance = 0.0;
+        std::vector<Choice> choices;     ///< kind choice
+        struct Hint { std::string when; Text text; };
+        std::vector<Hint> hints;         ///< for likely wrong answers: `when` is the answer as text
+        Text reveal;                     ///< shown after the guess, numbers as {{id}}
+    };
+    struct Check { std::string id, sql; };
+    std::vector<LessonStep> steps_of_lesson;
+    std::vector<Number> numbers;
+    std::vector<Quiz> quizzes;
+    std::vector<Check> checks;
+};
+
+/// Reads a scenario file. Throws InputError with every mistake of the file (syntax, unknown keys, wrong types, impossible
+/// values, names twice), each with line and column and what would be right; IoError when it cannot be read.
+Scenario read_scenario(const std::string& path);
+/// The same from text; `path` is used in messages and to resolve relative paths.
+Scenario parse_scenario(std::string_view text, const std::string& path);
+
+/// Ranks the scenario needs: the mesh's size, or [mesh] world when larger.
+int32_t world_size(const Scenario& scenario);
+
+}  // namespace meshscope::scenario

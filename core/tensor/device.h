@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace meshscope::tensor {
+
+class Kernels;
+
+/// Where tensors live and who computes on them. The CPU is the first; nn and the strategies never ask which one it is.
+class Device {
+  public:
+    virtual ~Device() = default;
+    /// Uninitialised memory, aligned to 64 bytes; throws DeviceError ("device.out_of_memory": bytes).
+    virtual std::byte* allocate(int64_t bytes) = 0;
+    virtual void free(std::byte* memory, int64_t bytes) noexcept = 0;
+    /// Every operation of the engine on this device.
+    virtual const Kernels& kernels() const = 0;
+};
+
+/// Which implementation of the matrix products a CPU device uses.
+enum class MatMul { fast, reference };
+
+/// A CPU device: OpenBLAS on one thread where it was found at build time (unless `reference` is asked for, or the build
+/// is a thread-sanitizer build, which cannot see into OpenBLAS), plain loops otherwise.
+std::unique_ptr<Device> make_cpu_device(MatMul mat_mul = MatMul::fast);
+
+}  // namespace meshscope::tensor

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/kinds.h"
+#include "core/base/memory_sink.h"
+#include "core/tensor/device.h"
+
+namespace meshscope::tensor {
+
+using Shape = std::vector<int64_t>;
+
+/// The product of a shape; 1 for the shape of a scalar.
+int64_t count(const Shape& shape);
+
+class Storage;  // memory that reports itself to a sink; shared by the tensors that look at it
+
+/// A contiguous row-major array on a device: a handle, copied cheaply; copies share the numbers.
+class Tensor {
+  public:
+    Tensor() = default;  ///< undefined: no memory
+
+    bool defined() const { return storage_ != nullptr; }
+    const Shape& shape() const { return shape_; }
+    int64_t dim(int i) const { return shape_.at(static_cast<std::size_t>(i)); }
+    int64_t n_elements() const { return n_elements_; }
+    int64_t bytes() const { return n_elements_ * bytes_per_element(dtype_); }
+    DType dtype() const { return dtype_; }
+    std::byte* raw() const;
+
+    /// The numbers; throws InvalidArgument when T is not the dtype (float, int32_t, int64_t, uint16_t for bfloat16).
+    template <class T>
+    std::span<T> data() const;
+
+    /// Same numbers under another shape; throws InvalidArgument when the counts differ.
+    Tensor view(Shape shape) const;
+    /// Rows [first, first + rows) of dim 0, sharing memory.
+    Tensor narrow(int64_t first, int64_t rows) const;
+    /// Elements [first, first + n) as a 1-D tensor, sharing memory.
+    Tensor slice(int64_t first, int64_t n) const;
+    /// All elements as a 1-D tensor, sharing memory.
+    Tensor flat() const { return slice(0, n_elements_); }
+
+  private:
+    friend class Allocator;
+    std::shared_ptr<Storage> storage_;
+    Shape shape_;
+    int64_t offset_bytes_ = 0;
+    int64_t n_elements_ = 0;
+    DType dtype_ = DType::float32;
+};
+
+/// Makes a rank's tensors on a device and tells the rank's memory sink of each. Used on the rank's own thread; the last
+/// handle of a tensor must be dropped there too. Outlives its tensors.
+class Allocator {
+  public:
+    explicit Allocator(Device& device, MemorySink* sink = nullptr);
+
+    /// Uninitialised. `label` says what it is, for the memory view ("net1.weight").
+    Tensor empty(Shape shape, DType dtype, MemoryCategory category, std::string_view label);
+    Tensor zeros(Shape shape, DType dtype, MemoryCategory category, std::string_view label);
+    /// A copy of `from`'s numbers in memory of its own.
+    Tensor clone(const Tensor& from, MemoryCategory category, std::string_view label);
+    /// A float32 tensor with these numbers.
+    Tensor of(std::span<const float> numbers, Shape shape, MemoryCategory category, std::string_view label);
+
+    Device& device() const { return *device_; }
+
+  private:
+    Device* device_;
+    MemorySink* sink_;
+    uint64_t next_id_ = 1;
+};
+
+}  // namespace meshscope::tensor

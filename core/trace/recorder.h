@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/memory_sink.h"
+#include "core/trace/event.h"
+
+namespace meshscope::trace {
+
+/// Everything one rank wrote down, in its own order.
+struct RankRecord {
+    std::vector<std::string> strings{""};  ///< StringId → text
+    std::vector<Event> events;
+    std::vector<Dependency> dependencies;
+    std::vector<Hop> hops;                 ///< those this rank received
+    std::vector<Snapshot> snapshots;
+    std::vector<float> values;
+    std::vector<MemoryChange> memory;
+};
+
+/// Why the work that follows is done; set by strategies and by the training loop.
+struct Cause {
+    std::string_view rule;  ///< "fsdp2.unshard.backward"; must name an entry of app/i18n ([rule."…"])
+    std::string_view unit;
+    bool prefetch = false;
+};
+
+/// The recorder of one rank, in two halves that share nothing while a run lasts, so no lock is needed:
+///  - the *issuing* half is written by the rank's own thread (steps, compute events, issue_collective, memory);
+///  - the *running* half (begin_collective to end_collective) by whichever thread runs the rank's collectives: its
+///    StreamExecutor runs them one at a time and orders them before anything that waits for them.
+/// take() joins the halves.
+///
+/// Cost: an event is one write of 128 bytes into memory reserved and touched beforehand, under 1 µs.
+class Recorder final : public MemorySink {
+  public:
+    /// `epoch_ns`: the steady clock's value that becomes time 0 on every rank.
+    Recorder(GlobalRank rank, Level level, int64_t epoch_ns);
+    ~Recorder() override;
+
+    GlobalRank rank() const { return rank_; }
+    Level level() const { return level_; }
+    bool records(Level at_least) const { return level_ >= at_least; }
+    /// Nanoseconds since the start of the run.
+    int64_t now_ns() const;
+
+    /// Where training stands; copied into every event until changed.
+    void set_step(int32_t step) { step_ = step; }
+    void set_phase(Phase phase) { phase_ = phase; }
+    void set_microbatch(int32_t microbatch) { microbatch_ = microbatch; }
+    int32_t step() const { return step_; }
+    Phase phase() const { return phase_; }
+
+    /// The next event on `stream` must not begin before `on` (an event id of this rank; -1 is ignored) has ended.
+    /// Recorded as a Dependency; a real wait, where one is needed, is the caller's.
+    void depend(Stream stream, int32_t on);
+
+    /// Begins a compute event on the compute stream. `unit` is the module. Returns its id, or -1 at Level::off.
+    int32_t begin_compute(std::string_view name, std::string_view unit, int64_t flops, int64_t touched_bytes);
+    void end_compute(int32_t event);
+
+    /// Enters a collective in the order of issue and fills in id, step, phase, cause and t_issue_ns; op, dtype, stream,
+    /// group, sequence, in/out elements come from `draft`. Returns its id, or -1 at Level::off.
+    int32_t issue_collective(Event draft, const Cause& cause, const std::source_location& source);
+
+    /// The running half. Begin and end stamp the times; calls with event -1 do nothing.
+    void begin_collective(int32_t event, Algorithm algorithm);
+    void add_hop(Hop hop, std::span<const float> travelled);  ///< Level::hops; the numbers only at Level::values
+    void add_snapshot(int32_t event, SnapshotKind kind, std::span<const float> numbers);  ///< Level::values
+    void end_collective(int32_t event, int64_t sent_bytes);
+
+    /// The latest event issued; -1 before the first.
+    int32_t last_event() const;
+
+    void on_allocate(uint64_t id, int64_t bytes, MemoryCategory category, std::string_view label) override;
+    void on_free(uint64_t id) override;
+
+    /// Gives the record away; the recorder is empty after. Call when no collective is under way.
+    RankRecord take();
+
+  private:
+    struct Impl;
+    GlobalRank rank_;
+    Level level_;
+    int32_t step_ = -1;
+    Phase phase_ = Phase::setup;
+    int32_t microbatch_ = 0;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace meshscope::trace

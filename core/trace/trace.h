@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/trace/event.h"
+#include "core/trace/recorder.h"
+
+namespace meshscope::trace {
+
+/// A process group of the run: its members in group-rank order (sorted, as PyTorch's new_group sorts them).
+struct Group {
+    std::string mesh_dim;  ///< "shard"; "world" for the default group
+    std::vector<int32_t> ranks;
+};
+
+/// What a run was, beside its events.
+struct RunInfo {
+    std::string title_en, title_zh;
+    std::string scenario;         ///< the scenario file's text
+    std::string scenario_path;    ///< as given by the user; may be empty
+    std::string backend = "threads";
+    std::string engine_version;
+    Level level = Level::values;
+    int32_t world_size = 1;
+    std::vector<int64_t> mesh_shape;
+    std::vector<std::string> mesh_names;
+    std::vector<int32_t> mesh_ranks;       ///< row-major, the ranks in the mesh
+    std::vector<int32_t> node_of_rank;     ///< which machine a rank is said to stand on
+    int32_t steps = 0;
+    std::vector<double> losses;            ///< one a step, mean over the global batch
+    std::vector<double> grad_norms;        ///< one a step when clipping, else empty
+};
+
+/// One rank's part of a merged trace; string ids point into Trace::strings. Events ascend by id.
+struct RankTrace {
+    std::vector<Event> events;
+    std::vector<Dependency> dependencies;
+    std::vector<Hop> hops;
+    std::vector<Snapshot> snapshots;
+    std::vector<float> values;
+    std::vector<MemoryChange> memory;
+};
+
+/// The record of a whole run, merged and immutable. Shared by everything that shows it.
+struct Trace {
+    RunInfo info;
+    std::vector<std::string> strings;
+    std::vector<Group> groups;
+    std::vector<RankTrace> ranks;
+
+    std::string_view text(StringId id) const { return strings[id]; }
+    /// The event that `rank` issued as number `id`. Throws InvalidArgument ("trace.no_event").
+    const Event& event(int32_t rank, int32_t id) const;
+};
+
+/// Joins the ranks' records: one string table, hops and dependencies checked. records[r] is global rank r's.
+/// Groups must be the table that Event::group indexes on every rank.
+Trace merge(RunInfo info, std::vector<Group> groups, std::vector<RankRecord> records);
+
+/// One collective as all its members saw it: the same (group, sequence) on each.
+struct CollectiveInstance {
+    int32_t group = 0;
+    int32_t sequence = 0;
+    std::vector<int32_t> ranks;   ///< members that took part, in group order
+    std::vector<int32_t> events;  ///< events[i]: ranks[i]'s event id
+};
+
+/// Every collective of the trace, by the time of its first issue on the lowest rank. Cost: one pass and a sort.
+std::vector<CollectiveInstance> collectives(const Trace& trace);
+
+}  // namespace meshscope::trace
