@@ -6,8 +6,9 @@
 
 namespace meshscope::view {
 
-/// What a view-model makes: plain shapes and texts, in logical pixels (before the UI scale), origin top left. ImGui, SVG
-/// and copy-as-text are renderers of this list. No colour values here: a Token names one, the theme gives its value.
+/// What a view-model makes: plain shapes and texts, in logical pixels (before the UI scale), origin top left.
+/// ImGui, SVG and copy-as-text are renderers of this list. No colour values here: a Token names one, the
+/// theme gives its value.
 
 struct Point {
     float x = 0, y = 0;
@@ -19,8 +20,34 @@ struct Rect {
 
 /// The colours of look.md section 2, by name.
 enum class Token : uint8_t {
-    none, bg, panel, raised, inset, line, line2, text, soft, mute, accent, accentbg, onacc, ok, warn, err, sel,
-    compute, ghost, sky, orange, green, pink, yellow, blue, red, grey, ink
+    none,
+    bg,
+    panel,
+    raised,
+    inset,
+    line,
+    line2,
+    text,
+    soft,
+    mute,
+    accent,
+    accentbg,
+    onacc,
+    ok,
+    warn,
+    err,
+    sel,
+    compute,
+    ghost,
+    sky,
+    orange,
+    green,
+    pink,
+    yellow,
+    blue,
+    red,
+    grey,
+    ink
 };
 
 enum class Stroke : uint8_t { solid, dashed, dotted, dash_dot, double_line };
@@ -30,7 +57,7 @@ enum class Align : uint8_t { left, centre, right };
 
 /// What a shape stands for: hovered, clicked and looked up by tests. Empty kind = decoration.
 struct Id {
-    std::string kind;    ///< "rank", "event", "chunk", "group", "cell", "label", "button" …
+    std::string kind;  ///< "rank", "event", "chunk", "group", "cell", "label", "button" …
     int64_t a = -1, b = -1;
     friend bool operator==(const Id&, const Id&) = default;
 };
@@ -40,9 +67,9 @@ enum class ShapeKind : uint8_t { rect, circle, line, polyline, polygon, bezier, 
 struct Shape {
     ShapeKind kind = ShapeKind::rect;
     Id id;
-    Rect box;                      ///< rect; circle: centre and radius are box's; text: where it was laid out
-    std::vector<Point> points;     ///< line (2), polyline, polygon, bezier (4)
-    float radius = 0;              ///< rect corners
+    Rect box;                   ///< rect; circle: centre and radius are box's; text: where it was laid out
+    std::vector<Point> points;  ///< line (2), polyline, polygon, bezier (4)
+    float radius = 0;           ///< rect corners
     Token fill = Token::none;
     float fill_alpha = 1;
     Fill pattern = Fill::solid;
@@ -50,11 +77,11 @@ struct Shape {
     float stroke_alpha = 1;
     float width = 1;
     Stroke stroke_style = Stroke::solid;
-    bool arrow = false;            ///< arrow head at the last point
+    bool arrow = false;  ///< arrow head at the last point
     std::string text;
     Face face = Face::body;
     Align align = Align::left;
-    int layer = 0;                 ///< drawn in ascending order, stable
+    int layer = 0;  ///< drawn in ascending order, stable
 };
 
 /// A finished picture. `text_lines` is the same facts in words, for copy-as-text and screen readers.

@@ -24,8 +24,8 @@ struct Selection {
     std::optional<int32_t> event;       ///< … and its id
     std::optional<int32_t> group;       ///< selected group (index into Trace::groups)
     std::optional<int32_t> chunk;
-    std::string slice;                  ///< what the slice box holds: "replicate,shard"; "" = no slice
-    int32_t asking_rank = 0;            ///< "be rank r"
+    std::string slice;        ///< what the slice box holds: "replicate,shard"; "" = no slice
+    int32_t asking_rank = 0;  ///< "be rank r"
 };
 
 }  // namespace meshscope::view

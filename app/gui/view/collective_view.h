@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+
+#include "app/gui/view/input.h"
+
+namespace meshscope::view {
+
+struct CollectiveOptions {
+    bool overview = true;         ///< the row of all hops at the foot, where there is room
+    bool reduced_motion = false;  ///< no travel: origin, arrow and destination at once
+};
+
+/// The collective the picture is about: the selected event when it is a collective; else the one under the
+/// cursor on the selected rank (or the asking rank), the latest begun; else the next one to come; else the
+/// last. Nothing when the trace has no collective. Cost: O(events of the rank).
+struct ShownCollective {
+    int32_t rank = 0;
+    int32_t event = 0;
+};
+std::optional<ShownCollective> shown_collective(const Input& input);
+
+/// The collective under the cursor: its ranks in their arrangement, buffers cut in chunks, chunks in flight
+/// at the cursor, partial sums, padding, bytes sent so far beside the formula. Other groups that make the
+/// same call at the same place (the other shard groups of an HSDP mesh) stand beside it, in mesh order. Ids:
+/// "rank" a = rank; "chunk" a = rank, b = chunk; "flight" a = receiving rank, b = index of its hop; "group" a
+/// = group; "node" a = node; "hop" a = round (overview column); "bytes".
+Picture collective_view(const Input& input, const CollectiveOptions& options = {});
+
+}  // namespace meshscope::view

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace meshscope::view {
+
+/// Numbers as the window writes them (look.md section 8): the real minus sign, three digits where more decide
+/// nothing.
+
+/// "1,980 B" up to 99,999 B; then "262 KB", "2.23 MB", "1.50 GB" in powers of ten with three digits.
+std::string format_bytes(int64_t bytes);
+/// "2,228,248 B", always exact: for flags, tooltips and columns that sum up.
+std::string format_exact_bytes(int64_t bytes);
+/// "1,980".
+std::string format_count(int64_t count);
+/// "0 ns", "850 ns", "16.1 µs", "3.20 ms", "1.50 s": three digits.
+std::string format_time(int64_t t_ns);
+/// A number of a tensor with at most `digits` significant digits and no trailing zeros: "59", "-0.25",
+/// "1e-05".
+std::string format_number(float value, int digits = 3);
+/// "[0, 1]"; "(0, 1)".
+std::string format_list(const std::vector<int64_t>& values);
+std::string format_tuple(const std::vector<int64_t>& values);
+
+}  // namespace meshscope::view

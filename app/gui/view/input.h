@@ -1,0 +1,28 @@
+#pragma once
+
+#include "app/gui/view/picture.h"
+#include "app/gui/view/state.h"
+#include "app/gui/view/texts.h"
+#include "core/time/clock.h"
+#include "core/trace/trace.h"
+
+namespace meshscope::view {
+
+/// Room a picture may take, in logical pixels.
+struct Size {
+    float width = 0, height = 0;
+};
+
+/// What every view-model is a pure function of. References must live while the call lasts, no longer.
+struct Input {
+    const trace::Trace& trace;
+    const time::Clock& clock;
+    Cursor cursor;
+    const Selection& selection;
+    Size size;
+    Language language = Language::en;
+    const TextMeasure& measure;
+    const Texts& texts;
+};
+
+}  // namespace meshscope::view

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/view/format.h"
+#include "app/gui/view/input.h"
+
+namespace meshscope::view {
+
+/// An event by its rank and its id there.
+struct EventRef {
+    int32_t rank = 0;
+    int32_t event = 0;
+    friend bool operator==(const EventRef&, const EventRef&) = default;
+};
+
+/// The end of the next hop after the cursor, or its beginning when no hop is under way: "one hop on" lands
+/// where its chunk has arrived. Collectives without hops count as one. All ranks are looked at. Nothing at
+/// the end.
+std::optional<Cursor> next_hop(const trace::Trace& trace, const time::Clock& clock, Cursor cursor);
+std::optional<Cursor> previous_hop(const trace::Trace& trace, const time::Clock& clock, Cursor cursor);
+
+/// The next (previous) moment at which an event begins on any rank.
+std::optional<Cursor> next_event(const trace::Trace& trace, const time::Clock& clock, Cursor cursor);
+std::optional<Cursor> previous_event(const trace::Trace& trace, const time::Clock& clock, Cursor cursor);
+
+/// What `rank` is doing at the cursor: of the events under way the latest begun (communication before compute
+/// when equal); between events the last that ended; nothing before the first. Cost: O(events of the rank).
+std::optional<EventRef> event_at(const trace::Trace& trace, const time::Clock& clock, Cursor cursor,
+                                 int32_t rank);
+
+/// One row of the facts column.
+struct Fact {
+    std::string label;
+    std::string value;
+    bool mono = true;
+};
+
+/// What the facts column says of an event, as data.
+struct EventFacts {
+    EventRef ref;
+    std::string op;  ///< "all_gather", or the kernel
+    Token hue = Token::text;
+    std::string unit;   ///< "net1"
+    std::string badge;  ///< "backward · prefetch"
+    std::vector<Fact>
+        rows;          ///< group, mesh dim, elements, dtype, algorithm, duration … or kernel, FLOPs, bytes
+    std::string sent;  ///< "220 B"; empty for compute
+    std::string formula;    ///< "(n−1)/n·S = 1/2·440 B"; empty where none is known
+    std::string predicted;  ///< the formula's figure
+    bool agrees = false;    ///< sent == predicted
+    std::string rule;       ///< the rule id: "fsdp2.unshard.forward"
+    std::string source;     ///< our own line
+};
+EventFacts describe_event(const Input& input, EventRef ref);
+
+/// Bytes a rank should send, by the card of its algorithm; nothing where no formula is known (p2p, uneven
+/// parts). S = bytes of the whole buffer. Ring and direct: all_gather, reduce_scatter (n−1)/n·S; all_reduce
+/// 2(n−1)/n·S, with S padded up to whole chunks; all_to_all (n−1)/n·S.
+struct ByteFormula {
+    std::string text;         ///< "(n−1)/n·S"
+    int64_t whole_bytes = 0;  ///< S
+    int64_t bytes = 0;
+};
+std::optional<ByteFormula> byte_formula(const trace::Trace& trace, const trace::Event& event);
+
+}  // namespace meshscope::view

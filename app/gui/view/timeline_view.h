@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "app/gui/view/input.h"
+
+namespace meshscope::view {
+
+struct TimelineOptions {
+    int64_t begin_ns = 0;  ///< the shown range; end_ns <= begin_ns: the whole clock
+    int64_t end_ns = 0;
+    bool both_clocks = true;  ///< the other clock exists: show the switch of clock kinds
+};
+
+/// Where time stands in the picture; the panel scrubs, zooms and pans with it.
+struct TimeAxis {
+    float x0 = 0, x1 = 0;  ///< the lanes' left and right edge
+    float ruler_y = 0, lanes_y = 0;
+    int64_t begin_ns = 0, end_ns = 1;
+    float x(int64_t t_ns) const;   ///< time to pixel, not clipped
+    int64_t time(float px) const;  ///< pixel to time, clamped to the range
+};
+TimeAxis timeline_axis(const Input& input, const TimelineOptions& options = {});
+
+/// Lanes of ranks × streams with the clock's bars, exposed communication in amber, cursor, ruler. The picture
+/// may be higher than the size: the panel scrolls. Ids: "event" a = rank, b = event id; "merged" a = rank, b
+/// = first event id; "lane" a = rank, b = stream; "rank" a = rank; "step" a = step; "exposed" a = rank;
+/// "clock" a = time::ClockKind (the switch's two halves); "cursor". Cost: O(events in range).
+Picture timeline_view(const Input& input, const TimelineOptions& options = {});
+
+}  // namespace meshscope::view
