@@ -1,0 +1,129 @@
+#include "app/gui/window/film.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <system_error>
+
+#include "core/base/error.h"
+
+namespace meshscope::window {
+namespace {
+
+std::vector<std::string> encoder() {
+    return {"-c:v", "libx264",  "-preset", "veryfast",  "-crf",
+            "20",   "-pix_fmt", "yuv420p", "-movflags", "+faststart"};
+}
+
+std::vector<std::string> join(std::vector<std::string> a, const std::vector<std::string>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+}  // namespace
+
+std::vector<std::string> film_command(const std::string& folder, int frames_per_s, const std::string& mp4) {
+    return join(join({"ffmpeg", "-y", "-framerate", std::to_string(frames_per_s), "-i",
+                      (std::filesystem::path(folder) / "frame_%05d.png").string()},
+                     encoder()),
+                {mp4});
+}
+
+std::string as_shell_line(const std::vector<std::string>& command) {
+    std::string line;
+    for (const std::string& word : command) {
+        if (!line.empty()) line += ' ';
+        const bool plain = !word.empty() && word.find_first_not_of(
+                                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                "0123456789_-+=./:%,@") == std::string::npos;
+        if (plain) {
+            line += word;
+            continue;
+        }
+        line += '\'';
+        for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+        line += '\'';
+    }
+    return line;
+}
+
+std::string find_program(const std::string& program, const std::string& path) {
+    for (size_t at = 0; at <= path.size();) {
+        const size_t end = std::min(path.find(':', at), path.size());
+        const std::string candidate = (std::filesystem::path(path.substr(at, end - at)) / program).string();
+        if (::access(candidate.c_str(), X_OK) == 0 && !std::filesystem::is_directory(candidate))
+            return candidate;
+        at = end + 1;
+    }
+    return {};
+}
+
+Film::Film(const std::string& ffmpeg, const std::string& mp4, int width, int height, int frames_per_s)
+    : mp4_(mp4), part_(mp4 + ".part.mp4") {
+    std::signal(SIGPIPE, SIG_IGN);  // a dead ffmpeg shall be an error of write(), not of us
+    const std::vector<std::string> words =
+        join(join({ffmpeg, "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s",
+                   std::to_string(width) + "x" + std::to_string(height), "-r", std::to_string(frames_per_s),
+                   "-i", "-"},
+                  encoder()),
+             {part_});
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw IoError({"window.film_failed", {{"path", mp4_}}});
+    child_ = ::fork();
+    if (child_ == 0) {
+        ::dup2(ends[0], STDIN_FILENO);
+        ::execv(arguments[0], arguments.data());
+        ::_exit(127);
+    }
+    ::close(ends[0]);
+    pipe_ = ends[1];
+    if (child_ < 0) {
+        ::close(pipe_);
+        pipe_ = -1;
+        throw IoError({"window.film_failed", {{"path", mp4_}}});
+    }
+}
+
+Film::~Film() {
+    if (pipe_ >= 0) ::close(pipe_);
+    if (child_ > 0) ::waitpid(child_, nullptr, 0);
+    std::error_code ignored;
+    std::filesystem::remove(part_, ignored);
+}
+
+void Film::add(const Image& image) {
+    const uint8_t* at = image.rgb.data();
+    size_t left = image.rgb.size();
+    while (left > 0) {
+        const ssize_t wrote = ::write(pipe_, at, left);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) throw IoError({"window.film_failed", {{"path", mp4_}}});
+        at += wrote;
+        left -= static_cast<size_t>(wrote);
+    }
+}
+
+void Film::finish() {
+    ::close(pipe_);
+    pipe_ = -1;
+    int status = 0;
+    while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+    }
+    child_ = -1;
+    std::error_code error;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        std::filesystem::rename(part_, mp4_, error);
+        if (!error) return;
+    }
+    throw IoError({"window.film_failed", {{"path", mp4_}}});
+}
+
+}  // namespace meshscope::window

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/window/frame_buffer.h"
+
+namespace meshscope::window {
+
+/// The program and arguments that make `mp4` from PNG frames in `folder` (frame_00000.png …): what a user can
+/// run later.
+std::vector<std::string> film_command(const std::string& folder, int frames_per_s, const std::string& mp4);
+/// The same as one line for a shell, quoted where needed.
+std::string as_shell_line(const std::vector<std::string>& command);
+
+/// The full path of `program` in PATH's folders; "" when there is none. `path` is PATH's value.
+std::string find_program(const std::string& program, const std::string& path);
+
+/// A film being written: raw frames go through a pipe to ffmpeg, started by its arguments (no shell). Ignores
+/// SIGPIPE for the process. The film is written beside and renamed when finish() finds that ffmpeg was
+/// content.
+class Film {
+  public:
+    /// Width and height must be even. Throws IoError ("window.film_failed") when ffmpeg cannot be started.
+    Film(const std::string& ffmpeg, const std::string& mp4, int width, int height, int frames_per_s);
+    ~Film();
+    Film(const Film&) = delete;
+    Film& operator=(const Film&) = delete;
+
+    /// Throws IoError ("window.film_failed") when ffmpeg has gone.
+    void add(const Image& image);
+    void finish();
+
+  private:
+    std::string mp4_, part_;
+    int pipe_ = -1;
+    int child_ = -1;
+};
+
+}  // namespace meshscope::window

@@ -1,0 +1,196 @@
+#include "app/gui/window/glfw_window.h"
+
+#include <GLFW/glfw3.h>
+
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace meshscope::window {
+
+struct GlfwWindow::Events {
+    std::vector<KeyPress> keys;
+    std::vector<std::string> drops;
+    bool dirty = true;
+};
+
+namespace {
+
+Key translate(int key, int mods) {
+    switch (key) {
+        case GLFW_KEY_SPACE:
+            return Key::space;
+        case GLFW_KEY_LEFT:
+            return Key::left;
+        case GLFW_KEY_RIGHT:
+            return Key::right;
+        case GLFW_KEY_UP:
+            return Key::up;
+        case GLFW_KEY_DOWN:
+            return Key::down;
+        case GLFW_KEY_HOME:
+            return Key::home;
+        case GLFW_KEY_END:
+            return Key::end;
+        case GLFW_KEY_ENTER:
+        case GLFW_KEY_KP_ENTER:
+            return Key::enter;
+        case GLFW_KEY_ESCAPE:
+            return Key::escape;
+        case GLFW_KEY_TAB:
+            return Key::tab;
+        case GLFW_KEY_BACKSPACE:
+            return Key::backspace;
+        case GLFW_KEY_F1:
+            return Key::f1;
+        case GLFW_KEY_F2:
+            return Key::f2;
+        case GLFW_KEY_EQUAL:
+        case GLFW_KEY_KP_ADD:
+            return Key::plus;
+        case GLFW_KEY_MINUS:
+        case GLFW_KEY_KP_SUBTRACT:
+            return Key::minus;
+        case GLFW_KEY_SLASH:
+            return (mods & GLFW_MOD_SHIFT) != 0 ? Key::question : Key::other;
+        case GLFW_KEY_0:
+            return Key::digit0;
+        case GLFW_KEY_1:
+            return Key::digit1;
+        case GLFW_KEY_2:
+            return Key::digit2;
+        case GLFW_KEY_3:
+            return Key::digit3;
+        case GLFW_KEY_4:
+            return Key::digit4;
+        case GLFW_KEY_C:
+            return Key::c;
+        case GLFW_KEY_L:
+            return Key::l;
+        case GLFW_KEY_T:
+            return Key::t;
+        default:
+            return Key::other;
+    }
+}
+
+[[noreturn]] void fail() {
+    const char* reason = nullptr;
+    glfwGetError(&reason);
+    throw DeviceError(
+        {"window.no_window", {{"reason", std::string(reason != nullptr ? reason : "unknown")}}});
+}
+
+}  // namespace
+
+GlfwWindow::GlfwWindow(int width, int height, const std::string& title)
+    : events_(std::make_unique<Events>()) {
+    if (glfwInit() != GLFW_TRUE) fail();
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+    glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+    window_ = glfwCreateWindow(width, height, title.c_str(), nullptr, nullptr);
+    if (window_ == nullptr) {
+        // The error must be read before terminate() forgets it.
+        const char* reason = nullptr;
+        glfwGetError(&reason);
+        Message message{"window.no_window",
+                        {{"reason", std::string(reason != nullptr ? reason : "unknown")}}};
+        glfwTerminate();
+        throw DeviceError(std::move(message));
+    }
+    glfwMakeContextCurrent(window_);
+    glfwSwapInterval(1);
+    glfwSetWindowUserPointer(window_, events_.get());
+
+    // Ours come first; ImGui_ImplGlfw_InitForOpenGL(…, true) keeps them and calls them.
+    glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int, int action, int mods) {
+        auto* e = static_cast<Events*>(glfwGetWindowUserPointer(w));
+        e->dirty = true;
+        if (action == GLFW_RELEASE) return;
+        const Key known = translate(key, mods);
+        if (known != Key::other) {
+            e->keys.push_back({known, (mods & GLFW_MOD_SHIFT) != 0, (mods & GLFW_MOD_CONTROL) != 0});
+        }
+    });
+    glfwSetDropCallback(window_, [](GLFWwindow* w, int count, const char** paths) {
+        auto* e = static_cast<Events*>(glfwGetWindowUserPointer(w));
+        e->dirty = true;
+        e->drops.insert(e->drops.end(), paths, paths + count);
+    });
+    glfwSetCursorPosCallback(window_, [](GLFWwindow* w, double, double) {
+        static_cast<Events*>(glfwGetWindowUserPointer(w))->dirty = true;
+    });
+    glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int, int, int) {
+        static_cast<Events*>(glfwGetWindowUserPointer(w))->dirty = true;
+    });
+    glfwSetScrollCallback(window_, [](GLFWwindow* w, double, double) {
+        static_cast<Events*>(glfwGetWindowUserPointer(w))->dirty = true;
+    });
+    glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned int) {
+        static_cast<Events*>(glfwGetWindowUserPointer(w))->dirty = true;
+    });
+    glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* w, int, int) {
+        static_cast<Events*>(glfwGetWindowUserPointer(w))->dirty = true;
+    });
+    glfwSetWindowRefreshCallback(
+        window_, [](GLFWwindow* w) { static_cast<Events*>(glfwGetWindowUserPointer(w))->dirty = true; });
+    glfwSetWindowFocusCallback(
+        window_, [](GLFWwindow* w, int) { static_cast<Events*>(glfwGetWindowUserPointer(w))->dirty = true; });
+}
+
+GlfwWindow::~GlfwWindow() {
+    glfwDestroyWindow(window_);
+    glfwTerminate();
+}
+
+bool GlfwWindow::should_close() const {
+    return glfwWindowShouldClose(window_) != 0;
+}
+void GlfwWindow::close() {
+    glfwSetWindowShouldClose(window_, GLFW_TRUE);
+}
+void GlfwWindow::set_title(const std::string& title) {
+    glfwSetWindowTitle(window_, title.c_str());
+}
+void GlfwWindow::present() {
+    glfwSwapBuffers(window_);
+}
+
+void GlfwWindow::poll(double timeout_s) {
+    if (timeout_s > 0) {
+        glfwWaitEventsTimeout(timeout_s);
+    } else {
+        glfwPollEvents();
+    }
+}
+
+void GlfwWindow::wake() {
+    glfwPostEmptyEvent();
+}
+
+void GlfwWindow::size(int& width, int& height) const {
+    glfwGetFramebufferSize(window_, &width, &height);
+}
+
+float GlfwWindow::content_scale() const {
+    float x = 1, y = 1;
+    glfwGetWindowContentScale(window_, &x, &y);
+    return x;
+}
+
+std::vector<KeyPress> GlfwWindow::take_keys() {
+    return std::exchange(events_->keys, {});
+}
+std::vector<std::string> GlfwWindow::take_drops() {
+    return std::exchange(events_->drops, {});
+}
+bool GlfwWindow::take_dirty() {
+    return std::exchange(events_->dirty, false);
+}
+void GlfwWindow::copy_text(const std::string& text) {
+    glfwSetClipboardString(window_, text.c_str());
+}
+
+}  // namespace meshscope::window

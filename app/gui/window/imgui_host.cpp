@@ -1,0 +1,81 @@
+#include "app/gui/window/imgui_host.h"
+
+#include <backends/imgui_impl_glfw.h>
+#include <backends/imgui_impl_opengl3.h>
+#include <imgui.h>
+
+#include "app/gui/window/gl.h"
+
+namespace meshscope::window {
+
+ImGuiHost::ImGuiHost() : context_(ImGui::CreateContext()), files_(find_fonts()) {
+    ImGui::SetCurrentContext(context_);
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.LogFilename = nullptr;
+    io.ConfigWindowsMoveFromTitleBarOnly = true;
+}
+
+ImGuiHost::~ImGuiHost() {
+    ImGui::DestroyContext(context_);
+}
+
+std::vector<Message> ImGuiHost::prepare(const Theme& theme, float scale, const std::string& glyph_text) {
+    std::vector<Message> said;
+    const bool atlas = scale != scale_ || glyph_text != glyph_text_;
+    if (atlas) {
+        said = fonts_.build(*ImGui::GetIO().Fonts, files_, glyph_text, scale);
+        ImGui::GetIO().FontDefault = fonts_.font(view::Face::body);
+        glyph_text_ = glyph_text;
+        atlas_changed();
+    }
+    if (atlas || theme_ != &theme) apply_style(theme, scale);
+    scale_ = scale;
+    theme_ = &theme;
+    return said;
+}
+
+void ImGuiHost::begin(int width, int height, float delta_s) {
+    ImGuiIO& io = ImGui::GetIO();
+    io.DisplaySize = ImVec2(static_cast<float>(width), static_cast<float>(height));
+    if (delta_s > 0) io.DeltaTime = delta_s;
+    ImGui::NewFrame();
+}
+
+ImDrawData* ImGuiHost::end() {
+    ImGui::Render();
+    return ImGui::GetDrawData();
+}
+
+GlHost::GlHost(GLFWwindow* window) : window_(window) {
+    if (window_ != nullptr) ImGui_ImplGlfw_InitForOpenGL(window_, true);
+    ImGui_ImplOpenGL3_Init("#version 330 core");
+}
+
+GlHost::~GlHost() {
+    ImGui_ImplOpenGL3_Shutdown();
+    if (window_ != nullptr) ImGui_ImplGlfw_Shutdown();
+}
+
+void GlHost::begin(int width, int height, float delta_s) {
+    ImGui_ImplOpenGL3_NewFrame();
+    if (window_ != nullptr) ImGui_ImplGlfw_NewFrame();
+    ImGuiHost::begin(width, height, window_ != nullptr ? 0.0F : delta_s);
+}
+
+void GlHost::draw(ImDrawData* data, int width, int height, Rgb clear) const {
+    glViewport(0, 0, width, height);
+    glDisable(GL_SCISSOR_TEST);
+    glClearColor(static_cast<float>(clear.r) / 255.0F, static_cast<float>(clear.g) / 255.0F,
+                 static_cast<float>(clear.b) / 255.0F, 1.0F);
+    glClear(GL_COLOR_BUFFER_BIT);
+    ImGui_ImplOpenGL3_RenderDrawData(data);
+}
+
+void GlHost::atlas_changed() {
+    ImGui_ImplOpenGL3_DestroyFontsTexture();
+    // Before the first NewFrame there are no device objects yet; NewFrame makes the texture with them.
+    if (ImGui::GetFrameCount() > 0) ImGui_ImplOpenGL3_CreateFontsTexture();
+}
+
+}  // namespace meshscope::window
