@@ -1,0 +1,72 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/i18n/catalogue.h"
+#include "app/i18n/error_text.h"
+#include "core/run/run.h"
+
+namespace CLI {
+class App;
+}
+
+namespace meshscope::cli {
+
+using i18n::ExitCode;
+
+/// What every command is handed: where to write, in which language, and what a run may use. Made once by
+/// main.
+struct CommandContext {
+    std::ostream& out;  ///< data
+    std::ostream& err;  ///< talk: progress, warnings, errors
+    const i18n::Catalogue& catalogue;
+    i18n::Language language = i18n::Language::en;
+    bool in_is_tty = false;
+    bool out_is_tty = false;
+    bool err_is_tty = false;
+    bool colour = false;           ///< out may be coloured: a terminal, no NO_COLOR, no --no-color
+    std::string program_folder{};  ///< where the executable lies; data may lie beside it
+    std::function<std::string(const char* name)> environment{};  ///< "" when unset; the only way to getenv
+    std::function<std::unique_ptr<run::Backends>()> make_backends{};  ///< the registry
+    const std::atomic<bool>* cancelled = nullptr;                     ///< set by Ctrl-C and SIGTERM
+
+    /// Set by a command's callback; main returns it.
+    ExitCode exit_code = ExitCode::ok;
+    /// Set by a callback whose data is JSON on stdout: then an exception is told there as JSON too.
+    bool json_errors = false;
+
+    std::string text(const Message& message) const { return catalogue.text(message, language); }
+    std::string text(const std::string& id, std::vector<MessageArg> args = {}) const {
+        return catalogue.text(Message{id, std::move(args)}, language);
+    }
+    /// `words` in bold, or in a colour, when colour is on. Codes: "1" bold, "2" dim, "31" red, "32" green,
+    /// "33" yellow.
+    std::string styled(const std::string& words, const char* code) const {
+        return colour ? std::string("\x1b[") + code + "m" + words + "\x1b[0m" : words;
+    }
+};
+
+/// How a command is made. Each has a file pair app/cli/X_command.{h,cpp} with one function
+///
+///     void add_X_command(CLI::App& app, CommandContext& context);
+///
+/// that adds its subcommand, with the description, the options' help and the examples (footer) from the
+/// catalogue
+/// ("cli.X.about", "cli.X.examples"), keeps its option values in a shared_ptr that the callback holds, and
+/// gives subcommand->callback(…) a function that does the work and sets context.exit_code. Mistakes are
+/// thrown (InputError, InvalidArgument, IoError, CommError …): main turns them into words and the exit code.
+/// UsageError is for combinations of options that CLI11 cannot check. The command is entered in the table of
+/// commands.cpp.
+class UsageError : public Error {
+    using Error::Error;
+};
+
+/// Every command of this program, in the order of the help.
+void add_commands(CLI::App& app, CommandContext& context);
+
+}  // namespace meshscope::cli

@@ -1,0 +1,10 @@
+#include "app/cli/command.h"
+#include "app/cli/doctor_command.h"
+
+namespace meshscope::cli {
+
+void add_commands(CLI::App& app, CommandContext& context) {
+    add_doctor_command(app, context);
+}
+
+}  // namespace meshscope::cli

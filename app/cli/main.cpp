@@ -1,0 +1,143 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "app/cli/command.h"
+#include "app/cli/usage.h"
+#include "app/cli/version.h"
+#include "backends/registry.h"
+
+namespace meshscope::cli {
+namespace {
+
+std::atomic<bool> g_cancelled{false};  // written by a signal handler, which can reach nothing else
+
+extern "C" void on_interrupt(int signal) {
+    // A second Ctrl-C means it: the default action ends the process at once.
+    if (g_cancelled.exchange(true)) {
+        std::signal(signal, SIG_DFL);
+        std::raise(signal);
+    }
+}
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+/// The language must be known before the help is written, so it is read ahead of everything else.
+i18n::Language choose_language(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word == "--lang" && i + 1 < argc) return i18n::language_from({argv[i + 1]});
+        if (word.starts_with("--lang=")) return i18n::language_from({word.substr(7)});
+    }
+    return i18n::language_from({environment("LC_ALL"), environment("LC_MESSAGES"), environment("LANG")});
+}
+
+bool has_word(int argc, char** argv, const std::string& word) {
+    for (int i = 1; i < argc; ++i)
+        if (word == argv[i]) return true;
+    return false;
+}
+
+std::string program_folder() {
+    std::error_code error;
+    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+    return error ? std::string() : self.parent_path().string();
+}
+
+void set_up(CLI::App& app, CommandContext& context) {
+    app.name("meshscope");
+    app.description(context.text("cli.about"));
+    app.footer(context.text("cli.examples"));
+    const std::string options = context.text("cli.help.options");
+    app.option_defaults()->group(options);
+    app.get_formatter()->label("Usage", context.text("cli.help.usage"));
+    app.get_formatter()->label("OPTIONS", context.text("cli.help.options_word"));
+    app.get_formatter()->label("SUBCOMMAND", context.text("cli.help.command_word"));
+    app.get_formatter()->column_width(34);
+    app.set_help_flag("-h,--help", context.text("cli.help.help"));
+    app.set_version_flag("--version", version_text(context), context.text("cli.help.version"))->group(options);
+    const std::string about_lang = context.text("cli.help.lang");
+    app.add_option("--lang", about_lang)->check(CLI::IsMember({"en", "zh"}))->type_name("en|zh");
+    const std::string about_no_color = context.text("cli.help.no_color");
+    app.add_flag("--no-color", about_no_color);  // read by has_word: colour is decided before parsing
+    app.fallthrough();
+    app.require_subcommand(1);
+}
+
+/// CLI11 makes help flags and groups with English headings; this gives all of them ours.
+void translate_headings(CLI::App& app, const CommandContext& context) {
+    if (app.get_help_ptr()) app.get_help_ptr()->group(context.text("cli.help.options"));
+    for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) {
+        sub->group(context.text("cli.help.subcommands"));
+        translate_headings(*sub, context);
+    }
+}
+
+int run_program(int argc, char** argv) {
+    const i18n::Catalogue catalogue = i18n::Catalogue::embedded();
+    CommandContext context{.out = std::cout, .err = std::cerr, .catalogue = catalogue};
+    context.language = choose_language(argc, argv);
+    context.in_is_tty = isatty(STDIN_FILENO) == 1;
+    context.out_is_tty = isatty(STDOUT_FILENO) == 1;
+    context.err_is_tty = isatty(STDERR_FILENO) == 1;
+    context.colour =
+        context.out_is_tty && environment("NO_COLOR").empty() && !has_word(argc, argv, "--no-color");
+    context.program_folder = program_folder();
+    context.environment = environment;
+    context.make_backends = backends::make_registry;
+    context.cancelled = &g_cancelled;
+    std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
+    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, told as such below
+
+    CLI::App app;
+    set_up(app, context);
+    add_commands(app, context);
+    translate_headings(app, context);
+    const auto tell = [&](const std::vector<std::string>& lines) {
+        for (const std::string& line : lines) context.err << "meshscope: " << line << '\n';
+    };
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& success) {  // --help, --version
+        app.exit(success, context.out, context.err);
+    } catch (const CLI::ParseError& error) {
+        tell(describe_usage_error(app, error.get_name(), error.what(), context));
+        return static_cast<int>(ExitCode::usage);
+    } catch (const UsageError& error) {
+        tell({context.text(error.message())});
+        return static_cast<int>(ExitCode::usage);
+    } catch (const std::exception& error) {
+        const i18n::ErrorText text = i18n::describe_error(error, catalogue, context.language);
+        tell(text.lines);
+        if (context.json_errors) context.out << text.json << '\n';
+        context.out.flush();
+        return static_cast<int>(text.exit_code);
+    }
+    context.out.flush();
+    if (!context.out) {
+        tell({context.text("error.stdout")});
+        return static_cast<int>(ExitCode::io);
+    }
+    return static_cast<int>(context.exit_code);
+}
+
+}  // namespace
+}  // namespace meshscope::cli
+
+int main(int argc, char** argv) {
+    try {
+        return meshscope::cli::run_program(argc, argv);
+    } catch (const std::exception& error) {
+        std::cerr << "meshscope: " << error.what() << '\n';
+        return static_cast<int>(meshscope::cli::ExitCode::internal);
+    }
+}

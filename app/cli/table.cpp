@@ -1,0 +1,115 @@
+#include "app/cli/table.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <ostream>
+
+namespace meshscope::cli {
+namespace {
+
+/// One code point: its value and how many bytes it takes. A byte that starts none is one of its own.
+struct CodePoint {
+    uint32_t value = 0;
+    std::size_t bytes = 1;
+};
+
+CodePoint code_point_at(std::string_view text, std::size_t i) {
+    const auto byte = [&](std::size_t k) { return static_cast<uint8_t>(text[k]); };
+    const uint8_t first = byte(i);
+    const std::size_t n = first < 0x80         ? 1
+                          : (first >> 5) == 6  ? 2
+                          : (first >> 4) == 14 ? 3
+                          : (first >> 3) == 30 ? 4
+                                               : 1;
+    if (n == 1 || i + n > text.size()) return {first, 1};
+    uint32_t value = first & (0xFFu >> (n + 1));
+    for (std::size_t k = 1; k < n; ++k) value = (value << 6) | (byte(i + k) & 0x3Fu);
+    return {value, n};
+}
+
+/// East Asian Wide and Fullwidth, by the blocks that our texts can hold (Unicode, EastAsianWidth.txt).
+bool is_wide(uint32_t c) {
+    return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0x303E) || (c >= 0x3041 && c <= 0x33FF) ||
+           (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x4E00 && c <= 0xA4CF) || (c >= 0xAC00 && c <= 0xD7A3) ||
+           (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
+           (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFD);
+}
+
+/// Chinese punctuation that must not begin a line.
+bool sticks_to_the_left(uint32_t c) {
+    return c == 0x3001 || c == 0x3002 || c == 0xFF0C || c == 0xFF1A || c == 0xFF1B || c == 0xFF01 ||
+           c == 0xFF1F || c == 0xFF09 || c == 0x300B || c == 0x300D || c == 0x201D;
+}
+
+std::string padded(const std::string& text, int width, bool right) {
+    const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
+    return right ? fill + text : text + fill;
+}
+
+}  // namespace
+
+int display_width(std::string_view text) {
+    int width = 0;
+    for (std::size_t i = 0; i < text.size();) {
+        const CodePoint c = code_point_at(text, i);
+        width += is_wide(c.value) ? 2 : 1;
+        i += c.bytes;
+    }
+    return width;
+}
+
+void print_table(const Table& table, std::ostream& out) {
+    std::vector<std::vector<std::string>> rows = table.rows;
+    if (!table.header.empty()) rows.insert(rows.begin(), table.header);
+    std::vector<int> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()), 0);
+        for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], display_width(row[c]));
+    }
+    for (const auto& row : rows) {
+        std::string line;
+        for (std::size_t c = 0; c < row.size(); ++c)
+            line += (c ? "  " : "") + padded(row[c], widths[c], c < table.right.size() && table.right[c]);
+        out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
+    }
+}
+
+std::vector<std::string> wrap(std::string_view text, int width) {
+    std::vector<std::string> lines;
+    std::string line, word;  // `word` is what must not be broken; it joins `line` when it ends
+    int line_width = 0;
+    const auto end_word = [&] {
+        const int word_width = display_width(word);
+        const bool first = line.empty();
+        if (!first && line_width + word_width > width) {
+            lines.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
+            line.clear();
+            line_width = 0;
+            word.erase(0, std::min(word.find_first_not_of(' '), word.size()));
+        }
+        line += word;
+        line_width = display_width(line);
+        word.clear();
+    };
+    for (std::size_t i = 0; i < text.size();) {
+        const CodePoint c = code_point_at(text, i);
+        const std::string_view bytes = text.substr(i, c.bytes);
+        i += c.bytes;
+        if (c.value == '\n') {
+            end_word();
+            lines.push_back(line);
+            line.clear();
+            line_width = 0;
+        } else if (c.value == ' ' || (is_wide(c.value) && !sticks_to_the_left(c.value))) {
+            end_word();
+            word = bytes;
+        } else {
+            word += bytes;
+        }
+    }
+    end_word();
+    if (!line.empty() || lines.empty()) lines.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
+    return lines;
+}
+
+}  // namespace meshscope::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace meshscope::cli {
+
+/// Columns a terminal gives a text: Chinese and other wide characters count 2, ASCII 1. Invalid bytes
+/// count 1.
+int display_width(std::string_view text);
+
+/// A table for a terminal. The header may be empty; rows may be ragged.
+struct Table {
+    std::vector<std::string> header;
+    std::vector<std::vector<std::string>> rows;
+    std::vector<bool> right;  ///< columns aligned right (numbers); missing = left
+};
+
+/// Columns as wide as their widest cell, two spaces between, no line ends with spaces.
+void print_table(const Table& table, std::ostream& out);
+
+/// Breaks a text at spaces (Chinese: anywhere) so that no line is wider than `width`; keeps its own line
+/// breaks.
+std::vector<std::string> wrap(std::string_view text, int width);
+
+}  // namespace meshscope::cli

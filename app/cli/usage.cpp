@@ -1,0 +1,77 @@
+#include "app/cli/usage.h"
+
+#include <CLI/CLI.hpp>
+
+#include "core/scenario/nearest.h"
+
+namespace meshscope::cli {
+namespace {
+
+/// The innermost subcommand that was given.
+const CLI::App& innermost(const CLI::App& app) {
+    const CLI::App* at = &app;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
+    return *at;
+}
+
+/// The words that neither the program nor the given subcommands took.
+std::vector<std::string> left_over(const CLI::App& app) {
+    std::vector<std::string> words = app.remaining();
+    for (const CLI::App* sub : app.get_subcommands())
+        for (const std::string& word : left_over(*sub)) words.push_back(word);
+    return words;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options())
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    return names;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+        names.push_back(sub->get_name());
+    return names;
+}
+
+std::string unknown_word(const CLI::App& app, const std::string& word, const CommandContext& context) {
+    const bool option = word.starts_with("-");
+    std::vector<std::string> candidates = option ? option_names(app) : subcommand_names(app);
+    if (option && app.get_parent())
+        for (const std::string& name : option_names(*app.get_parent())) candidates.push_back(name);
+    // A misspelled `--option=value` is compared without its value.
+    const std::string guess = scenario::nearest(word.substr(0, word.find('=')), candidates);
+    if (!guess.empty()) return context.text("cli.unknown_word_meant", {{"word", word}, {"guess", guess}});
+    return context.text(option ? "cli.unknown_option" : "cli.unknown_word", {{"word", word}});
+}
+
+}  // namespace
+
+std::vector<std::string> describe_usage_error(const CLI::App& app, const std::string& error_name,
+                                              const std::string& detail, const CommandContext& context) {
+    const CLI::App& at = innermost(app);
+    std::vector<std::string> lines;
+    const std::vector<std::string> extras = left_over(app);
+    if (error_name == "ExtrasError" || (error_name == "RequiredError" && !extras.empty())) {
+        for (const std::string& word : extras) lines.push_back(unknown_word(at, word, context));
+        if (lines.empty()) lines.push_back(context.text("cli.bad_usage", {{"detail", detail}}));
+    } else if (error_name == "RequiredError") {
+        // CLI11 says "NAME is required" or "A subcommand is required".
+        if (!at.get_subcommands([](const CLI::App*) { return true; }).empty()) {
+            lines.push_back(context.text("cli.no_subcommand"));
+        } else {
+            lines.push_back(context.text("cli.missing", {{"name", detail.substr(0, detail.find(' '))}}));
+        }
+    } else {
+        lines.push_back(context.text("cli.bad_usage", {{"detail", detail}}));
+    }
+    std::string command = at.get_name();
+    for (const CLI::App* parent = at.get_parent(); parent; parent = parent->get_parent())
+        command = parent->get_name() + " " + command;
+    lines.push_back(context.text("cli.see_help", {{"command", command}}));
+    return lines;
+}
+
+}  // namespace meshscope::cli

@@ -1,0 +1,90 @@
+#include "app/i18n/error_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <new>
+
+namespace meshscope::i18n {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const MessageValue& value) {
+    return std::visit([](const auto& v) { return json(v); }, value);
+}
+
+json to_json(const Message& message, const Catalogue& catalogue, Language language) {
+    json args = json::object();
+    for (const MessageArg& arg : message.args) args[arg.name] = to_json(arg.value);
+    return {{"id", message.id}, {"args", args}, {"text", catalogue.text(message, language)}};
+}
+
+ErrorText one(ExitCode code, const Message& message, const Catalogue& catalogue, Language language) {
+    const json entry = to_json(message, catalogue, language);
+    return {code,
+            {catalogue.text(message, language)},
+            json{{"errors", json::array({entry})}}.dump(-1, ' ', false, json::error_handler_t::replace)};
+}
+
+ErrorText all(const InputError& error, const Catalogue& catalogue, Language language) {
+    ErrorText result{ExitCode::bad_input, {}, {}};
+    json entries = json::array();
+    for (const Diagnostic& diagnostic : error.diagnostics()) {
+        const std::string where = place(diagnostic.position);
+        result.lines.push_back((where.empty() ? "" : where + ": ") +
+                               catalogue.text(diagnostic.message, language));
+        json entry = to_json(diagnostic.message, catalogue, language);
+        if (!diagnostic.position.file.empty()) entry["file"] = diagnostic.position.file;
+        if (diagnostic.position.line > 0) entry["line"] = diagnostic.position.line;
+        if (diagnostic.position.column > 0) entry["column"] = diagnostic.position.column;
+        if (diagnostic.position.byte >= 0) entry["byte"] = diagnostic.position.byte;
+        if (!diagnostic.hint.id.empty()) {
+            const std::string hint = catalogue.text(diagnostic.hint, language);
+            result.lines.push_back("    " + hint);
+            entry["hint_id"] = diagnostic.hint.id;
+            entry["hint"] = hint;
+        }
+        entries.push_back(std::move(entry));
+    }
+    if (error.diagnostics().empty()) return one(ExitCode::bad_input, error.message(), catalogue, language);
+    result.json = json{{"errors", entries}}.dump(-1, ' ', false, json::error_handler_t::replace);
+    return result;
+}
+
+}  // namespace
+
+std::string place(const SourcePosition& position) {
+    std::string text = position.file;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ":") + part; };
+    if (position.line > 0) {
+        add(std::to_string(position.line));
+        if (position.column > 0) add(std::to_string(position.column));
+    } else if (position.byte >= 0) {
+        add("byte " + std::to_string(position.byte));
+    }
+    return text;
+}
+
+ErrorText describe_error(const std::exception& error, const Catalogue& catalogue, Language language) {
+    if (const auto* input = dynamic_cast<const InputError*>(&error)) return all(*input, catalogue, language);
+    if (const auto* ours = dynamic_cast<const Error*>(&error)) {
+        const Message& message = ours->message();
+        ExitCode code = ExitCode::internal;
+        if (message.id == "backend.unknown" || message.id == "backend.not_built") {
+            code = ExitCode::backend_missing;
+        } else if (dynamic_cast<const InvalidArgument*>(&error)) {
+            code = ExitCode::bad_input;
+        } else if (dynamic_cast<const IoError*>(&error)) {
+            code = ExitCode::io;
+        } else if (dynamic_cast<const CommError*>(&error)) {
+            code = message.id.ends_with("timeout") ? ExitCode::timeout : ExitCode::peer_lost;
+        }
+        return one(code, message, catalogue, language);
+    }
+    if (dynamic_cast<const std::bad_alloc*>(&error))
+        return one(ExitCode::internal, {"error.out_of_memory", {}}, catalogue, language);
+    return one(ExitCode::internal, {"error.unforeseen", {{"what", std::string(error.what())}}}, catalogue,
+               language);
+}
+
+}  // namespace meshscope::i18n

@@ -1,0 +1,15 @@
+# Writes OUT, a header with the version and the commit, only when they changed, so that nothing is rebuilt for nothing.
+find_package(Git QUIET)
+set(hash "")
+if(GIT_FOUND)
+  execute_process(COMMAND ${GIT_EXECUTABLE} describe --always --dirty --abbrev=10 --exclude=* WORKING_DIRECTORY ${SOURCE}
+    OUTPUT_VARIABLE hash ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+set(text "#pragma once\n#define MESHSCOPE_VERSION \"${VERSION}\"\n#define MESHSCOPE_GIT_HASH \"${hash}\"\n#define MESHSCOPE_BUILD_TYPE \"${BUILD_TYPE}\"\n")
+set(old "")
+if(EXISTS ${OUT})
+  file(READ ${OUT} old)
+endif()
+if(NOT old STREQUAL text)
+  file(WRITE ${OUT} "${text}")
+endif()
