@@ -73,11 +73,13 @@ struct Shape {
     Token fill = Token::none;
     float fill_alpha = 1;
     Fill pattern = Fill::solid;
-    Token stroke = Token::none;
+    Token hatch =
+        Token::none;  ///< colour of the pattern's lines, over the fill; none: the fill's own at full strength
+    Token stroke = Token::none;  ///< of a text: unused; a text's colour is `fill` with fill_alpha
     float stroke_alpha = 1;
     float width = 1;
-    Stroke stroke_style = Stroke::solid;
-    bool arrow = false;  ///< arrow head at the last point
+    Stroke stroke_style = Stroke::solid;  ///< double_line: two lines of `width`, 4 px apart
+    bool arrow = false;                   ///< arrow head at the last point
     std::string text;
     Face face = Face::body;
     Align align = Align::left;
@@ -87,6 +89,8 @@ struct Shape {
 /// A finished picture. `text_lines` is the same facts in words, for copy-as-text and screen readers.
 struct Picture {
     float width = 0, height = 0;
+    float content_height =
+        0;  ///< what everything would need; > height: the panel may scroll (see each view's options)
     std::vector<Shape> shapes;
     std::vector<std::string> text_lines;
 };

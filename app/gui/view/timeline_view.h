@@ -9,6 +9,8 @@ namespace meshscope::view {
 struct TimelineOptions {
     int64_t begin_ns = 0;  ///< the shown range; end_ns <= begin_ns: the whole clock
     int64_t end_ns = 0;
+    float scroll_y =
+        0;  ///< how far the lanes are scrolled up; header and ruler stay (Picture::content_height)
     bool both_clocks = true;  ///< the other clock exists: show the switch of clock kinds
 };
 

@@ -1,0 +1,227 @@
+#include "app/gui/view/svg.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace meshscope::view {
+namespace {
+
+std::string num(float value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.2f", static_cast<double>(value));
+    return text.data();
+}
+
+std::string escaped(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else if (c == '&')
+            out += "&amp;";
+        else if (c == '"')
+            out += "&quot;";
+        else
+            out += c;
+    }
+    return out;
+}
+
+std::string dashes(Stroke style, float width) {
+    const float w = std::max(1.F, width);
+    switch (style) {
+        case Stroke::dashed:
+            return " stroke-dasharray=\"" + num(4 * w) + " " + num(3 * w) + "\"";
+        case Stroke::dotted:
+            return " stroke-dasharray=\"" + num(w) + " " + num(3 * w) + "\" stroke-linecap=\"round\"";
+        case Stroke::dash_dot:
+            return " stroke-dasharray=\"" + num(5 * w) + " " + num(2.5F * w) + " " + num(w) + " " +
+                   num(2.5F * w) + "\"";
+        default:
+            return "";
+    }
+}
+
+class Writer {
+  public:
+    Writer(const Picture& picture, const Palette& palette) : picture_(picture), palette_(palette) {}
+
+    std::string write() {
+        std::string size = "width=\"" + num(picture_.width) + "\" height=\"" + num(picture_.height) + "\"";
+        body_ += "<rect " + size + " fill=\"" + palette_(Token::bg) + "\"/>\n";
+        for (const auto& shape : picture_.shapes) write(shape);
+        return "<svg xmlns=\"http://www.w3.org/2000/svg\" " + size + " viewBox=\"0 0 " + num(picture_.width) +
+               " " + num(picture_.height) + "\"><defs>" + defs_ + "</defs>\n" + body_ + "</svg>\n";
+    }
+
+  private:
+    std::string paint(const Shape& s) const {
+        std::string out;
+        if (s.fill == Token::none || s.pattern == Fill::none)
+            out += " fill=\"none\"";
+        else
+            out += " fill=\"" + palette_(s.fill) + "\" fill-opacity=\"" + num(s.fill_alpha) + "\"";
+        return out + stroke(s);
+    }
+
+    std::string stroke(const Shape& s) const {
+        if (s.stroke == Token::none) return "";
+        return " stroke=\"" + palette_(s.stroke) + "\" stroke-opacity=\"" + num(s.stroke_alpha) +
+               "\" stroke-width=\"" + num(s.width) + "\"" + dashes(s.stroke_style, s.width);
+    }
+
+    // Hatches are a second fill over the first, so that the base and the lines keep their own colours.
+    std::string hatch(const Shape& s) {
+        if (s.pattern != Fill::hatch && s.pattern != Fill::dense_hatch && s.pattern != Fill::cross_hatch)
+            return "";
+        const Token token = s.hatch != Token::none ? s.hatch : s.fill;
+        const float step = s.pattern == Fill::dense_hatch ? 3.5F : 7.F;
+        const std::string id = "h" + std::to_string(++patterns_);
+        const std::string line = "stroke=\"" + palette_(token) + "\" stroke-width=\"1.2\" stroke-opacity=\"" +
+                                 num(0.6F * std::max(s.fill_alpha, 0.6F)) + "\"/>";
+        defs_ += "<pattern id=\"" + id + "\" width=\"" + num(step) + "\" height=\"" + num(step) +
+                 "\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><line x1=\"0\" y1=\"0\" "
+                 "x2=\"0\" y2=\"" +
+                 num(step) + "\" " + line;
+        if (s.pattern == Fill::cross_hatch)
+            defs_ += "<line x1=\"0\" y1=\"0\" x2=\"" + num(step) + "\" y2=\"0\" " + line;
+        defs_ += "</pattern>";
+        return " fill=\"url(#" + id + ")\"";
+    }
+
+    void geometry(const Shape& s, const std::string& attributes) {
+        switch (s.kind) {
+            case ShapeKind::rect:
+                body_ += "<rect x=\"" + num(s.box.x) + "\" y=\"" + num(s.box.y) + "\" width=\"" +
+                         num(s.box.w) + "\" height=\"" + num(s.box.h) + "\" rx=\"" + num(s.radius) + "\"" +
+                         attributes + "/>\n";
+                break;
+            case ShapeKind::circle:
+                body_ += "<circle cx=\"" + num(s.box.x + s.box.w / 2) + "\" cy=\"" +
+                         num(s.box.y + s.box.h / 2) + "\" r=\"" + num(s.box.w / 2) + "\"" + attributes +
+                         "/>\n";
+                break;
+            case ShapeKind::polygon:
+                body_ += "<polygon points=\"" + list(s.points) + "\"" + attributes + "/>\n";
+                break;
+            default:
+                break;
+        }
+    }
+
+    static std::string list(const std::vector<Point>& points) {
+        std::string out;
+        for (const auto& p : points) out += num(p.x) + "," + num(p.y) + " ";
+        return out;
+    }
+
+    void path(const Shape& s, const std::vector<Point>& p, const std::string& attributes) {
+        if (s.kind == ShapeKind::bezier && p.size() == 4)
+            body_ += "<path d=\"M" + num(p[0].x) + "," + num(p[0].y) + " C" + num(p[1].x) + "," +
+                     num(p[1].y) + " " + num(p[2].x) + "," + num(p[2].y) + " " + num(p[3].x) + "," +
+                     num(p[3].y) + "\"" + attributes + "/>\n";
+        else
+            body_ += "<polyline points=\"" + list(p) + "\"" + attributes + "/>\n";
+    }
+
+    void lines(const Shape& s) {
+        if (s.points.size() < 2) return;
+        const std::string attributes = " fill=\"none\"" + stroke(s);
+        if (s.stroke_style == Stroke::double_line) {
+            const Point a = s.points.front(), b = s.points.back();
+            const float length = std::max(0.001F, std::hypot(b.x - a.x, b.y - a.y));
+            const Point n{-(b.y - a.y) / length * 2, (b.x - a.x) / length * 2};
+            for (const float side : {-1.F, 1.F}) {
+                auto moved = s.points;
+                for (auto& p : moved) p = {p.x + n.x * side, p.y + n.y * side};
+                path(s, moved, attributes);
+            }
+        } else {
+            path(s, s.points, attributes);
+        }
+        if (s.arrow) head(s);
+    }
+
+    void head(const Shape& s) {
+        const Point tip = s.points.back(), from = s.points[s.points.size() - 2];
+        const float length = std::hypot(tip.x - from.x, tip.y - from.y);
+        if (length <= 0) return;
+        const Point d{(tip.x - from.x) / length, (tip.y - from.y) / length};
+        const float size = 6 + s.width;
+        const Point base{tip.x - d.x * size, tip.y - d.y * size};
+        body_ += "<polygon points=\"" +
+                 list({tip,
+                       {base.x - d.y * size * 0.5F, base.y + d.x * size * 0.5F},
+                       {base.x + d.y * size * 0.5F, base.y - d.x * size * 0.5F}}) +
+                 "\" fill=\"" + palette_(s.stroke) + "\" fill-opacity=\"" + num(s.stroke_alpha) + "\"/>\n";
+    }
+
+    void words(const Shape& s) {
+        const char* anchor = s.align == Align::left ? "start" : s.align == Align::centre ? "middle" : "end";
+        const float x = s.align == Align::left     ? s.box.x
+                        : s.align == Align::centre ? s.box.x + s.box.w / 2
+                                                   : s.box.x + s.box.w;
+        const float size = face_size(s.face);
+        body_ += "<text x=\"" + num(x) + "\" y=\"" + num(s.box.y + s.box.h / 2 + size * 0.36F) +
+                 "\" font-family=\"" +
+                 (is_mono(s.face) ? "DejaVu Sans Mono, WenQuanYi Micro Hei" : "WenQuanYi Micro Hei") +
+                 "\" font-size=\"" + num(size) + "\" fill=\"" + palette_(s.fill) + "\" fill-opacity=\"" +
+                 num(s.fill_alpha) + "\" text-anchor=\"" + anchor + "\" xml:space=\"preserve\">" +
+                 escaped(s.text) + "</text>\n";
+    }
+
+    void write(const Shape& s) {
+        switch (s.kind) {
+            case ShapeKind::text:
+                words(s);
+                break;
+            case ShapeKind::line:
+            case ShapeKind::polyline:
+            case ShapeKind::bezier:
+                lines(s);
+                break;
+            default:
+                geometry(s, paint(s));
+                if (const auto over = hatch(s); !over.empty()) geometry(s, over);
+        }
+    }
+
+    const Picture& picture_;
+    const Palette& palette_;
+    std::string defs_, body_;
+    int patterns_ = 0;
+};
+
+}  // namespace
+
+std::string svg(const Picture& picture, const Palette& palette) {
+    return Writer(picture, palette).write();
+}
+
+float face_size(Face face) {
+    switch (face) {
+        case Face::caption:
+        case Face::mono_small:
+            return 14;
+        case Face::body:
+        case Face::mono:
+            return 16;
+        case Face::title:
+        case Face::mono_title:
+            return 20;
+        case Face::lesson_title:
+            return 22;
+        case Face::display:
+            return 28;
+    }
+    return 16;
+}
+
+bool is_mono(Face face) {
+    return face == Face::mono_small || face == Face::mono || face == Face::mono_title;
+}
+
+}  // namespace meshscope::view
