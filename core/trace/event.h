@@ -28,52 +28,56 @@ struct Event {
     EventKind kind = EventKind::compute;
     Stream stream = Stream::compute;
     Phase phase = Phase::setup;
-    CollectiveOp op = CollectiveOp::barrier;     // collectives only, to `algorithm`
+    CollectiveOp op = CollectiveOp::barrier;  // collectives only, to `algorithm`
     ReduceOp reduce_op = ReduceOp::none;
     DType dtype = DType::float32;
     Algorithm algorithm = Algorithm::none;
-    uint8_t prefetch = 0;      ///< 1 when issued ahead of need (FSDP's backward prefetch)
+    uint8_t prefetch = 0;  ///< 1 when issued ahead of need (FSDP's backward prefetch)
     int32_t microbatch = 0;
-    StringId name = 0;         ///< compute: the kernel ("linear", "adamw"); collective: ""
-    StringId unit = 0;         ///< whose work: a module ("net1"), a unit ("net1+net2"), a bucket ("bucket 0")
-    StringId rule = 0;         ///< why it is there: "fsdp2.unshard.forward" (docs/rules in app/i18n)
-    StringId source = 0;       ///< our own line: "core/parallel/fsdp2/unit.cpp:120"
-    int32_t group = -1;        ///< index into the group table; -1 for compute
-    int32_t sequence = -1;     ///< how manyth collective of its group (the same number on all members); -1 for compute
-    int32_t peer = -1;         ///< root (broadcast, reduce, gather, scatter) or the other side (send, recv): global rank
-    int32_t padding = 0;       ///< elements of `in` that are padding (they travel all the same)
-    int64_t in_elements = 0;   ///< what this rank put in
-    int64_t out_elements = 0;  ///< what this rank got out
-    int64_t sent_bytes = 0;    ///< bytes this rank sent over links, summed over the hops
-    int64_t flops = 0;         ///< compute only: floating point operations
-    int64_t touched_bytes = 0; ///< compute only: bytes read and written
-    int64_t t_issue_ns = 0;    ///< put on the stream; measured clock, 0 = start of the run
-    int64_t t_begin_ns = 0;    ///< began on the stream
+    StringId name = 0;    ///< compute: the kernel ("linear", "adamw"); collective: ""
+    StringId unit = 0;    ///< whose work: a module ("net1"), a unit ("net1+net2"), a bucket ("bucket 0")
+    StringId rule = 0;    ///< why it is there: "fsdp2.unshard.forward" (docs/rules in app/i18n)
+    StringId source = 0;  ///< our own line: "core/parallel/fsdp2/unit.cpp:120"
+    int32_t group = -1;   ///< index into the group table; -1 for compute
+    int32_t sequence =
+        -1;  ///< how manyth collective of its group (the same number on all members); -1 for compute
+    int32_t peer =
+        -1;  ///< root (broadcast, reduce, gather, scatter) or the other side (send, recv): global rank
+    int32_t padding = 0;        ///< elements of `in` that are padding (they travel all the same)
+    int64_t in_elements = 0;    ///< what this rank put in
+    int64_t out_elements = 0;   ///< what this rank got out
+    int64_t sent_bytes = 0;     ///< bytes this rank sent over links, summed over the hops
+    int64_t flops = 0;          ///< compute only: floating point operations
+    int64_t touched_bytes = 0;  ///< compute only: bytes read and written
+    int64_t t_issue_ns = 0;     ///< put on the stream; measured clock, 0 = start of the run
+    int64_t t_begin_ns = 0;     ///< began on the stream
     int64_t t_end_ns = 0;
 };
 static_assert(sizeof(Event) <= 128, "one event must stay within two cache lines");
 
-/// "Event `event` of this rank could not begin before event `on` of this rank had ended", beyond the order of its stream.
+/// "Event `event` of this rank could not begin before event `on` of this rank had ended", beyond the order of
+/// its stream.
 struct Dependency {
     int32_t event = 0;
     int32_t on = 0;
 };
 
-/// One piece of a collective on one link. Recorded by the receiver. src and dst are global ranks; for direct copies
-/// inside a rank (its own part of a gather) no hop is written, because nothing travels.
+/// One piece of a collective on one link. Recorded by the receiver. src and dst are global ranks; for direct
+/// copies inside a rank (its own part of a gather) no hop is written, because nothing travels.
 struct Hop {
-    int32_t event = 0;     ///< the receiver's event
-    int32_t round = 0;     ///< 0, 1, …: hops of one round happen at the same time
+    int32_t event = 0;  ///< the receiver's event
+    int32_t round = 0;  ///< 0, 1, …: hops of one round happen at the same time
     int32_t src = 0;
     int32_t dst = 0;
-    int32_t chunk = 0;     ///< which part of the buffer, counted as the algorithm cuts it
-    uint8_t reduces = 0;   ///< 1: added into what dst holds; 0: replaces it
-    int64_t offset = 0;    ///< first element in dst's result buffer
+    int32_t chunk = 0;    ///< which part of the buffer, counted as the algorithm cuts it
+    uint8_t reduces = 0;  ///< 1: added into what dst holds; 0: replaces it
+    int64_t offset = 0;   ///< first element in dst's result buffer
     int64_t elements = 0;
     int64_t bytes = 0;
     int64_t t_begin_ns = 0;
     int64_t t_end_ns = 0;
-    int64_t values = -1;   ///< first of `elements` numbers in the rank's value table: what travelled; -1 = not kept
+    int64_t values =
+        -1;  ///< first of `elements` numbers in the rank's value table: what travelled; -1 = not kept
 };
 
 /// What a buffer held. Kept at Level::values when it has at most kMaxRecordedValues elements.
@@ -81,7 +85,7 @@ enum class SnapshotKind : uint8_t { input, output };
 struct Snapshot {
     int32_t event = 0;
     SnapshotKind kind = SnapshotKind::input;
-    int64_t values = 0;    ///< first number in the rank's value table
+    int64_t values = 0;  ///< first number in the rank's value table
     int64_t elements = 0;
 };
 inline constexpr int64_t kMaxRecordedValues = 1024;

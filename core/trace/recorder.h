@@ -21,7 +21,7 @@ struct RankRecord {
     std::vector<std::string> strings{""};  ///< StringId → text
     std::vector<Event> events;
     std::vector<Dependency> dependencies;
-    std::vector<Hop> hops;                 ///< those this rank received
+    std::vector<Hop> hops;  ///< those this rank received
     std::vector<Snapshot> snapshots;
     std::vector<float> values;
     std::vector<MemoryChange> memory;
@@ -35,8 +35,10 @@ struct Cause {
 };
 
 /// The recorder of one rank, in two halves that share nothing while a run lasts, so no lock is needed:
-///  - the *issuing* half is written by the rank's own thread (steps, compute events, issue_collective, memory);
-///  - the *running* half (begin_collective to end_collective) by whichever thread runs the rank's collectives: its
+///  - the *issuing* half is written by the rank's own thread (steps, compute events, issue_collective,
+///  memory);
+///  - the *running* half (begin_collective to end_collective) by whichever thread runs the rank's
+///  collectives: its
 ///    StreamExecutor runs them one at a time and orders them before anything that waits for them.
 /// take() joins the halves.
 ///
@@ -60,21 +62,24 @@ class Recorder final : public MemorySink {
     int32_t step() const { return step_; }
     Phase phase() const { return phase_; }
 
-    /// The next event on `stream` must not begin before `on` (an event id of this rank; -1 is ignored) has ended.
-    /// Recorded as a Dependency; a real wait, where one is needed, is the caller's.
+    /// The next event on `stream` must not begin before `on` (an event id of this rank; -1 is ignored) has
+    /// ended. Recorded as a Dependency; a real wait, where one is needed, is the caller's.
     void depend(Stream stream, int32_t on);
 
-    /// Begins a compute event on the compute stream. `unit` is the module. Returns its id, or -1 at Level::off.
+    /// Begins a compute event on the compute stream. `unit` is the module. Returns its id, or -1 at
+    /// Level::off.
     int32_t begin_compute(std::string_view name, std::string_view unit, int64_t flops, int64_t touched_bytes);
     void end_compute(int32_t event);
 
-    /// Enters a collective in the order of issue and fills in id, step, phase, cause and t_issue_ns; op, dtype, stream,
-    /// group, sequence, in/out elements come from `draft`. Returns its id, or -1 at Level::off.
+    /// Enters a collective in the order of issue and fills in id, step, phase, cause and t_issue_ns; op,
+    /// dtype, stream, group, sequence, in/out elements come from `draft`. Returns its id, or -1 at
+    /// Level::off.
     int32_t issue_collective(Event draft, const Cause& cause, const std::source_location& source);
 
     /// The running half. Begin and end stamp the times; calls with event -1 do nothing.
     void begin_collective(int32_t event, Algorithm algorithm);
-    void add_hop(Hop hop, std::span<const float> travelled);  ///< Level::hops; the numbers only at Level::values
+    void add_hop(Hop hop,
+                 std::span<const float> travelled);  ///< Level::hops; the numbers only at Level::values
     void add_snapshot(int32_t event, SnapshotKind kind, std::span<const float> numbers);  ///< Level::values
     void end_collective(int32_t event, int64_t sent_bytes);
 

@@ -20,19 +20,19 @@ struct Group {
 /// What a run was, beside its events.
 struct RunInfo {
     std::string title_en, title_zh;
-    std::string scenario;         ///< the scenario file's text
-    std::string scenario_path;    ///< as given by the user; may be empty
+    std::string scenario;       ///< the scenario file's text
+    std::string scenario_path;  ///< as given by the user; may be empty
     std::string backend = "threads";
     std::string engine_version;
     Level level = Level::values;
     int32_t world_size = 1;
     std::vector<int64_t> mesh_shape;
     std::vector<std::string> mesh_names;
-    std::vector<int32_t> mesh_ranks;       ///< row-major, the ranks in the mesh
-    std::vector<int32_t> node_of_rank;     ///< which machine a rank is said to stand on
+    std::vector<int32_t> mesh_ranks;    ///< row-major, the ranks in the mesh
+    std::vector<int32_t> node_of_rank;  ///< which machine a rank is said to stand on
     int32_t steps = 0;
-    std::vector<double> losses;            ///< one a step, mean over the global batch
-    std::vector<double> grad_norms;        ///< one a step when clipping, else empty
+    std::vector<double> losses;      ///< one a step, mean over the global batch
+    std::vector<double> grad_norms;  ///< one a step when clipping, else empty
 };
 
 /// One rank's part of a merged trace; string ids point into Trace::strings. Events ascend by id.
@@ -69,7 +69,8 @@ struct CollectiveInstance {
     std::vector<int32_t> events;  ///< events[i]: ranks[i]'s event id
 };
 
-/// Every collective of the trace, by the time of its first issue on the lowest rank. Cost: one pass and a sort.
+/// Every collective of the trace, by the time of its first issue on the lowest rank. Cost: one pass and a
+/// sort.
 std::vector<CollectiveInstance> collectives(const Trace& trace);
 
 }  // namespace meshscope::trace

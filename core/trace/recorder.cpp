@@ -1,0 +1,232 @@
+#include "core/trace/recorder.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "core/trace/blocks.h"
+#include "core/trace/interner.h"
+
+namespace meshscope::trace {
+namespace {
+
+constexpr std::size_t kStreams = 5;
+
+int64_t steady_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+/// What the running half knows of one collective; joined with its Event by take().
+struct Ran {
+    int32_t event = -1;
+    Algorithm algorithm = Algorithm::none;
+    int64_t sent_bytes = 0;
+    int64_t t_begin_ns = 0;
+    int64_t t_end_ns = 0;
+};
+
+struct Live {
+    int64_t bytes;
+    MemoryCategory category;
+    StringId label;
+};
+
+/// Sorts by event, keeping the order within one, and lays the values out anew in that order: streams may take
+/// turns differently from run to run, the record must not.
+void order(RankRecord& record) {
+    const auto by_event = [](const auto& a, const auto& b) { return a.event < b.event; };
+    std::stable_sort(record.hops.begin(), record.hops.end(), by_event);
+    std::stable_sort(record.snapshots.begin(), record.snapshots.end(), by_event);
+    std::vector<float> values;
+    values.reserve(record.values.size());
+    const auto move_values = [&](int64_t from, int64_t elements) {
+        const auto first = record.values.begin() + from;
+        const auto to = static_cast<int64_t>(values.size());
+        values.insert(values.end(), first, first + elements);
+        return to;
+    };
+    for (Snapshot& s : record.snapshots) s.values = move_values(s.values, s.elements);
+    for (Hop& h : record.hops)
+        if (h.values >= 0) h.values = move_values(h.values, h.elements);
+    record.values = std::move(values);
+}
+
+}  // namespace
+
+struct Recorder::Impl {
+    int64_t epoch_ns = 0;
+
+    // The issuing half.
+    Interner strings;
+    Blocks<Event, 1024> events;
+    std::vector<Dependency> dependencies;
+    std::array<std::vector<int32_t>, kStreams> pending;  ///< depend()ed on, until the stream's next event
+    Blocks<MemoryChange, 1024> memory;
+    std::unordered_map<uint64_t, Live> live;
+
+    // The running half, a cache line away from the other so that the two threads do not slow each other.
+    alignas(64) Blocks<Ran, 1024> ran;
+    Blocks<Hop, 1024> hops;
+    std::vector<Snapshot> snapshots;
+    std::vector<float> values;
+
+    int32_t last() const { return static_cast<int32_t>(events.size()) - 1; }
+
+    /// The pending dependencies of the event that is about to be entered.
+    void attach(Stream stream) {
+        std::vector<int32_t>& waiting = pending[static_cast<std::size_t>(stream)];
+        for (const int32_t on : waiting) dependencies.push_back({last() + 1, on});
+        waiting.clear();
+    }
+    Ran* find(int32_t event) {
+        for (std::size_t i = ran.size(); i-- > 0;)
+            if (ran[i].event == event) return &ran[i];
+        return nullptr;
+    }
+};
+
+Recorder::Recorder(GlobalRank rank, Level level, int64_t epoch_ns)
+    : rank_(rank), level_(level), impl_(std::make_unique<Impl>()) {
+    impl_->epoch_ns = epoch_ns;
+    if (level == Level::off) return;
+    impl_->events.reserve(4096);  // 512 KiB a rank: a short run never allocates again
+    impl_->ran.reserve(1024);
+    impl_->memory.reserve(4096);
+    impl_->dependencies.reserve(4096);
+    impl_->live.reserve(1024);
+    if (level >= Level::hops) impl_->hops.reserve(4096);
+}
+
+Recorder::~Recorder() = default;
+
+int64_t Recorder::now_ns() const {
+    return steady_ns() - impl_->epoch_ns;
+}
+
+void Recorder::depend(Stream stream, int32_t on) {
+    if (level_ == Level::off || on < 0 || on > impl_->last()) return;
+    if (impl_->events[static_cast<std::size_t>(on)].stream == stream)
+        return;  // the stream's own order says it
+    std::vector<int32_t>& waiting = impl_->pending[static_cast<std::size_t>(stream)];
+    if (std::find(waiting.begin(), waiting.end(), on) == waiting.end()) waiting.push_back(on);
+}
+
+int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, int64_t flops,
+                                int64_t touched_bytes) {
+    if (level_ == Level::off) return -1;
+    impl_->attach(Stream::compute);
+    Event event;
+    event.id = impl_->last() + 1;
+    event.step = step_;
+    event.phase = phase_;
+    event.microbatch = microbatch_;
+    event.name = impl_->strings.intern(name);
+    event.unit = impl_->strings.intern(unit);
+    event.flops = flops;
+    event.touched_bytes = touched_bytes;
+    event.t_issue_ns = event.t_begin_ns = event.t_end_ns = now_ns();
+    impl_->events.push(event);
+    return event.id;
+}
+
+void Recorder::end_compute(int32_t event) {
+    if (event < 0 || event > impl_->last()) return;
+    impl_->events[static_cast<std::size_t>(event)].t_end_ns = now_ns();
+}
+
+int32_t Recorder::issue_collective(Event draft, const Cause& cause, const std::source_location& source) {
+    if (level_ == Level::off) return -1;
+    impl_->attach(draft.stream);
+    draft.id = impl_->last() + 1;
+    draft.step = step_;
+    draft.kind = EventKind::collective;
+    draft.phase = phase_;
+    draft.prefetch = cause.prefetch ? 1 : 0;
+    draft.microbatch = microbatch_;
+    draft.name = 0;
+    draft.unit = impl_->strings.intern(cause.unit);
+    draft.rule = impl_->strings.intern(cause.rule);
+    draft.source = impl_->strings.intern(source);
+    draft.t_issue_ns = now_ns();
+    impl_->events.push(draft);
+    return draft.id;
+}
+
+void Recorder::begin_collective(int32_t event, Algorithm algorithm) {
+    if (event < 0) return;
+    impl_->ran.push({event, algorithm, 0, now_ns(), 0});
+}
+
+void Recorder::add_hop(Hop hop, std::span<const float> travelled) {
+    if (hop.event < 0 || level_ < Level::hops) return;
+    hop.values = -1;
+    const auto n = static_cast<int64_t>(travelled.size());
+    if (level_ >= Level::values && n > 0 && n == hop.elements && n <= kMaxRecordedValues) {
+        hop.values = static_cast<int64_t>(impl_->values.size());
+        impl_->values.insert(impl_->values.end(), travelled.begin(), travelled.end());
+    }
+    impl_->hops.push(hop);
+}
+
+void Recorder::add_snapshot(int32_t event, SnapshotKind kind, std::span<const float> numbers) {
+    const auto n = static_cast<int64_t>(numbers.size());
+    if (event < 0 || level_ < Level::values || n > kMaxRecordedValues) return;
+    impl_->snapshots.push_back({event, kind, static_cast<int64_t>(impl_->values.size()), n});
+    impl_->values.insert(impl_->values.end(), numbers.begin(), numbers.end());
+}
+
+void Recorder::end_collective(int32_t event, int64_t sent_bytes) {
+    if (event < 0) return;
+    Ran* ran = impl_->find(event);
+    if (ran == nullptr) return;
+    ran->sent_bytes = sent_bytes;
+    ran->t_end_ns = now_ns();
+}
+
+int32_t Recorder::last_event() const {
+    return impl_->last();
+}
+
+void Recorder::on_allocate(uint64_t id, int64_t bytes, MemoryCategory category, std::string_view label) {
+    if (level_ == Level::off) return;
+    const StringId text = impl_->strings.intern(label);
+    impl_->live[id] = {bytes, category, text};
+    impl_->memory.push({impl_->last(), step_, phase_, category, text, id, bytes, now_ns()});
+}
+
+void Recorder::on_free(uint64_t id) {
+    if (level_ == Level::off) return;
+    const auto found = impl_->live.find(id);
+    if (found == impl_->live.end()) return;  // allocated before this recorder's record began
+    const Live was = found->second;
+    impl_->live.erase(found);
+    impl_->memory.push({impl_->last(), step_, phase_, was.category, was.label, id, -was.bytes, now_ns()});
+}
+
+RankRecord Recorder::take() {
+    RankRecord record;
+    record.events = impl_->events.take();
+    for (const Ran& ran : impl_->ran.take()) {
+        if (ran.event >= static_cast<int32_t>(record.events.size())) continue;
+        Event& event = record.events[static_cast<std::size_t>(ran.event)];
+        event.algorithm = ran.algorithm;
+        event.sent_bytes = ran.sent_bytes;
+        event.t_begin_ns = ran.t_begin_ns;
+        event.t_end_ns = ran.t_end_ns;
+    }
+    record.strings = impl_->strings.take();
+    record.dependencies = std::exchange(impl_->dependencies, {});
+    record.memory = impl_->memory.take();
+    record.hops = impl_->hops.take();
+    record.snapshots = std::exchange(impl_->snapshots, {});
+    record.values = std::exchange(impl_->values, {});
+    for (std::vector<int32_t>& waiting : impl_->pending) waiting.clear();
+    impl_->live.clear();
+    order(record);
+    return record;
+}
+
+}  // namespace meshscope::trace
