@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/time/profile.h"
 #include "core/trace/trace.h"
 
 namespace meshscope::time {
@@ -15,36 +16,55 @@ struct Interval {
 
 enum class ClockKind : uint8_t { measured, modelled };
 
-/// When everything of a trace happened, on one clock. Two clocks exist and never share an axis: what this machine did,
-/// and the recorded dependencies played again under a hardware profile.
+/// When everything of a trace happened, on one clock. Two clocks exist and never share an axis: what this
+/// machine did, and the recorded dependencies played again under a hardware profile.
 struct Clock {
     ClockKind kind = ClockKind::measured;
-    std::string profile;                         ///< "" when measured
-    std::vector<std::vector<Interval>> events;   ///< [rank][event id]
-    std::vector<std::vector<Interval>> hops;     ///< [rank][index into RankTrace::hops]
+    std::string profile;                        ///< "" when measured
+    std::vector<std::vector<Interval>> events;  ///< [rank][event id]
+    std::vector<std::vector<Interval>> hops;    ///< [rank][index into RankTrace::hops]
     int64_t end_ns = 0;
 };
 
-/// Speeds that recorded work is re-timed under. Kinds of link: inside a node and between nodes.
-struct Profile {
-    std::string name;
-    double flops_per_s = 0;
-    double memory_bytes_per_s = 0;
-    int64_t launch_ns = 0;                 ///< before each compute event and each collective
-    int64_t latency_inside_ns = 0, latency_between_ns = 0;      ///< a hop
-    double bandwidth_inside_bytes_per_s = 0, bandwidth_between_bytes_per_s = 0;
-};
-
-/// The slow profile of lessons: its times can be followed by eye (µs for toy models, bars of like size).
-Profile classroom();
-
-/// The recorded times themselves.
+/// The recorded times themselves. Cost: one copy.
 Clock measured(const trace::Trace& trace);
 
-/// Plays the trace again: each rank issues in its recorded order at no cost; each stream runs its events in order; an
-/// event starts when its dependencies have ended and, for a collective, when every member has reached it; hops of a
-/// round run at once, each after its sender's data of the round before has arrived, links taking latency + bytes /
-/// bandwidth. Deterministic. Cost: O(events + hops).
+/// Plays the trace again under a profile.
+///
+/// - Each rank's host issues its events in the recorded order, at no cost: a rank never waits on its host.
+/// - Each stream of a rank is a queue that runs one event at a time, in order of issue. Streams run side by
+/// side, and
+///   collectives of different streams do not slow each other on the links.
+/// - An event begins when its stream is free and everything it depends on has ended. A collective begins on
+/// all its
+///   members at once, when the last of them has reached it; send and recv are a collective of their two
+///   ranks.
+/// - A compute event takes compute_ns(). A collective takes launch_ns, then its hops; a rank's part ends with
+/// the last
+///   hop that it sends or receives. Without hops (a group of one) it is launch_ns alone. Reducing costs no
+///   time.
+/// - A rank has one port to send and one to receive, each busy for the whole hop_ns(). A hop begins when the
+/// sender
+///   holds the data (all it received in earlier rounds; at first the begin of the collective) and both ports
+///   are free. Within a round the hops with the nearest next neighbour (by position in the group, round the
+///   ring) go first, so a direct exchange is served without conflict: r sends to r+1, then to r+2, ….
+///
+/// Hence a ring's all_reduce of n bytes on p ranks takes 2(p-1)(α + n/p·β), its all_gather and its
+/// reduce_scatter (p-1)(α + n/p·β), and so does a direct all_gather (one round of p-1 hops a rank): the
+/// formulas of Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH"
+/// (2005), without γ.
+///
+/// A trace that recorded no hops (Level::collectives) is timed by the same formulas: p-1 rounds (2(p-1) for
+/// all_reduce, ⌈lg p⌉ for a tree) of latency, plus the largest sent_bytes of a member at the slowest kind of
+/// link in the group.
+///
+/// Whole nanoseconds, each duration rounded up; the same trace and profile give the same clock.
+/// Throws InvalidArgument ("time.cannot_replay": rank, event) when the record cannot have happened: a circle
+/// of dependencies, a collective that a member never reaches, a hop of ranks that take no part;
+/// ("time.bad_profile"). Cost: O(events + dependencies + hops·log hops).
 Clock modelled(const trace::Trace& trace, const Profile& profile);
+
+/// From the first begin to the last end of a step's events over all ranks; empty (0, 0) when it has none.
+Interval span_of_step(const trace::Trace& trace, const Clock& clock, int32_t step);
 
 }  // namespace meshscope::time

@@ -1,0 +1,77 @@
+#include "core/time/exposed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace meshscope::time {
+
+std::vector<Interval> unite(std::vector<Interval> intervals) {
+    std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) {
+        return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
+    });
+    std::vector<Interval> result;
+    for (const Interval& next : intervals) {
+        if (next.end_ns <= next.begin_ns) continue;
+        if (!result.empty() && next.begin_ns <= result.back().end_ns) {
+            result.back().end_ns = std::max(result.back().end_ns, next.end_ns);
+        } else {
+            result.push_back(next);
+        }
+    }
+    return result;
+}
+
+std::vector<Interval> subtract(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+    std::vector<Interval> result;
+    size_t first = 0;  // intervals of b before it end before the present interval of a begins
+    for (const Interval& whole : a) {
+        while (first < b.size() && b[first].end_ns <= whole.begin_ns) ++first;
+        int64_t from = whole.begin_ns;
+        for (size_t i = first; i < b.size() && b[i].begin_ns < whole.end_ns; ++i) {
+            if (b[i].begin_ns > from) result.push_back({from, b[i].begin_ns});
+            from = b[i].end_ns;
+        }
+        if (from < whole.end_ns) result.push_back({from, whole.end_ns});
+    }
+    return result;
+}
+
+int64_t total_ns(const std::vector<Interval>& intervals) {
+    int64_t sum = 0;
+    for (const Interval& interval : intervals) sum += interval.end_ns - interval.begin_ns;
+    return sum;
+}
+
+Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step) {
+    const auto ranks = static_cast<int64_t>(std::min(trace.ranks.size(), clock.events.size()));
+    if (rank < 0 || rank >= ranks) {
+        throw InvalidArgument({"time.no_rank", {{"rank", int64_t{rank}}, {"ranks", ranks}}});
+    }
+    const std::vector<trace::Event>& events = trace.ranks[static_cast<size_t>(rank)].events;
+    const std::vector<Interval>& times = clock.events[static_cast<size_t>(rank)];
+    std::vector<Interval> communication;
+    std::vector<Interval> compute;
+    std::vector<Interval> compute_of_step;
+    for (size_t i = 0; i < events.size(); ++i) {
+        const bool counted = step < -1 || events[i].step == step;
+        if (events[i].kind == trace::EventKind::compute) {
+            compute.push_back(times[i]);
+            if (counted) compute_of_step.push_back(times[i]);
+        } else if (counted) {
+            communication.push_back(times[i]);
+        }
+    }
+    communication = unite(std::move(communication));
+
+    Overlap result;
+    result.exposed = subtract(communication, unite(std::move(compute)));
+    result.exposed_ns = total_ns(result.exposed);
+    result.communication_ns = total_ns(communication);
+    result.hidden_ns = result.communication_ns - result.exposed_ns;
+    result.compute_ns = total_ns(unite(std::move(compute_of_step)));
+    return result;
+}
+
+}  // namespace meshscope::time

@@ -1,0 +1,283 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/time/clock.h"
+#include "core/time/hops.h"
+
+namespace meshscope::time {
+namespace {
+
+using trace::Event;
+using trace::EventKind;
+
+bool is_point_to_point(CollectiveOp op) {
+    return op == CollectiveOp::send || op == CollectiveOp::recv;
+}
+
+[[noreturn]] void cannot_replay(size_t rank, size_t event) {
+    throw InvalidArgument({"time.cannot_replay",
+                           {{"rank", static_cast<int64_t>(rank)}, {"event", static_cast<int64_t>(event)}}});
+}
+
+/// Plays a trace once. The order in which ready work is taken does not matter: every begin is a maximum of
+/// ends that are already known, and nothing is shared between two collectives.
+class Replay {
+  public:
+    Replay(const trace::Trace& trace, const Profile& profile) : trace_(trace), profile_(profile) {
+        clock_.kind = ClockKind::modelled;
+        clock_.profile = profile.name;
+        make_nodes();
+        order_streams();
+        order_dependencies();
+        match_collectives();
+        assign_hops();
+    }
+
+    Clock play() {
+        for (size_t node = 0; node < nodes_.size(); ++node) {
+            if (nodes_[node].waits_for == 0) ready_.push_back(node);
+        }
+        size_t played = 0;
+        while (!ready_.empty()) {
+            const size_t node = ready_.back();
+            ready_.pop_back();
+            if (event(node).kind == EventKind::compute) {
+                const int64_t begin = nodes_[node].ready_ns;
+                finish(node, begin,
+                       begin + compute_ns(profile_, event(node).flops, event(node).touched_bytes));
+                ++played;
+            } else {
+                played += reach(node);
+            }
+        }
+        if (played != nodes_.size()) report_stuck();
+        return std::move(clock_);
+    }
+
+  private:
+    static constexpr size_t kNone = static_cast<size_t>(-1);
+
+    /// An event: how many others it still waits for, and the latest end among those that are over.
+    struct Node {
+        size_t rank = 0;
+        size_t id = 0;
+        int64_t ready_ns = 0;
+        int32_t waits_for = 0;
+        size_t instance = kNone;       ///< collectives only
+        std::vector<size_t> releases;  ///< the nodes that wait for this one
+        bool over = false;
+    };
+
+    struct HopPlace {
+        size_t rank = 0;
+        size_t index = 0;
+    };
+
+    /// One collective with all who take part, by their position in the group (0 = sender, 1 = receiver for
+    /// send/recv).
+    struct Instance {
+        std::vector<int32_t> ranks;
+        std::vector<size_t> nodes;  ///< by position; kNone where a member never issued it
+        size_t missing = 0;         ///< members that have not reached it
+        int64_t begin_ns = 0;
+        std::vector<HopPlace> hops;
+    };
+
+    const Event& event(size_t node) const { return trace_.ranks[nodes_[node].rank].events[nodes_[node].id]; }
+    size_t node_of(size_t rank, int32_t id) const { return first_node_[rank] + static_cast<size_t>(id); }
+
+    void make_nodes() {
+        for (size_t r = 0; r < trace_.ranks.size(); ++r) {
+            const size_t events = trace_.ranks[r].events.size();
+            first_node_.push_back(nodes_.size());
+            for (size_t i = 0; i < events; ++i) {
+                nodes_.emplace_back();
+                nodes_.back().rank = r;
+                nodes_.back().id = i;
+            }
+            clock_.events.emplace_back(events);
+            clock_.hops.emplace_back(trace_.ranks[r].hops.size());
+        }
+    }
+
+    void wait_for(size_t node, size_t on) {
+        ++nodes_[node].waits_for;
+        nodes_[on].releases.push_back(node);
+    }
+
+    void order_streams() {
+        for (size_t r = 0; r < trace_.ranks.size(); ++r) {
+            std::map<Stream, size_t> last;
+            for (size_t i = 0; i < trace_.ranks[r].events.size(); ++i) {
+                const size_t node = first_node_[r] + i;
+                const auto [before, is_first] = last.try_emplace(trace_.ranks[r].events[i].stream, node);
+                if (!is_first) wait_for(node, before->second);
+                before->second = node;
+            }
+        }
+    }
+
+    void order_dependencies() {
+        for (size_t r = 0; r < trace_.ranks.size(); ++r) {
+            const auto events = static_cast<int32_t>(trace_.ranks[r].events.size());
+            for (const trace::Dependency& d : trace_.ranks[r].dependencies) {
+                if (d.event < 0 || d.event >= events || d.on < 0 || d.on >= events) {
+                    cannot_replay(r, static_cast<size_t>(std::max(d.event, 0)));
+                }
+                wait_for(node_of(r, d.event), node_of(r, d.on));
+            }
+        }
+    }
+
+    /// Collectives meet by (group, sequence). A send meets a recv by (group, sender, receiver) and order,
+    /// since only two ranks of the group know of it.
+    void match_collectives() {
+        std::map<std::array<int32_t, 4>, size_t> known;
+        std::map<std::array<int32_t, 4>, int32_t>
+            transfers;  // (group, sender, receiver, is recv) → how many so far
+        for (size_t node = 0; node < nodes_.size(); ++node) {
+            const Event& e = event(node);
+            if (e.kind != EventKind::collective) continue;
+            const auto rank = static_cast<int32_t>(nodes_[node].rank);
+            if (e.group < 0 || static_cast<size_t>(e.group) >= trace_.groups.size()) {
+                cannot_replay(nodes_[node].rank, nodes_[node].id);
+            }
+            std::array<int32_t, 4> key = {e.group, e.sequence, -1, -1};
+            std::vector<int32_t> pair;
+            if (is_point_to_point(e.op)) {
+                const bool is_recv = e.op == CollectiveOp::recv;
+                pair = is_recv ? std::vector{e.peer, rank} : std::vector{rank, e.peer};
+                key = {e.group, transfers[{e.group, pair[0], pair[1], is_recv ? 1 : 0}]++, pair[0], pair[1]};
+            }
+            const auto [found, is_new] = known.try_emplace(key, instances_.size());
+            if (is_new) {
+                Instance& made = instances_.emplace_back();
+                made.ranks = pair.empty() ? trace_.groups[static_cast<size_t>(e.group)].ranks : pair;
+                made.missing = made.ranks.size();
+                made.nodes.assign(made.ranks.size(), kNone);
+            }
+            Instance& instance = instances_[found->second];
+            const auto position = std::find(instance.ranks.begin(), instance.ranks.end(), rank);
+            const auto at = static_cast<size_t>(position - instance.ranks.begin());
+            if (position == instance.ranks.end() || instance.nodes[at] != kNone) {
+                cannot_replay(nodes_[node].rank, nodes_[node].id);  // not its group, or it came twice
+            }
+            instance.nodes[at] = node;
+            nodes_[node].instance = found->second;
+        }
+    }
+
+    void assign_hops() {
+        for (size_t r = 0; r < trace_.ranks.size(); ++r) {
+            const trace::RankTrace& rank = trace_.ranks[r];
+            for (size_t i = 0; i < rank.hops.size(); ++i) {
+                const int32_t id = rank.hops[i].event;
+                const bool known = id >= 0 && static_cast<size_t>(id) < rank.events.size();
+                if (!known || nodes_[node_of(r, id)].instance == kNone) {
+                    cannot_replay(r, static_cast<size_t>(std::max(id, 0)));
+                }
+                instances_[nodes_[node_of(r, id)].instance].hops.push_back({r, i});
+            }
+        }
+    }
+
+    void finish(size_t node, int64_t begin_ns, int64_t end_ns) {
+        Node& done = nodes_[node];
+        done.over = true;
+        clock_.events[done.rank][done.id] = {begin_ns, end_ns};
+        clock_.end_ns = std::max(clock_.end_ns, end_ns);
+        for (const size_t next : done.releases) {
+            nodes_[next].ready_ns = std::max(nodes_[next].ready_ns, end_ns);
+            if (--nodes_[next].waits_for == 0) ready_.push_back(next);
+        }
+    }
+
+    /// A member has reached its collective; the last one starts it. Returns how many events that finished.
+    size_t reach(size_t node) {
+        Instance& instance = instances_[nodes_[node].instance];
+        instance.begin_ns = std::max(instance.begin_ns, nodes_[node].ready_ns);
+        if (--instance.missing > 0) return 0;
+        const std::vector<int64_t> ends = run(instance);
+        for (size_t i = 0; i < ends.size(); ++i) finish(instance.nodes[i], instance.begin_ns, ends[i]);
+        return ends.size();
+    }
+
+    bool between_nodes(int32_t a, int32_t b) const {
+        const auto node = [this](int32_t rank) {
+            const auto at = static_cast<size_t>(rank);
+            return at < trace_.info.node_of_rank.size() ? trace_.info.node_of_rank[at] : 0;
+        };
+        return node(a) != node(b);
+    }
+
+    /// Times the hops of a collective that all members have reached; the members' ends by position.
+    std::vector<int64_t> run(const Instance& instance) {
+        const int64_t begin = instance.begin_ns + profile_.launch_ns;
+        const size_t members = instance.ranks.size();
+        if (instance.hops.empty()) {
+            const Event& first = event(instance.nodes[0]);
+            if (trace_.info.level >= trace::Level::hops || members < 2) return std::vector(members, begin);
+            std::vector<int64_t> sent;
+            bool far = false;
+            for (size_t i = 0; i < members; ++i) {
+                sent.push_back(event(instance.nodes[i]).sent_bytes);
+                far = far || between_nodes(instance.ranks[0], instance.ranks[i]);
+            }
+            return std::vector(members, begin + formula_ns(profile_, first, sent, far));
+        }
+        for (size_t i = 0; i < members; ++i) position_[instance.ranks[i]] = static_cast<int32_t>(i);
+        std::vector<TimedHop> hops;
+        hops.reserve(instance.hops.size());
+        for (const HopPlace& place : instance.hops) {
+            const trace::Hop& hop = trace_.ranks[place.rank].hops[place.index];
+            const auto src = position_.find(hop.src);
+            const auto dst = position_.find(hop.dst);
+            if (src == position_.end() || dst == position_.end()) {
+                cannot_replay(place.rank, static_cast<size_t>(hop.event));
+            }
+            hops.push_back({hop.round,
+                            src->second,
+                            dst->second,
+                            hop_ns(profile_, hop.bytes, between_nodes(hop.src, hop.dst)),
+                            {}});
+        }
+        position_.clear();
+        std::vector<int64_t> ends = time_hops(hops, static_cast<int32_t>(members), begin);
+        for (size_t i = 0; i < hops.size(); ++i) {
+            clock_.hops[instance.hops[i].rank][instance.hops[i].index] = hops[i].time;
+        }
+        return ends;
+    }
+
+    /// Names the event that tells most: a collective somebody waits in, else the first that never began.
+    [[noreturn]] void report_stuck() const {
+        const Node* first = nullptr;
+        for (const Node& node : nodes_) {
+            if (node.over) continue;
+            if (node.waits_for == 0) cannot_replay(node.rank, node.id);
+            if (first == nullptr) first = &node;
+        }
+        cannot_replay(first->rank, first->id);
+    }
+
+    const trace::Trace& trace_;
+    const Profile& profile_;
+    Clock clock_;
+    std::vector<size_t> first_node_;  // by rank
+    std::vector<Node> nodes_;         // rank by rank, in order of issue
+    std::vector<Instance> instances_;
+    std::vector<size_t> ready_;
+    std::map<int32_t, int32_t> position_;  // of the running instance: rank → position
+};
+
+}  // namespace
+
+Clock modelled(const trace::Trace& trace, const Profile& profile) {
+    check(profile);
+    return Replay(trace, profile).play();
+}
+
+}  // namespace meshscope::time
