@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace meshscope::tensor {
 
 class Kernels;
 
-/// Where tensors live and who computes on them. The CPU is the first; nn and the strategies never ask which one it is.
+/// Where tensors live and who computes on them. The CPU is the first; nn and the strategies never ask which
+/// one it is.
 class Device {
   public:
     virtual ~Device() = default;
@@ -19,11 +21,16 @@ class Device {
     virtual const Kernels& kernels() const = 0;
 };
 
-/// Which implementation of the matrix products a CPU device uses.
+/// Which implementation of the kernels a CPU device uses: fast ones, or each formula written down plainly
+/// (slow; what the fast ones are tested against).
 enum class MatMul { fast, reference };
 
-/// A CPU device: OpenBLAS on one thread where it was found at build time (unless `reference` is asked for, or the build
-/// is a thread-sanitizer build, which cannot see into OpenBLAS), plain loops otherwise.
+/// A CPU device: matrix products through OpenBLAS on one thread where it was found at build time (unless
+/// `reference` is asked for, or the build is a thread-sanitizer build, which cannot see into OpenBLAS), plain
+/// loops otherwise. Ranks may share one device or have one each.
 std::unique_ptr<Device> make_cpu_device(MatMul mat_mul = MatMul::fast);
+
+/// What does the matrix products of a fast CPU device in this build: "OpenBLAS" or "plain loops".
+std::string_view mat_mul_library();
 
 }  // namespace meshscope::tensor

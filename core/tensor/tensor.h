@@ -16,7 +16,8 @@ namespace meshscope::tensor {
 
 using Shape = std::vector<int64_t>;
 
-/// The product of a shape; 1 for the shape of a scalar.
+/// The product of a shape; 1 for the shape of a scalar. Throws InvalidArgument ("tensor.bad_shape") when a
+/// dim is negative or the product does not fit.
 int64_t count(const Shape& shape);
 
 class Storage;  // memory that reports itself to a sink; shared by the tensors that look at it
@@ -32,17 +33,23 @@ class Tensor {
     int64_t n_elements() const { return n_elements_; }
     int64_t bytes() const { return n_elements_ * bytes_per_element(dtype_); }
     DType dtype() const { return dtype_; }
+    /// The first byte; null when undefined or when the whole allocation is empty.
     std::byte* raw() const;
+    /// Whether another handle (a copy, a view, a slice) looks at the same memory. Then it must not be changed
+    /// in place.
+    bool shared() const { return storage_.use_count() > 1; }
 
-    /// The numbers; throws InvalidArgument when T is not the dtype (float, int32_t, int64_t, uint16_t for bfloat16).
+    /// The numbers; throws InvalidArgument ("tensor.wrong_dtype") when T is not the dtype (float, int32_t,
+    /// int64_t, uint8_t, uint16_t for bfloat16), "tensor.undefined" when there are none.
     template <class T>
     std::span<T> data() const;
 
-    /// Same numbers under another shape; throws InvalidArgument when the counts differ.
+    /// Same numbers under another shape; throws InvalidArgument ("tensor.view") when the counts differ.
     Tensor view(Shape shape) const;
-    /// Rows [first, first + rows) of dim 0, sharing memory.
+    /// Rows [first, first + rows) of dim 0, sharing memory. Throws InvalidArgument ("tensor.out_of_range").
     Tensor narrow(int64_t first, int64_t rows) const;
-    /// Elements [first, first + n) as a 1-D tensor, sharing memory.
+    /// Elements [first, first + n) as a 1-D tensor, sharing memory. Throws InvalidArgument
+    /// ("tensor.out_of_range").
     Tensor slice(int64_t first, int64_t n) const;
     /// All elements as a 1-D tensor, sharing memory.
     Tensor flat() const { return slice(0, n_elements_); }
@@ -56,13 +63,15 @@ class Tensor {
     DType dtype_ = DType::float32;
 };
 
-/// Makes a rank's tensors on a device and tells the rank's memory sink of each. Used on the rank's own thread; the last
-/// handle of a tensor must be dropped there too. Outlives its tensors.
+/// Makes a rank's tensors on a device and tells the rank's memory sink of each. Used on the rank's own
+/// thread; the last handle of a tensor must be dropped there too. Outlives its tensors.
 class Allocator {
   public:
     explicit Allocator(Device& device, MemorySink* sink = nullptr);
 
-    /// Uninitialised. `label` says what it is, for the memory view ("net1.weight").
+    /// Uninitialised. `label` says what it is, for the memory view ("net1.weight"). All four throw
+    /// DeviceError
+    /// ("device.out_of_memory") and InvalidArgument ("tensor.bad_shape").
     Tensor empty(Shape shape, DType dtype, MemoryCategory category, std::string_view label);
     Tensor zeros(Shape shape, DType dtype, MemoryCategory category, std::string_view label);
     /// A copy of `from`'s numbers in memory of its own.

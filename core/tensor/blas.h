@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace meshscope::tensor {
+
+/// C (m, n) = op(A) · op(B) + beta · C, row-major and dense, where op(A) is (m, k) and op(B) is (k, n): a
+/// transposed A is stored (k, m), a transposed B (n, k). beta is 0 (C is not read) or 1. One thread; 2·m·n·k
+/// flops.
+///
+/// CMake chooses one implementation: blas_openblas.cpp where OpenBLAS was found, else (and in
+/// thread-sanitizer builds, which cannot see into OpenBLAS) blas_plain.cpp. Throws InvalidArgument
+/// ("kernel.too_large") where the library's sizes are too small for a dim.
+void matrix_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
+                    const float* b, float beta, float* c);
+
+/// "OpenBLAS" or "plain loops".
+std::string_view matrix_product_library();
+
+}  // namespace meshscope::tensor

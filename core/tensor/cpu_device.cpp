@@ -1,0 +1,60 @@
+#include <cstdlib>
+#include <new>
+
+#include <unistd.h>
+
+#include "core/base/error.h"
+#include "core/tensor/blas.h"
+#include "core/tensor/device.h"
+#include "core/tensor/kernels_cpu.h"
+#include "core/tensor/kernels_reference.h"
+
+namespace meshscope::tensor {
+namespace {
+
+// Vector loads and cache lines both like 64.
+constexpr std::align_val_t kAlignment{64};
+
+[[noreturn]] void out_of_memory(int64_t bytes) {
+    throw DeviceError({"device.out_of_memory", {{"bytes", bytes}}});
+}
+
+/// The machine's memory. More than this is refused at once: the kernel would promise it and kill the program
+/// later.
+int64_t physical_bytes() {
+    return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+}
+
+class CpuDevice final : public Device {
+  public:
+    explicit CpuDevice(std::unique_ptr<Kernels> kernels) : kernels_(std::move(kernels)) {}
+
+    std::byte* allocate(int64_t bytes) override {
+        if (bytes < 0 || bytes > physical_bytes_) out_of_memory(bytes);
+        void* memory = ::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow);
+        if (memory == nullptr) out_of_memory(bytes);
+        return static_cast<std::byte*>(memory);
+    }
+    void free(std::byte* memory, int64_t /*bytes*/) noexcept override {
+        ::operator delete(memory, kAlignment);
+    }
+    const Kernels& kernels() const override { return *kernels_; }
+
+  private:
+    std::unique_ptr<Kernels> kernels_;
+    int64_t physical_bytes_ = physical_bytes();
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device(MatMul mat_mul) {
+    if (mat_mul == MatMul::reference)
+        return std::make_unique<CpuDevice>(std::make_unique<ReferenceKernels>());
+    return std::make_unique<CpuDevice>(std::make_unique<CpuKernels>());
+}
+
+std::string_view mat_mul_library() {
+    return matrix_product_library();
+}
+
+}  // namespace meshscope::tensor

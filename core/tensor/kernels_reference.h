@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/tensor/kernels.h"
+
+namespace meshscope::tensor {
+
+/// Every kernel as its formula reads, element by element, computed in double and rounded to float32 at the
+/// end. Slow on purpose: it is what the fast kernels are tested against, and what thread-sanitizer builds use
+/// for matrix products.
+class ReferenceKernels : public Kernels {
+  public:
+    void zero(const Tensor& out) const override;
+    void fill(const Tensor& out, float value) const override;
+    void copy(const Tensor& out, const Tensor& in) const override;
+    void cast(const Tensor& out, const Tensor& in) const override;
+    void upload(const Tensor& out, std::span<const float> numbers) const override;
+    void download(std::span<float> numbers, const Tensor& in) const override;
+    void scale(const Tensor& in_out, float factor) const override;
+    void axpy(const Tensor& y, float a, const Tensor& x) const override;
+    void add(const Tensor& out, const Tensor& a, const Tensor& b) const override;
+    void linear_forward(const Tensor& y, const Tensor& x, const Tensor& weight,
+                        const Tensor& bias) const override;
+    void linear_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& weight) const override;
+    void linear_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x,
+                            bool accumulate) const override;
+    void linear_bias_grad(const Tensor& db, const Tensor& dy, bool accumulate) const override;
+    void relu_forward(const Tensor& y, const Tensor& x) const override;
+    void relu_backward(const Tensor& dx, const Tensor& dy, const Tensor& y) const override;
+    void gelu_tanh_forward(const Tensor& y, const Tensor& x) const override;
+    void gelu_tanh_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const override;
+    void mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const override;
+    void mse_backward(const Tensor& dprediction, const Tensor& dloss, const Tensor& prediction,
+                      const Tensor& target) const override;
+    double sum_of_squares(const Tensor& in) const override;
+    void sgd_step(const Tensor& value, const Tensor& grad, const Tensor& buffer,
+                  const SgdStep& step) const override;
+    void adam_step(const Tensor& value, const Tensor& grad, const Tensor& m, const Tensor& v,
+                   const AdamStep& step) const override;
+};
+
+}  // namespace meshscope::tensor

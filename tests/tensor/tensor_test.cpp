@@ -1,0 +1,108 @@
+#include "core/tensor/tensor.h"
+
+#include <functional>
+
+#include "core/base/error.h"
+#include "core/tensor/kernels.h"
+#include "tests/tensor/memory_log.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using namespace meshscope::tensor;
+
+namespace {
+std::string id_of(const std::function<void()>& action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        return error.message().id;
+    }
+    return "nothing thrown";
+}
+}  // namespace
+
+TEST_CASE("an allocation is reported once and freed when its last handle is dropped") {
+    const auto device = make_cpu_device();
+    test::MemoryLog log;
+    Allocator allocator(*device, &log);
+    Tensor part;
+    {
+        const Tensor whole =
+            allocator.zeros({4, 3}, DType::float32, MemoryCategory::gradients, "net1.weight grad");
+        CHECK_FALSE(whole.shared());
+        part = whole.narrow(1, 2);
+        CHECK(whole.shared());
+        REQUIRE(log.alive.size() == 1);
+        CHECK(log.alive.begin()->second.bytes == 48);
+        CHECK(log.alive.begin()->second.category == MemoryCategory::gradients);
+    }
+    CHECK(log.live_bytes == 48);
+    part = Tensor();
+    CHECK(log.lines == std::vector<std::string>{"+net1.weight grad", "-net1.weight grad"});
+}
+
+TEST_CASE("views share memory and keep their place") {
+    const auto device = make_cpu_device();
+    Allocator allocator(*device);
+    const std::vector<float> numbers{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    const Tensor t = allocator.of(numbers, {4, 3}, MemoryCategory::inputs, "x");
+    CHECK(reinterpret_cast<std::uintptr_t>(t.raw()) % 64 == 0);
+    const Tensor rows = t.narrow(2, 2);
+    CHECK(rows.shape() == Shape{2, 3});
+    CHECK(rows.data<float>()[0] == 6.0F);
+    CHECK(rows.view({3, 2}).data<float>()[5] == 11.0F);
+    CHECK(rows.slice(1, 2).data<float>()[1] == 8.0F);
+    CHECK(t.narrow(4, 0).n_elements() == 0);
+    rows.data<float>()[0] = 60.0F;
+    CHECK(t.data<float>()[6] == 60.0F);
+    const Tensor copy = allocator.clone(t, MemoryCategory::temporaries, "copy");
+    copy.data<float>()[0] = -1.0F;
+    CHECK(t.data<float>()[0] == 0.0F);
+}
+
+TEST_CASE("an empty tensor takes no memory and is not reported") {
+    const auto device = make_cpu_device();
+    test::MemoryLog log;
+    Allocator allocator(*device, &log);
+    const Tensor empty =
+        allocator.zeros({0, 5}, DType::float32, MemoryCategory::sharded_parameters, "empty shard");
+    CHECK(empty.defined());
+    CHECK(empty.data<float>().empty());
+    CHECK(empty.narrow(0, 0).n_elements() == 0);
+    CHECK(log.lines.empty());
+}
+
+TEST_CASE("each dtype has its own span, and no other") {
+    const auto device = make_cpu_device();
+    Allocator allocator(*device);
+    const auto make = [&](DType dtype) { return allocator.zeros({3}, dtype, MemoryCategory::inputs, "t"); };
+    CHECK(make(DType::float32).data<float>().size() == 3);
+    CHECK(make(DType::bfloat16).data<uint16_t>().size() == 3);
+    CHECK(make(DType::int32).data<int32_t>().size() == 3);
+    CHECK(make(DType::int64).data<int64_t>().size() == 3);
+    CHECK(make(DType::uint8).data<uint8_t>().size() == 3);
+    CHECK(make(DType::bfloat16).bytes() == 6);
+    CHECK(id_of([&] { make(DType::int64).data<float>(); }) == "tensor.wrong_dtype");
+}
+
+TEST_CASE("what cannot be is refused") {
+    const auto device = make_cpu_device();
+    test::MemoryLog log;
+    Allocator allocator(*device, &log);
+    const Tensor t = allocator.zeros({2, 3}, DType::float32, MemoryCategory::inputs, "t");
+    CHECK(id_of([&] { t.view({7}); }) == "tensor.view");
+    CHECK(id_of([&] { t.narrow(1, 2); }) == "tensor.out_of_range");
+    CHECK(id_of([&] { t.narrow(-1, 1); }) == "tensor.out_of_range");
+    CHECK(id_of([&] { t.slice(6, 1); }) == "tensor.out_of_range");
+    CHECK(id_of([&] { t.slice(INT64_MAX, INT64_MAX); }) == "tensor.out_of_range");
+    CHECK(id_of([] { Tensor().data<float>(); }) == "tensor.undefined");
+    CHECK(id_of([] { count({-1, 2}); }) == "tensor.bad_shape");
+    CHECK(id_of([] { count({INT64_MAX, INT64_MAX}); }) == "tensor.bad_shape");
+    CHECK(count({}) == 1);
+    CHECK(count({0, INT64_MAX}) == 0);
+    const std::size_t reports = log.lines.size();
+    CHECK(id_of([&] {
+              allocator.empty({int64_t{1} << 52U}, DType::float32, MemoryCategory::inputs, "huge");
+          }) == "device.out_of_memory");
+    CHECK(log.lines.size() == reports);
+}
