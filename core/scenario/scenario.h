@@ -70,6 +70,10 @@ struct Scenario {
         std::string at;                  ///< SQL giving an event, as "rank, id" or "id" of rank 0; may be empty
         std::string slice;               ///< what the mesh view's slice box holds: "replicate,shard"; may be empty
         std::optional<int32_t> rank;     ///< "be rank r"
+        /// The mesh view shows this mesh instead of the run's: mesh = { shape = [2, 2, 2], names = ["pp", …] }, over
+        /// ranks 0 … product-1. Empty: the run's own. Names empty: unnamed.
+        mesh::Shape mesh_shape;
+        mesh::Names mesh_names;
     };
     struct Number { std::string id, sql; };
     struct Choice { Text text; Text hint; bool right = false; };
