@@ -64,6 +64,7 @@ struct Recorder::Impl {
     Blocks<Event, 1024> events;
     std::vector<Dependency> dependencies;
     std::array<std::vector<int32_t>, kStreams> pending;  ///< depend()ed on, until the stream's next event
+    std::array<int32_t, kStreams> last_on_stream{-1, -1, -1, -1, -1};
     Blocks<MemoryChange, 1024> memory;
     std::unordered_map<uint64_t, Live> live;
 
@@ -80,6 +81,7 @@ struct Recorder::Impl {
         std::vector<int32_t>& waiting = pending[static_cast<std::size_t>(stream)];
         for (const int32_t on : waiting) dependencies.push_back({last() + 1, on});
         waiting.clear();
+        last_on_stream[static_cast<std::size_t>(stream)] = last() + 1;
     }
     Ran* find(int32_t event) {
         for (std::size_t i = ran.size(); i-- > 0;)
@@ -115,10 +117,11 @@ void Recorder::depend(Stream stream, int32_t on) {
 }
 
 int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, int64_t flops,
-                                int64_t touched_bytes) {
+                                int64_t touched_bytes, Stream stream) {
     if (level_ == Level::off) return -1;
-    impl_->attach(Stream::compute);
+    impl_->attach(stream);
     Event event;
+    event.stream = stream;
     event.id = impl_->last() + 1;
     event.step = step_;
     event.phase = phase_;
@@ -184,6 +187,10 @@ void Recorder::end_collective(int32_t event, int64_t sent_bytes) {
     if (ran == nullptr) return;
     ran->sent_bytes = sent_bytes;
     ran->t_end_ns = now_ns();
+}
+
+int32_t Recorder::last_event(Stream stream) const {
+    return impl_->last_on_stream[static_cast<std::size_t>(stream)];
 }
 
 int32_t Recorder::last_event() const {

@@ -85,6 +85,8 @@ class Recorder final : public MemorySink {
 
     /// The latest event issued; -1 before the first.
     int32_t last_event() const;
+    /// The latest event issued on `stream`; -1 before the first.
+    int32_t last_event(Stream stream) const;
 
     void on_allocate(uint64_t id, int64_t bytes, MemoryCategory category, std::string_view label) override;
     void on_free(uint64_t id) override;
