@@ -66,9 +66,10 @@ class Recorder final : public MemorySink {
     /// ended. Recorded as a Dependency; a real wait, where one is needed, is the caller's.
     void depend(Stream stream, int32_t on);
 
-    /// Begins a compute event on the compute stream. `unit` is the module. Returns its id, or -1 at
+    /// Begins a compute event, on the compute stream or (copies into communication buffers) another. `unit` is the module. Returns its id, or -1 at
     /// Level::off.
-    int32_t begin_compute(std::string_view name, std::string_view unit, int64_t flops, int64_t touched_bytes);
+    int32_t begin_compute(std::string_view name, std::string_view unit, int64_t flops, int64_t touched_bytes,
+                          Stream stream = Stream::compute);
     void end_compute(int32_t event);
 
     /// Enters a collective in the order of issue and fills in id, step, phase, cause and t_issue_ns; op,
