@@ -56,7 +56,9 @@ Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int
     std::vector<Interval> compute_of_step;
     for (size_t i = 0; i < events.size(); ++i) {
         const bool counted = step < -1 || events[i].step == step;
-        if (events[i].kind == trace::EventKind::compute) {
+        const bool computes = events[i].kind == trace::EventKind::compute;
+        if (computes && events[i].stream != Stream::compute) continue;  // a copy into a buffer hides nothing
+        if (computes) {
             compute.push_back(times[i]);
             if (counted) compute_of_step.push_back(times[i]);
         } else if (counted) {

@@ -18,10 +18,10 @@ struct Overlap {
     int64_t compute_ns = 0;        ///< something is computed
 };
 
-/// The overlap of one rank on one clock: its collectives (on whatever stream) against its compute events.
-/// With `step` ≥ -1 only that step's collectives and compute are counted, but a collective is hidden by any
-/// computation, of a neighbouring step too. Throws InvalidArgument ("time.no_rank"). Cost: a sort of the
-/// rank's events.
+/// The overlap of one rank on one clock: its collectives (on whatever stream) against its compute stream's
+/// compute events. Copies into communication buffers, on the copy stream, count as neither. With `step` ≥ -1
+/// only that step's collectives and compute are counted, but a collective is hidden by any computation, of a
+/// neighbouring step too. Throws InvalidArgument ("time.no_rank"). Cost: a sort of the rank's events.
 Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step = -2);
 
 /// The union of intervals: sorted, touching and overlapping ones joined, empty ones dropped.

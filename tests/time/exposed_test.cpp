@@ -74,6 +74,19 @@ TEST_CASE("a collective on the compute stream hides behind nothing") {
     CHECK(meshscope::time::overlap(made.trace, meshscope::time::measured(made.trace), 0).exposed_ns == 4);
 }
 
+TEST_CASE("a copy on the copy stream is no computation: it hides nothing") {
+    HandMade made(1);
+    const int32_t group = made.group({0});
+    made.compute(0, 1);
+    made.event(0, 0).stream = Stream::copy;
+    made.collective(0, CollectiveOp::all_gather, group, 0);
+    span(made, 0, 0, 0, 5);
+    span(made, 0, 1, 2, 9);
+    const auto overlap = meshscope::time::overlap(made.trace, meshscope::time::measured(made.trace), 0);
+    CHECK(overlap.exposed_ns == 7);
+    CHECK(overlap.compute_ns == 0);
+}
+
 TEST_CASE("one step counts its own collectives, but any computation hides them") {
     HandMade made(1);
     const int32_t group = made.group({0});
