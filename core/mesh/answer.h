@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/message.h"
+#include "core/mesh/device_mesh.h"
+
+namespace meshscope::mesh {
+
+/// What one rank reads from a mesh: what the command prints and the window shows. Copies of DeviceMesh's
+/// answers, so that a caller needs no further question.
+struct Answer {
+    GlobalRank asking;
+    Shape shape;
+    Names names;                 ///< empty when unnamed
+    std::vector<int64_t> ranks;  ///< row-major over `shape`, as the asking rank sees them
+    std::optional<std::vector<int64_t>>
+        coordinate;                            ///< nothing for a rank outside; then the two below are empty
+    std::vector<std::vector<int64_t>> groups;  ///< one a mesh dim, sorted
+    std::vector<int64_t> local_rank;           ///< one a mesh dim
+    std::string repr;                          ///< PyTorch's repr
+    std::vector<std::string> layouts;          ///< one a mesh dim: "2:4", "(2,2):(4,1)"
+    GroupCost cost;                            ///< of making this mesh
+};
+
+/// Throws InvalidArgument for a rank outside a sub-mesh. Cost: O(size of the mesh + groups).
+Answer answer(const DeviceMesh& mesh, GlobalRank asking);
+
+/// The ranks as Python prints the nested list: [[0, 1], [2, 3]].
+std::string nested_text(const Answer& answer);
+
+enum class QuestionKind : uint8_t { slice, flatten, unflatten, concatenate };
+
+/// One request made of a mesh; which members count depends on the kind.
+struct Question {
+    QuestionKind kind = QuestionKind::slice;
+    Names names;               ///< slice, flatten: the dims; unflatten: the new names
+    std::string mesh_dim;      ///< unflatten: the dim's name, or its number
+    Shape sizes;               ///< unflatten: the new sizes
+    std::vector<Names> parts;  ///< concatenate: one slice each
+};
+
+/// The Python expression that asks PyTorch the same of a variable `mesh`:
+/// mesh["replicate", "shard"]; mesh["replicate", "shard"]._flatten(); mesh._unflatten("shard", (2, 2),
+/// ("fsdp", "tp")); DeviceMesh._concatenate([mesh["shard"], mesh["replicate"]]).
+std::string pytorch_expression(const Question& question);
+
+/// A question put to a mesh, before anyone asks for a rank: the meshes it makes on the way, the result last;
+/// or why there is none (then `steps` is what could still be made).
+struct Derived {
+    Question question;
+    std::vector<DeviceMesh> steps;
+    std::optional<Message> error;
+};
+
+/// Never throws InvalidArgument: a refusal is in `error`. `flatten` takes PyTorch's default name, the dims'
+/// names joined by "_", so asking twice gives the same mesh.
+Derived derive(const DeviceMesh& mesh, const Question& question);
+
+/// Either an answer or the refusal.
+struct Reply {
+    std::optional<Answer> answer;
+    std::optional<Message> error;
+};
+
+/// What one rank gets. A rank outside the root fails at the first step that needs its place, as in PyTorch.
+Reply reply(const Derived& derived, GlobalRank asking);
+
+/// A Python exception as a terminal shows it, from a refusal's message: "KeyError: Invalid mesh_dim_names …";
+/// only the type when PyTorch gives no text; empty when PyTorch does not refuse this (see pytorch_error in
+/// DeviceMesh).
+std::string pytorch_exception(const Message& refusal);
+
+}  // namespace meshscope::mesh
