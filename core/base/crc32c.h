@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace meshscope {
+
+/// CRC-32C (Castagnoli: polynomial 0x1EDC6F41, bits reflected, first and last complement), as iSCSI (RFC
+/// 3720), ext4 and TFRecord use it. Its check value: crc32c of "123456789" is 0xE3069283. Finds every change
+/// of up to three bits in 256 MB and any burst of up to 32 bits.
+class Crc32c {
+  public:
+    /// Cost: about a byte a cycle and a half (eight table look-ups for eight bytes).
+    void add(std::span<const std::byte> bytes);
+    void add(const void* data, std::size_t size) {
+        add(std::span(static_cast<const std::byte*>(data), size));
+    }
+    uint32_t value() const { return ~state_; }
+
+  private:
+    uint32_t state_ = 0xFFFFFFFFU;
+};
+
+}  // namespace meshscope

@@ -1,0 +1,84 @@
+#include "core/base/replace_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace meshscope {
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, int error) {
+    throw IoError(
+        Message{"file.cannot_write", {{"path", path}, {"reason", std::generic_category().message(error)}}});
+}
+
+std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// A name in the same folder (a rename cannot cross file systems) that no one else uses.
+std::string part_name(const std::string& path, int attempt) {
+    const std::size_t slash = path.rfind('/');
+    const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
+    return path.substr(0, name) + "." + path.substr(name) + ".part-" + std::to_string(getpid()) + "-" +
+           std::to_string(attempt);
+}
+
+}  // namespace
+
+ReplaceFile::ReplaceFile(std::string path) : path_(std::move(path)) {
+    struct stat status {};
+    if (stat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) refuse(path_, EISDIR);
+    for (int attempt = 0; file_ < 0; ++attempt) {
+        part_ = part_name(path_, attempt);
+        file_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file_ < 0 && (errno != EEXIST || attempt == 100)) refuse(path_, errno);
+    }
+}
+
+ReplaceFile::~ReplaceFile() {
+    if (file_ >= 0) close(file_);
+    if (!committed_) unlink(part_.c_str());
+}
+
+void ReplaceFile::write(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) refuse(path_, errno);
+        bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+void ReplaceFile::commit() {
+    if (fsync(file_) != 0) refuse(path_, errno);
+    const int closed = close(file_);
+    file_ = -1;
+    if (closed != 0) refuse(path_, errno);
+    if (std::rename(part_.c_str(), path_.c_str()) != 0) refuse(path_, errno);
+    committed_ = true;
+    // The rename itself must survive a power cut; a file system that cannot sync folders has still done the
+    // rename.
+    const int folder = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        fsync(folder);
+        close(folder);
+    }
+}
+
+void replace_file(const std::string& path, std::string_view bytes) {
+    ReplaceFile file(path);
+    file.write(bytes);
+    file.commit();
+}
+
+}  // namespace meshscope

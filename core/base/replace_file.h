@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace meshscope {
+
+/// Makes a file so that a reader of `path` sees the old file or the whole new one, never a part: what is
+/// written goes to part_path(), beside it; commit() forces it to the disk and renames it. Without a commit
+/// the part is removed and the old file stays as it was.
+class ReplaceFile {
+  public:
+    /// Creates the part. Throws IoError "file.cannot_write" {path, reason} when the folder does not allow it,
+    /// or when `path` is a directory.
+    explicit ReplaceFile(std::string path);
+    ReplaceFile(const ReplaceFile&) = delete;
+    ReplaceFile& operator=(const ReplaceFile&) = delete;
+    ~ReplaceFile();
+
+    const std::string& path() const { return path_; }
+    const std::string& part_path() const { return part_; }
+
+    /// Appends to the part. Throws IoError "file.cannot_write". Not to be mixed with another writer of the
+    /// part.
+    void write(std::string_view bytes);
+
+    /// fsync, rename, fsync of the folder. Throws IoError "file.cannot_write"; the old file is intact then.
+    void commit();
+
+  private:
+    std::string path_, part_;
+    int file_ = -1;
+    bool committed_ = false;
+};
+
+/// The whole of `bytes` as the new content of `path`, as ReplaceFile does it.
+void replace_file(const std::string& path, std::string_view bytes);
+
+}  // namespace meshscope
