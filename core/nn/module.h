@@ -13,22 +13,23 @@ namespace meshscope::nn {
 using tensor::Shape;
 using tensor::Tensor;
 
-/// One trainable array. Layers and the tape refer to it by handle (Parameter*), never by its memory: FSDP takes the
-/// value away after forward and puts it back before backward.
+/// One trainable array. Layers and the tape refer to it by handle (Parameter*), never by its memory: FSDP
+/// takes the value away after forward and puts it back before backward.
 struct Parameter {
     int32_t index = 0;   ///< position in Model::parameters(), PyTorch's order of parameters()
     std::string name;    ///< "layers.0.up.weight"
     Shape shape;         ///< whole, whatever is present just now
+    int64_t fan_in = 1;  ///< inputs of the layer it belongs to, which set the spread of its first values
     Tensor value;        ///< what kernels read; undefined while it is away
-    Tensor grad;         ///< summed over the backward passes since it was last dropped; undefined before the first
+    Tensor grad;  ///< summed over the backward passes since it was last dropped; undefined before the first
 };
 
 class Module;
 using ModuleHook = std::function<void(Module&)>;
 
-/// Called around a module's work, in the order they were added. Backward hooks fire while the tape runs backward:
-/// pre_backward just before the first node of the module's region (its last in forward), post_backward just after the
-/// last one.
+/// Called around a module's work, in the order they were added. Backward hooks fire while the tape runs
+/// backward: pre_backward just before the first node of the module's region (its last in forward),
+/// post_backward just after the last one.
 struct ModuleHooks {
     std::vector<ModuleHook> pre_forward, post_forward, pre_backward, post_backward;
 };

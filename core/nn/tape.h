@@ -17,11 +17,12 @@ struct Variable {
     int32_t id = -1;
 };
 
-/// Autograd for one forward and one backward pass. Nodes are appended as layers compute and run backward from the last.
+/// Autograd for one forward and one backward pass. Nodes are appended as layers compute and run backward from
+/// the last.
 ///
-/// A node's backward has two parts, weight gradient and input gradient, so schedules may split them. Within a node the
-/// parameters' gradients become ready in a fixed order (a linear's bias, then its weight), then the input's gradient.
-/// The input of the first layer needs no gradient and none is computed for it.
+/// A node's backward has two parts, weight gradient and input gradient, so schedules may split them. Within a
+/// node the parameters' gradients become ready in a fixed order (a linear's bias, then its weight), then the
+/// input's gradient. The input of the first layer needs no gradient and none is computed for it.
 class Tape {
   public:
     /// `recorder` may be null. Activations and their gradients come from `allocator`.
@@ -33,22 +34,37 @@ class Tape {
 
     /// Data: no gradient flows into it.
     Variable input(Tensor value);
+    /// A value made elsewhere whose gradient is wanted (another stage's output): grad() keeps it after
+    /// backward.
+    Variable leaf(Tensor value);
+    /// Undefined where it was released, or freed by backward.
     const Tensor& value(Variable v) const;
     /// Undefined before backward reached it (and after, where it was freed).
     const Tensor& grad(Variable v) const;
+    /// The model needs this value no more: the tape drops its handle, as Python drops a local name. What a
+    /// node keeps for its backward stays alive with the node. Costs nothing where nobody else holds the
+    /// memory but frees it at once.
+    void release(Variable v);
 
-    /// Called whenever a parameter's gradient of this backward pass is complete (all its uses seen), in order.
+    /// Called whenever a parameter's gradient of this backward pass is complete (all its uses seen), in
+    /// order. Hooks run in the order they were added; `parameter.grad` holds the sum with earlier passes.
     void on_gradient_ready(std::function<void(Parameter&)> hook);
 
-    /// A module's region: everything appended between enter and leave. They call the module's forward hooks; regions
-    /// nest. Backward hooks fire as ModuleHooks says.
+    /// A module's region: everything appended between enter and leave. They call the module's forward hooks;
+    /// regions nest. Backward hooks fire as ModuleHooks says, outer regions' pre_backward first and
+    /// post_backward last; a region through which no gradient flows fires none. leave() throws
+    /// InvalidArgument ("tape.region") unless `module` is the innermost region.
     void enter(Module& module);
     void leave(Module& module);
+    /// The innermost module's name: of the open region in forward, of the running node's in backward; ""
+    /// outside of all.
+    std::string_view unit() const;
 
-    /// Appends a node. `backward_weight` and `backward_input` get the gradient of `output`; the tape calls weight first.
-    /// Both must be callable after the forward values of other nodes were freed; what they need they keep.
+    /// Appends a node. `backward_weight` and `backward_input` get the gradient of `output`; the tape calls
+    /// weight first. Both must be callable after the forward values of other nodes were freed; what they need
+    /// they keep: the tape drops them, and with them what they keep, as soon as the node has run.
     struct Node {
-        std::string_view name;             ///< "linear"; lives as long as the program
+        std::string_view name;  ///< "linear"; lives as long as the program
         std::vector<Variable> inputs;
         std::vector<Parameter*> parameters;  ///< in the order their gradients become ready
         std::function<void(Tape&, const Tensor& grad_output)> backward_weight;  ///< may be empty
@@ -57,12 +73,20 @@ class Tape {
     Variable append(Node node, Tensor value, bool needs_grad);
     bool needs_grad(Variable v) const;
 
-    /// Adds `grad` to a variable's gradient; called from backward_input. Takes the tensor over when it is the first.
+    /// Adds `grad` to a variable's gradient; called from backward_input, and nothing happens where no
+    /// gradient is needed. Takes the tensor over when it is the first. A later one is added in place where
+    /// nobody else holds the sum so far, else into new memory (a residual hands one tensor to both its
+    /// inputs), as PyTorch's engine does; recorded as "grad_sum".
     void accumulate(Variable v, Tensor grad);
-    /// Adds `grad` to parameter.grad; called from backward_weight.
+    /// Adds `grad` to parameter.grad (takes it over when that is undefined); called from backward_weight,
+    /// once for each use of the parameter. After its last use in this pass the gradient-ready hooks run,
+    /// before this returns.
     void accumulate(Parameter& parameter, Tensor grad);
 
-    /// Runs everything backward from `loss` (one element), whose gradient is `seed`. Frees activations as it goes.
+    /// Runs everything backward from `loss` (one element), whose gradient is `seed`, nodes in the reverse of
+    /// the order they were appended; nodes that do not lead to `loss` are left out. Frees activations as it
+    /// goes; the loss's value stays. Once a tape: throws InvalidArgument ("tape.backward_twice", "tape.loss",
+    /// "tape.region" while one is open).
     void backward(Variable loss, float seed = 1.0F);
 
   private:

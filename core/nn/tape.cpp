@@ -1,0 +1,244 @@
+#include "core/nn/tape.h"
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/nn/compute_event.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::nn {
+namespace {
+
+struct Slot {
+    Tensor value;
+    Tensor grad;
+    int32_t producer = -1;  // the node that made it; -1 for inputs and leaves
+    bool needs_grad = false;
+};
+
+/// A module's region: the nodes [first, last] appended while it was open, inner regions included.
+struct Region {
+    Module* module = nullptr;
+    int32_t parent = -1;
+    int32_t first = 0;
+    int32_t last = -1;  // below first: no node
+};
+
+}  // namespace
+
+struct Tape::Impl {
+    struct Record {
+        Node node;
+        Variable output;
+        int32_t region = -1;
+    };
+
+    tensor::Allocator* allocator;
+    trace::Recorder* recorder;
+    std::vector<Slot> slots;
+    std::vector<Record> nodes;
+    std::vector<Region> regions;  // in the order they were entered, so outer ones stand before inner ones
+    int32_t region = -1;          // the open one in forward, the running node's in backward
+    std::vector<std::function<void(Parameter&)>> ready_hooks;
+    std::unordered_map<Parameter*, int32_t> uses_left;  // during backward
+    bool ran_backward = false;
+
+    Slot& slot(Variable v) {
+        if (v.id < 0 || static_cast<std::size_t>(v.id) >= slots.size())
+            throw InvalidArgument({"tape.variable", {{"id", static_cast<int64_t>(v.id)}}});
+        return slots[static_cast<std::size_t>(v.id)];
+    }
+
+    Variable add_slot(Slot added) {
+        slots.push_back(std::move(added));
+        return {static_cast<int32_t>(slots.size()) - 1};
+    }
+
+    std::string_view unit() const {
+        return region < 0 ? std::string_view()
+                          : std::string_view(regions[static_cast<std::size_t>(region)].module->name());
+    }
+
+    /// Which nodes lead to `loss` through variables that need a gradient.
+    std::vector<bool> nodes_to_run(Variable loss) {
+        std::vector<bool> runs(nodes.size(), false);
+        const int32_t last = slot(loss).producer;
+        if (last >= 0) runs[static_cast<std::size_t>(last)] = true;
+        for (std::size_t i = nodes.size(); i-- > 0;) {
+            if (!runs[i]) continue;
+            for (const Variable v : nodes[i].node.inputs)
+                if (slot(v).needs_grad && slot(v).producer >= 0)
+                    runs[static_cast<std::size_t>(slot(v).producer)] = true;
+        }
+        return runs;
+    }
+
+    /// Shrinks the regions to the nodes that run, so that hooks fire around real work.
+    void trim_regions(const std::vector<bool>& runs) {
+        for (Region& r : regions) {
+            while (r.last >= r.first && !runs[static_cast<std::size_t>(r.last)]) --r.last;
+            while (r.last >= r.first && !runs[static_cast<std::size_t>(r.first)]) ++r.first;
+        }
+    }
+
+    static void call(const std::vector<ModuleHook>& hooks, Module& module) {
+        // By index: a hook may add hooks.
+        for (std::size_t i = 0; i < hooks.size(); ++i) hooks[i](module);
+    }
+
+    void add_in_place(const Tensor& sum, const Tensor& more) {
+        const ComputeEvent event(recorder, "grad_sum", unit(), sum.n_elements(), 3 * sum.bytes());
+        allocator->device().kernels().add(sum, sum, more);
+    }
+};
+
+Tape::Tape(tensor::Allocator& allocator, trace::Recorder* recorder) : impl_(std::make_unique<Impl>()) {
+    impl_->allocator = &allocator;
+    impl_->recorder = recorder;
+}
+
+Tape::~Tape() = default;
+
+tensor::Allocator& Tape::allocator() const {
+    return *impl_->allocator;
+}
+trace::Recorder* Tape::recorder() const {
+    return impl_->recorder;
+}
+std::string_view Tape::unit() const {
+    return impl_->unit();
+}
+
+Variable Tape::input(Tensor value) {
+    return impl_->add_slot({std::move(value), {}, -1, false});
+}
+Variable Tape::leaf(Tensor value) {
+    return impl_->add_slot({std::move(value), {}, -1, true});
+}
+const Tensor& Tape::value(Variable v) const {
+    return impl_->slot(v).value;
+}
+const Tensor& Tape::grad(Variable v) const {
+    return impl_->slot(v).grad;
+}
+void Tape::release(Variable v) {
+    impl_->slot(v).value = Tensor();
+}
+bool Tape::needs_grad(Variable v) const {
+    return impl_->slot(v).needs_grad;
+}
+
+void Tape::on_gradient_ready(std::function<void(Parameter&)> hook) {
+    impl_->ready_hooks.push_back(std::move(hook));
+}
+
+void Tape::enter(Module& module) {
+    const auto next = static_cast<int32_t>(impl_->nodes.size());
+    impl_->regions.push_back({&module, impl_->region, next, next - 1});
+    impl_->region = static_cast<int32_t>(impl_->regions.size()) - 1;
+    Impl::call(module.hooks.pre_forward, module);
+}
+
+void Tape::leave(Module& module) {
+    if (impl_->region < 0 || impl_->regions[static_cast<std::size_t>(impl_->region)].module != &module)
+        throw InvalidArgument(
+            {"tape.region", {{"module", module.name()}, {"open", std::string(impl_->unit())}}});
+    Region& region = impl_->regions[static_cast<std::size_t>(impl_->region)];
+    region.last = static_cast<int32_t>(impl_->nodes.size()) - 1;
+    impl_->region = region.parent;
+    Impl::call(module.hooks.post_forward, module);
+}
+
+Variable Tape::append(Node node, Tensor value, bool needs_grad) {
+    const auto index = static_cast<int32_t>(impl_->nodes.size());
+    const Variable output = impl_->add_slot({std::move(value), {}, index, needs_grad});
+    impl_->nodes.push_back({std::move(node), output, impl_->region});
+    return output;
+}
+
+void Tape::accumulate(Variable v, Tensor grad) {
+    Slot& slot = impl_->slot(v);
+    if (!slot.needs_grad) return;
+    if (!slot.grad.defined()) {
+        slot.grad = std::move(grad);
+    } else if (!slot.grad.shared()) {
+        impl_->add_in_place(slot.grad, grad);
+    } else {
+        const Tensor sum = allocator().empty(grad.shape(), grad.dtype(), MemoryCategory::activations,
+                                             std::string(unit()) + " grad sum");
+        const ComputeEvent event(recorder(), "grad_sum", unit(), sum.n_elements(), 3 * sum.bytes());
+        allocator().device().kernels().add(sum, slot.grad, grad);
+        slot.grad = sum;
+    }
+}
+
+void Tape::accumulate(Parameter& parameter, Tensor grad) {
+    if (!parameter.grad.defined()) {
+        parameter.grad = std::move(grad);
+    } else {
+        impl_->add_in_place(parameter.grad, grad);
+        grad = Tensor();  // frees it before the hooks look at the memory
+    }
+    const auto found = impl_->uses_left.find(&parameter);
+    if (found == impl_->uses_left.end())
+        throw InvalidArgument({"tape.parameter", {{"parameter", parameter.name}}});
+    if (--found->second > 0) return;
+    for (std::size_t i = 0; i < impl_->ready_hooks.size(); ++i) impl_->ready_hooks[i](parameter);
+}
+
+void Tape::backward(Variable loss, float seed) {
+    Impl& impl = *impl_;
+    if (impl.ran_backward) throw InvalidArgument({"tape.backward_twice", {}});
+    if (impl.region >= 0)
+        throw InvalidArgument({"tape.region", {{"module", std::string()}, {"open", std::string(unit())}}});
+    if (!impl.slot(loss).needs_grad || impl.slot(loss).value.n_elements() != 1)
+        throw InvalidArgument({"tape.loss", {{"shape", impl.slot(loss).value.shape()}}});
+    impl.ran_backward = true;
+
+    const std::vector<bool> runs = impl.nodes_to_run(loss);
+    impl.trim_regions(runs);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (runs[i])
+            for (Parameter* parameter : impl.nodes[i].node.parameters) ++impl.uses_left[parameter];
+
+    Tensor first =
+        allocator().empty(value(loss).shape(), DType::float32, MemoryCategory::activations, "loss grad");
+    allocator().device().kernels().fill(first, seed);
+    accumulate(loss, std::move(first));
+
+    for (std::size_t i = impl.nodes.size(); i-- > 0;) {
+        const auto index = static_cast<int32_t>(i);
+        Impl::Record& record = impl.nodes[i];
+        if (runs[i]) {
+            for (const Region& region : impl.regions)
+                if (region.last == index && region.first <= index)
+                    Impl::call(region.module->hooks.pre_backward, *region.module);
+            impl.region = record.region;
+            {
+                const Tensor grad = std::move(impl.slot(record.output).grad);
+                impl.slot(record.output).grad = Tensor();
+                if (record.node.backward_weight) record.node.backward_weight(*this, grad);
+                if (record.node.backward_input) record.node.backward_input(*this, grad);
+            }
+        }
+        // Whether it ran or not, nothing will ask for its values again.
+        record.node.backward_weight = nullptr;
+        record.node.backward_input = nullptr;
+        if (record.output.id != loss.id) release(record.output);
+        if (runs[i]) {
+            for (std::size_t r = impl.regions.size(); r-- > 0;) {
+                const Region& region = impl.regions[r];
+                if (region.first == index && region.last >= index) {
+                    impl.region = region.parent;
+                    Impl::call(region.module->hooks.post_backward, *region.module);
+                }
+            }
+        }
+    }
+    impl.region = -1;
+    impl.uses_left.clear();
+}
+
+}  // namespace meshscope::nn
