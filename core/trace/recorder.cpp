@@ -231,6 +231,7 @@ RankRecord Recorder::take() {
     record.snapshots = std::exchange(impl_->snapshots, {});
     record.values = std::exchange(impl_->values, {});
     for (std::vector<int32_t>& waiting : impl_->pending) waiting.clear();
+    impl_->last_on_stream.fill(-1);
     impl_->live.clear();
     order(record);
     return record;

@@ -66,8 +66,8 @@ class Recorder final : public MemorySink {
     /// ended. Recorded as a Dependency; a real wait, where one is needed, is the caller's.
     void depend(Stream stream, int32_t on);
 
-    /// Begins a compute event, on the compute stream or (copies into communication buffers) another. `unit` is the module. Returns its id, or -1 at
-    /// Level::off.
+    /// Begins a compute event, on the compute stream or (copies into communication buffers) another. `unit`
+    /// is the module. Returns its id, or -1 at Level::off.
     int32_t begin_compute(std::string_view name, std::string_view unit, int64_t flops, int64_t touched_bytes,
                           Stream stream = Stream::compute);
     void end_compute(int32_t event);

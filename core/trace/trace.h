@@ -73,4 +73,13 @@ struct CollectiveInstance {
 /// sort.
 std::vector<CollectiveInstance> collectives(const Trace& trace);
 
+/// What identical() leaves out.
+enum class Ignore : uint8_t {
+    nothing,
+    times  ///< every t_…_ns: two runs of one scenario are identical then
+};
+
+/// Do both hold the same, bit for bit (numbers that travelled too; one NaN equals another)? Cost: one pass.
+bool identical(const Trace& a, const Trace& b, Ignore ignore = Ignore::nothing);
+
 }  // namespace meshscope::trace

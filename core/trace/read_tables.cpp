@@ -1,0 +1,332 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "core/trace/hop_rows.h"
+#include "core/trace/schema.h"
+#include "core/trace/table_io.h"
+#include "core/trace/tables.h"
+#include "core/trace/words.h"
+
+namespace meshscope::trace {
+namespace {
+
+constexpr int64_t kMaxInt32 = std::numeric_limits<int32_t>::max();
+
+/// The schema is compared as text before any table is touched: a table could be a view that computes for
+/// ever.
+void check_schema(const sqlite::Database& database) {
+    sqlite::Statement rows(database, "SELECT sql FROM sqlite_schema ORDER BY rowid");
+    for (const std::string& expected : schema())
+        if (!rows.step() || rows.text(0) != expected) throw Damage{"schema"};
+    if (rows.step()) throw Damage{"schema"};
+}
+
+/// Reads one table after the other and holds each against its checksum.
+class Reader {
+  public:
+    explicit Reader(const sqlite::Database& database) : database_(database) {}
+
+    Trace read_all() {
+        checksums();
+        meta();
+        vocabulary();
+        strings();
+        mesh();
+        groups();
+        steps();
+        rank_info();
+        events();
+        dependencies();
+        hops();
+        snapshots();
+        values();
+        memory();
+        return std::move(trace_);
+    }
+
+  private:
+    template <class Row>
+    void table(const std::string& name, const std::string& order, const Row& row) {
+        TableReader rows(database_, name, order);
+        while (rows.next_row()) row(rows);
+        const auto [count, crc] = sums_[name];
+        if (rows.sum().rows() != count || rows.sum().crc32c() != crc) rows.damaged();
+    }
+
+    void checksums() {
+        TableReader rows(database_, "checksum", "section");
+        while (rows.next_row()) {
+            const std::string name(rows.text());
+            const int64_t count = rows.integer();
+            sums_[name] = {count, rows.integer()};
+        }
+        if (sums_.size() != sections().size()) rows.damaged();
+        for (const std::string& name : sections())
+            if (!sums_.contains(name)) rows.damaged();
+    }
+
+    void meta() {
+        std::map<std::string, std::string> texts;
+        std::map<std::string, int64_t> numbers;
+        table("meta", "key", [&](TableReader& row) {
+            const std::string key(row.text());
+            if (key == "backend" || key == "engine_version" || key == "scenario" || key == "scenario_path" ||
+                key == "title_en" || key == "title_zh")
+                texts[key] = row.text();
+            else
+                numbers[key] = row.integer(0, kMaxInt32);
+        });
+        if (texts.size() != 6 || numbers.size() != 7) throw Damage{"meta"};
+        const auto number = [&](const char* key) {
+            const auto found = numbers.find(key);
+            if (found == numbers.end()) throw Damage{"meta"};
+            return found->second;
+        };
+        RunInfo& info = trace_.info;
+        info.backend = texts["backend"];
+        info.engine_version = texts["engine_version"];
+        info.scenario = texts["scenario"];
+        info.scenario_path = texts["scenario_path"];
+        info.title_en = texts["title_en"];
+        info.title_zh = texts["title_zh"];
+        const int64_t level = number("level");
+        if (level > static_cast<int64_t>(Level::values)) throw Damage{"meta"};
+        info.level = static_cast<Level>(level);
+        info.steps = static_cast<int32_t>(number("steps"));
+        info.world_size = static_cast<int32_t>(number("world_size"));
+        losses_ = number("losses");
+        grad_norms_ = number("grad_norms");
+        mesh_names_ = number("mesh_names");
+        nodes_ = number("nodes");
+    }
+
+    void vocabulary() {
+        table("word", "id", [&](TableReader& row) {
+            if (row.integer() != static_cast<int64_t>(words_.size())) row.damaged();
+            const std::string vocabulary(row.text());
+            const std::string word(row.text());
+            // A word that this version does not know stays unknown until a row uses it.
+            std::pair<int, int> meaning{-1, -1};
+            for (int v = 0; v < kVocabularies; ++v) {
+                if (name(static_cast<Vocabulary>(v)) != vocabulary) continue;
+                if (const auto value = value_of(static_cast<Vocabulary>(v), word)) meaning = {v, *value};
+            }
+            words_.push_back(meaning);
+        });
+    }
+
+    template <class Enum>
+    Enum word(TableReader& row, Vocabulary vocabulary) {
+        const auto at = static_cast<std::size_t>(row.integer(0, static_cast<int64_t>(words_.size()) - 1));
+        if (words_[at].first != static_cast<int>(vocabulary)) row.damaged();
+        return static_cast<Enum>(words_[at].second);
+    }
+
+    void strings() {
+        table("string", "id", [&](TableReader& row) {
+            if (row.integer() != static_cast<int64_t>(trace_.strings.size())) row.damaged();
+            trace_.strings.emplace_back(row.text());
+        });
+    }
+
+    void mesh() {
+        RunInfo& info = trace_.info;
+        table("mesh_dim", "id", [&](TableReader& row) {
+            if (row.integer() != static_cast<int64_t>(info.mesh_shape.size())) row.damaged();
+            if (!row.null()) info.mesh_names.emplace_back(row.text());
+            info.mesh_shape.push_back(row.integer(1, kMaxInt32));
+        });
+        if (static_cast<int64_t>(info.mesh_names.size()) != mesh_names_) throw Damage{"mesh_dim"};
+        table("mesh_cell", "id", [&](TableReader& row) {
+            if (row.integer() != static_cast<int64_t>(info.mesh_ranks.size())) row.damaged();
+            info.mesh_ranks.push_back(row.int32());
+        });
+    }
+
+    void groups() {
+        table("process_group", "id", [&](TableReader& row) {
+            if (row.integer() != static_cast<int64_t>(trace_.groups.size())) row.damaged();
+            trace_.groups.push_back({std::string(row.text()), {}});
+            row.skip();
+            row.skip();
+        });
+        table("group_member", "group_id, group_rank", [&](TableReader& row) {
+            const int64_t group = row.integer(0, static_cast<int64_t>(trace_.groups.size()) - 1);
+            std::vector<int32_t>& ranks = trace_.groups[static_cast<std::size_t>(group)].ranks;
+            if (row.integer() != static_cast<int64_t>(ranks.size())) row.damaged();
+            ranks.push_back(row.int32());
+        });
+    }
+
+    void steps() {
+        RunInfo& info = trace_.info;
+        int64_t steps = 0;
+        const auto number = [](TableReader& row, int64_t step, int64_t count, std::vector<double>& list) {
+            if (row.null()) {
+                // NULL within the list is NaN: a loss that ran away.
+                if (step < count) list.push_back(std::numeric_limits<double>::quiet_NaN());
+            } else {
+                if (step >= count) row.damaged();
+                list.push_back(row.real());
+            }
+        };
+        table("step_info", "id", [&](TableReader& row) {
+            if (row.integer() != steps) row.damaged();
+            number(row, steps, losses_, info.losses);
+            number(row, steps, grad_norms_, info.grad_norms);
+            for (int i = 0; i < 3; ++i) row.skip();
+            ++steps;
+        });
+        if (steps != std::max({int64_t{info.steps}, losses_, grad_norms_})) throw Damage{"step_info"};
+    }
+
+    void rank_info() {
+        RunInfo& info = trace_.info;
+        table("rank_info", "id", [&](TableReader& row) {
+            if (row.integer() != static_cast<int64_t>(trace_.ranks.size())) row.damaged();
+            row.skip();
+            row.skip();
+            if (!row.null()) info.node_of_rank.push_back(row.int32());
+            for (int i = 0; i < 6; ++i) row.skip();
+            trace_.ranks.emplace_back();
+        });
+        if (static_cast<int64_t>(trace_.ranks.size()) != info.world_size ||
+            static_cast<int64_t>(info.node_of_rank.size()) != nodes_)
+            throw Damage{"rank_info"};
+    }
+
+    RankTrace& rank(TableReader& row) {
+        return trace_
+            .ranks[static_cast<std::size_t>(row.integer(0, static_cast<int64_t>(trace_.ranks.size()) - 1))];
+    }
+    StringId string(TableReader& row) {
+        return static_cast<StringId>(row.integer(0, static_cast<int64_t>(trace_.strings.size()) - 1));
+    }
+
+    void events() {
+        table("event", "rank, id", [&](TableReader& row) {
+            std::vector<Event>& list = rank(row).events;
+            Event e;
+            e.id = row.int32();
+            if (e.id != static_cast<int64_t>(list.size())) row.damaged();
+            e.step = row.int32();
+            e.kind = static_cast<EventKind>(row.integer(0, 1));
+            e.stream = word<Stream>(row, Vocabulary::stream);
+            e.phase = word<Phase>(row, Vocabulary::phase);
+            e.op = word<CollectiveOp>(row, Vocabulary::op);
+            e.reduce_op = word<ReduceOp>(row, Vocabulary::reduce_op);
+            e.dtype = word<DType>(row, Vocabulary::dtype);
+            e.algorithm = word<Algorithm>(row, Vocabulary::algorithm);
+            e.prefetch = static_cast<uint8_t>(row.integer(0, 1));
+            e.microbatch = row.int32();
+            e.name = string(row);
+            e.unit = string(row);
+            e.rule = string(row);
+            e.source = string(row);
+            e.group = row.int32();
+            e.sequence = row.int32();
+            e.peer = row.int32();
+            e.padding = row.int32();
+            e.in_elements = row.integer();
+            e.out_elements = row.integer();
+            e.sent_bytes = row.integer();
+            e.flops = row.integer();
+            e.touched_bytes = row.integer();
+            e.t_issue_ns = row.integer();
+            e.t_begin_ns = row.integer();
+            e.t_end_ns = row.integer();
+            list.push_back(e);
+        });
+    }
+
+    void dependencies() {
+        table("dependency", "rank, ordinal", [&](TableReader& row) {
+            std::vector<Dependency>& list = rank(row).dependencies;
+            if (row.integer() != static_cast<int64_t>(list.size())) row.damaged();
+            Dependency d;
+            d.event = row.int32();
+            d.on = row.int32();
+            list.push_back(d);
+        });
+    }
+
+    void hops() {
+        table("hop_block", "rank, event", [&](TableReader& row) {
+            std::vector<Hop>& list = rank(row).hops;
+            const int32_t event = row.int32();
+            const int64_t count = row.integer();
+            const std::span<const std::byte> blob = row.blob();
+            if (count < 1 || blob.size() % kHopBytes != 0 ||
+                blob.size() / kHopBytes != static_cast<std::size_t>(count))
+                row.damaged();
+            for (std::size_t at = 0; at < blob.size(); at += kHopBytes)
+                list.push_back(unpack_hop(blob.data() + at, event));
+        });
+    }
+
+    void snapshots() {
+        table("snapshot", "rank, ordinal", [&](TableReader& row) {
+            std::vector<Snapshot>& list = rank(row).snapshots;
+            if (row.integer() != static_cast<int64_t>(list.size())) row.damaged();
+            Snapshot s;
+            s.event = row.int32();
+            s.kind = static_cast<SnapshotKind>(row.integer(0, 1));
+            s.values = row.integer();
+            s.elements = row.integer();
+            list.push_back(s);
+        });
+    }
+
+    void values() {
+        table("value_block", "rank, ordinal", [&](TableReader& row) {
+            std::vector<float>& list = rank(row).values;
+            row.skip();
+            const std::span<const std::byte> blob = row.blob();
+            if (blob.size() % 4 != 0) row.damaged();
+            for (std::size_t at = 0; at < blob.size(); at += 4) {
+                uint32_t bits = 0;
+                for (std::size_t b = 0; b < 4; ++b)
+                    bits |= std::to_integer<uint32_t>(blob[at + b]) << (8 * b);
+                list.push_back(std::bit_cast<float>(bits));
+            }
+        });
+    }
+
+    void memory() {
+        table("memory_change", "rank, ordinal", [&](TableReader& row) {
+            std::vector<MemoryChange>& list = rank(row).memory;
+            if (row.integer() != static_cast<int64_t>(list.size())) row.damaged();
+            MemoryChange m;
+            m.after_event = row.int32();
+            m.step = row.int32();
+            m.phase = word<Phase>(row, Vocabulary::phase);
+            m.category = word<MemoryCategory>(row, Vocabulary::category);
+            m.label = string(row);
+            m.allocation = static_cast<uint64_t>(row.integer());
+            m.delta_bytes = row.integer();
+            row.skip();
+            m.t_ns = row.integer();
+            list.push_back(m);
+        });
+    }
+
+    const sqlite::Database& database_;
+    Trace trace_;
+    std::map<std::string, std::pair<int64_t, int64_t>> sums_;  ///< table → rows, CRC-32C
+    std::vector<std::pair<int, int>> words_;  ///< number → vocabulary, enumerator; -1 unknown
+    int64_t losses_ = 0, grad_norms_ = 0, mesh_names_ = 0, nodes_ = 0;
+};
+
+}  // namespace
+
+Trace read_tables(const sqlite::Database& database) {
+    check_schema(database);
+    return Reader(database).read_all();
+}
+
+}  // namespace meshscope::trace

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace meshscope::trace {
+
+/// "MScp" in the SQLite header: what `file` and SQLite's own tools see.
+inline constexpr int32_t kApplicationId = 0x4D536370;
+/// The schema's version, in the SQLite header as user_version. Grows with every change of schema().
+inline constexpr int32_t kSchemaVersion = 1;
+
+/// The statements that make a trace's tables and views, in order, as SQLite stores them. A file whose schema
+/// is not this text, word by word, is damaged or made by someone else: nothing of it is run.
+const std::vector<std::string>& schema();
+
+/// The tables that carry data, in the order they are written; each has a checksum under its name.
+const std::vector<std::string>& sections();
+
+}  // namespace meshscope::trace

@@ -1,0 +1,246 @@
+#include "core/trace/store.h"
+
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <optional>
+
+#include "core/base/error.h"
+#include "tests/test.h"
+#include "tests/trace/example.h"
+#include "tests/trace/folder.h"
+
+using namespace meshscope;
+using namespace meshscope::trace;
+using example::Folder;
+
+namespace {
+
+/// The id of what reading `path` throws, "" when it reads; sets `read` then.
+std::string reading(const std::string& path, std::optional<Trace>* read = nullptr) {
+    try {
+        Trace trace = read_trace(path);
+        if (read != nullptr) *read = std::move(trace);
+        return "";
+    } catch (const InputError& e) {
+        return e.message().id;
+    } catch (const IoError& e) {
+        return e.message().id;
+    }
+}
+
+/// Runs SQL on a file as any SQLite tool would.
+void tamper(const std::string& path, const std::string& sql) {
+    sqlite3* db = nullptr;
+    REQUIRE(sqlite3_open(path.c_str(), &db) == SQLITE_OK);
+    const int code = sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr);
+    const std::string why = sqlite3_errmsg(db);
+    sqlite3_close(db);
+    INFO(sql << ": " << why);
+    REQUIRE(code == SQLITE_OK);
+}
+
+}  // namespace
+
+TEST_CASE("a trace read back is the trace that was written") {
+    const Folder folder;
+    const std::string path = folder.file("a.mscope");
+    for (const Level level : {Level::collectives, Level::hops, Level::values}) {
+        const Trace trace = example::merged(level);
+        write_trace(trace, path);
+        CHECK(identical(read_trace(path), trace));
+    }
+    Trace large = example::large(4, 2000, 3);
+    large.info.losses[3] = std::numeric_limits<double>::quiet_NaN();
+    large.info.losses[4] = std::numeric_limits<double>::infinity();
+    large.ranks[1].values[5] = std::numeric_limits<float>::quiet_NaN();
+    large.ranks[1].values[6] = -0.0F;
+    large.info.title_en = std::string("null \0 inside, \xff\xfe not UTF-8, quote ' \"", 40);
+    write_trace(large, path);
+    CHECK(identical(read_trace(path), large));
+    CHECK(folder.files() == 1);
+
+    Trace bare;
+    bare.strings = {""};
+    bare.ranks.resize(1);
+    write_trace(bare, path);
+    CHECK(identical(read_trace(path), bare));
+}
+
+TEST_CASE("identical sees every difference, and only times when told to look away") {
+    const Trace a = example::merged();
+    Trace b = a;
+    CHECK(identical(a, b));
+    b.ranks[1].events[0].t_end_ns += 1;
+    b.ranks[0].hops[0].t_begin_ns -= 1;
+    b.ranks[0].memory[0].t_ns += 5;
+    CHECK_FALSE(identical(a, b));
+    CHECK(identical(a, b, Ignore::times));
+    b.ranks[0].values[0] = std::nextafter(b.ranks[0].values[0], 9.0F);
+    CHECK_FALSE(identical(a, b, Ignore::times));
+}
+
+TEST_CASE("a file says what it is in its SQLite header") {
+    const Folder folder;
+    const std::string path = folder.file("a.mscope");
+    write_trace(example::merged(), path);
+    const std::string bytes = example::content(path);
+    CHECK(bytes.substr(0, 16) == std::string("SQLite format 3\0", 16));
+    CHECK(bytes.substr(68, 4) == "MScp");
+    CHECK(bytes.substr(60, 4) == std::string("\0\0\0\1", 4));
+    write_trace(example::large(2, 10, 1), folder.file("b"));
+    write_trace(example::large(2, 10, 1), folder.file("c"));
+    CHECK(example::content(folder.file("b")) == example::content(folder.file("c")));
+}
+
+TEST_CASE("paths with every kind of character work") {
+    const Folder folder;
+    for (const char* name : {"a b%20?x=1#y.mscope", "轨迹.mscope", "'quote\".mscope", "a&immutable=0"}) {
+        write_trace(example::merged(), folder.file(name));
+        CHECK(reading(folder.file(name)).empty());
+    }
+}
+
+TEST_CASE("files that are no traces are refused by what they are") {
+    const Folder folder;
+    example::put(folder.file("empty"), "");
+    CHECK(reading(folder.file("empty")) == "trace.empty");
+    example::put(folder.file("json"), "{\"traceEvents\": []}");
+    CHECK(reading(folder.file("json")) == "trace.foreign");
+    example::put(folder.file("zeros"), std::string(100000, '\0'));
+    CHECK(reading(folder.file("zeros")) == "trace.foreign");
+    CHECK(reading(folder.path.string()) == "trace.cannot_open");
+    CHECK(reading(folder.file("none")) == "trace.cannot_open");
+    tamper(folder.file("other.db"), "CREATE TABLE t(x); INSERT INTO t VALUES(1)");
+    CHECK(reading(folder.file("other.db")) == "trace.foreign");
+    tamper(folder.file("pretends.db"),
+           "CREATE TABLE event(x); PRAGMA application_id = 1297310576; PRAGMA user_version = 1");
+    CHECK(reading(folder.file("pretends.db")) == "trace.damaged");
+    REQUIRE(mkfifo(folder.file("fifo").c_str(), 0600) == 0);
+    CHECK(reading(folder.file("fifo")) == "trace.cannot_open");
+}
+
+TEST_CASE("a file of a later version names both versions") {
+    const Folder folder;
+    const std::string path = folder.file("a.mscope");
+    write_trace(example::merged(), path);
+    tamper(path, "PRAGMA user_version = 7");
+    try {
+        read_trace(path);
+        FAIL("it was read");
+    } catch (const InputError& e) {
+        CHECK(describe(e.message()) == "trace.newer_version(file_version=7, tool_version=1)");
+        CHECK(e.diagnostics().front().position.file == path);
+    }
+}
+
+TEST_CASE("a file cut anywhere is refused, and as cut") {
+    const Folder folder;
+    const std::string path = folder.file("a.mscope"), cut = folder.file("cut");
+    write_trace(example::merged(), path);
+    const std::string bytes = example::content(path);
+    for (std::size_t size = 1; size < bytes.size(); size += size < 200 ? 1 : 509) {
+        INFO("cut to " << size << " of " << bytes.size());
+        example::put(cut, bytes.substr(0, size));
+        REQUIRE(reading(cut) == "trace.cut");
+    }
+    example::put(cut, bytes + "x");
+    CHECK(reading(cut) == "trace.damaged");
+}
+
+TEST_CASE("a flipped bit is seen, or changes nothing that is read") {
+    const Folder folder;
+    const std::string path = folder.file("a.mscope"), flipped = folder.file("flipped");
+    const Trace trace = example::merged();
+    write_trace(trace, path);
+    std::string bytes = example::content(path);
+    // All of the header and the schema's first page, then a stride that is prime to everything.
+    int64_t seen = 0, harmless = 0;
+    for (std::size_t bit = 0; bit < bytes.size() * 8; bit += bit < 100 * 8 ? 1 : 311) {
+        const char old = bytes[bit / 8];
+        bytes[bit / 8] = static_cast<char>(old ^ (1 << (bit % 8)));
+        example::put(flipped, bytes);
+        bytes[bit / 8] = old;
+        std::optional<Trace> read;
+        INFO("bit " << bit % 8 << " of byte " << bit / 8);
+        if (reading(flipped, &read).empty()) {
+            REQUIRE(identical(*read, trace));
+            ++harmless;
+        } else {
+            ++seen;
+        }
+    }
+    CHECK(seen > 100);
+    CHECK(harmless > 0);  // unused space within pages: else the file would be all checksum
+}
+
+TEST_CASE("what a SQLite tool changes in a trace is named by its table") {
+    const Folder folder;
+    const std::string good = folder.file("good"), bad = folder.file("bad");
+    write_trace(example::merged(), good);
+    const auto damaged = [&](const std::string& sql) {
+        std::filesystem::copy_file(good, bad, std::filesystem::copy_options::overwrite_existing);
+        tamper(bad, sql);
+        try {
+            read_trace(bad);
+        } catch (const InputError& e) {
+            return e.message().id == "trace.damaged" ? to_text(*e.message().find("section")) : e.message().id;
+        }
+        return std::string("accepted");
+    };
+    CHECK(damaged("UPDATE event SET in_elements = 3 WHERE rank = 0 AND id = 1") == "event");
+    CHECK(damaged("UPDATE event SET op = 10000") == "event");
+    CHECK(damaged("UPDATE event SET unit = -1") == "event");
+    CHECK(damaged("UPDATE event SET t_end_ns = 'soon' WHERE id = 2") == "event");
+    CHECK(damaged("DELETE FROM event WHERE rank = 1 AND id = 2") == "event");
+    CHECK(damaged("UPDATE event SET rank = 5 WHERE rank = 1 AND id = 2") == "event");
+    CHECK(damaged("UPDATE string SET text = 'net9' WHERE text = 'net1'") == "string");
+    CHECK(damaged("UPDATE hop_block SET data = zeroblob(72 * 2) WHERE rank = 0") == "hop_block");
+    CHECK(damaged("UPDATE hop_block SET data = zeroblob(71), hops = 1 WHERE rank = 0") == "hop_block");
+    CHECK(damaged("UPDATE value_block SET data = zeroblob(length(data))") == "value_block");
+    CHECK(damaged("UPDATE rank_info SET peak_bytes = 1") == "rank_info");  // derived, and still guarded
+    CHECK(damaged("UPDATE memory_change SET total_bytes = 1") == "memory_change");
+    CHECK(damaged("UPDATE step_info SET loss = 0.5") == "step_info");
+    CHECK(damaged("UPDATE meta SET value = 2000000000 WHERE key = 'world_size'") == "meta");
+    CHECK(damaged("DELETE FROM checksum WHERE section = 'event'") == "checksum");
+    CHECK(damaged("DROP VIEW losses; CREATE VIEW losses AS SELECT 0 AS step, 0.0 AS loss") == "schema");
+    CHECK(damaged("CREATE TABLE more(x)") == "schema");
+    CHECK(damaged(
+              "DROP TABLE dependency; CREATE VIEW dependency AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL "
+              "SELECT i + 1 FROM c) SELECT i, i, i, i FROM c") == "schema");
+}
+
+TEST_CASE("a disk that is full leaves the old trace as it was") {
+    const Folder folder;
+    const std::string path = folder.file("a.mscope");
+    const Trace trace = example::merged();
+    write_trace(trace, path);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    std::string ids;
+    for (const rlim_t limit : {0, 3000, 40000, 200000}) {
+        rlimit small = before;
+        small.rlim_cur = limit;
+        REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+        try {
+            write_trace(example::large(2, 3000, 1), path);
+            ids += "written ";
+        } catch (const IoError& e) {
+            ids += e.message().id + " ";
+        }
+    }
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    CHECK(ids == "file.cannot_write file.cannot_write file.cannot_write file.cannot_write ");
+    CHECK(identical(read_trace(path), trace));
+    CHECK(folder.files() == 1);
+    CHECK_THROWS_AS(write_trace(trace, folder.file("none/a")), IoError);
+}
