@@ -111,6 +111,17 @@ Shape& Painter::text(const std::string& text, Point at, Face face, Token colour,
     return add(std::move(s));
 }
 
+Shape& Painter::label(Rect box, const std::string& words, Face face, Token colour, Token on, Id id,
+                      Align align) {
+    const float h = std::min(box.h, line_height(face));
+    const float x = align == Align::left ? box.x : align == Align::centre ? box.x + box.w / 2 : box.x + box.w;
+    Shape& s = text(words, {x, box.y + (box.h - h) / 2}, face, colour, align, std::move(id));
+    s.box.h = h;
+    s.on = on;
+    taken_.back() = s.box;
+    return s;
+}
+
 bool Painter::is_free(Rect box) const {
     return std::none_of(taken_.begin(), taken_.end(), [&](const Rect& t) { return overlap(t, box); });
 }

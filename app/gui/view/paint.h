@@ -34,6 +34,11 @@ class Painter {
     /// The same, but only when it stays inside the picture and touches no text and no reserved place so far.
     bool try_text(const std::string& text, Point at, Face face, Token colour, Align align = Align::left,
                   Id id = {});
+    /// A text in the middle of `box` (or at its left or right end), no higher than it: for cells and bars
+    /// lower than a line. `on` names the filled hue below, if there is one. The text must be no wider than
+    /// the box.
+    Shape& label(Rect box, const std::string& text, Face face, Token colour, Token on = Token::none,
+                 Id id = {}, Align align = Align::centre);
     /// The first of `choices` that is at most `width` wide; "" when none is.
     std::string fit(const std::vector<std::string>& choices, Face face, float width) const;
     /// Lines no wider than `width`: Latin breaks at spaces, Chinese anywhere but before closing marks. A word

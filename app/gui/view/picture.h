@@ -81,6 +81,8 @@ struct Shape {
     Stroke stroke_style = Stroke::solid;  ///< double_line: two lines of `width`, 4 px apart
     bool arrow = false;                   ///< arrow head at the last point
     std::string text;
+    Token on = Token::none;  ///< a text on a filled hue: which one. The renderer then picks ink or white by
+                             ///< contrast (the theme's on_compute for Token::compute) instead of `fill`
     Face face = Face::body;
     Align align = Align::left;
     int layer = 0;  ///< drawn in ascending order, stable

@@ -1,0 +1,382 @@
+#include "app/gui/view/collective_state.h"
+
+#include <algorithm>
+#include <map>
+
+namespace meshscope::view {
+namespace {
+
+constexpr int32_t kMaskBits = 64;
+
+uint64_t bit(std::size_t member) {
+    return member < kMaskBits ? uint64_t{1} << member : 0;
+}
+
+bool reduces(CollectiveOp op) {
+    return op == CollectiveOp::all_reduce || op == CollectiveOp::reduce || op == CollectiveOp::reduce_scatter;
+}
+
+float combine(ReduceOp op, float held, float came) {
+    switch (op) {
+        case ReduceOp::product:
+            return held * came;
+        case ReduceOp::min:
+            return std::min(held, came);
+        case ReduceOp::max:
+            return std::max(held, came);
+        default:
+            return held + came;  // an average sums on the way and is divided at the end
+    }
+}
+
+class Replay {
+  public:
+    Replay(const trace::Trace& trace, const trace::CollectiveInstance& instance)
+        : trace_(trace), instance_(instance) {
+        const auto& first = event(0);
+        state_.group = instance.group;
+        state_.op = first.op;
+        state_.reduce_op = first.reduce_op;
+        state_.dtype = first.dtype;
+        state_.ranks = instance.ranks;
+        for (std::size_t m = 0; m < instance.ranks.size(); ++m)
+            if (event(m).algorithm != Algorithm::none) state_.algorithm = event(m).algorithm;
+        collect_hops();
+        for (std::size_t m = 0; m < instance.ranks.size(); ++m) state_.buffers.push_back(buffer(m));
+        trace_contributions();
+    }
+
+    // Lets the hops land that `landed` names, in order of rounds.
+    template <class Landed>
+    CollectiveState run(Landed landed) {
+        for (auto& h : state_.hops)
+            if (landed(h)) land(h);
+        return std::move(state_);
+    }
+
+    CollectiveState& state() { return state_; }
+    const trace::Event& event(std::size_t member) const {
+        return trace_.event(instance_.ranks[member], instance_.events[member]);
+    }
+    const trace::RankTrace& rank(std::size_t member) const {
+        return trace_.ranks[static_cast<std::size_t>(instance_.ranks[member])];
+    }
+    const trace::Snapshot* snapshot(std::size_t member, trace::SnapshotKind kind) const {
+        for (const auto& s : rank(member).snapshots)
+            if (s.event == instance_.events[member] && s.kind == kind) return &s;
+        return nullptr;
+    }
+
+  private:
+    void collect_hops() {
+        std::map<int32_t, int32_t> member_of;
+        for (std::size_t m = 0; m < instance_.ranks.size(); ++m)
+            member_of[instance_.ranks[m]] = static_cast<int32_t>(m);
+        for (std::size_t m = 0; m < instance_.ranks.size(); ++m)
+            for (std::size_t i = 0; i < rank(m).hops.size(); ++i) {
+                const auto& hop = rank(m).hops[i];
+                if (hop.event != instance_.events[m] || !member_of.count(hop.src)) continue;
+                HopState h;
+                h.receiver = static_cast<int32_t>(m);
+                h.sender = member_of[hop.src];
+                h.index = static_cast<int32_t>(i);
+                h.hop = hop;
+                h.offset = hop.offset;
+                state_.hops.push_back(h);
+                state_.rounds = std::max(state_.rounds, hop.round + 1);
+            }
+        std::stable_sort(state_.hops.begin(), state_.hops.end(),
+                         [](const HopState& a, const HopState& b) { return a.hop.round < b.hop.round; });
+    }
+
+    // How the buffer is cut, before anything has travelled.
+    std::vector<Piece> cut(std::size_t member, int64_t elements) const {
+        std::vector<Piece> pieces;
+        const auto n = instance_.ranks.size();
+        switch (state_.op) {
+            case CollectiveOp::all_gather:
+            case CollectiveOp::gather: {
+                int64_t at = 0;
+                for (std::size_t m = 0; m < n; ++m) {
+                    pieces.push_back(
+                        {static_cast<int32_t>(m), at, event(m).in_elements, event(m).padding, 0, 0});
+                    at += event(m).in_elements;
+                }
+                break;
+            }
+            case CollectiveOp::reduce_scatter:
+            case CollectiveOp::scatter: {
+                int64_t at = 0;
+                for (std::size_t m = 0; m < n; ++m) {
+                    pieces.push_back({static_cast<int32_t>(m), at, event(m).out_elements, 0, 0, 0});
+                    at += event(m).out_elements;
+                }
+                // The sender's record tells how much is padding in all; it stands at the ends of the last
+                // pieces.
+                break;
+            }
+            case CollectiveOp::all_to_all:
+                for (std::size_t m = 0; m < n; ++m) {
+                    int64_t count = elements / static_cast<int64_t>(n), at = count * static_cast<int64_t>(m);
+                    for (const auto& h : state_.hops)
+                        if (h.receiver == static_cast<int32_t>(member) &&
+                            h.sender == static_cast<int32_t>(m)) {
+                            count = h.hop.elements;
+                            at = h.hop.offset;
+                        }
+                    pieces.push_back({static_cast<int32_t>(m), at, count, 0, 0, 0});
+                }
+                break;
+            default: {
+                std::map<int32_t, Piece> seen;  // all_reduce, reduce, broadcast, send: as the hops cut it
+                for (const auto& h : state_.hops)
+                    seen.emplace(h.hop.chunk, Piece{h.hop.chunk, h.hop.offset, h.hop.elements, 0, 0, 0});
+                for (const auto& [chunk, piece] : seen) pieces.push_back(piece);
+                if (pieces.empty() && elements > 0) pieces.push_back({0, 0, elements, 0, 0, 0});
+                // Padding stands at the buffer's end.
+                if (!pieces.empty() && event(member).padding > 0) {
+                    auto last =
+                        std::max_element(pieces.begin(), pieces.end(),
+                                         [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+                    last->padding = std::min(last->elements, static_cast<int64_t>(event(member).padding));
+                }
+            }
+        }
+        return pieces;
+    }
+
+    BufferState buffer(std::size_t m) const {
+        BufferState b;
+        b.rank = instance_.ranks[m];
+        b.event = instance_.events[m];
+        const auto& e = event(m);
+        const bool whole_input =
+            reduces(state_.op) || (state_.op == CollectiveOp::scatter && e.in_elements > 0);
+        b.elements = whole_input || e.out_elements == 0 ? e.in_elements : e.out_elements;
+        if (state_.op == CollectiveOp::broadcast) b.elements = std::max(e.in_elements, e.out_elements);
+        b.pieces = cut(m, b.elements);
+        for (const auto& piece : b.pieces) b.elements = std::max(b.elements, piece.offset + piece.elements);
+        fill_own(m, b);
+        return b;
+    }
+
+    // What the rank holds before the first hop: its own input, in its place.
+    void fill_own(std::size_t m, BufferState& b) const {
+        const auto mine = [&](const Piece& p) {
+            switch (state_.op) {
+                case CollectiveOp::all_gather:
+                case CollectiveOp::gather:
+                case CollectiveOp::all_to_all:
+                    return p.chunk == static_cast<int32_t>(m);
+                case CollectiveOp::broadcast:
+                case CollectiveOp::scatter:
+                case CollectiveOp::send:
+                case CollectiveOp::recv:
+                    return holds_source(m);
+                default:
+                    return true;
+            }
+        };
+        for (auto& p : b.pieces)
+            if (mine(p)) {
+                p.from = bit(m);
+                p.from_count = 1;
+            }
+        const auto* input = snapshot(m, trace::SnapshotKind::input);
+        const bool kept = input != nullptr || snapshot(m, trace::SnapshotKind::output) != nullptr;
+        if (!kept || b.elements > trace::kMaxRecordedValues * static_cast<int64_t>(instance_.ranks.size()))
+            return;
+        b.values.assign(static_cast<std::size_t>(b.elements), 0.F);
+        b.known.assign(static_cast<std::size_t>(b.elements), 0);
+        if (!input) return;
+        const auto& values = rank(m).values;
+        // The input is either the whole buffer or the rank's own piece of it.
+        const bool whole = input->elements >= b.elements;
+        for (const auto& p : b.pieces) {
+            if (!mine(p)) continue;
+            for (int64_t i = 0; i < p.elements; ++i) {
+                const int64_t source = input->values + (whole ? p.offset + i : i);
+                if ((whole ? p.offset + i : i) >= input->elements ||
+                    source >= static_cast<int64_t>(values.size()))
+                    break;
+                b.values[static_cast<std::size_t>(p.offset + i)] = values[static_cast<std::size_t>(source)];
+                b.known[static_cast<std::size_t>(p.offset + i)] = 1;
+            }
+        }
+    }
+
+    bool holds_source(std::size_t m) const {
+        if (state_.op == CollectiveOp::send) return true;
+        if (state_.op == CollectiveOp::recv) return false;
+        return event(m).peer == instance_.ranks[m] || event(m).peer < 0;
+    }
+
+    Piece* piece_of(std::size_t member, int32_t chunk) {
+        for (auto& p : state_.buffers[member].pieces)
+            if (p.chunk == chunk) return &p;
+        return nullptr;
+    }
+
+    // Which piece of the receiver a hop fills. Gathers name it by the chunk's owner, all_to_all by the
+    // sender.
+    int32_t landing_chunk(const HopState& h) const {
+        return state_.op == CollectiveOp::all_to_all ? h.sender : h.hop.chunk;
+    }
+
+    // Whose data each hop carries: all rounds played through once, senders as they stood before the round.
+    void trace_contributions() {
+        const auto untouched = state_.buffers;
+        for (std::size_t i = 0; i < state_.hops.size();) {
+            std::size_t end = i;
+            while (end < state_.hops.size() && state_.hops[end].hop.round == state_.hops[i].hop.round) ++end;
+            for (std::size_t k = i; k < end; ++k) {
+                auto& h = state_.hops[k];
+                const Piece* source = state_.op == CollectiveOp::all_to_all
+                                          ? nullptr
+                                          : piece_of(static_cast<std::size_t>(h.sender), h.hop.chunk);
+                h.from =
+                    source && source->from_count > 0 ? source->from : bit(static_cast<std::size_t>(h.sender));
+                h.from_count = source && source->from_count > 0 ? source->from_count : 1;
+                if (const Piece* target = piece_of(static_cast<std::size_t>(h.receiver), landing_chunk(h)))
+                    h.offset = target->offset +
+                               (state_.op == CollectiveOp::all_reduce ? h.hop.offset - target->offset : 0);
+            }
+            for (std::size_t k = i; k < end; ++k) mark(state_.hops[k]);
+            i = end;
+        }
+        state_.buffers = untouched;
+    }
+
+    void mark(const HopState& h) {
+        Piece* p = piece_of(static_cast<std::size_t>(h.receiver), landing_chunk(h));
+        if (!p) return;
+        if (h.hop.reduces) {
+            p->from |= h.from;
+            p->from_count += h.from_count;
+        } else {
+            p->from = h.from;
+            p->from_count = h.from_count;
+        }
+    }
+
+    void land(HopState& h) {
+        mark(h);
+        h.landed = true;
+        h.flying = false;
+        h.progress = 1;
+        auto& b = state_.buffers[static_cast<std::size_t>(h.receiver)];
+        const auto& values = rank(static_cast<std::size_t>(h.receiver)).values;
+        if (h.hop.values < 0 || b.values.empty()) return;
+        for (int64_t i = 0; i < h.hop.elements; ++i) {
+            const auto at = static_cast<std::size_t>(h.offset + i);
+            if (at >= b.values.size() || h.hop.values + i >= static_cast<int64_t>(values.size())) break;
+            const float came = values[static_cast<std::size_t>(h.hop.values + i)];
+            b.values[at] =
+                h.hop.reduces && b.known[at] ? combine(state_.reduce_op, b.values[at], came) : came;
+            b.known[at] = 1;
+        }
+    }
+
+    const trace::Trace& trace_;
+    const trace::CollectiveInstance& instance_;
+    CollectiveState state_;
+};
+
+// The recorded output in place of the sum of hops: exact, and divided where the op averages.
+void show_output(const Replay& replay, CollectiveState& state, std::size_t m) {
+    const auto* output = replay.snapshot(m, trace::SnapshotKind::output);
+    auto& b = state.buffers[m];
+    if (!output || b.values.empty()) return;
+    const auto& values = replay.rank(m).values;
+    int64_t at = 0;
+    if (output->elements < b.elements)
+        for (const auto& p : b.pieces)
+            if (is_result(state, m, p)) at = p.offset;
+    for (int64_t i = 0; i < output->elements && at + i < b.elements; ++i) {
+        b.values[static_cast<std::size_t>(at + i)] = values[static_cast<std::size_t>(output->values + i)];
+        b.known[static_cast<std::size_t>(at + i)] = 1;
+    }
+}
+
+}  // namespace
+
+bool is_result(const CollectiveState& state, std::size_t member, const Piece& piece) {
+    switch (state.op) {
+        case CollectiveOp::reduce_scatter:
+        case CollectiveOp::scatter:
+            return piece.chunk == static_cast<int32_t>(member);
+        default:
+            return true;
+    }
+}
+
+CollectiveState collective_after(const trace::Trace& trace, const trace::CollectiveInstance& instance,
+                                 int32_t rounds) {
+    Replay replay(trace, instance);
+    auto state = replay.run([&](const HopState& h) { return h.hop.round < rounds; });
+    state.round = std::min(rounds, state.rounds);
+    state.begun = rounds > 0;
+    state.finished = state.round == state.rounds;
+    for (const auto& h : state.hops)
+        if (h.landed) state.buffers[static_cast<std::size_t>(h.sender)].sent_bytes += h.hop.bytes;
+    return state;
+}
+
+CollectiveState collective_state(const trace::Trace& trace, const time::Clock& clock,
+                                 const trace::CollectiveInstance& instance, int64_t t_ns) {
+    Replay replay(trace, instance);
+    for (auto& h : replay.state().hops)
+        h.when = clock.hops[static_cast<std::size_t>(instance.ranks[static_cast<std::size_t>(h.receiver)])]
+                           [static_cast<std::size_t>(h.index)];
+    auto state = replay.run([&](const HopState& h) { return h.when.end_ns <= t_ns; });
+    state.round = state.rounds;
+    for (auto& h : state.hops) {
+        if (!h.landed) state.round = std::min(state.round, h.hop.round);
+        if (h.when.begin_ns <= t_ns)
+            state.buffers[static_cast<std::size_t>(h.sender)].sent_bytes += h.hop.bytes;
+        if (h.landed || h.when.begin_ns > t_ns) continue;
+        h.flying = true;
+        h.progress =
+            static_cast<float>(static_cast<double>(t_ns - h.when.begin_ns) /
+                               static_cast<double>(std::max<int64_t>(1, h.when.end_ns - h.when.begin_ns)));
+    }
+    state.finished = true;
+    for (std::size_t m = 0; m < instance.ranks.size(); ++m) {
+        const auto& when = clock.events[static_cast<std::size_t>(instance.ranks[m])]
+                                       [static_cast<std::size_t>(instance.events[m])];
+        state.begun = state.begun || when.begin_ns <= t_ns;
+        if (when.end_ns <= t_ns)
+            show_output(replay, state, m);
+        else
+            state.finished = false;
+    }
+    return state;
+}
+
+std::vector<std::size_t> parallel_instances(const trace::Trace& trace,
+                                            const std::vector<trace::CollectiveInstance>& instances,
+                                            int32_t rank, int32_t event) {
+    std::vector<std::size_t> out;
+    const auto& shown = trace.event(rank, event);
+    if (shown.kind != trace::EventKind::collective || shown.group < 0) return out;
+    const auto& dim = trace.groups[static_cast<std::size_t>(shown.group)].mesh_dim;
+    const bool p2p = shown.op == CollectiveOp::send || shown.op == CollectiveOp::recv;
+    for (std::size_t i = 0; i < instances.size(); ++i) {
+        const auto& instance = instances[i];
+        const auto& e = trace.event(instance.ranks.front(), instance.events.front());
+        bool own = false;
+        for (std::size_t m = 0; m < instance.ranks.size(); ++m)
+            own = own || (instance.ranks[m] == rank && instance.events[m] == event);
+        const bool same =
+            !p2p && e.op == shown.op && e.step == shown.step && e.unit == shown.unit &&
+            e.phase == shown.phase && e.microbatch == shown.microbatch && e.sequence == shown.sequence &&
+            trace.groups[static_cast<std::size_t>(instance.group)].mesh_dim == dim &&
+            instance.ranks.size() == trace.groups[static_cast<std::size_t>(shown.group)].ranks.size();
+        if (own || same) out.push_back(i);
+    }
+    std::sort(out.begin(), out.end(),
+              [&](std::size_t a, std::size_t b) { return instances[a].ranks < instances[b].ranks; });
+    return out;
+}
+
+}  // namespace meshscope::view

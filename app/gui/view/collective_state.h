@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/time/clock.h"
+#include "core/trace/trace.h"
+
+namespace meshscope::view {
+
+/// One part of a rank's buffer during a collective.
+struct Piece {
+    int32_t chunk = 0;
+    int64_t offset = 0;  ///< first element, in the buffer that is shown
+    int64_t elements = 0;
+    int64_t padding = 0;     ///< of them at its end that are padding
+    uint64_t from = 0;       ///< bit g: group rank g's data is in it (groups of up to 64)
+    int32_t from_count = 0;  ///< how many ranks' data is in it; 0: nothing has come yet
+};
+
+/// A rank's buffer at one moment: the whole input of reduce_scatter and all_reduce, the whole output of the
+/// others.
+struct BufferState {
+    int32_t rank = 0;   ///< global
+    int32_t event = 0;  ///< the rank's event
+    int64_t elements = 0;
+    std::vector<Piece> pieces;
+    std::vector<float> values;  ///< `elements` numbers, when the trace kept them; else empty
+    std::vector<char> known;    ///< which of them are there yet
+    int64_t sent_bytes = 0;     ///< left so far, this rank sending
+};
+
+/// One hop as it stands at the moment.
+struct HopState {
+    int32_t receiver = 0;  ///< position in ranks
+    int32_t sender = 0;    ///< position in ranks
+    int32_t index = 0;     ///< in the receiver's RankTrace::hops
+    trace::Hop hop;
+    int64_t offset = 0;  ///< where it lands in the receiver's shown buffer
+    uint64_t from = 0;   ///< whose data travels
+    int32_t from_count = 0;
+    time::Interval when;
+    float progress = 0;  ///< 0 before it leaves, 1 once it has landed; linear in time
+    bool flying = false;
+    bool landed = false;
+};
+
+/// A collective of one group at one moment, rebuilt from what the trace recorded: the input snapshots, then
+/// every hop that has landed, in order of rounds. Nothing is made up: where the trace kept no numbers,
+/// `values` is empty.
+struct CollectiveState {
+    int32_t group = 0;
+    CollectiveOp op = CollectiveOp::barrier;
+    ReduceOp reduce_op = ReduceOp::none;
+    Algorithm algorithm = Algorithm::none;
+    DType dtype = DType::float32;
+    std::vector<int32_t> ranks;  ///< members in group order
+    std::vector<BufferState> buffers;
+    std::vector<HopState> hops;  ///< by round, then receiver
+    int32_t rounds = 0;
+    int32_t round = 0;  ///< the first that has not landed everywhere; rounds when all have
+    bool begun = false, finished = false;
+};
+
+/// The state at time `t_ns` of the clock. Once a member's event has ended its result is what the trace
+/// recorded as output (an average is divided at the end). Cost: O(hops · log hops + values).
+CollectiveState collective_state(const trace::Trace& trace, const time::Clock& clock,
+                                 const trace::CollectiveInstance& instance, int64_t t_ns);
+
+/// The state after the first `rounds` rounds have landed, on no clock; results are what the hops alone give.
+CollectiveState collective_after(const trace::Trace& trace, const trace::CollectiveInstance& instance,
+                                 int32_t rounds);
+
+/// The instance that an event belongs to, and the instances of other groups of the same mesh dim that make
+/// the same call at the same place (op, step, unit, phase, micro-batch, sequence), by their first rank. The
+/// event's own is one of them. `instances` as trace::collectives() gives them; returns indices into it. Empty
+/// for a compute event.
+std::vector<std::size_t> parallel_instances(const trace::Trace& trace,
+                                            const std::vector<trace::CollectiveInstance>& instances,
+                                            int32_t rank, int32_t event);
+
+/// True for the piece in which a rank's own result stands when the collective is over.
+bool is_result(const CollectiveState& state, std::size_t member, const Piece& piece);
+
+}  // namespace meshscope::view

@@ -1,0 +1,62 @@
+#include "app/gui/view/common.h"
+
+#include <algorithm>
+
+namespace meshscope::view {
+
+int32_t focus_rank(const Input& input) {
+    const auto& s = input.selection;
+    const int32_t rank = s.rank ? *s.rank : s.event_rank ? *s.event_rank : s.asking_rank;
+    return std::clamp(rank, 0, std::max(0, static_cast<int32_t>(input.trace.ranks.size()) - 1));
+}
+
+std::vector<std::string> event_labels(const Painter& painter, const trace::Trace& trace,
+                                      const trace::Event& event) {
+    const std::string unit(trace.text(event.unit));
+    const std::string name(trace.text(event.name));
+    if (event.kind == trace::EventKind::collective) {
+        const std::string op(meshscope::name(event.op));
+        return unit.empty() ? std::vector<std::string>{op} : std::vector<std::string>{unit};
+    }
+    std::string mark;
+    switch (event.phase) {
+        case Phase::forward:
+            mark = painter.say("view.mark.forward");
+            break;
+        case Phase::backward:
+            mark = painter.say("view.mark.backward");
+            break;
+        case Phase::optimizer:
+            mark = painter.say("view.mark.optimizer");
+            break;
+        case Phase::setup:
+            mark = "";
+            break;
+    }
+    std::vector<std::string> labels;
+    if (!unit.empty() && !name.empty())
+        labels.push_back((mark.empty() ? "" : mark + " ") + unit + " " + name);
+    if (!unit.empty()) labels.push_back((mark.empty() ? "" : mark + " ") + unit);
+    if (unit.empty() && !name.empty()) {
+        labels.push_back((mark.empty() ? "" : mark + " ") + name);
+        labels.push_back(name);
+    }
+    if (!mark.empty()) labels.push_back(mark);
+    return labels;
+}
+
+const trace::Event* selected_event(const Input& input) {
+    const auto& s = input.selection;
+    if (!s.event_rank || !s.event || *s.event_rank < 0 || *s.event < 0) return nullptr;
+    if (static_cast<std::size_t>(*s.event_rank) >= input.trace.ranks.size()) return nullptr;
+    const auto& events = input.trace.ranks[static_cast<std::size_t>(*s.event_rank)].events;
+    return static_cast<std::size_t>(*s.event) < events.size() ? &events[static_cast<std::size_t>(*s.event)]
+                                                              : nullptr;
+}
+
+bool same_collective(const trace::Event& a, const trace::Event& b) {
+    return a.kind == trace::EventKind::collective && b.kind == trace::EventKind::collective &&
+           a.group == b.group && a.sequence == b.sequence;
+}
+
+}  // namespace meshscope::view

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "app/gui/view/input.h"
+#include "app/gui/view/paint.h"
+
+namespace meshscope::view {
+
+/// The rank a picture speaks of: the selected one, else the selected event's, else the asking rank; within
+/// the world.
+int32_t focus_rank(const Input& input);
+
+/// "forward net1" and its short forms, longest first: the label of an event's bar.
+std::vector<std::string> event_labels(const Painter& painter, const trace::Trace& trace,
+                                      const trace::Event& event);
+
+/// The selected event, when there is one and it exists.
+const trace::Event* selected_event(const Input& input);
+
+/// True when both are the same collective as different members saw it.
+bool same_collective(const trace::Event& a, const trace::Event& b);
+
+/// An argument of a message.
+inline MessageArg arg(std::string name, int64_t value) {
+    return {std::move(name), value};
+}
+inline MessageArg arg(std::string name, std::string value) {
+    return {std::move(name), std::move(value)};
+}
+inline MessageArg arg(std::string name, std::vector<int64_t> value) {
+    return {std::move(name), std::move(value)};
+}
+
+}  // namespace meshscope::view

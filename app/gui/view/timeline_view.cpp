@@ -1,0 +1,447 @@
+#include "app/gui/view/timeline_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/view/common.h"
+#include "app/gui/view/format.h"
+#include "app/gui/view/timeline_bars.h"
+#include "core/time/exposed.h"
+
+namespace meshscope::view {
+namespace {
+
+constexpr float kPad = 24;
+constexpr float kHeader = 44;  // title, switch and exposed time
+
+struct Layout {
+    TimeAxis axis;
+    std::vector<Stream> lanes;
+    float gutter_names = 0;  // right end of the lane names
+    bool names = true;       // room for the lanes' names
+    float block = 0;         // height of one rank
+    float compute = 24, lane = 18, gap = 3, pad = 9;
+
+    float lane_y(std::size_t at) const {
+        return at == 0 ? 0 : compute + gap + static_cast<float>(at - 1) * (lane + gap);
+    }
+    float lane_height(std::size_t at) const { return at == 0 ? compute : lane; }
+    float block_height() const { return lane_y(lanes.size() - 1) + lane_height(lanes.size() - 1) + 2 * pad; }
+};
+
+Layout layout_of(const Input& input, const TimelineOptions& options) {
+    Layout out;
+    out.lanes = streams_in_use(input.trace);
+    if (out.lanes.empty()) out.lanes.push_back(Stream::compute);
+    const auto width = [&](const std::string& s, Face f) { return input.measure.width(s, f); };
+    const auto ranks = std::max<std::size_t>(1, input.trace.ranks.size());
+    const float rank_names = width("rank " + std::to_string(ranks - 1), Face::body);
+    float lane_names = 0;
+    for (const Stream s : out.lanes)
+        lane_names = std::max(lane_names, width(std::string(name(s)), Face::caption));
+    // The names may take a third of the width; below that the lanes show their marks alone.
+    out.names = kPad + rank_names + 16 + lane_names + 12 < input.size.width * 0.38F;
+    out.gutter_names = kPad + rank_names + 16 + (out.names ? lane_names : 8.F);
+    out.axis.x0 = out.gutter_names + 12;
+    out.axis.x1 = std::max(out.axis.x0 + 40, input.size.width - kPad);
+    out.axis.ruler_y = kHeader;
+    out.axis.lanes_y = kHeader + input.measure.line_height(Face::mono_small) + 4 + 4 + 10;
+    out.axis.begin_ns = options.end_ns > options.begin_ns ? options.begin_ns : 0;
+    out.axis.end_ns =
+        options.end_ns > options.begin_ns ? options.end_ns : std::max<int64_t>(1, input.clock.end_ns);
+    // A little lower where that lets every rank be seen at once; text stays readable at 15 pixels.
+    const float room = (input.size.height - out.axis.lanes_y - 4) / static_cast<float>(ranks);
+    const float tall = out.block_height();
+    Layout low = out;
+    low.compute = 20;
+    low.lane = 15;
+    low.gap = 2;
+    low.pad = 5;
+    const float least = low.block_height();
+    if (tall > room && least <= room) {
+        const float part = (room - least) / std::max(1.F, tall - least);
+        out.compute = low.compute + part * (out.compute - low.compute);
+        out.lane = low.lane + part * (out.lane - low.lane);
+        out.gap = low.gap + part * (out.gap - low.gap);
+        out.pad = low.pad + part * (out.pad - low.pad);
+    }
+    out.block = out.block_height();
+    return out;
+}
+
+// 1, 2 or 5 times a power of ten, so that ticks stand at least `least_px` apart.
+int64_t tick_step(const TimeAxis& axis, float least_px) {
+    const double ns = static_cast<double>(axis.end_ns - axis.begin_ns) * static_cast<double>(least_px) /
+                      std::max(1.0, static_cast<double>(axis.x1 - axis.x0));
+    double step = 1;
+    while (step * 10 <= ns) step *= 10;
+    for (const double times : {1.0, 2.0, 5.0, 10.0})
+        if (step * times >= ns) return static_cast<int64_t>(step * times);
+    return static_cast<int64_t>(step * 10);
+}
+
+// A ruler's number in the unit that its steps are whole in: "0 µs", then "5", "10".
+std::string tick_words(int64_t t_ns, int64_t step_ns, bool with_unit) {
+    const int64_t unit = step_ns >= 1'000'000'000 ? 1'000'000'000
+                         : step_ns >= 1'000'000   ? 1'000'000
+                         : step_ns >= 1'000       ? 1'000
+                                                  : 1;
+    const char* name = unit == 1'000'000'000 ? " s"
+                       : unit == 1'000'000   ? " ms"
+                       : unit == 1'000       ? " µs"
+                                             : " ns";
+    return format_count(t_ns / unit) + (with_unit ? name : "");
+}
+
+class Timeline {
+  public:
+    Timeline(const Input& input, const TimelineOptions& options)
+        : in_(input),
+          options_(options),
+          p_(input),
+          at_(layout_of(input, options)),
+          focus_(focus_rank(input)) {
+        selected_ = selected_event(input);
+        step_ = step_at(input.trace, input.clock, input.cursor.t_ns);
+    }
+
+    Picture draw() {
+        const float all = at_.axis.lanes_y + at_.block * static_cast<float>(in_.trace.ranks.size()) + 8;
+        header();
+        ruler();
+        lanes();
+        cursor();
+        Picture picture = p_.take();
+        picture.content_height = std::max(in_.size.height, all);
+        return picture;
+    }
+
+  private:
+    float x(int64_t t) const { return at_.axis.x(t); }
+    float clipped(int64_t t) const { return std::clamp(x(t), at_.axis.x0, at_.axis.x1); }
+
+    void header() {
+        p_.layer = 5;
+        const float y = 8;
+        const std::string title = p_.say("view.timeline.title");
+        float left = kPad;
+        p_.text(title, {left, y}, Face::title, Token::text);
+        left += p_.width(title, Face::title) + 20;
+        left = clock_switch(left, y);
+        exposed_words(left + 16, y);
+    }
+
+    float clock_switch(float left, float y) {
+        const float h = std::max(26.F, p_.line_height(Face::caption) + 4);
+        const auto kinds = options_.both_clocks ? std::vector<time::ClockKind>{time::ClockKind::modelled,
+                                                                               time::ClockKind::measured}
+                                                : std::vector<time::ClockKind>{in_.clock.kind};
+        float right = left + 2;
+        std::vector<std::string> words;
+        for (const auto kind : kinds) {
+            words.push_back(
+                p_.say(kind == time::ClockKind::modelled ? "view.clock.modelled" : "view.clock.measured"));
+            right += p_.width(words.back(), Face::caption) + 28;
+        }
+        p_.rect({left, y, right + 2 - left, h}, Token::inset, 6).stroke = Token::line;
+        float at = left + 2;
+        for (std::size_t i = 0; i < kinds.size(); ++i) {
+            const float w = p_.width(words[i], Face::caption) + 28;
+            const bool on = kinds[i] == in_.clock.kind;
+            p_.rect({at, y + 2, w, h - 4}, on ? Token::accentbg : Token::none, 5,
+                    {"clock", static_cast<int64_t>(kinds[i])});
+            p_.label({at, y, w, h}, words[i], Face::caption, on ? Token::text : Token::mute);
+            at += w;
+        }
+        return right + 2;
+    }
+
+    void exposed_words(float left, float y) {
+        const auto whole = step_interval(in_.trace, in_.clock, step_);
+        const auto overlap = time::overlap(in_.trace, in_.clock, focus_, step_);
+        if (whole.end_ns <= whole.begin_ns || overlap.communication_ns == 0) return;
+        const auto percent =
+            static_cast<int64_t>(std::lround(100.0 * static_cast<double>(overlap.exposed_ns) /
+                                             static_cast<double>(whole.end_ns - whole.begin_ns)));
+        const std::string t = format_time(overlap.exposed_ns);
+        const std::vector<MessageArg> args{arg("rank", focus_), arg("time", t), arg("percent", percent),
+                                           arg("step", step_)};
+        const std::string full = p_.say("view.timeline.exposed", args);
+        const std::string text = p_.fit({full, p_.say("view.timeline.exposed.short", args), t}, Face::body,
+                                        in_.size.width - kPad - left);
+        p_.tell(full);
+        if (!text.empty())
+            p_.text(text, {in_.size.width - kPad, y}, Face::body, Token::warn, Align::right,
+                    {"exposed", focus_});
+    }
+
+    void ruler() {
+        const auto& a = at_.axis;
+        const float line = p_.line_height(Face::mono_small);
+        const float bottom = in_.size.height;
+        p_.layer = 8;
+        // The cursor's pill first: numbers of the ruler give way to it.
+        if (const float cx = x(in_.cursor.t_ns); cx >= a.x0 - 1 && cx <= a.x1 + 1) {
+            const std::string now = format_time(in_.cursor.t_ns);
+            const float w = p_.width(now, Face::mono_small) + 16;
+            const float left = std::clamp(cx - w / 2, 0.F, std::max(0.F, in_.size.width - w));
+            p_.rect({left, a.ruler_y - 1, w, line + 2}, Token::accent, 5, {"cursor"});
+            p_.reserve({left - 6, a.ruler_y - 1, w + 12, line + 2});
+            p_.label({left, a.ruler_y - 1, w, line + 2}, now, Face::mono_small, Token::onacc);
+        }
+        p_.layer = 0;
+        const int64_t step = tick_step(a, 64);
+        bool unit = true;  // the first number says it for all
+        for (int64_t t = a.begin_ns / step * step; t <= a.end_ns; t += step) {
+            if (t < a.begin_ns) continue;
+            const float tx = std::floor(x(t)) + 0.5F;
+            p_.line({tx, a.lanes_y}, {tx, bottom}, Token::line).stroke_alpha = 0.5F;
+            p_.layer = 5;
+            if (p_.try_text(tick_words(t, step, unit), {tx, a.ruler_y}, Face::mono_small, Token::mute,
+                            Align::centre))
+                unit = false;
+            p_.layer = 0;
+        }
+        for (int32_t s = 0; s < in_.trace.info.steps; ++s) step_mark(s, bottom);
+    }
+
+    void step_mark(int32_t s, float bottom) {
+        const auto whole = step_interval(in_.trace, in_.clock, s);
+        if (whole.end_ns <= whole.begin_ns) return;
+        const std::string words = p_.say("view.step", {arg("step", s)});
+        p_.tell(words + ": " + format_time(whole.begin_ns) + " – " + format_time(whole.end_ns));
+        if (x(whole.begin_ns) < at_.axis.x0 || x(whole.begin_ns) > at_.axis.x1 || in_.trace.info.steps < 2)
+            return;
+        const float sx = std::floor(x(whole.begin_ns)) + 0.5F;
+        auto& line = p_.line({sx, at_.axis.lanes_y - 14}, {sx, bottom}, Token::mute);
+        line.stroke_style = Stroke::dashed;
+        line.stroke_alpha = 0.7F;
+        line.id = {"step", s};
+        steps_.emplace_back(sx, words);
+    }
+
+    void lanes() {
+        const auto& a = at_.axis;
+        for (std::size_t r = 0; r < in_.trace.ranks.size(); ++r) {
+            tell_rank(r);
+            // Scrolling goes by whole ranks, so that no bar is cut by the ruler.
+            const float top =
+                a.lanes_y + at_.block * (static_cast<float>(r) - std::round(options_.scroll_y / at_.block));
+            if (top < a.lanes_y - 0.5F || top > in_.size.height) continue;
+            block(r, top);
+        }
+        cap();
+    }
+
+    void tell_rank(std::size_t r) {
+        const auto overlap = time::overlap(in_.trace, in_.clock, static_cast<int32_t>(r));
+        p_.tell(p_.say("view.timeline.rank",
+                       {arg("rank", static_cast<int64_t>(r)), arg("compute", format_time(overlap.compute_ns)),
+                        arg("communication", format_time(overlap.communication_ns)),
+                        arg("exposed", format_time(overlap.exposed_ns))}));
+    }
+
+    // The solid amber line on the ruler: where the chosen rank waits for communication.
+    void cap() {
+        p_.layer = 4;
+        for (const auto& part : time::overlap(in_.trace, in_.clock, focus_).exposed)
+            if (const float l = clipped(part.begin_ns), r = clipped(part.end_ns); r > l)
+                p_.rect({l, at_.axis.lanes_y - 12, r - l, 4}, Token::warn, 0, {"exposed", focus_});
+    }
+
+    void block(std::size_t r, float top) {
+        const auto& a = at_.axis;
+        const auto rank = static_cast<int32_t>(r);
+        const float height = at_.block;
+        const float visible = std::min(height, in_.size.height - top);
+        p_.layer = 0;
+        for (const auto& part : time::overlap(in_.trace, in_.clock, rank).exposed)
+            if (const float l = clipped(part.begin_ns), right = clipped(part.end_ns); right > l)
+                p_.rect({l, top, right - l, visible}, Token::warn, 0, {"exposed", rank}).fill_alpha = 0.075F;
+        if (r > 0) p_.line({0, top + 0.5F}, {in_.size.width, top + 0.5F}, Token::line);
+        p_.layer = 3;
+        const bool chosen = in_.selection.rank && *in_.selection.rank == rank;
+        const float y = top + at_.pad;
+        const std::string words = "rank " + std::to_string(rank);
+        const Rect place{kPad, y, p_.width(words, Face::body), at_.compute};
+        auto& frame =
+            p_.rect({place.x - 6, place.y - 1, place.w + 12, place.h + 2}, Token::none, 6, {"rank", rank});
+        frame.stroke = chosen ? Token::sel : Token::none;
+        frame.width = 2;
+        p_.label(place, words, Face::body, rank == focus_ ? Token::text : Token::soft, Token::none,
+                 {"rank", rank});
+        for (std::size_t lane = 0; lane < at_.lanes.size(); ++lane) {
+            const float ly = y + at_.lane_y(lane), h = at_.lane_height(lane);
+            if (ly + h > in_.size.height) break;
+            lane_name(rank, lane, ly, h);
+            bars(r, lane, ly, h);
+        }
+        p_.layer = 0;
+        p_.rect({a.x0, y, a.x1 - a.x0, std::max(0.F, visible - 2 * at_.pad)}, Token::none, 0,
+                {"lanes", rank});
+    }
+
+    void lane_name(int32_t rank, std::size_t lane, float y, float h) {
+        const Stream stream = at_.lanes[lane];
+        p_.layer = 3;
+        const bool full = at_.names && (rank == focus_ || lane == 0);
+        const Id id{"lane", rank, static_cast<int64_t>(stream)};
+        const Rect place{kPad, y, at_.gutter_names - kPad, h};
+        p_.rect(place, Token::none, 0, id);
+        if (full)
+            p_.label(place, std::string(name(stream)), Face::caption, Token::mute, Token::none, id,
+                     Align::right);
+        else
+            p_.circle({at_.gutter_names - 4, y + h / 2}, 2.6F, stream_hue(stream));
+    }
+
+    void bars(std::size_t r, std::size_t lane, float y, float h) {
+        const auto& events = in_.trace.ranks[r].events;
+        const auto& times = in_.clock.events[r];
+        std::vector<Bar> found;
+        for (std::size_t e = 0; e < events.size() && e < times.size(); ++e) {
+            if (events[e].stream != at_.lanes[lane]) continue;
+            if (times[e].end_ns < at_.axis.begin_ns || times[e].begin_ns > at_.axis.end_ns) continue;
+            found.push_back(
+                {clipped(times[e].begin_ns), clipped(times[e].end_ns), static_cast<int32_t>(e), 1});
+        }
+        std::sort(found.begin(), found.end(), [](const Bar& a, const Bar& b) { return a.x0 < b.x0; });
+        for (const Bar& bar : merge_narrow(found)) {
+            if (bar.count > 1)
+                merged(r, lane, bar, y, h);
+            else
+                one(r, bar, y, h);
+        }
+    }
+
+    void merged(std::size_t r, std::size_t lane, const Bar& bar, float y, float h) {
+        const auto rank = static_cast<int32_t>(r);
+        p_.layer = 2;
+        p_.rect({bar.x0, y, std::max(2.F, bar.x1 - bar.x0), h}, stream_hue(at_.lanes[lane]), 0,
+                {"merged", rank, bar.event})
+            .fill_alpha = 0.6F;
+    }
+
+    void one(std::size_t r, const Bar& bar, float y, float h) {
+        const auto rank = static_cast<int32_t>(r);
+        const auto& event = in_.trace.ranks[r].events[static_cast<std::size_t>(bar.event)];
+        const Rect box{bar.x0 + 0.5F, y, std::max(1.5F, bar.x1 - bar.x0 - 1), h};
+        const bool picked = selected_ && in_.selection.event_rank == rank && selected_->id == event.id;
+        const bool related = selected_ && !picked && same_collective(*selected_, event);
+        const bool dim = !selected_ && in_.selection.group && event.group != *in_.selection.group;
+        p_.alpha = dim ? 0.3F : 1.F;
+        p_.layer = 2;
+        const Id id{"event", rank, event.id};
+        if (event.kind == trace::EventKind::compute)
+            p_.rect(box, Token::compute, 3, id);
+        else
+            collective_bar(event, box, id);
+        const auto labels = event_labels(p_, in_.trace, event);
+        if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
+            p_.label(box, words, Face::caption, dim ? Token::mute : Token::text,
+                     event.kind == trace::EventKind::compute && !dim ? Token::compute : Token::none, id);
+        p_.alpha = 1;
+        wait(r, event, box);
+        p_.layer = 6;
+        if (picked)
+            p_.outline({box.x - 3, box.y - 3, box.w + 6, box.h + 6}, Token::sel, 2, 5, id);
+        else if (related)
+            p_.outline({box.x - 2, box.y - 2, box.w + 4, box.h + 4}, Token::sel, 1, 4).stroke_alpha = 0.55F;
+    }
+
+    void collective_bar(const trace::Event& event, const Rect& box, const Id& id) {
+        const Token hue = op_hue(event.op);
+        auto& bar = p_.rect(box, hue, 3, id);
+        bar.fill_alpha = 0.26F * p_.alpha;
+        bar.stroke = hue;
+        bar.stroke_alpha = p_.alpha;
+        bar.width = 1.4F;
+        if (event.op == CollectiveOp::reduce_scatter || event.op == CollectiveOp::scatter)
+            bar.pattern = Fill::hatch;
+        if (event.op == CollectiveOp::all_to_all) bar.pattern = Fill::cross_hatch;
+        bar.hatch = hue;
+        if (box.w < 8) return;
+        switch (event.op) {
+            case CollectiveOp::all_gather:
+            case CollectiveOp::gather:
+                p_.rect({box.x, box.y, 3, box.h}, hue, 1);
+                break;
+            case CollectiveOp::all_reduce:
+            case CollectiveOp::reduce:
+                p_.line({box.x + 3.5F, box.y + 1}, {box.x + 3.5F, box.y + box.h - 1}, hue, 1.4F);
+                p_.line({box.x + box.w - 3.5F, box.y + 1}, {box.x + box.w - 3.5F, box.y + box.h - 1}, hue,
+                        1.4F);
+                break;
+            case CollectiveOp::broadcast:
+                p_.polygon({{box.x, box.y}, {box.x + 5, box.y}, {box.x, box.y + 5}}, hue);
+                break;
+            case CollectiveOp::send:
+            case CollectiveOp::recv: {
+                const float right = box.x + box.w - 2, mid = box.y + box.h / 2;
+                p_.polygon({{right, mid}, {right - 5, mid - 4}, {right - 5, mid + 4}}, hue);
+                break;
+            }
+            default:
+                break;
+        }
+    }
+
+    void wait(std::size_t r, const trace::Event& event, const Rect& box) {
+        const auto waited = wait_of(in_.trace, in_.clock, static_cast<int32_t>(r), event.id);
+        const float from = clipped(waited.begin_ns);
+        if (event.kind != trace::EventKind::collective || box.x - from < 6) return;
+        p_.layer = 1;
+        const float y = box.y + box.h / 2;
+        auto& line = p_.line({from, y}, {box.x - 4, y}, op_hue(event.op));
+        line.stroke_style = Stroke::dotted;
+        line.stroke_alpha = 0.7F;
+        line.id = {"wait", static_cast<int64_t>(r), event.id};
+        auto& ring = p_.circle({box.x - 3.5F, y}, 2.5F, Token::none);
+        ring.stroke = op_hue(event.op);
+        ring.stroke_alpha = 0.9F;
+    }
+
+    void cursor() {
+        p_.layer = 8;
+        for (const auto& [sx, words] : steps_)
+            p_.try_text(words, {sx + 4, at_.axis.ruler_y}, Face::caption, Token::soft);
+        const float cx = x(in_.cursor.t_ns);
+        if (cx < at_.axis.x0 - 1 || cx > at_.axis.x1 + 1) return;
+        p_.layer = 7;
+        p_.line({cx, at_.axis.ruler_y + p_.line_height(Face::mono_small)}, {cx, in_.size.height},
+                Token::accent, 2)
+            .id = {"cursor"};
+    }
+
+    const Input& in_;
+    const TimelineOptions& options_;
+    Painter p_;
+    Layout at_;
+    int32_t focus_;
+    int32_t step_ = -1;
+    const trace::Event* selected_ = nullptr;
+    std::vector<std::pair<float, std::string>> steps_;
+};
+
+}  // namespace
+
+float TimeAxis::x(int64_t t_ns) const {
+    const double part =
+        static_cast<double>(t_ns - begin_ns) / static_cast<double>(std::max<int64_t>(1, end_ns - begin_ns));
+    return x0 + static_cast<float>(part * static_cast<double>(x1 - x0));
+}
+
+int64_t TimeAxis::time(float px) const {
+    const double part = std::clamp(static_cast<double>((px - x0) / std::max(1.F, x1 - x0)), 0.0, 1.0);
+    return begin_ns + static_cast<int64_t>(std::llround(part * static_cast<double>(end_ns - begin_ns)));
+}
+
+TimeAxis timeline_axis(const Input& input, const TimelineOptions& options) {
+    return layout_of(input, options).axis;
+}
+
+Picture timeline_view(const Input& input, const TimelineOptions& options) {
+    return Timeline(input, options).draw();
+}
+
+}  // namespace meshscope::view
