@@ -1,41 +1,58 @@
 #include "backends/registry.h"
 
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/threads/threads_world.h"
 #include "core/base/error.h"
 
 namespace meshscope::backends {
 namespace {
 
 struct Entry {
-    const char* name;
-    std::unique_ptr<comm::World> (*open)(int32_t world_size);
+    std::string name;
+    std::function<std::unique_ptr<comm::World>(int32_t)> open;
 };
 
-/// Every backend of this build: the only place that knows.
-const std::vector<Entry>& entries() {
-    static const std::vector<Entry> kEntries{};
-    return kEntries;
+/// What this build has. A new backend is one more line.
+std::vector<Entry> built() {
+    return {{"threads", [](int32_t size) { return std::make_unique<threads::ThreadsWorld>(size); }}};
+}
+
+/// Names that mean something, but are not in this build.
+constexpr std::array<std::string_view, 4> kNotBuilt{"tcp", "mpi", "cuda", "nccl"};
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+    return text;
 }
 
 class Registry final : public run::Backends {
   public:
     std::unique_ptr<comm::World> open(const std::string& name, int32_t world_size) const override {
-        for (const Entry& entry : entries())
-            if (name == entry.name) return entry.open(world_size);
-        std::string known;
-        for (const Entry& entry : entries()) known += (known.empty() ? "" : ", ") + std::string(entry.name);
-        throw InvalidArgument({"backend.unknown", {{"name", name}, {"known", known}}});
+        for (const Entry& entry : entries_)
+            if (entry.name == name) return entry.open(world_size);
+        const bool known = std::find(kNotBuilt.begin(), kNotBuilt.end(), name) != kNotBuilt.end();
+        throw InvalidArgument({known ? "backend.not_built" : "backend.unknown",
+                               {{"backend", name}, {"possible", joined(names())}}});
     }
     std::vector<std::string> names() const override {
-        std::vector<std::string> result;
-        for (const Entry& entry : entries()) result.emplace_back(entry.name);
-        return result;
+        std::vector<std::string> words;
+        for (const Entry& entry : entries_) words.push_back(entry.name);
+        return words;
     }
+
+  private:
+    std::vector<Entry> entries_ = built();
 };
 
 }  // namespace
 
-std::unique_ptr<run::Backends> make_registry() {
-    return std::make_unique<Registry>();
-}
+std::unique_ptr<run::Backends> make_registry() { return std::make_unique<Registry>(); }
 
 }  // namespace meshscope::backends

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/comm/transport.h"
+
+namespace meshscope::backends::threads {
+
+/// What has become of a posted message. Only these steps happen: posted → claimed → consumed; posted → mismatched;
+/// posted → withdrawn. The receiver makes all but the last.
+enum class MessageState : uint8_t {
+    posted,
+    claimed,     ///< the receiver reads the sender's buffer
+    consumed,    ///< the sender may change the buffer
+    mismatched,  ///< the receiver expected another size: `expected_bytes`
+    withdrawn    ///< the sender took it back; the receiver drops it
+};
+
+/// One message. It belongs to its sender's pool; the receiver looks at it from the moment it was pushed until it stores
+/// a final state.
+struct Message {
+    std::span<const std::byte> data;
+    int32_t src = 0;
+    int32_t dst = 0;
+    comm::Channel channel;
+    std::atomic<MessageState> state{MessageState::posted};
+    int64_t expected_bytes = 0;  ///< written before state becomes mismatched
+    Message* next = nullptr;     ///< in the receiver's inbox
+};
+
+/// Why a rank sleeps, for the deadlock report.
+enum class WaitKind : uint8_t { message, acknowledgement };
+
+/// A rank's place on the board. Cache lines of their own: every sender writes the inbox, every waker reads waits_for.
+struct alignas(64) Seat {
+    static constexpr int32_t kAwake = -1;
+
+    std::atomic<Message*> inbox{nullptr};  ///< pushed by any rank, taken whole by the owner: newest first
+    alignas(64) std::atomic<int32_t> waits_for{kAwake};  ///< the rank that must act before this one goes on
+    std::atomic<bool> finished{false};
+    WaitKind kind = WaitKind::message;     // these two under Board's mutex
+    std::condition_variable awake;
+    std::deque<Message> pool;              ///< the owner's messages; lives as long as the board, so nobody dangles
+};
+
+/// What the ranks of one run share: their seats, the first failure, and who sleeps.
+///
+/// A message is handed over without a lock: push to the inbox, then look whether the receiver sleeps for us; the receiver
+/// says that it sleeps, then looks into its inbox again. With sequentially consistent atomics one of the two sees the
+/// other. The mutex is taken only to sleep, to wake, to fail and to finish. Under it the count of sleepers is exact: a
+/// rank that made another's condition true has woken it (taking it off the count) before it can sleep itself. So when
+/// all living ranks sleep, none can ever act again: that is the deadlock check, with no clock in it.
+class Board {
+  public:
+    explicit Board(int32_t world_size);
+
+    int32_t world_size() const { return static_cast<int32_t>(seats_.size()); }
+    Seat& seat(int32_t rank) { return *seats_[static_cast<std::size_t>(rank)]; }
+    bool aborted() const { return aborted_.load(std::memory_order_seq_cst); }
+
+    /// Returns when `ready()` is true. Spins briefly, yields, then sleeps until `peer` acts, or any rank finishes or
+    /// fails; `ready` must become true when the board is aborted or `peer` finished. Called by `rank` only.
+    template <class Ready>
+    void wait_until(int32_t rank, int32_t peer, WaitKind kind, const Ready& ready) {
+        for (int i = 0; i < spins_; ++i) {
+            if (ready()) return;
+            pause();
+        }
+        for (int i = 0; i < kYields; ++i) {
+            if (ready()) return;
+            yield();
+        }
+        Seat& mine = seat(rank);
+        while (true) {
+            std::unique_lock lock(mutex_);
+            mine.waits_for.store(peer, std::memory_order_seq_cst);
+            if (ready()) {
+                mine.waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
+                return;
+            }
+            mine.kind = kind;
+            if (sleep(rank, lock)) return;
+            lock.unlock();
+            if (ready()) return;
+        }
+    }
+
+    /// Wakes `rank` if it sleeps until `by` acts. Cost when it does not: one load.
+    void wake(int32_t rank, int32_t by);
+
+    /// Rank `rank` failed with `cause` (null: it will be known when its body ends, see settle). The first call aborts
+    /// the world and is remembered.
+    void fail(int32_t rank, std::exception_ptr cause) noexcept;
+    /// The body of `rank` ended by throwing `cause`.
+    void settle(int32_t rank, std::exception_ptr cause) noexcept;
+    /// The body of `rank` returned.
+    void finish(int32_t rank);
+
+    /// Throws what a rank is told when another failed first.
+    [[noreturn]] void throw_secondary(int32_t rank);
+    /// What World::run rethrows; null when all went well. After all threads were joined.
+    std::exception_ptr first_cause();
+
+  private:
+    static constexpr int kYields = 64;
+    static void pause();
+    static void yield();
+    /// Sleeps with `lock` held until woken. True: the world is aborted (perhaps just now, as a deadlock).
+    bool sleep(int32_t rank, std::unique_lock<std::mutex>& lock);
+    void wake_all_locked();
+    void fail_locked(int32_t rank, std::exception_ptr cause);
+    std::string who_waits_locked() const;
+
+    std::vector<std::unique_ptr<Seat>> seats_;
+    int spins_;
+    std::atomic<bool> aborted_{false};
+
+    std::mutex mutex_;
+    int32_t sleeping_ = 0;
+    int32_t living_;
+    int32_t first_rank_ = -1;
+    std::exception_ptr first_cause_;
+    std::string first_words_;
+};
+
+}  // namespace meshscope::backends::threads

@@ -1,0 +1,236 @@
+#include "backends/threads/thread_transport.h"
+
+#include <thread>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace meshscope::backends::threads {
+namespace {
+
+constexpr auto kOrder = std::memory_order_seq_cst;
+
+CommError mismatch_error(const Message& message, int64_t expected_bytes, int32_t on_rank) {
+    return CommError({"comm.size_mismatch",
+                      {{"src", static_cast<int64_t>(message.src)},
+                       {"dst", static_cast<int64_t>(message.dst)},
+                       {"channel", static_cast<int64_t>(message.channel.value)},
+                       {"sent_bytes", static_cast<int64_t>(message.data.size())},
+                       {"expected_bytes", expected_bytes}}},
+                     GlobalRank{on_rank});
+}
+
+}  // namespace
+
+ThreadTransport::ThreadTransport(Board& board, int32_t rank)
+    : board_(board), rank_(rank), seat_(board.seat(rank)), queues_(static_cast<std::size_t>(board.world_size())) {}
+
+void ThreadTransport::check_aborted() {
+    if (!board_.aborted()) return;
+    withdraw();
+    board_.throw_secondary(rank_);
+}
+
+void ThreadTransport::check_rank(GlobalRank peer) const {
+    if (peer.value < 0 || peer.value >= world_size())
+        throw InvalidArgument({"comm.rank_outside_world",
+                               {{"rank", static_cast<int64_t>(peer.value)},
+                                {"world_size", static_cast<int64_t>(world_size())}}});
+}
+
+comm::Transport::Ticket ThreadTransport::post(GlobalRank dst, comm::Channel channel, Bytes data) {
+    check_rank(dst);
+    check_aborted();
+    if (free_.empty()) {
+        free_.push_back(seat_.pool.size());
+        seat_.pool.emplace_back();
+    }
+    const std::size_t index = free_.back();
+    free_.pop_back();
+    Message& message = seat_.pool[index];
+    message.data = data;
+    message.src = rank_;
+    message.dst = dst.value;
+    message.channel = channel;
+    message.state.store(MessageState::posted, kOrder);
+    std::atomic<Message*>& inbox = board_.seat(dst.value).inbox;
+    message.next = inbox.load(kOrder);
+    while (!inbox.compare_exchange_weak(message.next, &message, kOrder)) {
+    }
+    board_.wake(dst.value, rank_);
+    return static_cast<Ticket>(index);
+}
+
+ThreadTransport::Queue& ThreadTransport::queue_of(int32_t src, comm::Channel channel) {
+    std::vector<Queue>& queues = queues_[static_cast<std::size_t>(src)];
+    for (Queue& queue : queues)
+        if (queue.channel == channel) return queue;
+    queues.push_back({channel, {}});
+    return queues.back();
+}
+
+void ThreadTransport::empty_inbox() {
+    if (seat_.inbox.load(kOrder) == nullptr) return;
+    // The inbox is a stack; turning it over gives back the order in which each sender posted.
+    Message* newest = seat_.inbox.exchange(nullptr, kOrder);
+    Message* oldest = nullptr;
+    while (newest != nullptr) {
+        Message* below = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = below;
+    }
+    while (oldest != nullptr) {
+        Message* const message = oldest;
+        oldest = oldest->next;
+        queue_of(message->src, message->channel).messages.push_back(message);
+    }
+}
+
+Message& ThreadTransport::await_message(int32_t src, comm::Channel channel) {
+    Message* found = nullptr;
+    const auto look = [&] {
+        empty_inbox();
+        auto& messages = queue_of(src, channel).messages;
+        while (!messages.empty() && messages.front()->state.load(kOrder) == MessageState::withdrawn) messages.pop_front();
+        found = messages.empty() ? nullptr : messages.front();
+        return found != nullptr;
+    };
+    // `finished` is read before the inbox: what the peer posted before it ended is still to be had.
+    board_.wait_until(rank_, src, WaitKind::message, [&] {
+        const bool ended = board_.aborted() || board_.seat(src).finished.load(kOrder);
+        return look() || ended;
+    });
+    check_aborted();
+    if (found == nullptr) throw_finished(src, channel);
+    return *found;
+}
+
+void ThreadTransport::check_size(Message& message, int64_t bytes) {
+    if (static_cast<int64_t>(message.data.size()) == bytes) return;
+    message.expected_bytes = bytes;
+    auto expected = MessageState::posted;
+    message.state.compare_exchange_strong(expected, MessageState::mismatched, kOrder);
+    const CommError error = mismatch_error(message, bytes, rank_);
+    // Sender and receiver both hold a broken stream now, so the world ends here, not when this rank's body does. That
+    // also wakes the sender.
+    board_.fail(rank_, std::make_exception_ptr(error));
+    withdraw();
+    throw error;
+}
+
+Message* ThreadTransport::claim(int32_t src, comm::Channel channel) {
+    auto& messages = queue_of(src, channel).messages;
+    Message* const message = messages.front();
+    messages.pop_front();
+    auto expected = MessageState::posted;
+    return message->state.compare_exchange_strong(expected, MessageState::claimed, kOrder) ? message : nullptr;
+}
+
+void ThreadTransport::release(Message& message) {
+    const int32_t src = message.src;
+    message.state.store(MessageState::consumed, kOrder);  // from here on the message is its sender's again
+    board_.wake(src, rank_);
+}
+
+void ThreadTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
+    check_rank(src);
+    check_aborted();
+    Message* message = nullptr;
+    while (message == nullptr) {
+        check_size(await_message(src.value, channel), bytes);
+        message = claim(src.value, channel);
+    }
+    try {
+        consume(message->data);
+    } catch (...) {
+        release(*message);
+        throw;
+    }
+    release(*message);
+}
+
+void ThreadTransport::receive_together(std::span<const comm::Expected> expected, comm::Channel channel,
+                                       const ConsumeTogether& consume) {
+    for (const comm::Expected& each : expected) check_rank(each.src);
+    check_aborted();
+    // First wait until all are there, then claim all: whoever holds a claim never waits, so a failing sender that waits
+    // for its buffer to be let go (withdraw) waits no longer than a reduction takes.
+    for (const comm::Expected& each : expected) check_size(await_message(each.src.value, channel), each.bytes);
+    std::vector<Message*> messages;
+    std::vector<Bytes> spans;
+    messages.reserve(expected.size());
+    spans.reserve(expected.size());
+    const auto release_all = [&] {
+        for (Message* message : messages) release(*message);
+    };
+    for (const comm::Expected& each : expected) {
+        Message* const message = claim(each.src.value, channel);
+        if (message == nullptr) {  // only a failing rank takes its messages back
+            release_all();
+            throw_finished(each.src.value, channel);
+        }
+        messages.push_back(message);
+        spans.push_back(message->data);
+    }
+    try {
+        consume(spans);
+    } catch (...) {
+        release_all();
+        throw;
+    }
+    release_all();
+}
+
+Message& ThreadTransport::message_of(Ticket ticket) { return seat_.pool.at(static_cast<std::size_t>(ticket)); }
+
+bool ThreadTransport::done(Ticket ticket) {
+    const MessageState state = message_of(ticket).state.load(kOrder);
+    return state == MessageState::consumed || state == MessageState::mismatched || state == MessageState::withdrawn ||
+           board_.aborted();
+}
+
+void ThreadTransport::wait(Ticket ticket) {
+    Message& message = message_of(ticket);
+    MessageState state = message.state.load(kOrder);
+    if (state != MessageState::consumed) {
+        board_.wait_until(rank_, message.dst, WaitKind::acknowledgement, [&] {
+            const bool ended = board_.aborted() || board_.seat(message.dst).finished.load(kOrder);
+            state = message.state.load(kOrder);
+            return state == MessageState::consumed || state == MessageState::mismatched ||
+                   state == MessageState::withdrawn || ended;
+        });
+        // Its own mismatch is the better news than that somebody failed.
+        if (state == MessageState::mismatched) {
+            withdraw();
+            throw mismatch_error(message, message.expected_bytes, rank_);
+        }
+        if (state != MessageState::consumed) {
+            check_aborted();
+            throw_finished(message.dst, message.channel);
+        }
+    }
+    free_.push_back(static_cast<std::size_t>(ticket));
+}
+
+void ThreadTransport::withdraw() noexcept {
+    for (Message& message : seat_.pool) {
+        auto expected = MessageState::posted;
+        if (message.state.compare_exchange_strong(expected, MessageState::withdrawn, kOrder)) continue;
+        while (message.state.load(kOrder) == MessageState::claimed) std::this_thread::yield();
+    }
+}
+
+void ThreadTransport::give_up() noexcept { board_.fail(rank_, nullptr); }
+
+void ThreadTransport::throw_finished(int32_t peer, comm::Channel channel) {
+    check_aborted();
+    withdraw();
+    throw CommError({"comm.peer_finished",
+                     {{"rank", static_cast<int64_t>(rank_)},
+                      {"peer", static_cast<int64_t>(peer)},
+                      {"channel", static_cast<int64_t>(channel.value)}}},
+                    GlobalRank{rank_});
+}
+
+}  // namespace meshscope::backends::threads

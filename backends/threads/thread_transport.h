@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "backends/threads/board.h"
+#include "core/comm/transport.h"
+
+namespace meshscope::backends::threads {
+
+/// A rank's transport over the board: a message is a pointer to the sender's buffer. See comm::Transport for what each
+/// call does and throws; costs here are without the waiting.
+class ThreadTransport final : public comm::Transport {
+  public:
+    ThreadTransport(Board& board, int32_t rank);
+
+    GlobalRank rank() const override { return GlobalRank{rank_}; }
+    int32_t world_size() const override { return board_.world_size(); }
+
+    /// Cost: one compare-and-swap; a system call more when the receiver sleeps.
+    Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
+    void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
+    /// Copies nothing: all senders' buffers are held at once.
+    void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
+                          const ConsumeTogether& consume) override;
+    void wait(Ticket ticket) override;
+    bool done(Ticket ticket) override;
+    void withdraw() noexcept override;
+    void give_up() noexcept override;
+
+  private:
+    /// Messages of one sender on one channel that were taken from the inbox and not yet received.
+    struct Queue {
+        comm::Channel channel;
+        std::deque<Message*> messages;
+    };
+
+    void check_aborted();
+    void check_rank(GlobalRank peer) const;
+    void empty_inbox();
+    Queue& queue_of(int32_t src, comm::Channel channel);
+    /// The next message of src, still posted, in its queue's front; waits for it.
+    Message& await_message(int32_t src, comm::Channel channel);
+    /// Throws "comm.size_mismatch", and lets the sender know, when the message has another size.
+    void check_size(Message& message, int64_t bytes);
+    /// Takes the front message for reading; null when its sender took it back meanwhile.
+    Message* claim(int32_t src, comm::Channel channel);
+    void release(Message& message);
+    Message& message_of(Ticket ticket);
+    [[noreturn]] void throw_finished(int32_t peer, comm::Channel channel);
+
+    Board& board_;
+    int32_t rank_;
+    Seat& seat_;
+    std::vector<std::vector<Queue>> queues_;  ///< by sender; a handful of channels each
+    std::vector<std::size_t> free_;           ///< messages of the pool that can be used again
+};
+
+}  // namespace meshscope::backends::threads

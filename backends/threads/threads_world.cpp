@@ -1,0 +1,46 @@
+#include "backends/threads/threads_world.h"
+
+#include <exception>
+#include <thread>
+#include <vector>
+
+#include "backends/threads/board.h"
+#include "backends/threads/thread_transport.h"
+#include "core/base/error.h"
+
+namespace meshscope::backends::threads {
+
+ThreadsWorld::ThreadsWorld(int32_t size) : size_(size) {
+    if (size < 1) throw InvalidArgument({"backend.world_size", {{"world_size", static_cast<int64_t>(size)}}});
+}
+
+void ThreadsWorld::run(const std::function<void(comm::Transport&)>& body) {
+    Board board(size_);
+    const auto run_rank = [&](int32_t rank) {
+        ThreadTransport transport(board, rank);
+        try {
+            body(transport);
+            // What was posted and never waited for: its buffer may be gone.
+            transport.withdraw();
+            board.finish(rank);
+        } catch (...) {
+            transport.withdraw();
+            board.settle(rank, std::current_exception());
+        }
+    };
+    std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(size_));
+    for (int32_t rank = 0; rank < size_; ++rank) {
+        try {
+            threads.emplace_back(run_rank, rank);
+        } catch (...) {
+            // The system has no thread for this rank: it failed before it began, and so did those after it.
+            for (int32_t missing = rank; missing < size_; ++missing) board.settle(missing, std::current_exception());
+            break;
+        }
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (const std::exception_ptr cause = board.first_cause()) std::rethrow_exception(cause);
+}
+
+}  // namespace meshscope::backends::threads

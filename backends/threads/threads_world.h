@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "core/comm/transport.h"
+
+namespace meshscope::backends::threads {
+
+/// Ranks as threads of this process: run() starts one thread a rank and joins them all. A message is a pointer to the
+/// sender's own buffer, so a hop costs one read of it. Can be run many times; each run begins anew.
+///
+/// Errors beyond Transport's: "comm.deadlock" when every rank that still runs waits for another, found exactly and at
+/// once (see Board).
+class ThreadsWorld final : public comm::World {
+  public:
+    /// Throws InvalidArgument ("backend.world_size") below 1.
+    explicit ThreadsWorld(int32_t size);
+    int32_t size() const override { return size_; }
+    void run(const std::function<void(comm::Transport&)>& body) override;
+
+  private:
+    int32_t size_;
+};
+
+}  // namespace meshscope::backends::threads

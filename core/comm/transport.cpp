@@ -1,0 +1,22 @@
+#include "core/comm/transport.h"
+
+#include <vector>
+
+namespace meshscope::comm {
+
+void Transport::receive_together(std::span<const Expected> messages, Channel channel, const ConsumeTogether& consume) {
+    if (messages.empty()) return consume({});
+    std::vector<std::vector<std::byte>> copies(messages.size() - 1);
+    std::vector<Bytes> spans;
+    for (std::size_t i = 0; i + 1 < messages.size(); ++i) {
+        receive(messages[i].src, channel, messages[i].bytes,
+                [&](Bytes data) { copies[i].assign(data.begin(), data.end()); });
+        spans.emplace_back(copies[i]);
+    }
+    receive(messages.back().src, channel, messages.back().bytes, [&](Bytes data) {
+        spans.push_back(data);
+        consume(spans);
+    });
+}
+
+}  // namespace meshscope::comm
