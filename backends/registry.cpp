@@ -38,8 +38,8 @@ class Registry final : public run::Backends {
         for (const Entry& entry : entries_)
             if (entry.name == name) return entry.open(world_size);
         const bool known = std::find(kNotBuilt.begin(), kNotBuilt.end(), name) != kNotBuilt.end();
-        throw InvalidArgument({known ? "backend.not_built" : "backend.unknown",
-                               {{"backend", name}, {"possible", joined(names())}}});
+        throw InvalidArgument(
+            {known ? "backend.not_built" : "backend.unknown", {{"name", name}, {"known", joined(names())}}});
     }
     std::vector<std::string> names() const override {
         std::vector<std::string> words;
@@ -53,6 +53,8 @@ class Registry final : public run::Backends {
 
 }  // namespace
 
-std::unique_ptr<run::Backends> make_registry() { return std::make_unique<Registry>(); }
+std::unique_ptr<run::Backends> make_registry() {
+    return std::make_unique<Registry>();
+}
 
 }  // namespace meshscope::backends

@@ -32,7 +32,9 @@ void Board::pause() {
 #endif
 }
 
-void Board::yield() { std::this_thread::yield(); }
+void Board::yield() {
+    std::this_thread::yield();
+}
 
 bool Board::sleep(int32_t rank, std::unique_lock<std::mutex>& lock) {
     Seat& mine = seat(rank);
@@ -41,8 +43,8 @@ bool Board::sleep(int32_t rank, std::unique_lock<std::mutex>& lock) {
         // Errors name the lowest rank, so that the report does not depend on who fell asleep last.
         int32_t lowest = 0;
         while (seat(lowest).finished.load()) ++lowest;
-        fail_locked(lowest, std::make_exception_ptr(
-                                CommError({"comm.deadlock", {{"waits", who_waits_locked()}}}, GlobalRank{lowest})));
+        fail_locked(lowest, std::make_exception_ptr(CommError(
+                                {"comm.deadlock", {{"waits", who_waits_locked()}}}, GlobalRank{lowest})));
         return true;
     }
     mine.awake.wait(lock, [&] { return mine.waits_for.load(std::memory_order_seq_cst) == Seat::kAwake; });
@@ -100,8 +102,8 @@ void Board::finish(int32_t rank) {
     const std::lock_guard lock(mutex_);
     seat(rank).finished.store(true, std::memory_order_seq_cst);
     --living_;
-    // Whoever waits for this rank must learn that it waits in vain; the others go back to sleep, and the last of them
-    // sees a deadlock if there is one.
+    // Whoever waits for this rank must learn that it waits in vain; the others go back to sleep, and the last
+    // of them sees a deadlock if there is one.
     wake_all_locked();
 }
 
@@ -132,8 +134,8 @@ void Board::throw_secondary(int32_t rank) {
 std::exception_ptr Board::first_cause() {
     const std::lock_guard lock(mutex_);
     if (first_rank_ >= 0 && !first_cause_)
-        return std::make_exception_ptr(
-            CommError({"comm.gave_up", {{"rank", static_cast<int64_t>(first_rank_)}}}, GlobalRank{first_rank_}));
+        return std::make_exception_ptr(CommError(
+            {"comm.gave_up", {{"rank", static_cast<int64_t>(first_rank_)}}}, GlobalRank{first_rank_}));
     return first_cause_;
 }
 

@@ -16,8 +16,8 @@
 
 namespace meshscope::backends::threads {
 
-/// What has become of a posted message. Only these steps happen: posted → claimed → consumed; posted → mismatched;
-/// posted → withdrawn. The receiver makes all but the last.
+/// What has become of a posted message. Only these steps happen: posted → claimed → consumed; posted →
+/// mismatched; posted → withdrawn. The receiver makes all but the last.
 enum class MessageState : uint8_t {
     posted,
     claimed,     ///< the receiver reads the sender's buffer
@@ -26,8 +26,8 @@ enum class MessageState : uint8_t {
     withdrawn    ///< the sender took it back; the receiver drops it
 };
 
-/// One message. It belongs to its sender's pool; the receiver looks at it from the moment it was pushed until it stores
-/// a final state.
+/// One message. It belongs to its sender's pool; the receiver looks at it from the moment it was pushed until
+/// it stores a final state.
 struct Message {
     std::span<const std::byte> data;
     int32_t src = 0;
@@ -41,25 +41,27 @@ struct Message {
 /// Why a rank sleeps, for the deadlock report.
 enum class WaitKind : uint8_t { message, acknowledgement };
 
-/// A rank's place on the board. Cache lines of their own: every sender writes the inbox, every waker reads waits_for.
+/// A rank's place on the board. Cache lines of their own: every sender writes the inbox, every waker reads
+/// waits_for.
 struct alignas(64) Seat {
     static constexpr int32_t kAwake = -1;
 
     std::atomic<Message*> inbox{nullptr};  ///< pushed by any rank, taken whole by the owner: newest first
     alignas(64) std::atomic<int32_t> waits_for{kAwake};  ///< the rank that must act before this one goes on
     std::atomic<bool> finished{false};
-    WaitKind kind = WaitKind::message;     // these two under Board's mutex
+    WaitKind kind = WaitKind::message;  // these two under Board's mutex
     std::condition_variable awake;
-    std::deque<Message> pool;              ///< the owner's messages; lives as long as the board, so nobody dangles
+    std::deque<Message> pool;  ///< the owner's messages; lives as long as the board, so nobody dangles
 };
 
 /// What the ranks of one run share: their seats, the first failure, and who sleeps.
 ///
-/// A message is handed over without a lock: push to the inbox, then look whether the receiver sleeps for us; the receiver
-/// says that it sleeps, then looks into its inbox again. With sequentially consistent atomics one of the two sees the
-/// other. The mutex is taken only to sleep, to wake, to fail and to finish. Under it the count of sleepers is exact: a
-/// rank that made another's condition true has woken it (taking it off the count) before it can sleep itself. So when
-/// all living ranks sleep, none can ever act again: that is the deadlock check, with no clock in it.
+/// A message is handed over without a lock: push to the inbox, then look whether the receiver sleeps for us;
+/// the receiver says that it sleeps, then looks into its inbox again. With sequentially consistent atomics
+/// one of the two sees the other. The mutex is taken only to sleep, to wake, to fail and to finish. Under it
+/// the count of sleepers is exact: a rank that made another's condition true has woken it (taking it off the
+/// count) before it can sleep itself. So when all living ranks sleep, none can ever act again: that is the
+/// deadlock check, with no clock in it.
 class Board {
   public:
     explicit Board(int32_t world_size);
@@ -68,8 +70,9 @@ class Board {
     Seat& seat(int32_t rank) { return *seats_[static_cast<std::size_t>(rank)]; }
     bool aborted() const { return aborted_.load(std::memory_order_seq_cst); }
 
-    /// Returns when `ready()` is true. Spins briefly, yields, then sleeps until `peer` acts, or any rank finishes or
-    /// fails; `ready` must become true when the board is aborted or `peer` finished. Called by `rank` only.
+    /// Returns when `ready()` is true. Spins briefly, yields, then sleeps until `peer` acts, or any rank
+    /// finishes or fails; `ready` must become true when the board is aborted or `peer` finished. Called by
+    /// `rank` only.
     template <class Ready>
     void wait_until(int32_t rank, int32_t peer, WaitKind kind, const Ready& ready) {
         for (int i = 0; i < spins_; ++i) {
@@ -98,8 +101,8 @@ class Board {
     /// Wakes `rank` if it sleeps until `by` acts. Cost when it does not: one load.
     void wake(int32_t rank, int32_t by);
 
-    /// Rank `rank` failed with `cause` (null: it will be known when its body ends, see settle). The first call aborts
-    /// the world and is remembered.
+    /// Rank `rank` failed with `cause` (null: it will be known when its body ends, see settle). The first
+    /// call aborts the world and is remembered.
     void fail(int32_t rank, std::exception_ptr cause) noexcept;
     /// The body of `rank` ended by throwing `cause`.
     void settle(int32_t rank, std::exception_ptr cause) noexcept;

@@ -23,7 +23,10 @@ CommError mismatch_error(const Message& message, int64_t expected_bytes, int32_t
 }  // namespace
 
 ThreadTransport::ThreadTransport(Board& board, int32_t rank)
-    : board_(board), rank_(rank), seat_(board.seat(rank)), queues_(static_cast<std::size_t>(board.world_size())) {}
+    : board_(board),
+      rank_(rank),
+      seat_(board.seat(rank)),
+      queues_(static_cast<std::size_t>(board.world_size())) {}
 
 void ThreadTransport::check_aborted() {
     if (!board_.aborted()) return;
@@ -92,7 +95,8 @@ Message& ThreadTransport::await_message(int32_t src, comm::Channel channel) {
     const auto look = [&] {
         empty_inbox();
         auto& messages = queue_of(src, channel).messages;
-        while (!messages.empty() && messages.front()->state.load(kOrder) == MessageState::withdrawn) messages.pop_front();
+        while (!messages.empty() && messages.front()->state.load(kOrder) == MessageState::withdrawn)
+            messages.pop_front();
         found = messages.empty() ? nullptr : messages.front();
         return found != nullptr;
     };
@@ -112,8 +116,8 @@ void ThreadTransport::check_size(Message& message, int64_t bytes) {
     auto expected = MessageState::posted;
     message.state.compare_exchange_strong(expected, MessageState::mismatched, kOrder);
     const CommError error = mismatch_error(message, bytes, rank_);
-    // Sender and receiver both hold a broken stream now, so the world ends here, not when this rank's body does. That
-    // also wakes the sender.
+    // Sender and receiver both hold a broken stream now, so the world ends here, not when this rank's body
+    // does. That also wakes the sender.
     board_.fail(rank_, std::make_exception_ptr(error));
     withdraw();
     throw error;
@@ -124,7 +128,8 @@ Message* ThreadTransport::claim(int32_t src, comm::Channel channel) {
     Message* const message = messages.front();
     messages.pop_front();
     auto expected = MessageState::posted;
-    return message->state.compare_exchange_strong(expected, MessageState::claimed, kOrder) ? message : nullptr;
+    return message->state.compare_exchange_strong(expected, MessageState::claimed, kOrder) ? message
+                                                                                           : nullptr;
 }
 
 void ThreadTransport::release(Message& message) {
@@ -154,9 +159,10 @@ void ThreadTransport::receive_together(std::span<const comm::Expected> expected,
                                        const ConsumeTogether& consume) {
     for (const comm::Expected& each : expected) check_rank(each.src);
     check_aborted();
-    // First wait until all are there, then claim all: whoever holds a claim never waits, so a failing sender that waits
-    // for its buffer to be let go (withdraw) waits no longer than a reduction takes.
-    for (const comm::Expected& each : expected) check_size(await_message(each.src.value, channel), each.bytes);
+    // First wait until all are there, then claim all: whoever holds a claim never waits, so a failing sender
+    // that waits for its buffer to be let go (withdraw) waits no longer than a reduction takes.
+    for (const comm::Expected& each : expected)
+        check_size(await_message(each.src.value, channel), each.bytes);
     std::vector<Message*> messages;
     std::vector<Bytes> spans;
     messages.reserve(expected.size());
@@ -182,12 +188,14 @@ void ThreadTransport::receive_together(std::span<const comm::Expected> expected,
     release_all();
 }
 
-Message& ThreadTransport::message_of(Ticket ticket) { return seat_.pool.at(static_cast<std::size_t>(ticket)); }
+Message& ThreadTransport::message_of(Ticket ticket) {
+    return seat_.pool.at(static_cast<std::size_t>(ticket));
+}
 
 bool ThreadTransport::done(Ticket ticket) {
     const MessageState state = message_of(ticket).state.load(kOrder);
-    return state == MessageState::consumed || state == MessageState::mismatched || state == MessageState::withdrawn ||
-           board_.aborted();
+    return state == MessageState::consumed || state == MessageState::mismatched ||
+           state == MessageState::withdrawn || board_.aborted();
 }
 
 void ThreadTransport::wait(Ticket ticket) {
@@ -221,7 +229,9 @@ void ThreadTransport::withdraw() noexcept {
     }
 }
 
-void ThreadTransport::give_up() noexcept { board_.fail(rank_, nullptr); }
+void ThreadTransport::give_up() noexcept {
+    board_.fail(rank_, nullptr);
+}
 
 void ThreadTransport::throw_finished(int32_t peer, comm::Channel channel) {
     check_aborted();

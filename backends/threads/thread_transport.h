@@ -9,8 +9,8 @@
 
 namespace meshscope::backends::threads {
 
-/// A rank's transport over the board: a message is a pointer to the sender's buffer. See comm::Transport for what each
-/// call does and throws; costs here are without the waiting.
+/// A rank's transport over the board: a message is a pointer to the sender's buffer. See comm::Transport for
+/// what each call does and throws; costs here are without the waiting.
 class ThreadTransport final : public comm::Transport {
   public:
     ThreadTransport(Board& board, int32_t rank);

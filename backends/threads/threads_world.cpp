@@ -35,7 +35,8 @@ void ThreadsWorld::run(const std::function<void(comm::Transport&)>& body) {
             threads.emplace_back(run_rank, rank);
         } catch (...) {
             // The system has no thread for this rank: it failed before it began, and so did those after it.
-            for (int32_t missing = rank; missing < size_; ++missing) board.settle(missing, std::current_exception());
+            for (int32_t missing = rank; missing < size_; ++missing)
+                board.settle(missing, std::current_exception());
             break;
         }
     }

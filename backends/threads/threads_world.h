@@ -8,11 +8,12 @@
 
 namespace meshscope::backends::threads {
 
-/// Ranks as threads of this process: run() starts one thread a rank and joins them all. A message is a pointer to the
-/// sender's own buffer, so a hop costs one read of it. Can be run many times; each run begins anew.
+/// Ranks as threads of this process: run() starts one thread a rank and joins them all. A message is a
+/// pointer to the sender's own buffer, so a hop costs one read of it. Can be run many times; each run begins
+/// anew.
 ///
-/// Errors beyond Transport's: "comm.deadlock" when every rank that still runs waits for another, found exactly and at
-/// once (see Board).
+/// Errors beyond Transport's: "comm.deadlock" when every rank that still runs waits for another, found
+/// exactly and at once (see Board).
 class ThreadsWorld final : public comm::World {
   public:
     /// Throws InvalidArgument ("backend.world_size") below 1.

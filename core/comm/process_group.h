@@ -18,20 +18,20 @@ using tensor::Tensor;
 
 /// How a collective is to be run and why it is there.
 struct CallOptions {
-    Stream stream = Stream::compute;       ///< the queue it joins
+    Stream stream = Stream::compute;  ///< the queue it joins
     trace::Cause cause = {"user.call", ""};
-    Algorithm algorithm = Algorithm::none; ///< none: the group's own choice
-    int64_t padding = 0;                   ///< elements of the input that are padding, for the record
-    double factor = 1.0;                   ///< premul_sum's
+    Algorithm algorithm = Algorithm::none;  ///< none: the group's own choice
+    int64_t padding = 0;                    ///< elements of the input that are padding, for the record
+    double factor = 1.0;                    ///< premul_sum's
     std::source_location source = std::source_location::current();
 };
 
-/// One collective, before it runs. `input` and `output` may be undefined where a rank gives or gets nothing (a gather's
-/// output off the root). Counts are elements a group rank; empty means even parts.
+/// One collective, before it runs. `input` and `output` may be undefined where a rank gives or gets nothing
+/// (a gather's output off the root). Counts are elements a group rank; empty means even parts.
 struct CollectiveCall {
     CollectiveOp op = CollectiveOp::barrier;
     ReduceOp reduce_op = ReduceOp::none;
-    GroupRank peer{-1};                    ///< root, or the other side of send and recv
+    GroupRank peer{-1};  ///< root, or the other side of send and recv
     Tensor input;
     Tensor output;
     std::vector<int64_t> input_counts;
@@ -39,8 +39,8 @@ struct CollectiveCall {
     CallOptions options;
 };
 
-/// The handle of a collective that was issued. Move-only; dropping it without wait() is allowed: the collective still
-/// runs, in order, and its tensors stay alive until it ends.
+/// The handle of a collective that was issued. Move-only; dropping it without wait() is allowed: the
+/// collective still runs, in order, and its tensors stay alive until it ends.
 class Work {
   public:
     struct State;
@@ -52,8 +52,8 @@ class Work {
 
     bool valid() const { return state_ != nullptr; }
     bool done() const;
-    /// Returns when the collective has ended on this rank; records that what follows on `waiter` depends on it.
-    /// Rethrows what the collective threw. Safe to call twice.
+    /// Returns when the collective has ended on this rank; records that what follows on `waiter` depends on
+    /// it. Rethrows what the collective threw. Safe to call twice.
     void wait(Stream waiter = Stream::compute);
     /// The recorded event; -1 when nothing is recorded.
     int32_t event() const;
@@ -64,8 +64,9 @@ class Work {
 
 /// Collectives among some ranks. Every member must make the same calls in the same order.
 ///
-/// Each call returns at once with a Work; the result may be read after Work::wait(). Tensors are contiguous; dtype and
-/// counts must agree across ranks. Elements counts are given as n = elements a rank, p = group size.
+/// Each call returns at once with a Work; the result may be read after Work::wait(). Tensors are contiguous;
+/// dtype and counts must agree across ranks. Elements counts are given as n = elements a rank, p = group
+/// size.
 class ProcessGroup {
   public:
     virtual ~ProcessGroup() = default;
@@ -75,7 +76,8 @@ class ProcessGroup {
     virtual const std::vector<GlobalRank>& ranks() const = 0;
     /// The mesh dim it belongs to, or "world".
     virtual const std::string& name() const = 0;
-    /// Checks the call's shapes (throws InvalidArgument), enters it in the record, and queues it on its stream.
+    /// Checks the call's shapes (throws InvalidArgument), enters it in the record, and queues it on its
+    /// stream.
     virtual Work issue(CollectiveCall call) = 0;
 
     // The calls of PyTorch's torch.distributed, each one sentence over issue().
@@ -84,12 +86,15 @@ class ProcessGroup {
     Work reduce(Tensor in_out, GroupRank root, ReduceOp op, CallOptions options = {});
     Work all_reduce(Tensor in_out, ReduceOp op, CallOptions options = {});
     /// output: p·n on the root (undefined elsewhere). With counts, rank r gives counts[r].
-    Work gather(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts = {}, CallOptions options = {});
-    Work scatter(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts = {}, CallOptions options = {});
+    Work gather(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts = {},
+                CallOptions options = {});
+    Work scatter(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts = {},
+                 CallOptions options = {});
     /// output: p·n, rank r's part at r·n (or at the sum of counts before r).
     Work all_gather(Tensor output, Tensor input, std::vector<int64_t> counts = {}, CallOptions options = {});
     /// input: p·n; output: the reduction of all ranks' r-th part.
-    Work reduce_scatter(Tensor output, Tensor input, ReduceOp op, std::vector<int64_t> counts = {}, CallOptions options = {});
+    Work reduce_scatter(Tensor output, Tensor input, ReduceOp op, std::vector<int64_t> counts = {},
+                        CallOptions options = {});
     /// Part r of the input goes to rank r; part r of the output came from it.
     Work all_to_all(Tensor output, Tensor input, std::vector<int64_t> output_counts = {},
                     std::vector<int64_t> input_counts = {}, CallOptions options = {});

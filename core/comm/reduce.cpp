@@ -17,8 +17,12 @@ struct BFloat16 {
     uint16_t bits;
 };
 
-float widen(BFloat16 x) { return tensor::from_bfloat16(x.bits); }
-BFloat16 narrow(float x) { return {tensor::to_bfloat16(x)}; }
+float widen(BFloat16 x) {
+    return tensor::from_bfloat16(x.bits);
+}
+BFloat16 narrow(float x) {
+    return {tensor::to_bfloat16(x)};
+}
 
 /// What a stored T is computed in.
 template <class T>
@@ -41,42 +45,56 @@ using Unsigned = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigne
 struct Sum {
     template <class T>
     T operator()(T a, T b) const {
-        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Unsigned<T>>(a) + static_cast<Unsigned<T>>(b));
-        else return a + b;
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(static_cast<Unsigned<T>>(a) + static_cast<Unsigned<T>>(b));
+        else
+            return a + b;
     }
 };
 struct Product {
     template <class T>
     T operator()(T a, T b) const {
-        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Unsigned<T>>(a) * static_cast<Unsigned<T>>(b));
-        else return a * b;
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(static_cast<Unsigned<T>>(a) * static_cast<Unsigned<T>>(b));
+        else
+            return a * b;
     }
 };
 struct Min {
     template <class T>
     T operator()(T a, T b) const {
-        if constexpr (std::is_floating_point_v<T>) return (b < a || std::isnan(b)) ? b : a;
-        else return b < a ? b : a;
+        if constexpr (std::is_floating_point_v<T>)
+            return (b < a || std::isnan(b)) ? b : a;
+        else
+            return b < a ? b : a;
     }
 };
 struct Max {
     template <class T>
     T operator()(T a, T b) const {
-        if constexpr (std::is_floating_point_v<T>) return (b > a || std::isnan(b)) ? b : a;
-        else return b > a ? b : a;
+        if constexpr (std::is_floating_point_v<T>)
+            return (b > a || std::isnan(b)) ? b : a;
+        else
+            return b > a ? b : a;
     }
 };
 struct BitAnd {
     template <class T>
-    T operator()(T a, T b) const { return static_cast<T>(a & b); }
+    T operator()(T a, T b) const {
+        return static_cast<T>(a & b);
+    }
 };
 struct BitOr {
     template <class T>
-    T operator()(T a, T b) const { return static_cast<T>(a | b); }
+    T operator()(T a, T b) const {
+        return static_cast<T>(a | b);
+    }
 };
 struct BitXor {
     template <class T>
-    T operator()(T a, T b) const { return static_cast<T>(a ^ b); }
+    T operator()(T a, T b) const {
+        return static_cast<T>(a ^ b);
+    }
 };
 
 /// Calls `work(T{}, Op{})` for the dtype and op at hand.
@@ -86,11 +104,16 @@ void dispatch(ReduceOp op, DType dtype, Work&& work) {
         switch (op) {
             case ReduceOp::sum:
             case ReduceOp::avg:
-            case ReduceOp::premul_sum: return work(type, Sum{});
-            case ReduceOp::product: return work(type, Product{});
-            case ReduceOp::min: return work(type, Min{});
-            case ReduceOp::max: return work(type, Max{});
-            case ReduceOp::none: break;
+            case ReduceOp::premul_sum:
+                return work(type, Sum{});
+            case ReduceOp::product:
+                return work(type, Product{});
+            case ReduceOp::min:
+                return work(type, Min{});
+            case ReduceOp::max:
+                return work(type, Max{});
+            case ReduceOp::none:
+                break;
             default:
                 if constexpr (decltype(integer)::value) {
                     if (op == ReduceOp::band) return work(type, BitAnd{});
@@ -101,18 +124,27 @@ void dispatch(ReduceOp op, DType dtype, Work&& work) {
         check_reduce_op(op, dtype);
     };
     switch (dtype) {
-        case DType::float32: return with_op(float{}, std::false_type{});
-        case DType::bfloat16: return with_op(BFloat16{}, std::false_type{});
-        case DType::int32: return with_op(int32_t{}, std::true_type{});
-        case DType::int64: return with_op(int64_t{}, std::true_type{});
-        case DType::uint8: return with_op(uint8_t{}, std::true_type{});
+        case DType::float32:
+            return with_op(float{}, std::false_type{});
+        case DType::bfloat16:
+            return with_op(BFloat16{}, std::false_type{});
+        case DType::int32:
+            return with_op(int32_t{}, std::true_type{});
+        case DType::int64:
+            return with_op(int64_t{}, std::true_type{});
+        case DType::uint8:
+            return with_op(uint8_t{}, std::true_type{});
     }
 }
 
 template <class T>
-T* as(std::byte* data) { return reinterpret_cast<T*>(data); }
+T* as(std::byte* data) {
+    return reinterpret_cast<T*>(data);
+}
 template <class T>
-const T* as(const std::byte* data) { return reinterpret_cast<const T*>(data); }
+const T* as(const std::byte* data) {
+    return reinterpret_cast<const T*>(data);
+}
 
 }  // namespace
 
@@ -126,7 +158,8 @@ void check_reduce_op(ReduceOp op, DType dtype) {
                                {{"reduce_op", std::string(name(op))}, {"dtype", std::string(name(dtype))}}});
 }
 
-void reduce_pair(ReduceOp op, DType dtype, std::byte* out, const std::byte* from, const std::byte* own, int64_t n) {
+void reduce_pair(ReduceOp op, DType dtype, std::byte* out, const std::byte* from, const std::byte* own,
+                 int64_t n) {
     dispatch(op, dtype, [&](auto type, auto combine) {
         using T = decltype(type);
         T* o = as<T>(out);
@@ -141,12 +174,13 @@ void reduce_into(ReduceOp op, DType dtype, std::byte* into, const std::byte* fro
     reduce_pair(op, dtype, into, from, into, n);
 }
 
-void reduce_many(ReduceOp op, DType dtype, std::byte* out, std::span<const std::byte* const> sources, int64_t n) {
+void reduce_many(ReduceOp op, DType dtype, std::byte* out, std::span<const std::byte* const> sources,
+                 int64_t n) {
     dispatch(op, dtype, [&](auto type, auto combine) {
         using T = decltype(type);
         using C = typename Computed<T>::type;
-        // A block's partial results stay in the first-level cache while the sources stream by; and because they are not
-        // in `out`, `out` may be one of the sources.
+        // A block's partial results stay in the first-level cache while the sources stream by; and because
+        // they are not in `out`, `out` may be one of the sources.
         constexpr int64_t kBlock = 1024;
         std::array<C, kBlock> sum;
         const auto p = static_cast<C>(sources.size());
@@ -204,11 +238,21 @@ std::vector<float> to_floats(DType dtype, std::span<const std::byte> data) {
             numbers[i] = static_cast<float>(Computed<T>::load(as<T>(data.data())[i]));
     };
     switch (dtype) {
-        case DType::float32: fill(float{}); break;
-        case DType::bfloat16: fill(BFloat16{}); break;
-        case DType::int32: fill(int32_t{}); break;
-        case DType::int64: fill(int64_t{}); break;
-        case DType::uint8: fill(uint8_t{}); break;
+        case DType::float32:
+            fill(float{});
+            break;
+        case DType::bfloat16:
+            fill(BFloat16{});
+            break;
+        case DType::int32:
+            fill(int32_t{});
+            break;
+        case DType::int64:
+            fill(int64_t{});
+            break;
+        case DType::uint8:
+            fill(uint8_t{});
+            break;
     }
     return numbers;
 }

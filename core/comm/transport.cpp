@@ -4,7 +4,8 @@
 
 namespace meshscope::comm {
 
-void Transport::receive_together(std::span<const Expected> messages, Channel channel, const ConsumeTogether& consume) {
+void Transport::receive_together(std::span<const Expected> messages, Channel channel,
+                                 const ConsumeTogether& consume) {
     if (messages.empty()) return consume({});
     std::vector<std::vector<std::byte>> copies(messages.size() - 1);
     std::vector<Bytes> spans;

@@ -9,8 +9,8 @@
 
 namespace meshscope::comm {
 
-/// Keeps the messages of different groups apart: messages from one rank to another on one channel arrive in the order
-/// they were posted; channels do not wait for each other.
+/// Keeps the messages of different groups apart: messages from one rank to another on one channel arrive in
+/// the order they were posted; channels do not wait for each other.
 struct Channel {
     int32_t value = 0;
     friend auto operator<=>(const Channel&, const Channel&) = default;
@@ -22,13 +22,13 @@ struct Expected {
     int64_t bytes = 0;
 };
 
-/// Moves bytes between ranks. One object a rank, used by one thread at a time (give_up alone may be called by any).
-/// Our algorithms are written once over this.
+/// Moves bytes between ranks. One object a rank, used by one thread at a time (give_up alone may be called by
+/// any). Our algorithms are written once over this.
 ///
-/// post, receive, receive_together and wait throw CommError when the world was aborted (secondary = true, with the
-/// first cause: "comm.aborted"), when the peer has finished and can send or take no more ("comm.peer_finished"), or
-/// when the sizes disagree ("comm.size_mismatch", on both sides). Backends that can see it also throw "comm.deadlock"
-/// when no rank can go on.
+/// post, receive, receive_together and wait throw CommError when the world was aborted (secondary = true,
+/// with the first cause: "comm.aborted"), when the peer has finished and can send or take no more
+/// ("comm.peer_finished"), or when the sizes disagree ("comm.size_mismatch", on both sides). Backends that
+/// can see it also throw "comm.deadlock" when no rank can go on.
 class Transport {
   public:
     using Ticket = int64_t;
@@ -40,19 +40,20 @@ class Transport {
     virtual GlobalRank rank() const = 0;
     virtual int32_t world_size() const = 0;
 
-    /// Offers `data` to `dst` and returns at once. The bytes must stay as they are until wait(ticket) returns, or
-    /// withdraw() does.
+    /// Offers `data` to `dst` and returns at once. The bytes must stay as they are until wait(ticket)
+    /// returns, or withdraw() does.
     virtual Ticket post(GlobalRank dst, Channel channel, Bytes data) = 0;
 
-    /// Waits for the next message of `src` on `channel`, which must have `bytes` bytes, and hands it to `consume`, once,
-    /// whole. Where ranks share memory the span is the sender's own buffer: nothing is copied on the way. `consume` must
-    /// not call the transport.
+    /// Waits for the next message of `src` on `channel`, which must have `bytes` bytes, and hands it to
+    /// `consume`, once, whole. Where ranks share memory the span is the sender's own buffer: nothing is
+    /// copied on the way. `consume` must not call the transport.
     virtual void receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) = 0;
 
-    /// Waits until every message of `messages` (each from another rank) is there, and hands all to `consume` at once,
-    /// so that a reduction can read them in one pass. The default keeps copies of all but the last; backends that share
-    /// memory copy nothing.
-    virtual void receive_together(std::span<const Expected> messages, Channel channel, const ConsumeTogether& consume);
+    /// Waits until every message of `messages` (each from another rank) is there, and hands all to `consume`
+    /// at once, so that a reduction can read them in one pass. The default keeps copies of all but the last;
+    /// backends that share memory copy nothing.
+    virtual void receive_together(std::span<const Expected> messages, Channel channel,
+                                  const ConsumeTogether& consume);
 
     /// Waits until the posted bytes may be changed again. A ticket is waited for once.
     virtual void wait(Ticket ticket) = 0;
@@ -60,18 +61,21 @@ class Transport {
     /// Whether wait(ticket) would return at once.
     virtual bool done(Ticket ticket) = 0;
 
-    /// Takes back all that was posted and not yet received, and waits until nobody reads it. For a caller that is
-    /// failing and whose buffers are about to go (Wire's destructor does it); the world is of no use afterwards.
+    /// Takes back all that was posted and not yet received, and waits until nobody reads it. For a caller
+    /// that is failing and whose buffers are about to go (Wire's destructor does it); the world is of no use
+    /// afterwards.
     virtual void withdraw() noexcept = 0;
 
-    /// This rank fails now: aborts the world; the cause is what the rank's body is about to throw. For destructors that
-    /// must stop a thread which may be blocked in this transport. May be called from any thread.
+    /// This rank fails now: aborts the world; the cause is what the rank's body is about to throw. For
+    /// destructors that must stop a thread which may be blocked in this transport. May be called from any
+    /// thread.
     virtual void give_up() noexcept = 0;
 };
 
-/// Some ranks that can reach each other. run() runs `body` once for each rank that lives here (all of them on threads,
-/// one in a process backend) and returns when all have ended. A rank that throws aborts the world: the others stop in
-/// their next or present transport call, and run() rethrows the error that came first in time.
+/// Some ranks that can reach each other. run() runs `body` once for each rank that lives here (all of them on
+/// threads, one in a process backend) and returns when all have ended. A rank that throws aborts the world:
+/// the others stop in their next or present transport call, and run() rethrows the error that came first in
+/// time.
 class World {
   public:
     virtual ~World() = default;

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/base/kinds.h"
+#include "core/comm/parts.h"
+#include "core/comm/wire.h"
+
+/// Every algorithm, written once over Wire. One file a card: its head comment tells the steps, the bytes a
+/// rank, the order of reduction and the source. Here only what goes in and out.
+///
+/// All: p = wire.size() ≥ 2; buffers are contiguous, of the wire's dtype, and hold a result when the call
+/// returns. PREMUL_SUM's factors were multiplied in before (they see SUM). They throw what the transport
+/// throws.
+namespace meshscope::comm {
+
+/// The algorithm that runs when a group is asked for `wanted`: `none` for a group of one; otherwise
+///
+/// | op | ring | direct | tree |
+/// | --- | --- | --- | --- |
+/// | all_reduce, all_gather, reduce_scatter | ring | direct | ring |
+/// | broadcast, reduce, barrier | tree | direct | tree |
+/// | gather, scatter, all_to_all, send, recv | direct | direct | direct |
+Algorithm choose_algorithm(CollectiveOp op, Algorithm wanted, int32_t group_size);
+
+/// data: n, in place.
+void ring_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
+void direct_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
+/// Up to this many bytes direct_all_reduce takes one round: everyone reads everyone.
+inline constexpr int64_t kDirectOneRoundBytes = 8192;
+
+/// out: all parts; this rank's own part is already in its place.
+void ring_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts);
+void direct_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts);
+
+/// in: all parts; out: this rank's part, reduced. `out` may be that part of `in`.
+void ring_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, const std::byte* in,
+                         std::span<const Part> parts);
+void direct_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, const std::byte* in,
+                           std::span<const Part> parts);
+
+/// data: n, read on the root, written elsewhere.
+void tree_broadcast(Wire& wire, int32_t root, std::byte* data, int64_t n);
+void direct_broadcast(Wire& wire, int32_t root, std::byte* data, int64_t n);
+
+/// in: n; out: n on the root (may be `in`), unused elsewhere.
+void tree_reduce(Wire& wire, ReduceOp op, int32_t root, std::byte* out, const std::byte* in, int64_t n);
+void direct_reduce(Wire& wire, ReduceOp op, int32_t root, std::byte* out, const std::byte* in, int64_t n);
+
+/// in: this rank's part; out on the root: all parts, in which the root's own is already in its place.
+void direct_gather(Wire& wire, int32_t root, std::byte* out, const std::byte* in,
+                   std::span<const Part> parts);
+/// in on the root: all parts; out elsewhere: this rank's part. The root copies its own itself.
+void direct_scatter(Wire& wire, int32_t root, std::byte* out, const std::byte* in,
+                    std::span<const Part> parts);
+/// Part r of in goes to r; part r of out came from r. This rank's own part is copied by the caller.
+void direct_all_to_all(Wire& wire, std::byte* out, std::span<const Part> out_parts, const std::byte* in,
+                       std::span<const Part> in_parts);
+
+/// Nobody returns before everybody has called.
+void tree_barrier(Wire& wire);
+void direct_barrier(Wire& wire);
+
+/// Takes the next message of `from`: n elements into out. (send has no card: it is one post.)
+void direct_recv(Wire& wire, int32_t from, std::byte* out, int64_t n);
+
+/// memcpy that may be asked for 0 bytes at null, and for a copy onto itself.
+void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes);
+
+}  // namespace meshscope::comm

@@ -1,0 +1,238 @@
+#include "core/comm/call_check.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/comm/reduce.h"
+
+namespace meshscope::comm {
+namespace {
+
+/// One call under examination.
+class Check {
+  public:
+    Check(const CollectiveCall& call, int32_t me, int32_t p) : call_(call), me_(me), p_(p) {
+        checked_.op = call.op;
+        checked_.factor = call.options.factor;
+    }
+
+    CheckedCall run();
+
+  private:
+    std::string op() const { return std::string(name(call_.op)); }
+    bool at_root() const { return checked_.peer == me_; }
+
+    void need_peer() {
+        const int32_t peer = call_.peer.value;
+        if (peer < 0 || peer >= p_)
+            throw InvalidArgument(
+                {"comm.peer_outside_group", {{"op", op()}, {"peer", int64_t{peer}}, {"size", int64_t{p_}}}});
+        checked_.peer = peer;
+    }
+
+    void need_reduce_op(DType dtype) {
+        check_reduce_op(call_.reduce_op, dtype);
+        checked_.reduce_op = call_.reduce_op;
+    }
+
+    void need_defined(const Tensor& tensor, const char* which) const {
+        if (!tensor.defined())
+            throw InvalidArgument(
+                {"comm.tensor_missing",
+                 {{"op", op()}, {"which", std::string(which)}, {"group_rank", int64_t{me_}}}});
+    }
+
+    void need_elements(const Tensor& tensor, const char* which, int64_t elements) const {
+        if (tensor.n_elements() != elements)
+            throw InvalidArgument({"comm.wrong_elements",
+                                   {{"op", op()},
+                                    {"which", std::string(which)},
+                                    {"group_rank", int64_t{me_}},
+                                    {"elements", tensor.n_elements()},
+                                    {"expected", elements}}});
+    }
+
+    /// Parts by the given counts, or p even ones of `even` elements.
+    std::vector<Part> parts(const std::vector<int64_t>& counts, int64_t even) const {
+        if (counts.empty()) return even_parts(even, p_);
+        const bool negative = std::any_of(counts.begin(), counts.end(), [](int64_t n) { return n < 0; });
+        if (static_cast<int32_t>(counts.size()) != p_ || negative)
+            throw InvalidArgument(
+                {"comm.wrong_counts", {{"op", op()}, {"counts", counts}, {"size", int64_t{p_}}}});
+        return parts_of(counts);
+    }
+
+    int64_t mine(const std::vector<Part>& parts) const {
+        return parts[static_cast<std::size_t>(me_)].elements;
+    }
+
+    void give(const Tensor& input) {
+        checked_.input = input.raw();
+        checked_.in_elements = input.n_elements();
+        checked_.dtype = input.dtype();
+    }
+    void get(const Tensor& output) {
+        checked_.output = output.raw();
+        checked_.out_elements = output.n_elements();
+        checked_.dtype = output.dtype();
+    }
+    /// Both; `allowed` is where the input may lie in the output, or the output in the input (in elements).
+    void give_and_get(int64_t allowed) {
+        const Tensor& in = call_.input;
+        const Tensor& out = call_.output;
+        if (in.dtype() != out.dtype())
+            throw InvalidArgument({"comm.dtypes_differ",
+                                   {{"op", op()},
+                                    {"input", std::string(name(in.dtype()))},
+                                    {"output", std::string(name(out.dtype()))}}});
+        give(in);
+        get(out);
+        if (in.bytes() == 0 || out.bytes() == 0) return;
+        const std::byte* const in_begin = in.raw();
+        const std::byte* const out_begin = out.raw();
+        const bool apart = in_begin + in.bytes() <= out_begin || out_begin + out.bytes() <= in_begin;
+        const int64_t offset = allowed * bytes_per_element(in.dtype());
+        const bool input_in_place =
+            out.bytes() >= in.bytes() && allowed >= 0 && in_begin == out_begin + offset;
+        const bool output_in_place =
+            in.bytes() >= out.bytes() && allowed >= 0 && out_begin == in_begin + offset;
+        if (!apart && !input_in_place && !output_in_place)
+            throw InvalidArgument({"comm.overlap", {{"op", op()}}});
+    }
+
+    void check_in_place();
+    void check_gather();
+    void check_scatter();
+    void check_all_gather();
+    void check_reduce_scatter();
+    void check_all_to_all();
+
+    const CollectiveCall& call_;
+    int32_t me_;
+    int32_t p_;
+    CheckedCall checked_;
+};
+
+/// broadcast, reduce, all_reduce: input and output have n elements, and may be one buffer.
+void Check::check_in_place() {
+    const bool needs_input = call_.op != CollectiveOp::broadcast || at_root();
+    const bool needs_output = call_.op != CollectiveOp::reduce || at_root();
+    if (needs_input) need_defined(call_.input, "input");
+    if (needs_output) need_defined(call_.output, "output");
+    if (call_.input.defined() && call_.output.defined()) {
+        need_elements(call_.output, "output", call_.input.n_elements());
+        give_and_get(0);
+    } else if (call_.input.defined()) {
+        give(call_.input);
+    } else {
+        get(call_.output);
+    }
+    if (call_.op != CollectiveOp::broadcast) need_reduce_op(checked_.dtype);
+}
+
+void Check::check_gather() {
+    need_defined(call_.input, "input");
+    checked_.out_parts = parts(call_.output_counts, call_.input.n_elements());
+    need_elements(call_.input, "input", mine(checked_.out_parts));
+    if (!at_root()) return give(call_.input);
+    need_defined(call_.output, "output");
+    need_elements(call_.output, "output", total(checked_.out_parts));
+    give_and_get(checked_.out_parts[static_cast<std::size_t>(me_)].first);
+}
+
+void Check::check_scatter() {
+    need_defined(call_.output, "output");
+    checked_.in_parts = parts(call_.input_counts, call_.output.n_elements());
+    need_elements(call_.output, "output", mine(checked_.in_parts));
+    if (!at_root()) return get(call_.output);
+    need_defined(call_.input, "input");
+    need_elements(call_.input, "input", total(checked_.in_parts));
+    give_and_get(checked_.in_parts[static_cast<std::size_t>(me_)].first);
+}
+
+void Check::check_all_gather() {
+    need_defined(call_.input, "input");
+    need_defined(call_.output, "output");
+    checked_.out_parts = parts(call_.output_counts, call_.input.n_elements());
+    need_elements(call_.input, "input", mine(checked_.out_parts));
+    need_elements(call_.output, "output", total(checked_.out_parts));
+    give_and_get(checked_.out_parts[static_cast<std::size_t>(me_)].first);
+}
+
+void Check::check_reduce_scatter() {
+    need_defined(call_.input, "input");
+    need_defined(call_.output, "output");
+    checked_.in_parts = parts(call_.input_counts, call_.output.n_elements());
+    need_elements(call_.output, "output", mine(checked_.in_parts));
+    need_elements(call_.input, "input", total(checked_.in_parts));
+    give_and_get(checked_.in_parts[static_cast<std::size_t>(me_)].first);
+    need_reduce_op(checked_.dtype);
+}
+
+void Check::check_all_to_all() {
+    need_defined(call_.input, "input");
+    need_defined(call_.output, "output");
+    checked_.in_parts = parts(call_.input_counts, call_.input.n_elements() / p_);
+    checked_.out_parts = parts(call_.output_counts, call_.output.n_elements() / p_);
+    need_elements(call_.input, "input", total(checked_.in_parts));
+    need_elements(call_.output, "output", total(checked_.out_parts));
+    // What a rank keeps for itself leaves and enters at once.
+    if (mine(checked_.in_parts) != mine(checked_.out_parts))
+        throw InvalidArgument({"comm.own_part_differs",
+                               {{"group_rank", int64_t{me_}},
+                                {"input", mine(checked_.in_parts)},
+                                {"output", mine(checked_.out_parts)}}});
+    give_and_get(-1);
+}
+
+CheckedCall Check::run() {
+    switch (call_.op) {
+        case CollectiveOp::broadcast:
+        case CollectiveOp::reduce:
+            need_peer();
+            check_in_place();
+            break;
+        case CollectiveOp::all_reduce:
+            check_in_place();
+            break;
+        case CollectiveOp::gather:
+            need_peer();
+            check_gather();
+            break;
+        case CollectiveOp::scatter:
+            need_peer();
+            check_scatter();
+            break;
+        case CollectiveOp::all_gather:
+            check_all_gather();
+            break;
+        case CollectiveOp::reduce_scatter:
+            check_reduce_scatter();
+            break;
+        case CollectiveOp::all_to_all:
+            check_all_to_all();
+            break;
+        case CollectiveOp::send:
+        case CollectiveOp::recv: {
+            need_peer();
+            if (checked_.peer == me_)
+                throw InvalidArgument({"comm.peer_is_self", {{"op", op()}, {"group_rank", int64_t{me_}}}});
+            const bool sends = call_.op == CollectiveOp::send;
+            need_defined(sends ? call_.input : call_.output, sends ? "input" : "output");
+            sends ? give(call_.input) : get(call_.output);
+            break;
+        }
+        case CollectiveOp::barrier:
+            break;
+    }
+    return checked_;
+}
+
+}  // namespace
+
+CheckedCall check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size) {
+    return Check(call, group_rank, group_size).run();
+}
+
+}  // namespace meshscope::comm

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/comm/parts.h"
+#include "core/comm/process_group.h"
+
+namespace meshscope::comm {
+
+/// A call that was found to be in order, in plain pointers and counts. Pointers are null where a rank gives
+/// or gets nothing; the tensors behind them are kept alive by the caller.
+struct CheckedCall {
+    CollectiveOp op = CollectiveOp::barrier;
+    ReduceOp reduce_op = ReduceOp::none;
+    DType dtype = DType::float32;
+    int32_t peer = -1;  ///< group rank; -1 where the op has none
+    double factor = 1.0;
+    const std::byte* input = nullptr;
+    std::byte* output = nullptr;
+    int64_t in_elements = 0;      ///< what this rank gives
+    int64_t out_elements = 0;     ///< what it gets
+    std::vector<Part> in_parts;   ///< by group rank; scatter, reduce_scatter, all_to_all
+    std::vector<Part> out_parts;  ///< by group rank; gather, all_gather, all_to_all
+};
+
+/// Checks what one rank can check alone, before anything is recorded or sent; what only the others can know
+/// (their counts) shows as "comm.size_mismatch" when the collective runs.
+///
+/// Throws InvalidArgument:
+///  - "comm.tensor_missing": input or output is undefined where this op and rank needs it
+///  - "comm.dtypes_differ": input and output
+///  - "comm.wrong_elements": a tensor has another number of elements than the op and its counts ask for
+///  - "comm.wrong_counts": counts are negative, or not one a rank
+///  - "comm.peer_outside_group": root or other side
+///  - "comm.peer_is_self": send to or recv from oneself
+///  - "comm.overlap": input and output share memory otherwise than the op allows: the same buffer where both
+///  have the
+///    same size; for all_gather the input may be the output's own part, for reduce_scatter the output the
+///    input's
+///  - as check_reduce_op
+CheckedCall check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size);
+
+}  // namespace meshscope::comm

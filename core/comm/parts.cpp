@@ -1,0 +1,42 @@
+#include "core/comm/parts.h"
+
+#include <algorithm>
+
+namespace meshscope::comm {
+
+std::vector<Part> chunk_parts(int64_t n, int32_t p) {
+    const int64_t k = (n + p - 1) / p;
+    std::vector<Part> parts;
+    parts.reserve(static_cast<std::size_t>(p));
+    for (int32_t c = 0; c < p; ++c) {
+        const int64_t first = std::min(n, c * k);
+        parts.push_back({first, std::min(n, first + k) - first});
+    }
+    return parts;
+}
+
+std::vector<Part> even_parts(int64_t n, int32_t p) {
+    std::vector<Part> parts;
+    parts.reserve(static_cast<std::size_t>(p));
+    for (int32_t c = 0; c < p; ++c) parts.push_back({c * n, n});
+    return parts;
+}
+
+std::vector<Part> parts_of(std::span<const int64_t> counts) {
+    std::vector<Part> parts;
+    parts.reserve(counts.size());
+    int64_t first = 0;
+    for (const int64_t n : counts) {
+        parts.push_back({first, n});
+        first += n;
+    }
+    return parts;
+}
+
+int64_t total(std::span<const Part> parts) {
+    int64_t n = 0;
+    for (const Part& part : parts) n += part.elements;
+    return n;
+}
+
+}  // namespace meshscope::comm

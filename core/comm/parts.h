@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace meshscope::comm {
+
+/// A piece of a buffer, in elements.
+struct Part {
+    int64_t first = 0;
+    int64_t elements = 0;
+};
+
+/// A buffer of n elements cut in p as torch.chunk cuts: k = ceil(n/p) elements each, part c is [c·k, (c+1)·k)
+/// as far as the buffer reaches. So the tail parts may be short or empty: n = 5, p = 4 gives 2, 2, 1, 0.
+std::vector<Part> chunk_parts(int64_t n, int32_t p);
+
+/// p parts of n elements each, one after the other.
+std::vector<Part> even_parts(int64_t n, int32_t p);
+
+/// Parts of the given sizes, one after the other.
+std::vector<Part> parts_of(std::span<const int64_t> counts);
+
+/// Elements of all parts together.
+int64_t total(std::span<const Part> parts);
+
+}  // namespace meshscope::comm

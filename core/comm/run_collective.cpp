@@ -1,0 +1,98 @@
+#include "core/comm/run_collective.h"
+
+#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/reduce.h"
+
+namespace meshscope::comm {
+namespace {
+
+const Part& part_of(const std::vector<Part>& parts, int32_t rank) {
+    return parts[static_cast<std::size_t>(rank)];
+}
+
+/// AVG over one rank divides by one, PREMUL_SUM by nothing: the reduction of one rank's numbers is those
+/// numbers.
+void run_alone(Wire& wire, const CheckedCall& call, const std::byte* input) {
+    const int64_t n = call.output == nullptr ? 0 : call.out_elements;
+    copy_bytes(call.output, input, wire.bytes(n));
+}
+
+void run_rooted(Wire& wire, const CheckedCall& call, const std::byte* input, ReduceOp op, bool direct) {
+    const int32_t root = call.peer;
+    const bool at_root = wire.me() == root;
+    switch (call.op) {
+        case CollectiveOp::broadcast: {
+            // A root that gave a buffer of its own reads that one and keeps a copy.
+            if (at_root && call.output != nullptr)
+                copy_bytes(call.output, input, wire.bytes(call.in_elements));
+            std::byte* const data = call.output != nullptr ? call.output : const_cast<std::byte*>(input);
+            const int64_t n = call.output != nullptr ? call.out_elements : call.in_elements;
+            return direct ? direct_broadcast(wire, root, data, n) : tree_broadcast(wire, root, data, n);
+        }
+        case CollectiveOp::reduce:
+            return direct ? direct_reduce(wire, op, root, call.output, input, call.in_elements)
+                          : tree_reduce(wire, op, root, call.output, input, call.in_elements);
+        case CollectiveOp::gather: {
+            const Part own = part_of(call.out_parts, wire.me());
+            if (at_root) copy_bytes(call.output + wire.bytes(own.first), input, wire.bytes(own.elements));
+            return direct_gather(wire, root, call.output, input, call.out_parts);
+        }
+        default: {
+            const Part own = part_of(call.in_parts, wire.me());
+            if (at_root) copy_bytes(call.output, input + wire.bytes(own.first), wire.bytes(own.elements));
+            return direct_scatter(wire, root, call.output, input, call.in_parts);
+        }
+    }
+}
+
+}  // namespace
+
+void run_collective(Wire& wire, const CheckedCall& call, Algorithm algorithm) {
+    const std::byte* input = call.input;
+    ReduceOp op = call.reduce_op;
+    if (op == ReduceOp::premul_sum) {
+        op = ReduceOp::sum;
+        std::byte* const scaled =
+            call.op == CollectiveOp::all_reduce ? call.output : wire.scratch(call.in_elements);
+        premultiply(call.dtype, call.factor, scaled, input, call.in_elements);
+        input = scaled;
+    }
+    if (algorithm == Algorithm::none) return run_alone(wire, call, input);
+    const bool direct = algorithm == Algorithm::direct;
+
+    switch (call.op) {
+        case CollectiveOp::all_reduce:
+            copy_bytes(call.output, input, wire.bytes(call.in_elements));
+            return direct ? direct_all_reduce(wire, op, call.output, call.out_elements)
+                          : ring_all_reduce(wire, op, call.output, call.out_elements);
+        case CollectiveOp::all_gather: {
+            const Part own = part_of(call.out_parts, wire.me());
+            copy_bytes(call.output + wire.bytes(own.first), input, wire.bytes(own.elements));
+            return direct ? direct_all_gather(wire, call.output, call.out_parts)
+                          : ring_all_gather(wire, call.output, call.out_parts);
+        }
+        case CollectiveOp::reduce_scatter:
+            return direct ? direct_reduce_scatter(wire, op, call.output, input, call.in_parts)
+                          : ring_reduce_scatter(wire, op, call.output, input, call.in_parts);
+        case CollectiveOp::all_to_all: {
+            const Part from = part_of(call.in_parts, wire.me());
+            const Part to = part_of(call.out_parts, wire.me());
+            copy_bytes(call.output + wire.bytes(to.first), input + wire.bytes(from.first),
+                       wire.bytes(to.elements));
+            return direct_all_to_all(wire, call.output, call.out_parts, input, call.in_parts);
+        }
+        case CollectiveOp::broadcast:
+        case CollectiveOp::reduce:
+        case CollectiveOp::gather:
+        case CollectiveOp::scatter:
+            return run_rooted(wire, call, input, op, direct);
+        case CollectiveOp::recv:
+            return direct_recv(wire, call.peer, call.output, call.out_elements);
+        case CollectiveOp::barrier:
+            return direct ? direct_barrier(wire) : tree_barrier(wire);
+        case CollectiveOp::send:
+            break;  // TransportGroup's own
+    }
+}
+
+}  // namespace meshscope::comm

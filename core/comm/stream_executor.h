@@ -1,0 +1,112 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "core/comm/process_group.h"
+#include "core/comm/transport.h"
+#include "core/trace/recorder.h"
+
+namespace meshscope::comm {
+
+class StreamExecutor;
+
+/// What Work and the executor share of one collective. Its rank's thread makes it and drops it; the running
+/// thread sees it between submit and `ended`.
+struct Work::State {
+    std::function<void()> run;
+    std::vector<Tensor> tensors;  ///< kept alive; let go by the rank's thread (see StreamExecutor)
+    trace::Recorder* recorder = nullptr;
+    int32_t event = -1;
+    StreamExecutor* executor = nullptr;  ///< null once it was awaited: nothing more to ask
+    int64_t position = 0;                ///< in the order of issue
+    std::exception_ptr error;            ///< written before `ended`
+    std::atomic<bool> ended{false};
+};
+
+/// Runs one rank's collectives in the order they were issued, one at a time. The transport is used by the
+/// running thread only.
+///
+/// After a failure nothing more is run: that and every later collective deliver the same error, from
+/// Work::wait and from finish().
+///
+/// Memory: a collective's tensors are let go on the rank's thread, in wait() for it or for a later one, or in
+/// finish(): never at a moment that depends on how fast the running thread was, so the memory record is the
+/// same in every run. (PyTorch, too, stashes tensors until wait().)
+class StreamExecutor {
+  public:
+    enum class Mode {
+        inline_in_wait,  ///< the rank's own thread runs what is due inside Work::wait and finish()
+        helper_thread    ///< a second thread a rank runs it while the rank computes
+    };
+    /// helper_thread when each of the ranks on this machine can have two cores; waiting for a core costs more
+    /// than overlap gains.
+    static Mode choose_mode(int32_t ranks_here, int32_t cores);
+
+    /// Both live longer than the executor.
+    StreamExecutor(Transport& transport, Mode mode);
+    /// Ends the helper. If collectives were still to be run (the rank is unwinding, or forgot finish()) the
+    /// rank gives up and the world is aborted: peers must not wait for what will never come.
+    ~StreamExecutor();
+    StreamExecutor(const StreamExecutor&) = delete;
+    StreamExecutor& operator=(const StreamExecutor&) = delete;
+
+    /// Enters `state` in the order of issue. Rank's thread. Cost: under 1 µs, no waiting.
+    Work submit(std::shared_ptr<Work::State> state);
+    /// Returns when all has run and every sent message was received; rethrows the first error. Rank's thread,
+    /// at the rank's end. May be called again after further collectives.
+    void finish();
+
+    Transport& transport() { return transport_; }
+    Mode mode() const { return mode_; }
+
+    /// For collectives, on the running thread: sends a copy of `data`, so that a send ends at once, as a
+    /// buffered send does, and two ranks that send to each other first do not wait for ever. The copy is let
+    /// go once it was received.
+    void post_copy(GlobalRank dst, Channel channel, std::span<const std::byte> data);
+
+  private:
+    friend class Work;
+    struct Sent {
+        Transport::Ticket ticket;
+        std::vector<std::byte> data;
+    };
+
+    void await(int64_t position);
+    void run_one(Work::State& state);
+    void serve();
+    void drop_received();
+    void let_go(int64_t up_to);
+
+    Transport& transport_;
+    Mode mode_;
+
+    // The rank's thread's.
+    std::deque<std::shared_ptr<Work::State>> states_;  ///< those not yet let go, in order
+    int64_t next_position_ = 0;
+
+    // The running thread's.
+    std::exception_ptr failure_;
+    std::deque<Sent> sent_;
+
+    // Between the two.
+    std::atomic<int64_t> n_ended_{0};
+    std::mutex mutex_;
+    std::condition_variable has_work_;
+    std::condition_variable has_ended_;
+    std::deque<Work::State*> queue_;
+    bool stop_ = false;
+    std::thread helper_;
+};
+
+}  // namespace meshscope::comm

@@ -1,0 +1,77 @@
+#include "core/comm/wire.h"
+
+#include <algorithm>
+
+#include "core/comm/reduce.h"
+
+namespace meshscope::comm {
+
+Wire::Wire(Transport& transport, std::span<const GlobalRank> ranks, int32_t me, Channel channel, DType dtype,
+           trace::Recorder* recorder, int32_t event)
+    : transport_(transport),
+      ranks_(ranks),
+      me_(me),
+      channel_(channel),
+      dtype_(dtype),
+      element_bytes_(bytes_per_element(dtype)),
+      recorder_(recorder),
+      event_(event),
+      records_hops_(recorder != nullptr && event >= 0 && recorder->records(trace::Level::hops)) {}
+
+Wire::~Wire() {
+    const bool all_waited =
+        std::all_of(tickets_.begin(), tickets_.end(), [](auto t) { return t == kWaited; });
+    if (!all_waited) transport_.withdraw();
+}
+
+Wire::Post Wire::post(int32_t to, const std::byte* data, int64_t n) {
+    const int64_t n_bytes = bytes(n);
+    tickets_.push_back(kWaited);  // room first: a ticket that could not be noted could not be waited for
+    tickets_.back() = transport_.post(global(to), channel_, {data, static_cast<std::size_t>(n_bytes)});
+    sent_bytes_ += n_bytes;
+    return tickets_.size() - 1;
+}
+
+void Wire::wait(Post post) {
+    Transport::Ticket& ticket = tickets_[post];
+    if (ticket == kWaited) return;
+    transport_.wait(ticket);
+    ticket = kWaited;
+}
+
+void Wire::wait_all() {
+    for (Post post = 0; post < tickets_.size(); ++post) wait(post);
+}
+
+std::byte* Wire::scratch(int64_t n) {
+    scratch_.push_back(std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes(n))));
+    return scratch_.back().get();
+}
+
+std::vector<Expected> Wire::expect_all(int64_t n_bytes) const {
+    std::vector<Expected> expected;
+    expected.reserve(ranks_.size());
+    for (int32_t r = 0; r < size(); ++r)
+        if (r != me_) expected.push_back({global(r), n_bytes});
+    return expected;
+}
+
+void Wire::record(int32_t from, const Piece& piece, Transport::Bytes data, int64_t begin_ns) {
+    if (!records_hops_) return;
+    trace::Hop hop;
+    hop.event = event_;
+    hop.round = piece.round;
+    hop.src = global(from).value;
+    hop.dst = global(me_).value;
+    hop.chunk = piece.chunk;
+    hop.reduces = piece.reduces ? 1 : 0;
+    hop.offset = piece.offset;
+    hop.elements = piece.elements;
+    hop.bytes = bytes(piece.elements);
+    hop.t_begin_ns = begin_ns;
+    hop.t_end_ns = recorder_->now_ns();
+    const bool keep = recorder_->records(trace::Level::values) && piece.elements <= trace::kMaxRecordedValues;
+    recorder_->add_hop(hop, keep ? to_floats(dtype_, data) : std::vector<float>{});
+}
+
+}  // namespace meshscope::comm

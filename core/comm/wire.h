@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/comm/parts.h"
+#include "core/comm/transport.h"
+#include "core/trace/recorder.h"
+
+namespace meshscope::comm {
+
+/// What a hop carries, in the words of the record (see trace::Hop). For reduce_scatter, reduce and all_reduce
+/// `offset` counts in the buffer that is being reduced; for the others in the receiver's output.
+struct Piece {
+    int32_t round = 0;
+    int32_t chunk = 0;
+    int64_t offset = 0;
+    int64_t elements = 0;
+    bool reduces = false;
+};
+
+/// One collective's view of the wire: a transport whose ranks are group ranks and whose messages are counted
+/// in elements, and which writes down every hop it receives. An algorithm sees nothing else.
+///
+/// A hop's time goes from the moment the receiver could read the bytes to the moment it had copied or added
+/// them. When an algorithm throws, the destructor takes back what was posted, so no peer reads a buffer that
+/// is gone.
+class Wire {
+  public:
+    /// Index of a post, for wait().
+    using Post = std::size_t;
+
+    /// `ranks` are the members by group rank, `me` is this rank's place among them. `recorder` may be null,
+    /// `event` -1. Everything passed must live as long as the wire.
+    Wire(Transport& transport, std::span<const GlobalRank> ranks, int32_t me, Channel channel, DType dtype,
+         trace::Recorder* recorder, int32_t event);
+    ~Wire();
+    Wire(const Wire&) = delete;
+    Wire& operator=(const Wire&) = delete;
+
+    int32_t size() const { return static_cast<int32_t>(ranks_.size()); }
+    int32_t me() const { return me_; }
+    DType dtype() const { return dtype_; }
+    /// Bytes of n elements.
+    int64_t bytes(int64_t n) const { return n * element_bytes_; }
+    /// A group rank counted around the ring: of(-1) is the last, of(p) the first.
+    int32_t of(int32_t place) const { return ((place % size()) + size()) % size(); }
+
+    /// Offers n elements to a group rank.
+    Post post(int32_t to, const std::byte* data, int64_t n);
+    /// Waits until a post's bytes may be changed. Safe to call twice.
+    void wait(Post post);
+    /// Waits for all posts.
+    void wait_all();
+
+    /// Receives the next message of group rank `from` and hands its bytes to `consume(const std::byte*)`.
+    template <class Consume>
+    void receive(int32_t from, const Piece& piece, Consume&& consume) {
+        auto handle = [&](Transport::Bytes data) {
+            const int64_t begin_ns = now();
+            consume(data.data());
+            record(from, piece, data, begin_ns);
+        };
+        transport_.receive(global(from), channel_, bytes(piece.elements), std::ref(handle));
+    }
+
+    /// Receives the same piece from every other member and hands `consume` one pointer a member, by group
+    /// rank, with `mine` at this rank's own place: ready for a reduction in rank order.
+    template <class Consume>
+    void receive_from_all(const Piece& piece, const std::byte* mine, Consume&& consume) {
+        const std::vector<Expected> expected = expect_all(bytes(piece.elements));
+        auto handle = [&](std::span<const Transport::Bytes> data) {
+            const int64_t begin_ns = now();
+            std::vector<const std::byte*> sources;
+            sources.reserve(ranks_.size());
+            for (const Transport::Bytes& each : data) sources.push_back(each.data());
+            sources.insert(sources.begin() + me_, mine);
+            consume(std::span<const std::byte* const>(sources));
+            for (std::size_t i = 0; i < data.size(); ++i)
+                record(static_cast<int32_t>(i) + (static_cast<int32_t>(i) >= me_ ? 1 : 0), piece, data[i],
+                       begin_ns);
+        };
+        transport_.receive_together(expected, channel_, std::ref(handle));
+    }
+
+    /// Room for n elements, uninitialised, that lives as long as the wire: what was posted from it is taken
+    /// back before it goes. Not in the rank's memory record, as a library's own buffers are not.
+    std::byte* scratch(int64_t n);
+
+    /// Bytes posted so far.
+    int64_t sent_bytes() const { return sent_bytes_; }
+
+  private:
+    GlobalRank global(int32_t group_rank) const { return ranks_[static_cast<std::size_t>(group_rank)]; }
+    int64_t now() const { return records_hops_ ? recorder_->now_ns() : 0; }
+    std::vector<Expected> expect_all(int64_t bytes) const;
+    void record(int32_t from, const Piece& piece, Transport::Bytes data, int64_t begin_ns);
+
+    static constexpr Transport::Ticket kWaited = -1;
+    Transport& transport_;
+    std::span<const GlobalRank> ranks_;
+    int32_t me_;
+    Channel channel_;
+    DType dtype_;
+    int64_t element_bytes_;
+    trace::Recorder* recorder_;
+    int32_t event_;
+    bool records_hops_;
+    std::vector<Transport::Ticket> tickets_;
+    std::vector<std::unique_ptr<std::byte[]>> scratch_;
+    int64_t sent_bytes_ = 0;
+};
+
+}  // namespace meshscope::comm
