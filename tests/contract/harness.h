@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "backends/registry.h"
+#include "core/comm/stream_executor.h"
+#include "core/comm/transport_group.h"
+#include "core/tensor/device.h"
+#include "core/tensor/tensor.h"
+#include "core/trace/recorder.h"
+
+namespace meshscope::contract {
+
+using comm::CallOptions;
+using comm::StreamExecutor;
+using comm::TransportGroup;
+using comm::Work;
+using tensor::Tensor;
+using Mode = StreamExecutor::Mode;
+
+/// The backends that must keep the contract. A new one is one more name.
+inline std::vector<std::string> backends_under_test() {
+    return {"threads"};
+}
+
+/// What a rank's body gets: everything a run gives a rank, and makers of groups and tensors.
+struct Rank {
+    comm::Transport& transport;
+    StreamExecutor& executor;
+    tensor::Allocator& memory;
+    trace::Recorder& recorder;
+
+    int32_t rank() const { return transport.rank().value; }
+    int32_t world_size() const { return transport.world_size(); }
+
+    std::unique_ptr<TransportGroup> group(int32_t index, std::vector<int32_t> ranks,
+                                          Algorithm algorithm = Algorithm::ring) const {
+        std::vector<GlobalRank> members;
+        for (const int32_t r : ranks) members.push_back(GlobalRank{r});
+        return std::make_unique<TransportGroup>(transport, index, "dim", members, comm::Channel{index},
+                                                &recorder, executor, algorithm);
+    }
+    std::unique_ptr<TransportGroup> world(Algorithm algorithm = Algorithm::ring) const {
+        std::vector<int32_t> all;
+        for (int32_t r = 0; r < world_size(); ++r) all.push_back(r);
+        return group(0, all, algorithm);
+    }
+
+    Tensor tensor(const std::vector<std::byte>& bytes, DType dtype) const {
+        Tensor t = memory.empty({static_cast<int64_t>(bytes.size()) / bytes_per_element(dtype)}, dtype,
+                                MemoryCategory::temporaries, "test");
+        if (!bytes.empty()) std::memcpy(t.raw(), bytes.data(), bytes.size());
+        return t;
+    }
+    Tensor floats(const std::vector<float>& numbers) const {
+        return memory.of(numbers, {static_cast<int64_t>(numbers.size())}, MemoryCategory::temporaries,
+                         "test");
+    }
+    Tensor zeros(int64_t n, DType dtype = DType::float32) const {
+        return memory.zeros({n}, dtype, MemoryCategory::temporaries, "test");
+    }
+};
+
+inline std::vector<std::byte> bytes_of(const Tensor& t) {
+    return t.bytes() == 0 ? std::vector<std::byte>{} : std::vector<std::byte>(t.raw(), t.raw() + t.bytes());
+}
+inline std::vector<float> floats_of(const Tensor& t) {
+    const auto data = t.data<float>();
+    return {data.begin(), data.end()};
+}
+
+/// Runs `body` on every rank of a new world and returns what each gave back, by rank. finish() is called at
+/// the end. `records`, when given, receives every rank's record.
+template <class Body>
+auto run_ranks(const std::string& backend, int32_t n, Mode mode, const Body& body,
+               std::vector<trace::RankRecord>* records = nullptr) {
+    using Result = std::invoke_result_t<Body, Rank&>;
+    const auto world = backends::make_registry()->open(backend, n);
+    std::vector<Result> results(static_cast<std::size_t>(n));
+    if (records != nullptr) records->resize(static_cast<std::size_t>(n));
+    const trace::Level level = records != nullptr ? trace::Level::values : trace::Level::off;
+    world->run([&](comm::Transport& transport) {
+        const auto device = tensor::make_cpu_device();
+        trace::Recorder recorder(transport.rank(), level, 0);
+        tensor::Allocator memory(*device, &recorder);
+        StreamExecutor executor(transport, mode);
+        Rank rank{transport, executor, memory, recorder};
+        const auto place = static_cast<std::size_t>(transport.rank().value);
+        results[place] = body(rank);
+        executor.finish();
+        if (records != nullptr) (*records)[place] = recorder.take();
+    });
+    return results;
+}
+
+}  // namespace meshscope::contract

@@ -1,0 +1,145 @@
+#include "tests/contract/harness.h"
+#include "tests/contract/reference.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using namespace meshscope::contract;
+
+namespace {
+
+constexpr double kFactor = 0.3;
+
+struct Case {
+    DType dtype;
+    ReduceOp op;
+    Algorithm algorithm;
+    int64_t n;
+    std::string text() const {
+        return std::string(name(dtype)) + " " + std::string(name(op)) + " " + std::string(name(algorithm)) +
+               " n=" + std::to_string(n);
+    }
+};
+
+/// Every dtype, reduce op and algorithm; sizes about p, and one of 1000. `large` adds direct's two-round
+/// sizes.
+std::vector<Case> cases_for(int32_t p) {
+    std::vector<Case> cases;
+    for (const DType dtype : {DType::float32, DType::bfloat16, DType::int32, DType::int64, DType::uint8})
+        for (const ReduceOp op : reduce_ops_of(dtype))
+            for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
+                for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{p - 1}, int64_t{p}, int64_t{p + 1}})
+                    cases.push_back({dtype, op, algorithm, n});
+                if (op == ReduceOp::sum || op == ReduceOp::avg || op == ReduceOp::premul_sum)
+                    cases.push_back({dtype, op, algorithm, 1000});
+            }
+    // Beyond kDirectOneRoundBytes the direct all_reduce goes another way, to the same bits.
+    for (const DType dtype : {DType::float32, DType::bfloat16, DType::int32})
+        for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
+            cases.push_back({dtype, ReduceOp::sum, algorithm, 5001});
+    return cases;
+}
+
+std::vector<Bytes> inputs_of(const Case& c, int32_t p, int64_t n) {
+    std::vector<Bytes> inputs;
+    for (int32_t r = 0; r < p; ++r) inputs.push_back(input_of(c.dtype, r, n));
+    return inputs;
+}
+
+Order order_of(Algorithm algorithm) {
+    return algorithm == Algorithm::direct ? Order::by_rank : Order::ring;
+}
+
+CallOptions options_of(const Case& c) {
+    CallOptions options;
+    options.algorithm = c.algorithm;
+    options.factor = kFactor;
+    return options;
+}
+
+}  // namespace
+
+TEST_CASE("all_reduce gives every rank the reference's bits") {
+    for (const std::string& backend : backends_under_test())
+        for (const Mode mode : {Mode::inline_in_wait, Mode::helper_thread})
+            for (int32_t p = 1; p <= 8; ++p) {
+                const auto cases = cases_for(p);
+                const auto results = run_ranks(backend, p, mode, [&](Rank& rank) {
+                    const auto world = rank.world();
+                    std::vector<Bytes> out;
+                    for (const Case& c : cases) {
+                        const Tensor t = rank.tensor(input_of(c.dtype, rank.rank(), c.n), c.dtype);
+                        world->all_reduce(t, c.op, options_of(c)).wait();
+                        out.push_back(bytes_of(t));
+                    }
+                    return out;
+                });
+                for (std::size_t i = 0; i < cases.size(); ++i) {
+                    const Case& c = cases[i];
+                    const Bytes expected = reduced(c.dtype, c.op, kFactor, inputs_of(c, p, c.n),
+                                                   order_of(c.algorithm), chunks_of(c.n, p));
+                    for (int32_t r = 0; r < p; ++r) {
+                        INFO(backend << " p=" << p << " rank " << r << ": " << c.text());
+                        REQUIRE((results[static_cast<std::size_t>(r)][i] == expected));
+                    }
+                }
+            }
+}
+
+TEST_CASE("reduce_scatter gives each rank its part of the reference's bits") {
+    for (const std::string& backend : backends_under_test())
+        for (int32_t p = 1; p <= 8; ++p) {
+            const auto cases = cases_for(p);
+            const auto results = run_ranks(backend, p, Mode::inline_in_wait, [&](Rank& rank) {
+                const auto world = rank.world();
+                std::vector<Bytes> out;
+                for (const Case& c : cases) {
+                    const Tensor in = rank.tensor(input_of(c.dtype, rank.rank(), c.n * p), c.dtype);
+                    const Bytes before = bytes_of(in);
+                    const Tensor t = rank.zeros(c.n, c.dtype);
+                    world->reduce_scatter(t, in, c.op, {}, options_of(c)).wait();
+                    out.push_back(before == bytes_of(in) ? bytes_of(t)
+                                                         : Bytes{});  // the input is not written
+                }
+                return out;
+            });
+            for (std::size_t i = 0; i < cases.size(); ++i) {
+                const Case& c = cases[i];
+                const Bytes expected = reduced(c.dtype, c.op, kFactor, inputs_of(c, p, c.n * p),
+                                               order_of(c.algorithm), chunks_of(c.n * p, p));
+                for (int32_t r = 0; r < p; ++r) {
+                    INFO(backend << " p=" << p << " rank " << r << ": " << c.text());
+                    REQUIRE(
+                        (results[static_cast<std::size_t>(r)][i] == piece(expected, c.dtype, r * c.n, c.n)));
+                }
+            }
+        }
+}
+
+TEST_CASE("reduce gives the root the reference's bits and leaves the others' buffers alone") {
+    for (const std::string& backend : backends_under_test())
+        for (int32_t p = 1; p <= 8; ++p)
+            for (const int32_t root : {0, p / 2, p - 1}) {
+                const auto cases = cases_for(p);
+                const auto results = run_ranks(backend, p, Mode::inline_in_wait, [&](Rank& rank) {
+                    const auto world = rank.world();
+                    std::vector<Bytes> out;
+                    for (const Case& c : cases) {
+                        const Tensor t = rank.tensor(input_of(c.dtype, rank.rank(), c.n), c.dtype);
+                        world->reduce(t, GroupRank{root}, c.op, options_of(c)).wait();
+                        out.push_back(bytes_of(t));
+                    }
+                    return out;
+                });
+                for (std::size_t i = 0; i < cases.size(); ++i) {
+                    const Case& c = cases[i];
+                    const Order order = c.algorithm == Algorithm::direct ? Order::by_rank : Order::tree;
+                    const Bytes expected =
+                        reduced(c.dtype, c.op, kFactor, inputs_of(c, p, c.n), order, chunks_of(c.n, p), root);
+                    for (int32_t r = 0; r < p; ++r) {
+                        INFO(backend << " p=" << p << " root " << root << " rank " << r << ": " << c.text());
+                        REQUIRE((results[static_cast<std::size_t>(r)][i] ==
+                                 (r == root ? expected : input_of(c.dtype, r, c.n))));
+                    }
+                }
+            }
+}

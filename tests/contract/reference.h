@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/kinds.h"
+
+/// The collectives' answers by plain loops on one thread, in the order of reduction that each algorithm
+/// states. Nothing of core/comm is used here.
+namespace meshscope::contract {
+
+using Bytes = std::vector<std::byte>;
+
+/// The reduce ops that a dtype has.
+std::vector<ReduceOp> reduce_ops_of(DType dtype);
+
+/// n numbers that differ by rank and place: fractions whose sums round, for floats; all bits in use, for
+/// integers.
+Bytes input_of(DType dtype, int32_t rank, int64_t n);
+
+/// The order in which an algorithm adds the ranks' numbers.
+enum class Order {
+    by_rank,  ///< 0, 1, …, p-1; bfloat16 rounded once at the end
+    ring,     ///< c+1, c+2, …, c for the element's chunk c; rounded after each
+    tree      ///< the binomial tree with its root; rounded after each
+};
+
+/// Reduces inputs[rank] element by element. `chunk_of[i]` is element i's chunk (Order::ring); `root`
+/// Order::tree's.
+Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>& inputs, Order order,
+              const std::vector<int32_t>& chunk_of, int32_t root = 0);
+
+/// torch.chunk's chunk of each of n elements among p.
+std::vector<int32_t> chunks_of(int64_t n, int32_t p);
+
+/// Elements [first, first + n) of a buffer.
+Bytes piece(const Bytes& bytes, DType dtype, int64_t first, int64_t n);
+
+}  // namespace meshscope::contract
