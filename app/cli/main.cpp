@@ -63,7 +63,8 @@ void set_up(CLI::App& app, CommandContext& context) {
     app.get_formatter()->label("SUBCOMMAND", context.text("cli.help.command_word"));
     app.get_formatter()->column_width(34);
     app.set_help_flag("-h,--help", context.text("cli.help.help"));
-    app.set_version_flag("--version", version_text(context), context.text("cli.help.version"))->group(options);
+    app.set_version_flag("--version", version_text(context), context.text("cli.help.version"))
+        ->group(options);
     const std::string about_lang = context.text("cli.help.lang");
     app.add_option("--lang", about_lang)->check(CLI::IsMember({"en", "zh"}))->type_name("en|zh");
     const std::string about_no_color = context.text("cli.help.no_color");
@@ -110,7 +111,7 @@ int run_program(int argc, char** argv) {
     } catch (const CLI::Success& success) {  // --help, --version
         app.exit(success, context.out, context.err);
     } catch (const CLI::ParseError& error) {
-        tell(describe_usage_error(app, error.get_name(), error.what(), context));
+        tell(describe_usage_error(app, error.get_exit_code(), error.what(), context));
         return static_cast<int>(ExitCode::usage);
     } catch (const UsageError& error) {
         tell({context.text(error.message())});

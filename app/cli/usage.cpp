@@ -49,15 +49,17 @@ std::string unknown_word(const CLI::App& app, const std::string& word, const Com
 
 }  // namespace
 
-std::vector<std::string> describe_usage_error(const CLI::App& app, const std::string& error_name,
-                                              const std::string& detail, const CommandContext& context) {
+std::vector<std::string> describe_usage_error(const CLI::App& app, int error_code, const std::string& detail,
+                                              const CommandContext& context) {
     const CLI::App& at = innermost(app);
     std::vector<std::string> lines;
     const std::vector<std::string> extras = left_over(app);
-    if (error_name == "ExtrasError" || (error_name == "RequiredError" && !extras.empty())) {
+    // The error's name is no help: for words left over CLI11 puts the program's name there.
+    const bool required = error_code == static_cast<int>(CLI::ExitCodes::RequiredError);
+    if (error_code == static_cast<int>(CLI::ExitCodes::ExtrasError) || (required && !extras.empty())) {
         for (const std::string& word : extras) lines.push_back(unknown_word(at, word, context));
         if (lines.empty()) lines.push_back(context.text("cli.bad_usage", {{"detail", detail}}));
-    } else if (error_name == "RequiredError") {
+    } else if (required) {
         // CLI11 says "NAME is required" or "A subcommand is required".
         if (!at.get_subcommands([](const CLI::App*) { return true; }).empty()) {
             lines.push_back(context.text("cli.no_subcommand"));

@@ -1,0 +1,175 @@
+#include "core/scenario/keys.h"
+
+#include <array>
+
+namespace meshscope::scenario {
+namespace {
+
+constexpr auto later = KeySupport::later;
+
+constexpr Key kKeys[] = {
+    {"", "format", "integer", "required"},
+    {"", "title", "table", "(none)"},
+    {"", "model", "table", "required"},
+    {"", "data", "table", "(none)"},
+    {"", "train", "table", "required"},
+    {"", "optimizer", "table", "(none)"},
+    {"", "mesh", "table", "(none)"},
+    {"", "parallel", "table", "(none)"},
+    {"", "record", "table", "(none)"},
+    {"", "hardware", "table", "(none)"},
+    {"", "lesson", "table", "(none)"},
+    {"", "quiz", "tables", "(none)"},
+    {"", "check", "tables", "(none)"},
+    {"", "faults", "table", "(none)", later},
+    {"", "compare", "table", "(none)", later},
+
+    {"title", "en", "string", "\"\""},
+    {"title", "zh", "string", "\"\""},
+
+    {"model", "kind", "string", "required"},
+    {"model", "dim", "integer", "required for mlp"},
+    {"model", "hidden", "integer", "required for mlp"},
+    {"model", "layers", "integer", "required for mlp"},
+    {"model", "seed", "integer", "0"},
+    {"model", "weights", "string", "(none)"},
+    {"model", "vocab", "integer", "(none)", later},
+    {"model", "seq", "integer", "(none)", later},
+    {"model", "heads", "integer", "(none)", later},
+    {"model", "kv_heads", "integer", "(none)", later},
+    {"model", "rope_theta", "number", "(none)", later},
+    {"model", "tied", "boolean", "(none)", later},
+
+    {"data", "file", "string", "(none)"},
+    {"data", "kind", "string", "\"regression\""},
+    {"data", "samples", "integer", "0"},
+    {"data", "seed", "integer", "0"},
+
+    {"train", "steps", "integer", "required"},
+    {"train", "global_batch", "integer", "required"},
+    {"train", "accumulate", "integer", "1"},
+    {"train", "clip_norm", "number", "(none)"},
+
+    {"optimizer", "kind", "string", "\"sgd\""},
+    {"optimizer", "lr", "number", "0.1"},
+    {"optimizer", "momentum", "number", "0.0"},
+    {"optimizer", "betas", "array of numbers", "[0.9, 0.999]"},
+    {"optimizer", "eps", "number", "1e-8"},
+    {"optimizer", "weight_decay", "number", "0.01 for adamw, else 0.0"},
+
+    {"mesh", "shape", "array of integers", "[1]"},
+    {"mesh", "names", "array of strings", "by strategy"},
+    {"mesh", "world", "integer", "the mesh's size"},
+
+    {"parallel", "data", "string", "\"none\""},
+    {"parallel", "bucket_cap_mb", "number", "(none)"},
+    {"parallel", "reshard_after_forward", "boolean or \"default\"", "true"},
+    {"parallel", "is_last_backward", "boolean", "false"},
+    {"parallel", "backward_prefetch", "boolean", "true"},
+    {"parallel", "units", "array of strings or of arrays of strings", "the model's layers"},
+    {"parallel", "algorithm", "string", "\"ring\""},
+    {"parallel", "sharding_strategy", "string", "(none)", later},
+    {"parallel", "tp_plan", "string", "(none)", later},
+    {"parallel", "sequence_parallel", "boolean", "(none)", later},
+    {"parallel", "schedule", "string", "(none)", later},
+    {"parallel", "microbatches", "integer", "(none)", later},
+    {"parallel", "mixed_precision", "table", "(none)", later},
+
+    {"record", "level", "string", "\"values\""},
+
+    {"hardware", "ranks_per_node", "integer", "the mesh's first dim"},
+
+    {"lesson", "step", "tables", "(none)"},
+    {"lesson", "number", "tables", "(none)"},
+
+    {"lesson.step", "id", "string", "required"},
+    {"lesson.step", "view", "string", "\"timeline\""},
+    {"lesson.step", "at", "string", "\"\""},
+    {"lesson.step", "slice", "string", "\"\""},
+    {"lesson.step", "rank", "integer", "(none)"},
+    {"lesson.step", "mesh", "table", "(none)"},
+
+    {"lesson.step.mesh", "shape", "array of integers", "required"},
+    {"lesson.step.mesh", "names", "array of strings", "(none)"},
+
+    {"lesson.number", "id", "string", "required"},
+    {"lesson.number", "sql", "string", "required"},
+
+    {"quiz", "id", "string", "required"},
+    {"quiz", "step", "string", "required"},
+    {"quiz", "kind", "string", "required"},
+    {"quiz", "question", "table", "required"},
+    {"quiz", "answer", "string", "required but for choice"},
+    {"quiz", "tolerance", "number", "0.0"},
+    {"quiz", "choice", "tables", "(none)"},
+    {"quiz", "hint", "tables", "(none)"},
+    {"quiz", "reveal", "table", "(none)"},
+
+    {"quiz.question", "en", "string", "required"},
+    {"quiz.question", "zh", "string", "required"},
+    {"quiz.reveal", "en", "string", "required"},
+    {"quiz.reveal", "zh", "string", "required"},
+
+    {"quiz.choice", "en", "string", "required"},
+    {"quiz.choice", "zh", "string", "required"},
+    {"quiz.choice", "right", "boolean", "false"},
+    {"quiz.choice", "hint", "table", "(none)"},
+    {"quiz.choice.hint", "en", "string", "required"},
+    {"quiz.choice.hint", "zh", "string", "required"},
+
+    {"quiz.hint", "when", "string", "required"},
+    {"quiz.hint", "en", "string", "required"},
+    {"quiz.hint", "zh", "string", "required"},
+
+    {"check", "id", "string", "required"},
+    {"check", "sql", "string", "required"},
+};
+
+constexpr std::array<std::string_view, 2> kModels{"toy", "mlp"};
+constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
+constexpr std::array<std::string_view, 1> kData{"regression"};
+constexpr std::array<std::string_view, 3> kStrategies{"none", "ddp", "fsdp2"};
+constexpr std::array<std::string_view, 2> kAlgorithms{"ring", "direct"};
+constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
+constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};
+constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
+
+}  // namespace
+
+std::span<const Key> keys() {
+    return kKeys;
+}
+
+std::vector<Key> keys_of(std::string_view table) {
+    std::vector<Key> result;
+    for (const Key& key : kKeys)
+        if (key.table == table) result.push_back(key);
+    return result;
+}
+
+std::span<const std::string_view> model_kinds() {
+    return kModels;
+}
+std::span<const std::string_view> optimizer_kinds() {
+    return kOptimizers;
+}
+std::span<const std::string_view> data_kinds() {
+    return kData;
+}
+std::span<const std::string_view> data_strategies() {
+    return kStrategies;
+}
+std::span<const std::string_view> algorithms() {
+    return kAlgorithms;
+}
+std::span<const std::string_view> levels() {
+    return kLevels;
+}
+std::span<const std::string_view> views() {
+    return kViews;
+}
+std::span<const std::string_view> quiz_kinds() {
+    return kQuizzes;
+}
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace meshscope::scenario {
+
+/// Whether this version can do what a key asks for.
+enum class KeySupport : unsigned char {
+    now,
+    later  ///< a key of the format whose strategy or model is not built yet: refused with a message of its
+           ///< own
+};
+
+/// One key a scenario file may hold. This table is the reader's and the document's (docs/scenario.md; a test
+/// compares).
+struct Key {
+    std::string_view table;  ///< "train"; "" for the top; "lesson.step" for [[lesson.step]]
+    std::string_view name;
+    std::string_view type;      ///< as the document prints it: "integer", "number", "string" …
+    std::string_view fallback;  ///< as the document prints it: "required", "1", "(none)" …
+    KeySupport support = KeySupport::now;
+};
+
+/// Every key, in the order of the document. Keys whose type is "table" or "tables" open the table called
+/// `table.name`.
+std::span<const Key> keys();
+
+/// The keys of one table; empty for a table that does not exist.
+std::vector<Key> keys_of(std::string_view table);
+
+/// The words of the keys that take one of a few.
+std::span<const std::string_view> model_kinds();
+std::span<const std::string_view> optimizer_kinds();
+std::span<const std::string_view> data_kinds();
+std::span<const std::string_view> data_strategies();
+std::span<const std::string_view> algorithms();
+std::span<const std::string_view> levels();
+std::span<const std::string_view> views();
+std::span<const std::string_view> quiz_kinds();
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,148 @@
+#include "core/scenario/read_lesson.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/scenario/keys.h"
+#include "core/scenario/lesson.h"
+#include "core/scenario/read_parallel.h"
+
+namespace meshscope::scenario {
+namespace {
+
+/// An id that files and links can hold.
+bool is_id(const std::string& text) {
+    return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    });
+}
+
+/// The `id` of an entry, "" when it cannot be used. `seen` holds those of its list.
+std::string read_id(const Section& entry, std::set<std::string>& seen, bool free_text = false) {
+    entry.require("id");
+    const std::optional<std::string> id = entry.text("id");
+    if (!id) return "";
+    if (free_text ? id->empty() : !is_id(*id)) {
+        entry.report("id", {"scenario.bad_id", {{"id", *id}}});
+        return "";
+    }
+    if (!seen.insert(*id).second) entry.report("id", {"scenario.id_twice", {{"id", *id}}});
+    return *id;
+}
+
+std::string required_text(const Section& entry, std::string_view key) {
+    entry.require(key);
+    return entry.text(key).value_or("");
+}
+
+/// {en, zh} of a table that must hold both.
+Text both_languages(const Section& section) {
+    return {required_text(section, "en"), required_text(section, "zh")};
+}
+
+/// Reports {{id}} placeholders that no [[lesson.number]] has.
+void check_numbers(const Section& section, const Text& text, const std::set<std::string>& numbers) {
+    for (const auto& [key, words] : {std::pair("en", &text.en), std::pair("zh", &text.zh)})
+        for (const std::string& id : number_ids(*words))
+            if (!numbers.count(id)) section.report(key, {"scenario.unknown_number", {{"id", id}}});
+}
+
+/// The ranks a step's picture has: those of its own mesh, else the run's.
+int64_t ranks_shown(const Scenario& s, const Scenario::LessonStep& step) {
+    if (step.mesh_shape.empty()) return world_size(s);
+    int64_t ranks = 1;
+    for (const int64_t n : step.mesh_shape) ranks *= n;
+    return ranks;
+}
+
+void read_choices(const Section& quiz, Scenario::Quiz& q) {
+    for (const Section& choice : quiz.sections("choice")) {
+        Scenario::Choice c;
+        c.text = both_languages(choice);
+        c.right = choice.boolean("right").value_or(false);
+        const Section hint = choice.section("hint");
+        if (hint.present()) c.hint = both_languages(hint);
+        q.choices.push_back(std::move(c));
+    }
+    const auto right =
+        std::count_if(q.choices.begin(), q.choices.end(), [](const auto& c) { return c.right; });
+    if (q.kind != "choice") {
+        if (quiz.has("choice")) quiz.report("choice", {"scenario.choices_not_for", {{"kind", q.kind}}});
+    } else if (q.choices.size() < 2) {
+        quiz.report("id", {"scenario.too_few_choices", {{"id", q.id}}});
+    } else if (right != 1) {
+        quiz.report("id",
+                    {"scenario.one_right_choice", {{"id", q.id}, {"right", static_cast<int64_t>(right)}}});
+    }
+}
+
+void read_quiz(const Section& quiz, Scenario& s, std::set<std::string>& seen,
+               const std::set<std::string>& numbers) {
+    Scenario::Quiz q;
+    q.id = read_id(quiz, seen);
+    q.step = required_text(quiz, "step");
+    const bool known_step = std::any_of(s.steps_of_lesson.begin(), s.steps_of_lesson.end(),
+                                        [&](const auto& step) { return step.id == q.step; });
+    if (!q.step.empty() && !known_step) quiz.report("step", {"scenario.unknown_step", {{"step", q.step}}});
+    quiz.require("kind");
+    const std::optional<std::string> kind = quiz.word("kind", quiz_kinds());
+    q.kind = kind.value_or("");
+    const Section question = quiz.section("question");
+    if (question.present() || quiz.require("question")) q.question = both_languages(question);
+    check_numbers(question, q.question, numbers);
+    q.answer = quiz.text("answer").value_or("");
+    if (kind && *kind != "choice") quiz.require("answer");
+    q.tolerance = quiz.number("tolerance", {0, 1e30}).value_or(0.0);
+    if (kind) read_choices(quiz, q);
+    for (const Section& hint : quiz.sections("hint"))
+        q.hints.push_back({required_text(hint, "when"), both_languages(hint)});
+    const Section reveal = quiz.section("reveal");
+    if (reveal.present()) q.reveal = both_languages(reveal);
+    check_numbers(reveal, q.reveal, numbers);
+    s.quizzes.push_back(std::move(q));
+}
+
+}  // namespace
+
+void read_lesson_content(const Section& root, Scenario& s) {
+    const Section title = root.section("title");
+    s.title = {title.text("en").value_or(""), title.text("zh").value_or("")};
+
+    const Section lesson = root.section("lesson");
+    std::set<std::string> seen;
+    for (const Section& step : lesson.sections("step")) {
+        Scenario::LessonStep out;
+        out.id = read_id(step, seen);
+        out.view = step.word("view", views()).value_or("timeline");
+        out.at = step.text("at").value_or("");
+        out.slice = step.text("slice").value_or("");
+        const Section mesh = step.section("mesh");
+        if (mesh.present()) {
+            mesh.require("shape");
+            MeshKeys keys = read_mesh_keys(mesh);
+            out.mesh_shape = std::move(keys.shape);
+            out.mesh_names = std::move(keys.names);
+        }
+        if (const auto rank = step.integer("rank", {0, ranks_shown(s, out) - 1}))
+            out.rank = static_cast<int32_t>(*rank);
+        s.steps_of_lesson.push_back(std::move(out));
+    }
+    std::set<std::string> numbers;
+    for (const Section& number : lesson.sections("number")) {
+        Scenario::Number out;
+        out.id = read_id(number, numbers);
+        out.sql = required_text(number, "sql");
+        s.numbers.push_back(std::move(out));
+    }
+    seen.clear();
+    for (const Section& quiz : root.sections("quiz")) read_quiz(quiz, s, seen, numbers);
+    seen.clear();
+    for (const Section& check : root.sections("check")) {
+        Scenario::Check out;
+        out.id = read_id(check, seen, true);
+        out.sql = required_text(check, "sql");
+        s.checks.push_back(std::move(out));
+    }
+}
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "core/scenario/scenario.h"
+#include "core/scenario/section.h"
+
+namespace meshscope::scenario {
+
+/// Reads title, [[lesson.step]], [[lesson.number]], [[quiz]] and [[check]]. Ids must be there once each;
+/// quizzes name a step, and texts only numbers, that exist. SQL is not looked at here: it is run against a
+/// trace, read-only.
+void read_lesson_content(const Section& root, Scenario& scenario);
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,229 @@
+#include "core/scenario/read_parallel.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+#include "core/scenario/keys.h"
+#include "core/scenario/read_training.h"
+
+namespace meshscope::scenario {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool is_name(const std::string& text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    });
+}
+
+std::string join_names(const Names& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+std::string strategy_word(DataStrategy strategy) {
+    return std::string(data_strategies()[static_cast<std::size_t>(strategy)]);
+}
+
+/// The mesh dims a strategy works on, by name; empty: any.
+Names dims_of(DataStrategy strategy, std::size_t ndim) {
+    if (strategy == DataStrategy::ddp) return {"replicate"};
+    if (strategy == DataStrategy::fsdp2) return ndim == 2 ? Names{"replicate", "shard"} : Names{"shard"};
+    return {};
+}
+
+void check_names(const Section& mesh, const Names& names) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (!is_name(names[i])) mesh.report_element("names", i, {"scenario.bad_name", {{"name", names[i]}}});
+        if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+            names.begin() + static_cast<std::ptrdiff_t>(i))
+            mesh.report_element("names", i, {"scenario.name_twice", {{"name", names[i]}}});
+    }
+}
+
+/// Reads shape, names and world; false when the shape cannot be used for further checks.
+bool read_mesh(const Section& mesh, DataStrategy strategy, Scenario& s) {
+    const MeshKeys given = read_mesh_keys(mesh);
+    const auto world = mesh.integer("world", {1, kMostRanks});
+    if (mesh.has("shape") && given.shape.empty()) return false;
+    if (!given.shape.empty()) s.mesh_shape = given.shape;
+    if (!mesh.has("shape") && mesh.has("names")) mesh.require("shape");
+
+    const std::size_t ndim = s.mesh_shape.size();
+    const Names role = dims_of(strategy, ndim);
+    if (!given.names.empty()) {
+        s.mesh_names = given.names;
+    } else if (role.size() == ndim) {
+        s.mesh_names = role;
+    } else if (!mesh.has("names") && ndim > 1 && strategy == DataStrategy::none) {
+        mesh.require("names");
+    }
+    const bool wrong_names = !given.names.empty() && given.names.size() == ndim && given.names != role;
+    if (!role.empty() && (wrong_names || role.size() != ndim))
+        mesh.report(
+            wrong_names ? "names" : "shape",
+            {"scenario.mesh_dims",
+             {{"strategy", strategy_word(strategy)},
+              {"found", wrong_names ? join_names(given.names) : std::to_string(ndim) + "-D"}}},
+            {strategy == DataStrategy::ddp ? "scenario.hint.dims_ddp" : "scenario.hint.dims_fsdp2", {}});
+
+    int64_t ranks = 1;
+    for (const int64_t size : s.mesh_shape) ranks *= size;
+    if (world && *world < ranks) {
+        mesh.report("world",
+                    {"scenario.mesh_larger_than_world",
+                     {{"shape", s.mesh_shape}, {"needed", ranks}, {"world", *world}}},
+                    {"scenario.hint.world_at_least", {{"least", ranks}}});
+    } else {
+        s.world_size = world;
+    }
+    return true;
+}
+
+/// How many parts a global batch is cut into: one a data-parallel rank.
+int64_t data_parallel_size(const Scenario& s) {
+    if (s.parallel.data == DataStrategy::none) return 1;
+    int64_t size = 1;
+    for (const int64_t n : s.mesh_shape) size *= n;
+    return size;
+}
+
+void check_batch(const Section& train, const Scenario& s) {
+    if (!train.has("global_batch")) return;
+    const int64_t ranks = data_parallel_size(s);
+    const int64_t parts = ranks * s.accumulate;  // at most 2^12 · 2^31
+    if (s.global_batch % parts == 0) return;
+    const int64_t below = s.global_batch / parts * parts;
+    const Message hint = below > 0
+                             ? Message{"scenario.hint.batch", {{"below", below}, {"above", below + parts}}}
+                             : Message{"scenario.hint.batch_above", {{"above", parts}}};
+    train.report("global_batch",
+                 {"scenario.batch_does_not_divide",
+                  {{"batch", s.global_batch},
+                   {"ranks", ranks},
+                   {"accumulate", int64_t{s.accumulate}},
+                   {"parts", parts}}},
+                 hint);
+}
+
+/// One unit of [parallel] units: a module's name, or a list of them.
+std::optional<Names> unit_names(const toml::node& node) {
+    if (const auto* name = node.as_string()) return Names{name->get()};
+    const toml::array* list = node.as_array();
+    if (!list || list->empty()) return std::nullopt;
+    Names names;
+    for (const toml::node& element : *list) {
+        if (!element.is_string()) return std::nullopt;
+        names.push_back(element.value_or(std::string()));
+    }
+    return names;
+}
+
+void read_units(const Section& parallel, Scenario& s) {
+    const toml::node* node = parallel.node("units");
+    if (!node) return;
+    const toml::array* list = node->as_array();
+    if (!list) {
+        parallel.wrong_type("units", "array of strings or of arrays of strings", *node);
+        return;
+    }
+    const std::unique_ptr<nn::Model> model = nn::make_model(s.model);
+    std::map<std::string, std::size_t> seen;
+    for (std::size_t i = 0; i < list->size(); ++i) {
+        const std::optional<Names> unit = unit_names(*list->get(i));
+        if (!unit) {
+            parallel.report_element("units", i, {"scenario.bad_unit", {}});
+            continue;
+        }
+        for (const std::string& name : *unit) {
+            if (name.empty() || !model->find(name)) {
+                parallel.report_element(
+                    "units", i, {"scenario.unknown_module", {{"name", name}, {"kind", s.model.kind}}},
+                    {s.model.kind == "toy" ? "scenario.hint.toy_modules" : "scenario.hint.mlp_modules",
+                     {{"last", s.model.layers - 1}}});
+            } else if (!seen.emplace(name, i).second) {
+                parallel.report_element("units", i, {"scenario.module_twice", {{"name", name}}});
+            }
+        }
+        s.parallel.units.push_back(*unit);
+    }
+}
+
+/// Whether the units can be looked up: the model of a file with mistakes in [model] is not known.
+bool model_is_known(const Scenario& s) {
+    return s.model.kind == "toy" || (s.model.dim > 0 && s.model.hidden > 0 && s.model.layers > 0);
+}
+
+void read_parallel_options(const Section& parallel, Scenario& s) {
+    Scenario::Parallel& p = s.parallel;
+    p.bucket_cap_mb = parallel.number("bucket_cap_mb", {0, 1e6, false});
+    if (const toml::node* reshard = parallel.node("reshard_after_forward")) {
+        if (const auto* flag = reshard->as_boolean()) {
+            p.reshard_after_forward = flag->get();
+        } else if (reshard->as_string() && reshard->as_string()->get() == "default") {
+            p.keep_root = true;
+        } else {
+            parallel.wrong_type("reshard_after_forward", "boolean or \"default\"", *reshard);
+        }
+    }
+    p.is_last_backward = parallel.boolean("is_last_backward").value_or(false);
+    p.backward_prefetch = parallel.boolean("backward_prefetch").value_or(true);
+    if (const auto word = parallel.word("algorithm", algorithms())) p.algorithm = *parse_algorithm(*word);
+    if (model_is_known(s)) read_units(parallel, s);
+
+    const auto only_for = [&](std::string_view key, DataStrategy strategy) {
+        if (p.data != strategy && parallel.has(key))
+            parallel.report(key, {"scenario.key_needs_strategy",
+                                  {{"key", parallel.full(key)}, {"strategy", strategy_word(strategy)}}});
+    };
+    only_for("bucket_cap_mb", DataStrategy::ddp);
+    for (const char* key : {"reshard_after_forward", "is_last_backward", "backward_prefetch", "units"})
+        only_for(key, DataStrategy::fsdp2);
+}
+
+}  // namespace
+
+MeshKeys read_mesh_keys(const Section& mesh) {
+    const auto shape = mesh.integers("shape", {1, kMostRanks});
+    const auto names = mesh.texts("names");
+    if (names) check_names(mesh, *names);
+    if (!shape) return {{}, names.value_or(Names{})};
+    if (shape->empty() || shape->size() > 8) {
+        mesh.report("shape", {"scenario.mesh_ndim", {{"ndim", static_cast<int64_t>(shape->size())}}});
+        return {{}, names.value_or(Names{})};
+    }
+    int64_t ranks = 1;
+    for (const int64_t size : *shape)
+        ranks = std::min(ranks * size, kMostRanks + 1);  // stops before it overflows
+    if (ranks > kMostRanks) {
+        mesh.report("shape", {"scenario.mesh_too_large", {{"shape", *shape}, {"most", kMostRanks}}});
+        return {{}, names.value_or(Names{})};
+    }
+    if (names && names->size() != shape->size())
+        mesh.report("names", {"scenario.names_count",
+                              {{"names", static_cast<int64_t>(names->size())},
+                               {"dims", static_cast<int64_t>(shape->size())},
+                               {"shape", *shape}}});
+    return {*shape, names.value_or(Names{})};
+}
+
+void read_mesh_and_parallel(const Section& root, const Section& train, Scenario& s) {
+    const Section parallel = root.section("parallel");
+    constexpr std::array<std::string_view, 2> kLater{"fsdp1", "zero1"};
+    const std::optional<std::string> strategy = parallel.word("data", data_strategies(), kLater);
+    const bool strategy_known = strategy || !parallel.has("data");
+    if (strategy) {
+        const auto found = std::find(data_strategies().begin(), data_strategies().end(), *strategy);
+        s.parallel.data = static_cast<DataStrategy>(found - data_strategies().begin());
+    }
+    const bool mesh_known = read_mesh(root.section("mesh"), s.parallel.data, s);
+    if (!strategy_known) return;  // what the other keys mean depends on it
+    read_parallel_options(parallel, s);
+    if (mesh_known) check_batch(train, s);
+}
+
+}  // namespace meshscope::scenario

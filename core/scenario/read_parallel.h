@@ -1,0 +1,20 @@
+#pragma once
+
+#include "core/scenario/scenario.h"
+#include "core/scenario/section.h"
+
+namespace meshscope::scenario {
+
+/// Reads [mesh] and [parallel]; `scenario` holds the model and [train] already, so that the batch can be
+/// checked against the ranks that share it (reported in `train`) and the units against the model.
+void read_mesh_and_parallel(const Section& root, const Section& train, Scenario& scenario);
+
+/// A mesh's shape and names, for the run or for a lesson's picture: the shape has 1 to 8 dims and at most
+/// kMostRanks ranks, the names are one a dim, each once. Wrong parts are reported and come back empty.
+struct MeshKeys {
+    mesh::Shape shape;
+    mesh::Names names;
+};
+MeshKeys read_mesh_keys(const Section& mesh);
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/scenario/scenario.h"
+#include "core/scenario/section.h"
+
+namespace meshscope::scenario {
+
+/// The most ranks a scenario may ask for: every one is a thread or a process.
+inline constexpr int64_t kMostRanks = 4096;
+
+/// Reads [model] [data] [train] [optimizer] [mesh] [parallel] [record] [hardware] into `scenario`, whose
+/// folder is set, and reports what is wrong with each alone and with all together (a batch that does not
+/// divide, a mesh larger than the world …). What could not be read keeps its default.
+void read_training(const Section& root, Scenario& scenario);
+
+}  // namespace meshscope::scenario

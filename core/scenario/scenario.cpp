@@ -1,0 +1,80 @@
+#include "core/scenario/scenario.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/scenario/read_lesson.h"
+#include "core/scenario/read_training.h"
+#include "core/scenario/section.h"
+
+namespace meshscope::scenario {
+namespace {
+
+constexpr int64_t kMostBytes = 1 << 20;  // scenarios are written by hand; a larger file is something else
+constexpr int64_t kFormat = 1;
+
+void check_format(const Section& root) {
+    if (!root.has("format")) {
+        root.report("format", {"scenario.missing_format", {}},
+                    {"scenario.hint.format", {{"format", kFormat}}});
+        return;
+    }
+    const auto* format = root.node("format")->as_integer();
+    if (!format) {
+        root.wrong_type("format", "integer", *root.node("format"));
+    } else if (format->get() != kFormat) {
+        root.report("format", {"scenario.unknown_format", {{"found", format->get()}, {"known", kFormat}}});
+    }
+}
+
+toml::table parse_toml(std::string_view text, const std::string& path) {
+    try {
+        return toml::parse(text, path);
+    } catch (const toml::parse_error& error) {
+        const toml::source_position at = error.source().begin;
+        throw InputError({{{"scenario.syntax", {{"detail", std::string(error.description())}}},
+                           {path, static_cast<int>(at.line), static_cast<int>(at.column), -1},
+                           {}}});
+    }
+}
+
+}  // namespace
+
+int32_t world_size(const Scenario& scenario) {
+    int64_t ranks = 1;
+    for (const int64_t n : scenario.mesh_shape) ranks *= n;
+    return static_cast<int32_t>(std::max(ranks, scenario.world_size.value_or(0)));
+}
+
+Scenario parse_scenario(std::string_view text, const std::string& path) {
+    if (static_cast<int64_t>(text.size()) > kMostBytes)
+        throw InputError({{{"scenario.too_large", {{"most", kMostBytes}}}, {path, 0, 0, -1}, {}}});
+    const toml::table table = parse_toml(text, path);
+    Scenario scenario;
+    scenario.path = path;
+    scenario.folder = std::filesystem::path(path).parent_path().string();
+    scenario.source = std::string(text);
+
+    Diagnostics diagnostics(path);
+    const Section root(diagnostics, &table, "", {1, 1});
+    check_format(root);
+    read_training(root, scenario);
+    read_lesson_content(root, scenario);
+    if (!diagnostics.empty()) throw InputError(diagnostics.take());
+    return scenario;
+}
+
+Scenario read_scenario(const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) throw IoError({"file.is_a_folder", {{"path", path}}});
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw IoError({"file.cannot_read", {{"path", path}}});
+    // One byte more than allowed is enough to know; a device that never ends is not read further.
+    std::string text(static_cast<std::size_t>(kMostBytes) + 1, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (in.bad()) throw IoError({"file.cannot_read", {{"path", path}}});
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    return parse_scenario(text, path);
+}
+
+}  // namespace meshscope::scenario

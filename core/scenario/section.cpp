@@ -1,0 +1,271 @@
+#include "core/scenario/section.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "core/scenario/keys.h"
+#include "core/scenario/nearest.h"
+
+namespace meshscope::scenario {
+namespace {
+
+/// TOML's own names of types; they are the same in both languages.
+std::string_view type_name(const toml::node& node) {
+    switch (node.type()) {
+        case toml::node_type::table:
+            return "table";
+        case toml::node_type::array:
+            return "array";
+        case toml::node_type::string:
+            return "string";
+        case toml::node_type::integer:
+            return "integer";
+        case toml::node_type::floating_point:
+            return "float";
+        case toml::node_type::boolean:
+            return "boolean";
+        default:
+            return "date or time";
+    }
+}
+
+std::string text_of(double value) {
+    std::ostringstream out;
+    out << value;
+    return out.str();
+}
+
+}  // namespace
+
+void Diagnostics::add(toml::source_position at, Message message, Message hint) {
+    found_.push_back({std::move(message),
+                      {file_, static_cast<int>(at.line), static_cast<int>(at.column), -1},
+                      std::move(hint)});
+}
+
+std::vector<Diagnostic> Diagnostics::take() {
+    std::stable_sort(found_.begin(), found_.end(), [](const Diagnostic& a, const Diagnostic& b) {
+        return std::pair(a.position.line, a.position.column) < std::pair(b.position.line, b.position.column);
+    });
+    return std::move(found_);
+}
+
+std::string join(std::span<const std::string_view> words) {
+    std::string text;
+    for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+    return text;
+}
+
+Message hint_for(std::string_view word, std::span<const std::string_view> known) {
+    const std::string guess = nearest(word, {known.begin(), known.end()});
+    if (!guess.empty()) return {"scenario.hint.did_you_mean", {{"guess", guess}}};
+    return {"scenario.hint.known", {{"known", join(known)}}};
+}
+
+Section::Section(Diagnostics& diagnostics, const toml::table* table, std::string path,
+                 toml::source_position where)
+    : diagnostics_(&diagnostics), table_(table), path_(std::move(path)), where_(where) {
+    refuse_unknown_keys();
+}
+
+void Section::refuse_unknown_keys() const {
+    if (!table_) return;
+    const std::vector<Key> known = keys_of(path_);
+    std::vector<std::string_view> names;
+    for (const Key& key : known)
+        if (key.support == KeySupport::now) names.push_back(key.name);
+    for (const auto& [key, value] : *table_) {
+        const std::string_view word = key.str();
+        const auto found =
+            std::find_if(known.begin(), known.end(), [&](const Key& k) { return k.name == word; });
+        if (found == known.end()) {
+            diagnostics_->add(key.source().begin, {"scenario.unknown_key", {{"key", full(word)}}},
+                              hint_for(word, names));
+        } else if (found->support == KeySupport::later) {
+            diagnostics_->add(key.source().begin, {"scenario.not_supported", {{"key", full(word)}}});
+        }
+    }
+}
+
+std::string Section::full(std::string_view key) const {
+    return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+}
+
+toml::source_position Section::at(std::string_view key) const {
+    if (table_)
+        for (const auto& [name, value] : *table_)
+            if (name.str() == key) return name.source().begin;
+    return where_;
+}
+
+void Section::report(std::string_view key, Message message, Message hint) const {
+    diagnostics_->add(at(key), std::move(message), std::move(hint));
+}
+
+void Section::report_element(std::string_view key, std::size_t index, Message message, Message hint) const {
+    const toml::node* value = node(key);
+    const toml::array* array = value ? value->as_array() : nullptr;
+    const toml::node* element = array && index < array->size() ? array->get(index) : nullptr;
+    diagnostics_->add(element ? element->source().begin : at(key), std::move(message), std::move(hint));
+}
+
+void Section::wrong_type(std::string_view key, std::string_view wanted, const toml::node& found) const {
+    report(key,
+           {"scenario.wrong_type",
+            {{"key", full(key)}, {"wanted", std::string(wanted)}, {"found", std::string(type_name(found))}}});
+}
+
+bool Section::require(std::string_view key) const {
+    if (has(key)) return true;
+    diagnostics_->add(where_, {"scenario.missing_key", {{"key", full(key)}}});
+    return false;
+}
+
+std::optional<int64_t> Section::integer(std::string_view key, IntegerRange range) const {
+    const toml::node* value = node(key);
+    if (!value) return std::nullopt;
+    const auto* integer = value->as_integer();
+    if (!integer) {
+        wrong_type(key, "integer", *value);
+        return std::nullopt;
+    }
+    const int64_t n = integer->get();
+    if (n < range.least || n > range.most) {
+        report(key, {"scenario.out_of_range", {{"key", full(key)}, {"value", n}}},
+               {"scenario.hint.range", {{"least", range.least}, {"most", range.most}}});
+        return std::nullopt;
+    }
+    return n;
+}
+
+std::optional<double> Section::number(std::string_view key, NumberRange range) const {
+    const toml::node* value = node(key);
+    if (!value) return std::nullopt;
+    const std::optional<double> x = value->is_number() ? value->value<double>() : std::nullopt;
+    if (!x) {
+        wrong_type(key, "number", *value);
+        return std::nullopt;
+    }
+    const bool inside =
+        std::isfinite(*x) && *x <= range.most && (range.least_itself ? *x >= range.least : *x > range.least);
+    if (!inside) {
+        report(key, {"scenario.out_of_range", {{"key", full(key)}, {"value", text_of(*x)}}},
+               {range.least_itself ? "scenario.hint.range" : "scenario.hint.range_above",
+                {{"least", text_of(range.least)}, {"most", text_of(range.most)}}});
+        return std::nullopt;
+    }
+    return x;
+}
+
+std::optional<bool> Section::boolean(std::string_view key) const {
+    const toml::node* value = node(key);
+    if (!value) return std::nullopt;
+    if (const auto* b = value->as_boolean()) return b->get();
+    wrong_type(key, "boolean", *value);
+    return std::nullopt;
+}
+
+std::optional<std::string> Section::text(std::string_view key) const {
+    const toml::node* value = node(key);
+    if (!value) return std::nullopt;
+    if (const auto* s = value->as_string()) return s->get();
+    wrong_type(key, "string", *value);
+    return std::nullopt;
+}
+
+std::optional<std::string> Section::word(std::string_view key, std::span<const std::string_view> words,
+                                         std::span<const std::string_view> later) const {
+    std::optional<std::string> found = text(key);
+    if (!found || std::find(words.begin(), words.end(), *found) != words.end()) return found;
+    if (std::find(later.begin(), later.end(), *found) != later.end()) {
+        report(key, {"scenario.word_not_supported", {{"key", full(key)}, {"word", *found}}},
+               {"scenario.hint.known", {{"known", join(words)}}});
+    } else {
+        report(key, {"scenario.unknown_word", {{"key", full(key)}, {"word", *found}}},
+               hint_for(*found, words));
+    }
+    return std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> Section::integers(std::string_view key, IntegerRange each) const {
+    const toml::node* value = node(key);
+    if (!value) return std::nullopt;
+    const toml::array* array = value->as_array();
+    if (!array) {
+        wrong_type(key, "array of integers", *value);
+        return std::nullopt;
+    }
+    std::vector<int64_t> result;
+    for (std::size_t i = 0; i < array->size(); ++i) {
+        const auto* integer = array->get(i)->as_integer();
+        if (!integer) {
+            report_element(key, i,
+                           {"scenario.wrong_type",
+                            {{"key", full(key)},
+                             {"wanted", std::string("integer")},
+                             {"found", std::string(type_name(*array->get(i)))}}});
+            return std::nullopt;
+        }
+        if (integer->get() < each.least || integer->get() > each.most) {
+            report_element(key, i, {"scenario.out_of_range", {{"key", full(key)}, {"value", integer->get()}}},
+                           {"scenario.hint.range", {{"least", each.least}, {"most", each.most}}});
+            return std::nullopt;
+        }
+        result.push_back(integer->get());
+    }
+    return result;
+}
+
+std::optional<std::vector<double>> Section::numbers(std::string_view key) const {
+    const toml::node* value = node(key);
+    if (!value) return std::nullopt;
+    const toml::array* array = value->as_array();
+    if (!array ||
+        !std::all_of(array->begin(), array->end(), [](const toml::node& n) { return n.is_number(); })) {
+        wrong_type(key, "array of numbers", *value);
+        return std::nullopt;
+    }
+    std::vector<double> result;
+    for (const toml::node& element : *array) result.push_back(element.value_or(0.0));
+    return result;
+}
+
+std::optional<std::vector<std::string>> Section::texts(std::string_view key) const {
+    const toml::node* value = node(key);
+    if (!value) return std::nullopt;
+    const toml::array* array = value->as_array();
+    if (!array ||
+        !std::all_of(array->begin(), array->end(), [](const toml::node& n) { return n.is_string(); })) {
+        wrong_type(key, "array of strings", *value);
+        return std::nullopt;
+    }
+    std::vector<std::string> result;
+    for (const toml::node& element : *array) result.push_back(element.value_or(std::string()));
+    return result;
+}
+
+Section Section::section(std::string_view key) const {
+    const toml::node* value = node(key);
+    const toml::table* inner = value ? value->as_table() : nullptr;
+    if (value && !inner) wrong_type(key, "table", *value);
+    const bool bracketed = inner && inner->source().begin.line > 0;
+    return Section(*diagnostics_, inner, full(key), bracketed ? inner->source().begin : at(key));
+}
+
+std::vector<Section> Section::sections(std::string_view key) const {
+    const toml::node* value = node(key);
+    if (!value) return {};
+    const toml::array* array = value->as_array();
+    if (!array ||
+        !std::all_of(array->begin(), array->end(), [](const toml::node& n) { return n.is_table(); })) {
+        wrong_type(key, "array of tables", *value);
+        return {};
+    }
+    std::vector<Section> result;
+    for (const toml::node& element : *array)
+        result.emplace_back(*diagnostics_, element.as_table(), full(key), element.source().begin);
+    return result;
+}
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace meshscope::scenario {
+
+/// Collects every mistake of one file.
+class Diagnostics {
+  public:
+    explicit Diagnostics(std::string file) : file_(std::move(file)) {}
+    void add(toml::source_position at, Message message, Message hint = {});
+    bool empty() const { return found_.empty(); }
+    /// All of them in file order.
+    std::vector<Diagnostic> take();
+
+  private:
+    std::string file_;
+    std::vector<Diagnostic> found_;
+};
+
+/// What a whole number or a number may be; both ends count.
+struct IntegerRange {
+    int64_t least = 0, most = 0;
+};
+struct NumberRange {
+    double least = 0, most = 0;
+    bool least_itself = true;  ///< false: must be greater than `least`
+};
+
+/// One table of a scenario file, read key by key. Making it reports the keys that the table may not hold
+/// (with "did you mean") and those this version does not support; each getter reports a wrong type or an
+/// impossible value and then gives nothing. Every mistake stands at its key; of arrays, at the element.
+class Section {
+  public:
+    /// `table` may be null: an absent table, standing at `where`. `path` is its name in keys(): "train",
+    /// "lesson.step".
+    Section(Diagnostics& diagnostics, const toml::table* table, std::string path,
+            toml::source_position where);
+
+    bool present() const { return table_ != nullptr; }
+    bool has(std::string_view key) const { return node(key) != nullptr; }
+    /// Where a key stands, or the table when it is absent.
+    toml::source_position at(std::string_view key) const;
+    toml::source_position where() const { return where_; }
+    /// "train.steps", for messages.
+    std::string full(std::string_view key) const;
+
+    std::optional<int64_t> integer(std::string_view key, IntegerRange range) const;
+    std::optional<double> number(std::string_view key, NumberRange range) const;
+    std::optional<bool> boolean(std::string_view key) const;
+    std::optional<std::string> text(std::string_view key) const;
+    /// One of `words`; one of `later` is refused as not supported yet.
+    std::optional<std::string> word(std::string_view key, std::span<const std::string_view> words,
+                                    std::span<const std::string_view> later = {}) const;
+    std::optional<std::vector<int64_t>> integers(std::string_view key, IntegerRange each) const;
+    std::optional<std::vector<double>> numbers(std::string_view key) const;
+    std::optional<std::vector<std::string>> texts(std::string_view key) const;
+
+    /// A table inside this one, absent or not.
+    Section section(std::string_view key) const;
+    /// An array of tables.
+    std::vector<Section> sections(std::string_view key) const;
+
+    /// Reports that `key` must be there; true when it is.
+    bool require(std::string_view key) const;
+    /// Reports a mistake at a key, or at an element of its array.
+    void report(std::string_view key, Message message, Message hint = {}) const;
+    void report_element(std::string_view key, std::size_t index, Message message, Message hint = {}) const;
+    const toml::node* node(std::string_view key) const { return table_ ? table_->get(key) : nullptr; }
+    void wrong_type(std::string_view key, std::string_view wanted, const toml::node& found) const;
+
+  private:
+    void refuse_unknown_keys() const;
+    Diagnostics* diagnostics_;
+    const toml::table* table_;
+    std::string path_;
+    toml::source_position where_;
+};
+
+/// "ring, direct"
+std::string join(std::span<const std::string_view> words);
+
+/// The hint for a word that is not known: what was probably meant, else what there is.
+Message hint_for(std::string_view word, std::span<const std::string_view> known);
+
+}  // namespace meshscope::scenario

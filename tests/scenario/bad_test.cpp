@@ -1,0 +1,315 @@
+#include <string>
+#include <vector>
+
+#include "core/scenario/scenario.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+
+namespace {
+
+/// "line:column id" of every mistake found, in order; "(none)" for a file without.
+std::vector<std::string> mistakes(const std::string& text) {
+    try {
+        scenario::parse_scenario(text, "bad.toml");
+        return {"(none)"};
+    } catch (const InputError& error) {
+        std::vector<std::string> found;
+        for (const Diagnostic& d : error.diagnostics())
+            found.push_back(std::to_string(d.position.line) + ":" + std::to_string(d.position.column) + " " +
+                            d.message.id);
+        return found;
+    }
+}
+
+struct Case {
+    const char* what;
+    std::string text;
+    std::vector<std::string> expected;
+};
+
+const std::string kModel = "format = 1\n[model]\nkind = \"toy\"\n";            // lines 1 to 3
+const std::string kTrain = kModel + "[train]\nsteps = 1\nglobal_batch = 8\n";  // to 6
+const std::string kMlp =
+    "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 4\nlayers = 2\n"
+    "[train]\nsteps = 1\nglobal_batch = 8\n";                                            // to 9
+const std::string kFsdp = kMlp + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n";  // to 13
+const std::string kStep = kTrain + "[[lesson.step]]\nid = \"one\"\n";                    // to 8
+const std::string kQuiz =
+    kStep + "[[quiz]]\nid = \"q\"\nstep = \"one\"\nquestion = { en = \"a\", zh = \"b\" }\n";  // to 12
+
+std::vector<Case> cases() {
+    return {
+        // syntax, as toml++ finds it: line and column in code points
+        {"an empty file",
+         "",
+         {"1:1 scenario.missing_format", "1:1 scenario.missing_key", "1:1 scenario.missing_key"}},
+        {"an open string", "format = 1\ntitle.en = \"abc\n", {"2:16 scenario.syntax"}},
+        {"a bracket left open", "format = 1\n[model\n", {"2:7 scenario.syntax"}},
+        {"a key twice", kTrain + "steps = 2\n", {"7:9 scenario.syntax"}},
+        {"a table twice", kTrain + "[model]\n", {"7:1 scenario.syntax"}},
+        {"a byte that is not UTF-8", "format = 1\n# \xff\n", {"2:2 scenario.syntax"}},
+        {"Chinese before the mistake counts characters",
+         "format = 1\ntitle = { zh = \"中文\", en }\n",
+         {"2:25 scenario.syntax"}},
+        // the file as a whole
+        {"no format",
+         "[model]\nkind = \"toy\"\n[train]\nsteps = 1\nglobal_batch = 1\n",
+         {"1:1 scenario.missing_format"}},
+        {"a format of the future",
+         "format = 2\n[model]\nkind = \"toy\"\n[train]\nsteps = 1\nglobal_batch = 1\n",
+         {"1:1 scenario.unknown_format"}},
+        {"a format in words",
+         "format = \"1\"\n[model]\nkind = \"toy\"\n[train]\nsteps = 1\nglobal_batch = 1\n",
+         {"1:1 scenario.wrong_type"}},
+        {"an unknown table", kTrain + "[optimiser]\nlr = 1\n", {"7:2 scenario.unknown_key"}},
+        {"an unknown key", kTrain + "stepz = 1\n", {"7:1 scenario.unknown_key"}},
+        {"a table where a value stands",
+         kTrain + "[optimizer]\nlr = { a = 1 }\n",
+         {"8:1 scenario.wrong_type"}},
+        {"a value where a table stands",
+         "format = 1\nmesh = 4\n" + kTrain.substr(11),
+         {"2:1 scenario.wrong_type"}},
+        // model
+        {"no model", "format = 1\n[train]\nsteps = 1\nglobal_batch = 8\n", {"1:1 scenario.missing_key"}},
+        {"no kind",
+         "format = 1\n[model]\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"2:1 scenario.missing_key"}},
+        {"an unknown kind",
+         "format = 1\n[model]\nkind = \"tony\"\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"3:1 scenario.unknown_word"}},
+        {"a kind of a later version",
+         "format = 1\n[model]\nkind = \"gpt\"\nvocab = 32\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"3:1 scenario.word_not_supported", "4:1 scenario.not_supported"}},
+        {"sizes for toy",
+         kModel + "dim = 4\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"4:1 scenario.key_not_for_kind"}},
+        {"an mlp without sizes",
+         "format = 1\n[model]\nkind = \"mlp\"\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"2:1 scenario.missing_key", "2:1 scenario.missing_key", "2:1 scenario.missing_key"}},
+        {"a dim of zero",
+         "format = 1\n[model]\nkind = \"mlp\"\ndim = 0\nhidden = 4\nlayers = 2\n[train]\nsteps = "
+         "1\nglobal_batch = 8\n",
+         {"4:1 scenario.out_of_range"}},
+        {"a dim beyond 64 bits",
+         "format = 1\n[model]\nkind = \"mlp\"\ndim = 99999999999999999999\n",
+         {"4:27 scenario.syntax"}},
+        {"a model of 10^16 parameters",
+         "format = 1\n[model]\nkind = \"mlp\"\ndim = 1000000\nhidden = 1000000\nlayers = 10000\n"
+         "[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"6:1 scenario.model_too_large"}},
+        {"a negative seed",
+         kModel + "seed = -1\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"4:1 scenario.out_of_range"}},
+        {"weights that are not there",
+         kModel + "weights = \"no.safetensors\"\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"4:1 scenario.no_such_file"}},
+        {"weights that are a folder",
+         kModel + "weights = \"/\"\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"4:1 scenario.no_such_file"}},
+        // data
+        {"a data file that is not there", kTrain + "[data]\nfile = \"no\"\n", {"8:1 scenario.no_such_file"}},
+        {"a file and a kind",
+         kTrain + "[data]\nfile = \"no\"\nkind = \"regression\"\n",
+         {"8:1 scenario.no_such_file", "9:1 scenario.keys_exclude"}},
+        {"an unknown kind of data", kTrain + "[data]\nkind = \"images\"\n", {"8:1 scenario.unknown_word"}},
+        // train
+        {"no training", kModel, {"1:1 scenario.missing_key"}},
+        {"zero steps", kModel + "[train]\nsteps = 0\nglobal_batch = 8\n", {"5:1 scenario.out_of_range"}},
+        {"steps in words",
+         kModel + "[train]\nsteps = \"three\"\nglobal_batch = 8\n",
+         {"5:1 scenario.wrong_type"}},
+        {"steps with a fraction",
+         kModel + "[train]\nsteps = 3.0\nglobal_batch = 8\n",
+         {"5:1 scenario.wrong_type"}},
+        {"steps beyond 32 bits",
+         kModel + "[train]\nsteps = 3000000000\nglobal_batch = 8\n",
+         {"5:1 scenario.out_of_range"}},
+        {"no batch", kModel + "[train]\nsteps = 1\n", {"4:1 scenario.missing_key"}},
+        {"a clip of zero", kTrain + "clip_norm = 0\n", {"7:1 scenario.out_of_range"}},
+        {"a clip that is no number", kTrain + "clip_norm = nan\n", {"7:1 scenario.out_of_range"}},
+        {"a batch that accumulation does not divide",
+         kTrain + "accumulate = 3\n",
+         {"6:1 scenario.batch_does_not_divide"}},
+        {"a batch that the ranks do not divide",
+         kTrain + "[mesh]\nshape = [3]\n[parallel]\ndata = \"ddp\"\n",
+         {"6:1 scenario.batch_does_not_divide"}},
+        // optimizer
+        {"a negative learning rate", kTrain + "[optimizer]\nlr = -0.1\n", {"8:1 scenario.out_of_range"}},
+        {"an infinite learning rate", kTrain + "[optimizer]\nlr = inf\n", {"8:1 scenario.out_of_range"}},
+        {"an unknown optimizer", kTrain + "[optimizer]\nkind = \"adamx\"\n", {"8:1 scenario.unknown_word"}},
+        {"betas for sgd",
+         kTrain + "[optimizer]\nbetas = [0.9, 0.99]\nkind = \"sgd\"\n",
+         {"8:1 scenario.key_not_for_kind"}},
+        {"momentum for adam",
+         kTrain + "[optimizer]\nkind = \"adam\"\nmomentum = 0.9\n",
+         {"9:1 scenario.key_not_for_kind"}},
+        {"three betas",
+         kTrain + "[optimizer]\nkind = \"adam\"\nbetas = [0.9, 0.99, 0.9]\n",
+         {"9:1 scenario.bad_betas"}},
+        {"a beta of one",
+         kTrain + "[optimizer]\nkind = \"adam\"\nbetas = [0.9, 1.0]\n",
+         {"9:1 scenario.bad_betas"}},
+        // mesh
+        {"a mesh larger than the world",
+         kTrain + "[mesh]\nshape = [2, 4]\nnames = [\"a\", \"b\"]\nworld = 6\n",
+         {"10:1 scenario.mesh_larger_than_world"}},
+        {"a dim of no ranks",
+         kTrain + "[mesh]\nshape = [2, 0]\nnames = [\"a\", \"b\"]\n",
+         {"8:13 scenario.out_of_range"}},
+        {"a shape of words", kTrain + "[mesh]\nshape = [2, \"x\"]\n", {"8:13 scenario.wrong_type"}},
+        {"a mesh without dims", kTrain + "[mesh]\nshape = []\n", {"8:1 scenario.mesh_ndim"}},
+        {"a mesh whose size overflows",
+         kTrain + "[mesh]\nshape = [4096, 4096, 4096, 4096, 4096, 4096]\n",
+         {"8:1 scenario.mesh_too_large"}},
+        {"a name twice",
+         kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"a\", \"a\"]\n",
+         {"9:15 scenario.name_twice"}},
+        {"a name with a comma",
+         kTrain + "[mesh]\nshape = [2]\nnames = [\"a,b\"]\n",
+         {"9:10 scenario.bad_name"}},
+        {"too few names", kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"a\"]\n", {"9:1 scenario.names_count"}},
+        {"names missing on a 2-D mesh", kTrain + "[mesh]\nshape = [2, 2]\n", {"7:1 scenario.missing_key"}},
+        {"DDP on two dims",
+         kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = \"ddp\"\n",
+         {"9:1 scenario.mesh_dims"}},
+        {"HSDP with its dims the wrong way round",
+         kTrain +
+             "[mesh]\nshape = [2, 2]\nnames = [\"shard\", \"replicate\"]\n[parallel]\ndata = \"fsdp2\"\n",
+         {"9:1 scenario.mesh_dims"}},
+        {"FSDP on three dims",
+         kTrain + "[mesh]\nshape = [2, 2, 2]\n[parallel]\ndata = \"fsdp2\"\n",
+         {"8:1 scenario.mesh_dims"}},
+        // parallel
+        {"an unknown strategy", kTrain + "[parallel]\ndata = \"fsdp\"\n", {"8:1 scenario.unknown_word"}},
+        {"a strategy of a later version",
+         kTrain + "[parallel]\ndata = \"zero1\"\n",
+         {"8:1 scenario.word_not_supported"}},
+        {"a pipeline",
+         kTrain + "[parallel]\nschedule = \"gpipe\"\nmicrobatches = 4\n",
+         {"8:1 scenario.not_supported", "9:1 scenario.not_supported"}},
+        {"mixed precision",
+         kFsdp + "[parallel.mixed_precision]\nparam = \"bfloat16\"\n",
+         {"14:11 scenario.not_supported"}},
+        {"buckets for FSDP", kFsdp + "bucket_cap_mb = 1\n", {"14:1 scenario.key_needs_strategy"}},
+        {"a bucket of nothing",
+         kTrain + "[parallel]\ndata = \"ddp\"\nbucket_cap_mb = 0.0\n",
+         {"9:1 scenario.out_of_range"}},
+        {"resharding without FSDP",
+         kTrain + "[parallel]\nreshard_after_forward = false\n",
+         {"8:1 scenario.key_needs_strategy"}},
+        {"reshard in a wrong word",
+         kFsdp + "reshard_after_forward = \"yes\"\n",
+         {"14:1 scenario.wrong_type"}},
+        {"an algorithm that is none",
+         kTrain + "[parallel]\nalgorithm = \"rings\"\n",
+         {"8:1 scenario.unknown_word"}},
+        {"a unit that is no module",
+         kFsdp + "units = [\"layers.0\", \"layers.2\"]\n",
+         {"14:22 scenario.unknown_module"}},
+        {"a module in two units",
+         kFsdp + "units = [[\"layers.0\"], [\"layers.1\", \"layers.0\"]]\n",
+         {"14:24 scenario.module_twice"}},
+        {"a unit that is a number", kFsdp + "units = [1]\n", {"14:10 scenario.bad_unit"}},
+        // record, hardware
+        {"an unknown level", kTrain + "[record]\nlevel = \"all\"\n", {"8:1 scenario.unknown_word"}},
+        {"no ranks on a node", kTrain + "[hardware]\nranks_per_node = 0\n", {"8:1 scenario.out_of_range"}},
+        // lesson
+        {"an id that is none", kTrain + "[[lesson.step]]\nid = \"Two words\"\n", {"8:1 scenario.bad_id"}},
+        {"a step twice", kStep + "[[lesson.step]]\nid = \"one\"\n", {"10:1 scenario.id_twice"}},
+        {"a view that is none", kStep + "view = \"3d\"\n", {"9:1 scenario.unknown_word"}},
+        {"a rank outside the world", kStep + "rank = 1\n", {"9:1 scenario.out_of_range"}},
+        {"a number without SQL", kTrain + "[[lesson.number]]\nid = \"n\"\n", {"7:1 scenario.missing_key"}},
+        {"one step that is no table of an array",
+         kTrain + "[lesson]\nstep = 1\n",
+         {"8:1 scenario.wrong_type"}},
+        {"a quiz of an unknown step",
+         kQuiz + "kind = \"number\"\nanswer = \"SELECT 1\"\n[[quiz]]\nid = \"r\"\nstep = \"two\"\n"
+                 "kind = \"number\"\nanswer = \"\"\nquestion = { en = \"a\", zh = \"b\" }\n",
+         {"17:1 scenario.unknown_step"}},
+        {"a quiz without an answer", kQuiz + "kind = \"ranks\"\n", {"9:1 scenario.missing_key"}},
+        {"a quiz in one language",
+         kStep + "[[quiz]]\nid = \"q\"\nstep = \"one\"\nkind = \"number\"\nanswer = \"SELECT 1\"\n"
+                 "question = { en = \"a\" }\n",
+         {"14:12 scenario.missing_key"}},
+        {"one choice",
+         kQuiz + "kind = \"choice\"\n[[quiz.choice]]\nen = \"a\"\nzh = \"b\"\nright = true\n",
+         {"10:1 scenario.too_few_choices"}},
+        {"two choices, none right",
+         kQuiz + "kind = \"choice\"\n[[quiz.choice]]\nen = \"a\"\nzh = \"b\"\n[[quiz.choice]]\n"
+                 "en = \"c\"\nzh = \"d\"\n",
+         {"10:1 scenario.one_right_choice"}},
+        {"a number nobody defines",
+         kQuiz + "kind = \"number\"\nanswer = \"SELECT 1\"\n[quiz.reveal]\nen = \"{{n}}\"\nzh = \"n\"\n",
+         {"16:1 scenario.unknown_number"}},
+        {"a check twice",
+         kTrain +
+             "[[check]]\nid = \"a b\"\nsql = \"SELECT 1\"\n[[check]]\nid = \"a b\"\nsql = \"SELECT 1\"\n",
+         {"11:1 scenario.id_twice"}},
+        // all at once
+        {"every mistake is told, in file order",
+         "format = 1\ncolour = 1\n[model]\nkind = \"toy\"\nwidth = 3\n[train]\nsteps = -1\nglobal_batch = "
+         "7\n[mesh]\nshape = [2]\n"
+         "[parallel]\ndata = \"ddp\"\nalgorithm = 3\n",
+         {"2:1 scenario.unknown_key", "5:1 scenario.unknown_key", "7:1 scenario.out_of_range",
+          "8:1 scenario.batch_does_not_divide", "13:1 scenario.wrong_type"}},
+    };
+}
+
+const Diagnostic& only(const InputError& error) {
+    return error.diagnostics().at(0);
+}
+
+}  // namespace
+
+TEST_CASE("every kind of mistake is found at its line and column") {
+    for (const Case& c : cases()) {
+        INFO(c.what << "\n" << c.text);
+        CHECK(mistakes(c.text) == c.expected);
+    }
+}
+
+TEST_CASE("hints say what would be right") {
+    const auto hint = [](const std::string& text) {
+        try {
+            scenario::parse_scenario(text, "bad.toml");
+        } catch (const InputError& error) {
+            return describe(only(error).hint);
+        }
+        return std::string("(none)");
+    };
+    CHECK(hint(kTrain + "acumulate = 1\n") == "scenario.hint.did_you_mean(guess=accumulate)");
+    CHECK(hint(kTrain + "[mesh]\nshape = [3]\n[parallel]\ndata = \"ddp\"\n") ==
+          "scenario.hint.batch(below=6, above=9)");
+    CHECK(hint(kTrain + "[mesh]\nshape = [9]\n[parallel]\ndata = \"ddp\"\n") ==
+          "scenario.hint.batch_above(above=9)");
+    CHECK(hint(kTrain + "[mesh]\nshape = [2, 4]\nnames = [\"a\", \"b\"]\nworld = 6\n") ==
+          "scenario.hint.world_at_least(least=8)");
+    CHECK(hint(kTrain + "[parallel]\ndata = \"dpd\"\n") == "scenario.hint.did_you_mean(guess=ddp)");
+    CHECK(hint(kTrain + "[parallel]\ndata = \"everything\"\n") ==
+          "scenario.hint.known(known=none, ddp, fsdp2)");
+}
+
+TEST_CASE("a file that is too large is refused before it is parsed") {
+    CHECK(mistakes(std::string((1 << 20) + 1, '#')) == std::vector<std::string>{"0:0 scenario.too_large"});
+}
+
+TEST_CASE("deep nesting is refused, not followed") {
+    const auto found = mistakes("a = " + std::string(100000, '['));
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].find("scenario.syntax") != std::string::npos);
+}
+
+TEST_CASE("a scenario cut at any byte is read or refused, never a crash") {
+    const std::string whole =
+        kQuiz +
+        "kind = \"number\"\nanswer = \"SELECT 1\"\n[mesh]\nshape = [2]\nnames = [\"shard\"]\n"
+        "[parallel]\ndata = \"fsdp2\"\nunits = [[\"net1\"], \"net2\"]\n";
+    int read = 0;
+    for (std::size_t n = 0; n <= whole.size(); ++n) {
+        const auto found = mistakes(whole.substr(0, n));
+        CHECK_FALSE(found.empty());
+        read += found == std::vector<std::string>{"(none)"};
+    }
+    CHECK(read >= 2);  // whole, and without its last line end
+}
