@@ -1,9 +1,11 @@
 #include "app/cli/command.h"
 #include "app/cli/doctor_command.h"
+#include "app/cli/mesh_command.h"
 
 namespace meshscope::cli {
 
 void add_commands(CLI::App& app, CommandContext& context) {
+    add_mesh_command(app, context);
     add_doctor_command(app, context);
 }
 

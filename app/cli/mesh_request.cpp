@@ -1,0 +1,100 @@
+#include "app/cli/mesh_request.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "app/cli/command.h"
+
+namespace meshscope::cli {
+
+namespace {
+
+int64_t number(const std::string& text, const char* option) {
+    int64_t value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure != std::errc() || end != text.data() + text.size())
+        throw UsageError({"cli.mesh.bad_number", {{"option", std::string(option)}, {"value", text}}});
+    return value;
+}
+
+std::vector<int64_t> numbers(const std::string& text, char separator, const char* option) {
+    std::vector<int64_t> result;
+    for (const std::string& word : split(text, separator)) result.push_back(number(word, option));
+    return result;
+}
+
+/// How many ranks the mesh and the listed ranks need: the world when none was given.
+int64_t smallest_world(const MeshRequest& request) {
+    int64_t world = 1;
+    for (const int64_t size : request.shape) {
+        if (size < 1) return 1;  // the mesh is refused for its size anyway
+        if (size > std::numeric_limits<int32_t>::max() / world) return std::numeric_limits<int32_t>::max();
+        world *= size;
+    }
+    for (const int64_t rank : request.ranks.value_or(std::vector<int64_t>{}))
+        world = std::max(world, std::min<int64_t>(rank, std::numeric_limits<int32_t>::max() - 1) + 1);
+    return world;
+}
+
+mesh::Question read_unflatten(const std::string& text) {
+    const size_t equals = text.find('=');
+    const size_t colon = equals == std::string::npos ? std::string::npos : text.find(':', equals);
+    if (colon == std::string::npos) throw UsageError({"cli.mesh.bad_unflatten", {{"value", text}}});
+    mesh::Question question;
+    question.kind = mesh::QuestionKind::unflatten;
+    question.mesh_dim = text.substr(0, equals);
+    question.sizes = numbers(text.substr(equals + 1, colon - equals - 1), 'x', "--unflatten");
+    question.names = split(text.substr(colon + 1), ',');
+    return question;
+}
+
+std::vector<mesh::Question> read_dims(const std::vector<std::string>& texts, mesh::QuestionKind kind) {
+    std::vector<mesh::Question> questions;
+    for (const std::string& text : texts) {
+        mesh::Question& question = questions.emplace_back();
+        question.kind = kind;
+        question.names = split(text, ',');
+    }
+    return questions;
+}
+
+}  // namespace
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    if (text.empty()) return parts;
+    size_t begin = 0;
+    for (size_t end = text.find(separator); end != std::string::npos; end = text.find(separator, begin)) {
+        parts.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    parts.push_back(text.substr(begin));
+    return parts;
+}
+
+MeshRequest read_request(const MeshWords& words) {
+    MeshRequest request;
+    request.shape = numbers(words.shape, ',', "--shape");
+    request.names = split(words.names, ',');
+    if (!words.ranks.empty()) request.ranks = numbers(words.ranks, ',', "--ranks");
+    request.world = words.world ? *words.world : smallest_world(request);
+    if (request.world > std::numeric_limits<int32_t>::max())
+        throw UsageError({"cli.mesh.world_too_large", {{"world", request.world}}});
+    request.rank = words.rank;
+    if (request.rank && (*request.rank < 0 || *request.rank >= request.world))
+        throw UsageError({"cli.mesh.no_such_rank", {{"rank", *request.rank}, {"world", request.world}}});
+    request.slices = read_dims(words.slices, mesh::QuestionKind::slice);
+    request.flatten = read_dims(words.flatten, mesh::QuestionKind::flatten);
+    for (const std::string& text : words.unflatten) request.unflatten.push_back(read_unflatten(text));
+    for (const std::string& text : words.concatenate) {
+        mesh::Question& question = request.concatenate.emplace_back();
+        question.kind = mesh::QuestionKind::concatenate;
+        for (const std::string& part : split(text, ',')) question.parts.push_back(split(part, '+'));
+    }
+    request.json = words.json;
+    return request;
+}
+
+}  // namespace meshscope::cli

@@ -1,0 +1,166 @@
+// The command `meshscope mesh`, run as a user runs it: its answers are PyTorch's, its exit codes those of the
+// contract.
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/test.h"
+
+using nlohmann::json;
+
+namespace {
+
+struct Ended {
+    int exit_code = -1;
+    std::string out;
+};
+
+std::string quoted(const std::string& word) {
+    std::string result = "'";
+    for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + "'";
+}
+
+/// Runs `meshscope mesh WORDS…` and reads stdout (or stderr instead).
+Ended run_mesh(const std::vector<std::string>& words, bool read_errors = false) {
+    std::string line = quoted(std::string(MESHSCOPE_BIN_DIR) + "/meshscope") + " --lang en mesh";
+    for (const std::string& word : words) line += " " + quoted(word);
+    line += read_errors ? " 2>&1 >/dev/null" : " 2>/dev/null";
+    Ended ended;
+    FILE* pipe = popen(line.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::array<char, 65536> buffer{};
+    while (const size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
+        ended.out.append(buffer.data(), n);
+    const int status = pclose(pipe);
+    ended.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    return ended;
+}
+
+std::string joined(const json& words, const char* separator) {
+    std::string text;
+    for (const json& word : words)
+        text += (text.empty() ? "" : separator) + (word.is_string() ? word.get<std::string>() : word.dump());
+    return text;
+}
+
+std::vector<std::string> words_of(const json& question, int64_t world) {
+    std::vector<std::string> words{"--shape", joined(question["shape"], ","), "--world",
+                                   std::to_string(world), "--json"};
+    const auto add = [&](const char* option, const std::string& value) {
+        words.emplace_back(option);
+        words.push_back(value);
+    };
+    if (!question["names"].is_null()) add("--names", joined(question["names"], ","));
+    if (question.contains("ranks")) add("--ranks", joined(question["ranks"], ","));
+    for (const json& s : question.value("slices", json::array())) add("--slice", joined(s, ","));
+    for (const json& f : question.value("flatten", json::array())) add("--flatten", joined(f, ","));
+    for (const json& u : question.value("unflatten", json::array()))
+        add("--unflatten", joined(json::array({u["dim"]}), "") + "=" + joined(u["sizes"], "x") + ":" +
+                               joined(u["names"], ","));
+    for (const json& c : question.value("concatenate", json::array())) {
+        std::string text;
+        for (const json& part : c) text += (text.empty() ? "" : ",") + joined(part, "+");
+        add("--concatenate", text);
+    }
+    return words;
+}
+
+bool agrees(const json& want, const json& got, bool flattened) {
+    if (want.contains("error")) return got.contains("error") && got["pytorch_error"] == want["error"];
+    std::vector<std::string> keys{"mesh", "shape", "ndim", "size", "coordinate"};
+    if (!flattened) keys.emplace_back("names");
+    if (!want["coordinate"].is_null()) keys.insert(keys.end(), {"groups", "local_rank", "size_by_dim"});
+    for (const std::string& key : keys)
+        if (!got.contains(key) || got[key] != want[key]) return false;
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("mesh --json prints PyTorch's answers for every rank of the golden meshes") {
+    std::ifstream file(std::string(MESHSCOPE_TEST_DATA) + "/mesh.json");
+    const json golden = json::parse(file);
+    int answers = 0;
+    for (const json& entry : golden["cases"]) {
+        const json& question = entry["case"];
+        const json& wanted = entry["per_rank"];
+        const Ended ended = run_mesh(words_of(question, entry["world"]));
+        INFO(question.dump());
+        const json got = json::parse(ended.out);
+        if (wanted[0]["root"].contains("error")) {
+            CHECK(ended.exit_code == 65);
+            CHECK(agrees(wanted[0]["root"], got, false));
+            continue;
+        }
+        CHECK(ended.exit_code == 0);
+        REQUIRE(got["per_rank"].size() == wanted.size());
+        for (size_t rank = 0; rank < wanted.size(); ++rank) {
+            CHECK(agrees(wanted[rank]["root"], got["per_rank"][rank]["root"], false));
+            for (const char* key : {"slices", "flatten", "unflatten", "concatenate"}) {
+                const json rows = wanted[rank].value(key, json::array());
+                REQUIRE(got["per_rank"][rank][key].size() == rows.size());
+                for (size_t i = 0; i < rows.size(); ++i, ++answers) {
+                    INFO("rank " << rank << " " << key << " " << rows[i][0].dump() << " got "
+                                 << got["per_rank"][rank][key][i].dump());
+                    CHECK(agrees(rows[i][1], got["per_rank"][rank][key][i], key == std::string("flatten")));
+                }
+            }
+        }
+    }
+    CHECK(answers > 400);
+}
+
+TEST_CASE("mesh --rank gives one entry") {
+    const Ended ended = run_mesh({"--shape", "2,2,2", "--names", "replicate,shard,tp", "--rank", "1",
+                                  "--slice", "replicate,shard", "--json"});
+    CHECK(ended.exit_code == 0);
+    const json got = json::parse(ended.out);
+    REQUIRE(got["per_rank"].size() == 1);
+    CHECK(got["per_rank"][0]["rank"] == 1);
+    CHECK(got["per_rank"][0]["slices"][0]["mesh"] == json::parse("[[1,3],[5,7]]"));
+    CHECK(got["per_rank"][0]["root"]["new_group_calls"] == 12);
+    CHECK(got["per_rank"][0]["root"]["split_group_calls"] == 3);
+}
+
+TEST_CASE("mesh without --json draws tables, and says why a request is refused") {
+    const Ended ended = run_mesh({"--shape", "2,2,2", "--names", "replicate,shard,tp", "--slice",
+                                  "replicate,tp", "--slice", "tp,replicate"});
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.out.find("12 new_group") != std::string::npos);
+    CHECK(ended.out.find("[[2, 3], [6, 7]]") != std::string::npos);
+    CHECK(ended.out.find(
+              "KeyError: Invalid mesh_dim_names ('tp', 'replicate') specified. Mesh dim indices should be in "
+              "ascending order.") != std::string::npos);
+}
+
+TEST_CASE("mesh ends with the contract's exit codes, and says what was wrong") {
+    struct Row {
+        std::vector<std::string> words;
+        int exit_code;
+        std::string says;
+    };
+    const std::vector<Row> rows{
+        {{"--shape", "3,3", "--world", "8"}, 65, "needs 9 ranks, but the world has 8"},
+        {{"--shape", "2,2", "--names", "a"}, 65, "1 names were given"},
+        {{"--shape", "2,2", "--names", "a,a"}, 65, "stands twice"},
+        {{"--shape", "2,2", "--ranks", "0,1,1,2", "--world", "8"}, 65, "rank 1 stands twice"},
+        {{"--shape", "0,4"}, 65, "size 0"},
+        {{"--shape", "2,x"}, 2, "x is no whole number"},
+        {{"--shape", "2,"}, 2, "is no whole number"},
+        {{"--shape", "2,2", "--names", "a,b", "--unflatten", "a2:b"}, 2, "DIM=SIZES:NAMES"},
+        {{"--shape", "2,2", "--rank", "4"}, 2, "no rank 4 in a world of 4"},
+        {{"--shape", "2,2", "--world", "4000000000"}, 2, "too large"},
+        {{"--shape", "30000,30000"}, 2, "too much to print"},
+        {{}, 2, "--shape"},
+    };
+    for (const Row& row : rows) {
+        const Ended ended = run_mesh(row.words, true);
+        INFO(ended.out);
+        CHECK(ended.exit_code == row.exit_code);
+        CHECK(ended.out.find(row.says) != std::string::npos);
+    }
+}

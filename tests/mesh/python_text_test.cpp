@@ -1,0 +1,31 @@
+// Values: what Python 3.11 prints for the same values.
+#include "core/mesh/python_text.h"
+
+#include "tests/test.h"
+
+using namespace meshscope::mesh;
+using Numbers = std::vector<int64_t>;
+using Words = std::vector<std::string>;
+
+TEST_CASE("tuples and lists are printed as Python prints them") {
+    CHECK(python_tuple(Words{}) == "()");
+    CHECK(python_tuple(Words{"tp"}) == "('tp',)");
+    CHECK(python_tuple(Words{"shard", "replicate"}) == "('shard', 'replicate')");
+    CHECK(python_tuple(Numbers{4}) == "(4,)");
+    CHECK(python_tuple(Numbers{-1, 2}) == "(-1, 2)");
+    CHECK(python_list(Words{"a", "b"}) == "['a', 'b']");
+    CHECK(python_list(Numbers{}) == "[]");
+    CHECK(python_nested_list({2, 2}, {0, 2, 4, 6}) == "[[0, 2], [4, 6]]");
+    CHECK(python_nested_list({2, 1, 1}, {3, 7}) == "[[[3]], [[7]]]");
+    CHECK(python_nested_list({}, {3}) == "3");
+}
+
+TEST_CASE("strings are quoted as Python quotes them") {
+    CHECK(python_repr("tp") == "'tp'");
+    CHECK(python_repr("it's") == "\"it's\"");
+    CHECK(python_repr("it's \"x\"") == "'it\\'s \"x\"'");
+    CHECK(python_repr("a\\b") == "'a\\\\b'");
+    CHECK(python_repr("a\nb\tc\rd") == "'a\\nb\\tc\\rd'");
+    CHECK(python_repr(std::string("\x01\x7f", 2)) == "'\\x01\\x7f'");
+    CHECK(python_repr("张量") == "'张量'");
+}
