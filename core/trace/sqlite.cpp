@@ -84,9 +84,7 @@ void Database::close() {
 }
 
 Statement::Statement(const Database& database, std::string_view sql) : db_(database.raw()) {
-    const char* tail = sql.data();
-    check(sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &statement_, &tail));
-    rest_ = sql.substr(static_cast<std::size_t>(tail - sql.data()));
+    check(sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &statement_, nullptr));
 }
 
 Statement::~Statement() {

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include "app/i18n/catalogue.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using i18n::Catalogue;
+using i18n::Language;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string read(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Every "dotted.lower_case" string in the program's own sources, with the file it stands in.
+std::map<std::string, std::string> dotted_strings() {
+    std::map<std::string, std::string> found;
+    const std::regex pattern("\"([a-z][a-z0-9_]*(?:\\.[a-z0-9_]+)+)\"");
+    for (const char* room : {"core", "backends", "app"})
+        for (const auto& entry : fs::recursive_directory_iterator(fs::path(MESHSCOPE_SOURCE_ROOT) / room)) {
+            if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+            const std::string text = read(entry.path());
+            for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it)
+                found.emplace((*it)[1].str(), entry.path().filename().string());
+        }
+    return found;
+}
+
+/// Dotted strings that are no message: names of compute events, of modules and parameters, of keys, tables
+/// and files.
+bool is_something_else(const std::string& text) {
+    static const std::set<std::string> kExtensions{
+        "h",   "toml", "md",  "cpp", "json", "mscope", "png",  "mp4", "safetensors", "csv",
+        "txt", "ttc",  "otf", "ttf", "vert", "frag",   "part", "gif", "svg"};
+    static const std::set<std::string> kKnown{"dotted.id"};
+    if (kExtensions.count(text.substr(text.rfind('.') + 1)) || kKnown.count(text)) return true;
+    // Compute events are named after kernels, in PyTorch's words; they are shown as they are.
+    static const std::regex kKernels(
+        "(linear|relu|gelu_tanh|mse|add)\\..*|(fsdp2|ddp)\\.(copy_.*|chunk_cat)");
+    static const std::regex kModules("(net1|net2|layers|train|model|layer)\\..*");
+    static const std::regex kTables(
+        "(lesson\\.(step|number)(\\.mesh)?|quiz\\.(choice(\\.hint)?|hint|question|reveal))");
+    return (std::regex_match(text, kKernels) || std::regex_match(text, kModules) ||
+            std::regex_match(text, kTables)) &&
+           text != "model.size" && text != "model.unknown_kind";
+}
+
+}  // namespace
+
+TEST_CASE("both languages have the same ids with the same placeholders, each once") {
+    const Catalogue catalogue = Catalogue::embedded();
+    CHECK(catalogue.problems() == std::vector<std::string>{});
+    const auto en = catalogue.ids(Language::en), zh = catalogue.ids(Language::zh);
+    std::vector<std::string> one_side;
+    std::set_symmetric_difference(en.begin(), en.end(), zh.begin(), zh.end(), std::back_inserter(one_side));
+    CHECK(one_side == std::vector<std::string>{});
+    CHECK(en.size() > 100);
+    for (const std::string& id : en) {
+        const std::string* other = catalogue.find(id, Language::zh);
+        if (!other) continue;
+        INFO(id);
+        CHECK(i18n::placeholders(*catalogue.find(id, Language::en)) == i18n::placeholders(*other));
+        CHECK_FALSE(other->empty());
+    }
+}
+
+TEST_CASE("every message id and rule in the sources has its text") {
+    const Catalogue catalogue = Catalogue::embedded();
+    std::vector<std::string> missing;
+    for (const auto& [text, file] : dotted_strings()) {
+        if (is_something_else(text) || catalogue.find(text, Language::en)) continue;
+        if (!catalogue.rule(text, Language::en).sentence.empty()) continue;
+        missing.push_back(text + " in " + file);
+    }
+    CHECK(missing == std::vector<std::string>{});
+}
+
+TEST_CASE("every file of texts is inside the program") {
+    const Catalogue catalogue = Catalogue::embedded();
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(MESHSCOPE_SOURCE_ROOT) / "app/i18n")) {
+        if (entry.path().extension() != ".toml") continue;
+        const bool zh = entry.path().string().ends_with("zh.toml");
+        const Catalogue alone = Catalogue::from_files(
+            {{entry.path().string(), zh ? Language::zh : Language::en, read(entry.path())}});
+        for (const std::string& id : alone.ids(zh ? Language::zh : Language::en)) {
+            INFO(entry.path().string() << " " << id);
+            CHECK(catalogue.find(id, zh ? Language::zh : Language::en) != nullptr);
+        }
+    }
+}
+
+TEST_CASE("every rule has its sentence and its PyTorch call in both languages") {
+    const Catalogue catalogue = Catalogue::embedded();
+    int rules = 0;
+    for (const std::string& id : catalogue.ids(Language::en)) {
+        if (!id.starts_with("rule.") || !id.ends_with(".sentence")) continue;
+        const std::string rule = id.substr(5, id.size() - 5 - 9);
+        INFO(rule);
+        for (const Language language : {Language::en, Language::zh}) {
+            CHECK_FALSE(catalogue.rule(rule, language).sentence.empty());
+            CHECK_FALSE(catalogue.rule(rule, language).pytorch.empty());
+        }
+        CHECK(catalogue.rule(rule, Language::en).sentence != catalogue.rule(rule, Language::zh).sentence);
+        ++rules;
+    }
+    CHECK(rules >= 11);
+    CHECK(catalogue.rule("nothing.such", Language::en).sentence.empty());
+}
+
+TEST_CASE("placeholders are filled by name, braces can be written, and gaps stay visible") {
+    const std::vector<MessageArg> args{{"a", int64_t{3}}, {"shape", std::vector<int64_t>{2, 2}}};
+    CHECK(i18n::fill("{a} of {shape}", args) == "3 of [2, 2]");
+    CHECK(i18n::fill("{{a}} {b} {", args) == "{a} {b} {");
+    CHECK(i18n::fill("{not a name} {}", args) == "{not a name} {}");
+    CHECK(i18n::placeholders("{b} {a} {a} {{c}} {") == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("an unknown id describes itself, and a missing language falls back") {
+    const Catalogue catalogue = Catalogue::from_files(
+        {{"en.toml", Language::en, "\"a.b\" = \"hello {n}\""}, {"zh.toml", Language::zh, ""}});
+    CHECK(catalogue.text({"a.b", {{"n", int64_t{1}}}}, Language::zh) == "hello 1");
+    CHECK(catalogue.text({"x.y", {{"n", int64_t{1}}}}, Language::zh) == "x.y(n=1)");
+    CHECK(catalogue.text("a.b", Language::en) == "hello {n}");
+}
+
+TEST_CASE("a damaged file of texts is a problem told, not a crash") {
+    const Catalogue catalogue = Catalogue::from_files({{"a.toml", Language::en, "\"a.b\" = \"x\"\n[\n"},
+                                                       {"b.toml", Language::en, "\"a.b\" = 3\n"},
+                                                       {"c.toml", Language::en, "\"a.c\" = \"x\"\n"},
+                                                       {"d.toml", Language::en, "[a]\nc = \"y\"\n"}});
+    REQUIRE(catalogue.problems().size() == 3);
+    CHECK(catalogue.problems()[0].starts_with("a.toml:2:2"));
+    CHECK(catalogue.problems()[2] == "d.toml: id a.c stands twice");
+    CHECK(catalogue.text("a.c", Language::en) == "x");
+}
+
+TEST_CASE("the language follows the environment") {
+    CHECK(i18n::language_from({"", "", "zh_CN.UTF-8"}) == Language::zh);
+    CHECK(i18n::language_from({"C", "zh_CN.UTF-8"}) == Language::en);
+    CHECK(i18n::language_from({}) == Language::en);
+}
