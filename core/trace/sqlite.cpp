@@ -84,7 +84,9 @@ void Database::close() {
 }
 
 Statement::Statement(const Database& database, std::string_view sql) : db_(database.raw()) {
-    check(sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &statement_, nullptr));
+    const char* tail = sql.data();
+    check(sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &statement_, &tail));
+    rest_ = sql.substr(static_cast<std::size_t>(tail - sql.data()));
 }
 
 Statement::~Statement() {

@@ -50,7 +50,8 @@ class Database {
     sqlite3* db_;
 };
 
-/// A prepared statement. Parameters and columns count from 0. All calls throw Failure.
+/// A prepared statement; `sql` must outlive rest(). Parameters and columns count from 0. All calls throw
+/// Failure.
 class Statement {
   public:
     Statement(const Database& database, std::string_view sql);
@@ -77,12 +78,16 @@ class Statement {
     /// Valid until the next step().
     std::string_view text(int i) const;
     std::span<const std::byte> blob(int i) const;
+    /// Null when the SQL was blank.
     sqlite3_stmt* raw() const { return statement_; }
+    /// What stood behind the first statement.
+    std::string_view rest() const { return rest_; }
 
   private:
     void check(int code) const;
     sqlite3* db_;
     sqlite3_stmt* statement_ = nullptr;
+    std::string_view rest_;
 };
 
 /// No text, blob or row of a trace is longer: a lying length in a hostile file cannot ask for more.
