@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace meshscope::data {
+
+/// A data set that is computed, not stored: sample i is a pure function of (seed, i), so each rank makes its
+/// own rows of any batch and nothing is sent or kept.
+///
+/// Kind "regression": x is standard normal; y = T·x without noise, where the teacher T (out, in) is standard
+/// normal over √in, so y has variance 1 too. A linear model can learn it; the loss of the right T is 0.
+struct MadeData {
+    std::string kind = "regression";
+    uint64_t seed = 0;
+    int64_t samples = 0;  ///< the data set's size; 0 = endless, no sample is seen twice
+    int64_t in = 0;       ///< numbers in one x
+    int64_t out = 0;      ///< numbers in one y
+};
+
+/// Rows [first_row, first_row + rows) of the global batch of `step`: row r is sample step·global_batch + r,
+/// modulo `samples`. Writes x (rows, in) and y (rows, out), row-major. Cost: rows·in·(out + one Philox
+/// block), and out·in blocks for the teacher. Throws InvalidArgument ("data.unknown_kind"; "data.rows": rows
+/// outside the batch, or spans of the wrong size).
+void make_rows(const MadeData& data, int64_t step, int64_t global_batch, int64_t first_row, int64_t rows,
+               std::span<float> x, std::span<float> y);
+
+}  // namespace meshscope::data

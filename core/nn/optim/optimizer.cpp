@@ -1,0 +1,86 @@
+#include "core/nn/optim/optimizer.h"
+
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/nn/compute_event.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::nn {
+
+using tensor::Tensor;
+
+Optimizer::Optimizer(OptimizerSpec spec, std::vector<Slot> slots, tensor::Allocator& allocator,
+                     trace::Recorder* recorder)
+    : spec_(std::move(spec)),
+      slots_(std::move(slots)),
+      states_(slots_.size()),
+      allocator_(&allocator),
+      recorder_(recorder) {
+    if (spec_.kind == "sgd") {
+        kind_ = Kind::sgd;
+    } else if (spec_.kind == "adam") {
+        kind_ = Kind::adam;
+    } else if (spec_.kind == "adamw") {
+        kind_ = Kind::adamw;
+    } else {
+        throw InvalidArgument({"optimizer.unknown_kind", {{"kind", spec_.kind}}});
+    }
+}
+
+int32_t Optimizer::states_an_element() const {
+    if (kind_ != Kind::sgd) return 2;
+    return spec_.momentum == 0.0 ? 0 : 1;
+}
+
+void Optimizer::allocate_state(std::size_t i) {
+    const Slot& slot = slots_[i];
+    State& state = states_[i];
+    const auto make = [&](const char* what) {
+        return allocator_->zeros(slot.value.shape(), DType::float32, MemoryCategory::optimizer_state,
+                                 slot.name + what);
+    };
+    if (kind_ == Kind::sgd) {
+        if (spec_.momentum != 0.0) state.first = make(" momentum");
+    } else {
+        state.first = make(" exp_avg");
+        state.second = make(" exp_avg_sq");
+    }
+}
+
+void Optimizer::update(std::size_t i, const Tensor& grad) {
+    State& state = states_[i];
+    const tensor::Kernels& kernels = allocator_->device().kernels();
+    ++state.steps;
+    if (kind_ == Kind::sgd) {
+        kernels.sgd_step(slots_[i].value, grad, state.first,
+                         {spec_.lr, spec_.momentum, spec_.weight_decay, state.steps == 1});
+    } else {
+        kernels.adam_step(slots_[i].value, grad, state.first, state.second,
+                          {spec_.lr, spec_.beta1, spec_.beta2, spec_.eps, spec_.weight_decay,
+                           kind_ == Kind::adamw, state.steps});
+    }
+}
+
+void Optimizer::step(std::span<const Tensor> grads) {
+    if (grads.size() != slots_.size())
+        throw InvalidArgument(
+            {"optimizer.gradients",
+             {{"n", static_cast<int64_t>(grads.size())}, {"wanted", static_cast<int64_t>(slots_.size())}}});
+    // Read the value and the gradient, write the value, read and write each state; two operations each for
+    // sgd's products and sums, and about twelve an element for Adam's formula.
+    int64_t elements = 0;
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+        if (!grads[i].defined()) continue;
+        elements += grads[i].n_elements();
+        if (states_[i].steps == 0) allocate_state(i);
+    }
+    const int64_t flops = elements * (kind_ == Kind::sgd ? 2 + 2 * states_an_element() : 12);
+    const int64_t touched_bytes =
+        static_cast<int64_t>(sizeof(float)) * elements * (3 + 2 * states_an_element());
+    const ComputeEvent event(recorder_, spec_.kind, "", flops, touched_bytes);
+    for (std::size_t i = 0; i < grads.size(); ++i)
+        if (grads[i].defined()) update(i, grads[i]);
+}
+
+}  // namespace meshscope::nn

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+#include "core/trace/recorder.h"
+
+namespace meshscope::nn {
+
+/// Which optimizer and how; fields that a kind does not use are ignored. PyTorch's AdamW has weight_decay
+/// 0.01 unless told otherwise: the scenario reader puts that in.
+struct OptimizerSpec {
+    std::string kind = "sgd";  ///< sgd, adam, adamw
+    double lr = 0.1;
+    double momentum = 0.0;      ///< sgd
+    double beta1 = 0.9;         ///< adam, adamw
+    double beta2 = 0.999;       ///< adam, adamw
+    double eps = 1e-8;          ///< adam, adamw: added after √v̂
+    double weight_decay = 0.0;  ///< sgd, adam: added to the gradient; adamw: decoupled
+};
+
+/// torch.optim.SGD, Adam and AdamW over a list of arrays: whole parameters, or the rows of them that this
+/// rank owns (possibly none). Knows no rank: each element's update depends on that element alone.
+class Optimizer {
+  public:
+    /// One array to be trained and its PyTorch name ("net1.weight"), after which its state is named.
+    struct Slot {
+        std::string name;
+        tensor::Tensor value;
+    };
+
+    /// `recorder` may be null. State comes from `allocator` (category optimizer_state), array by array in
+    /// their first step, as PyTorch does: sgd with momentum one number an element ("net1.weight momentum"),
+    /// adam and adamw two
+    /// ("net1.weight exp_avg", "net1.weight exp_avg_sq"), sgd without momentum none.
+    /// Throws InvalidArgument ("optimizer.unknown_kind").
+    Optimizer(OptimizerSpec spec, std::vector<Slot> slots, tensor::Allocator& allocator,
+              trace::Recorder* recorder = nullptr);
+
+    /// One step, array by array in the order of the slots: grads[i] belongs to slots()[i]; an undefined one
+    /// leaves its array and its state as they are. Recorded as one event "sgd", "adam" or "adamw". Throws
+    /// InvalidArgument
+    /// ("optimizer.gradients": how many there are and should be; "kernel.shape").
+    void step(std::span<const tensor::Tensor> grads);
+
+    const std::vector<Slot>& slots() const { return slots_; }
+    const OptimizerSpec& spec() const { return spec_; }
+
+  private:
+    /// What one array carries from step to step.
+    struct State {
+        int64_t steps = 0;
+        tensor::Tensor first;   // momentum, or exp_avg
+        tensor::Tensor second;  // exp_avg_sq
+    };
+    enum class Kind { sgd, adam, adamw };
+
+    int32_t states_an_element() const;
+    void allocate_state(std::size_t i);
+    void update(std::size_t i, const tensor::Tensor& grad);
+
+    OptimizerSpec spec_;
+    Kind kind_ = Kind::sgd;
+    std::vector<Slot> slots_;
+    std::vector<State> states_;
+    tensor::Allocator* allocator_;
+    trace::Recorder* recorder_;
+};
+
+}  // namespace meshscope::nn
