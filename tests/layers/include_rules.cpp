@@ -52,7 +52,8 @@ const std::map<std::string, Rooms>& table() {
             {"app/gui/scene", window},
             {"app/gui/window", window},
             {"app/gui/session", window + Rooms{"core/run", "backends"}},
-            {"app/gui", window + Rooms{"backends"}},  // main
+            {"app/gui/main", window + Rooms{"backends"}},
+            {"app/gui", window + Rooms{"app/gui/main", "backends"}},  // files beside the rooms
         };
         for (const char* name : {"threads", "tcp", "mpi", "cuda", "nccl"})
             made[std::string("backends/") + name] = backend;
@@ -62,8 +63,8 @@ const std::map<std::string, Rooms>& table() {
 }
 
 /// Rooms that draw: only these may see a window header.
-const std::set<std::string> kDrawing{"app/gui", "app/gui/panels", "app/gui/scene", "app/gui/window",
-                                     "app/gui/session"};
+const std::set<std::string> kDrawing{"app/gui",       "app/gui/main",   "app/gui/panels",
+                                     "app/gui/scene", "app/gui/window", "app/gui/session"};
 
 /// Headers that the build writes: they lie in no folder of the tree.
 const std::set<std::string> kGenerated{"meshscope_version.h"};

@@ -1,0 +1,105 @@
+# Shared by scripts/test and scripts/demo: packages, timed parts, the presets. Sourced, not run.
+# shellcheck shell=bash
+
+# What a bare Debian 12 needs to build everything: compiler and tools, the engine's libraries, the window's.
+build_packages=(
+  g++ cmake ninja-build pkg-config git ccache
+  libopenblas-pthread-dev libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libfmt-dev catch2
+  libimgui-dev libstb-dev libglfw3-dev libgl-dev libopengl-dev libegl-dev
+)
+# What the window needs when it runs: Mesa draws without a GPU and without a display, the fonts hold both languages.
+window_packages=(
+  libgl1 libopengl0 libegl1 libgl1-mesa-dri libegl-mesa0 libglx-mesa0 fonts-wqy-microhei fonts-dejavu-core
+)
+# The tests drive the real window on a virtual display and check films.
+test_packages=(xvfb xauth xdotool ffmpeg)
+demo_packages=(ffmpeg)
+
+if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
+
+say() { printf '%s\n' "$*"; }
+heading() { printf '%s\n' "${bold}==> $*${plain}"; }
+fail() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+# part NAME COMMAND…: runs it under a heading and remembers how long it took, for print_times.
+part_names=() part_seconds=()
+part() {
+  local name=$1 begin=$SECONDS status=0
+  shift
+  heading "$name"
+  "$@" || status=$?
+  part_names+=("$name")
+  part_seconds+=($((SECONDS - begin)))
+  return "$status"
+}
+
+print_times() {
+  local i
+  say ""
+  for i in "${!part_names[@]}"; do
+    printf '%5d s  %s\n' "${part_seconds[$i]}" "${part_names[$i]}"
+  done
+}
+
+# Names of the given packages that are not installed.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf '%s\n' "$package"
+  done
+}
+
+# apt-get as root, quiet; what it is busy with goes to the terminal as a count, all of its words to a log.
+run_apt() {
+  local as_root=() log=$1
+  shift
+  if [ "$(id -u)" != 0 ]; then as_root=(sudo); fi
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Use-Pty=0 "$@" 2>&1 | tee -a "$log" |
+    awk -v tty="$([ -t 1 ] && echo 1 || echo 0)" '
+      / newly installed/ { total = $3 }
+      /^Get:/ { got++ } /^Unpacking / { unpacked++ } /^Setting up / { set_up++ }
+      /^(Get:|Unpacking |Setting up )/ {
+        line = sprintf("    fetched %d, unpacked %d, set up %d%s", got, unpacked, set_up, total ? " of " total : "")
+        if (tty) printf "\r%s", line
+        else if (NR % 40 == 0) print line
+        fflush()
+      }
+      END { if (line != "") printf "%s%s\n", tty ? "\r" : "", line }'
+}
+
+# install_packages NAME…: installs what is missing; says so and takes no time when nothing is.
+install_packages() {
+  local missing log
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+    fail "this script installs what it needs with apt (Debian 12 or newer), and there is no apt here. Install by your own means: $*; then build with: cmake --workflow --preset release"
+  mapfile -t missing < <(missing_packages "$@")
+  if [ ${#missing[@]} = 0 ]; then
+    say "All $# packages are there."
+    return 0
+  fi
+  say "Installing ${#missing[@]} packages with apt, and what they need: ${missing[*]}"
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null ||
+      fail "installing needs root, and there is no sudo. Run as root: apt-get update && apt-get install --no-install-recommends ${missing[*]}"
+    say "This asks for your password, for sudo apt-get."
+    sudo -v || fail "sudo was refused. Run as root: apt-get update && apt-get install --no-install-recommends ${missing[*]}"
+  fi
+  log=$(mktemp "${TMPDIR:-/tmp}/meshscope-apt.XXXXXX")
+  if ! run_apt "$log" update || ! run_apt "$log" install --no-install-recommends "${missing[@]}"; then
+    tail -n 20 "$log" >&2
+    fail "apt could not install the packages; all it said is in $log"
+  fi
+  rm -f "$log"
+}
+
+configure() { cmake --preset "$1"; }
+
+# build PRESET [TARGET…]
+build() {
+  local preset=$1
+  shift
+  cmake --build --preset "$preset" --parallel "$(nproc)" ${1:+--target "$@"}
+}
