@@ -34,7 +34,8 @@ std::vector<float> expected(CollectiveOp op, int32_t n, int64_t elements, std::s
                 for (int64_t i = 0; i < elements; ++i) out.push_back(value(r, i));
             break;
         case CollectiveOp::reduce_scatter:
-            for (int64_t i = 0; i < elements / n; ++i) out.push_back(sum(static_cast<int64_t>(m) * (elements / n) + i));
+            for (int64_t i = 0; i < elements / n; ++i)
+                out.push_back(sum(static_cast<int64_t>(m) * (elements / n) + i));
             break;
         case CollectiveOp::broadcast:
             for (int64_t i = 0; i < elements; ++i) out.push_back(value(0, i));
@@ -48,7 +49,8 @@ std::vector<float> expected(CollectiveOp op, int32_t n, int64_t elements, std::s
 }  // namespace
 
 TEST_CASE("replaying every hop gives the collective's definition and the recorded output") {
-    const auto op = GENERATE(CollectiveOp::all_gather, CollectiveOp::reduce_scatter, CollectiveOp::all_reduce);
+    const auto op =
+        GENERATE(CollectiveOp::all_gather, CollectiveOp::reduce_scatter, CollectiveOp::all_reduce);
     const auto algorithm = GENERATE(Algorithm::ring, Algorithm::direct);
     const auto n = GENERATE(2, 3, 4, 7);
     const auto trace = test::one_collective(op, algorithm, n, 4 * n);
@@ -65,7 +67,8 @@ TEST_CASE("replaying every hop gives the collective's definition and the recorde
         CHECK(std::vector<float>(rank.values.begin() + output.values,
                                  rank.values.begin() + output.values + output.elements) == want);
         for (const auto& piece : state.buffers[m].pieces)
-            if (view::is_result(state, m, piece) && op != CollectiveOp::all_gather) CHECK(piece.from_count == n);
+            if (view::is_result(state, m, piece) && op != CollectiveOp::all_gather)
+                CHECK(piece.from_count == n);
     }
 }
 
@@ -73,23 +76,26 @@ TEST_CASE("a tree's hops and an uneven cut replay exactly too") {
     SECTION("tree all_reduce of 5") {
         const auto trace = test::one_collective(CollectiveOp::all_reduce, Algorithm::tree, 5, 3);
         const auto state = collective_after(trace, trace::collectives(trace)[0], 1000);
-        for (std::size_t m = 0; m < 5; ++m) CHECK(result_of(state, m) == expected(CollectiveOp::all_reduce, 5, 3, m));
+        for (std::size_t m = 0; m < 5; ++m)
+            CHECK(result_of(state, m) == expected(CollectiveOp::all_reduce, 5, 3, m));
     }
     SECTION("broadcast to 6") {
         const auto trace = test::one_collective(CollectiveOp::broadcast, Algorithm::tree, 6, 3);
         const auto state = collective_after(trace, trace::collectives(trace)[0], 1000);
-        for (std::size_t m = 0; m < 6; ++m) CHECK(result_of(state, m) == expected(CollectiveOp::broadcast, 6, 3, m));
+        for (std::size_t m = 0; m < 6; ++m)
+            CHECK(result_of(state, m) == expected(CollectiveOp::broadcast, 6, 3, m));
     }
     SECTION("ring all_reduce of 7 numbers on 4 ranks") {
         const auto trace = test::one_collective(CollectiveOp::all_reduce, Algorithm::ring, 4, 7);
         const auto state = collective_after(trace, trace::collectives(trace)[0], 1000);
-        for (std::size_t m = 0; m < 4; ++m) CHECK(result_of(state, m) == expected(CollectiveOp::all_reduce, 4, 7, m));
+        for (std::size_t m = 0; m < 4; ++m)
+            CHECK(result_of(state, m) == expected(CollectiveOp::all_reduce, 4, 7, m));
     }
 }
 
 TEST_CASE("half way round the ring each chunk holds the ranks it has passed") {
-    // The ring of 4 after its third hop: rank r holds chunk r complete (reduce_scatter's end), and of the chunk that
-    // began beside it only two or three ranks' parts.
+    // The ring of 4 after its third hop: rank r holds chunk r complete (reduce_scatter's end), and of the
+    // chunk that began beside it only two or three ranks' parts.
     const auto trace = test::one_collective(CollectiveOp::all_reduce, Algorithm::ring, 4, 8);
     const auto instance = trace::collectives(trace)[0];
     CHECK(collective_after(trace, instance, 0).rounds == 6);

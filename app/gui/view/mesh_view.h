@@ -1,6 +1,9 @@
 #pragma once
 
+#include <string>
+
 #include "app/gui/view/input.h"
+#include "core/mesh/device_mesh.h"
 
 namespace meshscope::view {
 
@@ -8,23 +11,31 @@ struct MeshOptions {
     /// How far the slice of Selection::slice has been pulled apart: 0 = the whole mesh together, 1 = sheets
     /// apart.
     float slice_progress = 1;
+    /// A mesh to show instead of the run's, over ranks 0 … product-1; empty: the run's own. Names may be
+    /// empty.
+    mesh::Shape shape;
+    mesh::Names names;
 };
+
+/// The dims that a slice box's text names: "replicate,shard", with or without quotes, brackets, spaces,
+/// "mesh[…]".
+mesh::Names slice_names(const std::string& text);
 
 /// The mesh as a grid of ranks: axes, group lines in each dim's hue and pattern, nodes, the slice's sheets
 /// pulled apart, the selected rank's groups as hulls. Reads only RunInfo's mesh of the trace. Ids: "rank" a =
 /// rank; "group" a = mesh dim, b = first rank of the group; "axis" a = mesh dim; "node" a = node; "sheet" a =
-/// index. Cost: O(ranks · mesh dims).
+/// its first rank. Cost: O(ranks · mesh dims).
 Picture mesh_view(const Input& input, const MeshOptions& options = {});
 
 /// What every rank gets from Selection::slice: rank, coordinate, the slice's mesh, its group per dim, its
 /// local coordinate; the asking rank's row is marked. `height` of the picture may exceed the size: the panel
-/// scrolls. Without a slice the rows tell of the whole mesh. A refused slice gives the error box of
-/// mesh_facts instead. Ids: "row" a = rank (whole row); "cell" a = rank, b = column.
-Picture mesh_table(const Input& input);
+/// scrolls. Without a slice the rows tell of the whole mesh; of a refused slice, the refusal. Ids: "rank" a =
+/// rank (whole row); "cell" a = rank, b = column; "error".
+Picture mesh_table(const Input& input, const MeshOptions& options = {});
 
 /// The facts column of the mesh view: what the asking rank gets (nested list), layout shape:stride of mesh
 /// and slice, what group calls it cost (squares), or PyTorch's exact error text. Height may exceed the size.
-/// Ids: "layout", "cost" a = mesh dim, "error".
-Picture mesh_facts(const Input& input);
+/// Ids: "answer"; "layout" a = mesh dim; "cost" a = mesh dim; "error".
+Picture mesh_facts(const Input& input, const MeshOptions& options = {});
 
 }  // namespace meshscope::view

@@ -163,7 +163,7 @@ std::vector<std::string> Painter::wrap(const std::string& words, Face face, floa
             current = piece == " " ? "" : piece;
         }
         // A single word wider than the line: cut where it is full.
-        while (width(current, face) > room) {
+        while (piece != " " && width(current, face) > room) {
             const auto letters = code_points(current);
             if (letters.size() < 2) break;
             std::string head;
