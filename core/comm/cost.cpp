@@ -1,0 +1,162 @@
+#include "core/comm/cost.h"
+
+#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/parts.h"
+
+namespace meshscope::comm {
+namespace {
+
+int64_t ceil_log2(int32_t p) {
+    int64_t rounds = 0;
+    for (int32_t reach = 1; reach < p; reach *= 2) ++rounds;
+    return rounds;
+}
+
+/// Children of place v in a binomial tree of p: the ranks v + 2^k that its algorithm sends to (or hears
+/// from).
+int64_t broadcast_children(int32_t v, int32_t p) {
+    int64_t n = 0;
+    for (int32_t bit = 1; v + bit < p; bit *= 2) n += v < bit ? 1 : 0;
+    return n;
+}
+int64_t reduce_children(int32_t v, int32_t p) {
+    int64_t n = 0;
+    for (int32_t bit = 1; v + bit < p && (v & bit) == 0; bit *= 2) ++n;
+    return n;
+}
+
+/// One query, in short words: p ranks, this is rank r.
+class Formulas {
+  public:
+    explicit Formulas(const CostQuery& query)
+        : q_(query), p_(query.group_size), r_(query.group_rank), v_((r_ - query.root + p_) % p_) {}
+
+    Cost answer() const {
+        if (p_ == 1) return {};
+        switch (q_.op) {
+            case CollectiveOp::all_reduce:
+                return all_reduce();
+            case CollectiveOp::all_gather:
+                return all_gather();
+            case CollectiveOp::reduce_scatter:
+                return reduce_scatter();
+            case CollectiveOp::all_to_all:
+                return all_to_all();
+            case CollectiveOp::broadcast:
+                return broadcast();
+            case CollectiveOp::reduce:
+                return reduce();
+            case CollectiveOp::gather:
+                return v_ == 0 ? elements(1, p_ - 1, 0, n() - part(r_)) : elements(1, 0, part(r_), 0);
+            case CollectiveOp::scatter:
+                return v_ == 0 ? elements(1, 0, n() - part(r_), 0) : elements(1, 1, 0, part(r_));
+            case CollectiveOp::send:
+                return elements(1, 0, n(), 0);
+            case CollectiveOp::recv:
+                return elements(1, 1, 0, n());
+            case CollectiveOp::barrier:
+                return barrier();
+        }
+        return {};
+    }
+
+  private:
+    int64_t n() const { return q_.elements; }
+    bool direct() const { return q_.algorithm == Algorithm::direct; }
+    int64_t part(int32_t rank) const { return part_in(q_.counts, rank); }
+    int64_t part_in(const std::vector<int64_t>& counts, int32_t rank) const {
+        const int32_t c = (rank % p_ + p_) % p_;
+        return counts.empty() ? n() / p_ : counts[static_cast<std::size_t>(c)];
+    }
+    Cost elements(int64_t rounds, int64_t hops, int64_t sent, int64_t received) const {
+        return {rounds, hops, sent * q_.element_bytes, received * q_.element_bytes};
+    }
+
+    Cost all_reduce() const {
+        const std::vector<Part> parts = chunk_parts(n(), p_);
+        const auto chunk = [&](int32_t c) { return parts[static_cast<std::size_t>((c + p_) % p_)].elements; };
+        if (!direct())  // all but r in the first half and all but r+1 in the second; received: all but r-1,
+                        // all but r
+            return elements(2 * (p_ - 1), 2 * (p_ - 1), 2 * n() - chunk(r_) - chunk(r_ + 1),
+                            2 * n() - chunk(r_ - 1) - chunk(r_));
+        if (n() * q_.element_bytes <= kDirectOneRoundBytes)
+            return elements(1, p_ - 1, n() * (p_ - 1), n() * (p_ - 1));
+        const int64_t moved = (n() - chunk(r_)) + chunk(r_) * (p_ - 1);
+        return elements(2, 2 * (p_ - 1), moved, moved);
+    }
+    Cost all_gather() const {
+        if (direct()) return elements(1, p_ - 1, part(r_) * (p_ - 1), n() - part(r_));
+        return elements(p_ - 1, p_ - 1, n() - part(r_ + 1), n() - part(r_));
+    }
+    Cost reduce_scatter() const {
+        if (direct()) return elements(1, p_ - 1, n() - part(r_), part(r_) * (p_ - 1));
+        return elements(p_ - 1, p_ - 1, n() - part(r_), n() - part(r_ - 1));
+    }
+    Cost all_to_all() const {
+        const std::vector<int64_t>& counts = q_.received_counts.empty() ? q_.counts : q_.received_counts;
+        int64_t received = 0;
+        for (int32_t c = 0; c < p_; ++c) received += c == r_ ? 0 : part_in(counts, c);
+        return elements(1, p_ - 1, n() - part(r_), received);
+    }
+    Cost broadcast() const {
+        const int64_t hops = v_ == 0 ? 0 : 1;
+        if (direct()) return elements(1, hops, v_ == 0 ? n() * (p_ - 1) : 0, hops * n());
+        return elements(ceil_log2(p_), hops, n() * broadcast_children(v_, p_), hops * n());
+    }
+    Cost reduce() const {
+        const int64_t sends = v_ == 0 ? 0 : 1;
+        const int64_t hops = !direct() ? reduce_children(v_, p_) : v_ == 0 ? p_ - 1 : 0;
+        return elements(direct() ? 1 : ceil_log2(p_), hops, sends * n(), hops * n());
+    }
+    Cost barrier() const {
+        if (direct()) return {1, p_ - 1, 0, 0};
+        return {2 * ceil_log2(p_), reduce_children(r_, p_) + (r_ == 0 ? 0 : 1), 0, 0};
+    }
+
+    const CostQuery& q_;
+    int32_t p_;
+    int32_t r_;
+    int32_t v_;  ///< place counted from the root
+};
+
+}  // namespace
+
+Cost cost(const CostQuery& query) {
+    return Formulas(query).answer();
+}
+
+double bus_factor(CollectiveOp op, int32_t group_size) {
+    const double p = group_size;
+    switch (op) {
+        case CollectiveOp::all_reduce:
+            return 2 * (p - 1) / p;
+        case CollectiveOp::all_gather:
+        case CollectiveOp::reduce_scatter:
+        case CollectiveOp::gather:
+        case CollectiveOp::scatter:
+        case CollectiveOp::all_to_all:
+            return (p - 1) / p;
+        default:
+            return 1;
+    }
+}
+
+double textbook_bytes_sent(CollectiveOp op, int32_t group_size, double bytes) {
+    const double p = group_size;
+    switch (op) {
+        case CollectiveOp::all_reduce:
+            return 2 * (p - 1) / p * bytes;
+        case CollectiveOp::barrier:
+        case CollectiveOp::recv:
+            return 0;
+        case CollectiveOp::send:
+            return bytes;
+        case CollectiveOp::gather:  // every part but the root's crosses once: averaged over the ranks
+        case CollectiveOp::scatter:
+            return (p - 1) / p * bytes / p;
+        default:
+            return (p - 1) / p * bytes;
+    }
+}
+
+}  // namespace meshscope::comm

@@ -1,0 +1,29 @@
+#include "backends/registry.h"
+
+#include "core/base/error.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+
+namespace {
+
+std::string refusal(const std::string& backend, int32_t world_size) {
+    try {
+        backends::make_registry()->open(backend, world_size);
+        return "opened";
+    } catch (const InvalidArgument& error) {
+        return error.what();
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the registry opens what this build has and tells apart the unbuilt from the unknown") {
+    const auto registry = backends::make_registry();
+    CHECK(registry->names() == std::vector<std::string>{"threads"});
+    CHECK(registry->open("threads", 3)->size() == 3);
+    for (const std::string name : {"tcp", "mpi", "cuda", "nccl"})
+        CHECK(refusal(name, 2) == "backend.not_built(name=" + name + ", known=threads)");
+    CHECK(refusal("thread", 2) == "backend.unknown(name=thread, known=threads)");
+    CHECK(refusal("threads", 0) == "backend.world_size(world_size=0)");
+}
