@@ -46,8 +46,9 @@ struct RunResult {
     int64_t wall_ns = 0;                 ///< the steps alone, set-up not counted
 };
 
-/// Really runs a scenario: reads weights and data, starts the ranks, trains, merges the records. Throws InputError for
-/// unusable files, CommError when a rank failed (the first cause).
-RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends, const RunOptions& options = {});
+/// Really runs a scenario: reads weights and data, starts the ranks, trains, merges the records. Throws
+/// InputError for unusable files, CommError when a rank failed (the first cause).
+RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
+                       const RunOptions& options = {});
 
 }  // namespace meshscope::run

@@ -1,0 +1,97 @@
+#include "app/cli/bench_step.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/base/error.h"
+#include "core/memory/ledger.h"
+
+namespace meshscope::cli {
+namespace {
+
+constexpr int32_t kWarmUpSteps = 3;
+
+double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// Milliseconds of each timed step.
+std::vector<double> step_times(const scenario::Scenario& scenario, const run::Backends& backends,
+                               const std::string& backend, trace::Level level, int64_t* peak_bytes) {
+    std::vector<double> times;
+    auto last = std::chrono::steady_clock::now();
+    run::RunOptions options;
+    options.backend = backend;
+    options.level = level;
+    options.progress = [&](int32_t done, int32_t, double) {
+        const auto now = std::chrono::steady_clock::now();
+        if (done > kWarmUpSteps)
+            times.push_back(std::chrono::duration<double, std::milli>(now - last).count());
+        last = now;
+    };
+    const run::RunResult result = run::run_scenario(scenario, backends, options);
+    if (level != trace::Level::off)
+        for (int32_t rank = 0; rank < result.trace->info.world_size; ++rank)
+            *peak_bytes = std::max(*peak_bytes, memory::peak(*result.trace, rank).bytes);
+    return times;
+}
+
+}  // namespace
+
+scenario::Scenario step_bench_scenario(const StepBench& bench) {
+    scenario::Scenario scenario;
+    scenario.model = bench.model;
+    scenario.model_seed = 1;
+    scenario.data_seed = 1;
+    scenario.data_samples = bench.batch * (bench.steps + kWarmUpSteps);
+    scenario.steps = bench.steps + kWarmUpSteps;
+    scenario.global_batch = bench.batch;
+    scenario.optimizer = {
+        .kind = bench.optimizer, .lr = 1e-3, .weight_decay = bench.optimizer == "adamw" ? 0.01 : 0.0};
+    scenario.parallel.algorithm = bench.algorithm;
+    if (bench.strategy == "single") {
+        if (bench.ranks != 1)
+            throw InvalidArgument({"bench.step.single_ranks", {{"ranks", int64_t{bench.ranks}}}});
+    } else if (bench.strategy == "ddp") {
+        scenario.parallel.data = scenario::DataStrategy::ddp;
+        scenario.mesh_shape = {bench.ranks};
+    } else if (bench.strategy == "fsdp2") {
+        scenario.parallel.data = scenario::DataStrategy::fsdp2;
+        scenario.mesh_shape = {bench.ranks};
+        scenario.mesh_names = {"shard"};
+    } else if (bench.strategy == "hsdp") {
+        if (bench.ranks % 2 != 0)
+            throw InvalidArgument({"bench.step.hsdp_ranks", {{"ranks", int64_t{bench.ranks}}}});
+        scenario.parallel.data = scenario::DataStrategy::fsdp2;
+        scenario.mesh_shape = {2, bench.ranks / 2};
+        scenario.mesh_names = {"replicate", "shard"};
+    } else {
+        throw InvalidArgument({"bench.step.unknown_strategy", {{"strategy", bench.strategy}}});
+    }
+    if (bench.batch % bench.ranks != 0)
+        throw InvalidArgument(
+            {"bench.step.batch", {{"batch", bench.batch}, {"ranks", int64_t{bench.ranks}}}});
+    return scenario;
+}
+
+StepBenchResult run_step_bench(const StepBench& bench, const run::Backends& backends,
+                               const std::string& backend) {
+    const scenario::Scenario scenario = step_bench_scenario(bench);
+    StepBenchResult result;
+    std::vector<double> recorded, unrecorded;
+    for (int32_t repeat = 0; repeat < bench.repeats; ++repeat) {
+        for (const double ms : step_times(scenario, backends, backend, bench.level, &result.peak_bytes))
+            recorded.push_back(ms);
+        for (const double ms : step_times(scenario, backends, backend, trace::Level::off, nullptr))
+            unrecorded.push_back(ms);
+    }
+    result.ms = median(recorded);
+    result.ms_unrecorded = median(unrecorded);
+    result.rows_per_s = result.ms > 0 ? 1e3 * double(bench.batch) / result.ms : 0;
+    return result;
+}
+
+}  // namespace meshscope::cli

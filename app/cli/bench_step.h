@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/run/run.h"
+#include "core/scenario/scenario.h"
+
+namespace meshscope::cli {
+
+/// What `meshscope bench step` is asked.
+struct StepBench {
+    std::string strategy = "single";  ///< single, ddp, fsdp2, hsdp
+    int32_t ranks = 1;
+    nn::ModelSpec model{.kind = "mlp", .dim = 256, .hidden = 1024, .layers = 4};
+    int64_t batch = 64;  ///< rows of the global batch
+    std::string optimizer = "adamw";
+    Algorithm algorithm = Algorithm::direct;
+    trace::Level level = trace::Level::collectives;
+    int32_t steps = 20;   ///< timed steps a run
+    int32_t repeats = 5;  ///< runs with and without recording, taking turns
+};
+
+/// Medians over the timed steps, rank 0's clock.
+struct StepBenchResult {
+    double ms = 0;  ///< recorded at StepBench::level
+    double ms_unrecorded = 0;
+    double rows_per_s = 0;   ///< of the recorded runs; a row is a token for the models that have tokens
+    int64_t peak_bytes = 0;  ///< the largest of the ranks' memory peaks
+};
+
+/// The scenario that a bench stands for. Throws InvalidArgument ("bench.step.…") for what cannot be run.
+scenario::Scenario step_bench_scenario(const StepBench& bench);
+
+/// Runs it, recorded and unrecorded in turn, so that a drifting machine touches both alike. The first steps
+/// of each run (buckets are rebuilt, caches fill) are not timed.
+StepBenchResult run_step_bench(const StepBench& bench, const run::Backends& backends,
+                               const std::string& backend);
+
+}  // namespace meshscope::cli

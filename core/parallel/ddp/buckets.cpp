@@ -1,0 +1,28 @@
+#include "core/parallel/ddp/buckets.h"
+
+namespace meshscope::parallel {
+
+BucketCaps BucketCaps::of(std::optional<double> bucket_cap_mb) {
+    if (!bucket_cap_mb) return {};
+    const auto cap = static_cast<int64_t>(*bucket_cap_mb * double(int64_t{1} << 20));
+    return {cap, cap};
+}
+
+std::vector<std::vector<int32_t>> assign_buckets(std::span<const int64_t> bytes, BucketCaps caps) {
+    std::vector<std::vector<int32_t>> buckets;
+    std::vector<int32_t> open;
+    int64_t filled = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        open.push_back(static_cast<int32_t>(i));
+        filled += bytes[i];
+        if (filled >= (buckets.empty() ? caps.first : caps.rest)) {
+            buckets.push_back(std::move(open));
+            open = {};
+            filled = 0;
+        }
+    }
+    if (!open.empty()) buckets.push_back(std::move(open));
+    return buckets;
+}
+
+}  // namespace meshscope::parallel

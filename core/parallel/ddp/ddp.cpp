@@ -1,0 +1,229 @@
+#include "core/parallel/ddp/ddp.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "core/parallel/whole_parameters.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::parallel {
+namespace {
+
+constexpr int64_t kBroadcastBytes = int64_t{250} << 20;  // distributed.py: broadcast_bucket_size
+
+/// Sizes and strides of every parameter in order: what DDP compares before it trusts the ranks to hold one
+/// model.
+std::vector<int64_t> signature(const nn::Model& model) {
+    std::vector<int64_t> numbers;
+    for (const auto& parameter : model.all_parameters()) {
+        const nn::Shape& shape = parameter->shape;
+        numbers.insert(numbers.end(), shape.begin(), shape.end());
+        int64_t stride = 1;
+        std::vector<int64_t> strides(shape.size());
+        for (std::size_t d = shape.size(); d-- > 0;) {
+            strides[d] = stride;
+            stride *= shape[d];
+        }
+        numbers.insert(numbers.end(), strides.begin(), strides.end());
+    }
+    return numbers;
+}
+
+}  // namespace
+
+Ddp::Ddp(const RankContext& context, nn::Model& model, std::optional<double> bucket_cap_mb)
+    : context_(context), model_(model), group_(*context.groups.at(0)), caps_(BucketCaps::of(bucket_cap_mb)) {}
+
+void Ddp::load(const InitialValues& values) {
+    const bool root = group_.rank() == GroupRank{0};
+    local_ = allocate_whole(model_, *context_.allocator, root ? &values : nullptr, root);
+    verify_same_model();
+    broadcast_parameters();
+
+    std::vector<nn::Parameter*> all;
+    for (const auto& parameter : model_.all_parameters()) all.push_back(parameter.get());
+    make_buckets({all});
+}
+
+void Ddp::verify_same_model() {
+    tensor::Allocator& allocator = *context_.allocator;
+    const auto n_parameters = static_cast<int64_t>(model_.all_parameters().size());
+    const comm::CallOptions options{.cause = {"ddp.verify.shapes", "model"}};
+
+    const Tensor mine =
+        allocator.empty({1}, DType::int64, MemoryCategory::communication, "DDP parameter count");
+    const Tensor counts =
+        allocator.empty({group_.size()}, DType::int64, MemoryCategory::communication, "DDP parameter counts");
+    mine.data<int64_t>()[0] = n_parameters;
+    group_.all_gather(counts, mine, {}, options).wait();
+    const auto all_counts = counts.data<int64_t>();
+    const std::vector<int64_t> seen(all_counts.begin(), all_counts.end());
+    if (std::any_of(seen.begin(), seen.end(), [&](int64_t n) { return n != n_parameters; }))
+        throw InvalidArgument(
+            {"ddp.parameter_counts_differ",
+             {{"rank", int64_t{context_.rank.value}}, {"mine", n_parameters}, {"counts", seen}}});
+
+    const std::vector<int64_t> my_signature = signature(model_);
+    const Tensor root_signature = allocator.empty({static_cast<int64_t>(my_signature.size())}, DType::int64,
+                                                  MemoryCategory::communication, "DDP parameter shapes");
+    std::ranges::copy(my_signature, root_signature.data<int64_t>().begin());
+    group_.broadcast(root_signature, GroupRank{0}, options).wait();
+    if (!std::ranges::equal(root_signature.data<int64_t>(), my_signature))
+        throw InvalidArgument({"ddp.parameter_shapes_differ", {{"rank", int64_t{context_.rank.value}}}});
+}
+
+void Ddp::broadcast_parameters() {
+    const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    const auto& parameters = model_.all_parameters();
+    for (std::size_t first = 0; first < parameters.size();) {
+        std::size_t end = first;
+        int64_t bytes = 0;
+        while (end < parameters.size() && bytes < kBroadcastBytes) bytes += parameters[end++]->value.bytes();
+
+        const Tensor flat =
+            context_.allocator->empty({bytes / bytes_per_element(DType::float32)}, DType::float32,
+                                      MemoryCategory::communication, "broadcast parameters");
+        int64_t at = 0;
+        for (std::size_t i = first; i < end; ++i) {
+            const Tensor& value = parameters[i]->value;
+            kernels.copy(flat.slice(at, value.n_elements()), value.flat());
+            at += value.n_elements();
+        }
+        group_.broadcast(flat, GroupRank{0}, {.cause = {"ddp.broadcast.initial", "model"}}).wait();
+        at = 0;
+        for (std::size_t i = first; i < end; ++i) {
+            const Tensor& value = parameters[i]->value;
+            kernels.copy(value.flat(), flat.slice(at, value.n_elements()));
+            at += value.n_elements();
+        }
+        first = end;
+    }
+}
+
+void Ddp::make_buckets(const std::vector<std::vector<nn::Parameter*>>& parameters) {
+    buckets_.clear();
+    place_.assign(model_.all_parameters().size(), {-1, -1});
+    for (std::size_t b = 0; b < parameters.size(); ++b) {
+        Bucket& bucket = buckets_.emplace_back();
+        bucket.name = "bucket " + std::to_string(b);
+        bucket.parameters = parameters[b];
+        for (std::size_t i = 0; i < parameters[b].size(); ++i) {
+            nn::Parameter* parameter = parameters[b][i];
+            bucket.first.push_back(bucket.elements);
+            bucket.elements += tensor::count(parameter->shape);
+            place_[static_cast<std::size_t>(parameter->index)] = {static_cast<int32_t>(b),
+                                                                  static_cast<int32_t>(i)};
+        }
+        bucket.flat = context_.allocator->empty({bucket.elements}, DType::float32,
+                                                MemoryCategory::communication, bucket.name);
+    }
+}
+
+void Ddp::before_forward(const Pass& pass) {
+    sync_ = pass.last;
+    if (!rebuilt_ && !arrival_.empty()) rebuild_buckets();
+    if (sync_) prepare_backward();
+}
+
+void Ddp::rebuild_buckets() {
+    std::vector<int64_t> bytes;
+    for (const nn::Parameter* parameter : arrival_)
+        bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(DType::float32));
+    auto buckets = assign_buckets(bytes, caps_);
+
+    // All ranks cut as rank 0 does: it sends the parameters' order followed by the number of buckets, then
+    // their sizes.
+    tensor::Allocator& allocator = *context_.allocator;
+    const comm::CallOptions options{.cause = {"ddp.rebuild.order", "model"}};
+    const auto n = static_cast<int64_t>(arrival_.size());
+    const Tensor order =
+        allocator.empty({n + 1}, DType::int32, MemoryCategory::communication, "DDP bucket order");
+    const auto order_data = order.data<int32_t>();
+    for (std::size_t i = 0; i < arrival_.size(); ++i) order_data[i] = arrival_[i]->index;
+    order_data[arrival_.size()] = static_cast<int32_t>(buckets.size());
+    group_.broadcast(order, GroupRank{0}, options).wait();
+
+    const auto n_buckets = static_cast<std::size_t>(order_data[arrival_.size()]);
+    const Tensor sizes = allocator.empty({static_cast<int64_t>(n_buckets)}, DType::int32,
+                                         MemoryCategory::communication, "DDP bucket sizes");
+    const auto size_data = sizes.data<int32_t>();
+    for (std::size_t b = 0; b < n_buckets && b < buckets.size(); ++b)
+        size_data[b] = static_cast<int32_t>(buckets[b].size());
+    group_.broadcast(sizes, GroupRank{0}, options).wait();
+
+    std::vector<std::vector<nn::Parameter*>> parameters;
+    std::size_t at = 0;
+    for (std::size_t b = 0; b < n_buckets; ++b) {
+        auto& bucket = parameters.emplace_back();
+        for (int32_t i = 0; i < size_data[b]; ++i)
+            bucket.push_back(model_.all_parameters()[static_cast<std::size_t>(order_data[at++])].get());
+    }
+    make_buckets(parameters);
+    rebuilt_ = true;
+}
+
+void Ddp::prepare_backward() {
+    next_to_launch_ = 0;
+    for (Bucket& bucket : buckets_) bucket.waiting_for = static_cast<int32_t>(bucket.parameters.size());
+}
+
+void Ddp::attach(nn::Tape& tape) {
+    if (sync_) tape.on_gradient_ready([this](nn::Parameter& parameter) { gradient_ready(parameter); });
+}
+
+void Ddp::gradient_ready(nn::Parameter& parameter) {
+    if (!rebuilt_) arrival_.push_back(&parameter);
+    const auto [b, i] = place_[static_cast<std::size_t>(parameter.index)];
+    Bucket& bucket = buckets_[static_cast<std::size_t>(b)];
+    const Tensor part =
+        bucket.flat.slice(bucket.first[static_cast<std::size_t>(i)], parameter.grad.n_elements());
+    {
+        const ComputeScope scope(context_.recorder, "ddp.copy_to_bucket", bucket.name, part.n_elements(),
+                                 2 * part.bytes());
+        const tensor::Kernels& kernels = context_.allocator->device().kernels();
+        kernels.copy(part, parameter.grad.flat());
+        kernels.scale(part, 1.0F / static_cast<float>(group_.size()));
+    }
+    --bucket.waiting_for;
+    while (next_to_launch_ < buckets_.size() && buckets_[next_to_launch_].waiting_for == 0)
+        launch(buckets_[next_to_launch_++]);
+}
+
+void Ddp::launch(Bucket& bucket) {
+    if (context_.recorder)
+        context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
+    bucket.work =
+        group_.all_reduce(bucket.flat, ReduceOp::sum,
+                          {.stream = Stream::all_reduce, .cause = {"ddp.bucket.all_reduce", bucket.name}});
+}
+
+void Ddp::after_backward(const Pass&) {
+    if (!sync_) return;
+    const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    for (Bucket& bucket : buckets_) {
+        if (!bucket.work.valid()) throw InvalidArgument({"ddp.bucket_incomplete", {{"bucket", bucket.name}}});
+        bucket.work.wait();
+        bucket.work = {};
+        const ComputeScope scope(context_.recorder, "ddp.copy_from_bucket", bucket.name, 0,
+                                 2 * bucket.flat.bytes());
+        for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
+            const Tensor& grad = bucket.parameters[i]->grad;
+            kernels.copy(grad.flat(), bucket.flat.slice(bucket.first[i], grad.n_elements()));
+        }
+    }
+}
+
+std::vector<Tensor> Ddp::gradients() const {
+    return whole_gradients(model_);
+}
+
+double Ddp::gradient_norm() {
+    return whole_gradient_norm(model_, context_);
+}
+
+void Ddp::after_step() {
+    drop_gradients(model_);
+}
+
+}  // namespace meshscope::parallel

@@ -1,0 +1,194 @@
+#include "core/parallel/fsdp2/fsdp2.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::parallel {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : "+") + name;
+    return text;
+}
+
+}  // namespace
+
+Fsdp2::Fsdp2(const RankContext& context, nn::Model& model, Fsdp2Options options)
+    : context_(context), model_(model), options_(std::move(options)) {
+    const std::size_t ndim = context_.groups.size();
+    if (ndim != 1 && ndim != 2)
+        throw InvalidArgument({"fsdp2.mesh_ndim", {{"ndim", static_cast<int64_t>(ndim)}}});
+    comm::ProcessGroup* shard = context_.groups.back();
+    comm_.shard = shard->size() > 1 ? shard : nullptr;
+    comm_.replicate = ndim == 2 ? context_.groups.front() : nullptr;
+
+    std::vector<std::vector<std::string>> units = options_.units;
+    if (units.empty())
+        for (const std::string& name : model_.default_units()) units.push_back({name});
+
+    std::set<const nn::Parameter*> taken;
+    for (const auto& names : units) {
+        std::vector<nn::Module*> modules;
+        std::vector<nn::Parameter*> parameters;
+        for (const std::string& name : names) {
+            nn::Module* module = model_.find(name);
+            if (!module) throw InvalidArgument({"fsdp2.no_such_module", {{"module", name}}});
+            modules.push_back(module);
+            for (nn::Parameter* parameter : module->parameters())
+                if (taken.insert(parameter).second) parameters.push_back(parameter);
+        }
+        add_unit(joined(names), std::move(modules), std::move(parameters), false);
+    }
+    std::vector<nn::Parameter*> rest;
+    for (const auto& parameter : model_.all_parameters())
+        if (!taken.contains(parameter.get())) rest.push_back(parameter.get());
+    add_unit("root", {&model_}, std::move(rest), true);
+    model_.hooks.post_forward.push_back([this](nn::Module&) {
+        // The last gather's buffer has served its overlap.
+        if (context_.recorder) {
+            context_.recorder->depend(Stream::copy, comm_.previous_copy_out);
+            context_.recorder->depend(Stream::all_gather, comm_.previous_copy_out);
+        }
+        comm_.previous_gather = {};
+        comm_.previous_copy_out = -1;
+    });
+}
+
+Fsdp2::~Fsdp2() = default;
+
+void Fsdp2::add_unit(std::string name, std::vector<nn::Module*> modules,
+                     std::vector<nn::Parameter*> parameters, bool root) {
+    auto state = std::make_unique<State>();
+    state->unit = std::make_unique<Unit>(std::move(name), std::move(parameters), context_, comm_);
+    state->modules = std::move(modules);
+    state->is_root = root;
+    hang_hooks(*state);
+    states_.push_back(std::move(state));
+}
+
+void Fsdp2::hang_hooks(State& state) {
+    for (nn::Module* module : state.modules) {
+        module->hooks.pre_forward.push_back([this, &state](nn::Module&) { pre_forward(state); });
+        module->hooks.post_forward.push_back([this, &state](nn::Module&) { post_forward(state); });
+        module->hooks.pre_backward.push_back([this, &state](nn::Module&) { pre_backward(state); });
+        module->hooks.post_backward.push_back([this, &state](nn::Module&) { post_backward(state); });
+    }
+}
+
+void Fsdp2::load(const InitialValues& values) {
+    const bool owned = !comm_.replicate || comm_.replicate->rank() == GroupRank{0};
+    std::vector<LocalParameter> by_unit;
+    std::vector<std::pair<std::size_t, std::size_t>> source;
+    for (std::size_t u = 0; u < states_.size(); ++u) {
+        states_[u]->unit->load(values);
+        const std::size_t before = by_unit.size();
+        states_[u]->unit->append_local(by_unit, owned);
+        for (std::size_t i = before; i < by_unit.size(); ++i) source.emplace_back(u, i - before);
+    }
+    std::vector<std::size_t> order(by_unit.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::sort(order, {}, [&](std::size_t i) { return by_unit[i].parameter->index; });
+    for (const std::size_t i : order) {
+        local_.push_back(by_unit[i]);
+        source_.push_back(source[i]);
+    }
+}
+
+void Fsdp2::before_forward(const Pass& pass) {
+    sync_ = pass.last;
+    for (auto& state : states_) state->ran_forward = state->ran_backward = 0;
+    if (trace::Recorder* recorder = context_.recorder) {  // gathers must see what the optimizer wrote
+        recorder->depend(Stream::copy, recorder->last_event(Stream::compute));
+        recorder->depend(Stream::all_gather, recorder->last_event(Stream::compute));
+    }
+}
+
+void Fsdp2::pre_forward(State& state) {
+    if (state.ran_forward++ > 0) return;
+    state.unit->unshard("fsdp2.unshard.forward", false);
+    state.unit->wait_for_unshard(true);
+}
+
+void Fsdp2::post_forward(State& state) {
+    if (state.ran_forward < state.modules.size() || state.unit->empty()) return;
+    state.post_forward_indices.push_back(post_forward_order_.size());
+    post_forward_order_.push_back(&state);
+    if (options_.reshard_after_forward && !(state.is_root && options_.keep_root)) state.unit->reshard();
+}
+
+void Fsdp2::pre_backward(State& state) {
+    if (state.ran_backward > 0 || state.unit->empty()) return;
+    state.unit->unshard("fsdp2.unshard.backward", false);
+    state.unit->wait_for_unshard(false);
+    if (options_.backward_prefetch) prefetch_before(state);
+}
+
+/// The unit that ran forward just before this one will be needed next.
+void Fsdp2::prefetch_before(State& state) {
+    if (state.post_forward_indices.empty()) return;
+    const std::size_t index = state.post_forward_indices.back();
+    state.post_forward_indices.pop_back();
+    if (index > 0) post_forward_order_[index - 1]->unit->unshard("fsdp2.prefetch.backward", true);
+}
+
+void Fsdp2::post_backward(State& state) {
+    if (++state.ran_backward < state.modules.size()) return;
+    if (sync_)
+        state.unit->reduce_gradients(true);
+    else
+        state.unit->reshard();
+}
+
+void Fsdp2::after_backward(const Pass& pass) {
+    if (options_.set_is_last_backward && !pass.last) return;
+    for (auto& state : states_) {
+        state->unit->finish_backward();
+        state->post_forward_indices.clear();
+    }
+    post_forward_order_.clear();
+}
+
+std::vector<Tensor> Fsdp2::gradients() const {
+    std::vector<std::vector<Tensor>> by_unit;
+    for (const auto& state : states_) by_unit.push_back(state->unit->gradients());
+    std::vector<Tensor> gradients;
+    for (const auto& [unit, i] : source_) gradients.push_back(by_unit[unit][i]);
+    return gradients;
+}
+
+double Fsdp2::gradient_norm() {
+    const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    const auto n = static_cast<int64_t>(local_.size());
+    const Tensor squares =
+        context_.allocator->empty({n}, DType::float32, MemoryCategory::temporaries, "gradient norms");
+    const std::vector<Tensor> grads = gradients();
+    {
+        int64_t elements = 0;
+        for (const Tensor& grad : grads) elements += grad.n_elements();
+        const ComputeScope scope(context_.recorder, "grad_norm", "model", 2 * elements, 4 * elements);
+        for (std::size_t i = 0; i < grads.size(); ++i)
+            squares.data<float>()[i] = static_cast<float>(kernels.sum_of_squares(grads[i]));
+    }
+    if (comm_.shard) {
+        if (context_.recorder)
+            context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
+        comm_.shard
+            ->all_reduce(squares, ReduceOp::sum,
+                         {.stream = Stream::all_reduce, .cause = {"clip.grad_norm.all_reduce", "model"}})
+            .wait();
+    }
+    double total = 0;
+    for (const float square : squares.data<float>()) total += double(square);
+    return std::sqrt(total);
+}
+
+void Fsdp2::after_step() {
+    for (auto& state : states_) state->unit->drop_gradients();
+}
+
+}  // namespace meshscope::parallel

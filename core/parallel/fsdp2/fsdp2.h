@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/parallel/fsdp2/unit.h"
+#include "core/parallel/strategy.h"
+
+namespace meshscope::parallel {
+
+struct Fsdp2Options {
+    /// Module names of each unit; what no unit names is the root's. Empty: the model's default units.
+    std::vector<std::vector<std::string>> units;
+    bool reshard_after_forward = true;
+    bool keep_root = false;  ///< PyTorch's default: the root unit stays whole between forward and backward
+    bool set_is_last_backward =
+        false;  ///< tell units which backward is the step's last (brings the stale prefetch)
+    bool backward_prefetch = true;
+};
+
+/// PyTorch's fully_shard on a 1-D mesh (FSDP) or a 2-D one (HSDP: dim 0 replicate, dim 1 shard): the same
+/// code, HSDP only adds an all_reduce of the sharded gradients over the replicate group.
+///
+/// Per unit and micro-batch: all_gather before forward, freed after; all_gather before backward, the next one
+/// in reverse order prefetched; after backward freed again and, in the last micro-batch, reduce_scatter (and
+/// all_reduce). Source: torch/distributed/fsdp/_fully_shard/_fsdp_state.py, _fsdp_param_group.py.
+class Fsdp2 final : public Strategy {
+  public:
+    Fsdp2(const RankContext& context, nn::Model& model, Fsdp2Options options);
+    ~Fsdp2() override;
+
+    void load(const InitialValues& values) override;
+    void before_forward(const Pass& pass) override;
+    void attach(nn::Tape&) override {}
+    void after_backward(const Pass& pass) override;
+    const std::vector<LocalParameter>& local_parameters() const override { return local_; }
+    std::vector<Tensor> gradients() const override;
+    double gradient_norm() override;
+    void after_step() override;
+
+  private:
+    /// A unit and where its modules stand in the present pass.
+    struct State {
+        std::unique_ptr<Unit> unit;
+        std::vector<nn::Module*> modules;
+        bool is_root = false;
+        std::size_t ran_forward = 0, ran_backward = 0;
+        std::vector<std::size_t> post_forward_indices;  ///< its places in post_forward_order_
+    };
+
+    void add_unit(std::string name, std::vector<nn::Module*> modules, std::vector<nn::Parameter*> parameters,
+                  bool root);
+    void hang_hooks(State& state);
+    void pre_forward(State& state);
+    void post_forward(State& state);
+    void pre_backward(State& state);
+    void post_backward(State& state);
+    void prefetch_before(State& state);
+
+    RankContext context_;
+    nn::Model& model_;
+    Fsdp2Options options_;
+    UnitComm comm_;
+    std::vector<std::unique_ptr<State>> states_;  ///< the root last
+    std::vector<LocalParameter> local_;           ///< in the order of Model::parameters()
+    std::vector<std::pair<std::size_t, std::size_t>>
+        source_;  ///< local_[i] is parameter second of unit first
+    std::vector<State*> post_forward_order_;
+    bool sync_ = true;
+};
+
+}  // namespace meshscope::parallel

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/comm/process_group.h"
+#include "core/mesh/device_mesh.h"
+#include "core/nn/model.h"
+#include "core/nn/tape.h"
+#include "core/tensor/tensor.h"
+#include "core/trace/recorder.h"
+
+namespace meshscope::parallel {
+
+using tensor::Tensor;
+
+/// What a rank hands to a strategy. Nothing here is global; one object a rank, outliving the strategy.
+struct RankContext {
+    GlobalRank rank;
+    const mesh::DeviceMesh* mesh = nullptr;
+    std::vector<comm::ProcessGroup*> groups;  ///< this rank's group along each mesh dim
+    tensor::Allocator* allocator = nullptr;
+    trace::Recorder* recorder = nullptr;  ///< may be null
+};
+
+/// Where a pass through the model stands in its step.
+struct Pass {
+    int32_t step = 0;
+    int32_t microbatch = 0;
+    bool last = true;  ///< the step's last micro-batch: gradients travel now
+};
+
+/// Gives a parameter's first values, any part of them, to any rank.
+class InitialValues {
+  public:
+    virtual ~InitialValues() = default;
+    /// Elements [first, first + numbers.size()) of the whole parameter, row-major.
+    virtual void read(const nn::Parameter& parameter, int64_t first, std::span<float> numbers) const = 0;
+};
+
+/// What the optimizer updates on this rank: a whole parameter or this rank's rows of it (perhaps none).
+struct LocalParameter {
+    const nn::Parameter* parameter = nullptr;
+    Tensor value;
+    int64_t first_element = 0;  ///< where `value` begins in the whole parameter
+    bool owned = true;  ///< false: another rank answers for the same elements when the whole is collected
+};
+
+/// A way to train one model on many ranks, applied from outside: the model knows nothing of it. The training
+/// loop calls, for each step and micro-batch: before_forward, attach, (forward, backward), after_backward;
+/// then gradients, the optimizer, after_step.
+class Strategy {
+  public:
+    virtual ~Strategy() = default;
+
+    /// Puts the first values in place; set-up collectives run here (step -1).
+    virtual void load(const InitialValues& values) = 0;
+    virtual void before_forward(const Pass& pass) = 0;
+    /// Hangs the strategy's hooks on the tape of the pass that was announced.
+    virtual void attach(nn::Tape& tape) = 0;
+    virtual void after_backward(const Pass& pass) = 0;
+
+    /// Fixed after load().
+    virtual const std::vector<LocalParameter>& local_parameters() const = 0;
+    /// One gradient for each local parameter, same order and count of elements; valid until after_step().
+    virtual std::vector<Tensor> gradients() const = 0;
+    /// The global 2-norm over the whole model of the gradients (torch.nn.utils.clip_grad_norm_). Every rank
+    /// calls it.
+    virtual double gradient_norm() = 0;
+    /// optimizer.zero_grad(set_to_none=True).
+    virtual void after_step() = 0;
+};
+
+/// Records a piece of compute while it lives. Nothing when `recorder` is null.
+class ComputeScope {
+  public:
+    ComputeScope(trace::Recorder* recorder, std::string_view name, std::string_view unit, int64_t flops,
+                 int64_t touched_bytes, Stream stream = Stream::compute);
+    ~ComputeScope();
+    ComputeScope(const ComputeScope&) = delete;
+    ComputeScope& operator=(const ComputeScope&) = delete;
+    int32_t event() const { return event_; }
+
+  private:
+    trace::Recorder* recorder_;
+    int32_t event_ = -1;
+};
+
+}  // namespace meshscope::parallel

@@ -1,0 +1,48 @@
+#include "core/parallel/whole_parameters.h"
+
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::parallel {
+
+std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& allocator,
+                                           const InitialValues* values, bool owned) {
+    std::vector<LocalParameter> local;
+    for (const auto& parameter : model.all_parameters()) {
+        parameter->value =
+            allocator.empty(parameter->shape, DType::float32, MemoryCategory::parameters, parameter->name);
+        if (values) values->read(*parameter, 0, parameter->value.data<float>());
+        local.push_back({parameter.get(), parameter->value, 0, owned});
+    }
+    return local;
+}
+
+std::vector<Tensor> whole_gradients(const nn::Model& model) {
+    std::vector<Tensor> gradients;
+    for (const auto& parameter : model.all_parameters()) {
+        if (!parameter->grad.defined())
+            throw InvalidArgument({"parallel.no_gradient", {{"parameter", parameter->name}}});
+        gradients.push_back(parameter->grad);
+    }
+    return gradients;
+}
+
+double whole_gradient_norm(const nn::Model& model, const RankContext& context) {
+    const tensor::Kernels& kernels = context.allocator->device().kernels();
+    double squares = 0;
+    for (const auto& parameter : model.all_parameters()) {
+        const Tensor& grad = parameter->grad;
+        const ComputeScope scope(context.recorder, "grad_norm", parameter->name, 2 * grad.n_elements(),
+                                 grad.bytes());
+        squares += kernels.sum_of_squares(grad);
+    }
+    return std::sqrt(squares);
+}
+
+void drop_gradients(nn::Model& model) {
+    for (const auto& parameter : model.all_parameters()) parameter->grad = {};
+}
+
+}  // namespace meshscope::parallel

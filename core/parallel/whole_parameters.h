@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "core/parallel/strategy.h"
+
+namespace meshscope::parallel {
+
+/// What strategies share that keep every parameter whole on every rank (single, DDP).
+
+/// Allocates each parameter's value (MemoryCategory::parameters); fills it from `values` unless null.
+std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& allocator,
+                                           const InitialValues* values, bool owned);
+
+/// Each parameter's grad, in order; throws InvalidArgument ("parallel.no_gradient") where backward left none.
+std::vector<Tensor> whole_gradients(const nn::Model& model);
+
+/// √Σ g² over all parameters, squares summed in double in parameter order.
+double whole_gradient_norm(const nn::Model& model, const RankContext& context);
+
+void drop_gradients(nn::Model& model);
+
+}  // namespace meshscope::parallel

@@ -1,0 +1,219 @@
+#include "core/run/rank.h"
+
+#include <chrono>
+
+#include "core/comm/transport_group.h"
+#include "core/nn/optim/clip.h"
+#include "core/nn/optim/optimizer.h"
+#include "core/parallel/ddp/ddp.h"
+#include "core/parallel/fsdp2/fsdp2.h"
+#include "core/parallel/single.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::run {
+namespace {
+
+using scenario::DataStrategy;
+using scenario::Scenario;
+
+/// The rank's place among those that share out the batch: row-major over the mesh dims.
+struct DataPlace {
+    int64_t index = 0;
+    int64_t size = 1;
+};
+
+DataPlace data_place(const Scenario& scenario, const mesh::DeviceMesh& mesh, GlobalRank rank) {
+    DataPlace place;
+    if (scenario.parallel.data == DataStrategy::none) return place;
+    const std::vector<int64_t> coordinate = *mesh.coordinate(rank);
+    for (int64_t d = 0; d < mesh.ndim(); ++d) {
+        place.index = place.index * mesh.size(d) + coordinate[static_cast<std::size_t>(d)];
+        place.size *= mesh.size(d);
+    }
+    return place;
+}
+
+std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
+                                                  const parallel::RankContext& context, nn::Model& model) {
+    const Scenario::Parallel& p = scenario.parallel;
+    switch (p.data) {
+        case DataStrategy::none:
+            return std::make_unique<parallel::Single>(context, model);
+        case DataStrategy::ddp:
+            return std::make_unique<parallel::Ddp>(context, model, p.bucket_cap_mb);
+        case DataStrategy::fsdp2:
+            return std::make_unique<parallel::Fsdp2>(
+                context, model,
+                parallel::Fsdp2Options{.units = p.units,
+                                       .reshard_after_forward = p.reshard_after_forward,
+                                       .keep_root = p.keep_root,
+                                       .set_is_last_backward = p.is_last_backward,
+                                       .backward_prefetch = p.backward_prefetch});
+    }
+    throw InvalidArgument({"run.unknown_strategy", {}});
+}
+
+/// Everything one rank owns, in the order it must be torn down from the end.
+class Rank {
+  public:
+    Rank(comm::Transport& transport, SharedRun& shared)
+        : shared_(shared),
+          scenario_(shared.scenario),
+          rank_(transport.rank()),
+          recorder_(rank_, shared.level, shared.epoch_ns),
+          device_(tensor::make_cpu_device()),
+          allocator_(*device_, &recorder_),
+          executor_(transport, shared.executor_mode),
+          model_(nn::make_model(scenario_.model)),
+          place_(data_place(scenario_, shared.mesh, rank_)) {
+        parallel::RankContext context{rank_, &shared.mesh, {}, &allocator_, &recorder_};
+        for (std::size_t d = 0; d < shared.groups.by_dim.size(); ++d) {
+            const int32_t index = shared.groups.of(rank_, d);
+            const trace::Group& group = shared.groups.groups[static_cast<std::size_t>(index)];
+            std::vector<GlobalRank> members;
+            for (const int32_t member : group.ranks) members.push_back({member});
+            groups_.push_back(std::make_unique<comm::TransportGroup>(
+                executor_, index, group.mesh_dim, std::move(members), comm::Channel{index}, &recorder_,
+                scenario_.parallel.algorithm));
+            context.groups.push_back(groups_.back().get());
+        }
+        strategy_ = make_strategy(scenario_, context, *model_);
+    }
+
+    void train() {
+        recorder_.set_step(-1);
+        recorder_.set_phase(Phase::setup);
+        strategy_->load(shared_.weights);
+        make_optimizer();
+
+        const auto started = std::chrono::steady_clock::now();
+        for (int32_t step = 0; step < scenario_.steps && shared_.vote.goes_on(step); ++step) train_step(step);
+        const auto index = static_cast<std::size_t>(rank_.value);
+        shared_.wall_ns[index] =
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - started)
+                .count();
+        hand_over_parameters();
+    }
+
+    trace::RankRecord finish() {
+        executor_.finish();
+        return recorder_.take();
+    }
+
+  private:
+    void make_optimizer() {
+        std::vector<nn::Optimizer::Slot> slots;
+        for (const parallel::LocalParameter& local : strategy_->local_parameters())
+            slots.push_back({local.parameter->name, local.value});
+        const Scenario::Optimizer& o = scenario_.optimizer;
+        optimizer_ = std::make_unique<nn::Optimizer>(nn::OptimizerSpec{.kind = o.kind,
+                                                                       .lr = o.lr,
+                                                                       .momentum = o.momentum,
+                                                                       .beta1 = o.beta1,
+                                                                       .beta2 = o.beta2,
+                                                                       .eps = o.eps,
+                                                                       .weight_decay = o.weight_decay},
+                                                     std::move(slots), allocator_, &recorder_);
+    }
+
+    void train_step(int32_t step) {
+        recorder_.set_step(step);
+        const int64_t rows = scenario_.global_batch / place_.size;
+        const int64_t micro_rows = rows / scenario_.accumulate;
+        const tensor::Tensor x =
+            allocator_.empty(model_->input_shape(rows), DType::float32, MemoryCategory::inputs, "x");
+        const tensor::Tensor y =
+            allocator_.empty(model_->target_shape(rows), DType::float32, MemoryCategory::inputs, "y");
+        shared_.batches.read(step, place_.index * rows, x.data<float>(), y.data<float>());
+
+        double loss = 0;
+        for (int32_t m = 0; m < scenario_.accumulate; ++m) {
+            const parallel::Pass pass{step, m, m + 1 == scenario_.accumulate};
+            loss += train_microbatch(pass, x.narrow(m * micro_rows, micro_rows),
+                                     y.narrow(m * micro_rows, micro_rows));
+        }
+        update();
+        const auto index = static_cast<std::size_t>(rank_.value);
+        shared_.losses[index].push_back(loss / scenario_.accumulate);
+        if (rank_.value == 0 && shared_.options.progress)
+            shared_.options.progress(step + 1, scenario_.steps, loss / scenario_.accumulate);
+    }
+
+    /// Forward and backward of one micro-batch; its loss is divided by their number. Returns the undivided
+    /// loss.
+    double train_microbatch(const parallel::Pass& pass, const tensor::Tensor& x, const tensor::Tensor& y) {
+        recorder_.set_microbatch(pass.microbatch);
+        recorder_.set_phase(Phase::forward);
+        strategy_->before_forward(pass);
+        nn::Tape tape(allocator_, &recorder_);
+        strategy_->attach(tape);
+        const nn::Variable loss = model_->loss(tape, x, y);
+        const double value = double(tape.value(loss).data<float>()[0]);
+        recorder_.set_phase(Phase::backward);
+        tape.backward(loss, 1.0F / static_cast<float>(scenario_.accumulate));
+        strategy_->after_backward(pass);
+        return value;
+    }
+
+    void update() {
+        recorder_.set_phase(Phase::optimizer);
+        recorder_.set_microbatch(0);
+        const std::vector<tensor::Tensor> gradients = strategy_->gradients();
+        if (scenario_.clip_norm) {
+            const double norm = strategy_->gradient_norm();
+            nn::clip_gradients(gradients, norm, *scenario_.clip_norm, allocator_, &recorder_);
+            shared_.grad_norms[static_cast<std::size_t>(rank_.value)].push_back(norm);
+        }
+        optimizer_->step(gradients);
+        strategy_->after_step();
+    }
+
+    /// Each rank writes the elements it owns into the shared whole; owners never overlap, so no lock is
+    /// needed.
+    void hand_over_parameters() {
+        for (const parallel::LocalParameter& local : strategy_->local_parameters()) {
+            if (!local.owned || local.value.n_elements() == 0) continue;
+            std::vector<float>& whole =
+                shared_.parameters[static_cast<std::size_t>(local.parameter->index)].numbers;
+            allocator_.device().kernels().download(
+                std::span(whole).subspan(static_cast<std::size_t>(local.first_element),
+                                         static_cast<std::size_t>(local.value.n_elements())),
+                local.value);
+        }
+    }
+
+    SharedRun& shared_;
+    const Scenario& scenario_;
+    GlobalRank rank_;
+    trace::Recorder recorder_;
+    std::unique_ptr<tensor::Device> device_;
+    tensor::Allocator allocator_;
+    comm::StreamExecutor executor_;
+    std::vector<std::unique_ptr<comm::TransportGroup>> groups_;
+    std::unique_ptr<nn::Model> model_;
+    DataPlace place_;
+    std::unique_ptr<parallel::Strategy> strategy_;
+    std::unique_ptr<nn::Optimizer> optimizer_;
+};
+
+}  // namespace
+
+bool StopVote::goes_on(int32_t step) {
+    const std::lock_guard lock(mutex_);
+    if (step <= decided_) return true;
+    if (stopped_ || (cancel_ && cancel_->load())) {
+        stopped_ = true;
+        return false;
+    }
+    decided_ = step;
+    return true;
+}
+
+void train_rank(comm::Transport& transport, SharedRun& shared) {
+    if (!shared.mesh.coordinate(transport.rank())) return;  // the world may be larger than the mesh
+    Rank rank(transport, shared);
+    rank.train();
+    shared.records[static_cast<std::size_t>(transport.rank().value)] = rank.finish();
+}
+
+}  // namespace meshscope::run

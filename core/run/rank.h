@@ -1,0 +1,54 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/comm/stream_executor.h"
+#include "core/parallel/strategy.h"
+#include "core/run/groups.h"
+#include "core/run/run.h"
+#include "core/run/sources.h"
+
+namespace meshscope::run {
+
+/// Whether step s is still run: asked by every rank, answered once, so that all stop together.
+class StopVote {
+  public:
+    explicit StopVote(const std::atomic<bool>* cancel) : cancel_(cancel) {}
+    bool goes_on(int32_t step);
+    bool stopped() const { return stopped_; }
+
+  private:
+    const std::atomic<bool>* cancel_;
+    std::mutex mutex_;
+    int32_t decided_ = -1;  ///< the last step that was answered
+    std::atomic<bool> stopped_ = false;
+};
+
+/// What all ranks of a run share, and where each leaves what it made. Written by rank r at index r only.
+struct SharedRun {
+    const scenario::Scenario& scenario;
+    const RunOptions& options;
+    const mesh::DeviceMesh& mesh;
+    const GroupTable& groups;
+    const parallel::InitialValues& weights;
+    const Batches& batches;
+    trace::Level level;
+    comm::StreamExecutor::Mode executor_mode;
+    int64_t epoch_ns;
+    StopVote& vote;
+
+    std::vector<trace::RankRecord>& records;  ///< [rank]
+    std::vector<std::vector<double>>&
+        losses;  ///< [rank][step]: mean over this rank's part; empty outside the mesh
+    std::vector<std::vector<double>>& grad_norms;  ///< [rank][step]
+    std::vector<NamedArray>& parameters;           ///< whole; each rank fills the elements it owns
+    std::vector<int64_t>& wall_ns;                 ///< [rank]
+};
+
+/// One rank's whole life in a run: set-up, every step, hand-over.
+void train_rank(comm::Transport& transport, SharedRun& shared);
+
+}  // namespace meshscope::run

@@ -1,0 +1,150 @@
+#include "core/run/sources.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/data/made_data.h"
+#include "core/data/safetensors.h"
+
+namespace meshscope::run {
+namespace {
+
+/// Collects what is wrong with a file and throws it all at once.
+class FileCheck {
+  public:
+    explicit FileCheck(std::string path) : path_(std::move(path)) {}
+    void add(Message message) { diagnostics_.push_back({std::move(message), {path_, 0, 0, -1}, {}}); }
+    void throw_if_any() {
+        if (!diagnostics_.empty()) throw InputError(std::move(diagnostics_));
+    }
+
+  private:
+    std::string path_;
+    std::vector<Diagnostic> diagnostics_;
+};
+
+/// Copies part of a float32 array that was checked to be one.
+void copy_floats(const data::NamedTensor& from, int64_t first, std::span<float> numbers) {
+    if (!numbers.empty()) std::memcpy(numbers.data(), from.bytes.data() + first * 4, numbers.size_bytes());
+}
+
+class WeightsOfFile final : public parallel::InitialValues {
+  public:
+    WeightsOfFile(const std::string& path, const nn::Model& model) : file_(data::read_safetensors(path)) {
+        FileCheck check(path);
+        std::set<std::string> wanted;
+        for (const auto& parameter : model.all_parameters()) {
+            wanted.insert(parameter->name);
+            const data::NamedTensor* found = file_.find(parameter->name);
+            if (!found)
+                check.add({"weights.missing", {{"name", parameter->name}, {"shape", parameter->shape}}});
+            else if (found->dtype != DType::float32)
+                check.add({"weights.dtype",
+                           {{"name", parameter->name}, {"found", std::string(name(found->dtype))}}});
+            else if (found->shape != parameter->shape)
+                check.add(
+                    {"weights.shape",
+                     {{"name", parameter->name}, {"found", found->shape}, {"shape", parameter->shape}}});
+            by_index_.push_back(found);
+        }
+        for (const data::NamedTensor& tensor : file_.tensors)
+            if (!wanted.contains(tensor.name)) check.add({"weights.unknown", {{"name", tensor.name}}});
+        check.throw_if_any();
+    }
+    void read(const nn::Parameter& parameter, int64_t first, std::span<float> numbers) const override {
+        copy_floats(*by_index_[static_cast<std::size_t>(parameter.index)], first, numbers);
+    }
+
+  private:
+    data::SafetensorsFile file_;
+    std::vector<const data::NamedTensor*> by_index_;
+};
+
+class DrawnWeights final : public parallel::InitialValues {
+  public:
+    explicit DrawnWeights(uint64_t seed) : seed_(seed) {}
+    void read(const nn::Parameter& parameter, int64_t first, std::span<float> numbers) const override {
+        nn::draw_initial(parameter, seed_, first, numbers);
+    }
+
+  private:
+    uint64_t seed_;
+};
+
+class BatchesOfFile final : public Batches {
+  public:
+    BatchesOfFile(const scenario::Scenario& scenario, const nn::Model& model)
+        : file_(data::read_safetensors(scenario.data_file)) {
+        FileCheck check(scenario.data_file);
+        for (int32_t step = 0; step < scenario.steps; ++step) {
+            x_.push_back(find(check, scenario, "x", step, model.input_shape(scenario.global_batch)));
+            y_.push_back(find(check, scenario, "y", step, model.target_shape(scenario.global_batch)));
+        }
+        check.throw_if_any();
+    }
+    void read(int32_t step, int64_t first_row, std::span<float> x, std::span<float> y) const override {
+        const auto s = static_cast<std::size_t>(step);
+        copy_floats(*x_[s], first_row * row_elements(*x_[s]), x);
+        copy_floats(*y_[s], first_row * row_elements(*y_[s]), y);
+    }
+
+  private:
+    static int64_t row_elements(const data::NamedTensor& tensor) {
+        return tensor.n_elements() / tensor.shape[0];
+    }
+
+    const data::NamedTensor* find(FileCheck& check, const scenario::Scenario& scenario, const char* prefix,
+                                  int32_t step, const nn::Shape& shape) const {
+        const std::string wanted = prefix + std::to_string(step);
+        const data::NamedTensor* found = file_.find(wanted);
+        if (!found)
+            check.add({"data.missing",
+                       {{"name", wanted},
+                        {"steps", int64_t{scenario.steps}},
+                        {"last", int64_t{scenario.steps - 1}}}});
+        else if (found->dtype != DType::float32)
+            check.add({"data.dtype", {{"name", wanted}, {"found", std::string(name(found->dtype))}}});
+        else if (found->shape != shape)
+            check.add({"data.shape", {{"name", wanted}, {"found", found->shape}, {"shape", shape}}});
+        return found;
+    }
+
+    data::SafetensorsFile file_;
+    std::vector<const data::NamedTensor*> x_, y_;  ///< [step]
+};
+
+class MadeBatches final : public Batches {
+  public:
+    MadeBatches(const scenario::Scenario& scenario, const nn::Model& model)
+        : data_{.kind = scenario.data_kind,
+                .seed = scenario.data_seed,
+                .samples = scenario.data_samples,
+                .in = tensor::count(model.input_shape(1)),
+                .out = tensor::count(model.target_shape(1))},
+          global_batch_(scenario.global_batch) {}
+    void read(int32_t step, int64_t first_row, std::span<float> x, std::span<float> y) const override {
+        data::make_rows(data_, step, global_batch_, first_row, static_cast<int64_t>(x.size()) / data_.in, x,
+                        y);
+    }
+
+  private:
+    data::MadeData data_;
+    int64_t global_batch_;
+};
+
+}  // namespace
+
+std::unique_ptr<parallel::InitialValues> open_weights(const scenario::Scenario& scenario,
+                                                      const nn::Model& model) {
+    if (scenario.weights.empty()) return std::make_unique<DrawnWeights>(scenario.model_seed);
+    return std::make_unique<WeightsOfFile>(scenario.weights, model);
+}
+
+std::unique_ptr<Batches> open_batches(const scenario::Scenario& scenario, const nn::Model& model) {
+    if (scenario.data_file.empty()) return std::make_unique<MadeBatches>(scenario, model);
+    return std::make_unique<BatchesOfFile>(scenario, model);
+}
+
+}  // namespace meshscope::run

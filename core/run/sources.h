@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "core/parallel/strategy.h"
+#include "core/scenario/scenario.h"
+
+namespace meshscope::run {
+
+/// The first weights of a scenario: its safetensors file, or drawn from [model] seed. Checks every name and
+/// shape against the model first. Throws InputError ("weights.missing", "weights.shape", "weights.unknown"
+/// …), IoError.
+std::unique_ptr<parallel::InitialValues> open_weights(const scenario::Scenario& scenario,
+                                                      const nn::Model& model);
+
+/// The global batches of a scenario, one a step; any rank may read any rows.
+class Batches {
+  public:
+    virtual ~Batches() = default;
+    /// Rows [first_row, …) of step's x and y; the spans say how many numbers.
+    virtual void read(int32_t step, int64_t first_row, std::span<float> x, std::span<float> y) const = 0;
+};
+
+/// [data] file, or batches made from [data] kind and seed. Checks that every step's x and y are there with
+/// the model's shapes. Throws InputError ("data.missing", "data.shape"), IoError.
+std::unique_ptr<Batches> open_batches(const scenario::Scenario& scenario, const nn::Model& model);
+
+}  // namespace meshscope::run
