@@ -1,3 +1,4 @@
+#include "app/cli/bench_command.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor_command.h"
 #include "app/cli/mesh_command.h"
@@ -6,6 +7,7 @@ namespace meshscope::cli {
 
 void add_commands(CLI::App& app, CommandContext& context) {
     add_mesh_command(app, context);
+    add_bench_command(app, context);
     add_doctor_command(app, context);
 }
 

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/kinds.h"
+#include "core/run/run.h"
+#include "core/trace/event.h"
+
+namespace meshscope::cli {
+
+/// What `meshscope bench collectives` is asked.
+struct CollectivesBench {
+    std::string backend = "threads";
+    int32_t ranks = 4;
+    std::vector<int64_t> sizes{1 << 10, 1 << 16, 1 << 20, 1 << 24};  ///< bytes of the full buffer
+    std::vector<CollectiveOp> ops{CollectiveOp::all_reduce, CollectiveOp::all_gather,
+                                  CollectiveOp::reduce_scatter, CollectiveOp::broadcast};
+    Algorithm algorithm = Algorithm::direct;  ///< wished for; choose_algorithm decides
+    trace::Level level = trace::Level::off;   ///< what is recorded while the clock runs
+    int32_t repeats = 15;                     ///< timed blocks a size; the median counts
+};
+
+/// One size of one op. float32, SUM; all_reduce and broadcast in place, the others out of place.
+struct CollectivesBenchRow {
+    CollectiveOp op = CollectiveOp::all_reduce;
+    int64_t bytes =
+        0;  ///< the full buffer (all_gather's output, reduce_scatter's input), cut to whole even parts
+    int32_t ranks = 1;
+    std::string backend;
+    Algorithm algorithm = Algorithm::none;  ///< that ran
+    double us = 0;                          ///< one call; median of blocks, the slowest rank's of each
+    double algbw_GBps = 0;                  ///< bytes / us
+    double busbw_GBps = 0;                  ///< algbw · comm::bus_factor
+};
+
+/// Really runs the collectives and calls `each` after every row. Every block begins with a barrier and calls
+/// the op often enough to dwarf it; the ranks' results are not checked here (tests/contract does). Throws
+/// InvalidArgument
+/// ("bench.collectives.…", backend errors), CommError, DeviceError when there is no memory.
+void run_collectives_bench(const CollectivesBench& bench, const run::Backends& backends,
+                           const std::function<void(const CollectivesBenchRow&)>& each);
+
+/// "1K,64K,3M,2G,100" in bytes, K = 1024. Throws UsageError ("bench.collectives.size").
+std::vector<int64_t> parse_sizes(std::string_view text);
+
+}  // namespace meshscope::cli

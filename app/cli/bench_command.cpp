@@ -1,0 +1,102 @@
+#include "app/cli/bench_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "app/cli/bench_collectives.h"
+
+namespace meshscope::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// The options as they were written.
+struct CollectivesWords {
+    std::string backend = "threads";
+    int32_t ranks = 4;
+    std::string sizes = "1K,64K,1M,16M";
+    std::vector<std::string> ops;
+    std::string algorithm = "direct";
+    std::string record = "off";
+};
+
+/// Three decimals are more than a clock of nanoseconds can promise here.
+double rounded(double x) {
+    return std::round(x * 1000) / 1000;
+}
+
+trace::Level parse_level(const std::string& word) {
+    if (word == "off") return trace::Level::off;
+    if (word == "collectives") return trace::Level::collectives;
+    if (word == "hops") return trace::Level::hops;
+    if (word == "values") return trace::Level::values;
+    throw UsageError({"bench.collectives.level", {{"word", word}}});
+}
+
+CollectivesBench read(const CollectivesWords& words) {
+    CollectivesBench bench;
+    bench.backend = words.backend;
+    bench.ranks = words.ranks;
+    bench.sizes = parse_sizes(words.sizes);
+    bench.level = parse_level(words.record);
+    const auto algorithm = parse_algorithm(words.algorithm);
+    if (!algorithm || *algorithm == Algorithm::none)
+        throw UsageError({"bench.collectives.algorithm", {{"word", words.algorithm}}});
+    bench.algorithm = *algorithm;
+    if (!words.ops.empty()) bench.ops.clear();
+    for (const std::string& word : words.ops) {
+        const auto op = parse_collective_op(word);
+        if (!op) throw UsageError({"bench.collectives.op", {{"op", word}}});
+        bench.ops.push_back(*op);
+    }
+    return bench;
+}
+
+void run(const CollectivesWords& words, CommandContext& context) {
+    const CollectivesBench bench = read(words);
+    run_collectives_bench(bench, *context.make_backends(), [&](const CollectivesBenchRow& row) {
+        const ordered_json line{{"op", name(row.op)},
+                                {"bytes", row.bytes},
+                                {"ranks", row.ranks},
+                                {"backend", row.backend},
+                                {"algorithm", name(row.algorithm)},
+                                {"us", rounded(row.us)},
+                                {"algbw_GBps", rounded(row.algbw_GBps)},
+                                {"busbw_GBps", rounded(row.busbw_GBps)}};
+        context.out << line.dump() << std::endl;  // at once: a large size takes a while
+    });
+}
+
+void add_collectives(CLI::App& bench, CommandContext& context) {
+    CLI::App* command = bench.add_subcommand("collectives", context.text("bench.collectives.about"));
+    command->footer(context.text("bench.collectives.examples"));
+    auto words = std::make_shared<CollectivesWords>();
+    command->add_option("--backend", words->backend, context.text("bench.collectives.help.backend"))
+        ->type_name("B");
+    command->add_option("--ranks", words->ranks, context.text("bench.collectives.help.ranks"))
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024));
+    command->add_option("--sizes", words->sizes, context.text("bench.collectives.help.sizes"))
+        ->type_name("1K,64K");
+    command->add_option("--ops", words->ops, context.text("bench.collectives.help.ops"))
+        ->type_name("all_reduce,…")
+        ->delimiter(',');
+    command->add_option("--algorithm", words->algorithm, context.text("bench.collectives.help.algorithm"))
+        ->type_name("ring|direct|tree");
+    command->add_option("--record", words->record, context.text("bench.collectives.help.record"))
+        ->type_name("off|collectives|hops|values");
+    command->callback([words, &context] { run(*words, context); });
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, CommandContext& context) {
+    CLI::App* command = app.add_subcommand("bench", context.text("bench.about"));
+    command->require_subcommand(1);
+    add_collectives(*command, context);
+}
+
+}  // namespace meshscope::cli
