@@ -1,0 +1,88 @@
+#include "app/gui/main/help.h"
+
+namespace meshscope::gui {
+namespace {
+
+constexpr const char* kEnglish = R"(meshscope-app: watch a distributed training run, step by step
+
+Usage: meshscope-app [FILE.mscope | scenario.toml | LESSON] [options]
+
+Without a file the window opens on its lessons. A scenario or lesson is really run first.
+
+Window
+  --lang en|zh              language (else the system's)
+  --theme dark|light|contrast
+  --scale 0.75 … 3          size of text and everything
+  --view mesh|collective|timeline|memory
+  --step N                  the lesson's step to start on, from 1
+  --reduced-motion          nothing travels
+  --size 1280x720           of the window or the frames
+
+Without a display
+  --render FOLDER           writes frame_00000.png … there
+  --from 0 --to 1           the part of the run, as fractions
+  --frames N                how many frames (else --seconds × --fps)
+  --seconds S --fps 30
+  --mp4 FILE                and a film of them, by ffmpeg
+
+For testing
+  --bench N                 times N frames drawn off screen, prints JSON
+  --dump-state FILE         keeps the window's state in FILE as JSON
+
+  --help, --version
+
+Examples
+  meshscope-app hsdp
+  meshscope-app run.mscope --lang zh --view timeline
+  meshscope-app hsdp --render frames --seconds 10 --mp4 hsdp.mp4
+
+In the window, ? lists the keys. Exit codes: 0 fine, 2 usage, 65 bad input, 69 no display or no EGL, 74 input/output.
+)";
+
+constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布式训练
+
+用法：meshscope-app [FILE.mscope | scenario.toml | 课程名] [选项]
+
+不给文件时，窗口打开课程页。场景和课程都会先真正运行一次。
+
+窗口
+  --lang en|zh              语言（否则用系统的）
+  --theme dark|light|contrast
+  --scale 0.75 … 3          文字和所有东西的大小
+  --view mesh|collective|timeline|memory
+  --step N                  从课程的第几步开始，从 1 数起
+  --reduced-motion          没有移动的动画
+  --size 1280x720           窗口或帧的大小
+
+没有显示器时
+  --render FOLDER           把 frame_00000.png … 写到那里
+  --from 0 --to 1           运行的哪一段，用比例表示
+  --frames N                多少帧（否则是 --seconds × --fps）
+  --seconds S --fps 30
+  --mp4 FILE                再用 ffmpeg 做成影片
+
+测试用
+  --bench N                 不显示地画 N 帧并计时，输出 JSON
+  --dump-state FILE         把窗口的状态以 JSON 写在 FILE 里
+
+  --help, --version
+
+例子
+  meshscope-app hsdp
+  meshscope-app run.mscope --lang zh --view timeline
+  meshscope-app hsdp --render frames --seconds 10 --mp4 hsdp.mp4
+
+在窗口里，按 ? 列出按键。退出码：0 正常，2 用法错误，65 输入有误，69 没有显示器或 EGL，74 读写失败。
+)";
+
+}  // namespace
+
+std::string help_text(i18n::Language language) {
+    return language == i18n::Language::zh ? kChinese : kEnglish;
+}
+
+std::string version_line() {
+    return std::string("meshscope-app ") + MESHSCOPE_VERSION + "\n";
+}
+
+}  // namespace meshscope::gui

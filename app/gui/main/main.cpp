@@ -1,0 +1,130 @@
+/// meshscope-app: the window, and the same pictures without a display.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <numeric>
+
+#include "app/gui/main/help.h"
+#include "app/gui/main/options.h"
+#include "app/gui/main/render_film.h"
+#include "app/gui/main/window_loop.h"
+#include "app/gui/main/words.h"
+#include "app/gui/session/session.h"
+#include "app/i18n/catalogue.h"
+#include "app/i18n/error_text.h"
+#include "core/base/error.h"
+
+namespace meshscope::gui {
+namespace {
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+/// Beside the installed program, beside the build, and where MESHSCOPE_SCENARIOS points.
+session::Places places() {
+    session::Places found;
+    const std::string wanted = environment("MESHSCOPE_SCENARIOS");
+    if (!wanted.empty()) found.lesson_folders.push_back(wanted);
+    std::error_code error;
+    const std::filesystem::path program =
+        std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+    for (const char* from : {"../share/meshscope/scenarios", "../../../scenarios"}) {
+        found.lesson_folders.push_back((program / from).lexically_normal().string());
+    }
+    found.lesson_folders.push_back("scenarios");
+    return found;
+}
+
+class Program {
+  public:
+    Program() : catalogue_(i18n::Catalogue::embedded()) {
+        language_ =
+            i18n::language_from({environment("LC_ALL"), environment("LC_MESSAGES"), environment("LANG")});
+    }
+
+    int run(const std::vector<std::string>& arguments) {
+        try {
+            Options options = parse_options(arguments);
+            if (options.language) {
+                language_ = catalogue_language(*options.language);
+            } else {
+                options.language = language_ == i18n::Language::zh ? view::Language::zh : view::Language::en;
+            }
+            if (options.help || options.version) {
+                std::fputs(options.help ? help_text(language_).c_str() : version_line().c_str(), stdout);
+                return 0;
+            }
+            if (options.bench > 0) return bench(options);
+            if (!options.render.empty()) return film(options);
+            if (environment("DISPLAY").empty() && environment("WAYLAND_DISPLAY").empty()) {
+                tell({"app.no_display", {}});
+                return static_cast<int>(i18n::ExitCode::backend_missing);
+            }
+            session::Session session(places());
+            run_window(options, catalogue_, session);
+            return 0;
+        } catch (const InvalidArgument& error) {
+            const std::string& id = error.message().id;
+            const bool usage = id.rfind("app.", 0) == 0 && id != "app.lesson_unknown";
+            return usage ? fail(error, static_cast<int>(i18n::ExitCode::usage)) : fail(error);
+        } catch (const DeviceError& error) {
+            return fail(error, static_cast<int>(i18n::ExitCode::backend_missing));
+        } catch (const std::exception& error) {
+            return fail(error);
+        }
+    }
+
+  private:
+    void tell(const Message& message) const {
+        std::fprintf(stderr, "meshscope-app: %s\n", catalogue_.text(message, language_).c_str());
+    }
+
+    int fail(const std::exception& error, int code = -1) const {
+        const i18n::ErrorText text = i18n::describe_error(error, catalogue_, language_);
+        for (const std::string& line : text.lines) std::fprintf(stderr, "meshscope-app: %s\n", line.c_str());
+        return code >= 0 ? code : static_cast<int>(text.exit_code);
+    }
+
+    std::shared_ptr<const session::Document> load(const Options& options) const {
+        return session::load_document(options.open, places(), nullptr);
+    }
+
+    int film(const Options& options) const {
+        const FilmReport report =
+            render_film(load(options), options, catalogue_, environment("PATH"), [](int done, int all) {
+                std::fprintf(stderr, "\r%d / %d", done, all);
+                if (done == all) std::fputc('\n', stderr);
+            });
+        tell({"app.rendered", {{"frames", int64_t{report.frames}}, {"folder", report.folder}}});
+        if (!report.mp4.empty()) tell({"app.film", {{"path", report.mp4}}});
+        if (!report.command.empty()) tell({"app.no_ffmpeg", {{"command", report.command}}});
+        return 0;
+    }
+
+    /// One JSON line: the median and the 95th percentile of a frame, drawing finished.
+    int bench(const Options& options) const {
+        std::vector<double> ms = bench_frames(load(options), options, catalogue_);
+        std::sort(ms.begin(), ms.end());
+        const double median = ms[ms.size() / 2], slow = ms[ms.size() * 95 / 100];
+        std::printf(
+            "{\"bench\":\"app\",\"frames\":%zu,\"width\":%d,\"height\":%d,\"ms_median\":%.2f,\"ms_p95\":%.2f,"
+            "\"fps_median\":%.1f}\n",
+            ms.size(), options.width, options.height, median, slow, 1000.0 / median);
+        return 0;
+    }
+
+    i18n::Catalogue catalogue_;
+    i18n::Language language_ = i18n::Language::en;
+};
+
+}  // namespace
+}  // namespace meshscope::gui
+
+int main(int argc, char** argv) {
+    return meshscope::gui::Program().run({argv + 1, argv + argc});
+}

@@ -1,0 +1,148 @@
+#include "app/gui/main/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+
+#include "app/gui/session/app_state.h"
+#include "core/base/error.h"
+
+namespace meshscope::gui {
+namespace {
+
+[[noreturn]] void bad(const std::string& option, const std::string& value, const std::string& wanted) {
+    throw InvalidArgument({"app.bad_value", {{"option", option}, {"value", value}, {"wanted", wanted}}});
+}
+
+double number(const std::string& option, const std::string& value, double low, double high) {
+    char* end = nullptr;
+    const double parsed = std::strtod(value.c_str(), &end);
+    char range[64];
+    std::snprintf(range, sizeof(range), "%g … %g", low, high);
+    if (value.empty() || *end != '\0' || !std::isfinite(parsed) || parsed < low || parsed > high)
+        bad(option, value, range);
+    return parsed;
+}
+
+int whole(const std::string& option, const std::string& value, int low, int high) {
+    int parsed = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+    if (error != std::errc() || end != value.data() + value.size() || parsed < low || parsed > high) {
+        bad(option, value, std::to_string(low) + " … " + std::to_string(high));
+    }
+    return parsed;
+}
+
+template <typename T>
+T word(const std::string& option, const std::string& value, const std::map<std::string, T>& words) {
+    const auto found = words.find(value);
+    if (found != words.end()) return found->second;
+    std::string known;
+    for (const auto& entry : words) known += (known.empty() ? "" : ", ") + entry.first;
+    bad(option, value, known);
+}
+
+void size(Options& o, const std::string& option, const std::string& value) {
+    const size_t x = value.find('x');
+    if (x == std::string::npos) bad(option, value, "1280x720");
+    o.width = whole(option, value.substr(0, x), 320, 7680);
+    o.height = whole(option, value.substr(x + 1), 200, 4320);
+}
+
+/// Sets one option that takes a value; false when there is none of that name.
+bool set(Options& o, const std::string& option, const std::string& value) {
+    using view::Language;
+    using view::ViewKind;
+    using window::ThemeKind;
+    if (option == "--lang") {
+        o.language = word<Language>(option, value, {{"en", Language::en}, {"zh", Language::zh}});
+    } else if (option == "--theme") {
+        o.theme = word<ThemeKind>(
+            option, value,
+            {{"dark", ThemeKind::dark}, {"light", ThemeKind::light}, {"contrast", ThemeKind::contrast}});
+    } else if (option == "--scale") {
+        o.scale = static_cast<float>(number(option, value, session::kScaleMin, session::kScaleMax));
+    } else if (option == "--view") {
+        o.view = word<ViewKind>(option, value,
+                                {{"mesh", ViewKind::mesh},
+                                 {"collective", ViewKind::collective},
+                                 {"timeline", ViewKind::timeline},
+                                 {"memory", ViewKind::memory}});
+    } else if (option == "--render") {
+        o.render = value;
+    } else if (option == "--from") {
+        o.from = number(option, value, 0, 1);
+    } else if (option == "--to") {
+        o.to = number(option, value, 0, 1);
+    } else if (option == "--size") {
+        size(o, option, value);
+    } else if (option == "--frames") {
+        o.frames = whole(option, value, 1, 100000);
+    } else if (option == "--fps") {
+        o.frames_per_s = whole(option, value, 1, 120);
+    } else if (option == "--seconds") {
+        o.seconds = number(option, value, 0.01, 3600);
+    } else if (option == "--mp4") {
+        o.mp4 = value;
+    } else if (option == "--bench") {
+        o.bench = whole(option, value, 1, 100000);
+    } else if (option == "--step") {
+        o.lesson_step = whole(option, value, 1, 1000) - 1;
+    } else if (option == "--dump-state") {
+        o.dump_state = value;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool known(const std::string& option) {
+    constexpr const char* kWithValue[] = {"--lang",    "--theme", "--scale", "--view",   "--render",
+                                          "--from",    "--to",    "--size",  "--frames", "--fps",
+                                          "--seconds", "--mp4",   "--bench", "--step",   "--dump-state"};
+    return std::find(std::begin(kWithValue), std::end(kWithValue), option) != std::end(kWithValue);
+}
+
+}  // namespace
+
+Options parse_options(const std::vector<std::string>& arguments) {
+    Options o;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        std::string option = arguments[i];
+        if (option == "--help" || option == "-h") {
+            o.help = true;
+        } else if (option == "--version") {
+            o.version = true;
+        } else if (option == "--reduced-motion") {
+            o.reduced_motion = true;
+        } else if (option.rfind("--", 0) == 0) {
+            std::string value;
+            bool missing = false;
+            const size_t equals = option.find('=');
+            if (equals != std::string::npos) {
+                value = option.substr(equals + 1);
+                option = option.substr(0, equals);
+            } else if (i + 1 < arguments.size()) {
+                value = arguments[++i];
+            } else {
+                missing = true;
+            }
+            if (missing && known(option)) throw InvalidArgument({"app.missing_value", {{"option", option}}});
+            if (!set(o, option, value)) throw InvalidArgument({"app.unknown_option", {{"option", option}}});
+        } else if (o.open.empty()) {
+            o.open = option;
+        } else {
+            throw InvalidArgument({"app.one_file", {{"first", o.open}, {"second", option}}});
+        }
+    }
+    if (!o.mp4.empty() && o.render.empty()) throw InvalidArgument({"app.mp4_needs_render", {}});
+    if (!o.mp4.empty() && (o.width % 2 != 0 || o.height % 2 != 0))
+        throw InvalidArgument({"app.odd_size", {}});
+    if (!o.render.empty() && o.open.empty()) throw InvalidArgument({"app.render_needs_file", {}});
+    return o;
+}
+
+}  // namespace meshscope::gui

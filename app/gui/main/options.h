@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/view/state.h"
+#include "app/gui/window/theme.h"
+#include "core/base/message.h"
+
+namespace meshscope::gui {
+
+/// What the command line asks for.
+struct Options {
+    std::string open;  ///< FILE.mscope, scenario.toml or a lesson's name; "" = the welcome page
+    std::optional<view::Language> language;
+    window::ThemeKind theme = window::ThemeKind::dark;
+    float scale = 1;
+    std::optional<view::ViewKind> view;
+    bool reduced_motion = false;
+    std::string render;  ///< folder of frames; "" = a window
+    double from = 0, to = 1;
+    int width = 1280, height = 720;
+    int frames_per_s = 30;
+    double seconds = 10;
+    int frames = 0;  ///< 0: seconds × frames_per_s
+    std::string mp4;
+    int bench = 0;           ///< frames to time
+    std::string dump_state;  ///< file that always holds the state as JSON
+    int lesson_step = -1;    ///< from 0
+    bool help = false, version = false;
+};
+
+/// Reads the arguments after the program's name. Throws InvalidArgument ("app.unknown_option",
+/// "app.bad_value" …).
+Options parse_options(const std::vector<std::string>& arguments);
+
+}  // namespace meshscope::gui

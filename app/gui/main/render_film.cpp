@@ -1,0 +1,123 @@
+#include "app/gui/main/render_film.h"
+
+#include <imgui.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "app/gui/main/stage.h"
+#include "app/gui/window/film.h"
+#include "app/gui/window/frame_buffer.h"
+#include "app/gui/window/headless_context.h"
+#include "app/gui/window/png.h"
+#include "core/base/error.h"
+
+namespace meshscope::gui {
+namespace {
+
+int64_t moment(const session::AppState& state, double fraction) {
+    return std::llround(fraction * static_cast<double>(session::shown_clock(state)->end_ns));
+}
+
+/// Everything needed to draw off screen, in the order it must be made.
+struct Studio {
+    Studio(const Options& options, const i18n::Catalogue& catalogue)
+        : target(options.width, options.height), host(nullptr), stage(host, catalogue) {}
+
+    void draw(double seconds) {
+        ImDrawData* data = stage.frame(target.width(), target.height(), seconds);
+        target.bind();
+        host.draw(data, target.width(), target.height(),
+                  window::theme(stage.state().theme).fill(view::Token::bg));
+    }
+
+    window::HeadlessContext context;
+    window::FrameBuffer target;
+    window::GlHost host;
+    Stage stage;
+};
+
+}  // namespace
+
+void set_up(Stage& stage, const Options& options, std::shared_ptr<const session::Document> document) {
+    stage.act(session::SetLanguage{options.language.value_or(view::Language::en)});
+    stage.act(session::SetTheme{options.theme});
+    stage.act(session::SetScale{options.scale});
+    stage.act(session::SetReducedMotion{options.reduced_motion});
+    if (!document) return;
+    stage.act(session::ShowDocument{std::move(document)});
+    if (options.lesson_step >= 0) stage.act(session::GoToLessonStep{options.lesson_step});
+    if (options.view) stage.act(session::SetView{*options.view});
+}
+
+FilmReport render_film(std::shared_ptr<const session::Document> document, const Options& options,
+                       const i18n::Catalogue& catalogue, const std::string& path_value,
+                       const std::function<void(int, int)>& progress) {
+    std::error_code error;
+    std::filesystem::create_directories(options.render, error);
+    if (error) throw IoError({"window.cannot_write", {{"path", options.render}}});
+
+    Studio studio(options, catalogue);
+    set_up(studio.stage, options, std::move(document));
+    const int frames =
+        options.frames > 0
+            ? options.frames
+            : std::max(1, static_cast<int>(std::lround(options.seconds * options.frames_per_s)));
+    const double seconds = 1.0 / options.frames_per_s;
+
+    FilmReport report{frames, options.render, "", ""};
+    std::optional<window::Film> film;
+    if (!options.mp4.empty()) {
+        const std::string ffmpeg = window::find_program("ffmpeg", path_value);
+        if (ffmpeg.empty()) {
+            report.command = window::as_shell_line(
+                window::film_command(options.render, options.frames_per_s, options.mp4));
+        } else {
+            film.emplace(ffmpeg, options.mp4, options.width, options.height, options.frames_per_s);
+        }
+    }
+    // ImGui settles sizes of scrolling parts in the frame after it first sees them.
+    for (int i = 0; i < 3; ++i) studio.draw(1.0);
+    for (int i = 0; i < frames; ++i) {
+        const double part = frames > 1 ? static_cast<double>(i) / (frames - 1) : 0.0;
+        studio.stage.act(session::SetCursor{
+            moment(studio.stage.state(), options.from + part * (options.to - options.from))});
+        studio.draw(seconds);
+        const window::Image image = studio.target.read();
+        char name[32];
+        std::snprintf(name, sizeof(name), "frame_%05d.png", i);
+        window::write_png((std::filesystem::path(options.render) / name).string(), image);
+        if (film) film->add(image);
+        if (progress) progress(i + 1, frames);
+    }
+    if (film) {
+        film->finish();
+        report.mp4 = options.mp4;
+    }
+    return report;
+}
+
+std::vector<double> bench_frames(std::shared_ptr<const session::Document> document, const Options& options,
+                                 const i18n::Catalogue& catalogue) {
+    Studio studio(options, catalogue);
+    set_up(studio.stage, options, std::move(document));
+    for (int i = 0; i < 3; ++i) studio.draw(1.0);
+    std::vector<double> milliseconds;
+    for (int i = 0; i < options.bench; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        studio.stage.act(
+            session::SetCursor{moment(studio.stage.state(), static_cast<double>(i) / options.bench)});
+        studio.draw(1.0 / 60);
+        // Reading the picture waits for the drawing, so this is the whole cost of a frame and a little more.
+        static_cast<void>(studio.target.read());
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+        milliseconds.push_back(took.count());
+    }
+    return milliseconds;
+}
+
+}  // namespace meshscope::gui

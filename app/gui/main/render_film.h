@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/gui/main/options.h"
+#include "app/gui/session/app_state.h"
+#include "app/i18n/catalogue.h"
+
+namespace meshscope::gui {
+
+/// What came of a film.
+struct FilmReport {
+    int frames = 0;
+    std::string folder;
+    std::string mp4;      ///< "" when none was made
+    std::string command;  ///< the ffmpeg command to run by hand, when ffmpeg is missing
+};
+
+/// Draws the frames of a document without any display and writes frame_00000.png … into options.render, the
+/// cursor going from `from` to `to` (fractions of the run) in equal steps. The same arguments give the same
+/// bytes. Throws DeviceError without EGL, IoError when the disk refuses. `path_value`: PATH, where ffmpeg is
+/// looked for.
+FilmReport render_film(std::shared_ptr<const session::Document> document, const Options& options,
+                       const i18n::Catalogue& catalogue, const std::string& path_value,
+                       const std::function<void(int done, int all)>& progress);
+
+/// Draws options.bench frames off screen while the cursor runs; returns each frame's milliseconds, drawing
+/// finished.
+std::vector<double> bench_frames(std::shared_ptr<const session::Document> document, const Options& options,
+                                 const i18n::Catalogue& catalogue);
+
+/// The state a window or a film starts from.
+void set_up(class Stage& stage, const Options& options, std::shared_ptr<const session::Document> document);
+
+}  // namespace meshscope::gui

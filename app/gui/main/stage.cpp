@@ -1,0 +1,108 @@
+#include "app/gui/main/stage.h"
+
+#include <imgui.h>
+
+#include <utility>
+
+#include "app/gui/main/words.h"
+#include "app/gui/session/keys.h"
+
+namespace meshscope::gui {
+namespace {
+
+void add(std::string& glyphs, const scenario::Text& text) {
+    glyphs += text.en;
+    glyphs += text.zh;
+}
+
+/// Every text a document can put on screen.
+std::string texts_of(const session::Document& document) {
+    std::string glyphs = document.name;
+    add(glyphs, document.title);
+    for (const auto& step : document.steps) {
+        add(glyphs, step.title);
+        add(glyphs, step.body);
+    }
+    for (const auto& quiz : document.quizzes) {
+        add(glyphs, quiz.question);
+        add(glyphs, quiz.reveal);
+        for (const auto& choice : quiz.choices) {
+            add(glyphs, choice.text);
+            add(glyphs, choice.hint);
+        }
+        for (const auto& hint : quiz.hints) add(glyphs, hint.text);
+    }
+    for (const std::string& text : document.trace->strings) glyphs += text;
+    for (const std::string& mesh_name : document.trace->info.mesh_names) glyphs += mesh_name;
+    return glyphs;
+}
+
+}  // namespace
+
+Stage::Stage(window::ImGuiHost& host, const i18n::Catalogue& catalogue)
+    : host_(host), catalogue_(catalogue) {}
+
+void Stage::act(const session::Action& action) {
+    session::apply(state_, action, effects_);
+}
+
+void Stage::key(window::KeyPress press) {
+    using window::Key;
+    if (press.key == Key::tab) {
+        memory_.move_focus(press.shift ? -1 : 1);
+        return;
+    }
+    if (!memory_.focus.empty() && !typing_ && (press.key == Key::enter || press.key == Key::space)) {
+        memory_.activate = true;
+        return;
+    }
+    if (press.key == Key::escape && !memory_.focus.empty()) {
+        memory_.focus.clear();
+        return;
+    }
+    if (const auto action = session::key_action(state_, press, typing_)) act(*action);
+}
+
+ImDrawData* Stage::frame(int width, int height, double seconds, float content_scale) {
+    act(session::Tick{seconds});
+    refresh_glyphs();
+    const float scale = state_.scale * content_scale;
+    const window::Theme& theme = window::theme(state_.theme);
+    for (Message& message : host_.prepare(theme, scale, glyphs_)) messages_.push_back(std::move(message));
+
+    const CatalogueTexts texts(catalogue_, state_.language);
+    const window::FontMeasure measure(host_.fonts());
+    host_.begin(width, height, static_cast<float>(seconds));
+    panels::Ui ui(state_, theme, host_.fonts(), measure, texts, scale);
+    panels::draw_frame(ui, memory_, static_cast<float>(width) / scale, static_cast<float>(height) / scale);
+    const ImGuiIO& io = ImGui::GetIO();
+    if (io.KeyCtrl && io.MouseWheel != 0)
+        ui.act(session::SetScale{state_.scale + (io.MouseWheel > 0 ? 0.25F : -0.25F)});
+    ImDrawData* data = host_.end();
+
+    typing_ = ui.typing;
+    overflows_ = std::move(ui.overflows);
+    for (const session::Action& action : ui.actions) act(action);
+    return data;
+}
+
+void Stage::refresh_glyphs() {
+    if (glyphs_ready_ && glyphs_of_ == state_.document.get()) return;
+    glyphs_ = catalogue_.all_text();
+    for (const session::Offer& offer : state_.offers) {
+        add(glyphs_, offer.title);
+        add(glyphs_, offer.subtitle);
+    }
+    if (state_.document) glyphs_ += texts_of(*state_.document);
+    glyphs_of_ = state_.document.get();
+    glyphs_ready_ = true;
+}
+
+session::Effects Stage::take_effects() {
+    return std::exchange(effects_, {});
+}
+std::vector<Message> Stage::take_messages() {
+    return std::exchange(messages_, {});
+}
+
+}  // namespace meshscope::gui

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/panels/panels.h"
+#include "app/gui/session/app_state.h"
+#include "app/gui/window/imgui_host.h"
+#include "app/gui/window/keys.h"
+#include "app/i18n/catalogue.h"
+
+namespace meshscope::gui {
+
+/// The state and the panels on an ImGui host: one frame after the other. With a GL host it is what a user
+/// sees, with a plain host it is what tests click on.
+class Stage {
+  public:
+    Stage(window::ImGuiHost& host, const i18n::Catalogue& catalogue);
+
+    const session::AppState& state() const { return state_; }
+    /// Applies an action at once.
+    void act(const session::Action& action);
+    /// A key press: moves the keyboard focus, or means an action.
+    void key(window::KeyPress press);
+
+    /// One frame of width × height pixels; time has moved on by `seconds`. `content_scale`: the display's own
+    /// scale. What the user did in it is applied before it returns. Texts that did not fit: overflows().
+    ImDrawData* frame(int width, int height, double seconds, float content_scale = 1);
+
+    /// What the outside has to do since the last call.
+    session::Effects take_effects();
+    const std::vector<panels::Overflow>& overflows() const { return overflows_; }
+    bool typing() const { return typing_; }
+    const panels::Memory& memory() const { return memory_; }
+    /// Fonts that are missing, told once each time they were looked for.
+    std::vector<Message> take_messages();
+
+  private:
+    void refresh_glyphs();
+
+    window::ImGuiHost& host_;
+    const i18n::Catalogue& catalogue_;
+    session::AppState state_;
+    panels::Memory memory_;
+    session::Effects effects_;
+    std::vector<panels::Overflow> overflows_;
+    std::vector<Message> messages_;
+    std::string glyphs_;
+    const session::Document* glyphs_of_ = nullptr;
+    bool glyphs_ready_ = false;
+    bool typing_ = false;
+};
+
+}  // namespace meshscope::gui

@@ -1,0 +1,52 @@
+#include "app/gui/main/state_dump.h"
+
+#include <nlohmann/json.hpp>
+
+namespace meshscope::gui {
+
+std::string state_as_json(const Stage& stage) {
+    const session::AppState& s = stage.state();
+    constexpr const char* kThemes[] = {"dark", "light", "contrast"};
+    constexpr const char* kViews[] = {"mesh", "collective", "timeline", "memory"};
+    const auto number = [](const std::optional<int32_t>& value) {
+        return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+    };
+    nlohmann::json quizzes = nlohmann::json::object();
+    for (const auto& [id, quiz] : s.quizzes) {
+        quizzes[id] = {{"guess", quiz.guess}, {"hint_shown", quiz.hint_shown}, {"revealed", quiz.revealed}};
+    }
+    const nlohmann::json json = {
+        {"language", s.language == view::Language::zh ? "zh" : "en"},
+        {"theme", kThemes[static_cast<size_t>(s.theme)]},
+        {"scale", s.scale},
+        {"view", kViews[static_cast<size_t>(s.view)]},
+        {"clock", s.clock == time::ClockKind::measured ? "measured" : "modelled"},
+        {"document", s.document ? nlohmann::json(s.document->name) : nlohmann::json(nullptr)},
+        {"end_ns", s.document ? session::shown_clock(s)->end_ns : 0},
+        {"cursor_ns", s.cursor.t_ns},
+        {"moving", s.glide.has_value()},
+        {"playing", s.playing},
+        {"speed", s.speed},
+        {"lesson_step", s.lesson_step},
+        {"quizzes", quizzes},
+        {"selection",
+         {{"rank", number(s.selection.rank)},
+          {"event_rank", number(s.selection.event_rank)},
+          {"event", number(s.selection.event)},
+          {"group", number(s.selection.group)},
+          {"chunk", number(s.selection.chunk)},
+          {"slice", s.selection.slice},
+          {"asking_rank", s.selection.asking_rank}}},
+        {"range", {s.range_begin_ns, s.range_end_ns}},
+        {"split", s.split},
+        {"lesson_folded", s.lesson_folded},
+        {"facts_drawer", s.facts_drawer},
+        {"key_sheet", s.key_sheet},
+        {"loading", s.loading.has_value()},
+        {"error", s.error ? nlohmann::json(s.error->lines) : nlohmann::json(nullptr)},
+        {"focus", stage.memory().focus},
+        {"typing", stage.typing()}};
+    return json.dump();
+}
+
+}  // namespace meshscope::gui

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "app/gui/main/stage.h"
+
+namespace meshscope::gui {
+
+/// The state as one line of JSON: language, theme, scale, view, cursor, selection, lesson, quizzes, panels.
+/// For tests that drive the real window, and for reports of faults.
+std::string state_as_json(const Stage& stage);
+
+}  // namespace meshscope::gui

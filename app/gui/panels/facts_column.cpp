@@ -1,0 +1,229 @@
+#include <algorithm>
+
+#include "app/gui/panels/panels.h"
+#include "app/gui/panels/same_class.h"
+#include "app/gui/view/format.h"
+#include "app/gui/view/memory_view.h"
+#include "app/gui/view/mesh_view.h"
+#include "app/gui/view/stepping.h"
+
+namespace meshscope::panels {
+namespace {
+
+using view::EventFacts;
+
+/// Label at the left, value at the right; the value goes to lines of its own when they do not fit side by
+/// side.
+float row(Ui& ui, float x, float y, float w, const std::string& label, const std::string& value, bool mono,
+          Token token = Token::text) {
+    const Face face = mono ? Face::mono_small : Face::caption;
+    const float label_w = ui.width(label, Face::caption), value_w = ui.width(value, face);
+    if (label_w + 16 + value_w <= w) {
+        ui.text({x, y, w, 26}, label, Face::caption, Token::mute);
+        ui.text({x, y, w, 26}, value, face, token, Align::right);
+        return y + 26;
+    }
+    y = paragraph(ui, x, y + 3, w, label, Face::caption, Token::mute);
+    return paragraph(ui, x + 12, y, w - 12, value, face, token) + 4;
+}
+
+float heading(Ui& ui, const EventFacts& facts, float x, float y, float w) {
+    const float op_w = ui.width(facts.op, Face::mono_title);
+    float at = x;
+    if (op_w <= w) {
+        ui.text({x, y, op_w, 32}, facts.op, Face::mono_title, facts.hue);
+        at += op_w + 12;
+    } else {
+        y = paragraph(ui, x, y, w, facts.op, Face::mono, facts.hue);
+    }
+    const float unit_w = ui.width(facts.unit, Face::mono_title);
+    if (!facts.unit.empty()) {
+        if (at + unit_w > x + w) {
+            at = x;
+            y += 30;
+        }
+        ui.text({at, y, std::min(unit_w, w), 32}, facts.unit, Face::mono_title, Token::text);
+        at += unit_w + 12;
+    }
+    if (!facts.badge.empty()) {
+        const float wide = ui.width(facts.badge, Face::caption) + 20;
+        if (at + wide > x + w) {
+            at = x;
+            y += 34;
+        }
+        const Rect pill{at, y + 3, std::min(wide, w), 26};
+        ui.fill(pill, Token::raised, 13);
+        ui.outline(pill, Token::line2, 13);
+        ui.text({pill.x + 10, pill.y, pill.w - 20, pill.h}, facts.badge, Face::caption, Token::soft);
+    }
+    return y + 38;
+}
+
+/// What was sent, beside what the algorithm's card predicts.
+float bytes_card(Ui& ui, const EventFacts& facts, float x, float y, float w) {
+    if (facts.sent.empty()) return y;
+    const float pad = 14, inner = w - 2 * pad;
+    const bool formula = !facts.formula.empty();
+    const bool one_line =
+        ui.width(facts.formula, Face::mono_small) + ui.width(facts.predicted, Face::mono_small) + 40 <= inner;
+    const float height = 16 + 28 + (formula ? (one_line ? 28.0F : 56.0F) : 0.0F);
+    ui.fill({x, y, w, height}, Token::inset, 8);
+    ui.outline({x, y, w, height}, Token::line, 8);
+    float line = y + 8;
+    ui.text({x + pad, line, inner, 28}, ui.say("ui.facts.sent"), Face::caption, Token::soft);
+    ui.text({x + pad, line, inner, 28}, facts.sent, Face::mono, Token::text, Align::right);
+    if (formula) {
+        line += 28;
+        ui.text({x + pad, line, inner, 28}, facts.formula, Face::mono_small, Token::mute);
+        if (!one_line) line += 28;
+        const float wide = ui.width(facts.predicted, Face::mono_small);
+        ui.text({x + pad, line, inner, 28}, facts.predicted, Face::mono_small,
+                facts.agrees ? Token::ok : Token::warn, Align::right);
+        const Point mark{x + w - pad - wide - 16, line + 14};
+        if (facts.agrees) {
+            ui.tick(mark, Token::ok);
+        } else {
+            ui.cross(mark, Token::warn);
+        }
+    }
+    return y + height + 18;
+}
+
+float why(Ui& ui, const EventFacts& facts, float x, float y, float w) {
+    if (facts.rule.empty()) return y;
+    y = section_head(ui, x, y, w, ui.say("ui.facts.why"), facts.rule);
+    return paragraph(ui, x, y, w, ui.say("rule." + facts.rule + ".sentence"), Face::body, Token::soft) + 18;
+}
+
+/// The PyTorch call that does the same, and our own line.
+float code(Ui& ui, Memory& memory, const EventFacts& facts, float x, float y, float w) {
+    if (facts.rule.empty() && facts.source.empty()) return y;
+    y = section_head(ui, x, y, w, ui.say("ui.facts.code"), "PyTorch 2.15");
+    if (!facts.rule.empty()) {
+        const std::vector<std::string> lines =
+            wrap(ui.measure, ui.say("rule." + facts.rule + ".pytorch"), Face::mono_small, w - 28);
+        const float step = 22, height = step * static_cast<float>(lines.size()) + 16;
+        ui.fill({x, y, w, height}, Token::inset, 8);
+        ui.outline({x, y, w, height}, Token::line, 8);
+        float at = y + 8;
+        for (const std::string& line : lines) {
+            ui.text({x + 14, at, w - 28, step}, line, Face::mono_small, Token::soft);
+            at += step;
+        }
+        y += height + 8;
+    }
+    if (!facts.source.empty()) {
+        const float wide = ui.width(facts.source, Face::mono_small),
+                    label_w = ui.width(ui.say("ui.facts.ours"), Face::caption);
+        const bool one_line = wide + label_w + 16 <= w;
+        ui.text({x, y, w, 26}, ui.say("ui.facts.ours"), Face::caption, Token::mute);
+        if (!one_line) y += 24;
+        std::vector<std::string> lines = wrap(ui.measure, facts.source, Face::mono_small, w);
+        const Rect box{one_line ? x + w - wide : x, y, std::min(w, wide),
+                       26 * static_cast<float>(lines.size())};
+        const Touch t = touch(ui, memory, "source", box);
+        if (t.hovered) tooltip(ui, ui.say("ui.copy_hint"));
+        if (t.pressed) {
+            ui.act(session::CopyText{facts.source});
+            ui.act(session::ShowToast{ui.say("ui.copied")});
+        }
+        float at = y;
+        for (const std::string& line : lines) {
+            ui.text({box.x, at, box.w, 26}, line, Face::mono_small, Token::accent);
+            at += 26;
+        }
+        y = at;
+    }
+    return y + 16;
+}
+
+float same_class(Ui& ui, float x, float y, float w) {
+    const auto ref = session::shown_event(ui.state);
+    const std::vector<ClassCount> counts = count_collectives(*ui.state.document->trace, *ref);
+    if (counts.empty()) return y;
+    y = section_head(ui, x, y, w, ui.say("ui.facts.same_class"), "rank " + std::to_string(ref->rank));
+    for (const ClassCount& count : counts) {
+        const Rect swatch{x, y + 6, 26, 14};
+        ui.fill(swatch, count.hue, 3, 0.3F);
+        ui.outline(swatch, count.hue, 3, 1.4F);
+        const std::string times = ui.say("ui.facts.times", {{"n", count.events}});
+        const std::string bytes = view::format_bytes(count.bytes);
+        const float op_w = ui.width(count.op, Face::mono_small), times_w = ui.width(times, Face::caption);
+        ui.text({x + 36, y, op_w, 26}, count.op, Face::mono_small, Token::text);
+        ui.text({x, y, w, 26}, bytes, Face::mono_small, Token::text, Align::right);
+        const float times_right = x + w - 84;
+        if (times_right - times_w >= x + 36 + op_w + 8) {
+            ui.text({times_right - times_w, y, times_w, 26}, times, Face::caption, Token::soft);
+        } else {
+            y += 24;
+            ui.text({x + 36, y, w - 36, 26}, times, Face::caption, Token::soft);
+        }
+        y += 28;
+    }
+    return y + 12;
+}
+
+float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
+    const auto ref = session::shown_event(ui.state);
+    if (!ref) return paragraph(ui, x, y, w, ui.say("ui.facts.none"), Face::body, Token::soft);
+    const EventFacts facts = view::describe_event(view_input(ui, w, 100), *ref);
+    const bool chosen = ui.state.selection.event.has_value();
+    const trace::Event& event = ui.state.document->trace->event(ref->rank, ref->event);
+    const std::string where =
+        event.sequence >= 0
+            ? ui.say("ui.facts.where", {{"rank", int64_t{ref->rank}}, {"sequence", int64_t{event.sequence}}})
+            : "rank " + std::to_string(ref->rank);
+    y = section_head(ui, x, y, w, ui.say(chosen ? "ui.facts.selected" : "ui.facts.at_cursor"), where);
+    y = heading(ui, facts, x, y, w);
+    for (const view::Fact& fact : facts.rows) y = row(ui, x, y, w, fact.label, fact.value, fact.mono);
+    y = bytes_card(ui, facts, x, y + 8, w);
+    y = why(ui, facts, x, y, w);
+    y = code(ui, memory, facts, x, y, w);
+    return same_class(ui, x, y, w);
+}
+
+std::string as_text(const Ui& ui) {
+    const auto ref = session::shown_event(ui.state);
+    if (!ref) return {};
+    const EventFacts facts = view::describe_event(view_input(ui, 400, 100), *ref);
+    std::string text = facts.op + " " + facts.unit + " " + facts.badge + "\n";
+    for (const view::Fact& fact : facts.rows) text += fact.label + ": " + fact.value + "\n";
+    if (!facts.sent.empty())
+        text += ui.say("ui.facts.sent") + ": " + facts.sent + "\n" + facts.formula + "\n";
+    if (!facts.rule.empty()) text += facts.rule + ": " + ui.say("rule." + facts.rule + ".sentence") + "\n";
+    return text + facts.source + "\n";
+}
+
+}  // namespace
+
+void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
+    ui.panel = "facts";
+    ui.fill(box, Token::panel);
+    ui.draw->AddRectFilled(ui.px(Point{box.x, box.y}),
+                           {ui.px(box.x) + std::max(1.0F, ui.px(1)), ui.px(box.y + box.h)},
+                           ui.colour(drawer ? Token::line2 : Token::line));
+    using view::ViewKind;
+    Region region(ui, "facts", {box.x + 1, box.y, box.w - 1, box.h});
+    const float x = box.x + 24, w = box.w - 48;
+    float y = region.top() + 16;
+    view::Picture picture;
+    if (ui.state.view == ViewKind::mesh || ui.state.view == ViewKind::memory) {
+        const view::Input input = view_input(ui, box.w - 8, box.h);
+        picture = ui.state.view == ViewKind::mesh ? view::mesh_facts(input) : view::memory_facts(input);
+        picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
+        y = region.top() + (picture.content_height > 0 ? picture.content_height : picture.height);
+    } else {
+        y = event_facts(ui, memory, x, y, w);
+    }
+    const std::string copy = ui.say("ui.copy_facts");
+    if (button(ui, memory, "copy_facts", {x - 6, y + 4, ui.width(copy, Face::body) + 12, 36}, copy,
+               ButtonLook::link)) {
+        std::string text;
+        for (const std::string& line : picture.text_lines) text += line + "\n";
+        ui.act(session::CopyText{text.empty() ? as_text(ui) : text});
+        ui.act(session::ShowToast{ui.say("ui.copied")});
+    }
+    region.content_ends(y + 48);
+}
+
+}  // namespace meshscope::panels

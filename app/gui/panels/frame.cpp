@@ -1,0 +1,58 @@
+#include "app/gui/panels/panels.h"
+
+namespace meshscope::panels {
+namespace {
+
+void document(Ui& ui, Memory& memory, float width, float height) {
+    using view::ViewKind;
+    const session::AppState& s = ui.state;
+    LayoutWishes wishes;
+    wishes.whole_left = s.view == ViewKind::memory;
+    wishes.scene_only = s.view == ViewKind::timeline;
+    wishes.lesson_folded = s.lesson_folded;
+    wishes.drawer_open = s.facts_drawer;
+    wishes.split = s.split;
+    const Layout at = arrange(width, height, wishes);
+    scene_host(ui, memory, at.scene);
+    if (at.lower.w > 0) {
+        lower_host(ui, memory, at.lower);
+        splitter(ui, memory, at.splitter, at.scene.h + at.splitter.h + at.lower.h);
+    }
+    if (at.lesson.w > 0) {
+        lesson_column(ui, memory, at.lesson);
+        ui.draw->AddRectFilled(ui.px(Point{at.lesson.w - 1, kTopBar}), ui.px(Point{at.lesson.w, height}),
+                               ui.colour(Token::line));
+    }
+    if (at.facts.w > 0) facts_column(ui, memory, at.facts, at.facts_is_drawer);
+    // Drawn after the panels, so that it can tell what the pointer is over.
+    if (at.transport.w > 0) transport(ui, memory, at.transport);
+    if (at.foot.w > 0) foot_row(ui, memory, at.foot);
+    top_bar(ui, memory, at.top_bar, at.lesson.w);
+}
+
+}  // namespace
+
+void draw_frame(Ui& ui, Memory& memory, float width, float height) {
+    memory.order.clear();
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize({ui.px(width), ui.px(height)});
+    ImGui::Begin("host", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse);
+    ui.draw = ImGui::GetWindowDrawList();
+    const Rect whole{0, 0, width, height};
+    if (ui.state.document) {
+        document(ui, memory, width, height);
+    } else {
+        welcome(ui, memory, {0, kTopBar, width, height - kTopBar});
+        top_bar(ui, memory, {0, 0, width, kTopBar}, 0);
+    }
+    loading_card(ui, whole);
+    error_box(ui, memory, whole);
+    key_sheet(ui, memory, whole);
+    toast(ui, whole);
+    ImGui::End();
+    memory.activate = false;
+}
+
+}  // namespace meshscope::panels

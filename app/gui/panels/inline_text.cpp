@@ -1,0 +1,129 @@
+#include "app/gui/panels/inline_text.h"
+
+#include <string_view>
+
+#include "app/gui/window/fonts.h"
+
+namespace meshscope::panels {
+namespace {
+
+bool is_wide(char32_t c) {
+    return (c >= 0x2E80 && c <= 0x9FFF) || (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFF00 && c <= 0xFF60);
+}
+
+bool closes(char32_t c) {
+    return std::u32string_view(U"，。！？：；、）」』”’》】％…").find(c) != std::u32string_view::npos;
+}
+bool opens(char32_t c) {
+    return std::u32string_view(U"（「『“‘《【").find(c) != std::u32string_view::npos;
+}
+
+}  // namespace
+
+std::vector<Span> parse_inline(const std::string& text) {
+    std::vector<Span> spans;
+    std::string plain;
+    const auto flush = [&] {
+        if (!plain.empty()) spans.push_back({Span::Look::plain, plain, {}});
+        plain.clear();
+    };
+    for (size_t i = 0; i < text.size();) {
+        const std::string_view rest = std::string_view(text).substr(i);
+        if (rest.substr(0, 2) == "**") {
+            const size_t end = rest.find("**", 2);
+            if (end != std::string_view::npos) {
+                flush();
+                spans.push_back({Span::Look::strong, std::string(rest.substr(2, end - 2)), {}});
+                i += end + 2;
+                continue;
+            }
+        } else if (rest[0] == '`') {
+            const size_t end = rest.find('`', 1);
+            if (end != std::string_view::npos) {
+                flush();
+                spans.push_back({Span::Look::code, std::string(rest.substr(1, end - 1)), {}});
+                i += end + 1;
+                continue;
+            }
+        } else if (rest[0] == '[') {
+            const size_t middle = rest.find("](");
+            const size_t end = middle == std::string_view::npos ? middle : rest.find(')', middle);
+            if (end != std::string_view::npos &&
+                rest.substr(1, middle - 1).find('[') == std::string_view::npos) {
+                flush();
+                std::string words(rest.substr(1, middle - 1));
+                const bool code = words.size() > 2 && words.front() == '`' && words.back() == '`';
+                if (code) words = words.substr(1, words.size() - 2);
+                spans.push_back({code ? Span::Look::code : Span::Look::plain, words,
+                                 std::string(rest.substr(middle + 2, end - middle - 2))});
+                i += end + 1;
+                continue;
+            }
+        }
+        plain += text[i++];
+    }
+    flush();
+    return spans;
+}
+
+std::vector<std::string> letters(const std::string& text) {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < text.size();) {
+        size_t length = 1;
+        while (i + length < text.size() && (static_cast<unsigned char>(text[i + length]) & 0xC0U) == 0x80U)
+            ++length;
+        out.push_back(text.substr(i, length));
+        i += length;
+    }
+    return out;
+}
+
+std::vector<std::string> break_pieces(const std::string& text) {
+    std::vector<std::string> pieces;
+    bool glue = true;  // the next letter may not start a piece
+    std::string word;
+    const auto flush = [&] {
+        if (!word.empty()) pieces.push_back(word);
+        word.clear();
+    };
+    for (const std::string& letter : letters(text)) {
+        const char32_t c = window::code_points(letter)[0];
+        if (c == U'\n' || c == U' ') {
+            flush();
+            pieces.push_back(letter);
+            glue = true;
+        } else if (closes(c)) {
+            word += letter;  // stays with what it closes
+            glue = false;
+        } else if (is_wide(c) || opens(c)) {
+            if (!glue || !word.empty()) {
+                const bool after_opening =
+                    !word.empty() && opens(window::code_points(letters(word).back())[0]);
+                if (!after_opening) flush();
+            }
+            word += letter;
+            glue = false;
+        } else {
+            if (!word.empty()) {
+                const char32_t last = window::code_points(letters(word).back())[0];
+                if (is_wide(last) && !opens(last)) flush();
+            }
+            word += letter;
+            glue = false;
+        }
+    }
+    flush();
+    // A closing mark whose word was already given away goes back to it.
+    std::vector<std::string> joined;
+    for (std::string& piece : pieces) {
+        const bool closing = piece != "\n" && closes(window::code_points(piece)[0]);
+        if (closing && !joined.empty() && joined.back() != "\n" && joined.back() != " ") {
+            joined.back() += piece;
+        } else {
+            joined.push_back(std::move(piece));
+        }
+    }
+    return joined;
+}
+
+}  // namespace meshscope::panels

@@ -1,0 +1,56 @@
+#include "app/gui/panels/layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meshscope::panels {
+namespace {
+
+/// Between the widths that the look gives by hand, straight lines.
+float column(float width, float at_1280, float at_1600, float at_1920, float most) {
+    const auto between = [width](float x0, float y0, float x1, float y1) {
+        return std::round(y0 + (y1 - y0) * (width - x0) / (x1 - x0));
+    };
+    if (width <= 1280) return at_1280;
+    if (width <= 1600) return between(1280, at_1280, 1600, at_1600);
+    if (width <= 1920) return between(1600, at_1600, 1920, at_1920);
+    return std::min(most, between(1920, at_1920, 3840, most));
+}
+
+}  // namespace
+
+Layout arrange(float width, float height, const LayoutWishes& wishes) {
+    Layout at;
+    at.top_bar = {0, 0, width, kTopBar};
+    const float body = height - kTopBar;
+    at.facts_is_drawer = width < 1180;
+    const float facts = std::min(width, column(width, 324, 424, 468, 520));
+    const bool folded = wishes.lesson_folded || wishes.whole_left || width < 820;
+    const float lesson = folded ? 0 : column(width, 300, 372, 420, 460);
+    const float right = at.facts_is_drawer ? 0 : facts;
+    if (!at.facts_is_drawer || wishes.drawer_open) at.facts = {width - facts, kTopBar, facts, body};
+
+    float centre = body;
+    if (folded) {
+        // The controls stand at the foot, beside the step's one line.
+        const float foot = std::min(kFoot, body / 3);
+        centre -= foot;
+        at.foot = {0, height - foot, width - right, foot};
+    } else {
+        const float transport = body < 560 ? kLowTransport : kTransport;
+        at.lesson = {0, kTopBar, lesson, body - transport};
+        at.transport = {0, height - transport, lesson, transport};
+    }
+    const float middle = width - lesson - right;
+    if (wishes.whole_left || wishes.scene_only) {
+        at.scene = {lesson, kTopBar, middle, centre};
+        return at;
+    }
+    const float upper = std::round((centre - kSplitter) * wishes.split);
+    at.scene = {lesson, kTopBar, middle, upper};
+    at.splitter = {lesson, kTopBar + upper, middle, kSplitter};
+    at.lower = {lesson, kTopBar + upper + kSplitter, middle, centre - upper - kSplitter};
+    return at;
+}
+
+}  // namespace meshscope::panels

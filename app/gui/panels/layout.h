@@ -1,0 +1,30 @@
+#pragma once
+
+#include "app/gui/view/picture.h"
+
+namespace meshscope::panels {
+
+using view::Rect;
+
+/// Where the parts of the window stand, in logical pixels. Parts that are not shown have no width.
+struct Layout {
+    Rect top_bar, lesson, transport, foot, scene, splitter, lower, facts;
+    bool facts_is_drawer = false;
+};
+
+struct LayoutWishes {
+    bool whole_left =
+        false;  ///< memory: the scene takes the left side, the lesson becomes a line at the foot
+    bool scene_only = false;  ///< timeline: no lower part
+    bool lesson_folded = false;
+    bool drawer_open = false;
+    float split = 0.515F;
+};
+
+/// Columns 300 | 656 | 324 at 1280, 372 | 804 | 424 at 1600, 420 | 1032 | 468 at 1920, 460 | … | 520 at most;
+/// under 1180 the facts are a drawer, under 820 the lesson folds.
+Layout arrange(float width, float height, const LayoutWishes& wishes);
+
+inline constexpr float kTopBar = 52, kTransport = 120, kLowTransport = 72, kSplitter = 8, kFoot = 72;
+
+}  // namespace meshscope::panels

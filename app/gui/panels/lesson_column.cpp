@@ -1,0 +1,128 @@
+#include <cmath>
+
+#include "app/gui/panels/panels.h"
+#include "app/gui/panels/rich_text.h"
+
+namespace meshscope::panels {
+namespace {
+
+/// One segment a step: done, present, to come. Pressing one goes there.
+float progress(Ui& ui, Memory& memory, float x, float y, float w, int count, int at) {
+    const float gap = 5, wide = (w - gap * static_cast<float>(count - 1)) / static_cast<float>(count);
+    for (int i = 0; i < count; ++i) {
+        const Rect box{x + static_cast<float>(i) * (wide + gap), y, wide, 4};
+        ui.fill(box, i <= at ? Token::accent : Token::line, 2, i < at ? 0.6F : 1);
+        const Touch t = touch(ui, memory, "step" + std::to_string(i), {box.x, y - 10, wide, 24});
+        if (t.hovered) {
+            ui.outline({box.x, y - 2, wide, 8}, Token::soft, 3);
+            const auto& step = ui.state.document->steps[static_cast<size_t>(i)];
+            tooltip(ui, std::to_string(i + 1) + " · " + ui.pick(step.title));
+        }
+        if (t.pressed) ui.act(session::GoToLessonStep{i});
+    }
+    return y + 4;
+}
+
+float steps_buttons(Ui& ui, Memory& memory, float x, float y, float w) {
+    const auto count = static_cast<int32_t>(ui.state.document->steps.size());
+    const float wide = (w - 8) / 2;
+    const std::string back =
+        ui.fit(ui.say("ui.lesson.back"), ui.say("ui.lesson.back.short"), wide - 32, Face::body);
+    const std::string on =
+        ui.fit(ui.say("ui.lesson.on"), ui.say("ui.lesson.on.short"), wide - 32, Face::body);
+    if (button(ui, memory, "lesson_back", {x, y, wide, 38}, back, ButtonLook::plain, ui.state.lesson_step > 0,
+               Icon::previous)) {
+        ui.act(session::GoToLessonStep{ui.state.lesson_step - 1});
+    }
+    if (button(ui, memory, "lesson_on", {x + wide + 8, y, wide, 38}, on, ButtonLook::plain,
+               ui.state.lesson_step + 1 < count, Icon::next)) {
+        ui.act(session::GoToLessonStep{ui.state.lesson_step + 1});
+    }
+    return y + 38;
+}
+
+/// A run without a lesson: what it was.
+float about_run(Ui& ui, float x, float y, float w) {
+    const trace::RunInfo& info = ui.state.document->trace->info;
+    y = paragraph(ui, x, y, w, ui.state.document->name, Face::lesson_title, Token::text) + 12;
+    std::string mesh;
+    for (size_t i = 0; i < info.mesh_shape.size(); ++i) {
+        if (i > 0) mesh += ", ";
+        if (i < info.mesh_names.size()) mesh += info.mesh_names[i] + "=";
+        mesh += std::to_string(info.mesh_shape[i]);
+    }
+    y = paragraph(ui, x, y, w,
+                  ui.say("ui.run.summary", {{"ranks", int64_t{info.world_size}},
+                                            {"steps", int64_t{info.steps}},
+                                            {"backend", info.backend},
+                                            {"mesh", mesh}}),
+                  Face::body, Token::soft);
+    for (size_t i = 0; i < info.losses.size(); ++i) {
+        char loss[32];
+        std::snprintf(loss, sizeof(loss), "%.6g", info.losses[i]);
+        if (i == 0) y = section_head(ui, x, y + 16, w, ui.say("ui.run.losses"), "");
+        ui.text({x, y, w, 24}, ui.say("ui.run.step_n", {{"n", static_cast<int64_t>(i)}}), Face::caption,
+                Token::mute);
+        ui.text({x, y, w, 24}, loss, Face::mono_small, Token::text, Align::right);
+        y += 24;
+    }
+    return y;
+}
+
+}  // namespace
+
+void lesson_column(Ui& ui, Memory& memory, Rect box) {
+    ui.panel = "lesson";
+    ui.fill(box, Token::panel);
+    // A new step starts at its top.
+    const std::string key = "lesson" + std::to_string(ui.state.lesson_step);
+    Region region(ui, key, box);
+    const float x = box.x + 24, w = box.w - 48;
+    float y = region.top() + 20;
+    const session::Document& document = *ui.state.document;
+    if (document.steps.empty()) {
+        region.content_ends(about_run(ui, x, y, w) + 16);
+        return;
+    }
+    const auto count = static_cast<int>(document.steps.size());
+    const session::LessonStep& step = document.steps[static_cast<size_t>(ui.state.lesson_step)];
+    y = paragraph(ui, x, y, w, ui.pick(document.title), Face::caption, Token::mute) + 4;
+    y = paragraph(ui, x, y, w, ui.pick(step.title), Face::lesson_title, Token::text) + 12;
+    y = progress(ui, memory, x, y, w, count, ui.state.lesson_step) + 18;
+    y = rich_text(ui, memory, "body", x, y, w, ui.pick(step.body)) + 20;
+    for (const session::QuizCard& quiz : document.quizzes) {
+        if (quiz.step == step.id) y = quiz_card(ui, memory, quiz, x - 4, y, w + 8) + 16;
+    }
+    y = steps_buttons(ui, memory, x, y, w);
+    region.content_ends(y + 24);
+}
+
+void foot_row(Ui& ui, Memory& memory, Rect box) {
+    ui.panel = "foot";
+    const float controls = std::min(box.w, 330.0F);
+    transport(ui, memory, {box.x, box.y, controls, box.h});
+    ui.panel = "foot";
+    ui.fill({controls, box.y, box.w - controls, box.h}, Token::panel);
+    ui.hairline(box.x, box.y, box.w);
+    if (ui.state.document->steps.empty()) return;
+    const session::LessonStep& step = ui.state.document->steps[static_cast<size_t>(ui.state.lesson_step)];
+    const float x = box.x + controls + 16, room = box.x + box.w - x - 24 - 96;
+    const std::string full = std::to_string(ui.state.lesson_step + 1) + " · " + ui.pick(step.title);
+    const std::string brief =
+        std::to_string(ui.state.lesson_step + 1) + " / " + std::to_string(ui.state.document->steps.size());
+    const std::string line = ui.fit(full, brief, room, Face::body);
+    ui.text({x, box.y, std::max(0.0F, room), box.h}, line, Face::body, Token::soft);
+    if (room < 0) return;
+    const auto count = static_cast<int32_t>(ui.state.document->steps.size());
+    const float y = box.y + (box.h - 38) / 2;
+    if (button(ui, memory, "lesson_back", {box.x + box.w - 24 - 88, y, 40, 38}, "", ButtonLook::plain,
+               ui.state.lesson_step > 0, Icon::previous, ui.say("ui.lesson.back"))) {
+        ui.act(session::GoToLessonStep{ui.state.lesson_step - 1});
+    }
+    if (button(ui, memory, "lesson_on", {box.x + box.w - 24 - 40, y, 40, 38}, "", ButtonLook::plain,
+               ui.state.lesson_step + 1 < count, Icon::next, ui.say("ui.lesson.on"))) {
+        ui.act(session::GoToLessonStep{ui.state.lesson_step + 1});
+    }
+}
+
+}  // namespace meshscope::panels

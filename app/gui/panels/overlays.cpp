@@ -1,0 +1,143 @@
+#include <algorithm>
+
+#include "app/gui/panels/panels.h"
+#include "app/gui/session/keys.h"
+
+namespace meshscope::panels {
+
+namespace {
+
+/// A card in front of everything else; `box` is where it stands.
+class Overlay {
+  public:
+    Overlay(Ui& ui, const std::string& id, Rect box) : ui_(ui), outer_(ui.draw) {
+        ImGui::SetCursorScreenPos(ui.px(Point{box.x, box.y}));
+        ImGui::BeginChild(id.c_str(), {ui.px(box.w), ui.px(box.h)}, false, ImGuiWindowFlags_NoBackground);
+        ui.draw = ImGui::GetWindowDrawList();
+        ui.fill(box, Token::raised, 12);
+        ui.outline(box, Token::line2, 12);
+    }
+    ~Overlay() {
+        ImGui::EndChild();
+        ui_.draw = outer_;
+    }
+    Overlay(const Overlay&) = delete;
+    Overlay& operator=(const Overlay&) = delete;
+
+  private:
+    Ui& ui_;
+    ImDrawList* outer_;
+};
+
+}  // namespace
+
+void loading_card(Ui& ui, Rect box) {
+    if (!ui.state.loading) return;
+    ui.panel = "loading";
+    const session::Loading& loading = *ui.state.loading;
+    const float w = std::min(460.0F, box.w - 32);
+    const std::string what = loading.steps > 0
+                                 ? ui.say("ui.loading.step", {{"name", loading.name},
+                                                              {"done", int64_t{loading.steps_done}},
+                                                              {"steps", int64_t{loading.steps}}})
+                                 : ui.say("ui.loading", {{"name", loading.name}});
+    const auto lines = static_cast<float>(wrap(ui.measure, what, Face::body, w - 48).size());
+    const float h = 48 + lines * ui.line(Face::body) + 20;
+    const Rect card{box.x + (box.w - w) / 2, box.y + (box.h - h) / 2, w, h};
+    const Overlay overlay(ui, "loading", card);
+    const float y = paragraph(ui, card.x + 24, card.y + 24, w - 48, what, Face::body, Token::text) + 12;
+    ui.fill({card.x + 24, y, w - 48, 4}, Token::ghost, 2);
+    const float done = loading.steps > 0
+                           ? static_cast<float>(loading.steps_done) / static_cast<float>(loading.steps)
+                           : 0.05F;
+    ui.fill({card.x + 24, y, std::max(8.0F, (w - 48) * done), 4}, Token::accent, 2);
+}
+
+void error_box(Ui& ui, Memory& memory, Rect box) {
+    if (!ui.state.error) return;
+    ui.panel = "error";
+    const float w = std::min(640.0F, box.w - 32), inner = w - 48;
+    std::vector<std::string> lines;
+    for (const std::string& line : ui.state.error->lines) {
+        for (std::string& piece : wrap(ui.measure, line, Face::mono_small, inner - 24))
+            lines.push_back(std::move(piece));
+    }
+    const float step = 22;
+    const float list_h = std::min(step * static_cast<float>(lines.size()) + 20, std::max(60.0F, box.h - 160));
+    const float h = 60 + list_h + 16 + 40 + 20;
+    const Rect card{box.x + (box.w - w) / 2, box.y + std::max(8.0F, (box.h - h) / 2), w, h};
+    const Overlay overlay(ui, "error", card);
+    ui.outline(card, Token::err, 12, 1.5F);
+    ui.cross({card.x + 34, card.y + 30}, Token::err);
+    ui.text({card.x + 52, card.y + 14, inner - 28, 32}, ui.say("ui.error.title"), Face::title, Token::text);
+    const Rect list{card.x + 24, card.y + 56, inner, list_h};
+    ui.fill(list, Token::inset, 8);
+    {
+        Region region(ui, "error_lines", list);
+        float y = region.top() + 10;
+        for (const std::string& line : lines) {
+            ui.text({list.x + 12, y, inner - 24, step}, line, Face::mono_small, Token::soft);
+            y += step;
+        }
+        region.content_ends(y + 10);
+    }
+    const float y = list.y + list_h + 16;
+    const std::string copy = ui.say("ui.copy"), close = ui.say("ui.close");
+    const float copy_w = button_width(ui, copy, false), close_w = button_width(ui, close, false);
+    if (button(ui, memory, "error_close", {card.x + w - 24 - close_w, y, close_w, 40}, close,
+               ButtonLook::primary)) {
+        ui.act(session::DismissError{});
+    }
+    if (button(ui, memory, "error_copy", {card.x + w - 32 - close_w - copy_w, y, copy_w, 40}, copy)) {
+        std::string text;
+        for (const std::string& line : ui.state.error->lines) text += line + "\n";
+        ui.act(session::CopyText{text});
+        ui.act(session::ShowToast{ui.say("ui.copied")});
+    }
+}
+
+void key_sheet(Ui& ui, Memory& memory, Rect box) {
+    if (!ui.state.key_sheet) return;
+    ui.panel = "key_sheet";
+    const float w = std::min(560.0F, box.w - 32), keys_w = 128, inner = w - 56;
+    float h = 80;
+    const auto row_h = [&](const session::KeyHelp& help) {
+        const auto lines = wrap(ui.measure, ui.say(help.text_id), Face::body, inner - keys_w).size();
+        return std::max(34.0F, static_cast<float>(lines) * ui.line(Face::body) + 8);
+    };
+    for (const session::KeyHelp& help : session::key_help()) h += row_h(help);
+    const float shown = std::min(h, box.h - 32);
+    const Rect card{box.x + (box.w - w) / 2, box.y + (box.h - shown) / 2, w, shown};
+    const Overlay overlay(ui, "keys", card);
+    Region region(ui, "keys_rows", {card.x, card.y + 2, card.w, card.h - 4});
+    float y = region.top() + 16;
+    ui.text({card.x + 28, y, inner - 40, 36}, ui.say("ui.help"), Face::title, Token::text);
+    if (button(ui, memory, "keys_close", {card.x + w - 64, y, 36, 36}, "×"))
+        ui.act(session::ToggleKeySheet{});
+    y += 48;
+    for (const session::KeyHelp& help : session::key_help()) {
+        const float height = row_h(help);
+        key_cap(ui, card.x + 28, y + 3, help.keys);
+        paragraph(ui, card.x + 28 + keys_w, y + 4, inner - keys_w, ui.say(help.text_id), Face::body,
+                  Token::soft);
+        y += height;
+    }
+    region.content_ends(y + 14);
+}
+
+void toast(Ui& ui, Rect box) {
+    if (!ui.state.toast) return;
+    ui.panel = "toast";
+    const float w = std::min(ui.width(ui.state.toast->text, Face::body) + 40, box.w - 32);
+    const std::vector<std::string> lines = wrap(ui.measure, ui.state.toast->text, Face::body, w - 39);
+    const float h = static_cast<float>(lines.size()) * ui.line(Face::body) + 20;
+    const Rect card{box.x + (box.w - w) / 2, box.y + box.h - h - 24, w, h};
+    const Overlay overlay(ui, "toast", card);
+    float y = card.y + 10;
+    for (const std::string& line : lines) {
+        ui.text({card.x + 20, y, w - 39, ui.line(Face::body)}, line, Face::body, Token::text, Align::centre);
+        y += ui.line(Face::body);
+    }
+}
+
+}  // namespace meshscope::panels

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "app/gui/panels/layout.h"
+#include "app/gui/panels/ui.h"
+#include "app/gui/panels/widgets.h"
+#include "app/gui/view/input.h"
+
+namespace meshscope::panels {
+
+/// The panels, one file each. Each draws itself from the state and enters what the user did in Ui::actions.
+
+void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width);
+void lesson_column(Ui& ui, Memory& memory, Rect box);
+/// One quiz card at (x, y); returns the y below it.
+float quiz_card(Ui& ui, Memory& memory, const session::QuizCard& quiz, float x, float y, float w);
+void transport(Ui& ui, Memory& memory, Rect box);
+/// The controls and the lesson's step in one row, where the lesson column is folded.
+void foot_row(Ui& ui, Memory& memory, Rect box);
+void scene_host(Ui& ui, Memory& memory, Rect box);
+/// What stands under the scene: the timeline, or the mesh view's table.
+void lower_host(Ui& ui, Memory& memory, Rect box);
+void timeline_host(Ui& ui, Memory& memory, Rect box);
+void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer);
+void splitter(Ui& ui, Memory& memory, Rect box, float centre_height);
+void welcome(Ui& ui, Memory& memory, Rect box);
+void loading_card(Ui& ui, Rect box);
+void error_box(Ui& ui, Memory& memory, Rect box);
+void key_sheet(Ui& ui, Memory& memory, Rect box);
+void toast(Ui& ui, Rect box);
+
+/// The whole frame for a window of this size in logical pixels.
+void draw_frame(Ui& ui, Memory& memory, float width, float height);
+
+/// What the view-models take, for a picture of this size.
+view::Input view_input(const Ui& ui, float width, float height);
+/// What a click on a shape means.
+void click(Ui& ui, const view::Id& id, bool twice);
+/// What the pointer is over, in a few words for the status line; "" for what has none.
+std::string picture_status(const Ui& ui, const view::Id& id);
+/// Draws a picture in a region with hover, click and copy, at `origin`.
+void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture, Point origin);
+
+}  // namespace meshscope::panels

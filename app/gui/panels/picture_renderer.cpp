@@ -1,0 +1,225 @@
+#include "app/gui/panels/picture_renderer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "app/gui/panels/strokes.h"
+
+namespace meshscope::panels {
+namespace {
+
+using view::Fill;
+using view::Shape;
+using view::ShapeKind;
+
+bool is_neutral(Token token) {
+    switch (token) {
+        case Token::bg:
+        case Token::panel:
+        case Token::raised:
+        case Token::inset:
+        case Token::ghost:
+            return true;
+        default:
+            return false;
+    }
+}
+
+/// Draws one picture: holds what a single shape cannot know by itself.
+class Renderer {
+  public:
+    Renderer(Ui& ui, const view::Picture& picture, Point origin)
+        : ui_(ui), picture_(picture), origin_(origin) {}
+
+    void run() {
+        std::vector<size_t> order(picture_.shapes.size());
+        std::iota(order.begin(), order.end(), size_t{0});
+        std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+            return picture_.shapes[a].layer < picture_.shapes[b].layer;
+        });
+        for (const size_t i : order) draw(picture_.shapes[i]);
+    }
+
+  private:
+    ImVec2 at(Point p) const { return {ui_.px(p.x + origin_.x), ui_.px(p.y + origin_.y)}; }
+    ImVec2 snapped(Point p) const {
+        const ImVec2 v = at(p);
+        return {std::round(v.x), std::round(v.y)};
+    }
+
+    void draw(const Shape& s) {
+        if (s.kind == ShapeKind::text) return text(s);
+        std::vector<ImVec2> path = outline_of(s);
+        const bool closed =
+            s.kind == ShapeKind::rect || s.kind == ShapeKind::circle || s.kind == ShapeKind::polygon;
+        if (closed && s.fill != Token::none && s.pattern != Fill::none) {
+            fill(s, path);
+            fills_.push_back(&s);
+        }
+        if (s.stroke == Token::none || s.width <= 0 || path.size() < 2) return;
+        const ImU32 colour = ui_.colour(s.stroke, s.stroke_alpha);
+        const float width = ui_.px(std::max(s.width, s.width <= 1 ? ui_.theme.hairline : s.width));
+        if (s.arrow && !closed) {
+            const float head = std::max(ui_.px(7), width * 3);
+            arrow_head(*ui_.draw, path, head, colour);
+            shorten(path, head * 0.8F);
+        }
+        stroke(*ui_.draw, path, closed, s.stroke_style, colour, std::max(width, 1.0F), ui_.scale);
+    }
+
+    std::vector<ImVec2> outline_of(const Shape& s) const {
+        switch (s.kind) {
+            case ShapeKind::rect: {
+                const ImVec2 a = snapped({s.box.x, s.box.y}),
+                             b = snapped({s.box.x + s.box.w, s.box.y + s.box.h});
+                return rounded_rect(a, b, ui_.px(s.radius));
+            }
+            case ShapeKind::circle:
+                return circle(at({s.box.x + s.box.w / 2, s.box.y + s.box.h / 2}), ui_.px(s.box.w / 2));
+            case ShapeKind::bezier:
+                if (s.points.size() == 4) {
+                    return bezier(at(s.points[0]), at(s.points[1]), at(s.points[2]), at(s.points[3]));
+                }
+                break;
+            default:
+                break;
+        }
+        std::vector<ImVec2> path;
+        path.reserve(s.points.size());
+        for (const Point p : s.points) path.push_back(at(p));
+        // Straight lines along an axis stand on whole pixels: else they blur over two.
+        if (path.size() == 2 && (path[0].x == path[1].x || path[0].y == path[1].y)) {
+            for (ImVec2& p : path) p = {std::floor(p.x) + 0.5F, std::floor(p.y) + 0.5F};
+        }
+        return path;
+    }
+
+    void fill(const Shape& s, const std::vector<ImVec2>& path) {
+        const ImU32 colour = ui_.colour(s.fill, s.fill_alpha);
+        if (s.kind == ShapeKind::rect) {
+            ui_.draw->AddRectFilled(snapped({s.box.x, s.box.y}),
+                                    snapped({s.box.x + s.box.w, s.box.y + s.box.h}), colour,
+                                    ui_.px(s.radius));
+        } else if (s.kind == ShapeKind::circle) {
+            ui_.draw->AddCircleFilled(at({s.box.x + s.box.w / 2, s.box.y + s.box.h / 2}), ui_.px(s.box.w / 2),
+                                      colour, 0);
+        } else {
+            fill_polygon(*ui_.draw, path, colour);
+        }
+        if (s.pattern == Fill::solid) return;
+        const ImU32 line = s.hatch != Token::none ? ui_.colour(s.hatch, 0.75F * std::max(s.fill_alpha, 0.6F))
+                           : is_neutral(s.fill)   ? ui_.colour(Token::line2)
+                                                  : ui_.colour(s.fill, 0.75F);
+        const float step =
+            ui_.px(s.pattern == Fill::dense_hatch ? ui_.theme.hatch_step / 2 : ui_.theme.hatch_step);
+        const Rect box = bounds(s);
+        hatch(*ui_.draw, snapped({box.x, box.y}), snapped({box.x + box.w, box.y + box.h}), step, line,
+              ui_.px(1), false);
+        if (s.pattern == Fill::cross_hatch) {
+            hatch(*ui_.draw, snapped({box.x, box.y}), snapped({box.x + box.w, box.y + box.h}), step, line,
+                  ui_.px(1), true);
+        }
+    }
+
+    void text(const Shape& s) {
+        if (s.text.empty()) return;
+        const float wide = ui_.width(s.text, s.face), slack = 2 / ui_.scale;
+        if (s.box.w > 0 && wide > s.box.w + slack)
+            ui_.overflows.push_back({ui_.panel, s.text, wide, s.box.w});
+        float x = s.box.x;
+        if (s.align == Align::centre) x += (s.box.w - wide) / 2;
+        if (s.align == Align::right) x += s.box.w - wide;
+        if (x < -slack || x + wide > picture_.width + slack) {
+            ui_.overflows.push_back({ui_.panel, s.text, x < 0 ? wide - x : x + wide, picture_.width});
+        }
+        const float size = ui_.fonts.pixels(s.face);
+        const ImVec2 top = at({x, s.box.y + s.box.h / 2});
+        ui_.draw->AddText(ui_.fonts.font(s.face), size, {std::round(top.x), std::round(top.y - size / 2)},
+                          text_colour(s), s.text.data(), s.text.data() + s.text.size());
+    }
+
+    /// Ink takes whichever of ink and white reads better on what lies under it.
+    ImU32 text_colour(const Shape& s) const {
+        const Token token = s.fill == Token::none ? Token::text : s.fill;
+        if (token != Token::ink) return ui_.word(token, s.fill_alpha);
+        const Point middle{s.box.x + s.box.w / 2, s.box.y + s.box.h / 2};
+        for (auto it = fills_.rbegin(); it != fills_.rend(); ++it) {
+            const Shape& under = **it;
+            if (under.fill_alpha < 0.5F || !bounds(under).contains(middle)) continue;
+            return Ui::pack(ui_.theme.ink_on(ui_.theme.fill(under.fill)), s.fill_alpha);
+        }
+        return ui_.word(Token::ink, s.fill_alpha);
+    }
+
+    Ui& ui_;
+    const view::Picture& picture_;
+    Point origin_;
+    std::vector<const Shape*> fills_;
+};
+
+float distance_to_segment(Point p, Point a, Point b) {
+    const float dx = b.x - a.x, dy = b.y - a.y, length = dx * dx + dy * dy;
+    const float t =
+        length > 0 ? std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length, 0.0F, 1.0F) : 0.0F;
+    return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
+}
+
+bool inside_polygon(const std::vector<Point>& points, Point p) {
+    bool inside = false;
+    for (size_t i = 0, j = points.size() - 1; i < points.size(); j = i++) {
+        const Point a = points[i], b = points[j];
+        if ((a.y > p.y) != (b.y > p.y) && p.x < (b.x - a.x) * (p.y - a.y) / (b.y - a.y) + a.x)
+            inside = !inside;
+    }
+    return inside;
+}
+
+bool contains(const Shape& s, Point p) {
+    switch (s.kind) {
+        case ShapeKind::rect:
+        case ShapeKind::text:
+            return s.box.contains(p);
+        case ShapeKind::circle:
+            return std::hypot(p.x - s.box.x - s.box.w / 2, p.y - s.box.y - s.box.h / 2) <= s.box.w / 2;
+        case ShapeKind::polygon:
+            return s.points.size() > 2 && inside_polygon(s.points, p);
+        default:
+            break;
+    }
+    for (size_t i = 1; i < s.points.size(); ++i) {
+        if (distance_to_segment(p, s.points[i - 1], s.points[i]) <= std::max(5.0F, s.width)) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+Rect bounds(const view::Shape& s) {
+    if (s.points.empty() || s.kind == ShapeKind::rect || s.kind == ShapeKind::circle ||
+        s.kind == ShapeKind::text) {
+        return s.box;
+    }
+    Point low = s.points[0], high = low;
+    for (const Point p : s.points) {
+        low = {std::min(low.x, p.x), std::min(low.y, p.y)};
+        high = {std::max(high.x, p.x), std::max(high.y, p.y)};
+    }
+    return {low.x, low.y, high.x - low.x, high.y - low.y};
+}
+
+void render(Ui& ui, const view::Picture& picture, Point origin) {
+    Renderer(ui, picture, origin).run();
+}
+
+std::optional<view::Id> hit(const view::Picture& picture, Point at) {
+    const view::Shape* best = nullptr;
+    for (const view::Shape& s : picture.shapes) {
+        if (s.id.kind.empty() || (best != nullptr && s.layer < best->layer)) continue;
+        if (contains(s, at)) best = &s;
+    }
+    if (best == nullptr) return {};
+    return best->id;
+}
+
+}  // namespace meshscope::panels

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "app/gui/panels/panels.h"
+#include "app/gui/panels/rich_text.h"
+
+namespace meshscope::panels {
+namespace {
+
+using session::QuizCard;
+using session::QuizState;
+
+std::vector<int> listed(const std::string& guess) {
+    std::vector<int> ranks;
+    for (const char* at = guess.c_str(); *at != '\0';) {
+        char* end = nullptr;
+        const long value = std::strtol(at, &end, 10);
+        if (end == at) {
+            ++at;
+        } else {
+            ranks.push_back(static_cast<int>(value));
+            at = end;
+        }
+    }
+    return ranks;
+}
+
+std::string join(const std::vector<int>& ranks) {
+    std::string text;
+    for (const int rank : ranks) text += (text.empty() ? "" : ",") + std::to_string(rank);
+    return text;
+}
+
+/// What an answer reads like: a choice's words, a list in brackets, a number.
+std::string in_words(const Ui& ui, const QuizCard& quiz, const std::string& answer) {
+    if (quiz.kind == "choice") {
+        const auto index = static_cast<size_t>(std::atoi(answer.c_str()));
+        return index < quiz.choices.size() ? ui.pick(quiz.choices[index].text) : answer;
+    }
+    if (quiz.kind == "ranks" || quiz.kind == "order") {
+        std::string text;
+        for (const int rank : listed(answer)) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+        return "[" + text + "]";
+    }
+    return answer;
+}
+
+float choices(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& state, float x, float y,
+              float w) {
+    for (size_t i = 0; i < quiz.choices.size(); ++i) {
+        const std::string index = std::to_string(i);
+        const bool right = session::right_answer(quiz, index), chosen = state.guess == index;
+        const int verdict = !state.revealed ? 0 : right ? 1 : chosen ? -1 : 0;
+        float height = 0;
+        if (choice_row(ui, memory, quiz.id + ".choice" + index, x, y, w, ui.pick(quiz.choices[i].text),
+                       chosen, verdict, !state.revealed, height)) {
+            ui.act(session::Guess{quiz.id, index});
+        }
+        y += height + 6;
+    }
+    return y + 2;
+}
+
+/// Chips of every rank: any of them (ranks), or in the order they are pressed (order).
+float rank_chips(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& state, float x, float y,
+                 float w) {
+    const int count = ui.state.document->trace->info.world_size;
+    std::vector<int> picked = listed(state.guess);
+    const float side = 36, gap = 6;
+    const int a_row = std::max(1, static_cast<int>((w + gap) / (side + gap)));
+    for (int rank = 0; rank < count; ++rank) {
+        const Rect box{x + static_cast<float>(rank % a_row) * (side + gap),
+                       y + static_cast<float>(rank / a_row) * (side + gap), side, side};
+        const auto found = std::find(picked.begin(), picked.end(), rank);
+        if (chip(ui, memory, quiz.id + ".rank" + std::to_string(rank), box, std::to_string(rank),
+                 found != picked.end(), !state.revealed)) {
+            if (found != picked.end()) {
+                picked.erase(found);
+            } else {
+                picked.push_back(rank);
+            }
+            if (quiz.kind == "ranks") std::sort(picked.begin(), picked.end());
+            ui.act(session::Guess{quiz.id, join(picked)});
+            break;
+        }
+    }
+    y += static_cast<float>((count + a_row - 1) / a_row) * (side + gap);
+    if (quiz.kind == "order" && !state.guess.empty()) {
+        y = paragraph(ui, x, y + 2, w, in_words(ui, quiz, state.guess), Face::mono, Token::text);
+    }
+    return y + 4;
+}
+
+float number(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& state, float x, float y,
+             float w) {
+    if (state.revealed) return y;
+    const std::string id = quiz.id + ".number";
+    const bool entered = text_field(ui, memory, id, {x, y, w, 42}, ui.say("ui.quiz.number_hint"));
+    const std::string& typed = memory.fields[id];
+    if (typed != state.guess) ui.act(session::Guess{quiz.id, typed});
+    if (entered && !typed.empty()) ui.act(session::Reveal{quiz.id});
+    return y + 42 + 10;
+}
+
+float verdict(Ui& ui, const QuizCard& quiz, const QuizState& state, float x, float y, float w) {
+    const bool right = session::right_answer(quiz, state.guess);
+    if (right) {
+        ui.tick({x + 8, y + ui.line(Face::body) / 2}, Token::ok);
+    } else {
+        ui.cross({x + 8, y + ui.line(Face::body) / 2}, Token::err);
+    }
+    return paragraph(ui, x + 26, y, w - 26,
+                     ui.say("ui.quiz.verdict", {{"guess", in_words(ui, quiz, state.guess)},
+                                                {"answer", in_words(ui, quiz, quiz.answer)}}),
+                     Face::body, Token::text);
+}
+
+/// The hint for this wrong guess, where the lesson has one.
+std::string hint_for(const Ui& ui, const QuizCard& quiz, const std::string& guess) {
+    if (quiz.kind == "choice" && !guess.empty()) {
+        const auto index = static_cast<size_t>(std::atoi(guess.c_str()));
+        if (index < quiz.choices.size()) return ui.pick(quiz.choices[index].hint);
+    }
+    QuizCard as_answer = quiz;
+    for (const QuizCard::Hint& hint : quiz.hints) {
+        as_answer.answer = hint.when;
+        if (session::right_answer(as_answer, guess)) return ui.pick(hint.text);
+    }
+    return {};
+}
+
+}  // namespace
+
+float quiz_card(Ui& ui, Memory& memory, const QuizCard& quiz, float x, float y, float w) {
+    const auto found = ui.state.quizzes.find(quiz.id);
+    const QuizState state = found != ui.state.quizzes.end() ? found->second : QuizState{};
+    // The card's height is known after its content, so the frame is drawn below in a channel of its own.
+    ImDrawListSplitter layers;
+    layers.Split(ui.draw, 2);
+    layers.SetCurrentChannel(ui.draw, 1);
+
+    const float top = y, left = x + 16, room = w - 32;
+    y += 14;
+    y = paragraph(ui, left, y, room, ui.say(state.revealed ? "ui.quiz.revealed" : "ui.quiz.guess_first"),
+                  Face::title, Token::text) +
+        4;
+    y = rich_text(ui, memory, quiz.id + ".q", left, y, room, ui.pick(quiz.question)) + 10;
+    if (quiz.kind == "choice") {
+        y = choices(ui, memory, quiz, state, left - 4, y, room + 8);
+    } else if (quiz.kind == "number") {
+        y = number(ui, memory, quiz, state, left, y, room);
+    } else {
+        y = rank_chips(ui, memory, quiz, state, left, y, room);
+    }
+    if (state.revealed) {
+        y = verdict(ui, quiz, state, left, y, room) + 6;
+        const bool right = session::right_answer(quiz, state.guess);
+        const std::string why = right ? std::string() : hint_for(ui, quiz, state.guess);
+        if (!why.empty()) y = rich_text(ui, memory, quiz.id + ".h", left, y, room, why) + 6;
+        y = rich_text(ui, memory, quiz.id + ".r", left, y, room, ui.pick(quiz.reveal)) + 4;
+    } else {
+        const std::string hint = state.guess.empty() ? std::string() : hint_for(ui, quiz, state.guess);
+        if (state.hint_shown && !hint.empty())
+            y = rich_text(ui, memory, quiz.id + ".h", left, y, room, hint) + 10;
+        const std::string reveal = ui.say("ui.quiz.reveal"), show = ui.say("ui.quiz.hint");
+        const float wide = std::min(room, button_width(ui, reveal, false));
+        if (button(ui, memory, quiz.id + ".reveal", {left, y, wide, 40}, reveal, ButtonLook::primary,
+                   !state.guess.empty(), Icon::none,
+                   state.guess.empty() ? ui.say("ui.quiz.guess_needed") : "")) {
+            ui.act(session::Reveal{quiz.id});
+        }
+        if (!state.hint_shown && !hint.empty()) {
+            const float hint_wide = ui.width(show, Face::body) + 8;
+            const bool beside = wide + 12 + hint_wide <= room;
+            if (!beside) y += 44;
+            const Rect box{beside ? left + wide + 12 : left, y, hint_wide, 40};
+            if (button(ui, memory, quiz.id + ".hint", box, show, ButtonLook::link))
+                ui.act(session::ShowHint{quiz.id});
+        }
+        y += 40;
+    }
+    y += 16;
+
+    layers.SetCurrentChannel(ui.draw, 0);
+    ui.fill({x, top, w, y - top}, Token::raised, 12);
+    ui.outline({x, top, w, y - top}, Token::line, 12);
+    const bool solved = state.revealed && session::right_answer(quiz, state.guess);
+    ui.fill({x, top + 14, 4, 26}, solved ? Token::ok : Token::accent, 2);
+    layers.Merge(ui.draw);
+    return y;
+}
+
+}  // namespace meshscope::panels

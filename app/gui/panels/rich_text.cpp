@@ -1,0 +1,195 @@
+#include "app/gui/panels/rich_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+
+#include "app/gui/panels/inline_text.h"
+#include "core/base/kinds.h"
+
+namespace meshscope::panels {
+namespace {
+
+/// Sets pieces of several looks one after the other, breaking lines at the right edge.
+class Flow {
+  public:
+    Flow(Ui& ui, Memory& memory, std::string id, float x, float y, float w)
+        : ui_(ui), memory_(memory), id_(std::move(id)), left_(x), right_(x + w), x_(x), y_(y) {}
+
+    void span(const Span& span) {
+        const Face face = span.look == Span::Look::code ? Face::mono : Face::body;
+        const Token token = !span.link.empty()               ? Token::accent
+                            : span.look == Span::Look::plain ? Token::soft
+                                                             : Token::text;
+        for (const std::string& piece : break_pieces(span.text)) put(piece, face, token, span.link);
+    }
+    float end() const { return y_ + ui_.line(Face::body); }
+
+  private:
+    void put(const std::string& piece, Face face, Token token, const std::string& link) {
+        if (piece == "\n") return put(" ", face, token, link);
+        const float wide = ui_.width(piece, face);
+        if (x_ + wide > right_ + 0.5F && x_ > left_) {
+            newline();
+            if (piece == " ") return;
+        }
+        if (piece == " " && x_ == left_) return;
+        if (wide > right_ - left_) {  // one word wider than the column
+            for (const std::string& letter : letters(piece)) put(letter, face, token, link);
+            return;
+        }
+        const float height = ui_.line(Face::body);
+        ui_.text({x_, y_, wide, height}, piece, face, token);
+        if (!link.empty()) underline(wide, height, link);
+        x_ += wide;
+    }
+
+    void underline(float wide, float height, const std::string& link) {
+        for (float at = 0; at < wide; at += 4) {
+            const ImVec2 a = ui_.px(Point{x_ + at, y_ + height - 3});
+            ui_.draw->AddRectFilled(a, {a.x + ui_.px(2), a.y + std::max(1.0F, ui_.px(1.2F))},
+                                    ui_.colour(Token::accent, 0.7F));
+        }
+        const Touch t = touch(ui_, memory_, id_ + "/" + std::to_string(links_++), {x_, y_, wide, height});
+        if (t.pressed) follow_link(ui_, link);
+    }
+
+    void newline() {
+        x_ = left_;
+        y_ += ui_.line(Face::body);
+    }
+
+    Ui& ui_;
+    Memory& memory_;
+    std::string id_;
+    float left_, right_, x_, y_;
+    int links_ = 0;
+};
+
+std::vector<std::string> blocks(const std::string& text) {
+    std::vector<std::string> out(1);
+    size_t at = 0;
+    while (at < text.size()) {
+        const size_t end = std::min(text.find('\n', at), text.size());
+        const std::string line = text.substr(at, end - at);
+        if (line.rfind("```", 0) == 0) {  // a block of code, kept as it is, is one block
+            const size_t close = std::min(text.find("\n```", end), text.size());
+            if (!out.back().empty()) out.emplace_back();
+            out.back() = "```" + (end < close ? text.substr(end + 1, close - end - 1) : std::string());
+            out.emplace_back();
+            at = std::min(text.find('\n', close + 1), text.size()) + 1;
+            continue;
+        }
+        const bool point = line.rfind("- ", 0) == 0;
+        if ((line.empty() || point) && !out.back().empty()) out.emplace_back();
+        if (!line.empty()) {
+            if (!out.back().empty()) out.back() += ' ';
+            out.back() += line;
+        }
+        at = end + 1;
+    }
+    if (out.back().empty()) out.pop_back();
+    return out;
+}
+
+float code_block(Ui& ui, float x, float y, float w, const std::string& code) {
+    const std::vector<std::string> lines = wrap(ui.measure, code, Face::mono_small, w - 24);
+    const float step = 22, height = step * static_cast<float>(lines.size()) + 16;
+    ui.fill({x, y, w, height}, Token::inset, 8);
+    ui.outline({x, y, w, height}, Token::line, 8);
+    float at = y + 8;
+    for (const std::string& line : lines) {
+        ui.text({x + 12, at, w - 24, step}, line, Face::mono_small, Token::soft);
+        at += step;
+    }
+    return y + height;
+}
+
+/// The next event of a rank after the cursor that `wanted` says yes to; from the beginning when none follows.
+void go_to_event(Ui& ui, const std::function<bool(const trace::Event&)>& wanted) {
+    const session::AppState& s = ui.state;
+    const auto rank = static_cast<size_t>(std::max(0, s.selection.asking_rank));
+    if (!s.document || rank >= s.document->trace->ranks.size()) return;
+    const time::Clock& clock = *session::shown_clock(s);
+    const trace::Event* first = nullptr;
+    const trace::Event* next = nullptr;
+    for (const trace::Event& event : s.document->trace->ranks[rank].events) {
+        if (!wanted(event)) continue;
+        if (first == nullptr) first = &event;
+        if (next == nullptr && clock.events[rank][static_cast<size_t>(event.id)].begin_ns > s.cursor.t_ns)
+            next = &event;
+    }
+    if (next == nullptr) next = first;
+    if (next != nullptr) ui.act(session::SelectEvent{{static_cast<int32_t>(rank), next->id}, true});
+}
+
+/// The selected (or asking) rank's group along a mesh dim.
+void select_group(Ui& ui, const std::string& mesh_dim) {
+    if (!ui.state.document) return;
+    const auto& groups = ui.state.document->trace->groups;
+    for (size_t i = 0; i < groups.size(); ++i) {
+        const auto& ranks = groups[i].ranks;
+        if (groups[i].mesh_dim != mesh_dim) continue;
+        if (std::find(ranks.begin(), ranks.end(), ui.state.selection.asking_rank) == ranks.end()) continue;
+        ui.act(session::SelectGroup{static_cast<int32_t>(i)});
+        return;
+    }
+}
+
+}  // namespace
+
+float rich_text(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
+                const std::string& text) {
+    int index = 0;
+    for (std::string block : blocks(text)) {
+        if (block.rfind("```", 0) == 0) {
+            y = code_block(ui, x, y, w, block.substr(3)) + 10;
+            continue;
+        }
+        float left = x;
+        if (block.rfind("- ", 0) == 0) {
+            block = block.substr(2);
+            ui.draw->AddCircleFilled(ui.px(Point{x + 5, y + ui.line(Face::body) / 2}), ui.px(2.5F),
+                                     ui.colour(Token::mute));
+            left += 16;
+        }
+        Flow flow(ui, memory, id + "." + std::to_string(index++), left, y, w - (left - x));
+        for (const Span& span : parse_inline(block)) flow.span(span);
+        y = flow.end() + 10;
+    }
+    return y - 10;
+}
+
+void follow_link(Ui& ui, const std::string& link) {
+    const size_t colon = link.find(':');
+    const std::string kind = link.substr(0, colon),
+                      what = colon == std::string::npos ? "" : link.substr(colon + 1);
+    if (kind == "rank" || kind == "ranks") {
+        ui.act(session::SelectRank{std::atoi(what.c_str())});  // of several, the first
+    } else if (kind == "dim") {
+        select_group(ui, what);
+    } else if (kind == "unit") {
+        go_to_event(ui,
+                    [&](const trace::Event& e) { return ui.state.document->trace->text(e.unit) == what; });
+    } else if (kind == "event") {
+        go_to_event(ui, [&](const trace::Event& e) {
+            return e.kind == trace::EventKind::collective && name(e.op) == what;
+        });
+    } else if (kind == "step" && ui.state.document) {
+        const auto& steps = ui.state.document->steps;
+        for (size_t i = 0; i < steps.size(); ++i) {
+            if (steps[i].id == what) ui.act(session::GoToLessonStep{static_cast<int32_t>(i)});
+        }
+    } else if (kind == "view") {
+        using view::ViewKind;
+        ui.act(session::SetView{what == "collective" ? ViewKind::collective
+                                : what == "timeline" ? ViewKind::timeline
+                                : what == "memory"   ? ViewKind::memory
+                                                     : ViewKind::mesh});
+    } else if (kind == "slice") {
+        ui.act(session::SetSlice{what});
+    }
+}
+
+}  // namespace meshscope::panels

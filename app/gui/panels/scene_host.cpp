@@ -1,0 +1,202 @@
+#include <cmath>
+
+#include "app/gui/panels/panels.h"
+#include "app/gui/panels/picture_renderer.h"
+#include "app/gui/panels/slice_text.h"
+#include "app/gui/view/collective_view.h"
+#include "app/gui/view/format.h"
+#include "app/gui/view/memory_view.h"
+#include "app/gui/view/mesh_view.h"
+#include "core/base/kinds.h"
+
+namespace meshscope::panels {
+namespace {
+
+using view::ViewKind;
+
+/// The box that takes a slice, and what was typed wrong.
+float slice_box(Ui& ui, Memory& memory, Rect box) {
+    const std::string id = "slice";
+    const std::string shown = slice_text(ui.state.selection.slice);
+    // The field follows the state until someone types in it.
+    std::string& last = memory.fields["slice.shown"];
+    if (last != shown) {
+        memory.fields[id] = shown;
+        last = shown;
+    }
+    const std::string enter = ui.say("ui.slice.enter");
+    const float enter_w = ui.width(enter, Face::body) + 28;
+    const float w = std::min(box.w - 48 - enter_w - 8, 460.0F);
+    const bool entered = text_field(ui, memory, id, {box.x + 24, box.y + 12, w, 42}, ui.say("ui.slice.hint"));
+    const bool pressed =
+        button(ui, memory, "slice_enter", {box.x + 24 + w + 8, box.y + 12, enter_w, 42}, enter);
+    if (entered || pressed) {
+        const std::string slice = slice_names(memory.fields[id]);
+        memory.fields[id] = slice_text(slice);
+        ui.act(session::SetSlice{slice});
+    }
+    return 58;
+}
+
+/// The end of a round of the collective on show.
+void jump_to_round(Ui& ui, int64_t round) {
+    const auto shown = view::shown_collective(view_input(ui, 100, 100));
+    if (!shown) return;
+    const auto rank = static_cast<size_t>(shown->rank);
+    const trace::RankTrace& record = ui.state.document->trace->ranks[rank];
+    for (size_t i = 0; i < record.hops.size(); ++i) {
+        if (record.hops[i].event == shown->event && record.hops[i].round == round) {
+            ui.act(session::SetCursor{session::shown_clock(ui.state)->hops[rank][i].end_ns});
+            return;
+        }
+    }
+}
+
+}  // namespace
+
+std::string picture_status(const Ui& ui, const view::Id& id) {
+    if (id.kind == "rank" || id.kind == "row" || id.kind == "cell" || id.kind == "lane") {
+        return "rank " + std::to_string(id.a);
+    }
+    if (id.kind == "event" || id.kind == "column" || id.kind == "merged") {
+        const trace::Trace& trace = *ui.state.document->trace;
+        const auto rank = static_cast<size_t>(id.a), index = static_cast<size_t>(id.b);
+        if (rank >= trace.ranks.size() || index >= trace.ranks[rank].events.size()) return {};
+        const trace::Event& event = trace.ranks[rank].events[index];
+        const time::Interval at = session::shown_clock(ui.state)->events[rank][index];
+        const std::string op = event.kind == trace::EventKind::compute ? std::string(trace.text(event.name))
+                                                                       : std::string(name(event.op));
+        return "rank " + std::to_string(id.a) + " · " + op + " " + std::string(trace.text(event.unit)) +
+               " · " + view::format_time(at.end_ns - at.begin_ns);
+    }
+    if (id.kind == "chunk") return "rank " + std::to_string(id.a) + " · chunk " + std::to_string(id.b);
+    return {};
+}
+
+view::Input view_input(const Ui& ui, float width, float height) {
+    const session::AppState& s = ui.state;
+    const trace::Trace* trace = s.document->trace.get();
+    if (s.view == ViewKind::mesh && !s.document->steps.empty()) {
+        const session::LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
+        if (step.mesh) trace = step.mesh.get();
+    }
+    return {*trace,  *session::shown_clock(s), s.cursor, s.selection, {width, height}, s.language, ui.measure,
+            ui.texts};
+}
+
+void click(Ui& ui, const view::Id& id, bool twice) {
+    const auto a = static_cast<int32_t>(id.a), b = static_cast<int32_t>(id.b);
+    if (id.kind == "rank" || id.kind == "row" || id.kind == "cell" || id.kind == "lane" ||
+        id.kind == "flight") {
+        ui.act(session::SelectRank{a});
+    } else if (id.kind == "event" || id.kind == "merged" || id.kind == "column") {
+        ui.act(session::SelectEvent{{a, b}, twice});
+    } else if (id.kind == "peak") {
+        ui.act(session::SelectEvent{{a, b}, true});
+    } else if (id.kind == "chunk") {
+        ui.act(session::SelectChunk{a, b});
+    } else if (id.kind == "group") {
+        if (ui.state.view == ViewKind::mesh) {
+            ui.act(session::SelectRank{b});
+        } else {
+            ui.act(session::SelectGroup{a});
+        }
+    } else if (id.kind == "clock") {
+        ui.act(session::SetClock{static_cast<time::ClockKind>(id.a)});
+    } else if (id.kind == "hop") {
+        jump_to_round(ui, id.a);
+    } else if (id.kind == "step" && twice) {
+        const time::Interval at =
+            time::span_of_step(*ui.state.document->trace, *session::shown_clock(ui.state), a);
+        ui.act(session::SetRange{at.begin_ns, at.end_ns});
+    }
+}
+
+void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture,
+                   Point origin) {
+    static_cast<void>(memory);
+    render(ui, picture, origin);
+    ImGui::SetCursorScreenPos(ui.px(origin));
+    ImGui::PushID(id.c_str());
+    const bool pressed = ImGui::InvisibleButton(
+        "##picture", {std::max(1.0F, ui.px(picture.width)), std::max(1.0F, ui.px(picture.height))});
+    ImGui::PopID();
+    if (!ImGui::IsItemHovered()) return;
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const auto under = hit(picture, {mouse.x / ui.scale - origin.x, mouse.y / ui.scale - origin.y});
+    if (under) {
+        const std::string words = picture_status(ui, *under);
+        if (!words.empty()) {
+            ui.status = words;
+            ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+        }
+        if (pressed) click(ui, *under, ImGui::IsMouseDoubleClicked(0));
+        if (ImGui::IsMouseDoubleClicked(0)) click(ui, *under, true);
+    }
+}
+
+void scene_host(Ui& ui, Memory& memory, Rect box) {
+    ui.fill(box, Token::bg);
+    if (box.w < 40 || box.h < 40) return;
+    switch (ui.state.view) {
+        case ViewKind::mesh: {
+            ui.panel = "mesh";
+            const Region region(ui, "scene", box, false);
+            const float used = slice_box(ui, memory, box);
+            view::MeshOptions options;
+            // Sheets slide apart for 480 ms after the slice changed.
+            options.slice_progress = ui.state.reduced_motion
+                                         ? 1.0F
+                                         : static_cast<float>(std::min(1.0, ui.state.slice_age_s / 0.48));
+            picture_panel(ui, memory, "mesh", view::mesh_view(view_input(ui, box.w, box.h - used), options),
+                          {box.x, box.y + used});
+            return;
+        }
+        case ViewKind::collective: {
+            ui.panel = "collective";
+            const Region region(ui, "scene", box, false);
+            view::CollectiveOptions options;
+            options.reduced_motion = ui.state.reduced_motion;
+            picture_panel(ui, memory, "collective",
+                          view::collective_view(view_input(ui, box.w, box.h), options), {box.x, box.y});
+            return;
+        }
+        case ViewKind::timeline:
+            timeline_host(ui, memory, box);
+            return;
+        case ViewKind::memory: {
+            ui.panel = "memory";
+            Region region(ui, "scene", box);
+            const view::Picture picture = view::memory_view(view_input(ui, box.w, box.h));
+            picture_panel(ui, memory, "memory", picture, {box.x, region.top()});
+            if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
+            return;
+        }
+    }
+}
+
+void lower_host(Ui& ui, Memory& memory, Rect box) {
+    if (box.h < 40 || box.w < 40) return;
+    if (ui.state.view != ViewKind::mesh) return timeline_host(ui, memory, box);
+    ui.panel = "mesh_table";
+    ui.fill(box, Token::panel);
+    Region region(ui, "lower", box);
+    const view::Picture picture = view::mesh_table(view_input(ui, box.w, box.h));
+    picture_panel(ui, memory, "mesh_table", picture, {box.x, region.top()});
+    if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
+}
+
+void splitter(Ui& ui, Memory& memory, Rect box, float centre_height) {
+    ui.fill(box, Token::panel);
+    ui.hairline(box.x, box.y, box.w);
+    const Touch t = touch(ui, memory, "splitter", box);
+    const bool live = t.hovered || t.held;
+    ui.fill({box.x + box.w / 2 - 20, box.y + 2, 40, 4}, live ? Token::accent : Token::line2, 2);
+    if (live) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeNS);
+    if (t.held) {
+        const float y = ImGui::GetIO().MousePos.y / ui.scale - kTopBar - kSplitter / 2;
+        ui.act(session::SetSplit{y / std::max(1.0F, centre_height - kSplitter)});
+    }
+}
+
+}  // namespace meshscope::panels

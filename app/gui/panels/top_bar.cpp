@@ -1,0 +1,127 @@
+#include <cmath>
+
+#include "app/gui/panels/panels.h"
+
+namespace meshscope::panels {
+namespace {
+
+using view::ViewKind;
+
+constexpr const char* kViewIds[] = {"ui.view.mesh", "ui.view.collective", "ui.view.timeline",
+                                    "ui.view.memory"};
+
+void logo(Ui& ui, float x, float y) {
+    const Token hues[] = {Token::sky, Token::line2, Token::line2, Token::orange};
+    for (int i = 0; i < 4; ++i) {
+        ui.fill({x + 11.0F * static_cast<float>(i % 2), y + 11.0F * static_cast<float>(i / 2), 9, 9}, hues[i],
+                2.5F);
+    }
+}
+
+/// Half filled, half open: the theme's mark.
+void theme_mark(Ui& ui, Point c, Token token) {
+    const ImVec2 centre = ui.px(c);
+    ui.draw->AddCircle(centre, ui.px(8), ui.word(token), 0, ui.px(1.5F));
+    ui.draw->PathArcTo(centre, ui.px(8), -1.5708F, 1.5708F, 16);
+    ui.draw->PathFillConvex(ui.word(token));
+}
+
+struct Tabs {
+    bool brief = false;
+    float padding = 16;
+    float width = 0;
+};
+
+std::string tab_label(const Ui& ui, int i, bool brief) {
+    return ui.say(brief ? std::string(kViewIds[i]) + ".short" : std::string(kViewIds[i]));
+}
+
+Tabs measure_tabs(const Ui& ui, bool brief, float padding) {
+    Tabs t{brief, padding, 0};
+    for (int i = 0; i < 4; ++i) t.width += ui.width(tab_label(ui, i, brief), Face::body) + 2 * padding;
+    return t;
+}
+
+void draw_tabs(Ui& ui, Memory& memory, float x, float h, const Tabs& tabs) {
+    for (int i = 0; i < 4; ++i) {
+        const std::string label = tab_label(ui, i, tabs.brief);
+        const float wide = ui.width(label, Face::body) + 2 * tabs.padding;
+        const bool on = static_cast<int>(ui.state.view) == i;
+        const Rect box{x, (h - 34) / 2, wide, 34};
+        const Touch t = touch(ui, memory, std::string("tab") + std::to_string(i), box);
+        if (on) {
+            ui.fill(box, Token::accentbg, 8);
+            ui.fill({x + 12, h - 3, wide - 24, 3}, Token::accent, 1.5F);
+        }
+        ui.text(box, label, Face::body, on || t.hovered ? Token::text : Token::soft, Align::centre);
+        if (t.pressed) ui.act(session::SetView{static_cast<ViewKind>(i)});
+        x += wide;
+    }
+}
+
+}  // namespace
+
+void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width) {
+    ui.panel = "top_bar";
+    ui.fill(box, Token::panel);
+    ui.hairline(box.x, box.h - 1, box.w);
+
+    // From the right: help, theme, language.
+    float right = box.w - 8;
+    const auto square = [&](const char* id) {
+        right -= 36;
+        const Rect at{right, 8, 36, 36};
+        const Touch t = touch(ui, memory, id, at);
+        if (t.hovered) ui.fill(at, Token::raised, 8);
+        return t;
+    };
+    const Touch help = square("help");
+    ui.text({right, 8, 36, 36}, "?", Face::title, help.hovered ? Token::text : Token::soft, Align::centre);
+    if (help.hovered) tooltip(ui, ui.say("ui.help"));
+    if (help.pressed) ui.act(session::ToggleKeySheet{});
+    const Touch theme = square("theme");
+    theme_mark(ui, {right + 18, 26}, theme.hovered ? Token::text : Token::soft);
+    if (theme.hovered) tooltip(ui, ui.say("ui.theme"));
+    if (theme.pressed) {
+        using window::ThemeKind;
+        const ThemeKind now = ui.state.theme;
+        ui.act(session::SetTheme{now == ThemeKind::dark    ? ThemeKind::light
+                                 : now == ThemeKind::light ? ThemeKind::contrast
+                                                           : ThemeKind::dark});
+    }
+    right -= 8 + 108;
+    const int language =
+        segmented(ui, memory, "language", {right, 10, 108, 32}, {"中文", "EN"}, ui.chinese() ? 0 : 1);
+    if (language >= 0) ui.act(session::SetLanguage{language == 0 ? view::Language::zh : view::Language::en});
+    right -= 12;
+
+    logo(ui, 16, 16);
+    const float brand = ui.width("Meshscope", Face::title), after_logo = 48;
+    if (!ui.state.document) {
+        ui.text({after_logo, 0, brand, box.h}, "Meshscope", Face::title, Token::text);
+        return;
+    }
+    // What there is room for, best first: full labels; short labels; without the name; closer together.
+    Tabs tabs = measure_tabs(ui, false, 16);
+    bool with_brand = true;
+    if (after_logo + brand + 16 + tabs.width > right) tabs = measure_tabs(ui, true, 14);
+    if (after_logo + brand + 16 + tabs.width > right) with_brand = false;
+    if (after_logo + tabs.width > right) tabs = measure_tabs(ui, true, 6);
+
+    float x = after_logo;
+    if (with_brand) {
+        ui.text({x, 0, brand, box.h}, "Meshscope", Face::title, Token::text);
+        x += brand + 16;
+    }
+    const float tabs_x = std::max(x, std::min(lesson_width + 16, right - tabs.width));
+    // The name of what is open stands between, when it fits whole.
+    const std::string name =
+        ui.state.document->name + " · " +
+        ui.say("ui.n_ranks", {{"n", int64_t{ui.state.document->trace->info.world_size}}});
+    const std::string shown =
+        with_brand ? ui.fit(name, ui.state.document->name, tabs_x - x - 12, Face::caption) : "";
+    ui.text({x, 1, ui.width(shown, Face::caption), box.h}, shown, Face::caption, Token::mute);
+    draw_tabs(ui, memory, tabs_x, box.h, tabs);
+}
+
+}  // namespace meshscope::panels

@@ -1,0 +1,155 @@
+#include <cmath>
+
+#include "app/gui/panels/panels.h"
+
+namespace meshscope::panels {
+namespace {
+
+/// Small still pictures of what a lesson is about.
+void thumbnail(Ui& ui, const std::string& look, Rect box) {
+    const float cx = box.x + box.w / 2, cy = box.y + box.h / 2;
+    const auto node = [&](float x, float y, const std::string& word, Token ring) {
+        ui.draw->AddCircleFilled(ui.px(Point{x, y}), ui.px(15), ui.colour(Token::raised), 0);
+        ui.draw->AddCircle(ui.px(Point{x, y}), ui.px(15), ui.colour(ring), 0, ui.px(1.4F));
+        ui.text({x - 15, y - 15, 30, 30}, word, Face::mono_small, Token::text, Align::centre);
+    };
+    if (look == "hsdp") {
+        for (int machine = 0; machine < 2; ++machine) {
+            const float left = cx - 116 + 122.0F * static_cast<float>(machine);
+            ui.fill({left, cy - 48, 110, 96}, Token::panel, 8);
+            ui.outline({left, cy - 48, 110, 96}, Token::line2, 8);
+            ui.draw->AddLine(ui.px(Point{left + 30, cy - 10}), ui.px(Point{left + 80, cy - 10}),
+                             ui.colour(Token::sky), ui.px(2.5F));
+        }
+        for (int i = 0; i < 2; ++i) {
+            const float x = cx - 86 + 50.0F * static_cast<float>(i);
+            ui.draw->AddBezierCubic(ui.px(Point{x, cy}), ui.px(Point{x + 10, cy + 44}),
+                                    ui.px(Point{x + 112, cy + 44}), ui.px(Point{x + 122, cy}),
+                                    ui.colour(Token::pink), ui.px(2), 24);
+        }
+        for (int i = 0; i < 4; ++i) {
+            node(cx - 86 + 50.0F * static_cast<float>(i) + (i > 1 ? 22.0F : 0.0F), cy - 10, std::to_string(i),
+                 Token::sky);
+        }
+        return;
+    }
+    for (int line = 0; line < 2; ++line) {
+        const float y = cy - 24 + 48.0F * static_cast<float>(line);
+        ui.fill({cx - 96, y - 21, 192, 42}, Token::sky, 21, 0.08F);
+        ui.outline({cx - 96, y - 21, 192, 42}, Token::sky, 21);
+    }
+    for (int i = 0; i < 4; ++i) {
+        const float x = cx - 69 + 46.0F * static_cast<float>(i);
+        ui.draw->AddLine(ui.px(Point{x, cy - 24}), ui.px(Point{x, cy + 24}), ui.colour(Token::pink),
+                         ui.px(1.6F));
+        node(x, cy - 24, std::to_string(i), Token::line2);
+        node(x, cy + 24, std::to_string(i + 4), Token::line2);
+    }
+}
+
+void big_logo(Ui& ui, float x, float y) {
+    const Token hues[] = {Token::sky, Token::orange, Token::green, Token::pink};
+    for (int i = 0; i < 16; ++i) {
+        const int column = i % 4, line = i / 4;
+        ui.fill({x + 17.0F * static_cast<float>(column), y + 17.0F * static_cast<float>(line), 13, 13},
+                column == line ? hues[line] : Token::line, 3);
+    }
+}
+
+float brand(Ui& ui, Memory& memory, float x, float y, float w) {
+    const session::AppState& s = ui.state;
+    big_logo(ui, x, y);
+    y += 84;
+    ui.text({x, y, w, 42}, "Meshscope", Face::display, Token::text);
+    y = paragraph(ui, x, y + 44, w, ui.say("ui.welcome.line"), Face::title, Token::soft) + 8;
+    y = paragraph(ui, x, y, w, ui.say("ui.welcome.what"), Face::body, Token::mute) + 20;
+    if (!s.offers.empty()) {
+        if (button(ui, memory, "start", {x, y, w, 48}, ui.say("ui.welcome.start"), ButtonLook::primary,
+                   !s.loading, Icon::play)) {
+            ui.act(session::OpenPath{s.offers.front().id});
+        }
+        y += 48 + 24;
+    }
+    ui.text({x, y, w, 24}, ui.say("ui.language"), Face::caption, Token::mute);
+    const int language = segmented(ui, memory, "welcome_language", {x, y + 28, w, 40}, {"中文", "English"},
+                                   ui.chinese() ? 0 : 1);
+    if (language >= 0) ui.act(session::SetLanguage{language == 0 ? view::Language::zh : view::Language::en});
+    y += 84;
+    ui.text({x, y, w, 24}, ui.say("ui.theme"), Face::caption, Token::mute);
+    const std::vector<std::string> names = {ui.say("ui.theme.dark"), ui.say("ui.theme.light"),
+                                            ui.say("ui.theme.contrast")};
+    const int theme =
+        segmented(ui, memory, "welcome_theme", {x, y + 28, w, 40}, names, static_cast<int>(s.theme));
+    if (theme >= 0) ui.act(session::SetTheme{static_cast<window::ThemeKind>(theme)});
+    return y + 84;
+}
+
+float card(Ui& ui, Memory& memory, const session::Offer& offer, int index, Rect box) {
+    const Touch t = touch(ui, memory, "offer" + std::to_string(index), box, !ui.state.loading);
+    ui.fill(box, Token::panel, 12);
+    ui.fill({box.x, box.y, box.w, 170}, Token::inset, 12);
+    thumbnail(ui, offer.look, {box.x, box.y, box.w, 170});
+    ui.outline(box, t.hovered ? Token::accent : Token::line, 12, t.hovered ? 1.5F : 1.0F);
+    const float x = box.x + 20, w = box.w - 40;
+    float y = paragraph(ui, x, box.y + 184, w, std::to_string(index + 1) + "  " + ui.pick(offer.title),
+                        Face::title, Token::text);
+    y = paragraph(ui, x, y + 4, w, ui.pick(offer.subtitle), Face::caption, Token::soft);
+    if (t.pressed) ui.act(session::OpenPath{offer.id});
+    return y + 20;
+}
+
+/// What a card needs, so that those in a row are of one height.
+float card_height(const Ui& ui, const session::Offer& offer, float w) {
+    const auto lines = [&](const std::string& text, Face face) {
+        return static_cast<float>(wrap(ui.measure, text, face, w - 40).size()) * ui.line(face);
+    };
+    return 184 + lines("0  " + ui.pick(offer.title), Face::title) + 4 +
+           lines(ui.pick(offer.subtitle), Face::caption) + 20;
+}
+
+}  // namespace
+
+void welcome(Ui& ui, Memory& memory, Rect box) {
+    ui.panel = "welcome";
+    ui.fill(box, Token::bg);
+    const bool narrow = box.w < 760;
+    const float left_w = narrow ? box.w : std::clamp(box.w * 0.3F, 320.0F, 480.0F);
+    Region region(ui, "welcome", box);
+    if (!narrow) ui.fill({box.x, region.top(), left_w, 4000}, Token::panel);
+    float left_y = region.top() + 36;
+    left_y = brand(ui, memory, box.x + 40, left_y, left_w - 80);
+    float x = box.x + left_w + 40, w = box.w - left_w - 80, y = region.top() + 36;
+    if (narrow) {
+        x = box.x + 40;
+        w = box.w - 80;
+        y = left_y + 24;
+    }
+    const std::string head = ui.say("ui.welcome.lessons");
+    ui.text({x, y, w, 42}, head, Face::display, Token::text);
+    y = paragraph(ui, x, y + 46, w, ui.say("ui.welcome.each"), Face::caption, Token::mute) + 16;
+    const int a_row = std::max(1, static_cast<int>((w + 24) / (300 + 24)));
+    const float wide = std::min(420.0F, (w - 24 * static_cast<float>(a_row - 1)) / static_cast<float>(a_row));
+    float high = 0;
+    for (const session::Offer& offer : ui.state.offers) high = std::max(high, card_height(ui, offer, wide));
+    float bottom = y;
+    for (size_t i = 0; i < ui.state.offers.size(); ++i) {
+        const int index = static_cast<int>(i);
+        const Rect at{x + static_cast<float>(index % a_row) * (wide + 24),
+                      y + static_cast<float>(index / a_row) * (high + 24), wide, high};
+        card(ui, memory, ui.state.offers[i], index, at);
+        bottom = at.y + high;
+    }
+    y = bottom + 24;
+    const std::vector<std::string> drop = wrap(ui.measure, ui.say("ui.welcome.drop"), Face::caption, w - 32);
+    const float drop_h = static_cast<float>(drop.size()) * ui.line(Face::caption) + 24;
+    ui.outline({x, y, w, drop_h}, Token::line2, 12);
+    float line_y = y + 12;
+    for (const std::string& line : drop) {
+        ui.text({x + 16, line_y, w - 32, ui.line(Face::caption)}, line, Face::caption, Token::mute,
+                Align::centre);
+        line_y += ui.line(Face::caption);
+    }
+    region.content_ends(std::max(left_y, y + drop_h) + 32);
+}
+
+}  // namespace meshscope::panels

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/gui/panels/ui.h"
+
+namespace meshscope::panels {
+
+/// What a window remembers between frames that is no part of the state: where the keyboard focus is, what is
+/// half typed.
+struct Memory {
+    std::string focus;                          ///< id of the widget with the keyboard; "" = none
+    bool activate = false;                      ///< press the focused widget in this frame
+    std::vector<std::string> order;             ///< the widgets of this frame, in drawing order
+    std::map<std::string, std::string> fields;  ///< text fields by id
+    std::map<std::string, float> scrolls;       ///< own scroll positions (timeline), logical pixels
+    bool scrubbing = false;
+    int64_t drag_begin_ns = 0, drag_end_ns = 0;
+    float drag_x = 0, drag_y = 0, drag_scroll = 0;
+
+    /// Moves the focus to the next (direction 1) or previous widget of the last frame.
+    void move_focus(int direction);
+};
+
+/// How a widget stands with the pointer and the keyboard.
+struct Touch {
+    bool pressed = false;  ///< clicked, or activated by key, in this frame
+    bool hovered = false;
+    bool held = false;
+    bool focused = false;
+};
+
+/// The one base of all widgets: an invisible button in `box` that can also be reached by Tab. Ids are unique
+/// in a frame.
+Touch touch(Ui& ui, Memory& memory, const std::string& id, Rect box, bool enabled = true);
+
+enum class ButtonLook { primary, plain, link };
+enum class Icon { none, play, pause, next_hop, next_event, previous, next };
+
+/// True when pressed. Disabled buttons tell `why` as a tooltip.
+bool button(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::string& label,
+            ButtonLook look = ButtonLook::plain, bool enabled = true, Icon icon = Icon::none,
+            const std::string& tooltip = {});
+float button_width(const Ui& ui, const std::string& label, bool icon);
+
+/// A switch of a few words; returns the index pressed, or -1.
+int segmented(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::vector<std::string>& labels,
+              int chosen);
+
+/// A row with a round mark, a text (wrapped) and, at the right, a mark for right or wrong (0 none, 1 right,
+/// -1 wrong). Returns true when pressed; `height` receives what it took.
+bool choice_row(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
+                const std::string& text, bool chosen, int verdict, bool enabled, float& height);
+
+/// A small pill with a number or word.
+bool chip(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::string& label, bool chosen,
+          bool enabled);
+
+/// A key cap of the key sheet; returns its width.
+float key_cap(Ui& ui, float x, float y, const std::string& label);
+
+/// A text field over ImGui's. True when Enter was pressed in it.
+bool text_field(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::string& hint);
+
+/// Caption at the left, a note at the right, a hairline below; returns the y below it.
+float section_head(Ui& ui, float x, float y, float w, const std::string& caption, const std::string& note);
+
+void tooltip(Ui& ui, const std::string& text);
+void draw_icon(Ui& ui, Icon icon, Point centre, Token token);
+
+/// A scrolling part of the window: a child window whose drawing list `ui.draw` is while it lives.
+class Region {
+  public:
+    Region(Ui& ui, const std::string& id, Rect box, bool scrolls = true);
+    ~Region();
+    Region(const Region&) = delete;
+    Region& operator=(const Region&) = delete;
+
+    /// Where content that starts at the region's top stands now.
+    float top() const { return top_; }
+    /// Tells how far down content reached, so that it can be scrolled.
+    void content_ends(float y) { end_ = y; }
+
+  private:
+    Ui& ui_;
+    Rect box_;
+    ImDrawList* outer_;
+    float top_ = 0, end_ = 0;
+};
+
+}  // namespace meshscope::panels

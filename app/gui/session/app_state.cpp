@@ -1,0 +1,291 @@
+#include "app/gui/session/app_state.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meshscope::session {
+namespace {
+
+constexpr double kToastSeconds = 4.4, kSliceSeconds = 0.48;
+
+int64_t clamp_time(const AppState& s, int64_t t) {
+    const time::Clock* clock = shown_clock(s);
+    return std::clamp<int64_t>(t, 0, clock != nullptr ? clock->end_ns : 0);
+}
+
+void move_cursor(AppState& s, int64_t t) {
+    s.glide.reset();
+    s.cursor.t_ns = clamp_time(s, t);
+}
+
+// A second press while the cursor glides starts from where the first one leads, so that fast presses are not
+// lost.
+int64_t resting_time(const AppState& s) {
+    return s.glide ? s.glide->to_ns : s.cursor.t_ns;
+}
+
+void glide_to(AppState& s, int64_t t, double seconds) {
+    t = clamp_time(s, t);
+    s.playing = false;
+    if (s.reduced_motion) return move_cursor(s, t);
+    s.glide = Glide{s.cursor.t_ns, t, 0, seconds / std::max(s.speed, 0.1)};
+}
+
+/// The same place of the run on another clock: as far into the event under the cursor as before.
+int64_t carry_over(const AppState& s, const time::Clock& from, const time::Clock& to) {
+    const int32_t rank = s.selection.rank.value_or(s.selection.asking_rank);
+    const auto ref = view::event_at(*s.document->trace, from, s.cursor, rank);
+    if (!ref) return 0;
+    const time::Interval a = from.events[static_cast<size_t>(ref->rank)][static_cast<size_t>(ref->event)];
+    const time::Interval b = to.events[static_cast<size_t>(ref->rank)][static_cast<size_t>(ref->event)];
+    const double whole = static_cast<double>(std::max<int64_t>(1, a.end_ns - a.begin_ns));
+    const double done = std::clamp(static_cast<double>(s.cursor.t_ns - a.begin_ns) / whole, 0.0, 1.0);
+    return b.begin_ns + std::llround(done * static_cast<double>(b.end_ns - b.begin_ns));
+}
+
+void tick(AppState& s, double seconds) {
+    s.slice_age_s += seconds;
+    if (s.toast && (s.toast->age_s += seconds) > kToastSeconds) s.toast.reset();
+    const time::Clock* clock = shown_clock(s);
+    if (clock == nullptr) return;
+    if (s.glide) {
+        Glide& g = *s.glide;
+        g.passed_s += seconds;
+        const double x = std::clamp(g.passed_s / g.lasts_s, 0.0, 1.0);
+        // ease-in-out cubic
+        const double y = x < 0.5 ? 4 * x * x * x : 1 - std::pow(-2 * x + 2, 3) / 2;
+        s.cursor.t_ns = g.from_ns + std::llround(y * static_cast<double>(g.to_ns - g.from_ns));
+        if (x >= 1) s.glide.reset();
+        return;
+    }
+    if (s.playing) {
+        const double rate = playing_rate(*s.document->trace, *clock) * s.speed;
+        s.cursor.t_ns =
+            std::min(clock->end_ns, s.cursor.t_ns + std::max<int64_t>(1, std::llround(rate * seconds)));
+        if (s.cursor.t_ns >= clock->end_ns) s.playing = false;
+    }
+}
+
+void enter_lesson_step(AppState& s, int32_t index) {
+    if (!s.document || s.document->steps.empty()) return;
+    s.lesson_step = std::clamp(index, 0, static_cast<int32_t>(s.document->steps.size()) - 1);
+    const LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
+    s.playing = false;
+    s.view = step.view;
+    if (step.rank) {
+        s.selection.asking_rank = *step.rank;
+        s.selection.rank = *step.rank;
+    }
+    if (s.selection.slice != step.slice) {
+        s.selection.slice = step.slice;
+        s.slice_age_s = 0;
+    }
+    s.selection.event.reset();
+    s.selection.event_rank.reset();
+    if (step.at) {
+        s.selection.event_rank = step.at->rank;
+        s.selection.event = step.at->event;
+        const time::Interval at =
+            shown_clock(s)->events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
+        move_cursor(s, at.begin_ns + (at.end_ns - at.begin_ns) / 2);
+    }
+}
+
+void show(AppState& s, std::shared_ptr<const Document> document) {
+    s.document = std::move(document);
+    s.loading.reset();
+    s.error.reset();
+    s.glide.reset();
+    s.playing = false;
+    s.cursor = {};
+    s.selection = {};
+    s.quizzes.clear();
+    s.lesson_step = 0;
+    s.range_begin_ns = s.range_end_ns = 0;
+    if (!s.document) return;
+    if (s.document->steps.empty()) {
+        s.selection.rank = 0;
+    } else {
+        enter_lesson_step(s, 0);
+    }
+}
+
+struct Applier {
+    AppState& s;
+    Effects& effects;
+
+    void operator()(const SetLanguage& a) const { s.language = a.language; }
+    void operator()(const SetTheme& a) const { s.theme = a.theme; }
+    void operator()(const SetScale& a) const { s.scale = std::clamp(a.scale, kScaleMin, kScaleMax); }
+    void operator()(const SetView& a) const { s.view = a.view; }
+    void operator()(const SetClock& a) const {
+        if (a.clock == s.clock) return;
+        const time::Clock* from = shown_clock(s);
+        s.clock = a.clock;
+        s.range_begin_ns = s.range_end_ns = 0;
+        if (from != nullptr) move_cursor(s, carry_over(s, *from, *shown_clock(s)));
+    }
+    void operator()(const SetCursor& a) const {
+        s.playing = false;
+        move_cursor(s, a.t_ns);
+    }
+    void operator()(const StepHop& a) const {
+        const time::Clock* clock = shown_clock(s);
+        if (clock == nullptr) return;
+        const view::Cursor from{resting_time(s)};
+        const auto to = a.direction > 0 ? view::next_hop(*s.document->trace, *clock, from)
+                                        : view::previous_hop(*s.document->trace, *clock, from);
+        if (to) glide_to(s, to->t_ns, 0.32);
+    }
+    void operator()(const StepEvent& a) const {
+        const time::Clock* clock = shown_clock(s);
+        if (clock == nullptr) return;
+        const view::Cursor from{resting_time(s)};
+        const auto to = a.direction > 0 ? view::next_event(*s.document->trace, *clock, from)
+                                        : view::previous_event(*s.document->trace, *clock, from);
+        if (to) glide_to(s, to->t_ns, 0.22);
+    }
+    void operator()(const JumpTo& a) const {
+        const time::Clock* clock = shown_clock(s);
+        if (clock == nullptr) return;
+        s.playing = false;
+        move_cursor(s, a.end ? clock->end_ns : 0);
+    }
+    void operator()(const TogglePlay&) const {
+        const time::Clock* clock = shown_clock(s);
+        if (clock == nullptr) return;
+        if (s.glide) move_cursor(s, s.glide->to_ns);
+        s.playing = !s.playing;
+        if (s.playing && s.cursor.t_ns >= clock->end_ns) s.cursor.t_ns = 0;
+    }
+    void operator()(const SetSpeed& a) const { s.speed = std::clamp(a.speed, 0.25, 4.0); }
+    void operator()(const SelectRank& a) const {
+        s.selection.rank = a.rank;
+        if (a.rank) s.selection.asking_rank = *a.rank;
+        s.selection.event.reset();
+        s.selection.event_rank.reset();
+        s.selection.group.reset();
+        s.selection.chunk.reset();
+    }
+    void operator()(const SelectEvent& a) const {
+        s.selection.event_rank = a.event.rank;
+        s.selection.event = a.event.event;
+        s.selection.rank = a.event.rank;
+        s.selection.asking_rank = a.event.rank;
+        s.selection.chunk.reset();
+        if (!a.move_cursor) return;
+        const time::Interval at =
+            shown_clock(s)->events[static_cast<size_t>(a.event.rank)][static_cast<size_t>(a.event.event)];
+        s.playing = false;
+        move_cursor(s, at.begin_ns + (at.end_ns - at.begin_ns) / 2);
+    }
+    void operator()(const SelectGroup& a) const { s.selection.group = a.group; }
+    void operator()(const SelectChunk& a) const {
+        s.selection.rank = a.rank;
+        s.selection.chunk = a.chunk;
+    }
+    void operator()(const SetSlice& a) const {
+        if (s.selection.slice != a.slice) s.slice_age_s = 0;
+        s.selection.slice = a.slice;
+    }
+    void operator()(const BeRank& a) const { s.selection.asking_rank = a.rank; }
+    void operator()(const ClearSelection&) const {
+        if (s.key_sheet) {
+            s.key_sheet = false;
+        } else if (s.error) {
+            s.error.reset();
+        } else if (s.facts_drawer) {
+            s.facts_drawer = false;
+        } else {
+            const int32_t asking = s.selection.asking_rank;
+            s.selection = {};
+            s.selection.asking_rank = asking;
+        }
+    }
+    void operator()(const GoToLessonStep& a) const { enter_lesson_step(s, a.index); }
+    void operator()(const Guess& a) const {
+        QuizState& quiz = s.quizzes[a.quiz];
+        if (!quiz.revealed) quiz.guess = a.guess;
+    }
+    void operator()(const ShowHint& a) const { s.quizzes[a.quiz].hint_shown = true; }
+    void operator()(const Reveal& a) const {
+        QuizState& quiz = s.quizzes[a.quiz];
+        if (quiz.guess.empty()) return;  // predict first
+        quiz.revealed = true;
+        // "Run to there": the event the step speaks of plays to its end.
+        if (!s.document || s.document->steps.empty()) return;
+        const LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
+        if (!step.at) return;
+        const auto at =
+            shown_clock(s)->events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
+        glide_to(s, at.end_ns, 0.64);
+    }
+    void operator()(const SetRange& a) const {
+        const time::Clock* clock = shown_clock(s);
+        if (clock == nullptr) return;
+        const int64_t end = std::clamp<int64_t>(a.end_ns, 0, clock->end_ns);
+        const int64_t begin = std::clamp<int64_t>(a.begin_ns, 0, end);
+        const bool whole = begin == 0 && end == clock->end_ns;
+        s.range_begin_ns = whole || end <= begin ? 0 : begin;
+        s.range_end_ns = whole || end <= begin ? 0 : end;
+    }
+    void operator()(const SetSplit& a) const { s.split = std::clamp(a.split, 0.2F, 0.8F); }
+    void operator()(const ToggleLesson&) const { s.lesson_folded = !s.lesson_folded; }
+    void operator()(const ToggleDrawer&) const { s.facts_drawer = !s.facts_drawer; }
+    void operator()(const ToggleKeySheet&) const { s.key_sheet = !s.key_sheet; }
+    void operator()(const DismissError&) const { s.error.reset(); }
+    void operator()(const ShowToast& a) const { s.toast = Toast{a.text, 0}; }
+    void operator()(const CopyText& a) const { effects.copy.push_back(a.text); }
+    void operator()(const OpenPath& a) const { effects.open.push_back(a.path); }
+    void operator()(const CloseDocument&) const { show(s, nullptr); }
+    void operator()(const ShowDocument& a) const { show(s, a.document); }
+    void operator()(const ShowError& a) const {
+        s.error = a.error;
+        s.loading.reset();
+    }
+    void operator()(const ShowLoading& a) const { s.loading = a.loading; }
+    void operator()(const SetReducedMotion& a) const { s.reduced_motion = a.reduced; }
+    void operator()(const OfferLessons& a) const { s.offers = a.offers; }
+    void operator()(const Tick& a) const { tick(s, a.seconds); }
+};
+
+}  // namespace
+
+void apply(AppState& state, const Action& action, Effects& effects) {
+    std::visit(Applier{state, effects}, action);
+}
+
+const time::Clock* shown_clock(const AppState& state) {
+    if (!state.document) return nullptr;
+    return state.clock == time::ClockKind::measured ? &state.document->measured : &state.document->modelled;
+}
+
+std::optional<view::EventRef> shown_event(const AppState& state) {
+    if (!state.document) return {};
+    if (state.selection.event && state.selection.event_rank) {
+        return view::EventRef{*state.selection.event_rank, *state.selection.event};
+    }
+    int32_t rank = state.selection.rank.value_or(state.selection.asking_rank);
+    // A lesson step may show a larger mesh than the run had.
+    if (rank >= static_cast<int32_t>(state.document->trace->ranks.size())) rank = 0;
+    return view::event_at(*state.document->trace, *shown_clock(state), state.cursor, rank);
+}
+
+double playing_rate(const trace::Trace& trace, const time::Clock& clock) {
+    std::vector<int64_t> hops;
+    for (size_t rank = 0; rank < trace.ranks.size() && rank < 4; ++rank) {
+        for (const time::Interval& hop : clock.hops[rank]) {
+            if (hop.end_ns > hop.begin_ns) hops.push_back(hop.end_ns - hop.begin_ns);
+        }
+    }
+    if (hops.empty()) return std::max(1.0, static_cast<double>(clock.end_ns) / 10.0);
+    const auto middle = hops.begin() + static_cast<std::ptrdiff_t>(hops.size() / 2);
+    std::nth_element(hops.begin(), middle, hops.end());
+    return static_cast<double>(*middle) / 0.32;
+}
+
+bool in_motion(const AppState& state) {
+    return state.playing || state.glide || state.loading || state.toast || state.slice_age_s < kSliceSeconds;
+}
+
+}  // namespace meshscope::session

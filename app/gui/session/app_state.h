@@ -1,0 +1,223 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/gui/session/document.h"
+#include "app/gui/view/state.h"
+#include "app/gui/window/theme.h"
+
+namespace meshscope::session {
+
+/// A guess at a quiz: nothing is revealed before the reader asks.
+struct QuizState {
+    std::string guess;
+    bool hint_shown = false;
+    bool revealed = false;
+};
+
+/// The cursor on its way to where a step leads (look.md section 6).
+struct Glide {
+    int64_t from_ns = 0, to_ns = 0;
+    double passed_s = 0, lasts_s = 0.32;
+};
+
+/// Something is being opened or run.
+struct Loading {
+    std::string name;
+    int32_t steps_done = 0, steps = 0;  ///< 0 steps: not known yet
+};
+
+/// What could not be done, as told to the user; copied as text.
+struct ErrorBox {
+    std::vector<std::string> lines;
+};
+
+struct Toast {
+    std::string text;
+    double age_s = 0;
+};
+
+/// A lesson or scenario that the welcome page offers.
+struct Offer {
+    std::string id;  ///< what opens it
+    Text title, subtitle;
+    std::string look;  ///< which thumbnail: "mesh", "hsdp", …
+};
+
+/// Everything that decides what is on screen. Plain data: the window draws it, apply() changes it, tests read
+/// it.
+struct AppState {
+    view::Language language = view::Language::en;
+    window::ThemeKind theme = window::ThemeKind::dark;
+    float scale = 1;
+    bool reduced_motion = false;
+
+    view::ViewKind view = view::ViewKind::mesh;
+    time::ClockKind clock = time::ClockKind::modelled;
+    std::shared_ptr<const Document> document;  ///< null: the welcome page
+    view::Cursor cursor;
+    view::Selection selection;
+
+    bool playing = false;
+    double speed = 1;
+    std::optional<Glide> glide;
+    double slice_age_s = 1e9;  ///< since the slice changed: the sheets slide apart
+
+    int32_t lesson_step = 0;
+    std::map<std::string, QuizState> quizzes;
+
+    int64_t range_begin_ns = 0, range_end_ns = 0;  ///< the timeline's range; end <= begin: all
+    float split = 0.515F;                          ///< the scene's share of the height
+    bool lesson_folded = false;
+    bool facts_drawer = false;
+    bool key_sheet = false;
+
+    std::optional<Loading> loading;
+    std::optional<ErrorBox> error;
+    std::optional<Toast> toast;
+    std::vector<Offer> offers;
+};
+
+// What a user can do. Each is a few words of data; apply() says what it means.
+struct SetLanguage {
+    view::Language language;
+};
+struct SetTheme {
+    window::ThemeKind theme;
+};
+struct SetScale {
+    float scale;
+};
+struct SetView {
+    view::ViewKind view;
+};
+struct SetClock {
+    time::ClockKind clock;
+};
+struct SetCursor {
+    int64_t t_ns;
+};
+struct StepHop {
+    int direction;
+};
+struct StepEvent {
+    int direction;
+};
+struct JumpTo {
+    bool end;
+};
+struct TogglePlay {};
+struct SetSpeed {
+    double speed;
+};
+struct SelectRank {
+    std::optional<int32_t> rank;
+};
+struct SelectEvent {
+    view::EventRef event;
+    bool move_cursor = false;
+};
+struct SelectGroup {
+    int32_t group;
+};
+struct SelectChunk {
+    int32_t rank;
+    int32_t chunk;
+};
+struct SetSlice {
+    std::string slice;
+};
+struct BeRank {
+    int32_t rank;
+};
+struct ClearSelection {};
+struct GoToLessonStep {
+    int32_t index;
+};
+struct Guess {
+    std::string quiz, guess;
+};
+struct ShowHint {
+    std::string quiz;
+};
+struct Reveal {
+    std::string quiz;
+};
+struct SetRange {
+    int64_t begin_ns, end_ns;
+};
+struct SetSplit {
+    float split;
+};
+struct ToggleLesson {};
+struct ToggleDrawer {};
+struct ToggleKeySheet {};
+struct DismissError {};
+struct ShowToast {
+    std::string text;
+};
+struct CopyText {
+    std::string text;
+};
+struct OpenPath {
+    std::string path;
+};  ///< a .mscope file, a scenario file or a lesson's name
+struct CloseDocument {};
+struct ShowDocument {
+    std::shared_ptr<const Document> document;
+};
+struct ShowError {
+    ErrorBox error;
+};
+struct ShowLoading {
+    std::optional<Loading> loading;
+};
+struct SetReducedMotion {
+    bool reduced;
+};
+struct OfferLessons {
+    std::vector<Offer> offers;
+};
+struct Tick {
+    double seconds;
+};  ///< time passes: playing, gliding, toasts
+
+using Action =
+    std::variant<SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo,
+                 TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SetSlice, BeRank,
+                 ClearSelection, GoToLessonStep, Guess, ShowHint, Reveal, SetRange, SetSplit, ToggleLesson,
+                 ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument,
+                 ShowDocument, ShowError, ShowLoading, SetReducedMotion, OfferLessons, Tick>;
+
+/// What apply() cannot do by itself, because it touches the world outside.
+struct Effects {
+    std::vector<std::string> copy;  ///< to the clipboard
+    std::vector<std::string> open;  ///< paths and lesson names
+};
+
+/// Changes the state by one action. Pure but for its arguments; cost: the steps look at every event once, all
+/// else O(1).
+void apply(AppState& state, const Action& action, Effects& effects);
+
+/// The clock on show; null without a document.
+const time::Clock* shown_clock(const AppState& state);
+
+/// The event the facts column speaks of: the selected one, else what the selected (or asking) rank does at
+/// the cursor.
+std::optional<view::EventRef> shown_event(const AppState& state);
+
+/// Clock nanoseconds that pass in a second at speed 1: a hop of median length takes 0.32 s.
+double playing_rate(const trace::Trace& trace, const time::Clock& clock);
+
+/// Something on screen moves by itself: the next frame must be drawn without waiting for input.
+bool in_motion(const AppState& state);
+
+inline constexpr float kScaleMin = 0.75F, kScaleMax = 3.0F;
+
+}  // namespace meshscope::session

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/view/state.h"
+#include "app/gui/view/stepping.h"
+#include "core/scenario/scenario.h"
+#include "core/time/clock.h"
+#include "core/trace/trace.h"
+
+namespace meshscope::session {
+
+using scenario::Text;
+
+/// A step of a lesson, ready to show: the numbers in its text are filled in from the trace.
+struct LessonStep {
+    std::string id;
+    Text title, body;  ///< body: paragraphs; **strong**, `code`, [word](rank:0) links
+    view::ViewKind view = view::ViewKind::mesh;
+    std::optional<view::EventRef> at;  ///< the event that the cursor goes to
+    std::string slice;
+    std::optional<int32_t> rank;
+    /// The mesh view speaks of this mesh instead of the run's (only RunInfo's mesh is filled in); null: the
+    /// run's.
+    std::shared_ptr<const trace::Trace> mesh;
+};
+
+/// A question of a step, with its answer as the trace gave it.
+struct QuizCard {
+    struct Choice {
+        Text text, hint;
+    };
+    struct Hint {
+        std::string when;
+        Text text;
+    };
+    std::string id, step;
+    std::string kind;  ///< number, choice, ranks, order
+    Text question;
+    std::vector<Choice> choices;
+    std::string answer;  ///< what the trace says: "110"; "2" (index of the right choice); "0,2"
+    double tolerance = 0;
+    std::vector<Hint> hints;
+    Text reveal;
+};
+
+/// What is open: a run, its two clocks and its lesson. Immutable; shared by everything that shows it.
+struct Document {
+    std::string name;  ///< for the top bar: "hsdp.mscope"
+    Text title;
+    std::shared_ptr<const trace::Trace> trace;
+    time::Clock modelled, measured;
+    std::vector<LessonStep> steps;
+    std::vector<QuizCard> quizzes;
+};
+
+/// True when `guess` is what the trace answers: numbers within the tolerance, lists as equal sets (kind
+/// ranks) or in order (kind order), choices by index.
+bool right_answer(const QuizCard& quiz, const std::string& guess);
+
+}  // namespace meshscope::session

@@ -1,0 +1,174 @@
+#include "app/gui/session/lesson_document.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "core/scenario/lesson.h"
+#include "core/trace/query.h"
+
+namespace meshscope::session {
+namespace {
+
+using scenario::Scenario;
+
+/// Asks the trace; every number of a lesson once.
+class Numbers {
+  public:
+    Numbers(const trace::Trace& trace, const Scenario& scenario) : database_(trace) {
+        for (const auto& number : scenario.numbers)
+            values_[number.id] = trace::to_text(database_.value(number.sql));
+    }
+
+    std::string fill(const std::string& text) const {
+        return scenario::fill_numbers(text, [&](const std::string& id) {
+            const auto found = values_.find(id);
+            return found != values_.end() ? found->second : "{{" + id + "}}";
+        });
+    }
+    Text fill(const Text& text) const { return {fill(text.en), fill(text.zh)}; }
+
+    std::string answer(const std::string& sql) const { return trace::to_text(database_.value(sql)); }
+
+    /// "rank, id", or "id" of rank 0.
+    std::optional<view::EventRef> event(const std::string& sql) const {
+        if (sql.empty()) return {};
+        const trace::QueryResult result = database_.query(sql);
+        if (result.rows.empty()) return {};
+        const auto whole = [&](size_t column) {
+            const auto* value = std::get_if<int64_t>(&result.rows[0][column]);
+            return value != nullptr ? static_cast<int32_t>(*value) : -1;
+        };
+        return result.columns.size() > 1 ? view::EventRef{whole(0), whole(1)} : view::EventRef{0, whole(0)};
+    }
+
+  private:
+    trace::TraceDatabase database_;
+    std::map<std::string, std::string> values_;
+};
+
+std::string marked(const scenario::Span& span) {
+    switch (span.kind) {
+        case scenario::SpanKind::words:
+            return span.text;
+        case scenario::SpanKind::code:
+            return "`" + span.text + "`";
+        case scenario::SpanKind::strong:
+            return "**" + span.text + "**";
+        case scenario::SpanKind::link:
+            return "[" + span.text + "](" + span.link_kind + ":" + span.link_target + ")";
+    }
+    return span.text;
+}
+
+std::string marked(const std::vector<scenario::Paragraph>& paragraphs) {
+    std::string text;
+    for (const scenario::Paragraph& paragraph : paragraphs) {
+        if (!text.empty()) text += "\n\n";
+        if (paragraph.code) {
+            text += "```\n";
+            for (const scenario::Span& span : paragraph.spans) text += span.text;
+            text += "\n```";
+            continue;
+        }
+        if (paragraph.bullet) text += "- ";
+        for (const scenario::Span& span : paragraph.spans) text += marked(span);
+    }
+    return text;
+}
+
+const scenario::LessonSection* section(const scenario::LessonText& text, const std::string& id) {
+    for (const scenario::LessonSection& found : text.steps) {
+        if (found.id == id) return &found;
+    }
+    return nullptr;
+}
+
+view::ViewKind view_named(const std::string& name) {
+    return name == "collective" ? view::ViewKind::collective
+           : name == "timeline" ? view::ViewKind::timeline
+           : name == "memory"   ? view::ViewKind::memory
+                                : view::ViewKind::mesh;
+}
+
+/// A trace that holds nothing but a mesh.
+std::shared_ptr<const trace::Trace> mesh_alone(const mesh::Shape& shape, const mesh::Names& names) {
+    auto made = std::make_shared<trace::Trace>();
+    made->strings = {""};
+    trace::RunInfo& info = made->info;
+    info.mesh_shape = shape;
+    info.mesh_names = names;
+    const auto size = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+    info.world_size = static_cast<int32_t>(size);
+    info.mesh_ranks.resize(static_cast<size_t>(size));
+    std::iota(info.mesh_ranks.begin(), info.mesh_ranks.end(), 0);
+    info.node_of_rank.assign(static_cast<size_t>(size), 0);
+    made->ranks.resize(static_cast<size_t>(size));
+    return made;
+}
+
+bool exists(const trace::Trace& trace, const view::EventRef& ref) {
+    return ref.rank >= 0 && ref.rank < static_cast<int32_t>(trace.ranks.size()) && ref.event >= 0 &&
+           ref.event < static_cast<int32_t>(trace.ranks[static_cast<size_t>(ref.rank)].events.size());
+}
+
+void add_lesson(Document& document, const Scenario& scenario) {
+    if (scenario.steps_of_lesson.empty()) return;
+    const scenario::LessonText en = scenario::read_lesson(scenario.folder, "en");
+    const scenario::LessonText zh = scenario::read_lesson(scenario.folder, "zh");
+    document.title = {en.title, zh.title};
+    const Numbers numbers(*document.trace, scenario);
+    for (const Scenario::LessonStep& from : scenario.steps_of_lesson) {
+        LessonStep step;
+        step.id = from.id;
+        if (const auto* s = section(en, from.id)) {
+            step.title.en = s->heading.empty() ? en.title : s->heading;
+            step.body.en = numbers.fill(marked(s->paragraphs));
+        }
+        if (const auto* s = section(zh, from.id)) {
+            step.title.zh = s->heading.empty() ? zh.title : s->heading;
+            step.body.zh = numbers.fill(marked(s->paragraphs));
+        }
+        step.view = view_named(from.view);
+        step.at = numbers.event(from.at);
+        if (step.at && !exists(*document.trace, *step.at)) step.at.reset();
+        step.slice = from.slice;
+        step.rank = from.rank;
+        if (!from.mesh_shape.empty()) step.mesh = mesh_alone(from.mesh_shape, from.mesh_names);
+        document.steps.push_back(std::move(step));
+    }
+    for (const Scenario::Quiz& from : scenario.quizzes) {
+        QuizCard quiz;
+        quiz.id = from.id;
+        quiz.step = from.step;
+        quiz.kind = from.kind;
+        quiz.question = numbers.fill(from.question);
+        for (const Scenario::Choice& choice : from.choices) {
+            quiz.choices.push_back({numbers.fill(choice.text), numbers.fill(choice.hint)});
+        }
+        quiz.answer = numbers.answer(from.answer);
+        quiz.tolerance = from.tolerance;
+        for (const Scenario::Quiz::Hint& hint : from.hints)
+            quiz.hints.push_back({hint.when, numbers.fill(hint.text)});
+        quiz.reveal = numbers.fill(from.reveal);
+        document.quizzes.push_back(std::move(quiz));
+    }
+}
+
+}  // namespace
+
+std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace> trace, std::string name,
+                                              const Scenario* scenario) {
+    auto document = std::make_shared<Document>();
+    document->name = std::move(name);
+    document->title = {trace->info.title_en, trace->info.title_zh};
+    document->measured = time::measured(*trace);
+    document->modelled = time::modelled(*trace, time::classroom());
+    document->trace = std::move(trace);
+    if (scenario != nullptr) add_lesson(*document, *scenario);
+    return document;
+}
+
+}  // namespace meshscope::session

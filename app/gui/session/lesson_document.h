@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/gui/session/document.h"
+#include "core/scenario/scenario.h"
+#include "core/trace/trace.h"
+
+namespace meshscope::session {
+
+/// A trace with its two clocks, ready to show; a lesson where `scenario` has one: its texts are read from the
+/// scenario's folder, its numbers, answers and events are asked of the trace. Throws InputError for a damaged
+/// lesson text, InvalidArgument for SQL that the trace cannot answer. Texts hold the marks that panels read:
+/// **strong**, `code`, [words](kind:target), "- " points, ``` blocks.
+std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace> trace, std::string name,
+                                              const scenario::Scenario* scenario);
+
+}  // namespace meshscope::session

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "app/gui/session/lesson_document.h"
+#include "app/gui/session/session.h"
+#include "backends/registry.h"
+#include "core/base/error.h"
+#include "core/run/run.h"
+#include "core/scenario/scenario.h"
+#include "core/trace/store.h"
+
+namespace meshscope::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_lesson(const fs::path& folder) {
+    std::error_code ignored;
+    return fs::exists(folder / "scenario.toml", ignored) && fs::exists(folder / "lesson.en.md", ignored);
+}
+
+/// The scenario file that `what` names: a file, a folder, or a lesson of the known places ("02_hsdp",
+/// "hsdp").
+std::string scenario_file(const std::string& what, const Places& places) {
+    std::error_code ignored;
+    if (fs::is_regular_file(what, ignored)) return what;
+    if (fs::exists(fs::path(what) / "scenario.toml", ignored))
+        return (fs::path(what) / "scenario.toml").string();
+    std::string known;
+    for (const Offer& offer : find_lessons(places)) {
+        const std::string folder = fs::path(offer.id).parent_path().filename().string();
+        const size_t mark = folder.find('_');
+        if (folder == what || (mark != std::string::npos && folder.substr(mark + 1) == what)) return offer.id;
+        known += (known.empty() ? "" : ", ") + folder;
+    }
+    throw InvalidArgument({"app.lesson_unknown", {{"name", what}, {"known", known}}});
+}
+
+/// A trace carries its scenario's text; the lesson's texts lie where the scenario did, if they still do.
+std::shared_ptr<const Document> open_trace(const std::string& path) {
+    auto trace = std::make_shared<const trace::Trace>(trace::read_trace(path));
+    const std::string name = fs::path(path).filename().string();
+    const trace::RunInfo& info = trace->info;
+    if (!info.scenario.empty() && is_lesson(fs::path(info.scenario_path).parent_path())) {
+        try {
+            const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, info.scenario_path);
+            return make_document(trace, name, &scenario);
+        } catch (const InputError&) {
+            // The lesson beside the trace is not the one that was run: show the run without it.
+        } catch (const InvalidArgument&) {
+        }
+    }
+    return make_document(trace, name, nullptr);
+}
+
+}  // namespace
+
+std::vector<Offer> find_lessons(const Places& places) {
+    std::vector<Offer> offers;
+    for (const std::string& place : places.lesson_folders) {
+        std::error_code error;
+        for (const fs::directory_entry& entry : fs::directory_iterator(place, error)) {
+            if (!is_lesson(entry.path())) continue;
+            try {
+                const scenario::Scenario scenario =
+                    scenario::read_scenario((entry.path() / "scenario.toml").string());
+                Offer offer;
+                offer.id = scenario.path;
+                offer.title = scenario.title;
+                const std::string name = entry.path().filename().string();
+                offer.look = name.find("hsdp") != std::string::npos ? "hsdp" : "mesh";
+                std::string shape;
+                for (const int64_t n : scenario.mesh_shape)
+                    shape += (shape.empty() ? "" : ", ") + std::to_string(n);
+                offer.subtitle.en = offer.subtitle.zh =
+                    std::to_string(scenario::world_size(scenario)) + " rank · mesh (" + shape + ")";
+                offers.push_back(std::move(offer));
+            } catch (const Error&) {
+                continue;  // a damaged lesson is told when it is opened, not while the others are listed
+            }
+        }
+        if (!offers.empty()) break;  // the first place that has lessons is the program's own
+    }
+    std::sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.id < b.id; });
+    return offers;
+}
+
+std::shared_ptr<const Document> load_document(const std::string& what, const Places& places,
+                                              const std::function<void(int32_t, int32_t)>& progress,
+                                              const std::atomic<bool>* cancel) {
+    if (fs::path(what).extension() == ".mscope") return open_trace(what);
+    const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, places));
+    run::RunOptions options;
+    options.level = trace::Level::values;  // the window shows what travels
+    options.cancel = cancel;
+    if (progress) options.progress = [&](int32_t done, int32_t steps, double) { progress(done, steps); };
+    const run::RunResult result = run::run_scenario(scenario, *backends::make_registry(), options);
+    std::string name = fs::path(scenario.path).parent_path().filename().string();
+    if (name.empty()) name = fs::path(scenario.path).filename().string();
+    return make_document(result.trace, name, &scenario);
+}
+
+}  // namespace meshscope::session

@@ -1,0 +1,101 @@
+#include "app/gui/session/session.h"
+
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "app/i18n/error_text.h"
+
+namespace meshscope::session {
+
+/// One opening: its thread, and what it has to tell, under one lock.
+struct Session::Worker {
+    std::mutex lock;
+    bool told = true;  ///< the latest progress was fetched
+    Loading loading;
+    std::shared_ptr<const Document> document;
+    std::exception_ptr error;
+    bool done = false;
+    std::atomic<bool> cancel{false};
+    std::thread thread;
+
+    ~Worker() {
+        cancel = true;
+        if (thread.joinable()) thread.join();
+    }
+};
+
+Session::Session(Places places) : places_(std::move(places)) {}
+Session::~Session() = default;
+
+void Session::on_news(std::function<void()> wake) {
+    wake_ = std::move(wake);
+}
+
+void Session::open(const std::string& what) {
+    worker_ = std::make_unique<Worker>();  // the destructor of the one before waits for it to stop
+    Worker& worker = *worker_;
+    worker.loading.name = std::filesystem::path(what).filename().string();
+    if (worker.loading.name == "scenario.toml") {
+        worker.loading.name = std::filesystem::path(what).parent_path().filename().string();
+    }
+    worker.told = false;
+    worker.thread = std::thread([this, &worker, what] {
+        const auto tell = [this] {
+            if (wake_) wake_();
+        };
+        try {
+            auto document = load_document(
+                what, places_,
+                [&](int32_t steps_done, int32_t steps) {
+                    {
+                        const std::lock_guard guard(worker.lock);
+                        worker.loading.steps_done = steps_done;
+                        worker.loading.steps = steps;
+                        worker.told = false;
+                    }
+                    tell();
+                },
+                &worker.cancel);
+            const std::lock_guard guard(worker.lock);
+            worker.document = std::move(document);
+            worker.done = true;
+        } catch (...) {
+            const std::lock_guard guard(worker.lock);
+            worker.error = std::current_exception();
+            worker.done = true;
+        }
+        tell();
+    });
+}
+
+std::vector<Action> Session::news(const i18n::Catalogue& catalogue, i18n::Language language) {
+    std::vector<Action> actions;
+    if (!worker_) return actions;
+    bool done = false;
+    {
+        const std::lock_guard guard(worker_->lock);
+        done = worker_->done;
+        if (!done && !worker_->told) {
+            worker_->told = true;
+            actions.push_back(ShowLoading{worker_->loading});
+        }
+    }
+    if (!done) return actions;
+    // The thread has nothing more to write.
+    if (worker_->error) {
+        try {
+            std::rethrow_exception(worker_->error);
+        } catch (const std::exception& error) {
+            actions.push_back(ShowError{{i18n::describe_error(error, catalogue, language).lines}});
+        }
+    } else {
+        actions.push_back(ShowDocument{worker_->document});
+    }
+    worker_.reset();
+    return actions;
+}
+
+}  // namespace meshscope::session

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/gui/session/app_state.h"
+#include "app/i18n/catalogue.h"
+
+namespace meshscope::session {
+
+/// Folders that may hold lessons, in order; those that do not exist are skipped.
+struct Places {
+    std::vector<std::string> lesson_folders;
+};
+
+/// The lessons below those folders: sub-folders with a scenario.toml and lesson texts, by name.
+std::vector<Offer> find_lessons(const Places& places);
+
+/// Opens a .mscope file, or really runs a scenario file or a lesson (by name, or its folder's), and makes it
+/// ready to show. `progress` is called on another thread after each step of a run. Throws InputError,
+/// IoError, CommError; InvalidArgument ("app.lesson_unknown") when `what` names nothing.
+std::shared_ptr<const Document> load_document(
+    const std::string& what, const Places& places,
+    const std::function<void(int32_t done, int32_t steps)>& progress,
+    const std::atomic<bool>* cancel = nullptr);
+
+/// Opens things on a thread of its own while the window goes on; what comes of it are actions for the state.
+class Session {
+  public:
+    explicit Session(Places places);
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    std::vector<Offer> offers() const { return find_lessons(places_); }
+    /// Called from the worker whenever there is news; must be quick and safe from any thread.
+    void on_news(std::function<void()> wake);
+    /// Starts opening; what was being opened before is given up.
+    void open(const std::string& what);
+    /// What happened since the last call. Errors are told in `language`.
+    std::vector<Action> news(const i18n::Catalogue& catalogue, i18n::Language language);
+
+  private:
+    struct Worker;
+    Places places_;
+    std::function<void()> wake_;
+    std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace meshscope::session
