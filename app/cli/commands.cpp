@@ -1,11 +1,15 @@
 #include "app/cli/bench_command.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor_command.h"
+#include "app/cli/lesson_command.h"
 #include "app/cli/mesh_command.h"
+#include "app/cli/run_command.h"
 
 namespace meshscope::cli {
 
 void add_commands(CLI::App& app, CommandContext& context) {
+    add_run_command(app, context);
+    add_lesson_command(app, context);
     add_mesh_command(app, context);
     add_bench_command(app, context);
     add_doctor_command(app, context);

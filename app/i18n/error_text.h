@@ -19,7 +19,8 @@ enum class ExitCode : int {
     internal = 70,
     io = 74,
     peer_lost = 75,
-    timeout = 124
+    timeout = 124,
+    interrupted = 130  ///< Ctrl-C: 128 + SIGINT, as shells count it
 };
 
 /// An exception, told to a person or to a program.

@@ -1,0 +1,142 @@
+#include "app/cli/lesson_command.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "app/cli/lesson_store.h"
+#include "app/cli/lesson_tell.h"
+#include "app/cli/run_command.h"
+#include "app/cli/table.h"
+#include "core/scenario/check_lesson.h"
+#include "core/trace/store.h"
+
+namespace meshscope::cli {
+namespace {
+
+struct Options {
+    std::string name, root, backend = "threads", trace;
+    bool no_input = false;
+};
+
+int terminal_width(const CommandContext& context) {
+    winsize size{};
+    if (!context.out_is_tty || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40) return 80;
+    return std::min<int>(size.ws_col, 100);  // longer lines are hard to read
+}
+
+std::string mesh_text(const scenario::Scenario& scenario) {
+    std::string sizes, names;
+    for (const int64_t size : scenario.mesh_shape)
+        sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+    for (const std::string& name : scenario.mesh_names) names += (names.empty() ? "" : ", ") + name;
+    return "(" + sizes + ") " + names;
+}
+
+void list(const Options& options, CommandContext& context) {
+    Table table;
+    for (const char* id : {"name", "title", "ranks", "mesh", "steps", "quizzes"})
+        table.header.push_back(context.text(std::string("cli.lesson.column.") + id));
+    table.right = {false, false, true, false, true, true};
+    for (const LessonFolder& lesson : find_lessons(lesson_root(options.root, context))) {
+        const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
+        const bool zh = context.language == i18n::Language::zh;
+        table.rows.push_back({lesson.name, zh ? scenario.title.zh : scenario.title.en,
+                              std::to_string(scenario::world_size(scenario)), mesh_text(scenario),
+                              std::to_string(scenario.steps_of_lesson.size()),
+                              std::to_string(scenario.quizzes.size())});
+    }
+    print_table(table, context.out);
+}
+
+run::RunResult run_lesson(const scenario::Scenario& scenario, const Options& options,
+                          const CommandContext& context) {
+    run::RunOptions run_options;
+    run_options.backend = options.backend;
+    return run_with_progress(scenario, context, run_options, false);
+}
+
+void run(const Options& options, CommandContext& context) {
+    const auto lessons = choose_lessons(find_lessons(lesson_root(options.root, context)), options.name);
+    for (const LessonFolder& lesson : lessons) {
+        const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
+        const scenario::LessonText text = scenario::read_lesson(lesson.folder, i18n::name(context.language));
+        const run::RunResult result = run_lesson(scenario, options, context);
+        if (!options.trace.empty()) trace::write_trace(*result.trace, options.trace);
+        if (result.trace->info.steps < scenario.steps) {
+            context.exit_code = ExitCode::interrupted;
+            return;
+        }
+        const bool ask = context.in_is_tty && context.out_is_tty && !options.no_input;
+        tell_lesson(scenario, text, *result.trace, {ask, terminal_width(context)}, std::cin, context);
+        if (lessons.size() > 1) context.out << '\n';
+    }
+}
+
+/// Prints one line a check; true when all hold.
+bool check_one(const LessonFolder& lesson, const Options& options, CommandContext& context) {
+    const std::string ok = context.styled(context.text("cli.check.ok"), "32");
+    const std::string failed = context.styled(context.text("cli.check.failed"), "31");
+    std::vector<scenario::LessonCheck> checks;
+    try {
+        const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
+        const auto en = scenario::read_lesson(lesson.folder, "en"),
+                   zh = scenario::read_lesson(lesson.folder, "zh");
+        const run::RunResult result = run_lesson(scenario, options, context);
+        checks = scenario::check_lesson(scenario, en, zh, *result.trace, trace::TraceDatabase(*result.trace));
+    } catch (const Error& error) {
+        for (const std::string& line : i18n::describe_error(error, context.catalogue, context.language).lines)
+            context.out << failed << "  " << lesson.name << "  " << line << '\n';
+        return false;
+    }
+    bool all = true;
+    for (const scenario::LessonCheck& check : checks) {
+        const std::string where = lesson.name + "  " + check.kind + " " + check.id;
+        if (check.problems.empty()) context.out << ok << "  " << where << '\n';
+        for (const Message& problem : check.problems)
+            context.out << failed << "  " << where << ": " << context.text(problem) << '\n';
+        all &= check.problems.empty();
+    }
+    return all;
+}
+
+void check(const Options& options, CommandContext& context) {
+    bool all = true;
+    for (const LessonFolder& lesson :
+         choose_lessons(find_lessons(lesson_root(options.root, context)), options.name))
+        all &= check_one(lesson, options, context);
+    if (!all) context.exit_code = ExitCode::check_failed;
+}
+
+}  // namespace
+
+void add_lesson_command(CLI::App& app, CommandContext& context) {
+    CLI::App* lesson = app.add_subcommand("lesson", context.text("cli.lesson.about"));
+    lesson->footer(context.text("cli.lesson.examples"));
+    lesson->require_subcommand(1);
+    auto options = std::make_shared<Options>();
+    const auto add = [&](const char* name, void (*work)(const Options&, CommandContext&)) {
+        CLI::App* command =
+            lesson->add_subcommand(name, context.text(std::string("cli.lesson.about_") + name));
+        command->footer(context.text("cli.lesson.examples"));
+        command->add_option("--scenarios", options->root, context.text("cli.lesson.help.scenarios"))
+            ->type_name("FOLDER");
+        command->callback([options, work, &context] { work(*options, context); });
+        return command;
+    };
+    add("list", list);
+    for (CLI::App* command : {add("run", run), add("check", check)}) {
+        command->add_option("NAME", options->name, context.text("cli.lesson.help.name"))->required();
+        command->add_option("--backend", options->backend, context.text("cli.run.help.backend"))
+            ->type_name("NAME");
+        if (command->get_name() != "run") continue;
+        command->add_option("--trace", options->trace, context.text("cli.run.help.trace"))->type_name("FILE");
+        command->add_flag("--no-input", options->no_input, context.text("cli.lesson.help.no_input"));
+    }
+}
+
+}  // namespace meshscope::cli

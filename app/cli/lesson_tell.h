@@ -1,0 +1,31 @@
+#pragma once
+
+#include <istream>
+
+#include "app/cli/command.h"
+#include "core/scenario/lesson.h"
+#include "core/scenario/scenario.h"
+
+namespace meshscope::cli {
+
+/// How a lesson is told in the terminal.
+struct TellOptions {
+    bool ask = false;  ///< wait for answers; else every question is followed by its answer
+    int width = 80;    ///< columns
+};
+
+/// Tells a lesson from a run of its scenario: the text with its numbers, the quizzes, then rank 0's
+/// collectives of one step with the reason of each, the losses, and every rank's memory peak.
+void tell_lesson(const scenario::Scenario& scenario, const scenario::LessonText& text,
+                 const trace::Trace& trace, const TellOptions& options, std::istream& in,
+                 const CommandContext& context);
+
+/// A table of the collectives of one rank in one step: op, unit, phase, group, elements in and out, bytes
+/// sent, and why.
+void print_collectives(const trace::Trace& trace, int32_t rank, int32_t step, const CommandContext& context,
+                       int width);
+
+/// Every rank's highest memory and what made it.
+void print_memory(const trace::Trace& trace, const CommandContext& context);
+
+}  // namespace meshscope::cli

@@ -1,0 +1,199 @@
+#include "app/cli/run_command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <sstream>
+
+#include "app/cli/progress.h"
+#include "app/cli/run_json.h"
+#include "app/cli/table.h"
+#include "core/base/replace_file.h"
+#include "core/data/safetensors.h"
+#include "core/scenario/keys.h"
+#include "core/trace/store.h"
+
+namespace meshscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+    std::string scenario, backend = "threads", trace, json, save, level;
+    bool quiet = false;
+};
+
+/// A run may take long: whether its files can be written, and hit nothing that is read, is found out before.
+void check_outputs(const Options& options) {
+    std::vector<fs::path> outputs;
+    for (const std::string* path : {&options.trace, &options.json, &options.save}) {
+        if (path->empty() || *path == "-") continue;
+        std::error_code error;
+        const fs::path absolute = fs::absolute(*path, error);
+        if (fs::equivalent(absolute, options.scenario, error))
+            throw UsageError({"cli.run.overwrites_scenario", {{"path", *path}}});
+        for (const fs::path& other : outputs)
+            if (other == absolute.lexically_normal())
+                throw UsageError({"cli.run.same_output", {{"path", *path}}});
+        outputs.push_back(absolute.lexically_normal());
+        const std::string folder = absolute.parent_path().string();
+        if (access(folder.c_str(), W_OK | X_OK) != 0)
+            throw IoError({"cli.run.folder_not_writable", {{"path", *path}, {"folder", folder}}});
+    }
+}
+
+void write_outputs(const Options& options, const run::RunResult& result, CommandContext& context) {
+    std::vector<std::string> written;
+    if (!options.trace.empty()) {
+        trace::write_trace(*result.trace, options.trace);
+        written.push_back(options.trace);
+    }
+    if (!options.save.empty()) {
+        std::vector<data::NamedTensor> tensors;
+        for (const run::NamedArray& array : result.parameters)
+            tensors.push_back(data::named_floats(array.name, array.shape, array.numbers));
+        data::write_safetensors(options.save, std::move(tensors));
+        written.push_back(options.save);
+    }
+    if (options.json == "-") {
+        context.out << run_json(result);
+    } else if (!options.json.empty()) {
+        replace_file(options.json, run_json(result));
+        written.push_back(options.json);
+    }
+    if (options.quiet) return;
+    for (const std::string& path : written)
+        context.err << context.text("cli.run.written", {{"path", path}}) << '\n';
+}
+
+void print_summary(const run::RunResult& result, const CommandContext& context) {
+    int64_t collectives = 0, bytes = 0;
+    for (const trace::RankTrace& rank : result.trace->ranks)
+        for (const trace::Event& event : rank.events) {
+            collectives += event.kind == trace::EventKind::collective;
+            bytes += event.sent_bytes;
+        }
+    std::ostringstream milliseconds;
+    milliseconds.precision(3);
+    milliseconds << static_cast<double>(result.wall_ns) / 1e6;
+    context.out << context.text("cli.run.summary", {{"ranks", int64_t{result.trace->info.world_size}},
+                                                    {"steps", int64_t{result.trace->info.steps}},
+                                                    {"ms", milliseconds.str()},
+                                                    {"collectives", collectives},
+                                                    {"bytes", bytes}})
+                << '\n';
+}
+
+void run_command(const Options& options, CommandContext& context) {
+    context.json_errors = options.json == "-";
+    const scenario::Scenario scenario = scenario::read_scenario(options.scenario);
+    check_outputs(options);
+    run::RunOptions run_options;
+    run_options.backend = options.backend;
+    if (!options.level.empty()) {
+        const auto words = scenario::levels();
+        run_options.level =
+            static_cast<trace::Level>(std::find(words.begin(), words.end(), options.level) - words.begin());
+    }
+    const run::RunResult result = run_with_progress(scenario, context, run_options, options.quiet);
+    write_outputs(options, result, context);
+    const bool talks = !options.quiet && options.json != "-";
+    if (talks) {
+        print_losses(*result.trace, context);
+        print_summary(result, context);
+    }
+    if (result.trace->info.steps < scenario.steps) {
+        context.err << context.text("cli.run.cancelled", {{"steps", int64_t{result.trace->info.steps}},
+                                                          {"asked", int64_t{scenario.steps}}})
+                    << '\n';
+        context.exit_code = ExitCode::interrupted;
+        return;
+    }
+    if (scenario.checks.empty()) return;
+    const auto checks = scenario::run_checks(scenario, trace::TraceDatabase(*result.trace));
+    // Failed checks are told even by --quiet: they are why the exit code is 1.
+    std::vector<scenario::CheckResult> shown;
+    for (const auto& check : checks)
+        if (talks || !check.passed) shown.push_back(check);
+    if (!print_checks(shown, context)) context.exit_code = ExitCode::check_failed;
+}
+
+}  // namespace
+
+run::RunResult run_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
+                                 run::RunOptions options, bool quiet) {
+    ProgressBar bar(context.err, context.err_is_tty && !quiet);
+    options.cancel = context.cancelled;
+    options.progress = [&](int32_t done, int32_t steps, double loss) {
+        std::ostringstream text;
+        text << loss;
+        bar.show(done, steps,
+                 context.text("cli.run.progress",
+                              {{"done", int64_t{done}}, {"steps", int64_t{steps}}, {"loss", text.str()}}));
+    };
+    return run::run_scenario(scenario, *context.make_backends(), options);
+}
+
+void print_losses(const trace::Trace& trace, const CommandContext& context) {
+    constexpr std::size_t kShown = 10;  // at each end
+    const std::vector<double>& losses = trace.info.losses;
+    const std::vector<double>& norms = trace.info.grad_norms;
+    Table table;
+    table.header = {context.text("cli.run.step"), context.text("cli.run.loss")};
+    if (!norms.empty()) table.header.push_back(context.text("cli.run.grad_norm"));
+    table.right = {true, true, true};
+    const auto digits = [](double value) {
+        std::ostringstream out;
+        out.precision(9);
+        out << value;
+        return out.str();
+    };
+    for (std::size_t s = 0; s < losses.size(); ++s) {
+        if (losses.size() > 2 * kShown + 1 && s == kShown) {
+            table.rows.push_back({"…", "…"});
+            s = losses.size() - kShown;
+        }
+        std::vector<std::string> row{std::to_string(s), digits(losses[s])};
+        if (s < norms.size()) row.push_back(digits(norms[s]));
+        table.rows.push_back(std::move(row));
+    }
+    print_table(table, context.out);
+}
+
+bool print_checks(const std::vector<scenario::CheckResult>& checks, const CommandContext& context) {
+    bool all = true;
+    for (const scenario::CheckResult& check : checks) {
+        all &= check.passed;
+        if (check.passed) {
+            context.out << context.styled(context.text("cli.check.ok"), "32") << "  " << check.id << '\n';
+            continue;
+        }
+        context.out << context.styled(context.text("cli.check.failed"), "31") << "  " << check.id << ": "
+                    << (check.error ? context.text(*check.error)
+                                    : context.text("cli.check.value", {{"value", check.value}}))
+                    << '\n';
+    }
+    return all;
+}
+
+void add_run_command(CLI::App& app, CommandContext& context) {
+    CLI::App* command = app.add_subcommand("run", context.text("cli.run.about"));
+    command->footer(context.text("cli.run.examples"));
+    auto options = std::make_shared<Options>();
+    command->add_option("SCENARIO", options->scenario, context.text("cli.run.help.scenario"))->required();
+    command->add_option("--backend", options->backend, context.text("cli.run.help.backend"))
+        ->type_name("NAME");
+    command->add_option("--trace", options->trace, context.text("cli.run.help.trace"))->type_name("FILE");
+    command->add_option("--json", options->json, context.text("cli.run.help.json"))->type_name("FILE");
+    command->add_option("--save", options->save, context.text("cli.run.help.save"))->type_name("FILE");
+    command->add_option("--level", options->level, context.text("cli.run.help.level"))
+        ->check(CLI::IsMember({"off", "collectives", "hops", "values"}))
+        ->type_name("");
+    command->add_flag("-q,--quiet", options->quiet, context.text("cli.run.help.quiet"));
+    command->callback([options, &context] { run_command(*options, context); });
+}
+
+}  // namespace meshscope::cli

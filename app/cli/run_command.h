@@ -1,0 +1,21 @@
+#pragma once
+
+#include "app/cli/command.h"
+#include "core/scenario/evaluate.h"
+
+namespace meshscope::cli {
+
+/// `run SCENARIO`: really trains it, writes what was asked for, and evaluates its checks.
+void add_run_command(CLI::App& app, CommandContext& context);
+
+/// Runs a scenario with a progress bar on a terminal (unless `quiet`); Ctrl-C ends it after the present step.
+run::RunResult run_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
+                                 run::RunOptions options, bool quiet);
+
+/// A table of losses (and gradient norms), long runs shortened in the middle.
+void print_losses(const trace::Trace& trace, const CommandContext& context);
+
+/// One line a check; true when all passed.
+bool print_checks(const std::vector<scenario::CheckResult>& checks, const CommandContext& context);
+
+}  // namespace meshscope::cli

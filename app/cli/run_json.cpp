@@ -1,0 +1,68 @@
+#include "app/cli/run_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/memory/ledger.h"
+
+namespace meshscope::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json collective(const trace::Trace& trace, int32_t rank, const trace::Event& event) {
+    const trace::Group& group = trace.groups[static_cast<std::size_t>(event.group)];
+    ordered_json row{{"rank", rank},
+                     {"step", event.step},
+                     {"op", name(event.op)},
+                     {"group", group.ranks},
+                     {"reduce_op", nullptr},
+                     {"in", event.in_elements},
+                     {"out", event.out_elements},
+                     {"dtype", name(event.dtype)},
+                     {"bytes", event.sent_bytes},
+                     {"algorithm", name(event.algorithm)},
+                     {"reason", trace.text(event.rule)},
+                     {"phase", name(event.phase)},
+                     {"unit", trace.text(event.unit)},
+                     {"mesh_dim", group.mesh_dim}};
+    if (event.reduce_op != ReduceOp::none) row["reduce_op"] = name(event.reduce_op);
+    return row;
+}
+
+ordered_json memory_of(const trace::Trace& trace, int32_t rank) {
+    const memory::Peak peak = memory::peak(trace, rank);
+    ordered_json by_category = ordered_json::object();
+    for (int c = 0; c < kMemoryCategories; ++c)
+        by_category[std::string(name(static_cast<MemoryCategory>(c)))] =
+            peak.by_category[static_cast<std::size_t>(c)];
+    return {{"rank", rank},
+            {"peak_bytes", peak.bytes},
+            {"peak_step", peak.step},
+            {"peak_cause", peak.cause},
+            {"by_category", by_category}};
+}
+
+}  // namespace
+
+std::string run_json(const run::RunResult& result) {
+    const trace::Trace& trace = *result.trace;
+    ordered_json out{{"losses", trace.info.losses}};
+    if (!trace.info.grad_norms.empty()) out["grad_norms"] = trace.info.grad_norms;
+    out["world_size"] = trace.info.world_size;
+    out["steps"] = trace.info.steps;
+    out["backend"] = trace.info.backend;
+    out["wall_ns"] = result.wall_ns;
+    ordered_json collectives = ordered_json::array(), memory = ordered_json::array();
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+        const auto rank = static_cast<int32_t>(r);
+        for (const trace::Event& event : trace.ranks[r].events)
+            if (event.kind == trace::EventKind::collective)
+                collectives.push_back(collective(trace, rank, event));
+        memory.push_back(memory_of(trace, rank));
+    }
+    out["collectives"] = std::move(collectives);
+    out["memory"] = std::move(memory);
+    return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace meshscope::cli

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/run/run.h"
+
+namespace meshscope::cli {
+
+/// The contract of `run --json`: losses and gradient norms (clipping only) as doubles that read back the
+/// same, world size, every rank's collectives in the order it issued them (set-up has step -1), and every
+/// rank's memory peak.
+std::string run_json(const run::RunResult& result);
+
+}  // namespace meshscope::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/message.h"
+#include "core/scenario/lesson.h"
+#include "core/scenario/scenario.h"
+#include "core/trace/query.h"
+
+namespace meshscope::scenario {
+
+/// One thing a lesson promises.
+struct LessonCheck {
+    std::string kind;               ///< "text", "link", "number", "at", "quiz", "check"
+    std::string id;                 ///< of the step, number, quiz or check
+    std::vector<Message> problems;  ///< empty: it holds
+};
+
+/// Holds a lesson to its promises on a run of its scenario: both texts have the scenario's steps in its
+/// order; every number, `at` and quiz answer comes out; every placeholder has its number; links point at
+/// ranks, dims, units, events, steps and views that exist; the scenario's checks pass.
+std::vector<LessonCheck> check_lesson(const Scenario& scenario, const LessonText& en, const LessonText& zh,
+                                      const trace::Trace& trace, const trace::TraceDatabase& database);
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,160 @@
+#include "core/scenario/evaluate.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace meshscope::scenario {
+namespace {
+
+using trace::Cell;
+using trace::TraceDatabase;
+
+bool is_true(const Cell& cell) {
+    if (const auto* n = std::get_if<int64_t>(&cell)) return *n != 0;
+    if (const auto* x = std::get_if<double>(&cell)) return *x != 0.0;
+    if (const auto* s = std::get_if<std::string>(&cell)) return !s->empty();
+    return false;
+}
+
+std::optional<double> to_number(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(" \t");
+    if (first == std::string::npos) return std::nullopt;
+    const char* end = text.data() + text.find_last_not_of(" \t") + 1;
+    double value = 0;
+    const auto [stop, error] = std::from_chars(text.data() + first, end, value);
+    return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
+/// A list of ranks in ascending order, each once; nothing when an item is no rank.
+std::optional<std::vector<int64_t>> rank_set(const std::string& text) {
+    std::vector<int64_t> ranks;
+    for (const std::string& item : list_items(text)) {
+        int64_t rank = 0;
+        const auto [stop, error] = std::from_chars(item.data(), item.data() + item.size(), rank);
+        if (error != std::errc() || stop != item.data() + item.size()) return std::nullopt;
+        ranks.push_back(rank);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
+}
+
+Answer ask(const TraceDatabase& database, const std::string& sql) {
+    try {
+        return {trace::to_text(database.value(sql)), {}};
+    } catch (const Error& error) {
+        return {"", error.message()};
+    }
+}
+
+std::string right_choice(const Scenario::Quiz& quiz) {
+    const auto right =
+        std::find_if(quiz.choices.begin(), quiz.choices.end(), [](const auto& c) { return c.right; });
+    return std::to_string(right - quiz.choices.begin());
+}
+
+}  // namespace
+
+std::vector<std::string> list_items(const std::string& text) {
+    std::vector<std::string> items(1);
+    for (const char c : text) {
+        if (c == ',') {
+            items.emplace_back();
+        } else if (c != ' ' && c != '[' && c != ']' && c != '(' && c != ')' && c != '\t') {
+            items.back() += c;
+        }
+    }
+    items.erase(std::remove(items.begin(), items.end(), ""), items.end());
+    return items;
+}
+
+std::vector<CheckResult> run_checks(const Scenario& scenario, const TraceDatabase& database) {
+    std::vector<CheckResult> results;
+    for (const Scenario::Check& check : scenario.checks) {
+        CheckResult result{check.id, false, "", {}};
+        try {
+            const Cell cell = database.value(check.sql);
+            result.passed = is_true(cell);
+            result.value = std::holds_alternative<std::monostate>(cell) ? "NULL" : trace::to_text(cell);
+        } catch (const Error& error) {
+            result.error = error.message();
+        }
+        results.push_back(std::move(result));
+    }
+    return results;
+}
+
+std::map<std::string, Answer> read_numbers(const Scenario& scenario, const TraceDatabase& database) {
+    std::map<std::string, Answer> numbers;
+    for (const Scenario::Number& number : scenario.numbers) {
+        Answer answer = ask(database, number.sql);
+        if (!answer.error && answer.text.empty())
+            answer.error = Message{"scenario.number_empty", {{"id", number.id}}};
+        numbers[number.id] = std::move(answer);
+    }
+    return numbers;
+}
+
+Answer quiz_answer(const Scenario::Quiz& quiz, const TraceDatabase& database) {
+    if (quiz.kind == "choice" && quiz.answer.empty()) return {right_choice(quiz), {}};
+    Answer answer = ask(database, quiz.answer);
+    if (answer.error) return answer;
+    const bool usable = quiz.kind == "ranks"    ? rank_set(answer.text) && !rank_set(answer.text)->empty()
+                        : quiz.kind == "number" ? to_number(answer.text).has_value()
+                                                : !answer.text.empty();
+    if (!usable) {
+        answer.error = Message{"scenario.answer_unusable", {{"quiz", quiz.id}, {"answer", answer.text}}};
+    } else if (quiz.kind == "choice" && answer.text != right_choice(quiz)) {
+        answer.error = Message{"scenario.quiz_disagrees",
+                               {{"quiz", quiz.id}, {"answer", answer.text}, {"marked", right_choice(quiz)}}};
+    }
+    return answer;
+}
+
+bool is_right(const Scenario::Quiz& quiz, const std::string& answer, const std::string& given) {
+    if (quiz.kind == "number") {
+        const std::optional<double> right = to_number(answer), guess = to_number(given);
+        return right && guess && std::abs(*right - *guess) <= quiz.tolerance;
+    }
+    if (quiz.kind == "ranks") {
+        const auto right = rank_set(answer), guess = rank_set(given);
+        return right && guess && *right == *guess;
+    }
+    return list_items(answer) == list_items(given);
+}
+
+const Text* hint_for_answer(const Scenario::Quiz& quiz, const std::string& given) {
+    if (quiz.kind == "choice") {
+        const std::optional<double> index = to_number(given);
+        if (!index || *index < 0 || *index >= static_cast<double>(quiz.choices.size())) return nullptr;
+        const Text& hint = quiz.choices[static_cast<std::size_t>(*index)].hint;
+        return hint.en.empty() && hint.zh.empty() ? nullptr : &hint;
+    }
+    for (const Scenario::Quiz::Hint& hint : quiz.hints)
+        if (is_right(quiz, hint.when, given)) return &hint.text;
+    return nullptr;
+}
+
+std::optional<StepEvent> step_event(const Scenario::LessonStep& step, const TraceDatabase& database,
+                                    const trace::Trace& trace) {
+    if (step.at.empty()) return std::nullopt;
+    const trace::QueryResult result = database.query(step.at);
+    std::vector<int64_t> numbers;
+    if (!result.rows.empty())
+        for (const Cell& cell : result.rows.front())
+            if (const auto* n = std::get_if<int64_t>(&cell)) numbers.push_back(*n);
+    const bool whole = !result.rows.empty() && numbers.size() == result.rows.front().size();
+    if (!whole || numbers.empty() || numbers.size() > 2)
+        throw InvalidArgument({"scenario.at_unusable", {{"step", step.id}}});
+    const int64_t rank = numbers.size() == 2 ? numbers[0] : 0;
+    const int64_t id = numbers.back();
+    constexpr int64_t kMost = int64_t{1} << 31;
+    if (rank < 0 || rank >= kMost || id < 0 || id >= kMost)
+        throw InvalidArgument({"scenario.at_unusable", {{"step", step.id}}});
+    const StepEvent event{static_cast<int32_t>(rank), static_cast<int32_t>(id)};
+    trace.event(event.rank, event.event);
+    return event;
+}
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/message.h"
+#include "core/scenario/scenario.h"
+#include "core/trace/query.h"
+
+namespace meshscope::scenario {
+
+/// What a [[check]] gave on a run.
+struct CheckResult {
+    std::string id;
+    bool passed = false;
+    std::string value;             ///< what its SQL gave, as text
+    std::optional<Message> error;  ///< why it could not be asked; then it has not passed
+};
+
+/// Asks every check of the scenario, in its order. One passes when its value is neither 0, NULL nor an empty
+/// text.
+std::vector<CheckResult> run_checks(const Scenario& scenario, const trace::TraceDatabase& database);
+
+/// A value read from a run, or why there is none.
+struct Answer {
+    std::string text;
+    std::optional<Message> error;
+};
+
+/// Every [[lesson.number]] by id.
+std::map<std::string, Answer> read_numbers(const Scenario& scenario, const trace::TraceDatabase& database);
+
+/// A quiz's answer from the run: a number, a list such as "0,2", or for a choice the index of the right one
+/// as text. Where a choice has SQL too, both must agree ("scenario.quiz_disagrees"); a list that is none
+/// gives "scenario.answer_unusable".
+Answer quiz_answer(const Scenario::Quiz& quiz, const trace::TraceDatabase& database);
+
+/// Whether what a learner gave is right: numbers within the tolerance; rank sets in any order; orders item by
+/// item; a choice by its index.
+bool is_right(const Scenario::Quiz& quiz, const std::string& answer, const std::string& given);
+
+/// The hint for a wrong answer: that of the chosen choice, or the one whose `when` says the same; null when
+/// there is none.
+const Text* hint_for_answer(const Scenario::Quiz& quiz, const std::string& given);
+
+/// The event that a lesson step's `at` gives.
+struct StepEvent {
+    int32_t rank = 0;
+    int32_t event = 0;
+};
+
+/// Nothing when `at` is empty. Throws InvalidArgument: what the query throws, and "scenario.at_unusable"
+/// {step} when the first row does not name an event as "rank, id" or "id" (of rank 0). `trace` holds the
+/// events; an id outside it throws "trace.no_event".
+std::optional<StepEvent> step_event(const Scenario::LessonStep& step, const trace::TraceDatabase& database,
+                                    const trace::Trace& trace);
+
+/// The items of "0,2", "[0, 2]" or "a, b": brackets and spaces do not count.
+std::vector<std::string> list_items(const std::string& text);
+
+}  // namespace meshscope::scenario
