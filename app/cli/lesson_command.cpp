@@ -121,7 +121,7 @@ void add_lesson_command(CLI::App& app, CommandContext& context) {
     auto options = std::make_shared<Options>();
     const auto add = [&](const char* name, void (*work)(const Options&, CommandContext&)) {
         CLI::App* command =
-            lesson->add_subcommand(name, context.text(std::string("cli.lesson.about_") + name));
+            lesson->add_subcommand(name, context.text(std::string("cli.lesson.") + name + ".about"));
         command->footer(context.text("cli.lesson.examples"));
         command->add_option("--scenarios", options->root, context.text("cli.lesson.help.scenarios"))
             ->type_name("FOLDER");
