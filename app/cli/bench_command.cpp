@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "app/cli/bench_collectives.h"
+#include "app/cli/bench_step.h"
 
 namespace meshscope::cli {
 namespace {
@@ -33,7 +34,13 @@ trace::Level parse_level(const std::string& word) {
     if (word == "collectives") return trace::Level::collectives;
     if (word == "hops") return trace::Level::hops;
     if (word == "values") return trace::Level::values;
-    throw UsageError({"bench.collectives.level", {{"word", word}}});
+    throw UsageError({"bench.level", {{"word", word}}});
+}
+
+Algorithm parse_algorithm_word(const std::string& word) {
+    const auto algorithm = parse_algorithm(word);
+    if (!algorithm || *algorithm == Algorithm::none) throw UsageError({"bench.algorithm", {{"word", word}}});
+    return *algorithm;
 }
 
 CollectivesBench read(const CollectivesWords& words) {
@@ -42,10 +49,7 @@ CollectivesBench read(const CollectivesWords& words) {
     bench.ranks = words.ranks;
     bench.sizes = parse_sizes(words.sizes);
     bench.level = parse_level(words.record);
-    const auto algorithm = parse_algorithm(words.algorithm);
-    if (!algorithm || *algorithm == Algorithm::none)
-        throw UsageError({"bench.collectives.algorithm", {{"word", words.algorithm}}});
-    bench.algorithm = *algorithm;
+    bench.algorithm = parse_algorithm_word(words.algorithm);
     if (!words.ops.empty()) bench.ops.clear();
     for (const std::string& word : words.ops) {
         const auto op = parse_collective_op(word);
@@ -91,12 +95,64 @@ void add_collectives(CLI::App& bench, CommandContext& context) {
     command->callback([words, &context] { run(*words, context); });
 }
 
+struct StepWords {
+    StepBench bench;
+    std::string backend = "threads";
+    std::string algorithm = "direct";
+    std::string record = "collectives";
+};
+
+void run(const StepWords& words, CommandContext& context) {
+    StepBench bench = words.bench;
+    bench.algorithm = parse_algorithm_word(words.algorithm);
+    bench.level = parse_level(words.record);
+    const StepBenchResult result = run_step_bench(bench, *context.make_backends(), words.backend);
+    const ordered_json line{{"strategy", bench.strategy},
+                            {"ranks", bench.ranks},
+                            {"ms", rounded(result.ms)},
+                            {"ms_unrecorded", rounded(result.ms_unrecorded)},
+                            {"tokens_per_s", rounded(result.rows_per_s)},
+                            {"peak_bytes", result.peak_bytes}};
+    context.out << line.dump() << std::endl;
+}
+
+void add_step(CLI::App& bench, CommandContext& context) {
+    CLI::App* command = bench.add_subcommand("step", context.text("bench.step.about"));
+    command->footer(context.text("bench.step.examples"));
+    auto words = std::make_shared<StepWords>();
+    StepBench& b = words->bench;
+    const auto help = [&](const char* id) { return context.text(id); };
+    command->add_option("--strategy", b.strategy, help("bench.step.help.strategy"))
+        ->type_name("single|ddp|fsdp2|hsdp");
+    command->add_option("--ranks", b.ranks, help("bench.collectives.help.ranks"))
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024));
+    command->add_option("--backend", words->backend, help("bench.collectives.help.backend"))->type_name("B");
+    command->add_option("--model", b.model.kind, help("bench.step.help.model"))->type_name("mlp|toy");
+    const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 20);
+    command->add_option("--dim", b.model.dim, help("bench.step.help.dim"))->check(positive);
+    command->add_option("--hidden", b.model.hidden, help("bench.step.help.hidden"))->check(positive);
+    command->add_option("--layers", b.model.layers, help("bench.step.help.layers"))
+        ->check(CLI::Range(1, 1000));
+    command->add_option("--batch", b.batch, help("bench.step.help.batch"))->check(positive);
+    command->add_option("--optimizer", b.optimizer, help("bench.step.help.optimizer"))
+        ->type_name("sgd|adam|adamw");
+    command->add_option("--steps", b.steps, help("bench.step.help.steps"))->check(CLI::Range(1, 100000));
+    command->add_option("--repeats", b.repeats, help("bench.step.help.repeats"))->check(CLI::Range(1, 1000));
+    command->add_option("--algorithm", words->algorithm, help("bench.collectives.help.algorithm"))
+        ->type_name("ring|direct");
+    command->add_option("--record", words->record, help("bench.collectives.help.record"))
+        ->type_name("collectives|hops|values");
+    command->callback([words, &context] { run(*words, context); });
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("bench", context.text("bench.about"));
     command->require_subcommand(1);
     add_collectives(*command, context);
+    add_step(*command, context);
 }
 
 }  // namespace meshscope::cli
