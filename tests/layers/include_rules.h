@@ -25,8 +25,8 @@ struct Violation {
 /// socket header
 ///   in core;
 /// - getenv only in app/ and in backends' launch code.
-/// Code in tests/ may include any room. Comments and text in quotes are not looked at. Result in order of
-/// file and line.
+/// Code in tests/ may include any room, and helpers of its own folder by their bare name. Comments and text
+/// in quotes are not looked at. Result in order of file and line.
 std::vector<Violation> check_tree(const std::filesystem::path& root);
 
 /// The room a file belongs to: "core/mesh", "backends/threads", "backends" (the registry), "app/gui/view",
