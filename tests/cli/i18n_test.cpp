@@ -40,7 +40,7 @@ bool is_something_else(const std::string& text) {
     static const std::set<std::string> kExtensions{
         "h",   "toml", "md",  "cpp", "json", "mscope", "png",  "mp4", "safetensors", "csv",
         "txt", "ttc",  "otf", "ttf", "vert", "frag",   "part", "gif", "svg"};
-    static const std::set<std::string> kKnown{"dotted.id"};
+    static const std::set<std::string> kKnown{"dotted.id", "slice.shown"};
     if (kExtensions.count(text.substr(text.rfind('.') + 1)) || kKnown.count(text)) return true;
     // Compute events are named after kernels, in PyTorch's words; they are shown as they are.
     static const std::regex kKernels(

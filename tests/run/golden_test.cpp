@@ -1,0 +1,83 @@
+// Twelve training runs that PyTorch 2.15 made with real processes; ours must give the same losses, the same
+// parameters and, on every rank, the same collectives in the same order.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/registry.h"
+#include "core/run/run.h"
+#include "tests/run/golden_case.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+
+namespace {
+
+golden::Outcome outcome_of(const run::RunResult& result) {
+    golden::Outcome outcome;
+    const trace::Trace& trace = *result.trace;
+    outcome.losses = trace.info.losses;
+    outcome.grad_norms = trace.info.grad_norms;
+    for (const run::NamedArray& array : result.parameters)
+        outcome.parameters[array.name] = {array.shape, array.numbers};
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+        for (const trace::Event& e : trace.ranks[r].events) {
+            if (e.kind != trace::EventKind::collective) continue;
+            outcome.collectives.push_back(
+                {static_cast<int32_t>(r), e.step, std::string(name(e.op)),
+                 trace.groups[static_cast<std::size_t>(e.group)].ranks, e.in_elements, e.out_elements,
+                 std::string(name(e.dtype)),
+                 e.reduce_op == ReduceOp::none ? "" : std::string(name(e.reduce_op))});
+        }
+    return outcome;
+}
+
+golden::Outcome train(const std::string& name, const nlohmann::json& gold, const std::string& extra = "") {
+    const auto backends = backends::make_registry();
+    const auto scenario = scenario::parse_scenario(golden::scenario_text(gold, name) + extra, name + ".toml");
+    return outcome_of(run::run_scenario(scenario, *backends));
+}
+
+}  // namespace
+
+TEST_CASE("every golden run comes out as PyTorch's: losses, parameters, collectives in order") {
+    for (const std::string& name : golden::names()) {
+        INFO(name);
+        const nlohmann::json gold = golden::read_case(name);
+        CHECK(golden::differences(train(name, gold), golden::expected(gold, name)) ==
+              std::vector<std::string>{});
+    }
+}
+
+TEST_CASE("the direct algorithm gives PyTorch's numbers and collectives too") {
+    for (const std::string name : {"toy_ddp4", "mlp_hsdp2x2_clip"}) {
+        INFO(name);
+        const nlohmann::json gold = golden::read_case(name);
+        CHECK(golden::differences(train(name, gold, "algorithm = \"direct\"\n"),
+                                  golden::expected(gold, name)) == std::vector<std::string>{});
+    }
+}
+
+TEST_CASE("the comparison sees a wrong loss, parameter, order and reduction") {
+    const nlohmann::json gold = golden::read_case("mlp_hsdp2x2_clip");
+    const golden::Outcome right = golden::expected(gold, "mlp_hsdp2x2_clip");
+    CHECK(golden::differences(right, right).empty());
+    const auto count_after = [&](const auto& change) {
+        golden::Outcome wrong = right;
+        change(wrong);
+        return golden::differences(wrong, right).size();
+    };
+    CHECK(count_after([](auto& o) { o.losses[1] *= 1.0001; }) == 1);
+    CHECK(count_after([](auto& o) { o.losses.pop_back(); }) == 1);
+    CHECK(count_after([](auto& o) { o.grad_norms[0] *= 1.01; }) == 1);
+    CHECK(count_after([](auto& o) { o.parameters.begin()->second.second[0] += 1e-3F; }) == 1);
+    CHECK(count_after([](auto& o) { o.parameters.begin()->second.second[0] = std::nanf(""); }) == 1);
+    CHECK(count_after([](auto& o) { o.parameters.erase(o.parameters.begin()); }) == 2);
+    CHECK(count_after([](auto& o) {
+              const auto scatter = std::find_if(o.collectives.begin(), o.collectives.end(),
+                                                [](const auto& c) { return c.op == "reduce_scatter"; });
+              std::swap(*scatter, *std::next(scatter));  // the all_reduce that follows it
+          }) == 1);
+    CHECK(count_after([](auto& o) { o.collectives.back().reduce_op = "max"; }) == 1);
+    CHECK(count_after([](auto& o) { o.collectives.pop_back(); }) == 1);
+    CHECK(count_after([](auto& o) { o.collectives[0].dtype = "int32"; }) == 1);
+}
