@@ -149,12 +149,23 @@ TEST_CASE("an average shows its recorded output once the event has ended") {
 
 TEST_CASE("the shard groups of an HSDP mesh make the same call side by side") {
     const auto trace = test::toy_hsdp();
-    const auto instances = trace::collectives(trace);
-    const auto& first = trace.ranks[0].events[0];
-    REQUIRE(first.op == CollectiveOp::all_gather);
-    const auto both = view::parallel_instances(trace, instances, 0, 0);
+    REQUIRE(trace.ranks[0].events[0].op == CollectiveOp::all_gather);
+    const auto both = view::parallel_instances(trace, 0, 0);
     REQUIRE(both.size() == 2);
-    CHECK(instances[both[0]].ranks == std::vector<int32_t>{0, 1});
-    CHECK(instances[both[1]].ranks == std::vector<int32_t>{2, 3});
-    CHECK(view::parallel_instances(trace, instances, 0, 1).empty());  // a compute event
+    CHECK(both[0].ranks == std::vector<int32_t>{0, 1});
+    CHECK(both[1].ranks == std::vector<int32_t>{2, 3});
+    CHECK(view::parallel_instances(trace, 0, 1).empty());  // a compute event
+}
+
+TEST_CASE("where one round brings a chunk from several ranks it is summed in rank order") {
+    // In float32 1e8 + 1 - 1e8 is 0 but 1e8 - 1e8 + 1 is 1: the order shows.
+    test::TraceBuilder builder({3}, {"shard"});
+    const int32_t group = builder.add_dim_groups(0)[0];
+    test::TraceBuilder::Call call;
+    call.op = CollectiveOp::reduce_scatter;
+    call.algorithm = Algorithm::direct;
+    builder.collective(group, call, {{1e8F, 1e8F, 1e8F}, {1, 1, 1}, {-1e8F, -1e8F, -1e8F}});
+    const auto trace = builder.take();
+    const auto state = collective_after(trace, trace::collectives(trace)[0], 1);
+    for (std::size_t m = 0; m < 3; ++m) CHECK(result_of(state, m) == std::vector<float>{0});
 }

@@ -49,8 +49,15 @@ class Replay {
     // Lets the hops land that `landed` names, in order of rounds.
     template <class Landed>
     CollectiveState run(Landed landed) {
-        for (auto& h : state_.hops)
-            if (landed(h)) land(h);
+        for (std::size_t i = 0; i < state_.hops.size();) {
+            std::size_t end = i;
+            while (end < state_.hops.size() && state_.hops[end].hop.round == state_.hops[i].hop.round) ++end;
+            const auto before = state_.buffers;
+            for (std::size_t k = i; k < end; ++k)
+                if (landed(state_.hops[k])) land(state_.hops[k]);
+            for (std::size_t k = i; k < end; ++k) sum_in_rank_order(i, end, k, before);
+            i = end;
+        }
         return std::move(state_);
     }
 
@@ -277,6 +284,50 @@ class Replay {
         }
     }
 
+    // Where one round brings a chunk from several ranks (direct), the engine adds in rank order, its own part
+    // in its own place; so does the replay, or the last bits would differ. Done once for each such chunk, at
+    // its first hop.
+    void sum_in_rank_order(std::size_t begin, std::size_t end, std::size_t k,
+                           const std::vector<BufferState>& before) {
+        const auto& first = state_.hops[k];
+        if (!first.landed || !first.hop.reduces || first.hop.values < 0) return;
+        const auto same = [&](const HopState& h) {
+            return h.landed && h.hop.reduces && h.receiver == first.receiver &&
+                   h.hop.chunk == first.hop.chunk;
+        };
+        std::vector<const HopState*> parts;
+        for (std::size_t i = begin; i < end; ++i)
+            if (same(state_.hops[i])) {
+                if (i < k) return;
+                parts.push_back(&state_.hops[i]);
+            }
+        auto& b = state_.buffers[static_cast<std::size_t>(first.receiver)];
+        const auto& held = before[static_cast<std::size_t>(first.receiver)];
+        if (parts.size() < 2 || b.values.empty()) return;
+        std::sort(parts.begin(), parts.end(),
+                  [](const HopState* x, const HopState* y) { return x->sender < y->sender; });
+        const auto& values = rank(static_cast<std::size_t>(first.receiver)).values;
+        for (int64_t i = 0; i < first.hop.elements; ++i) {
+            const auto at = static_cast<std::size_t>(first.offset + i);
+            if (at >= b.values.size()) return;
+            bool started = false, own_added = !held.known[at];
+            float sum = 0;
+            const auto add = [&](float v) {
+                sum = started ? combine(state_.reduce_op, sum, v) : v;
+                started = true;
+            };
+            for (const auto* part : parts) {
+                if (!own_added && part->sender > first.receiver) {
+                    add(held.values[at]);
+                    own_added = true;
+                }
+                add(values[static_cast<std::size_t>(part->hop.values + i)]);
+            }
+            if (!own_added) add(held.values[at]);
+            b.values[at] = sum;
+        }
+    }
+
     const trace::Trace& trace_;
     const trace::CollectiveInstance& instance_;
     CollectiveState state_;
@@ -353,29 +404,41 @@ CollectiveState collective_state(const trace::Trace& trace, const time::Clock& c
     return state;
 }
 
-std::vector<std::size_t> parallel_instances(const trace::Trace& trace,
-                                            const std::vector<trace::CollectiveInstance>& instances,
-                                            int32_t rank, int32_t event) {
-    std::vector<std::size_t> out;
+std::vector<trace::CollectiveInstance> parallel_instances(const trace::Trace& trace, int32_t rank,
+                                                          int32_t event) {
+    std::vector<trace::CollectiveInstance> out;
     const auto& shown = trace.event(rank, event);
     if (shown.kind != trace::EventKind::collective || shown.group < 0) return out;
-    const auto& dim = trace.groups[static_cast<std::size_t>(shown.group)].mesh_dim;
-    const bool p2p = shown.op == CollectiveOp::send || shown.op == CollectiveOp::recv;
-    for (std::size_t i = 0; i < instances.size(); ++i) {
-        const auto& instance = instances[i];
-        const auto& e = trace.event(instance.ranks.front(), instance.events.front());
-        bool own = false;
-        for (std::size_t m = 0; m < instance.ranks.size(); ++m)
-            own = own || (instance.ranks[m] == rank && instance.events[m] == event);
-        const bool same =
-            !p2p && e.op == shown.op && e.step == shown.step && e.unit == shown.unit &&
-            e.phase == shown.phase && e.microbatch == shown.microbatch && e.sequence == shown.sequence &&
-            trace.groups[static_cast<std::size_t>(instance.group)].mesh_dim == dim &&
-            instance.ranks.size() == trace.groups[static_cast<std::size_t>(shown.group)].ranks.size();
-        if (own || same) out.push_back(i);
+    if (shown.op == CollectiveOp::send || shown.op == CollectiveOp::recv) {
+        // A send is matched with its recv by order, which the trace room knows.
+        for (auto& instance : trace::collectives(trace))
+            for (std::size_t m = 0; m < instance.ranks.size(); ++m)
+                if (instance.ranks[m] == rank && instance.events[m] == event) return {instance};
+        return out;
     }
-    std::sort(out.begin(), out.end(),
-              [&](std::size_t a, std::size_t b) { return instances[a].ranks < instances[b].ranks; });
+    const auto& own = trace.groups[static_cast<std::size_t>(shown.group)];
+    for (std::size_t g = 0; g < trace.groups.size(); ++g) {
+        const auto& group = trace.groups[g];
+        const bool mine = static_cast<int32_t>(g) == shown.group;
+        if (!mine && (group.mesh_dim != own.mesh_dim || group.ranks.size() != own.ranks.size())) continue;
+        trace::CollectiveInstance instance{static_cast<int32_t>(g), shown.sequence, {}, {}};
+        for (const int32_t r : group.ranks)
+            for (const auto& e : trace.ranks[static_cast<std::size_t>(r)].events) {
+                if (e.kind != trace::EventKind::collective || e.group != static_cast<int32_t>(g) ||
+                    e.sequence != shown.sequence)
+                    continue;
+                const bool same = e.op == shown.op && e.step == shown.step &&
+                                  trace.text(e.unit) == trace.text(shown.unit) && e.phase == shown.phase &&
+                                  e.microbatch == shown.microbatch;
+                if (!mine && !same) continue;
+                instance.ranks.push_back(r);
+                instance.events.push_back(e.id);
+                break;
+            }
+        if (!instance.ranks.empty() && (mine || instance.ranks.size() == group.ranks.size()))
+            out.push_back(std::move(instance));
+    }
+    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.ranks < b.ranks; });
     return out;
 }
 

@@ -71,13 +71,12 @@ CollectiveState collective_state(const trace::Trace& trace, const time::Clock& c
 CollectiveState collective_after(const trace::Trace& trace, const trace::CollectiveInstance& instance,
                                  int32_t rounds);
 
-/// The instance that an event belongs to, and the instances of other groups of the same mesh dim that make
-/// the same call at the same place (op, step, unit, phase, micro-batch, sequence), by their first rank. The
-/// event's own is one of them. `instances` as trace::collectives() gives them; returns indices into it. Empty
-/// for a compute event.
-std::vector<std::size_t> parallel_instances(const trace::Trace& trace,
-                                            const std::vector<trace::CollectiveInstance>& instances,
-                                            int32_t rank, int32_t event);
+/// The collective that an event belongs to, and those of other groups of the same mesh dim that make the same
+/// call at the same place (op, step, unit, phase, micro-batch, sequence), by their first rank. The event's
+/// own is one of them. Empty for a compute event. Cost: one pass over the events of the ranks of that dim's
+/// groups.
+std::vector<trace::CollectiveInstance> parallel_instances(const trace::Trace& trace, int32_t rank,
+                                                          int32_t event);
 
 /// True for the piece in which a rank's own result stands when the collective is over.
 bool is_result(const CollectiveState& state, std::size_t member, const Piece& piece);

@@ -45,6 +45,23 @@ std::vector<std::string> event_labels(const Painter& painter, const trace::Trace
     return labels;
 }
 
+std::string op_mark(CollectiveOp op) {
+    switch (op) {
+        case CollectiveOp::all_gather:
+            return "AG";
+        case CollectiveOp::reduce_scatter:
+            return "RS";
+        case CollectiveOp::all_reduce:
+            return "AR";
+        case CollectiveOp::all_to_all:
+            return "A2A";
+        case CollectiveOp::broadcast:
+            return "BC";
+        default:
+            return std::string(name(op));
+    }
+}
+
 const trace::Event* selected_event(const Input& input) {
     const auto& s = input.selection;
     if (!s.event_rank || !s.event || *s.event_rank < 0 || *s.event < 0) return nullptr;

@@ -15,6 +15,9 @@ int32_t focus_rank(const Input& input);
 std::vector<std::string> event_labels(const Painter& painter, const trace::Trace& trace,
                                       const trace::Event& event);
 
+/// "AG", "RS", "AR", …: a collective's name where there is no room for it.
+std::string op_mark(CollectiveOp op);
+
 /// The selected event, when there is one and it exists.
 const trace::Event* selected_event(const Input& input);
 

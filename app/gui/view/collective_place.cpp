@@ -1,0 +1,173 @@
+#include "app/gui/view/collective_place.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meshscope::view {
+namespace {
+
+constexpr float kLeastCardWidth = 108, kLeastCardHeight = 58;
+
+Point centre(const Rect& r) {
+    return {r.x + r.w / 2, r.y + r.h / 2};
+}
+
+// Where the line from the middle of `box` in direction `d` leaves it.
+Point leave(const Rect& box, Point d, bool round) {
+    const Point c = centre(box);
+    if (round) return {c.x + d.x * box.w / 2, c.y + d.y * box.h / 2};
+    const float tx = std::fabs(d.x) > 1e-4F ? box.w / 2 / std::fabs(d.x) : 1e9F;
+    const float ty = std::fabs(d.y) > 1e-4F ? box.h / 2 / std::fabs(d.y) : 1e9F;
+    const float t = std::min(tx, ty);
+    return {c.x + d.x * t, c.y + d.y * t};
+}
+
+void ring(GroupPlace& out, std::size_t n, Rect cell) {
+    const std::size_t top = (n + 1) / 2;
+    const float gap_x = 112, gap_y = 56;
+    const float w = std::min(300.F, (cell.w - gap_x * static_cast<float>(top - 1)) / static_cast<float>(top));
+    const float h = std::min(124.F, (cell.h - gap_y) / 2);
+    if (w >= kLeastCardWidth && h >= kLeastCardHeight && n <= 8) {
+        const float step = top > 1 ? std::min((cell.w - w) / static_cast<float>(top - 1), w + 190) : 0;
+        const float x0 = cell.x + (cell.w - w - step * static_cast<float>(top - 1)) / 2;
+        const float gap = std::min(cell.h - 2 * h, 150.F), y0 = cell.y + (cell.h - 2 * h - gap) / 2;
+        for (std::size_t m = 0; m < n; ++m) {
+            // The lower row runs back, so that neighbours in the ring are neighbours here; of an odd ring it
+            // stands between.
+            const std::size_t below = n - top;
+            const float column =
+                m < top ? static_cast<float>(m) : static_cast<float>(n - 1 - m) + (below < top ? 0.5F : 0.F);
+            out.members.push_back({x0 + step * column, m < top ? y0 : y0 + h + gap, w, h});
+        }
+        return;
+    }
+    out.cards = false;
+    if (cell.w > 1.5F * cell.h) {
+        // Flat room: two rows, the lower running back.
+        const float step = cell.w / static_cast<float>(top);
+        const float r = std::clamp(std::min(step * 0.28F, cell.h * 0.17F), 1.5F, 27.F);
+        for (std::size_t m = 0; m < n; ++m) {
+            const float column =
+                m < top ? static_cast<float>(m) : static_cast<float>(n - 1 - m) + (n % 2 == 1 ? 0.5F : 0.F);
+            const float y = cell.y + (m < top ? cell.h * 0.22F : cell.h * 0.74F);
+            out.members.push_back({cell.x + step * (column + 0.5F) - r, y - r, 2 * r, 2 * r});
+        }
+        return;
+    }
+    const Point c = centre(cell);
+    const float rx = cell.w / 2, ry = cell.h / 2;
+    // Circles as large as neighbours on the round allow.
+    const float around = 3.14159265F * (rx + ry) / static_cast<float>(std::max<std::size_t>(n, 3));
+    const float r = std::clamp(around * 0.32F, 1.5F, std::max(1.5F, std::min(27.F, std::min(rx, ry) * 0.3F)));
+    for (std::size_t m = 0; m < n; ++m) {
+        const float a = -2.35619449F + 6.2831853F * static_cast<float>(m) / static_cast<float>(n);
+        const Point p{c.x + (rx - r - 4) * std::cos(a), c.y + (ry - r - 14) * std::sin(a)};
+        out.members.push_back({p.x - r, p.y - r, 2 * r, 2 * r});
+    }
+}
+
+bool tree(GroupPlace& out, const std::vector<int32_t>& depth, Rect cell) {
+    const int32_t deepest = *std::max_element(depth.begin(), depth.end());
+    std::vector<int32_t> width(static_cast<std::size_t>(deepest) + 1, 0), seen(width.size(), 0);
+    for (const int32_t d : depth) ++width[static_cast<std::size_t>(d)];
+    const auto widest = static_cast<float>(*std::max_element(width.begin(), width.end()));
+    const auto levels = static_cast<float>(deepest + 1);
+    float w = std::min(230.F, cell.w / widest - 20),
+          h = std::min(104.F, (cell.h - 54 * (levels - 1)) / levels);
+    out.cards = w >= kLeastCardWidth && h >= kLeastCardHeight;
+    if (!out.cards) w = h = std::min({54.F, cell.w / widest - 8, cell.h / levels - 14});
+    if (w < 3) return false;
+    for (const int32_t d : depth) {
+        const auto row = static_cast<std::size_t>(d);
+        const float x =
+            cell.x + cell.w * (static_cast<float>(seen[row]++) + 0.5F) / static_cast<float>(width[row]);
+        const float y = levels > 1 ? cell.y + (cell.h - h) * static_cast<float>(d) / (levels - 1)
+                                   : cell.y + (cell.h - h) / 2;
+        out.members.push_back({x - w / 2, y, w, h});
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<int32_t> tree_depths(const CollectiveState& state) {
+    const auto n = state.ranks.size();
+    std::vector<int32_t> parent(n, -1);
+    for (const auto& h : state.hops) {
+        const int32_t child = h.hop.reduces ? h.sender : h.receiver,
+                      above = h.hop.reduces ? h.receiver : h.sender;
+        auto& p = parent[static_cast<std::size_t>(child)];
+        if (p >= 0 && p != above) return {};
+        p = above;
+    }
+    std::vector<int32_t> depth(n, 0);
+    for (std::size_t m = 0; m < n; ++m) {
+        int32_t at = static_cast<int32_t>(m), d = 0;
+        while (parent[static_cast<std::size_t>(at)] >= 0) {
+            at = parent[static_cast<std::size_t>(at)];
+            if (++d > static_cast<int32_t>(n)) return {};  // a circle
+        }
+        depth[m] = d;
+    }
+    return depth;
+}
+
+GroupPlace place_group(const CollectiveState& state, Rect cell) {
+    GroupPlace out;
+    out.cell = cell;
+    const auto n = state.ranks.size();
+    if (n <= 2) {
+        out.facing = n == 2;
+        const float h = std::min(124.F, cell.h);
+        const float w = std::clamp(cell.w * (n == 1 ? 0.5F : 0.36F), std::min(90.F, cell.w * 0.36F), 320.F);
+        const float y = cell.y + (cell.h - h) / 2;
+        if (n == 1)
+            out.members.push_back({cell.x + (cell.w - w) / 2, y, w, h});
+        else {
+            const float spread = std::min(cell.w, 2 * w + 420);
+            const float x = cell.x + (cell.w - spread) / 2;
+            out.members = {{x, y, w, h}, {x + spread - w, y, w, h}};
+        }
+        out.cards = w >= kLeastCardWidth && h >= 44;
+        if (!out.cards)
+            for (auto& m : out.members) {
+                const float r = std::min({27.F, m.w / 2, m.h / 2});
+                const Point c = centre(m);
+                m = {c.x - r, c.y - r, 2 * r, 2 * r};
+            }
+        return out;
+    }
+    if (state.algorithm == Algorithm::tree)
+        if (const auto depth = tree_depths(state); !depth.empty() && tree(out, depth, cell)) return out;
+    out.members.clear();
+    out.cards = true;
+    ring(out, n, cell);
+    return out;
+}
+
+Path hop_path(const GroupPlace& place, int32_t sender, int32_t receiver) {
+    const Rect &from = place.members[static_cast<std::size_t>(sender)],
+               &to = place.members[static_cast<std::size_t>(receiver)];
+    if (place.facing) {
+        // Above for the way there, below for the way back.
+        const bool right = from.x < to.x;
+        const float side = std::min(from.h * 0.22F, 26.F) * (right ? -1.F : 1.F);
+        const float x0 = right ? from.x + from.w + 2 : from.x - 2, x1 = right ? to.x - 2 : to.x + to.w + 2;
+        const float y = from.y + from.h / 2 + side, bow = (right ? -1.F : 1.F) * 14;
+        return {{x0, y}, {x0 + (x1 - x0) * 0.3F, y + bow}, {x0 + (x1 - x0) * 0.7F, y + bow}, {x1, y}};
+    }
+    const Point a = centre(from), d = centre(to);
+    const float length = std::max(1.F, std::hypot(d.x - a.x, d.y - a.y));
+    const Point u{(d.x - a.x) / length, (d.y - a.y) / length}, n{-u.y, u.x};
+    const float shift = std::min(8.F, from.h * 0.12F);
+    Point s = leave(from, u, !place.cards), e = leave(to, {-u.x, -u.y}, !place.cards);
+    s = {s.x + u.x * 3 - n.x * shift, s.y + u.y * 3 - n.y * shift};
+    e = {e.x - u.x * 3 - n.x * shift, e.y - u.y * 3 - n.y * shift};
+    const float bow = std::min(18.F, length * 0.06F);
+    return {s,
+            {s.x + (e.x - s.x) * 0.3F - n.x * bow, s.y + (e.y - s.y) * 0.3F - n.y * bow},
+            {s.x + (e.x - s.x) * 0.7F - n.x * bow, s.y + (e.y - s.y) * 0.7F - n.y * bow},
+            e};
+}
+
+}  // namespace meshscope::view

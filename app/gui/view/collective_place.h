@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "app/gui/view/collective_state.h"
+#include "app/gui/view/picture.h"
+
+namespace meshscope::view {
+
+/// Where a group's ranks stand while they talk.
+struct GroupPlace {
+    Rect cell;                  ///< all of it
+    std::vector<Rect> members;  ///< card, or the square round the circle
+    bool cards = true;
+    bool facing = false;  ///< two cards left and right
+};
+
+/// How far along the tree a member is: 0 the root; by the hops of the collective. Empty when they are no
+/// tree.
+std::vector<int32_t> tree_depths(const CollectiveState& state);
+
+/// Two ranks face each other; a tree hangs from its root; any others stand round a ring in group order,
+/// clockwise from the upper left, as cards while those have room, else as circles. Cost: O(members).
+GroupPlace place_group(const CollectiveState& state, Rect cell);
+
+/// The path of a hop from one place to another: a shallow curve whose two directions do not lie on each
+/// other.
+struct Path {
+    Point a, b, c, d;
+};
+Path hop_path(const GroupPlace& place, int32_t sender, int32_t receiver);
+
+}  // namespace meshscope::view

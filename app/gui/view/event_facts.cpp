@@ -1,0 +1,160 @@
+#include <algorithm>
+
+#include "app/gui/view/common.h"
+#include "app/gui/view/stepping.h"
+
+namespace meshscope::view {
+namespace {
+
+constexpr const char* kMinus = "\u2212";
+
+std::string fraction(int64_t n, bool twice) {
+    return (twice ? "2·" : "") + std::to_string(n - 1) + "/" + std::to_string(n);
+}
+
+class Describer {
+  public:
+    Describer(const Input& input, EventRef ref)
+        : in_(input), p_(input), e_(input.trace.event(ref.rank, ref.event)) {
+        f_.ref = ref;
+    }
+
+    EventFacts describe() {
+        f_.unit = std::string(in_.trace.text(e_.unit));
+        f_.rule = std::string(in_.trace.text(e_.rule));
+        f_.source = std::string(in_.trace.text(e_.source));
+        f_.badge = p_.say("view.phase." + std::string(name(e_.phase)));
+        if (e_.prefetch) f_.badge += " · prefetch";
+        if (e_.kind == trace::EventKind::compute)
+            compute();
+        else
+            collective();
+        return f_;
+    }
+
+  private:
+    void row(const std::string& id, std::string value, bool mono = true) {
+        f_.rows.push_back({p_.say(id), std::move(value), mono});
+    }
+
+    void compute() {
+        f_.op = std::string(in_.trace.text(e_.name));
+        f_.hue = Token::soft;
+        if (e_.flops > 0) row("view.fact.flops", format_count(e_.flops));
+        if (e_.touched_bytes > 0) row("view.fact.touched", format_exact_bytes(e_.touched_bytes));
+        row("view.fact.stream", std::string(name(e_.stream)));
+        if (in_.trace.info.steps > 1) row("view.fact.step", format_count(e_.step));
+        duration();
+    }
+
+    void collective() {
+        f_.op = std::string(name(e_.op));
+        f_.hue = op_hue(e_.op);
+        if (e_.group >= 0 && static_cast<std::size_t>(e_.group) < in_.trace.groups.size()) {
+            const auto& group = in_.trace.groups[static_cast<std::size_t>(e_.group)];
+            const std::vector<int64_t> ranks(group.ranks.begin(), group.ranks.end());
+            row("view.fact.group", group_words(ranks));
+            row("view.fact.dim", group.mesh_dim);
+        }
+        row("view.fact.elements", e_.in_elements == e_.out_elements
+                                      ? format_count(e_.in_elements)
+                                      : format_count(e_.in_elements) + " → " + format_count(e_.out_elements));
+        if (e_.padding > 0) row("view.fact.padding", format_count(e_.padding));
+        std::string type(name(e_.dtype));
+        if (e_.reduce_op != ReduceOp::none) type += ", " + std::string(name(e_.reduce_op));
+        row("view.fact.dtype", type);
+        if (e_.peer >= 0) row("view.fact.peer", "rank " + std::to_string(e_.peer));
+        int32_t rounds = 0;
+        for (const auto& hop : in_.trace.ranks[static_cast<std::size_t>(f_.ref.rank)].hops)
+            if (hop.event == e_.id) rounds = std::max(rounds, hop.round + 1);
+        const std::string algorithm(name(e_.algorithm));
+        if (e_.algorithm == Algorithm::none)
+            row("view.fact.algorithm", p_.say("view.fact.alone"), false);
+        else
+            row("view.fact.algorithm",
+                rounds > 0 ? p_.say("view.fact.hops", {arg("algorithm", algorithm), arg("hops", rounds)})
+                           : algorithm);
+        row("view.fact.sequence", format_count(e_.sequence));
+        if (in_.trace.info.steps > 1) row("view.fact.step", format_count(e_.step));
+        duration();
+        f_.sent = format_exact_bytes(e_.sent_bytes);
+        if (const auto formula = byte_formula(in_.trace, e_)) {
+            f_.formula = formula->text;
+            f_.predicted = format_exact_bytes(formula->bytes);
+            f_.agrees = formula->bytes == e_.sent_bytes;
+        }
+    }
+
+    static std::string group_words(const std::vector<int64_t>& ranks) {
+        if (ranks.size() <= 8) return format_list(ranks);
+        return "[" + std::to_string(ranks[0]) + ", " + std::to_string(ranks[1]) + ", …, " +
+               std::to_string(ranks.back()) + "] (" + std::to_string(ranks.size()) + ")";
+    }
+
+    void duration() {
+        const auto& t =
+            in_.clock.events[static_cast<std::size_t>(f_.ref.rank)][static_cast<std::size_t>(f_.ref.event)];
+        row("view.fact.begin", format_time(t.begin_ns));
+        row("view.fact.duration", format_time(t.end_ns - t.begin_ns));
+    }
+
+    const Input& in_;
+    Painter p_;
+    const trace::Event& e_;
+    EventFacts f_;
+};
+
+}  // namespace
+
+EventFacts describe_event(const Input& input, EventRef ref) {
+    return Describer(input, ref).describe();
+}
+
+std::optional<ByteFormula> byte_formula(const trace::Trace& trace, const trace::Event& event) {
+    if (event.kind != trace::EventKind::collective || event.group < 0) return std::nullopt;
+    const auto n = static_cast<int64_t>(trace.groups[static_cast<std::size_t>(event.group)].ranks.size());
+    const int64_t element = bytes_per_element(event.dtype);
+    const auto part = [&](int64_t elements, bool twice) -> std::optional<ByteFormula> {
+        ByteFormula f;
+        f.whole_bytes = elements * element;
+        f.bytes = (twice ? 2 : 1) * (n - 1) * f.whole_bytes / n;
+        f.text = std::string(twice ? "2" : "") + "(n" + kMinus + "1)/n·S = " + fraction(n, twice) + "·" +
+                 format_exact_bytes(f.whole_bytes);
+        return f;
+    };
+    switch (event.op) {
+        case CollectiveOp::all_gather:
+            if (event.in_elements * n == event.out_elements) return part(event.out_elements, false);
+            break;
+        case CollectiveOp::reduce_scatter:
+            if (event.out_elements * n == event.in_elements) return part(event.in_elements, false);
+            break;
+        case CollectiveOp::all_to_all:
+            if (event.in_elements == event.out_elements && event.in_elements % n == 0)
+                return part(event.in_elements, false);
+            break;
+        case CollectiveOp::all_reduce: {
+            // The ring is cut as torch.chunk cuts; a short last chunk makes the ranks send different amounts,
+            // which no one formula of n and S gives. A direct all_reduce may take one round: everyone sends
+            // everything.
+            const bool even = event.in_elements % n == 0;
+            if (event.algorithm == Algorithm::direct &&
+                event.sent_bytes == (n - 1) * event.in_elements * element && n > 2) {
+                ByteFormula f;
+                f.whole_bytes = event.in_elements * element;
+                f.bytes = (n - 1) * f.whole_bytes;
+                f.text = std::string("(n") + kMinus + "1)·S = " + std::to_string(n - 1) + "·" +
+                         format_exact_bytes(f.whole_bytes);
+                return f;
+            }
+            // Two ranks always exchange both halves, so 2·1/2·S holds for any cut.
+            if ((even || n == 2) && event.algorithm != Algorithm::tree) return part(event.in_elements, true);
+            break;
+        }
+        default:
+            break;
+    }
+    return std::nullopt;
+}
+
+}  // namespace meshscope::view

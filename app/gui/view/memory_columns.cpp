@@ -1,0 +1,129 @@
+#include "app/gui/view/memory_columns.h"
+
+#include <algorithm>
+
+#include "app/gui/view/format.h"
+
+namespace meshscope::view {
+
+std::vector<MemoryColumn> memory_columns(const trace::Trace& trace, int32_t rank, int32_t step) {
+    const auto ledger = memory::ledger(trace, rank);
+    const auto& events = trace.ranks[static_cast<std::size_t>(rank)].events;
+    std::vector<MemoryColumn> out;
+    for (const auto& event : events)
+        if (event.step == step) out.push_back({event.id, -1, 0, {}});
+    if (out.empty()) return out;
+
+    // The highest point of each event; what the step began with for events before the first change.
+    MemoryColumn before;
+    std::vector<MemoryColumn> last(out.size());  // the level each event left behind
+    for (std::size_t i = 0; i < ledger.points.size(); ++i) {
+        const auto& point = ledger.points[i];
+        const auto changes = static_cast<int64_t>(i) + 1;
+        if (point.step < step) before = {-1, changes, point.total_bytes, point.bytes};
+        if (point.step != step) continue;
+        const int32_t event = memory::event_of_change(trace, rank, static_cast<int64_t>(i));
+        auto at = std::lower_bound(out.begin(), out.end(), event,
+                                   [](const MemoryColumn& c, int32_t id) { return c.event < id; });
+        if (at == out.end()) at = out.end() - 1;
+        if (at->changes < 0 || point.total_bytes > at->total)
+            *at = {at->event, changes, point.total_bytes, point.bytes};
+        last[static_cast<std::size_t>(at - out.begin())] = {at->event, changes, point.total_bytes,
+                                                            point.bytes};
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        if (out[i].changes < 0) {
+            const int32_t event = out[i].event;
+            out[i] = before;
+            out[i].event = event;
+        } else {
+            before = last[i];
+        }
+    }
+    return out;
+}
+
+std::size_t highest(const std::vector<MemoryColumn>& columns) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < columns.size(); ++i)
+        if (columns[i].total > columns[best].total) best = i;
+    return best;
+}
+
+std::vector<MemoryColumn> join_columns(const std::vector<MemoryColumn>& columns, std::size_t most) {
+    if (columns.size() <= most || most == 0) return columns;
+    const std::size_t each = (columns.size() + most - 1) / most;
+    std::vector<MemoryColumn> out;
+    for (std::size_t i = 0; i < columns.size(); i += each) {
+        const auto end = std::min(columns.size(), i + each);
+        auto best = i;
+        for (std::size_t k = i + 1; k < end; ++k)
+            if (columns[k].total > columns[best].total) best = k;
+        out.push_back(columns[best]);
+    }
+    return out;
+}
+
+void style_category(Shape& s, MemoryCategory category) {
+    s.fill_alpha = 0.88F;
+    switch (category) {
+        case MemoryCategory::parameters:
+            s.fill = Token::blue;
+            break;
+        case MemoryCategory::sharded_parameters:
+            s.fill = Token::blue;
+            s.fill_alpha = 0.6F;
+            s.pattern = Fill::hatch;
+            s.hatch = Token::soft;
+            break;
+        case MemoryCategory::unsharded_parameters:
+            s.fill = Token::sky;
+            break;
+        case MemoryCategory::gradients:
+            s.fill = Token::orange;
+            break;
+        case MemoryCategory::optimizer_state:
+            s.fill = Token::grey;
+            s.fill_alpha = 0.55F;
+            break;
+        case MemoryCategory::activations:
+            s.fill = Token::green;
+            break;
+        case MemoryCategory::communication:
+            s.fill = Token::pink;
+            s.fill_alpha = 0.45F;
+            s.pattern = Fill::hatch;
+            s.hatch = Token::pink;
+            break;
+        case MemoryCategory::inputs:
+            s.fill = Token::compute;
+            break;
+        case MemoryCategory::temporaries:
+            s.fill = Token::red;
+            s.fill_alpha = 0.45F;
+            s.pattern = Fill::cross_hatch;
+            s.hatch = Token::red;
+            break;
+    }
+}
+
+int64_t byte_step(int64_t largest, int lines) {
+    int64_t step = 1;
+    while (true) {
+        for (const int64_t times : {1, 2, 5})
+            if (step * times * lines >= largest) return step * times;
+        step *= 10;
+    }
+}
+
+std::string axis_bytes(int64_t bytes) {
+    for (const auto& [unit, word] :
+         {std::pair{int64_t{1'000'000'000}, " GB"}, {int64_t{1'000'000}, " MB"}, {int64_t{1'000}, " KB"}})
+        if (bytes >= unit && bytes % (unit / 10) == 0)
+            return bytes % unit == 0
+                       ? format_count(bytes / unit) + word
+                       : format_count(bytes / unit) + "." + std::to_string(bytes % unit * 10 / unit) + word;
+    return format_exact_bytes(bytes);
+}
+
+}  // namespace meshscope::view

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/gui/view/picture.h"
+#include "core/memory/ledger.h"
+#include "core/trace/trace.h"
+
+namespace meshscope::view {
+
+/// A rank's memory at one event: the highest total among the changes that belong to it.
+struct MemoryColumn {
+    int32_t event = -1;
+    int64_t changes = 0;  ///< how many changes of the rank's list had happened: for memory::live_at
+    int64_t total = 0;
+    memory::ByCategory bytes{};
+    friend bool operator==(const MemoryColumn&, const MemoryColumn&) = default;
+};
+
+/// One column an event of the step, in order of issue; events that change nothing keep the level before.
+/// Empty when the step has no event. The highest column of the step is memory::peak's. Cost: O(changes +
+/// events), with event_of_change's per change.
+std::vector<MemoryColumn> memory_columns(const trace::Trace& trace, int32_t rank, int32_t step);
+
+/// At most `most` columns: neighbours joined to their highest. The peak survives. Cost: one pass.
+std::vector<MemoryColumn> join_columns(const std::vector<MemoryColumn>& columns, std::size_t most);
+
+/// Index of the first highest column.
+std::size_t highest(const std::vector<MemoryColumn>& columns);
+
+/// Categories bottom-up: what always stays first, what comes and goes on top.
+inline constexpr std::array<MemoryCategory, kMemoryCategories> kStackOrder{
+    MemoryCategory::optimizer_state,      MemoryCategory::sharded_parameters,
+    MemoryCategory::parameters,           MemoryCategory::inputs,
+    MemoryCategory::activations,          MemoryCategory::gradients,
+    MemoryCategory::unsharded_parameters, MemoryCategory::communication,
+    MemoryCategory::temporaries};
+
+/// Fill, strength and pattern of a category, put on a shape.
+void style_category(Shape& shape, MemoryCategory category);
+
+/// 1, 2 or 5 times a power of ten, at most `largest`/1 apart so that about `lines` lines fit.
+int64_t byte_step(int64_t largest, int lines);
+/// "2 MB", "500 KB": an axis number, whole in its unit.
+std::string axis_bytes(int64_t bytes);
+
+}  // namespace meshscope::view

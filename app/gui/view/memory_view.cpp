@@ -1,0 +1,468 @@
+#include "app/gui/view/memory_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "app/gui/view/common.h"
+#include "app/gui/view/format.h"
+#include "app/gui/view/memory_columns.h"
+#include "app/gui/view/stepping.h"
+#include "app/gui/view/timeline_bars.h"
+
+namespace meshscope::view {
+namespace {
+
+constexpr float kPad = 24, kSmall = 62, kSmallGap = 22;
+
+enum : int { kBack, kStacks, kLines, kWords, kFlags };
+
+class Memory {
+  public:
+    Memory(const Input& input, const MemoryOptions& options)
+        : in_(input), p_(input), focus_(focus_rank(input)) {
+        step_ = options.step >= -1 ? options.step : step_at(input.trace, input.clock, input.cursor.t_ns);
+        for (std::size_t r = 0; r < input.trace.ranks.size(); ++r)
+            columns_.push_back(memory_columns(input.trace, static_cast<int32_t>(r), step_));
+    }
+
+    Picture draw() {
+        float y = header();
+        if (columns_.empty() || columns_[static_cast<std::size_t>(focus_)].empty()) {
+            p_.text(p_.say("view.memory.empty"), {kPad, y + 12}, Face::body, Token::mute);
+            return p_.take();
+        }
+        for (const auto& columns : columns_)
+            for (const auto& c : columns) most_ = std::max(most_, c.total);
+        gutter_ =
+            kPad +
+            std::max(p_.width("rank " + std::to_string(columns_.size() - 1), Face::body),
+                     p_.width(axis_bytes(byte_step(std::max<int64_t>(1, most_), 4) * 4), Face::mono_small)) +
+            12;
+        const float words = p_.line_height(Face::mono_small);
+        const float flag = p_.line_height(Face::body) + 14;
+        const float left = in_.size.height - y - flag - words - 16;
+        // The chosen rank takes what the small ones leave, at least half.
+        const auto others = rows();
+        const float want = static_cast<float>(others.size()) * (kSmall + kSmallGap);
+        const float big = std::max(left * 0.52F, left - want);
+        const Rect chart{gutter_, y + flag, in_.size.width - kPad - gutter_, std::max(40.F, big)};
+        main_chart(chart);
+        small_charts(others, chart.y + chart.h + words + 12);
+        tell();
+        return p_.take();
+    }
+
+  private:
+    struct Row {
+        std::vector<int32_t> ranks;  // with equal columns; the first is drawn
+    };
+
+    float header() {
+        p_.layer = kWords;
+        float y = 10;
+        const std::string title = p_.say("view.memory.title", {arg("step", step_)});
+        p_.text(title, {kPad, y}, Face::title, Token::text);
+        p_.tell(title);
+        float x = kPad + p_.width(title, Face::title) + 32;
+        const float line = p_.line_height(Face::caption);
+        float ly = y + (p_.line_height(Face::title) - line) / 2;
+        bool wrapped = false;
+        for (auto c = kStackOrder.rbegin(); c != kStackOrder.rend(); ++c) {
+            if (!present(*c)) continue;
+            const std::string words = p_.say("view.memory." + std::string(name(*c)));
+            const float w = 22 + p_.width(words, Face::caption) + 18;
+            if (x + w - 18 > in_.size.width - kPad) {
+                x = kPad;
+                ly = wrapped ? ly + line + 2 : y + p_.line_height(Face::title) + 4;
+                wrapped = true;
+            }
+            const Id id{"category", static_cast<int64_t>(*c)};
+            auto& box = p_.rect({x, ly + line / 2 - 7, 14, 14}, Token::grey, 3, id);
+            style_category(box, *c);
+            p_.text(words, {x + 22, ly}, Face::caption, Token::soft, Align::left, id);
+            x += w;
+        }
+        return (wrapped ? ly + line : y + p_.line_height(Face::title)) + 8;
+    }
+
+    bool present(MemoryCategory c) const {
+        for (const auto& columns : columns_)
+            for (const auto& column : columns)
+                if (column.bytes[static_cast<std::size_t>(c)] > 0) return true;
+        return false;
+    }
+
+    // The other ranks, one row each while they fit; else those with equal memory share a row.
+    std::vector<Row> rows() const {
+        std::vector<Row> out;
+        for (std::size_t r = 0; r < columns_.size(); ++r)
+            if (static_cast<int32_t>(r) != focus_) out.push_back({{static_cast<int32_t>(r)}});
+        if (static_cast<float>(out.size()) * (kSmall + kSmallGap) <= in_.size.height * 0.48F) return out;
+        std::vector<Row> folded;
+        for (const auto& row : out) {
+            const auto same = std::find_if(folded.begin(), folded.end(), [&](const Row& f) {
+                return equal(columns_[static_cast<std::size_t>(f.ranks[0])],
+                             columns_[static_cast<std::size_t>(row.ranks[0])]);
+            });
+            if (same == folded.end())
+                folded.push_back(row);
+            else
+                same->ranks.push_back(row.ranks[0]);
+        }
+        return folded;
+    }
+    static bool equal(const std::vector<MemoryColumn>& a, const std::vector<MemoryColumn>& b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                          [](const MemoryColumn& x, const MemoryColumn& y) { return x.bytes == y.bytes; });
+    }
+
+    // ------------------------------------------------------------------ charts
+
+    struct Chart {
+        Rect box;
+        std::vector<MemoryColumn> columns;
+        int32_t rank = 0;
+        float x(std::size_t i) const {
+            return std::round(box.x + box.w * static_cast<float>(i) / static_cast<float>(columns.size()));
+        }
+        float scale = 1;  // pixels a byte
+        float top(const MemoryColumn& c) const { return box.y + box.h - static_cast<float>(c.total) * scale; }
+    };
+
+    Chart chart_of(int32_t rank, Rect box) const {
+        Chart c;
+        c.box = box;
+        c.rank = rank;
+        c.columns = join_columns(columns_[static_cast<std::size_t>(rank)],
+                                 static_cast<std::size_t>(std::max(1.F, box.w / 3)));
+        c.scale = box.h * 0.94F / static_cast<float>(std::max<int64_t>(1, most_));
+        return c;
+    }
+
+    void back(const Chart& c, int lines, bool numbers) {
+        p_.layer = kBack;
+        p_.rect(c.box, Token::panel, 4);
+        const int64_t step = byte_step(std::max<int64_t>(1, most_), lines);
+        for (int64_t b = step; static_cast<float>(b) * c.scale < c.box.h; b += step) {
+            const float y = std::floor(c.box.y + c.box.h - static_cast<float>(b) * c.scale) + 0.5F;
+            p_.line({c.box.x, y}, {c.box.x + c.box.w, y}, Token::line);
+            if (!numbers) continue;
+            p_.layer = kWords;
+            p_.try_text(axis_bytes(b), {c.box.x - 10, y - p_.line_height(Face::mono_small) / 2},
+                        Face::mono_small, Token::mute, Align::right, {"axis"});
+            p_.layer = kBack;
+        }
+    }
+
+    void stacks(const Chart& c) {
+        p_.layer = kStacks;
+        for (const MemoryCategory category : kStackOrder) {
+            const auto k = static_cast<std::size_t>(category);
+            // Neighbours of equal height and floor are one shape: fewer shapes, unbroken hatches.
+            for (std::size_t i = 0; i < c.columns.size();) {
+                const int64_t bytes = c.columns[i].bytes[k], floor = under(c.columns[i], category);
+                std::size_t end = i + 1;
+                while (end < c.columns.size() && c.columns[end].bytes[k] == bytes &&
+                       under(c.columns[end], category) == floor)
+                    ++end;
+                if (bytes > 0) {
+                    const float y1 = c.box.y + c.box.h - static_cast<float>(floor) * c.scale;
+                    const float h = static_cast<float>(bytes) * c.scale;
+                    auto& s = p_.rect({c.x(i), y1 - h, c.x(end) - c.x(i), h}, Token::grey, 0,
+                                      {"stack", c.rank, static_cast<int64_t>(category)});
+                    style_category(s, category);
+                    if (h < 5) s.pattern = Fill::solid;
+                }
+                i = end;
+            }
+        }
+        p_.line({c.box.x, c.box.y + c.box.h + 0.5F}, {c.box.x + c.box.w, c.box.y + c.box.h + 0.5F},
+                Token::line2);
+        // The whole column answers to the pointer.
+        p_.layer = kLines;
+        for (std::size_t i = 0; i < c.columns.size(); ++i)
+            p_.rect({c.x(i), c.box.y, c.x(i + 1) - c.x(i), c.box.h}, Token::none, 0,
+                    {"column", c.rank, c.columns[i].event});
+    }
+    static int64_t under(const MemoryColumn& c, MemoryCategory category) {
+        int64_t sum = 0;
+        for (const MemoryCategory below : kStackOrder) {
+            if (below == category) break;
+            sum += c.bytes[static_cast<std::size_t>(below)];
+        }
+        return sum;
+    }
+
+    std::optional<std::size_t> index_of(const Chart& c, int32_t event) const {
+        std::optional<std::size_t> found;
+        for (std::size_t i = 0; i < c.columns.size(); ++i)
+            if (c.columns[i].event <= event) found = i;
+        return found;
+    }
+
+    void cursor(const Chart& c) {
+        const auto now = event_at(in_.trace, in_.clock, in_.cursor, c.rank);
+        if (!now || in_.trace.event(now->rank, now->event).step != step_) return;
+        if (const auto i = index_of(c, now->event)) {
+            p_.layer = kLines;
+            const float x = (c.x(*i) + c.x(*i + 1)) / 2;
+            p_.line({x, c.box.y}, {x, c.box.y + c.box.h}, Token::accent, 2).id = {"cursor"};
+        }
+    }
+
+    void outline(const Chart& c, std::size_t i, float width, float alpha, const Id& id) {
+        p_.layer = kFlags;
+        const float top = std::min(c.top(c.columns[i]), c.box.y + c.box.h - 6);
+        p_.outline({c.x(i), top, std::max(3.F, c.x(i + 1) - c.x(i)), c.box.y + c.box.h - top}, Token::sel,
+                   width, 0, id)
+            .stroke_alpha = alpha;
+    }
+
+    // "AG net1", "F net1", "F", …: the first that fits; the last of them when `room` is 0.
+    std::string column_label(int32_t rank, int32_t event, float room) const {
+        const auto& e = in_.trace.event(rank, event);
+        auto choices = event_labels(p_, in_.trace, e);
+        if (e.kind == trace::EventKind::collective) {
+            const std::string mark = op_mark(e.op);
+            choices = {mark + " " + std::string(in_.trace.text(e.unit)), mark};
+        }
+        return p_.fit(choices, Face::caption, room);
+    }
+
+    void main_chart(Rect box) {
+        const Chart c = chart_of(focus_, box);
+        p_.layer = kWords;
+        p_.text("rank " + std::to_string(focus_), {kPad, box.y}, Face::body, Token::text, Align::left,
+                {"rank", focus_});
+        back(c, box.h > 160 ? 4 : 2, true);
+        stacks(c);
+        cursor(c);
+        const std::size_t peak = highest(c.columns);
+        const bool other = in_.selection.event && in_.selection.event_rank == focus_ &&
+                           *in_.selection.event != c.columns[peak].event;
+        outline(c, peak, other ? 1 : 2, other ? 0.6F : 1, {"peak", focus_, c.columns[peak].event});
+        if (other)
+            if (const auto i = index_of(c, *in_.selection.event))
+                outline(c, *i, 2, 1, {"column", focus_, c.columns[*i].event});
+        flag(c, peak);
+        labels(c, peak);
+    }
+
+    // White pole and pennant at the exact event, bytes and cause in it.
+    void flag(const Chart& c, std::size_t peak) {
+        const auto& column = c.columns[peak];
+        const Id id{"peak", focus_, column.event};
+        const std::string bytes = format_exact_bytes(column.total);
+        const std::string cause = memory::cause_text(in_.trace, in_.trace.event(focus_, column.event));
+        const float h = p_.line_height(Face::body) + 4, y = c.box.y - h - 6;
+        const float x = (c.x(peak) + c.x(peak + 1)) / 2;
+        const float right = in_.size.width - kPad - x, left = x - kPad;
+        const bool to_right = right >= left * 0.8F;
+        const std::string words =
+            p_.fit({p_.say("view.memory.peak", {arg("bytes", bytes), arg("cause", cause)}),
+                    p_.say("view.memory.peak.short", {arg("bytes", bytes)}), bytes},
+                   Face::body, std::max(right, left) - 32);
+        p_.tell(p_.say("view.memory.peak", {arg("bytes", bytes), arg("cause", cause)}));
+        p_.layer = kFlags;
+        p_.line({x, y}, {x, c.top(column)}, Token::sel, 2).id = id;
+        const float w = (words.empty() ? 16 : p_.width(words, Face::body) + 28) * (to_right ? 1.F : -1.F);
+        const float notch = to_right ? -8.F : 8.F;
+        const float far = x + w + notch;  // where the swallow-tail begins
+        p_.rect({std::min(x, far), y, std::fabs(far - x), h}, Token::sel, 0, id);
+        p_.polygon({{far, y}, {x + w, y}, {far, y + h / 2}}, Token::sel, id);
+        p_.polygon({{far, y + h / 2}, {x + w, y + h}, {far, y + h}}, Token::sel, id);
+        if (!words.empty()) {
+            const float inner = std::fabs(w) - 18;
+            p_.label({to_right ? x + 8 : x + w + 10, y, inner, h}, words, Face::body, Token::bg, Token::none,
+                     id);
+        }
+    }
+
+    void labels(const Chart& c, std::size_t peak) {
+        p_.layer = kWords;
+        const float y = c.box.y + c.box.h + 4;
+        const auto put = [&](std::size_t i, Token colour, float room) {
+            const std::string words = column_label(c.rank, c.columns[i].event, room);
+            const float half = p_.width(words, Face::caption) / 2;
+            const float x = std::clamp((c.x(i) + c.x(i + 1)) / 2, c.box.x + half,
+                                       std::max(c.box.x + half, c.box.x + c.box.w - half));
+            p_.try_text(words, {x, y}, Face::caption, colour, Align::centre,
+                        {"column", c.rank, c.columns[i].event});
+        };
+        put(peak, Token::text, std::max(110.F, c.x(peak + 1) - c.x(peak)));
+        for (std::size_t i = 0; i < c.columns.size(); ++i)
+            if (i != peak) put(i, Token::mute, c.x(i + 1) - c.x(i) - 4);
+    }
+
+    void small_charts(const std::vector<Row>& others, float y) {
+        std::size_t done = 0;
+        for (const auto& row : others) {
+            const float line = p_.line_height(Face::caption);
+            const bool last_room =
+                y + kSmallGap + kSmall + (done + 1 < others.size() ? line + 4 : 0) > in_.size.height;
+            if (last_room) {
+                std::size_t ranks = 0;
+                for (std::size_t i = done; i < others.size(); ++i) ranks += others[i].ranks.size();
+                p_.layer = kWords;
+                p_.try_text(p_.say("view.memory.more", {arg("ranks", static_cast<int64_t>(ranks))}),
+                            {kPad, y + 2}, Face::caption, Token::mute);
+                return;
+            }
+            small_chart(row, {gutter_, y + kSmallGap, in_.size.width - kPad - gutter_, kSmall});
+            y += kSmallGap + kSmall;
+            ++done;
+        }
+    }
+
+    void small_chart(const Row& row, Rect box) {
+        const Chart c = chart_of(row.ranks[0], box);
+        if (c.columns.empty()) return;
+        p_.layer = kWords;
+        std::string words = "rank " + std::to_string(row.ranks[0]);
+        if (row.ranks.size() > 1) {
+            const std::string range = words + "–" + std::to_string(row.ranks.back());
+            const bool run = row.ranks.back() - row.ranks[0] + 1 == static_cast<int32_t>(row.ranks.size());
+            words = p_.fit({run ? range : words + " +" + std::to_string(row.ranks.size() - 1), words},
+                           Face::body, gutter_ - kPad - 4);
+        }
+        if (!words.empty())
+            p_.text(words, {kPad, box.y}, Face::body, Token::soft, Align::left, {"rank", row.ranks[0]});
+        back(c, 2, false);
+        stacks(c);
+        cursor(c);
+        const std::size_t peak = highest(c.columns);
+        const Id id{"peak", c.rank, c.columns[peak].event};
+        const float x = (c.x(peak) + c.x(peak + 1)) / 2, top = c.box.y - 8;
+        p_.layer = kFlags;
+        p_.line({x, top}, {x, c.top(c.columns[peak])}, Token::sel, 1.4F).id = id;
+        p_.polygon({{x, top}, {x + 12, top + 4}, {x, top + 8}}, Token::sel, id);
+        const std::string bytes = format_exact_bytes(c.columns[peak].total);
+        const float line = p_.line_height(Face::mono_small);
+        if (!p_.try_text(bytes, {x + 18, top + 4 - line / 2}, Face::mono_small, Token::soft, Align::left, id))
+            p_.try_text(bytes, {x - 6, top + 4 - line / 2}, Face::mono_small, Token::soft, Align::right, id);
+    }
+
+    void tell() {
+        for (std::size_t r = 0; r < columns_.size(); ++r) {
+            if (columns_[r].empty()) continue;
+            const auto& c = columns_[r][highest(columns_[r])];
+            std::string parts;
+            for (const MemoryCategory category : kStackOrder)
+                if (const int64_t b = c.bytes[static_cast<std::size_t>(category)]; b > 0)
+                    parts += (parts.empty() ? "" : ", ") +
+                             p_.say("view.memory." + std::string(name(category))) + " " +
+                             format_exact_bytes(b);
+            p_.tell("rank " + std::to_string(r) + ": " + format_exact_bytes(c.total) + " = " + parts);
+        }
+    }
+
+    const Input& in_;
+    Painter p_;
+    int32_t focus_ = 0, step_ = 0;
+    std::vector<std::vector<MemoryColumn>> columns_;
+    int64_t most_ = 0;
+    float gutter_ = 90;
+};
+
+}  // namespace
+
+Picture memory_view(const Input& input, const MemoryOptions& options) {
+    return Memory(input, options).draw();
+}
+
+Picture memory_facts(const Input& input, const MemoryOptions& options) {
+    Painter p(input);
+    const int32_t rank = focus_rank(input);
+    const int32_t step =
+        options.step >= -1 ? options.step : step_at(input.trace, input.clock, input.cursor.t_ns);
+    const auto columns =
+        input.trace.ranks.empty() ? std::vector<MemoryColumn>{} : memory_columns(input.trace, rank, step);
+    const float right = input.size.width - kPad, line = p.line_height(Face::caption);
+    float y = 14;
+    if (columns.empty()) {
+        p.paragraph(p.say("view.memory.empty"), {kPad, y}, Face::body, Token::mute, right - kPad);
+        return p.take();
+    }
+    const std::size_t peak = highest(columns);
+    std::size_t shown = peak;
+    if (input.selection.event && input.selection.event_rank == rank)
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            if (columns[i].event == *input.selection.event) shown = i;
+    const auto& column = columns[shown];
+    const auto& event = input.trace.event(rank, column.event);
+    const auto head = [&](const std::string& words, const std::string& note) {
+        p.text(words, {kPad, y}, Face::caption, Token::mute);
+        if (p.width(words, Face::caption) + p.width(note, Face::caption) + 16 <= right - kPad)
+            p.text(note, {right, y}, Face::caption, Token::mute, Align::right);
+        y += line + 4;
+        p.line({kPad, y + 0.5F}, {right, y + 0.5F}, Token::line);
+        y += 8;
+        p.tell(words + " · " + note);
+    };
+    head(p.say(shown == peak ? "view.memory.why" : "view.memory.here"), "rank " + std::to_string(rank));
+    const std::string cause = memory::cause_text(input.trace, event);
+    const std::string sentence =
+        p.say(shown == peak ? "view.memory.cause" : "view.memory.at",
+              {arg("rank", rank), arg("step", step), arg("cause", cause),
+               arg("bytes", format_exact_bytes(column.total)),
+               arg("below", format_exact_bytes(columns[peak].total - column.total))});
+    p.tell(sentence);
+    y = p.paragraph(sentence, {kPad, y}, Face::body, Token::soft, right - kPad, {"cause"}) + 16;
+    head(p.say("view.memory.live"), p.say("view.memory.bytes"));
+
+    const auto live = memory::live_at(input.trace, rank, column.changes);
+    int64_t largest = 1, sum = 0;
+    for (const auto& t : live) largest = std::max(largest, t.bytes);
+    for (const auto& t : live) sum += t.bytes;
+    const float number = p.width(format_count(std::max(sum, largest)), Face::mono_small);
+    const float bar = std::min(110.F, (right - kPad) * 0.28F), row = std::max(26.F, line + 4);
+    const float label_x = kPad + bar + 12, label_w = right - number - 12 - label_x;
+    constexpr std::size_t kMost = 14;
+    int64_t rest = 0;
+    for (std::size_t i = 0; i < live.size(); ++i) {
+        const auto& t = live[i];
+        const std::string category = p.say("view.memory." + std::string(name(t.category)));
+        p.tell((t.label.empty() ? category : t.label) + "  " + format_exact_bytes(t.bytes));
+        if (i >= kMost && live.size() > kMost + 1) {
+            rest += t.bytes;
+            continue;
+        }
+        const Id id{"tensor", static_cast<int64_t>(i)};
+        auto& s = p.rect({kPad, y + row / 2 - 6,
+                          std::max(3.F, bar * static_cast<float>(t.bytes) / static_cast<float>(largest)), 12},
+                         Token::grey, 3, id);
+        style_category(s, t.category);
+        const std::string words = p.fit({t.label, category}, Face::caption, label_w);
+        if (!words.empty())
+            p.label({label_x, y, label_w, row}, words, Face::caption, Token::soft, Token::none, id,
+                    Align::left);
+        p.label({right - number, y, number, row}, format_count(t.bytes), Face::mono_small, Token::text,
+                Token::none, id, Align::right);
+        y += row;
+    }
+    if (rest > 0) {
+        const std::string words =
+            p.fit({p.say("view.memory.rest", {arg("tensors", static_cast<int64_t>(live.size() - kMost))})},
+                  Face::caption, label_w + bar + 12);
+        if (!words.empty())
+            p.label({kPad, y, label_w + bar + 12, row}, words, Face::caption, Token::mute, Token::none, {},
+                    Align::left);
+        p.label({right - number, y, number, row}, format_count(rest), Face::mono_small, Token::soft,
+                Token::none, {}, Align::right);
+        y += row;
+    }
+    y += 4;
+    p.line({kPad, y + 0.5F}, {right, y + 0.5F}, Token::line);
+    y += 6;
+    const std::string total = p.say("view.memory.sum");
+    p.text(total, {kPad, y}, Face::body, Token::soft, Align::left, {"sum"});
+    p.text(format_count(sum), {right, y}, Face::mono_small, Token::text, Align::right, {"sum"});
+    p.tell(total + "  " + format_exact_bytes(sum));
+    y += p.line_height(Face::body);
+    Picture picture = p.take();
+    picture.height = picture.content_height = std::max(input.size.height, y + 12);
+    return picture;
+}
+
+}  // namespace meshscope::view
