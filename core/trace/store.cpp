@@ -53,9 +53,8 @@ Head read_head(const std::string& path) {
     Head head;
     struct stat status {};
     int error = fstat(file, &status) != 0 ? errno : 0;
-    if (error == 0 && S_ISDIR(status.st_mode)) error = EISDIR;
-    if (error == 0 && !S_ISREG(status.st_mode)) error = EINVAL;
-    if (error == 0) {
+    const bool is_file = error == 0 && S_ISREG(status.st_mode);
+    if (is_file) {
         head.size = status.st_size;
         const ssize_t got = pread(file, head.bytes.data(), head.bytes.size(), 0);
         if (got < 0)
@@ -65,6 +64,7 @@ Head read_head(const std::string& path) {
     }
     close(file);
     if (error != 0) cannot_open(path, error);
+    if (!is_file) throw IoError(Message{"trace.not_a_file", {{"path", path}}});
     return head;
 }
 

@@ -16,7 +16,8 @@ void write_trace(const Trace& trace, const std::string& path);
 /// Reads a file that write_trace made, verifying every checksum and every index before it is believed; the
 /// result passes validate(). Damaged and hostile files are refused, sizes are checked before memory is taken.
 ///
-/// Throws IoError "trace.cannot_open" {path, reason} when the system refuses; InputError
+/// Throws IoError "trace.cannot_open" {path, reason} when the system refuses, "trace.not_a_file" {path} for
+/// folders and devices; InputError
 ///   "trace.empty"          the file has no bytes
 ///   "trace.foreign"        it is something else
 ///   "trace.cut" {bytes, expected}

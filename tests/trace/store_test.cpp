@@ -116,7 +116,7 @@ TEST_CASE("files that are no traces are refused by what they are") {
     CHECK(reading(folder.file("json")) == "trace.foreign");
     example::put(folder.file("zeros"), std::string(100000, '\0'));
     CHECK(reading(folder.file("zeros")) == "trace.foreign");
-    CHECK(reading(folder.path.string()) == "trace.cannot_open");
+    CHECK(reading(folder.path.string()) == "trace.not_a_file");
     CHECK(reading(folder.file("none")) == "trace.cannot_open");
     tamper(folder.file("other.db"), "CREATE TABLE t(x); INSERT INTO t VALUES(1)");
     CHECK(reading(folder.file("other.db")) == "trace.foreign");
@@ -124,7 +124,7 @@ TEST_CASE("files that are no traces are refused by what they are") {
            "CREATE TABLE event(x); PRAGMA application_id = 1297310576; PRAGMA user_version = 1");
     CHECK(reading(folder.file("pretends.db")) == "trace.damaged");
     REQUIRE(mkfifo(folder.file("fifo").c_str(), 0600) == 0);
-    CHECK(reading(folder.file("fifo")) == "trace.cannot_open");
+    CHECK(reading(folder.file("fifo")) == "trace.not_a_file");
 }
 
 TEST_CASE("a file of a later version names both versions") {

@@ -1,0 +1,264 @@
+#include "app/cli/trace_command.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "app/cli/table.h"
+#include "core/trace/export.h"
+#include "core/trace/query.h"
+#include "core/trace/store.h"
+
+namespace meshscope::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using trace::Cell;
+using trace::TraceDatabase;
+
+constexpr const char* kByOp =
+    "SELECT op, mesh_dim, count(*) AS calls, sum(bytes) AS bytes FROM collectives GROUP BY op, mesh_dim "
+    "ORDER BY bytes DESC, op, mesh_dim";
+constexpr const char* kByRank =
+    "SELECT rank, coordinate, node, events, collectives, bytes, peak_bytes FROM ranks ORDER BY rank";
+
+ordered_json as_json(const Cell& cell) {
+    if (const auto* integer = std::get_if<int64_t>(&cell)) return *integer;
+    if (const auto* real = std::get_if<double>(&cell)) return *real;
+    if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+    return nullptr;
+}
+
+std::string dump(const ordered_json& json, int indent = -1) {
+    return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+/// A text of unknown origin for a terminal: control characters, which could steer it, are shown instead of
+/// obeyed.
+std::string printable(const std::string& text) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    std::string shown;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && byte != 0x7F)
+            shown += c;
+        else
+            (shown += "\\x").append({kHex[byte >> 4], kHex[byte & 15]});
+    }
+    return shown;
+}
+
+/// Columns of numbers stand to the right.
+Table table_of(const trace::QueryResult& result) {
+    Table table;
+    for (const std::string& column : result.columns) table.header.push_back(printable(column));
+    table.right.assign(result.columns.size(), !result.rows.empty());
+    for (const std::vector<Cell>& row : result.rows) {
+        std::vector<std::string> shown;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            shown.push_back(printable(trace::to_text(row[i])));
+            if (std::holds_alternative<std::string>(row[i])) table.right[i] = false;
+        }
+        table.rows.push_back(std::move(shown));
+    }
+    return table;
+}
+
+ordered_json objects(const trace::QueryResult& result) {
+    ordered_json list = ordered_json::array();
+    for (const std::vector<Cell>& row : result.rows) {
+        ordered_json object = ordered_json::object();
+        for (std::size_t i = 0; i < row.size(); ++i) object[result.columns[i]] = as_json(row[i]);
+        list.push_back(std::move(object));
+    }
+    return list;
+}
+
+const char* level_name(trace::Level level) {
+    constexpr const char* kNames[] = {"off", "collectives", "hops", "values"};
+    return kNames[static_cast<std::size_t>(level)];
+}
+
+std::string numbers(const std::vector<int64_t>& list) {
+    return to_text(MessageValue{list});
+}
+
+void info(const std::string& path, bool json, CommandContext& context) {
+    const trace::Trace trace = trace::read_trace(path);
+    const TraceDatabase database(trace);
+    const trace::RunInfo& run = trace.info;
+    const trace::QueryResult by_op = database.query(kByOp),
+                             by_rank = database.query(kByRank, trace::generous_limits());
+    int64_t events = 0, hops = 0;
+    for (const trace::RankTrace& rank : trace.ranks) {
+        events += static_cast<int64_t>(rank.events.size());
+        hops += static_cast<int64_t>(rank.hops.size());
+    }
+    const std::string mesh_names = [&] {
+        std::string text;
+        for (const std::string& name : run.mesh_names) text += (text.empty() ? "" : ", ") + name;
+        return text;
+    }();
+    if (json) {
+        const ordered_json answer{
+            {"title", {{"en", run.title_en}, {"zh", run.title_zh}}},
+            {"scenario_path", run.scenario_path},
+            {"backend", run.backend},
+            {"engine_version", run.engine_version},
+            {"level", level_name(run.level)},
+            {"world_size", run.world_size},
+            {"mesh", {{"shape", run.mesh_shape}, {"names", run.mesh_names}, {"ranks", run.mesh_ranks}}},
+            {"steps", run.steps},
+            {"losses", run.losses},
+            {"grad_norms", run.grad_norms},
+            {"groups", trace.groups.size()},
+            {"events", events},
+            {"hops", hops},
+            {"collectives", objects(by_op)},
+            {"ranks", objects(by_rank)}};
+        context.out << dump(answer, 2) << '\n';
+        return;
+    }
+    Table table;
+    const auto row = [&](const char* id, const std::string& value) {
+        if (!value.empty()) table.rows.push_back({context.text(id), printable(value)});
+    };
+    const bool chinese = context.language == i18n::Language::zh;
+    row("cli.trace.title", chinese && !run.title_zh.empty() ? run.title_zh : run.title_en);
+    row("cli.trace.scenario", run.scenario_path);
+    row("cli.trace.backend", run.backend);
+    row("cli.trace.level", level_name(run.level));
+    row("cli.trace.world", std::to_string(run.world_size));
+    if (!run.mesh_shape.empty()) row("cli.trace.mesh", numbers(run.mesh_shape) + " (" + mesh_names + ")");
+    row("cli.trace.steps", std::to_string(run.steps));
+    if (!run.losses.empty())
+        row("cli.trace.loss",
+            trace::to_text(Cell{run.losses.front()}) + " → " + trace::to_text(Cell{run.losses.back()}));
+    row("cli.trace.events", std::to_string(events));
+    row("cli.trace.hops", std::to_string(hops));
+    print_table(table, context.out);
+    if (!by_op.rows.empty()) {
+        context.out << '\n';
+        print_table(table_of(by_op), context.out);
+    }
+    context.out << '\n';
+    print_table(table_of(by_rank), context.out);
+}
+
+void query(const std::string& path, const std::string& sql, bool json, bool csv, CommandContext& context) {
+    const TraceDatabase database = TraceDatabase::open(path);
+    if (!json && !csv) {
+        print_table(table_of(database.query(sql, trace::generous_limits())), context.out);
+        return;
+    }
+    std::vector<std::string> fields;
+    bool first = true;
+    database.query(
+        sql, trace::generous_limits(),
+        [&](const std::vector<std::string>& columns) {
+            if (csv)
+                context.out << trace::csv_line(columns);
+            else
+                context.out << "{\"columns\":" << dump(columns) << ",\"rows\":[";
+        },
+        [&](const std::vector<Cell>& row) {
+            if (csv) {
+                fields.clear();
+                for (const Cell& cell : row) fields.push_back(trace::to_text(cell));
+                context.out << trace::csv_line(fields);
+                return;
+            }
+            ordered_json list = ordered_json::array();
+            for (const Cell& cell : row) list.push_back(as_json(cell));
+            context.out << (first ? "\n" : ",\n") << dump(list);
+            first = false;
+        });
+    if (json) context.out << (first ? "]}\n" : "\n]}\n");
+}
+
+void export_to(const std::string& format, const std::string& path, const std::string& out,
+               const std::string& what, CommandContext& context) {
+    const trace::TextSink to_stdout = [&](std::string_view text) { context.out << text; };
+    if (format == "perfetto") {
+        const trace::Trace trace = trace::read_trace(path);
+        if (out == "-")
+            write_perfetto(trace, to_stdout);
+        else
+            export_perfetto(trace, out);
+    } else {
+        const TraceDatabase database = TraceDatabase::open(path);
+        if (out == "-")
+            write_csv(database, what, to_stdout);
+        else
+            export_csv(database, what, out);
+    }
+    if (out != "-") context.err << context.text("cli.trace.written", {{"path", out}}) << '\n';
+}
+
+void add_info(CLI::App& parent, CommandContext& context) {
+    CLI::App* command = parent.add_subcommand("info", context.text("cli.trace.info.about"));
+    command->footer(context.text("cli.trace.info.examples"));
+    auto file = std::make_shared<std::string>();
+    auto json = std::make_shared<bool>(false);
+    command->add_option("FILE", *file, context.text("cli.trace.file"))->required();
+    command->add_flag("--json", *json, context.text("cli.help.json"));
+    command->callback([=, &context] {
+        context.json_errors = *json;
+        info(*file, *json, context);
+    });
+}
+
+void add_query(CLI::App& parent, CommandContext& context) {
+    CLI::App* command = parent.add_subcommand("query", context.text("cli.trace.query.about"));
+    command->footer(context.text("cli.trace.query.examples"));
+    struct Options {
+        std::string file, sql;
+        bool json = false, csv = false;
+    };
+    auto options = std::make_shared<Options>();
+    command->add_option("FILE", options->file, context.text("cli.trace.file"))->required();
+    command->add_option("SQL", options->sql, context.text("cli.trace.sql"))->required();
+    CLI::Option* json = command->add_flag("--json", options->json, context.text("cli.trace.query.json"));
+    command->add_flag("--csv", options->csv, context.text("cli.trace.query.csv"))->excludes(json);
+    command->callback([=, &context] {
+        context.json_errors = options->json;
+        query(options->file, options->sql, options->json, options->csv, context);
+    });
+}
+
+void add_export(CLI::App& parent, CommandContext& context) {
+    CLI::App* command = parent.add_subcommand("export", context.text("cli.trace.export.about"));
+    command->footer(context.text("cli.trace.export.examples"));
+    struct Options {
+        std::string format, file, out, what = "collectives";
+    };
+    auto options = std::make_shared<Options>();
+    command->add_option("FORMAT", options->format, context.text("cli.trace.export.format"))
+        ->required()
+        ->check(CLI::IsMember({"perfetto", "csv"}));
+    command->add_option("FILE", options->file, context.text("cli.trace.file"))->required();
+    command->add_option("-o,--out", options->out, context.text("cli.trace.export.out"))
+        ->required()
+        ->type_name("OUT");
+    CLI::Option* what = command->add_option("--what", options->what, context.text("cli.trace.export.what"));
+    what->check(CLI::IsMember({"collectives", "hops", "memory", "compute"}));
+    command->callback([=, &context] {
+        if (options->format == "perfetto" && what->count() > 0)
+            throw UsageError(Message{"cli.trace.what_is_for_csv", {}});
+        export_to(options->format, options->file, options->out, options->what, context);
+    });
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& app, CommandContext& context) {
+    CLI::App* command = app.add_subcommand("trace", context.text("cli.trace.about"));
+    command->footer(context.text("cli.trace.examples"));
+    command->require_subcommand(1);
+    add_info(*command, context);
+    add_query(*command, context);
+    add_export(*command, context);
+}
+
+}  // namespace meshscope::cli

@@ -1,0 +1,144 @@
+// The command `meshscope trace`, run as a user runs it.
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/trace/export.h"
+#include "core/trace/store.h"
+#include "tests/test.h"
+#include "tests/trace/example.h"
+#include "tests/trace/folder.h"
+
+using namespace meshscope::trace;
+using nlohmann::json;
+
+namespace {
+
+struct Ended {
+    int exit_code = -1;
+    std::string out;
+};
+
+std::string shell_word(const std::string& word) {
+    std::string result = "'";
+    for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + "'";
+}
+
+/// Runs `meshscope trace WORDS…` and reads stdout, or stderr instead.
+Ended run(const std::vector<std::string>& words, bool read_errors = false) {
+    std::string line = shell_word(std::string(MESHSCOPE_BIN_DIR) + "/meshscope") + " --lang en trace";
+    for (const std::string& word : words) line += " " + shell_word(word);
+    line += read_errors ? " 2>&1 >/dev/null" : " 2>/dev/null";
+    Ended ended;
+    FILE* pipe = popen(line.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::array<char, 65536> buffer{};
+    while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
+        ended.out.append(buffer.data(), n);
+    const int status = pclose(pipe);
+    ended.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    return ended;
+}
+
+struct Written {
+    example::Folder folder;
+    Trace trace = example::merged();
+    std::string path = folder.file("a.mscope");
+    Written() { write_trace(trace, path); }
+};
+
+}  // namespace
+
+TEST_CASE("trace info tells the run, as a table and as JSON") {
+    const Written w;
+    const Ended table = run({"info", w.path});
+    CHECK(table.exit_code == 0);
+    CHECK(table.out.find("Two ranks") != std::string::npos);
+    CHECK(table.out.find("all_gather") != std::string::npos);
+    const Ended ended = run({"info", w.path, "--json"});
+    CHECK(ended.exit_code == 0);
+    const json answer = json::parse(ended.out);
+    CHECK(answer.at("title").at("zh") == "两个 rank");
+    CHECK(answer.at("world_size") == 2);
+    CHECK(answer.at("mesh").at("shape") == json({2}));
+    CHECK(answer.at("level") == "values");
+    CHECK(answer.at("events") == 6);
+    CHECK(answer.at("hops") == 2);
+    CHECK(answer.at("losses").at(0) == 0.12345678901234567);
+    CHECK(answer.at("collectives") ==
+          json::parse(R"([{"op":"all_gather","mesh_dim":"shard","calls":2,"bytes":16}])"));
+    CHECK(answer.at("ranks").at(1).at("peak_bytes") == 32);
+}
+
+TEST_CASE("trace query answers as a table, JSON or CSV") {
+    const Written w;
+    const std::string sql =
+        "SELECT rank, op, NULL AS gap, 0.5 AS half, 'a,b' AS text FROM collectives ORDER BY rank";
+    CHECK(run({"query", w.path, sql}).out ==
+          "rank  op          gap  half  text\n"
+          "   0  all_gather        0.5  a,b\n"
+          "   1  all_gather        0.5  a,b\n");
+    CHECK(run({"query", w.path, sql, "--csv"}).out ==
+          "rank,op,gap,half,text\r\n0,all_gather,,0.5,\"a,b\"\r\n1,all_gather,,0.5,\"a,b\"\r\n");
+    const json answer = json::parse(run({"query", w.path, sql, "--json"}).out);
+    CHECK(answer.at("columns") == json({"rank", "op", "gap", "half", "text"}));
+    CHECK(answer.at("rows") ==
+          json::parse(R"([[0,"all_gather",null,0.5,"a,b"],[1,"all_gather",null,0.5,"a,b"]])"));
+    CHECK(json::parse(run({"query", w.path, "SELECT 1 WHERE 0", "--json"}).out).at("rows").empty());
+    // a text must not steer the terminal
+    CHECK(run({"query", w.path, "SELECT char(27) || '[2J' AS t"}).out == "t\n\\x1b[2J\n");
+}
+
+TEST_CASE("trace query refuses with exit 65 and SQLite's reason") {
+    const Written w;
+    const Ended ended = run({"query", w.path, "SELECT colour FROM collectives"}, true);
+    CHECK(ended.exit_code == 65);
+    CHECK(ended.out.find("no such column: colour") != std::string::npos);
+    CHECK(run({"query", w.path, "DROP TABLE event"}).exit_code == 65);
+    CHECK(run({"query", w.path, "SELECT 1", "--json", "--csv"}).exit_code == 2);
+    const json answer = json::parse(run({"query", w.path, "SELECT", "--json"}).out);
+    CHECK(answer.at("errors").at(0).at("id") == "query.sql");
+}
+
+TEST_CASE("trace export writes what the library writes") {
+    const Written w;
+    const std::string out = w.folder.file("out");
+    CHECK(run({"export", "perfetto", w.path, "-o", out}).exit_code == 0);
+    std::string expected;
+    write_perfetto(w.trace, [&](std::string_view text) { expected += text; });
+    CHECK(example::content(out) == expected);
+    CHECK(run({"export", "csv", w.path, "-o", out, "--what", "hops"}).exit_code == 0);
+    expected.clear();
+    write_csv(TraceDatabase(w.trace), "hops", [&](std::string_view text) { expected += text; });
+    CHECK(example::content(out) == expected);
+    CHECK(run({"export", "csv", w.path, "-o", "-", "--what", "hops"}).out == expected);
+    CHECK(run({"export", "perfetto", w.path, "-o", out, "--what", "hops"}).exit_code == 2);
+    CHECK(run({"export", "csv", w.path, "-o", out, "--what", "event"}).exit_code == 2);
+    CHECK(run({"export", "csv", w.path, "-o", w.folder.file("none/out")}).exit_code == 74);
+}
+
+TEST_CASE("bad trace files end with their exit code and one message") {
+    const Written w;
+    const std::string bad = w.folder.file("bad");
+    example::put(bad, "not a trace");
+    for (const char* command : {"info", "export"}) {
+        std::vector<std::string> words{command};
+        if (words[0] == "export") words.push_back("perfetto");
+        words.push_back(bad);
+        if (words[0] == "export") words.insert(words.end(), {"-o", w.folder.file("out")});
+        const Ended ended = run(words, true);
+        CHECK(ended.exit_code == 65);
+        CHECK(ended.out.find("not a Meshscope trace") != std::string::npos);
+        CHECK(ended.out.find(bad) != std::string::npos);
+    }
+    example::put(bad, example::content(w.path).substr(0, 20000));
+    CHECK(run({"info", bad}, true).out.find("it has 20000 bytes") != std::string::npos);
+    CHECK(run({"info", w.folder.file("none")}).exit_code == 74);
+    CHECK(run({"info", w.folder.path.string()}).exit_code == 74);
+    CHECK(run({}).exit_code == 2);
+}
