@@ -36,7 +36,7 @@ void Board::yield() {
     std::this_thread::yield();
 }
 
-bool Board::sleep(int32_t rank, std::unique_lock<std::mutex>& lock) {
+void Board::sleep(int32_t rank, std::unique_lock<std::mutex>& lock) {
     Seat& mine = seat(rank);
     ++sleeping_;
     if (sleeping_ == living_ && !aborted()) {
@@ -45,10 +45,9 @@ bool Board::sleep(int32_t rank, std::unique_lock<std::mutex>& lock) {
         while (seat(lowest).finished.load()) ++lowest;
         fail_locked(lowest, std::make_exception_ptr(CommError(
                                 {"comm.deadlock", {{"waits", who_waits_locked()}}}, GlobalRank{lowest})));
-        return true;
+        return;
     }
     mine.awake.wait(lock, [&] { return mine.waits_for.load(std::memory_order_seq_cst) == Seat::kAwake; });
-    return aborted();
 }
 
 void Board::wake(int32_t rank, int32_t by) {

@@ -92,8 +92,9 @@ class Board {
                 return;
             }
             mine.kind = kind;
-            if (sleep(rank, lock)) return;
+            sleep(rank, lock);
             lock.unlock();
+            // Asked again even when the world was aborted: what the caller waits for may have come with that.
             if (ready()) return;
         }
     }
@@ -118,8 +119,8 @@ class Board {
     static constexpr int kYields = 64;
     static void pause();
     static void yield();
-    /// Sleeps with `lock` held until woken. True: the world is aborted (perhaps just now, as a deadlock).
-    bool sleep(int32_t rank, std::unique_lock<std::mutex>& lock);
+    /// Sleeps with `lock` held until woken; the last to fall asleep aborts the world as a deadlock instead.
+    void sleep(int32_t rank, std::unique_lock<std::mutex>& lock);
     void wake_all_locked();
     void fail_locked(int32_t rank, std::exception_ptr cause);
     std::string who_waits_locked() const;

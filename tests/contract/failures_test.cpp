@@ -55,8 +55,10 @@ std::pair<std::string, std::vector<std::string>> outcomes(const std::string& bac
     return {whole, each};
 }
 
+/// A message's number, or -1 when it has none of that name.
 int64_t number(const CommError& error, const char* arg) {
-    return std::get<int64_t>(*error.message().find(arg));
+    const MessageValue* value = error.message().find(arg);
+    return value == nullptr ? -1 : std::get<int64_t>(*value);
 }
 
 }  // namespace
