@@ -147,6 +147,35 @@ TEST_CASE("a file cut at any byte is refused, and so is one with a byte too many
     CHECK(refusal_of(whole + "x").byte == static_cast<int64_t>(whole.size()));
 }
 
+TEST_CASE("a file with any header byte changed is refused, or read in full") {
+    const std::string whole = bytes_at(MESHSCOPE_TEST_DATA "/train/toy_single.init.safetensors");
+    uint64_t header = 0;
+    std::memcpy(&header, whole.data(), 8);
+    int refused = 0;
+    int read = 0;
+    for (std::size_t i = 0; i < 8 + header; ++i) {
+        for (const char c :
+             {'\0', '"', '{', '}', '[', ']', ',', ':', '0', '9', '-', 'e', '\\', ' ', '\x80', '\xff'}) {
+            std::string changed = whole;
+            if (changed[i] == c) continue;
+            changed[i] = c;
+            try {
+                // A changed letter of a name, or a space for a space's neighbour, is still a right file.
+                const SafetensorsFile file = parse_safetensors(changed, "w");
+                std::size_t bytes = 0;
+                for (const NamedTensor& t : file.tensors) bytes += t.bytes.size();
+                REQUIRE(bytes == whole.size() - 8 - header);
+                ++read;
+            } catch (const InputError& error) {
+                REQUIRE_FALSE(error.diagnostics().empty());
+                ++refused;
+            }
+        }
+    }
+    CHECK(refused > read);
+    CHECK(read > 0);
+}
+
 TEST_CASE("headers that lie are refused by name") {
     struct Lie {
         const char* header;

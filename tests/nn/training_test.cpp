@@ -1,9 +1,11 @@
 // Whole trainings on one rank against PyTorch's. What PyTorch did with several ranks has the same mathematics
 // on the global batch, so every golden case holds here too, whatever its strategy was.
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "core/data/made_data.h"
@@ -147,19 +149,31 @@ TEST_CASE("made data can be learned: the loss falls to nothing") {
     CHECK(last < first / 100);
 }
 
-TEST_CASE("the same training gives the same bits again") {
-    const auto train = [] {
-        Bench bench;
-        const auto model = make_model({"mlp", 8, 16, 3});
-        bench.fill(*model);
-        Training training(bench, *model, {"adamw", 0.01, 0.0, 0.9, 0.999, 1e-8, 0.01});
-        for (uint64_t s = 0; s < 5; ++s)
-            training.step(bench.random({6, 8}, 2 * s), bench.random({6, 8}, 2 * s + 1), 0.5);
-        std::vector<float> all;
-        for (const auto& p : model->all_parameters())
-            all.insert(all.end(), p->value.data<float>().begin(), p->value.data<float>().end());
-        return all;
-    };
-    const std::vector<float> first = train();
-    for (int again = 0; again < 3; ++again) CHECK(train() == first);
+namespace {
+/// Five steps of a small mlp; every parameter's numbers at the end. No assertions inside: it runs on threads.
+std::vector<float> train_a_while() {
+    Bench bench;
+    const auto model = make_model({"mlp", 8, 16, 3});
+    bench.fill(*model);
+    Training training(bench, *model, {"adamw", 0.01, 0.0, 0.9, 0.999, 1e-8, 0.01});
+    for (uint64_t s = 0; s < 5; ++s)
+        training.step(bench.random({6, 8}, 2 * s), bench.random({6, 8}, 2 * s + 1), 0.5);
+    std::vector<float> all;
+    for (const auto& p : model->all_parameters())
+        all.insert(all.end(), p->value.data<float>().begin(), p->value.data<float>().end());
+    return all;
+}
+}  // namespace
+
+TEST_CASE("the same training gives the same bits again, also on threads side by side") {
+    const std::vector<float> alone = train_a_while();
+    CHECK(train_a_while() == alone);
+    std::array<std::vector<float>, 4> together;
+    {
+        std::vector<std::thread> threads;
+        for (std::vector<float>& result : together)
+            threads.emplace_back([&result] { result = train_a_while(); });
+        for (std::thread& thread : threads) thread.join();
+    }
+    for (const std::vector<float>& result : together) CHECK(result == alone);
 }
