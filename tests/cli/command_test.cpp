@@ -1,0 +1,114 @@
+// Help, usage errors, languages, doctor: what every command shares.
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+#include "tests/cli/program.h"
+#include "tests/test.h"
+
+namespace {
+
+/// The commands that a help text lists under "Subcommands:".
+std::vector<std::string> listed_commands(const std::string& help) {
+    std::vector<std::string> commands;
+    std::istringstream lines(help);
+    bool inside = false;
+    for (std::string line; std::getline(lines, line);) {
+        if (line == "Subcommands:") {
+            inside = true;
+        } else if (line.empty()) {
+            inside = false;
+        } else if (inside && line.starts_with("  ") && line[2] != ' ') {
+            commands.push_back(line.substr(2, line.find(' ', 2) - 2));
+        }
+    }
+    return commands;
+}
+
+void check_help(const std::vector<std::string>& command) {
+    std::vector<std::string> words = command;
+    words.push_back("--help");
+    std::string joined;
+    for (const std::string& word : command) joined += " " + word;
+    INFO("meshscope" << joined << " --help");
+    const auto help = program::run(words);
+    CHECK(help.exit_code == 0);
+    CHECK(help.err.empty());
+    CHECK(help.out.find("Usage: meshscope" + joined) != std::string::npos);
+    CHECK(help.out.find("Examples:\n  meshscope") != std::string::npos);
+    words.insert(words.begin(), {"--lang", "zh"});
+    const auto chinese = program::run(words);
+    CHECK(chinese.exit_code == 0);
+    CHECK(chinese.out.find("示例：\n  meshscope") != std::string::npos);
+    CHECK(chinese.out.find("cli.") == std::string::npos);  // an id without a text
+    CHECK(help.out.find("cli.") == std::string::npos);
+    for (const std::string& sub : listed_commands(help.out)) {
+        std::vector<std::string> inner = command;
+        inner.push_back(sub);
+        check_help(inner);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every command explains itself with examples, in both languages") {
+    const auto commands = listed_commands(program::run({"--help"}).out);
+    for (const char* name : {"run", "lesson", "mesh", "doctor"})
+        CHECK(std::count(commands.begin(), commands.end(), name) == 1);
+    check_help({});
+}
+
+TEST_CASE("what is wrong with a command line is told, with what was meant, and exits with 2") {
+    const auto fails = [](const std::vector<std::string>& words, const std::string& said) {
+        const auto ended = program::run(words);
+        INFO(ended.err);
+        CHECK(ended.exit_code == 2);
+        CHECK(ended.out.empty());
+        CHECK(ended.err.find(said) != std::string::npos);
+        CHECK(ended.err.find("--help") != std::string::npos);
+    };
+    fails({}, "a command is missing");
+    fails({"doctr"}, "did you mean doctor?");
+    fails({"doctor", "--jsno"}, "did you mean --json?");
+    fails({"doctor", "everything"}, "everything is not expected here");
+    fails({"run"}, "SCENARIO is missing");
+    fails({"run", "s.toml", "--level", "all"}, "all");
+    fails({"run", "s.toml", "--trase=x"}, "did you mean --trace?");
+    fails({"lesson"}, "a command is missing");
+    fails({"--lang", "fr", "doctor"}, "fr");
+    const auto chinese = program::run({"doctr", "--lang", "zh"});
+    CHECK(chinese.err.find("是不是想写 doctor？") != std::string::npos);
+}
+
+TEST_CASE("the language comes from --lang, else from the environment") {
+    CHECK(program::run({"doctor"}, {0, "", {"LC_ALL=zh_CN.UTF-8"}}).out.find("处理器") != std::string::npos);
+    CHECK(program::run({"doctor"}, {0, "", {"LC_ALL=", "LANG=zh_CN"}}).out.find("处理器") !=
+          std::string::npos);
+    CHECK(program::run({"doctor", "--lang", "en"}, {0, "", {"LC_ALL=zh_CN.UTF-8"}}).out.find("processor") !=
+          std::string::npos);
+}
+
+TEST_CASE("the version names the commit, the compiler and the backends") {
+    const auto version = program::run({"--version"});
+    CHECK(version.exit_code == 0);
+    CHECK(version.out.starts_with("meshscope "));
+    CHECK(version.out.find("threads") != std::string::npos);
+}
+
+TEST_CASE("doctor answers as JSON too, with the facts of this machine") {
+    const auto ended = program::run({"doctor", "--json"});
+    REQUIRE(ended.exit_code == 0);
+    const auto facts = nlohmann::json::parse(ended.out);
+    CHECK(facts["cores"].get<int>() >= 1);
+    CHECK(facts["memory_bytes"].get<int64_t>() >= facts["memory_available_bytes"].get<int64_t>());
+    CHECK(facts["memory_available_bytes"].get<int64_t>() > 0);
+    CHECK(facts["backends"][0] == "threads");
+    for (const char* key :
+         {"version", "git", "compiler", "blas", "chinese_fonts", "display", "egl", "ffmpeg", "limits"})
+        CHECK(facts.contains(key));
+}
+
+TEST_CASE("standard output that cannot be written is an input/output error") {
+    const auto ended = program::run({"doctor"}, {0, "/dev/full", {}});
+    CHECK(ended.exit_code == 74);
+}

@@ -1,0 +1,114 @@
+#include "tests/cli/program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+
+namespace program {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Ends the child process: becomes the program.
+[[noreturn]] void become(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
+    const std::string exe = std::string(MESHSCOPE_BIN_DIR) + "/meshscope";
+    std::vector<char*> arguments{const_cast<char*>(exe.c_str())};
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    setenv("LC_ALL", "C", 1);
+    for (const std::string& entry : environment) {
+        const std::size_t equals = entry.find('=');
+        setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
+    }
+    execv(exe.c_str(), arguments.data());
+    _exit(127);
+}
+
+int exit_code_of(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Folder::Folder() {
+    std::string pattern = (fs::temp_directory_path() / "meshscope_test_XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
+    path_ = pattern;
+}
+
+Folder::~Folder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+}
+
+std::string Folder::write(const std::string& file, const std::string& text) const {
+    fs::create_directories(fs::path(path(file)).parent_path());
+    std::ofstream(path(file), std::ios::binary) << text;
+    return path(file);
+}
+
+Ended run(const std::vector<std::string>& words, const How& how) {
+    const Folder folder;
+    const std::string out = how.out_file.empty() ? folder.path("out") : how.out_file,
+                      err = folder.path("err");
+    const pid_t child = fork();
+    if (child == 0) {
+        const int in = open("/dev/null", O_RDONLY);
+        const int out_file = open(out.c_str(), O_WRONLY | O_CREAT, 0600),
+                  err_file = open(err.c_str(), O_WRONLY | O_CREAT, 0600);
+        dup2(in, 0);
+        dup2(out_file, 1);
+        dup2(err_file, 2);
+        become(words, how.environment);
+    }
+    if (how.interrupt_after_ms > 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(how.interrupt_after_ms));
+        kill(child, SIGINT);
+    }
+    Ended ended;
+    ended.exit_code = exit_code_of(child);
+    if (how.out_file.empty()) ended.out = read_file(out);
+    ended.err = read_file(err);
+    return ended;
+}
+
+Ended run_on_terminal(const std::vector<std::string>& words, const std::string& typed) {
+    int terminal = -1;
+    winsize size{};
+    size.ws_col = 80;
+    size.ws_row = 25;
+    const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+    if (child == 0) become(words, {"TERM=xterm"});
+    Ended ended;
+    // The program reads a line at a time; the terminal keeps what comes early.
+    if (write(terminal, typed.data(), typed.size()) < 0) kill(child, SIGKILL);
+    std::array<char, 4096> buffer{};
+    for (ssize_t n = 0; (n = read(terminal, buffer.data(), buffer.size())) > 0;)
+        ended.out.append(buffer.data(), static_cast<std::size_t>(n));
+    ended.exit_code = exit_code_of(child);
+    close(terminal);
+    return ended;
+}
+
+}  // namespace program
