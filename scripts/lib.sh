@@ -64,7 +64,7 @@ run_apt() {
       /^(Get:|Unpacking |Setting up )/ {
         line = sprintf("    fetched %d, unpacked %d, set up %d%s", got, unpacked, set_up, total ? " of " total : "")
         if (tty) printf "\r%s", line
-        else if (NR % 40 == 0) print line
+        else if (++lines % 60 == 0) print line
         fflush()
       }
       END { if (line != "") printf "%s%s\n", tty ? "\r" : "", line }'
