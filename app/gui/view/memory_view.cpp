@@ -13,7 +13,7 @@
 namespace meshscope::view {
 namespace {
 
-constexpr float kPad = 24, kSmall = 62, kSmallGap = 22;
+constexpr float kPad = 24, kSmallest = 40, kSmall = 62, kSmallGap = 22;
 
 enum : int { kBack, kStacks, kLines, kWords, kFlags };
 
@@ -44,8 +44,9 @@ class Memory {
         const float left = in_.size.height - y - flag - words - 16;
         // The chosen rank takes what the small ones leave, at least half.
         const auto others = rows();
-        const float want = static_cast<float>(others.size()) * (kSmall + kSmallGap);
-        const float big = std::max(left * 0.52F, left - want);
+        const auto count = static_cast<float>(others.size());
+        const float big = std::max(left * 0.46F, left - count * (kSmall + kSmallGap));
+        small_ = std::clamp((left - big) / std::max(1.F, count) - kSmallGap, kSmallest, kSmall);
         const Rect chart{gutter_, y + flag, in_.size.width - kPad - gutter_, std::max(40.F, big)};
         main_chart(chart);
         small_charts(others, chart.y + chart.h + words + 12);
@@ -98,7 +99,7 @@ class Memory {
         std::vector<Row> out;
         for (std::size_t r = 0; r < columns_.size(); ++r)
             if (static_cast<int32_t>(r) != focus_) out.push_back({{static_cast<int32_t>(r)}});
-        if (static_cast<float>(out.size()) * (kSmall + kSmallGap) <= in_.size.height * 0.48F) return out;
+        if (static_cast<float>(out.size()) * (kSmallest + kSmallGap) <= in_.size.height * 0.42F) return out;
         std::vector<Row> folded;
         for (const auto& row : out) {
             const auto same = std::find_if(folded.begin(), folded.end(), [&](const Row& f) {
@@ -300,7 +301,7 @@ class Memory {
         for (const auto& row : others) {
             const float line = p_.line_height(Face::caption);
             const bool last_room =
-                y + kSmallGap + kSmall + (done + 1 < others.size() ? line + 4 : 0) > in_.size.height;
+                y + kSmallGap + small_ + (done + 1 < others.size() ? line + 4 : 0) > in_.size.height;
             if (last_room) {
                 std::size_t ranks = 0;
                 for (std::size_t i = done; i < others.size(); ++i) ranks += others[i].ranks.size();
@@ -309,8 +310,8 @@ class Memory {
                             {kPad, y + 2}, Face::caption, Token::mute);
                 return;
             }
-            small_chart(row, {gutter_, y + kSmallGap, in_.size.width - kPad - gutter_, kSmall});
-            y += kSmallGap + kSmall;
+            small_chart(row, {gutter_, y + kSmallGap, in_.size.width - kPad - gutter_, small_});
+            y += kSmallGap + small_;
             ++done;
         }
     }
@@ -362,7 +363,7 @@ class Memory {
     int32_t focus_ = 0, step_ = 0;
     std::vector<std::vector<MemoryColumn>> columns_;
     int64_t most_ = 0;
-    float gutter_ = 90;
+    float gutter_ = 90, small_ = kSmall;
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ class Mesh {
           q_(mesh_question(input, options)),
           progress_(ease_out_quint(options.slice_progress)) {
         count_ = static_cast<int64_t>(q_.ranks.size());
+        asking_ = q_.index_of(q_.asking);
     }
 
     Picture draw() {
@@ -108,8 +109,7 @@ class Mesh {
     }
     // In a slice the asking rank's sheet stands out, the others step back.
     float strength(int64_t index) const {
-        const int64_t asking = q_.index_of(q_.asking);
-        return !q_.sliced || asking < 0 || same_sheet(index, asking) ? 1.F : 1 - 0.45F * progress_;
+        return !q_.sliced || asking_ < 0 || same_sheet(index, asking_) ? 1.F : 1 - 0.45F * progress_;
     }
 
     // ------------------------------------------------------------------ axes
@@ -569,22 +569,22 @@ class Mesh {
         }
     }
 
+    // Every rank with its coordinate, and every group once.
     void tell() {
         if (q_.mesh) p_.tell(q_.mesh->repr());
-        for (int64_t i = 0; i < count_; ++i) {
-            std::string groups;
-            for (std::size_t d = 0; d < q_.shape.size(); ++d)
-                groups += (d ? ", " : "") + q_.names[d] + " " + format_list(group_ranks(i, d));
+        for (int64_t i = 0; i < count_; ++i)
             p_.tell("rank " + std::to_string(q_.ranks[static_cast<std::size_t>(i)]) + " " +
-                    format_tight(coordinate(i)) + ": " + groups);
-        }
+                    format_tight(coordinate(i)));
+        for (std::size_t d = 0; d < q_.shape.size(); ++d)
+            for (int64_t i = 0; i < count_; ++i)
+                if (coordinate(i)[d] == 0) p_.tell(q_.names[d] + " " + format_list(group_ranks(i, d)));
     }
 
     const Input& in_;
     Painter p_;
     MeshQuestion q_;
     float progress_;
-    int64_t count_ = 0;
+    int64_t count_ = 0, asking_ = -1;
     MeshLayout at_;
     Rect area_, card_;
     Detail detail_ = Detail::circle;

@@ -1,6 +1,7 @@
 #include "app/gui/view/timeline_bars.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace meshscope::view {
@@ -32,32 +33,44 @@ std::vector<Bar> merge_narrow(const std::vector<Bar>& bars, float least) {
     return out;
 }
 
-time::Interval wait_of(const trace::Trace& trace, const time::Clock& clock, int32_t rank, int32_t event) {
-    const auto r = static_cast<std::size_t>(rank);
-    const auto& events = trace.ranks[r].events;
-    const auto& times = clock.events[r];
-    const auto e = static_cast<std::size_t>(event);
-    const int64_t began = times[e].begin_ns;
-    int64_t free_at = std::numeric_limits<int64_t>::min();  // when the stream had nothing else to do
-    for (std::size_t i = 0; i < e; ++i)
-        if (events[i].stream == events[e].stream) free_at = std::max(free_at, times[i].end_ns);
-    int64_t ready_at = free_at;
-    if (events[e].kind == trace::EventKind::collective)
-        for (const auto& d : trace.ranks[r].dependencies)
-            if (d.event == event) ready_at = std::max(ready_at, times[static_cast<std::size_t>(d.on)].end_ns);
-    if (ready_at == std::numeric_limits<int64_t>::min() || ready_at >= began) return {began, began};
-    return {ready_at, began};
+std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& clock, int32_t rank) {
+    const auto& record = trace.ranks[static_cast<std::size_t>(rank)];
+    const auto& times = clock.events[static_cast<std::size_t>(rank)];
+    constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
+    std::vector<int64_t> ready(record.events.size(), kNever);
+    for (const auto& d : record.dependencies) {
+        const auto e = static_cast<std::size_t>(d.event);
+        if (e < ready.size() && record.events[e].kind == trace::EventKind::collective)
+            ready[e] = std::max(ready[e], times[static_cast<std::size_t>(d.on)].end_ns);
+    }
+    std::array<int64_t, 8> free_at{};  // by stream: when it had done all before
+    free_at.fill(kNever);
+    std::vector<time::Interval> out;
+    for (std::size_t e = 0; e < record.events.size() && e < times.size(); ++e) {
+        auto& stream = free_at[static_cast<std::size_t>(record.events[e].stream)];
+        const int64_t could = std::max(ready[e], stream), began = times[e].begin_ns;
+        out.push_back({could == kNever || could > began ? began : could, began});
+        stream = std::max(stream, times[e].end_ns);
+    }
+    return out;
 }
 
-time::Interval step_interval(const trace::Trace& trace, const time::Clock& clock, int32_t step) {
-    time::Interval out{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+std::vector<time::Interval> step_intervals(const trace::Trace& trace, const time::Clock& clock) {
+    std::vector<time::Interval> out;
+    constexpr time::Interval kNone{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
     for (std::size_t r = 0; r < trace.ranks.size(); ++r)
-        for (std::size_t e = 0; e < trace.ranks[r].events.size(); ++e)
-            if (trace.ranks[r].events[e].step == step) {
-                out.begin_ns = std::min(out.begin_ns, clock.events[r][e].begin_ns);
-                out.end_ns = std::max(out.end_ns, clock.events[r][e].end_ns);
-            }
-    return out.begin_ns > out.end_ns ? time::Interval{} : out;
+        for (std::size_t e = 0; e < trace.ranks[r].events.size(); ++e) {
+            const int32_t step = trace.ranks[r].events[e].step;
+            if (step < 0) continue;
+            if (out.size() <= static_cast<std::size_t>(step))
+                out.resize(static_cast<std::size_t>(step) + 1, kNone);
+            auto& whole = out[static_cast<std::size_t>(step)];
+            whole.begin_ns = std::min(whole.begin_ns, clock.events[r][e].begin_ns);
+            whole.end_ns = std::max(whole.end_ns, clock.events[r][e].end_ns);
+        }
+    for (auto& whole : out)
+        if (whole.begin_ns > whole.end_ns) whole = {};
+    return out;
 }
 
 int32_t step_at(const trace::Trace& trace, const time::Clock& clock, int64_t t_ns) {

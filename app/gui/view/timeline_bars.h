@@ -24,14 +24,15 @@ struct Bar {
 /// overlap. Cost: one pass.
 std::vector<Bar> merge_narrow(const std::vector<Bar>& bars, float least = 3);
 
-/// From when an event could have begun (the end of what its stream did before, and of all it depends on) to
-/// when it began: on a collective the time spent waiting for other ranks, on compute the time spent waiting
-/// for data before it was there is counted from the end of its stream's event before. Empty (begin == end)
-/// when it did not wait.
-time::Interval wait_of(const trace::Trace& trace, const time::Clock& clock, int32_t rank, int32_t event);
+/// For every event of a rank: from when it could have begun (a collective: the end of what its stream did
+/// before and of all it depends on, so what is left is waiting for the other ranks; compute: the end of what
+/// its stream did before) to when it began. Empty (begin == end) for one that did not wait. Cost: O(events +
+/// dependencies).
+std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& clock, int32_t rank);
 
-/// From the first begin to the last end of a step's events on all ranks.
-time::Interval step_interval(const trace::Trace& trace, const time::Clock& clock, int32_t step);
+/// From the first begin to the last end of each step's events on all ranks; [0] is step 0. Empty intervals
+/// for steps without events. Cost: one pass over all events.
+std::vector<time::Interval> step_intervals(const trace::Trace& trace, const time::Clock& clock);
 
 /// The step at the cursor: the last that has begun on any rank; -1 in set-up.
 int32_t step_at(const trace::Trace& trace, const time::Clock& clock, int64_t t_ns);

@@ -103,6 +103,7 @@ class Timeline {
           focus_(focus_rank(input)) {
         selected_ = selected_event(input);
         step_ = step_at(input.trace, input.clock, input.cursor.t_ns);
+        intervals_ = step_intervals(input.trace, input.clock);
     }
 
     Picture draw() {
@@ -119,6 +120,12 @@ class Timeline {
   private:
     float x(int64_t t) const { return at_.axis.x(t); }
     float clipped(int64_t t) const { return std::clamp(x(t), at_.axis.x0, at_.axis.x1); }
+
+    time::Interval interval_of(int32_t step) const {
+        return step >= 0 && static_cast<std::size_t>(step) < intervals_.size()
+                   ? intervals_[static_cast<std::size_t>(step)]
+                   : time::Interval{};
+    }
 
     void header() {
         p_.layer = 5;
@@ -157,7 +164,7 @@ class Timeline {
     }
 
     void exposed_words(float left, float y) {
-        const auto whole = step_interval(in_.trace, in_.clock, step_);
+        const auto whole = interval_of(step_);
         const auto overlap = time::overlap(in_.trace, in_.clock, focus_, step_);
         if (whole.end_ns <= whole.begin_ns || overlap.communication_ns == 0) return;
         const auto percent =
@@ -190,6 +197,7 @@ class Timeline {
             p_.label({left, a.ruler_y - 1, w, line + 2}, now, Face::mono_small, Token::onacc);
         }
         p_.layer = 0;
+        for (std::size_t s = 0; s < intervals_.size(); ++s) step_mark(static_cast<int32_t>(s), bottom);
         const int64_t step = tick_step(a, 64);
         bool unit = true;  // the first number says it for all
         for (int64_t t = a.begin_ns / step * step; t <= a.end_ns; t += step) {
@@ -202,11 +210,10 @@ class Timeline {
                 unit = false;
             p_.layer = 0;
         }
-        for (int32_t s = 0; s < in_.trace.info.steps; ++s) step_mark(s, bottom);
     }
 
     void step_mark(int32_t s, float bottom) {
-        const auto whole = step_interval(in_.trace, in_.clock, s);
+        const auto whole = interval_of(s);
         if (whole.end_ns <= whole.begin_ns) return;
         const std::string words = p_.say("view.step", {arg("step", s)});
         p_.tell(words + ": " + format_time(whole.begin_ns) + " – " + format_time(whole.end_ns));
@@ -217,17 +224,20 @@ class Timeline {
         line.stroke_style = Stroke::dashed;
         line.stroke_alpha = 0.7F;
         line.id = {"step", s};
-        steps_.emplace_back(sx, words);
+        // Before the ruler's numbers, which give way to it.
+        p_.layer = 5;
+        p_.try_text(words, {sx + 4, at_.axis.ruler_y}, Face::caption, Token::soft, Align::left, {"step", s});
+        p_.layer = 0;
     }
 
     void lanes() {
         const auto& a = at_.axis;
         for (std::size_t r = 0; r < in_.trace.ranks.size(); ++r) {
-            tell_rank(r);
             // Scrolling goes by whole ranks, so that no bar is cut by the ruler.
             const float top =
                 a.lanes_y + at_.block * (static_cast<float>(r) - std::round(options_.scroll_y / at_.block));
             if (top < a.lanes_y - 0.5F || top > in_.size.height) continue;
+            tell_rank(r);  // what is seen is what is told
             block(r, top);
         }
         cap();
@@ -260,6 +270,7 @@ class Timeline {
                 p_.rect({l, top, right - l, visible}, Token::warn, 0, {"exposed", rank}).fill_alpha = 0.075F;
         if (r > 0) p_.line({0, top + 0.5F}, {in_.size.width, top + 0.5F}, Token::line);
         p_.layer = 3;
+        waits_ = waits(in_.trace, in_.clock, rank);
         const bool chosen = in_.selection.rank && *in_.selection.rank == rank;
         const float y = top + at_.pad;
         const std::string words = "rank " + std::to_string(rank);
@@ -387,7 +398,7 @@ class Timeline {
     }
 
     void wait(std::size_t r, const trace::Event& event, const Rect& box) {
-        const auto waited = wait_of(in_.trace, in_.clock, static_cast<int32_t>(r), event.id);
+        const auto waited = waits_[static_cast<std::size_t>(event.id)];
         const float from = clipped(waited.begin_ns);
         if (event.kind != trace::EventKind::collective || box.x - from < 6) return;
         p_.layer = 1;
@@ -402,9 +413,6 @@ class Timeline {
     }
 
     void cursor() {
-        p_.layer = 8;
-        for (const auto& [sx, words] : steps_)
-            p_.try_text(words, {sx + 4, at_.axis.ruler_y}, Face::caption, Token::soft);
         const float cx = x(in_.cursor.t_ns);
         if (cx < at_.axis.x0 - 1 || cx > at_.axis.x1 + 1) return;
         p_.layer = 7;
@@ -420,7 +428,8 @@ class Timeline {
     int32_t focus_;
     int32_t step_ = -1;
     const trace::Event* selected_ = nullptr;
-    std::vector<std::pair<float, std::string>> steps_;
+    std::vector<time::Interval> intervals_;  // of the steps
+    std::vector<time::Interval> waits_;      // of the rank being drawn, by event
 };
 
 }  // namespace

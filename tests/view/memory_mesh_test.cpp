@@ -1,0 +1,197 @@
+#include "app/gui/view/collective_view.h"
+#include "app/gui/view/memory_columns.h"
+#include "app/gui/view/memory_view.h"
+#include "app/gui/view/mesh_layout.h"
+#include "app/gui/view/mesh_view.h"
+#include "app/gui/view/paint.h"
+#include "app/gui/view/utf8.h"
+#include "tests/test.h"
+#include "tests/view/picture_check.h"
+#include "tests/view/stage.h"
+#include "tests/view/toy.h"
+
+using namespace meshscope;
+using test::find;
+using test::says;
+
+namespace {
+
+struct Toy {
+    trace::Trace trace = test::toy_hsdp();
+    time::Clock clock = time::modelled(trace, time::classroom());
+    view::Selection selection;
+    test::FakeMeasure measure;
+    test::CatalogueTexts texts{view::Language::en};
+    view::Input at(int64_t t_ns, view::Size size = {1032, 560}) const {
+        return {trace, clock, {t_ns}, selection, size, view::Language::en, measure, texts};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("memory's highest column is the ledger's peak, and its flag says the exact bytes") {
+    const Toy toy;
+    for (int32_t r = 0; r < 4; ++r) {
+        const auto columns = view::memory_columns(toy.trace, r, 0);
+        REQUIRE(columns.size() == toy.trace.ranks[static_cast<std::size_t>(r)].events.size());
+        const auto peak = memory::peak(toy.trace, r, 0);
+        const auto& top = columns[view::highest(columns)];
+        CHECK(top.total == peak.bytes);
+        CHECK(top.event == peak.event);
+        CHECK(top.bytes == peak.by_category);
+        int64_t sum = 0;
+        for (const auto& live : memory::live_at(toy.trace, r, top.changes)) sum += live.bytes;
+        CHECK(sum == top.total);
+        CHECK(view::join_columns(columns, 4)[view::highest(view::join_columns(columns, 4))].total ==
+              peak.bytes);
+    }
+    const auto picture = view::memory_view(toy.at(0));
+    const auto peak = memory::peak(toy.trace, 0, 0);
+    CHECK(!find(picture, "peak", 0, peak.event).empty());
+    CHECK(test::says_part(picture, "2,664 B"));  // 704 + 440 + 440 + 352 + 264 + 264 + 80 + 80 + 40
+    for (const auto& e : toy.trace.ranks[0].events) CHECK(find(picture, "column", 0, e.id).size() >= 1);
+}
+
+TEST_CASE("stacks stand on what always stays, in look.md's colours") {
+    CHECK(view::kStackOrder[0] == MemoryCategory::optimizer_state);
+    CHECK(view::kStackOrder[1] == MemoryCategory::sharded_parameters);
+    view::Shape s;
+    view::style_category(s, MemoryCategory::communication);
+    CHECK(s.fill == view::Token::pink);
+    CHECK(s.fill_alpha == Approx(0.45));
+    CHECK(s.pattern == view::Fill::hatch);
+    // Heights add up: every stack's shapes end where the column's total is.
+    const Toy toy;
+    const auto picture = view::memory_view(toy.at(0));
+    float top = 1e9F, bottom = 0;
+    for (const auto* shape : find(picture, "stack", 0)) {
+        top = std::min(top, shape->box.y);
+        bottom = std::max(bottom, shape->box.y + shape->box.h);
+    }
+    float highest = 0;
+    for (const auto* column : find(picture, "peak", 0))
+        if (column->kind == view::ShapeKind::rect && column->stroke == view::Token::sel)
+            highest = column->box.y;
+    CHECK(highest == Approx(top).margin(0.5));
+    CHECK(bottom > top);
+}
+
+TEST_CASE("a mesh is a parallel projection: equal steps of a dim are equal vectors") {
+    const std::vector<int64_t> shape{2, 3, 4};
+    for (const auto& kept :
+         {std::vector<std::size_t>{}, std::vector<std::size_t>{0, 1}, std::vector<std::size_t>{2}}) {
+        const auto at = view::mesh_layout(shape, kept, {0, 0, 900, 500}, 1);
+        REQUIRE(at.positions.size() == 24);
+        const int64_t strides[3] = {12, 4, 1};
+        for (std::size_t d = 0; d < 3; ++d) {
+            const auto step = [&](int64_t i) {
+                const auto &a = at.positions[static_cast<std::size_t>(i)],
+                           &b = at.positions[static_cast<std::size_t>(i + strides[d])];
+                return view::Point{b.x - a.x, b.y - a.y};
+            };
+            const auto first = step(0);
+            for (int64_t i = 0; i < 24; ++i) {
+                if (view::mesh_coordinate(shape, i)[d] + 1 >= shape[d]) continue;
+                CHECK(step(i).x == Approx(first.x).margin(0.01));
+                CHECK(step(i).y == Approx(first.y).margin(0.01));
+            }
+        }
+        for (const auto& p : at.positions) {
+            CHECK(p.x >= 0);
+            CHECK(p.x <= 900);
+            CHECK(p.y >= 0);
+            CHECK(p.y <= 500);
+        }
+        for (std::size_t i = 0; i < 24; ++i)
+            for (std::size_t j = i + 1; j < 24; ++j)
+                CHECK(std::hypot(at.positions[i].x - at.positions[j].x,
+                                 at.positions[i].y - at.positions[j].y) > 10);
+    }
+}
+
+TEST_CASE("the slice's table tells every rank its own row, as PyTorch does") {
+    Toy toy;
+    toy.selection.slice = "mesh[\"replicate\", \"shard\"]";
+    toy.selection.asking_rank = 1;
+    view::MeshOptions options;
+    options.shape = {2, 2, 2};
+    options.names = {"replicate", "shard", "tp"};
+    const auto table = view::mesh_table(toy.at(0), options);
+    CHECK(says(table, "[[1, 3], [5, 7]]"));
+    CHECK(says(table, "[[0, 2], [4, 6]]"));
+    for (int64_t r = 0; r < 8; ++r) CHECK(find(table, "rank", r).size() == 1);
+    const auto facts = view::mesh_facts(toy.at(0, {460, 700}), options);
+    CHECK(says(facts, "[[1, 3],"));
+    CHECK(says(facts, " [5, 7]]"));
+    CHECK(says(facts, "(4, 2, 1)"));
+    CHECK(says(facts, "(4, 2)"));
+    CHECK(find(facts, "cost").size() == 15);  // 12 new_group calls and 3 split_group calls
+    toy.selection.slice = "shard,replicate";
+    const auto refused = view::mesh_facts(toy.at(0, {460, 700}), options);
+    CHECK(says(refused, "KeyError"));
+    bool exact = false;
+    for (const auto& line : refused.text_lines)
+        exact = exact || line.find("Mesh dim indices should be in ascending order.") != std::string::npos;
+    CHECK(exact);
+    CHECK(view::slice_names("mesh['a', \"b\"]") == mesh::Names{"a", "b"});
+    CHECK(view::slice_names(" a ,b") == mesh::Names{"a", "b"});
+}
+
+TEST_CASE("dims keep their hue and line: replicate double pink, shard solid sky, tp dotted green") {
+    CHECK(view::dim_hue("replicate", 3) == view::Token::pink);
+    CHECK(view::dim_stroke("replicate", 3) == view::Stroke::double_line);
+    CHECK(view::dim_hue("shard", 0) == view::Token::sky);
+    CHECK(view::dim_stroke("tp", 0) == view::Stroke::dotted);
+    CHECK(view::dim_hue("pp", 0) == view::Token::yellow);
+    CHECK(view::dim_stroke("cp", 0) == view::Stroke::dash_dot);
+    const Toy toy;
+    const auto picture = view::mesh_view(toy.at(0));
+    for (int64_t r = 0; r < 4; ++r) CHECK(!find(picture, "rank", r).empty());
+    CHECK(!find(picture, "node", 1).empty());
+    CHECK(!find(picture, "group", 0, 0).empty());
+    CHECK(!find(picture, "group", 1, 2).empty());
+}
+
+TEST_CASE("a chunk's place is a pure function of the cursor, and each chunk and flight has its id") {
+    const Toy toy;
+    const auto& hop = toy.clock.hops[0][0];
+    const auto middle = view::collective_view(toy.at((hop.begin_ns + hop.end_ns) / 2));
+    for (int64_t r = 0; r < 4; ++r) {
+        CHECK(!find(middle, "rank", r).empty());
+        for (int64_t c = 0; c < 2; ++c) CHECK(!find(middle, "chunk", r, c).empty());
+        CHECK(find(middle, "flight", r).size() >= 1);
+    }
+    const auto x = [&](int64_t t) { return find(view::collective_view(toy.at(t)), "flight", 1)[0]->box.x; };
+    const int64_t length = hop.end_ns - hop.begin_ns;
+    CHECK(x(hop.begin_ns + length / 4) < x(hop.begin_ns + length / 2));
+    CHECK(x(hop.begin_ns + length / 2) < x(hop.begin_ns + length * 3 / 4));
+    CHECK(x(hop.begin_ns + length / 2) == x(hop.begin_ns + length / 2));
+    // Half the time: half of 55 elements are there, 220 B have left of 220 B.
+    CHECK(says(middle, "27 / 55"));
+    CHECK(test::says_part(middle, "220 of 220 B"));
+    const auto landed = view::collective_view(toy.at(hop.end_ns));
+    CHECK(landed.text_lines[0].find("net") != std::string::npos);
+}
+
+TEST_CASE("lines break at spaces and between Chinese characters, never before a closing mark") {
+    const Toy toy;
+    const auto input = toy.at(0);
+    const view::Painter painter(input);
+    const std::string words = "每个 rank 都要调用全部 12 次 new_group，也包括自己不在其中的组。";
+    const auto lines = painter.wrap(words, view::Face::body, 120);
+    std::string joined;
+    for (const auto& line : lines) {
+        CHECK(toy.measure.width(line, view::Face::body) <= 120);
+        CHECK(line.find("，") != 0);
+        CHECK(line.find("。") != 0);
+        CHECK(line[0] != ' ');
+        joined += line;
+    }
+    std::string without;
+    for (const char c : words)
+        if (c != ' ') without += c;
+    std::string squeezed;
+    for (const char c : joined)
+        if (c != ' ') squeezed += c;
+    CHECK(squeezed == without);
+}

@@ -1,0 +1,153 @@
+// The views over traces of real runs: what hops bring is what the engine recorded, and every text finds its
+// place.
+#include "app/gui/view/collective_state.h"
+#include "app/gui/view/collective_view.h"
+#include "app/gui/view/memory_columns.h"
+#include "app/gui/view/memory_view.h"
+#include "app/gui/view/mesh_view.h"
+#include "app/gui/view/stepping.h"
+#include "app/gui/view/timeline_view.h"
+#include "backends/registry.h"
+#include "core/run/run.h"
+#include "tests/test.h"
+#include "tests/view/picture_check.h"
+#include "tests/view/stage.h"
+
+using namespace meshscope;
+
+namespace {
+
+// The toy on HSDP (2,2), and an mlp on 4 shards: PyTorch's oracle pads net2's 33 and 66 (see pytorch's
+// ToyModel).
+const char* const kToy = R"(
+format = 1
+[model]
+kind = "toy"
+seed = 1
+[data]
+kind = "regression"
+samples = 8
+seed = 1
+[train]
+steps = 2
+global_batch = 8
+[optimizer]
+kind = "sgd"
+lr = 0.1
+[mesh]
+shape = [2, 2]
+names = ["replicate", "shard"]
+[parallel]
+data = "fsdp2"
+units = [["net1"], ["net2"]]
+)";
+const char* const kMlp = R"(
+format = 1
+[model]
+kind = "mlp"
+dim = 6
+hidden = 10
+layers = 2
+seed = 3
+[data]
+kind = "regression"
+samples = 8
+seed = 1
+[train]
+steps = 1
+global_batch = 8
+[optimizer]
+kind = "adam"
+lr = 0.01
+[mesh]
+shape = [4]
+names = ["shard"]
+[parallel]
+data = "fsdp2"
+)";
+
+std::shared_ptr<const trace::Trace> trace_of(std::string text, const char* algorithm) {
+    text += "algorithm = \"" + std::string(algorithm) + "\"\n";
+    const auto scenario = scenario::parse_scenario(text, "test.toml");
+    const auto registry = backends::make_registry();
+    return run::run_scenario(scenario, *registry).trace;
+}
+
+// The recorded output of a member, and where it stands in the replayed buffer.
+std::string compare(const trace::Trace& trace, const trace::CollectiveInstance& instance) {
+    auto state = view::collective_after(trace, instance, 1 << 20);
+    for (std::size_t m = 0; m < instance.ranks.size(); ++m) {
+        const auto& rank = trace.ranks[static_cast<std::size_t>(instance.ranks[m])];
+        for (const auto& snapshot : rank.snapshots) {
+            if (snapshot.event != instance.events[m] || snapshot.kind != trace::SnapshotKind::output)
+                continue;
+            const auto& b = state.buffers[m];
+            int64_t at = 0;
+            if (snapshot.elements < b.elements)
+                for (const auto& piece : b.pieces)
+                    if (view::is_result(state, m, piece)) at = piece.offset;
+            for (int64_t i = 0; i < snapshot.elements; ++i) {
+                float ours = b.values.empty() ? -1 : b.values[static_cast<std::size_t>(at + i)];
+                const float theirs = rank.values[static_cast<std::size_t>(snapshot.values + i)];
+                // An average is divided once, after the last addition; in the second half of an all_reduce
+                // what travels is divided already.
+                if (ours != theirs && state.reduce_op == ReduceOp::avg)
+                    ours /= static_cast<float>(instance.ranks.size());
+                if (ours != theirs)
+                    return std::string(name(state.op)) + " on rank " + std::to_string(instance.ranks[m]) +
+                           ", element " + std::to_string(i) + ": replayed " + std::to_string(ours) +
+                           ", recorded " + std::to_string(theirs);
+            }
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("replaying the hops of real runs gives each recorded output, bit for bit") {
+    const auto* text = GENERATE(kToy, kMlp);
+    const auto* algorithm = GENERATE("ring", "direct");
+    const auto trace = trace_of(text, algorithm);
+    const auto instances = trace::collectives(*trace);
+    REQUIRE(instances.size() >= 6);
+    for (const auto& instance : instances) {
+        const auto& e = trace->event(instance.ranks[0], instance.events[0]);
+        INFO(algorithm << " " << name(e.op) << " " << trace->text(e.unit) << " step " << e.step);
+        CHECK(compare(*trace, instance) == "");
+    }
+    for (const auto& rank : trace->ranks)
+        for (const auto& e : rank.events)
+            if (const auto formula = view::byte_formula(*trace, e)) CHECK(formula->bytes == e.sent_bytes);
+}
+
+TEST_CASE("every view of a real run keeps its texts apart and its bytes true") {
+    const auto trace = trace_of(GENERATE(kToy, kMlp), "ring");
+    const auto clock = time::modelled(*trace, time::classroom());
+    view::Selection selection;
+    selection.rank = 1;
+    for (const auto language : {view::Language::en, view::Language::zh}) {
+        const test::FakeMeasure measure(language == view::Language::zh ? 1.6F : 1.45F);
+        const test::CatalogueTexts texts(language);
+        for (const view::Size size : {view::Size{656, 344}, view::Size{1032, 560}})
+            for (const int64_t part : {1, 4, 7}) {
+                const view::Input in{*trace,  clock, {clock.end_ns * part / 9}, selection, size, language,
+                                     measure, texts};
+                for (const auto& picture :
+                     {view::timeline_view(in), view::collective_view(in), view::memory_view(in),
+                      view::memory_facts(in), view::mesh_view(in), view::mesh_table(in),
+                      view::mesh_facts(in)}) {
+                    const auto problems = test::text_problems(picture, measure);
+                    CHECK((problems.empty() ? "" : problems[0]) == "");
+                    CHECK_FALSE(picture.shapes.empty());
+                    CHECK_FALSE(picture.text_lines.empty());
+                }
+            }
+    }
+    for (int32_t r = 0; r < 4; ++r)
+        for (int32_t step = 0; step < trace->info.steps; ++step) {
+            const auto columns = view::memory_columns(*trace, r, step);
+            REQUIRE(!columns.empty());
+            CHECK(columns[view::highest(columns)].total == memory::peak(*trace, r, step).bytes);
+        }
+}

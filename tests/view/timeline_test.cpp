@@ -1,0 +1,175 @@
+#include "app/gui/view/timeline_view.h"
+
+#include "app/gui/view/stepping.h"
+#include "app/gui/view/timeline_bars.h"
+#include "tests/test.h"
+#include "tests/view/picture_check.h"
+#include "tests/view/stage.h"
+#include "tests/view/toy.h"
+
+using namespace meshscope;
+using test::find;
+using view::EventRef;
+
+namespace {
+
+struct Toy {
+    trace::Trace trace = test::toy_hsdp();
+    time::Clock clock = time::modelled(trace, time::classroom());
+    view::Selection selection;
+    test::FakeMeasure measure;
+    test::CatalogueTexts texts{view::Language::en};
+    view::Input at(int64_t t_ns, view::Size size = {1032, 560}) const {
+        return {trace, clock, {t_ns}, selection, size, view::Language::en, measure, texts};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("every event of every rank is a bar at its time on the clock") {
+    const Toy toy;
+    const auto picture = view::timeline_view(toy.at(0, {2000, 1100}));
+    const auto axis = view::timeline_axis(toy.at(0, {2000, 1100}));
+    CHECK(picture.content_height == 1100);
+    for (int32_t r = 0; r < 4; ++r)
+        for (const auto& e : toy.trace.ranks[static_cast<std::size_t>(r)].events) {
+            const auto bars = find(picture, "event", r, e.id);
+            REQUIRE(!bars.empty());
+            const auto& t = toy.clock.events[static_cast<std::size_t>(r)][static_cast<std::size_t>(e.id)];
+            CHECK(bars[0]->box.x == Approx(axis.x(t.begin_ns)).margin(1));
+            CHECK(bars[0]->box.x + bars[0]->box.w == Approx(axis.x(t.end_ns)).margin(1.1));
+        }
+    CHECK(find(picture, "rank").size() >= 4);
+    CHECK(find(picture, "lane", 0, static_cast<int64_t>(Stream::all_reduce)).size() >= 1);
+    CHECK(find(picture, "lane", 0, static_cast<int64_t>(Stream::copy)).empty());  // no event uses it
+}
+
+TEST_CASE(
+    "collectives keep their look: a tint of their hue, a hatch on reduce_scatter, never the compute fill") {
+    const Toy toy;
+    const auto picture = view::timeline_view(toy.at(0, {2000, 1100}));
+    for (const auto& e : toy.trace.ranks[0].events) {
+        const auto* bar = find(picture, "event", 0, e.id)[0];
+        if (e.kind == trace::EventKind::compute) {
+            CHECK(bar->fill == view::Token::compute);
+            continue;
+        }
+        CHECK(bar->fill_alpha == Approx(0.26));
+        CHECK(bar->width == Approx(1.4));
+        CHECK((bar->pattern == view::Fill::hatch) == (e.op == CollectiveOp::reduce_scatter));
+    }
+}
+
+TEST_CASE("time and pixels turn into each other") {
+    const Toy toy;
+    const auto axis = view::timeline_axis(toy.at(0));
+    for (const int64_t t : {int64_t{0}, toy.clock.end_ns / 3, toy.clock.end_ns})
+        CHECK(static_cast<double>(axis.time(axis.x(t))) == Approx(static_cast<double>(t)).margin(40));
+    CHECK(axis.time(-1000) == 0);
+    CHECK(axis.time(1e6F) == toy.clock.end_ns);
+}
+
+TEST_CASE("narrow bars merge, wide ones never") {
+    using view::Bar;
+    const std::vector<Bar> bars{{0, 1, 0}, {1.5F, 2, 1}, {3, 4, 2}, {4, 40, 3}, {41, 42, 4}, {60, 61, 5}};
+    const auto merged = view::merge_narrow(bars);
+    REQUIRE(merged.size() == 4);
+    CHECK(merged[0].count == 3);
+    CHECK(merged[0].x1 == 4);
+    CHECK(merged[1].event == 3);
+    CHECK(merged[1].count == 1);
+    CHECK(merged[2].event == 4);
+    CHECK(merged[3].event == 5);  // too far from the one before
+}
+
+TEST_CASE("a collective waits from when its rank was ready until the last rank is") {
+    // rank 0 computes 4 µs, rank 1 computes 8 µs (400 and 800 FLOPs at the classroom's speed), then both
+    // reduce.
+    test::TraceBuilder b({2}, {"shard"});
+    const int32_t g = b.add_dim_groups(0)[0];
+    const int32_t a0 = b.compute(0, "linear", "net", Phase::forward, 400),
+                  a1 = b.compute(1, "linear", "net", Phase::forward, 800);
+    test::TraceBuilder::Call call;
+    call.stream = Stream::all_reduce;
+    call.after = {{a0}, {a1}};
+    b.collective(g, call, {{1, 2}, {3, 4}});
+    const auto trace = b.take();
+    const auto clock = time::modelled(trace, time::classroom());
+    const auto first = view::waits(trace, clock, 0), second = view::waits(trace, clock, 1);
+    CHECK(first[1].begin_ns == 4000);
+    CHECK(first[1].end_ns == 8000);
+    CHECK(second[1].begin_ns == second[1].end_ns);
+    CHECK(first[0].begin_ns == first[0].end_ns);
+    const auto steps = view::step_intervals(trace, clock);
+    REQUIRE(steps.size() == 1);
+    CHECK(steps[0].begin_ns == 0);
+    CHECK(steps[0].end_ns == clock.end_ns);
+}
+
+TEST_CASE("stepping by hops stops where chunks land, by events where they begin") {
+    const Toy toy;
+    const auto first = view::next_hop(toy.trace, toy.clock, {0});
+    REQUIRE(first);
+    CHECK(first->t_ns == toy.clock.hops[0][0].end_ns);
+    // There and back.
+    view::Cursor cursor{0};
+    std::vector<int64_t> stops;
+    while (const auto next = view::next_hop(toy.trace, toy.clock, cursor)) {
+        CHECK(next->t_ns > cursor.t_ns);
+        cursor = *next;
+        stops.push_back(cursor.t_ns);
+    }
+    // 4 all_gathers and 2 reduce_scatters of one hop; 2 all_reduces of two rounds, whose chunks differ by one
+    // element (33 = 17 + 16, 55 = 28 + 27) and so land at two moments: 6 + 2·2·2.
+    CHECK(stops.size() == 14);
+    for (std::size_t i = stops.size() - 1; i > 0; --i) {
+        const auto back = view::previous_hop(toy.trace, toy.clock, {stops[i]});
+        REQUIRE(back);
+        CHECK(back->t_ns == stops[i - 1]);
+    }
+    const auto event = view::next_event(toy.trace, toy.clock, {0});
+    REQUIRE(event);
+    CHECK(event->t_ns > 0);
+    CHECK_FALSE(view::previous_event(toy.trace, toy.clock, {0}));
+}
+
+TEST_CASE("the event at the cursor is the latest begun, communication before compute") {
+    const Toy toy;
+    CHECK(view::event_at(toy.trace, toy.clock, {0}, 0) == EventRef{0, 0});
+    const auto prefetched = std::find_if(toy.trace.ranks[0].events.begin(), toy.trace.ranks[0].events.end(),
+                                         [](const auto& e) { return e.prefetch != 0; });
+    REQUIRE(prefetched != toy.trace.ranks[0].events.end());
+    const auto& t = toy.clock.events[0][static_cast<std::size_t>(prefetched->id)];
+    CHECK(view::event_at(toy.trace, toy.clock, {t.begin_ns + 10}, 0)->event >= prefetched->id);
+    CHECK_FALSE(view::event_at(toy.trace, toy.clock, {0}, 9));
+}
+
+TEST_CASE("facts of an event hold PyTorch's counts and the formula beside what was sent") {
+    const Toy toy;
+    // HSDP (2,2): all_gather net1 55 → 110, half of 440 B sent (pytorch_rules: (n−1)/n·S).
+    const auto facts = view::describe_event(toy.at(0), {0, 0});
+    CHECK(facts.op == "all_gather");
+    CHECK(facts.unit == "net1");
+    CHECK(facts.sent == "220 B");
+    CHECK(facts.predicted == "220 B");
+    CHECK(facts.agrees);
+    bool counts = false;
+    for (const auto& row : facts.rows) counts = counts || row.value == "55 → 110";
+    CHECK(counts);
+    for (std::size_t r = 0; r < 4; ++r)
+        for (const auto& e : toy.trace.ranks[r].events)
+            if (const auto f = view::byte_formula(toy.trace, e)) CHECK(f->bytes == e.sent_bytes);
+}
+
+TEST_CASE("numbers are written as look.md says") {
+    CHECK(view::format_bytes(1980) == "1,980 B");
+    CHECK(view::format_bytes(99999) == "99,999 B");
+    CHECK(view::format_bytes(262144) == "262 KB");
+    CHECK(view::format_bytes(2228248) == "2.23 MB");
+    CHECK(view::format_exact_bytes(2228248) == "2,228,248 B");
+    CHECK(view::format_time(16100) == "16.1 µs");
+    CHECK(view::format_time(999) == "999 ns");
+    CHECK(view::format_time(999'600) == "1.00 ms");
+    CHECK(view::format_number(-0.25F) == "\u22120.25");
+    CHECK(view::format_number(59) == "59");
+}
