@@ -141,6 +141,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
     if (!o.mp4.empty() && o.render.empty()) throw InvalidArgument({"app.mp4_needs_render", {}});
     if (!o.mp4.empty() && (o.width % 2 != 0 || o.height % 2 != 0))
         throw InvalidArgument({"app.odd_size", {}});
+    if (o.bench > 0 && o.open.empty()) throw InvalidArgument({"app.bench_needs_file", {}});
     if (!o.render.empty() && o.open.empty()) throw InvalidArgument({"app.render_needs_file", {}});
     return o;
 }

@@ -67,6 +67,7 @@ ImDrawData* Stage::frame(int width, int height, double seconds, float content_sc
     act(session::Tick{seconds});
     refresh_glyphs();
     const float scale = state_.scale * content_scale;
+    pixels_ = scale;
     const window::Theme& theme = window::theme(state_.theme);
     for (Message& message : host_.prepare(theme, scale, glyphs_)) messages_.push_back(std::move(message));
 

@@ -31,6 +31,8 @@ class Stage {
     session::Effects take_effects();
     const std::vector<panels::Overflow>& overflows() const { return overflows_; }
     bool typing() const { return typing_; }
+    /// Screen pixels a logical pixel, in the latest frame.
+    float pixels_a_unit() const { return pixels_; }
     const panels::Memory& memory() const { return memory_; }
     /// Fonts that are missing, told once each time they were looked for.
     std::vector<Message> take_messages();
@@ -49,6 +51,7 @@ class Stage {
     const session::Document* glyphs_of_ = nullptr;
     bool glyphs_ready_ = false;
     bool typing_ = false;
+    float pixels_ = 1;
 };
 
 }  // namespace meshscope::gui

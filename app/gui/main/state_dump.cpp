@@ -15,6 +15,16 @@ std::string state_as_json(const Stage& stage) {
     for (const auto& [id, quiz] : s.quizzes) {
         quizzes[id] = {{"guess", quiz.guess}, {"hint_shown", quiz.hint_shown}, {"revealed", quiz.revealed}};
     }
+    // Where things stand on screen, in pixels, so that a test can point at them.
+    const float pixels = stage.pixels_a_unit();
+    const auto box = [pixels](const view::Rect& r) {
+        return nlohmann::json{r.x * pixels, r.y * pixels, r.w * pixels, r.h * pixels};
+    };
+    nlohmann::json boxes = nlohmann::json::object(), places = nlohmann::json::array();
+    for (const auto& [id, rect] : stage.memory().boxes) boxes[id] = box(rect);
+    for (const auto& place : stage.memory().places) {
+        places.push_back({{"kind", place.id.kind}, {"a", place.id.a}, {"b", place.id.b}, {"box", box(place.box)}});
+    }
     const nlohmann::json json = {
         {"language", s.language == view::Language::zh ? "zh" : "en"},
         {"theme", kThemes[static_cast<size_t>(s.theme)]},
@@ -45,7 +55,9 @@ std::string state_as_json(const Stage& stage) {
         {"loading", s.loading.has_value()},
         {"error", s.error ? nlohmann::json(s.error->lines) : nlohmann::json(nullptr)},
         {"focus", stage.memory().focus},
-        {"typing", stage.typing()}};
+        {"typing", stage.typing()},
+        {"boxes", boxes},
+        {"places", places}};
     return json.dump();
 }
 

@@ -34,6 +34,8 @@ void document(Ui& ui, Memory& memory, float width, float height) {
 
 void draw_frame(Ui& ui, Memory& memory, float width, float height) {
     memory.order.clear();
+    memory.boxes.clear();
+    memory.places.clear();
     ImGui::SetNextWindowPos({0, 0});
     ImGui::SetNextWindowSize({ui.px(width), ui.px(height)});
     ImGui::Begin("host", nullptr,

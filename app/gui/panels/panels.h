@@ -37,6 +37,8 @@ view::Input view_input(const Ui& ui, float width, float height);
 void click(Ui& ui, const view::Id& id, bool twice);
 /// What the pointer is over, in a few words for the status line; "" for what has none.
 std::string picture_status(const Ui& ui, const view::Id& id);
+/// Notes where the picture's shapes with ids stand (Memory::places).
+void note_places(Memory& memory, const view::Picture& picture, Point origin);
 /// Draws a picture in a region with hover, click and copy, at `origin`.
 void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture, Point origin);
 

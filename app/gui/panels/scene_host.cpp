@@ -112,10 +112,18 @@ void click(Ui& ui, const view::Id& id, bool twice) {
     }
 }
 
+void note_places(Memory& memory, const view::Picture& picture, Point origin) {
+    for (const view::Shape& shape : picture.shapes) {
+        if (shape.id.kind.empty()) continue;
+        const Rect box = bounds(shape);
+        memory.places.push_back({shape.id, {box.x + origin.x, box.y + origin.y, box.w, box.h}});
+    }
+}
+
 void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture,
                    Point origin) {
-    static_cast<void>(memory);
     render(ui, picture, origin);
+    note_places(memory, picture, origin);
     ImGui::SetCursorScreenPos(ui.px(origin));
     ImGui::PushID(id.c_str());
     const bool pressed = ImGui::InvisibleButton(

@@ -36,6 +36,7 @@ void timeline_host(Ui& ui, Memory& memory, Rect box) {
     const view::Picture picture = view::timeline_view(input, options);
     const view::TimeAxis axis = view::timeline_axis(input, options);
     render(ui, picture, {box.x, box.y});
+    note_places(memory, picture, {box.x, box.y});
 
     const float most = std::max(0.0F, picture.content_height - box.h);
     if (most > 0) {

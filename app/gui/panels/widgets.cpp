@@ -28,6 +28,7 @@ Touch touch(Ui& ui, Memory& memory, const std::string& id, Rect box, bool enable
     ImGui::PopID();
     if (!enabled) return {false, t.hovered, false, false};
     memory.order.push_back(id);
+    memory.boxes[id] = box;
     t.focused = memory.focus == id;
     if (t.pressed) memory.focus.clear();  // the pointer takes over from the keyboard
     if (t.focused && memory.activate) {
@@ -213,6 +214,7 @@ bool text_field(Ui& ui, Memory& memory, const std::string& id, Rect box, const s
     ImGui::SetCursorScreenPos({ui.px(box.x), ui.px(box.y)});
     ImGui::SetNextItemWidth(ui.px(box.w));
     memory.order.push_back(id);
+    memory.boxes[id] = box;
     if (memory.focus == id && memory.activate) {
         memory.activate = false;
         ImGui::SetKeyboardFocusHere();

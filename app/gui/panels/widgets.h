@@ -14,6 +14,13 @@ struct Memory {
     std::string focus;                          ///< id of the widget with the keyboard; "" = none
     bool activate = false;                      ///< press the focused widget in this frame
     std::vector<std::string> order;             ///< the widgets of this frame, in drawing order
+    std::map<std::string, Rect> boxes;          ///< where each widget of this frame stands, logical pixels
+    /// Where the shapes of pictures stand that can be clicked: for tests that use the pointer.
+    struct Place {
+        view::Id id;
+        Rect box;
+    };
+    std::vector<Place> places;
     std::map<std::string, std::string> fields;  ///< text fields by id
     std::map<std::string, float> scrolls;       ///< own scroll positions (timeline), logical pixels
     bool scrubbing = false;

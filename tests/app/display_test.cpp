@@ -1,0 +1,179 @@
+#include <cstdlib>
+#include <filesystem>
+
+#include "display.h"
+#include "tests/test.h"
+
+using namespace meshscope::test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder {
+  public:
+    Folder() {
+        std::string name = (fs::temp_directory_path() / "meshscope_display_XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) std::abort();
+        path_ = name;
+    }
+    ~Folder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
+const std::string kApp = std::string(MESHSCOPE_BIN_DIR) + "/meshscope-app";
+
+json ready(const DrivenApp& app) {
+    return app.wait_for("the lesson is open", [](const json& s) { return s["document"] == "02_hsdp" && !s["boxes"].empty(); });
+}
+
+}  // namespace
+
+TEST_CASE("a real pointer: tabs, a rank, a slice, the timeline's ruler and wheel, play") {
+    const Folder folder;
+    const VirtualDisplay display(folder.path());
+    DrivenApp app(display, folder.path(), {"hsdp", "--lang", "en", "--size", "1280x720", "--view", "mesh"});
+    json s = ready(app);
+
+    app.click(place(s, "rank", 2));
+    s = app.wait_for("rank 2 selected", [](const json& x) { return x["selection"]["rank"] == 2; });
+
+    app.click(s["boxes"]["slice"]);
+    app.wait_for("typing", [](const json& x) { return x["typing"] == true; });
+    app.xdotool({"type", "--delay", "60", "shard"});
+    app.xdotool({"keydown", "Return"});
+    app.xdotool({"sleep", "0.2", "keyup", "Return"});
+    s = app.wait_for("slice taken", [](const json& x) { return x["selection"]["slice"] == "shard"; });
+
+    app.click(s["boxes"]["tab2"]);
+    s = app.wait_for("timeline", [](const json& x) { return x["view"] == "timeline" && !x["places"].empty(); });
+    const double end = s["end_ns"].get<double>();
+    // Scrub: press on the ruler at a third, drag to two thirds of the lanes.
+    app.move(700, 108);
+    app.xdotool({"mousedown", "1"});
+    s = app.wait_for("cursor at the pointer", [](const json& x) { return x["cursor_ns"] > 0; });
+    const double first = s["cursor_ns"].get<double>();
+    app.move(850, 108);
+    s = app.wait_for("cursor follows", [&](const json& x) { return x["cursor_ns"].get<double>() > first; });
+    app.xdotool({"mouseup", "1"});
+    CHECK(s["cursor_ns"].get<double>() < end);
+
+    app.move(700, 350);
+    app.xdotool({"click", "4"});
+    app.wait_for("zoomed in", [&](const json& x) { return x["range"][1] > 0 && x["range"][1].get<double>() - x["range"][0].get<double>() < end; });
+
+    s = app.state();
+    app.click(s["boxes"]["play"]);
+    const double at = s["cursor_ns"].get<double>();
+    app.wait_for("plays", [&](const json& x) { return x["playing"] == true && x["cursor_ns"].get<double>() > at; });
+    app.click(s["boxes"]["play"]);
+    app.wait_for("stands", [](const json& x) { return x["playing"] == false; });
+    CHECK(app.running());
+}
+
+TEST_CASE("a real keyboard: language, views, hops, play, text size, key sheet, quick taps") {
+    const Folder folder;
+    const VirtualDisplay display(folder.path());
+    DrivenApp app(display, folder.path(), {"hsdp", "--lang", "en", "--size", "1280x720"});
+    ready(app);
+
+    app.key("l");
+    app.wait_for("Chinese", [](const json& s) { return s["language"] == "zh"; });
+    app.key("l");
+    app.wait_for("English", [](const json& s) { return s["language"] == "en"; });
+    const char* views[] = {"mesh", "collective", "timeline", "memory"};
+    for (int i = 3; i >= 0; --i) {
+        app.key(std::to_string(i + 1));
+        app.wait_for(views[i], [&](const json& s) { return s["view"] == views[i]; });
+    }
+    app.key("Home");
+    app.wait_for("at the start", [](const json& s) { return s["cursor_ns"] == 0; });
+    app.key("Right");
+    const json hop = app.wait_for("one hop on", [](const json& s) { return s["cursor_ns"] > 0 && s["moving"] == false; });
+    app.key("shift+Right");
+    const json event =
+        app.wait_for("one event on", [&](const json& s) { return s["cursor_ns"] > hop["cursor_ns"] && s["moving"] == false; });
+    // Five taps without waiting: none may be lost.
+    for (int i = 0; i < 5; ++i) app.key("Down");
+    app.wait_for("five steps on", [](const json& s) { return s["lesson_step"] == 5; });
+    app.key("space");
+    app.wait_for("plays", [](const json& s) { return s["playing"] == true; });
+    app.key("space");
+    app.wait_for("stands", [](const json& s) { return s["playing"] == false; });
+    app.key("ctrl+equal");
+    app.wait_for("125 %", [](const json& s) { return s["scale"] == 1.25; });
+    app.key("ctrl+0");
+    app.wait_for("100 %", [](const json& s) { return s["scale"] == 1.0; });
+    app.key("t");
+    app.wait_for("light", [](const json& s) { return s["theme"] == "light"; });
+    app.key("question");
+    app.wait_for("key sheet", [](const json& s) { return s["key_sheet"] == true; });
+    app.key("Escape");
+    app.wait_for("no key sheet", [](const json& s) { return s["key_sheet"] == false; });
+    CHECK(app.running());
+}
+
+TEST_CASE("the window can be resized, small and large, and goes on") {
+    const Folder folder;
+    const VirtualDisplay display(folder.path());
+    DrivenApp app(display, folder.path(), {"hsdp", "--lang", "zh", "--size", "1280x720"});
+    json s = ready(app);
+    const double help_x = s["boxes"]["help"][0].get<double>();
+    app.xdotool({"windowsize", "@", "1900", "1060"});
+    s = app.wait_for("wide", [&](const json& x) { return x["boxes"]["help"][0].get<double>() > help_x + 500; });
+    CHECK(s["boxes"].contains("copy_facts"));
+    app.xdotool({"windowsize", "@", "700", "500"});
+    s = app.wait_for("narrow", [&](const json& x) { return x["boxes"]["help"][0].get<double>() < 700; });
+    CHECK_FALSE(s["boxes"].contains("copy_facts"));
+    app.key("F2");
+    app.wait_for("drawer", [](const json& x) { return x["boxes"].contains("copy_facts"); });
+    CHECK(app.running());
+}
+
+TEST_CASE("the welcome page opens a lesson by a click; a file that is none is told and the window stays") {
+    const Folder folder;
+    const VirtualDisplay display(folder.path());
+    {
+        DrivenApp app(display, folder.path(), {"--lang", "zh"});
+        const json s = app.wait_for("lessons offered", [](const json& x) { return x["boxes"].contains("offer1"); });
+        app.click(s["boxes"]["offer1"]);
+        ready(app);
+    }
+    DrivenApp app(display, folder.path(), {"no_such_lesson", "--lang", "en"});
+    const json s = app.wait_for("an error", [](const json& x) { return x["error"].is_array(); });
+    CHECK(s["error"][0].get<std::string>().find("no_such_lesson") != std::string::npos);
+    app.key("Escape");
+    app.wait_for("closed", [](const json& x) { return x["error"].is_null(); });
+    CHECK(app.running());
+}
+
+TEST_CASE("without a display the program says so in both languages and exits with 69") {
+    const Folder folder;
+    for (const auto& [language, words] : {std::pair<std::string, std::string>{"en", "no display"}, {"zh", "没有显示器"}}) {
+        const std::string log = folder.path() + "/" + language;
+        Child app({kApp, "--lang", language}, {"DISPLAY=", "WAYLAND_DISPLAY="}, log);
+        CHECK(app.wait() == 69);
+        const std::string said = output_of({"cat", log}, {}, folder.path());
+        CHECK(said.find(words) != std::string::npos);
+        CHECK(said.find("--render") != std::string::npos);
+    }
+}
+
+TEST_CASE("wrong arguments exit with 2, bad files with 65, and help with 0") {
+    const Folder folder;
+    const std::string log = folder.path() + "/log";
+    CHECK(Child({kApp, "--colour"}, {}, log).wait() == 2);
+    CHECK(Child({kApp, "--lang", "fr"}, {}, log).wait() == 2);
+    CHECK(Child({kApp, "--help"}, {}, log).wait() == 0);
+    CHECK(Child({kApp, "no_such_thing", "--render", folder.path() + "/frames"}, {}, log).wait() == 65);
+    const std::string scenario = folder.path() + "/broken.toml";
+    output_of({"sh", "-c", "echo 'steps = = 3' > " + scenario}, {}, folder.path());
+    CHECK(Child({kApp, scenario, "--render", folder.path() + "/frames"}, {}, log).wait() == 65);
+    CHECK(output_of({"cat", log}, {}, folder.path()).find("broken.toml:1:") != std::string::npos);
+}

@@ -1,0 +1,119 @@
+#include "harness.h"
+
+#include <imgui.h>
+
+#include <map>
+#include <stdexcept>
+
+#include "app/gui/session/session.h"
+#include "app/gui/window/imgui_compat.h"
+
+namespace meshscope::test {
+
+std::shared_ptr<const session::Document> lesson(const std::string& folder) {
+    static std::map<std::string, std::shared_ptr<const session::Document>> opened;
+    auto& document = opened[folder];
+    if (!document) {
+        document = session::load_document(std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/" + folder, {}, nullptr);
+    }
+    return document;
+}
+
+const i18n::Catalogue& catalogue() {
+    static const i18n::Catalogue made = i18n::Catalogue::embedded();
+    return made;
+}
+
+Harness::Harness(int width, int height) : stage_(host_, catalogue()), width_(width), height_(height) {
+    compat::mouse_position(ImGui::GetIO(), -1, -1);
+}
+
+void Harness::open(std::shared_ptr<const session::Document> document) {
+    stage_.act(session::ShowDocument{std::move(document)});
+    frames(3);
+}
+
+void Harness::frames(int count, double seconds) {
+    for (int i = 0; i < count; ++i) stage_.frame(width_, height_, seconds);
+}
+
+void Harness::settle() {
+    for (int i = 0; i < 600 && session::in_motion(state()); ++i) frames(1, 0.05);
+    frames(2);
+}
+
+void Harness::resize(int width, int height) {
+    width_ = width;
+    height_ = height;
+    frames(3);
+}
+
+void Harness::click(view::Point at) {
+    ImGuiIO& io = ImGui::GetIO();
+    const float scale = stage_.pixels_a_unit();
+    // ImGui wants to see the pointer there a frame before the press.
+    compat::mouse_position(io, at.x * scale, at.y * scale);
+    frames(2);
+    compat::mouse_button(io, 0, true);
+    frames(1);
+    compat::mouse_button(io, 0, false);
+    frames(2);
+    io.MouseClickedTime[0] = -1e9;  // the next click is not the second half of a double click
+}
+
+void Harness::drag(view::Point from, view::Point to) {
+    ImGuiIO& io = ImGui::GetIO();
+    const float scale = stage_.pixels_a_unit();
+    compat::mouse_position(io, from.x * scale, from.y * scale);
+    frames(2);
+    compat::mouse_button(io, 0, true);
+    frames(1);
+    for (int i = 1; i <= 4; ++i) {
+        const float t = static_cast<float>(i) / 4;
+        compat::mouse_position(io, (from.x + (to.x - from.x) * t) * scale, (from.y + (to.y - from.y) * t) * scale);
+        frames(1);
+    }
+    compat::mouse_button(io, 0, false);
+    frames(2);
+}
+
+void Harness::wheel(view::Point at, float notches) {
+    ImGuiIO& io = ImGui::GetIO();
+    const float scale = stage_.pixels_a_unit();
+    compat::mouse_position(io, at.x * scale, at.y * scale);
+    frames(2);
+    compat::mouse_wheel(io, notches);
+    frames(2);
+}
+
+void Harness::key(window::Key key, bool shift, bool control) {
+    stage_.key({key, shift, control});
+    frames(2);
+}
+
+void Harness::type(const std::string& text) {
+    for (const char c : text) {
+        ImGui::GetIO().AddInputCharacter(static_cast<unsigned int>(static_cast<unsigned char>(c)));
+        frames(1);
+    }
+}
+
+view::Point Harness::widget(const std::string& id) const {
+    const auto found = stage_.memory().boxes.find(id);
+    if (found == stage_.memory().boxes.end()) throw std::runtime_error("no widget " + id);
+    const view::Rect box = found->second;
+    return {box.x + box.w / 2, box.y + box.h / 2};
+}
+
+bool Harness::has_widget(const std::string& id) const { return stage_.memory().boxes.count(id) > 0; }
+
+view::Point Harness::shape(const std::string& kind, int64_t a, int64_t b) const {
+    for (const auto& place : stage_.memory().places) {
+        if (place.id.kind == kind && place.id.a == a && (b < 0 || place.id.b == b)) {
+            return {place.box.x + place.box.w / 2, place.box.y + place.box.h / 2};
+        }
+    }
+    throw std::runtime_error("no shape " + kind + " " + std::to_string(a));
+}
+
+}  // namespace meshscope::test

@@ -1,0 +1,50 @@
+#include "app/gui/panels/layout.h"
+#include "tests/test.h"
+
+using namespace meshscope::panels;
+
+TEST_CASE("columns are as wide as the design gives them") {
+    struct Row {
+        float width, height, lesson, centre, facts;
+    };
+    for (const Row row : {Row{1280, 720, 300, 656, 324}, Row{1600, 1000, 372, 804, 424}, Row{1920, 1080, 420, 1032, 468},
+                          Row{3840, 2160, 460, 2860, 520}}) {
+        const Layout at = arrange(row.width, row.height, {});
+        INFO(row.width);
+        CHECK(at.lesson.w == row.lesson);
+        CHECK(at.scene.w == row.centre);
+        CHECK(at.facts.w == row.facts);
+        CHECK_FALSE(at.facts_is_drawer);
+    }
+}
+
+TEST_CASE("at 1280x720 the scene is 344 high, within the splitter's half") {
+    const Layout at = arrange(1280, 720, {});
+    CHECK(at.scene.h == Approx(344).margin(5));
+    CHECK(at.scene.y == 52);
+    CHECK(at.lower.y + at.lower.h == 720);
+}
+
+TEST_CASE("parts never overlap and fill the window") {
+    for (float width = 480; width <= 3840; width += 37) {
+        for (const bool memory : {false, true}) {
+            LayoutWishes wishes;
+            wishes.whole_left = memory;
+            const Layout at = arrange(width, 700, wishes);
+            INFO(width);
+            CHECK(at.lesson.w + at.scene.w + (at.facts_is_drawer ? 0 : at.facts.w) == Approx(width));
+            const float foot = at.foot.h;
+            CHECK(at.scene.y + at.scene.h + at.splitter.h + at.lower.h + foot == Approx(700));
+        }
+    }
+}
+
+TEST_CASE("in a narrow window the facts are a drawer that opens when asked, and the lesson folds") {
+    CHECK(arrange(1179, 700, {}).facts_is_drawer);
+    CHECK(arrange(1179, 700, {}).facts.w == 0);
+    LayoutWishes open;
+    open.drawer_open = true;
+    CHECK(arrange(1179, 700, open).facts.w == 324);
+    CHECK(arrange(819, 700, {}).lesson.w == 0);
+    CHECK(arrange(819, 700, {}).foot.h > 0);
+}

@@ -1,0 +1,56 @@
+#include "app/gui/main/options.h"
+#include "core/base/error.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using gui::parse_options;
+
+namespace {
+
+std::string refused(const std::vector<std::string>& arguments) {
+    try {
+        parse_options(arguments);
+    } catch (const InvalidArgument& error) {
+        return error.message().id;
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("the contract's options are read, with a space or with =") {
+    const gui::Options o = parse_options({"run.mscope", "--lang", "zh", "--theme=light", "--scale", "1.5", "--view", "memory",
+                                          "--render", "out", "--from", "0.25", "--to=0.75", "--size", "1920x1080",
+                                          "--frames", "12", "--fps", "25", "--mp4", "f.mp4"});
+    CHECK(o.open == "run.mscope");
+    CHECK(o.language == view::Language::zh);
+    CHECK(o.theme == window::ThemeKind::light);
+    CHECK(o.scale == 1.5F);
+    CHECK(o.view == view::ViewKind::memory);
+    CHECK(o.render == "out");
+    CHECK(o.from == 0.25);
+    CHECK(o.to == 0.75);
+    CHECK(o.width == 1920);
+    CHECK(o.height == 1080);
+    CHECK(o.frames == 12);
+    CHECK(o.frames_per_s == 25);
+    CHECK(o.mp4 == "f.mp4");
+}
+
+TEST_CASE("what cannot be is refused by name") {
+    CHECK(refused({"--colour", "red"}) == "app.unknown_option");
+    CHECK(refused({"--lang", "fr"}) == "app.bad_value");
+    CHECK(refused({"--lang"}) == "app.missing_value");
+    CHECK(refused({"--from", "2"}) == "app.bad_value");
+    CHECK(refused({"--from", "nan"}) == "app.bad_value");
+    CHECK(refused({"--frames", "1.5"}) == "app.bad_value");
+    CHECK(refused({"--size", "1280"}) == "app.bad_value");
+    CHECK(refused({"--size", "99999x2"}) == "app.bad_value");
+    CHECK(refused({"--scale", "9"}) == "app.bad_value");
+    CHECK(refused({"a.mscope", "b.mscope"}) == "app.one_file");
+    CHECK(refused({"a.mscope", "--mp4", "f.mp4"}) == "app.mp4_needs_render");
+    CHECK(refused({"a.mscope", "--render", "o", "--size", "1281x720", "--mp4", "f.mp4"}) == "app.odd_size");
+    CHECK(refused({"--render", "o"}) == "app.render_needs_file");
+    CHECK(refused({"--bench", "5"}) == "app.bench_needs_file");
+    CHECK(refused({}) == "");
+}

@@ -1,0 +1,230 @@
+#include <set>
+
+#include "harness.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using test::Harness;
+using window::Key;
+
+TEST_CASE("clicking a tab shows its view") {
+    Harness app;
+    app.open(test::lesson());
+    for (const int tab : {1, 2, 3, 0}) {
+        app.click(app.widget("tab" + std::to_string(tab)));
+        CHECK(static_cast<int>(app.state().view) == tab);
+    }
+}
+
+TEST_CASE("the language switches at once, and back") {
+    Harness app;
+    app.open(test::lesson());
+    app.click(app.widget("language0"));
+    CHECK(app.state().language == view::Language::zh);
+    app.click(app.widget("language1"));
+    CHECK(app.state().language == view::Language::en);
+}
+
+TEST_CASE("a rank clicked in the mesh is selected in every view") {
+    Harness app;
+    app.open(test::lesson());
+    app.click(app.shape("rank", 2));
+    CHECK(app.state().selection.rank == 2);
+    CHECK(app.state().selection.asking_rank == 2);
+    app.click(app.widget("tab2"));
+    CHECK(app.state().selection.rank == 2);
+    // The table's row does the same.
+    app.click(app.widget("tab0"));
+    app.click(app.shape("row", 3));
+    CHECK(app.state().selection.rank == 3);
+}
+
+TEST_CASE("a slice is typed into its box and taken on Enter") {
+    Harness app;
+    app.open(test::lesson());
+    app.click(app.widget("slice"));
+    REQUIRE(app.stage().typing());
+    app.type("shard");
+    app.click(app.widget("slice_enter"));
+    CHECK(app.state().selection.slice == "shard");
+}
+
+TEST_CASE("letters typed into a field are no shortcuts") {
+    Harness app;
+    app.open(test::lesson());
+    app.click(app.widget("slice"));
+    app.key(Key::l);
+    app.key(Key::space);
+    CHECK(app.state().language == view::Language::en);
+    CHECK_FALSE(app.state().playing);
+}
+
+TEST_CASE("an event clicked on the timeline is selected, and Escape lets go of it") {
+    Harness app(1920, 1080);
+    app.open(test::lesson());
+    app.click(app.widget("tab2"));
+    const auto gather = app.state().document->steps[1].at;
+    REQUIRE(gather);
+    app.click(app.shape("event", gather->rank, gather->event));
+    CHECK(app.state().selection.event == gather->event);
+    CHECK(app.state().selection.event_rank == gather->rank);
+    app.key(Key::escape);
+    CHECK_FALSE(app.state().selection.event);
+}
+
+TEST_CASE("dragging along the ruler scrubs the cursor, back as well as on") {
+    Harness app;
+    app.open(test::lesson());
+    app.click(app.widget("tab2"));
+    app.key(Key::home);
+    const view::Point start = app.shape("cursor", -1);
+    const float ruler = 52 + 55;
+    app.drag({start.x + 5, ruler}, {start.x + 200, ruler});
+    const int64_t there = app.state().cursor.t_ns;
+    CHECK(there > 0);
+    app.drag({start.x + 200, ruler}, {start.x + 50, ruler});
+    CHECK(app.state().cursor.t_ns < there);
+    CHECK(app.state().cursor.t_ns > 0);
+}
+
+TEST_CASE("the wheel zooms the timeline round the pointer") {
+    Harness app;
+    app.open(test::lesson());
+    app.click(app.widget("tab2"));
+    app.wheel({800, 400}, 3);
+    const int64_t span = app.state().range_end_ns - app.state().range_begin_ns;
+    const int64_t whole = app.state().document->modelled.end_ns;
+    // Three notches of 1.25.
+    CHECK(static_cast<double>(span) == Approx(static_cast<double>(whole) / 1.953125).epsilon(0.01));
+    CHECK(app.state().range_begin_ns > 0);
+    app.wheel({800, 400}, -20);
+    CHECK(app.state().range_end_ns == 0);  // all of it again
+}
+
+TEST_CASE("the clock switch of the timeline changes the clock") {
+    Harness app;
+    app.open(test::lesson());
+    app.click(app.widget("tab2"));
+    app.click(app.shape("clock", static_cast<int64_t>(time::ClockKind::measured)));
+    CHECK(app.state().clock == time::ClockKind::measured);
+}
+
+TEST_CASE("play, pause and steps by their buttons") {
+    Harness app;
+    app.open(test::lesson());
+    app.key(Key::home);
+    app.click(app.widget("next_hop"));
+    app.settle();
+    const int64_t hop = app.state().cursor.t_ns;
+    CHECK(hop > 0);
+    app.click(app.widget("next_event"));
+    app.settle();
+    CHECK(app.state().cursor.t_ns > hop);
+    app.click(app.widget("play"));
+    CHECK(app.state().playing);
+    app.frames(5);
+    app.click(app.widget("play"));
+    CHECK_FALSE(app.state().playing);
+    app.click(app.widget("speed"));
+    CHECK(app.state().speed == 2);
+}
+
+TEST_CASE("a quiz: nothing shown before the guess, the run's answer after") {
+    Harness app(1600, 1000);
+    app.open(test::lesson());
+    app.stage().act(session::GoToLessonStep{4});
+    app.frames(3);
+    const session::QuizCard* quiz = nullptr;
+    for (const auto& card : app.state().document->quizzes) {
+        if (card.kind == "choice") quiz = &card;
+    }
+    REQUIRE(quiz != nullptr);
+    REQUIRE(app.has_widget(quiz->id + ".choice1"));
+    CHECK_FALSE(app.has_widget(quiz->id + ".reveal"));  // not to be pressed before a guess
+    app.click(app.widget(quiz->id + ".choice0"));
+    CHECK(app.state().quizzes.at(quiz->id).guess == "0");
+    app.click(app.widget(quiz->id + ".choice1"));
+    app.click(app.widget(quiz->id + ".reveal"));
+    CHECK(app.state().quizzes.at(quiz->id).revealed);
+    CHECK(session::right_answer(*quiz, "1"));
+    CHECK_FALSE(app.has_widget(quiz->id + ".choice1"));
+}
+
+TEST_CASE("a number is typed as the guess and Reveal shows the answer") {
+    Harness app(1600, 1000);
+    app.open(test::lesson());
+    const std::string id = app.state().document->quizzes[0].id;
+    app.click(app.widget(id + ".number"));
+    app.type("33");
+    app.frames(2);
+    CHECK(app.state().quizzes.at(id).guess == "33");
+    app.click(app.widget(id + ".reveal"));
+    CHECK(app.state().quizzes.at(id).revealed);
+}
+
+TEST_CASE("every button can be reached by Tab and pressed by Enter") {
+    Harness app;
+    app.open(test::lesson());
+    std::set<std::string> reached;
+    for (int i = 0; i < 100 && reached.count("tab3") == 0; ++i) {
+        app.key(Key::tab);
+        reached.insert(app.stage().memory().focus);
+    }
+    REQUIRE(reached.count("tab3") == 1);
+    REQUIRE(app.stage().memory().focus == "tab3");
+    app.key(Key::enter);
+    CHECK(app.state().view == view::ViewKind::memory);
+}
+
+TEST_CASE("in a narrow window the facts come as a drawer by F2") {
+    Harness app(1000, 700);
+    app.open(test::lesson());
+    CHECK_FALSE(app.has_widget("copy_facts"));
+    app.key(Key::f2);
+    CHECK(app.has_widget("copy_facts"));
+    app.key(Key::escape);
+    CHECK_FALSE(app.has_widget("copy_facts"));
+}
+
+TEST_CASE("the splitter moves with the pointer and stays within its limits") {
+    Harness app;
+    app.open(test::lesson());
+    const view::Point grip = app.widget("splitter");
+    app.drag(grip, {grip.x, grip.y + 80});
+    CHECK(app.state().split > 0.6F);
+    app.drag(app.widget("splitter"), {grip.x, 5});
+    CHECK(app.state().split == 0.2F);
+}
+
+TEST_CASE("an error is shown with its lines, copied as text, and closed") {
+    Harness app;
+    app.stage().act(session::ShowError{{{"x.toml:3:1: a mesh (2, 2) needs 4 ranks"}}});
+    app.frames(3);
+    app.click(app.widget("error_copy"));
+    CHECK(app.stage().take_effects().copy == std::vector<std::string>{"x.toml:3:1: a mesh (2, 2) needs 4 ranks\n"});
+    app.click(app.widget("error_close"));
+    CHECK_FALSE(app.state().error);
+}
+
+TEST_CASE("the welcome page offers lessons and opens the one pressed") {
+    Harness app;
+    session::Offer offer;
+    offer.id = "scenarios/02_hsdp/scenario.toml";
+    offer.title = {"HSDP", "HSDP"};
+    app.stage().act(session::OfferLessons{{offer}});
+    app.frames(3);
+    app.click(app.widget("offer0"));
+    CHECK(app.stage().take_effects().open == std::vector<std::string>{offer.id});
+}
+
+TEST_CASE("the facts are copied as text") {
+    Harness app(1600, 1000);
+    app.open(test::lesson());
+    app.stage().act(session::GoToLessonStep{1});
+    app.frames(3);
+    app.click(app.widget("copy_facts"));
+    const auto copied = app.stage().take_effects().copy;
+    REQUIRE(copied.size() == 1);
+    CHECK(copied[0].find("all_gather") != std::string::npos);
+    CHECK(copied[0].find("220 B") != std::string::npos);
+}

@@ -1,0 +1,145 @@
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "app/gui/main/render_film.h"
+#include "app/gui/window/film.h"
+#include "core/base/error.h"
+#include "harness.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder that goes when the test ends.
+class Folder {
+  public:
+    Folder() {
+        std::string name = (fs::temp_directory_path() / "meshscope_render_XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) std::abort();
+        path_ = name;
+    }
+    ~Folder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    fs::path operator/(const std::string& name) const { return path_ / name; }
+
+  private:
+    fs::path path_;
+};
+
+std::string bytes(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+gui::Options options(const fs::path& folder, int frames) {
+    gui::Options o;
+    o.render = folder.string();
+    o.frames = frames;
+    o.width = 960;
+    o.height = 540;
+    o.language = view::Language::zh;
+    o.view = view::ViewKind::collective;
+    return o;
+}
+
+std::string path_value() {
+    const char* value = std::getenv("PATH");
+    return value != nullptr ? value : "";
+}
+
+}  // namespace
+
+TEST_CASE("frames are PNG pictures of the asked size, and differ where the cursor differs") {
+    const Folder folder;
+    const auto report = gui::render_film(test::lesson(), options(folder / "a", 3), test::catalogue(), "", nullptr);
+    CHECK(report.frames == 3);
+    std::vector<std::string> frames;
+    for (const char* name : {"frame_00000.png", "frame_00001.png", "frame_00002.png"}) {
+        frames.push_back(bytes(folder / "a" / name));
+        REQUIRE(frames.back().size() > 10000);
+        // PNG's signature, then IHDR with width and height, most significant byte first.
+        CHECK(frames.back().substr(1, 3) == "PNG");
+        const auto number = [&](size_t at) {
+            unsigned value = 0;
+            for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(frames.back()[at + i]);
+            return value;
+        };
+        CHECK(number(16) == 960);
+        CHECK(number(20) == 540);
+    }
+    CHECK(frames[0] != frames[1]);
+    CHECK(frames[1] != frames[2]);
+}
+
+TEST_CASE("the same frames are the same bytes, run to run") {
+    const Folder folder;
+    gui::render_film(test::lesson(), options(folder / "a", 2), test::catalogue(), "", nullptr);
+    gui::render_film(test::lesson(), options(folder / "b", 2), test::catalogue(), "", nullptr);
+    for (const char* name : {"frame_00000.png", "frame_00001.png"}) {
+        CHECK(bytes(folder / "a" / name) == bytes(folder / "b" / name));
+    }
+}
+
+TEST_CASE("themes and languages make different pictures") {
+    const Folder folder;
+    gui::Options o = options(folder / "zh", 1);
+    gui::render_film(test::lesson(), o, test::catalogue(), "", nullptr);
+    o.render = (folder / "en").string();
+    o.language = view::Language::en;
+    gui::render_film(test::lesson(), o, test::catalogue(), "", nullptr);
+    o.render = (folder / "light").string();
+    o.theme = window::ThemeKind::light;
+    gui::render_film(test::lesson(), o, test::catalogue(), "", nullptr);
+    const std::string zh = bytes(folder / "zh/frame_00000.png"), en = bytes(folder / "en/frame_00000.png"),
+                      light = bytes(folder / "light/frame_00000.png");
+    CHECK(zh != en);
+    CHECK(en != light);
+}
+
+TEST_CASE("a film is an MP4 file; without ffmpeg the frames stay and the command is told") {
+    const Folder folder;
+    gui::Options o = options(folder / "a", 6);
+    o.mp4 = (folder / "film.mp4").string();
+    const auto without = gui::render_film(test::lesson(), o, test::catalogue(), "", nullptr);
+    CHECK(without.mp4.empty());
+    CHECK(without.command.find("ffmpeg -y -framerate 30") == 0);
+    CHECK(fs::exists(folder / "a" / "frame_00005.png"));
+    CHECK_FALSE(fs::exists(o.mp4));
+
+    REQUIRE_FALSE(window::find_program("ffmpeg", path_value()).empty());
+    const auto with = gui::render_film(test::lesson(), o, test::catalogue(), path_value(), nullptr);
+    CHECK(with.mp4 == o.mp4);
+    CHECK(bytes(o.mp4).substr(4, 4) == "ftyp");
+    CHECK_FALSE(fs::exists(o.mp4 + ".part.mp4"));
+}
+
+TEST_CASE("an ffmpeg that fails is an error with the film's name, and leaves nothing half done") {
+    const Folder folder;
+    fs::create_directories(folder / "bin");
+    {
+        std::ofstream script(folder / "bin/ffmpeg");
+        script << "#!/bin/sh\nexit 3\n";
+    }
+    fs::permissions(folder / "bin/ffmpeg", fs::perms::owner_all);
+    gui::Options o = options(folder / "a", 6);
+    o.mp4 = (folder / "film.mp4").string();
+    try {
+        gui::render_film(test::lesson(), o, test::catalogue(), (folder / "bin").string(), nullptr);
+        FAIL("a film was made by a program that fails");
+    } catch (const IoError& error) {
+        CHECK(error.message().id == "window.film_failed");
+    }
+    CHECK_FALSE(fs::exists(o.mp4));
+}
+
+TEST_CASE("words for a shell are quoted where they must be") {
+    CHECK(window::as_shell_line({"ffmpeg", "-i", "a b'c.png", "x.mp4"}) == "ffmpeg -i 'a b'\\''c.png' x.mp4");
+    CHECK(window::find_program("ffmpeg", "/nowhere:") == "");
+}

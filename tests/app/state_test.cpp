@@ -1,0 +1,290 @@
+#include "app/gui/session/app_state.h"
+#include "app/gui/session/keys.h"
+#include "harness.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using namespace meshscope::session;
+
+namespace {
+
+struct Machine {
+    AppState state;
+    Effects effects;
+    void act(const Action& action) { apply(state, action, effects); }
+    void settle() {
+        for (int i = 0; i < 400 && state.glide; ++i) act(Tick{0.05});
+    }
+    void press(window::Key key, bool shift = false, bool control = false, bool typing = false) {
+        if (const auto action = key_action(state, {key, shift, control}, typing)) act(*action);
+    }
+};
+
+Machine opened() {
+    Machine m;
+    m.act(ShowDocument{test::lesson()});
+    return m;
+}
+
+}  // namespace
+
+TEST_CASE("stepping by hop lands where the hop's data has arrived, on some rank") {
+    Machine m = opened();
+    m.act(SetCursor{0});
+    for (int i = 0; i < 5; ++i) {
+        const int64_t before = m.state.cursor.t_ns;
+        m.act(StepHop{1});
+        m.settle();
+        const int64_t now = m.state.cursor.t_ns;
+        CHECK(now > before);
+        bool edge = false;
+        for (const auto& hops : m.state.document->modelled.hops) {
+            for (const auto& hop : hops) edge = edge || hop.end_ns == now || hop.begin_ns == now;
+        }
+        CHECK(edge);
+    }
+}
+
+TEST_CASE("stepping back undoes stepping on") {
+    Machine m = opened();
+    m.act(JumpTo{false});
+    std::vector<int64_t> seen;
+    for (int i = 0; i < 6; ++i) {
+        m.act(StepEvent{1});
+        m.settle();
+        seen.push_back(m.state.cursor.t_ns);
+    }
+    for (size_t i = seen.size() - 1; i-- > 0;) {
+        m.act(StepEvent{-1});
+        m.settle();
+        CHECK(m.state.cursor.t_ns == seen[i]);
+    }
+}
+
+TEST_CASE("presses faster than the animation are not lost") {
+    Machine slow = opened(), fast = opened();
+    slow.act(SetCursor{0});
+    fast.act(SetCursor{0});
+    for (int i = 0; i < 3; ++i) {
+        slow.act(StepHop{1});
+        slow.settle();
+        fast.act(StepHop{1});
+    }
+    fast.settle();
+    CHECK(fast.state.cursor.t_ns == slow.state.cursor.t_ns);
+}
+
+TEST_CASE("a hop takes 320 ms at speed 1, and the way there eases in and out") {
+    Machine m = opened();
+    m.act(SetCursor{0});
+    m.act(StepHop{1});
+    const int64_t to = m.state.glide->to_ns;
+    m.act(Tick{0.16});
+    CHECK(static_cast<double>(m.state.cursor.t_ns) == Approx(static_cast<double>(to) / 2).margin(1));
+    m.act(Tick{0.15});
+    CHECK(m.state.glide);
+    m.act(Tick{0.02});
+    CHECK_FALSE(m.state.glide);
+    CHECK(m.state.cursor.t_ns == to);
+}
+
+TEST_CASE("reduced motion goes there at once") {
+    Machine m = opened();
+    m.act(SetReducedMotion{true});
+    m.act(SetCursor{0});
+    m.act(StepHop{1});
+    CHECK_FALSE(m.state.glide);
+    CHECK(m.state.cursor.t_ns > 0);
+}
+
+TEST_CASE("playing runs to the end, stops there, and starts anew from the beginning") {
+    Machine m = opened();
+    m.act(JumpTo{false});
+    m.act(TogglePlay{});
+    REQUIRE(m.state.playing);
+    m.act(Tick{0.1});
+    CHECK(m.state.cursor.t_ns > 0);
+    for (int i = 0; i < 5000 && m.state.playing; ++i) m.act(Tick{0.1});
+    CHECK_FALSE(m.state.playing);
+    CHECK(m.state.cursor.t_ns == m.state.document->modelled.end_ns);
+    m.act(TogglePlay{});
+    CHECK(m.state.playing);
+    CHECK(m.state.cursor.t_ns == 0);
+}
+
+TEST_CASE("switching the clock keeps the place: the same event stays under the cursor") {
+    Machine m = opened();
+    m.act(SelectRank{1});
+    const auto& events = m.state.document->modelled.events[1];
+    const auto middle = static_cast<size_t>(events.size() / 2);
+    m.act(SelectEvent{{1, static_cast<int32_t>(middle)}, true});
+    m.act(ClearSelection{});
+    m.act(SelectRank{1});
+    const auto before = shown_event(m.state);
+    REQUIRE(before);
+    m.act(SetClock{time::ClockKind::measured});
+    const auto in = m.state.document->measured.events[1][static_cast<size_t>(before->event)];
+    CHECK(m.state.cursor.t_ns >= in.begin_ns);
+    CHECK(m.state.cursor.t_ns <= in.end_ns);
+}
+
+TEST_CASE("a selected event brings its rank along; Escape clears all but who is asking") {
+    Machine m = opened();
+    m.act(SelectEvent{{2, 3}, false});
+    CHECK(m.state.selection.rank == 2);
+    CHECK(m.state.selection.event == 3);
+    m.act(ClearSelection{});
+    CHECK_FALSE(m.state.selection.rank);
+    CHECK_FALSE(m.state.selection.event);
+    CHECK(m.state.selection.asking_rank == 2);
+}
+
+TEST_CASE("Escape closes what is in front before it touches the selection") {
+    Machine m = opened();
+    m.act(SelectRank{3});
+    m.act(ToggleKeySheet{});
+    m.act(ClearSelection{});
+    CHECK_FALSE(m.state.key_sheet);
+    CHECK(m.state.selection.rank == 3);
+}
+
+TEST_CASE("a lesson step brings its view, its rank and its event") {
+    Machine m = opened();
+    const auto& steps = m.state.document->steps;
+    REQUIRE(steps.size() == 8);
+    for (int32_t i = 0; i < static_cast<int32_t>(steps.size()); ++i) {
+        m.act(GoToLessonStep{i});
+        const LessonStep& step = steps[static_cast<size_t>(i)];
+        CHECK(m.state.view == step.view);
+        if (step.at) {
+            CHECK(shown_event(m.state) == *step.at);
+            const auto at = m.state.document->modelled.events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
+            CHECK(m.state.cursor.t_ns >= at.begin_ns);
+            CHECK(m.state.cursor.t_ns <= at.end_ns);
+        }
+    }
+    m.act(GoToLessonStep{99});
+    CHECK(m.state.lesson_step == 7);
+    m.act(GoToLessonStep{-1});
+    CHECK(m.state.lesson_step == 0);
+}
+
+TEST_CASE("nothing is revealed without a guess, and no guess changes after") {
+    Machine m = opened();
+    const std::string id = m.state.document->quizzes[0].id;
+    m.act(Reveal{id});
+    CHECK_FALSE(m.state.quizzes[id].revealed);
+    m.act(Guess{id, "22"});
+    m.act(Reveal{id});
+    CHECK(m.state.quizzes[id].revealed);
+    m.act(Guess{id, "33"});
+    CHECK(m.state.quizzes[id].guess == "22");
+}
+
+TEST_CASE("answers: numbers by tolerance, rank sets in any order, orders in theirs") {
+    QuizCard quiz;
+    quiz.answer = "110";
+    quiz.kind = "number";
+    CHECK(right_answer(quiz, "110"));
+    CHECK(right_answer(quiz, " 110 "));
+    CHECK_FALSE(right_answer(quiz, "109.9"));
+    CHECK_FALSE(right_answer(quiz, ""));
+    quiz.tolerance = 0.5;
+    CHECK(right_answer(quiz, "109.6"));
+    quiz = {};
+    quiz.answer = "[0, 2]";
+    quiz.kind = "ranks";
+    CHECK(right_answer(quiz, "2,0"));
+    CHECK_FALSE(right_answer(quiz, "0"));
+    CHECK_FALSE(right_answer(quiz, "0,1,2"));
+    quiz.kind = "order";
+    CHECK(right_answer(quiz, "0,2"));
+    CHECK_FALSE(right_answer(quiz, "2,0"));
+}
+
+TEST_CASE("the lesson's numbers are the run's: 55 elements in, 110 out, 220 bytes") {
+    // toy_hsdp2x2: net1 has 110 elements in two shards; a ring all_gather sends (n-1)/n of 440 B.
+    const auto document = test::lesson();
+    const auto& gather = document->steps[1];
+    REQUIRE(gather.id == "gather");
+    for (const std::string& body : {gather.body.en, gather.body.zh}) {
+        CHECK(body.find("55") != std::string::npos);
+        CHECK(body.find("110") != std::string::npos);
+        CHECK(body.find("220") != std::string::npos);
+        CHECK(body.find("{{") == std::string::npos);
+    }
+    CHECK(document->quizzes[0].answer == "33");
+}
+
+TEST_CASE("keys mean what the key sheet says") {
+    using window::Key;
+    Machine m = opened();
+    m.press(Key::digit3);
+    CHECK(m.state.view == view::ViewKind::timeline);
+    m.press(Key::digit1);
+    CHECK(m.state.view == view::ViewKind::mesh);
+    m.press(Key::l);
+    CHECK(m.state.language == view::Language::zh);
+    m.press(Key::t);
+    CHECK(m.state.theme == window::ThemeKind::light);
+    m.press(Key::plus, false, true);
+    CHECK(m.state.scale == 1.25F);
+    m.press(Key::digit0, false, true);
+    CHECK(m.state.scale == 1.0F);
+    m.press(Key::end);
+    CHECK(m.state.cursor.t_ns == m.state.document->modelled.end_ns);
+    m.press(Key::home);
+    CHECK(m.state.cursor.t_ns == 0);
+    m.press(Key::question, true);
+    CHECK(m.state.key_sheet);
+    m.press(Key::f2);
+    CHECK(m.state.facts_drawer);
+    m.press(Key::digit1, false, true);
+    CHECK(m.state.lesson_folded);
+    m.press(Key::down);
+    CHECK(m.state.lesson_step == 1);
+}
+
+TEST_CASE("while text is typed, letters are text and Escape still works") {
+    using window::Key;
+    Machine m = opened();
+    m.press(Key::l, false, false, true);
+    CHECK(m.state.language == view::Language::en);
+    m.press(Key::space, false, false, true);
+    CHECK_FALSE(m.state.playing);
+    m.act(SelectRank{1});
+    m.press(Key::escape, false, false, true);
+    CHECK_FALSE(m.state.selection.rank);
+}
+
+TEST_CASE("text size stays within its limits") {
+    Machine m = opened();
+    for (int i = 0; i < 30; ++i) m.press(window::Key::plus, false, true);
+    CHECK(m.state.scale == kScaleMax);
+    for (int i = 0; i < 30; ++i) m.press(window::Key::minus, false, true);
+    CHECK(m.state.scale == kScaleMin);
+}
+
+TEST_CASE("the timeline's range is kept inside the run; all of it is no range") {
+    Machine m = opened();
+    const int64_t end = m.state.document->modelled.end_ns;
+    m.act(SetRange{-50, end / 2});
+    CHECK(m.state.range_begin_ns == 0);
+    CHECK(m.state.range_end_ns == end / 2);
+    m.act(SetRange{0, end + 10});
+    CHECK(m.state.range_end_ns == 0);
+    m.act(SetRange{10, 10});
+    CHECK(m.state.range_end_ns == 0);
+}
+
+TEST_CASE("without a document nothing that needs one does anything") {
+    Machine m;
+    for (const Action& action : std::vector<Action>{StepHop{1}, StepEvent{-1}, JumpTo{true}, TogglePlay{}, SetCursor{5},
+                                                    SetRange{0, 5}, GoToLessonStep{1}, Reveal{"x"}, Tick{1.0},
+                                                    SetClock{time::ClockKind::measured}}) {
+        m.act(action);
+    }
+    CHECK(m.state.cursor.t_ns == 0);
+    CHECK_FALSE(m.state.playing);
+    CHECK_FALSE(shown_event(m.state));
+}
