@@ -16,7 +16,9 @@
 namespace meshscope::test {
 namespace {
 
-void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+void pause_ms(int ms) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
 
 std::string read_file(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
@@ -73,9 +75,9 @@ VirtualDisplay::VirtualDisplay(const std::string& folder, const std::string& scr
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
     // The server picks a free number itself and tells it, so that tests beside each other do not meet.
-    server_ = std::make_unique<Child>(
-        std::vector<std::string>{"Xvfb", "-displayfd", std::to_string(ends[1]), "-screen", "0", screen, "-nolisten", "tcp"},
-        std::vector<std::string>{}, folder + "/xvfb.log", ends[1]);
+    server_ = std::make_unique<Child>(std::vector<std::string>{"Xvfb", "-displayfd", std::to_string(ends[1]),
+                                                               "-screen", "0", screen, "-nolisten", "tcp"},
+                                      std::vector<std::string>{}, folder + "/xvfb.log", ends[1]);
     ::close(ends[1]);
     char text[32] = {};
     const ssize_t got = ::read(ends[0], text, sizeof(text) - 1);
@@ -92,26 +94,32 @@ std::string output_of(const std::vector<std::string>& arguments, const std::vect
     Child child(arguments, environment, out);
     const int status = child.wait();
     if (status != 0) {
-        throw std::runtime_error(arguments[0] + " ended with " + std::to_string(status) + ": " + read_file(out));
+        throw std::runtime_error(arguments[0] + " ended with " + std::to_string(status) + ": " +
+                                 read_file(out));
     }
     return read_file(out);
 }
 
-DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder, std::vector<std::string> arguments)
+DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder,
+                     std::vector<std::string> arguments)
     : display_("DISPLAY=" + display.name()), folder_(folder), state_file_(folder + "/state.json") {
-    std::vector<std::string> words = {std::string(MESHSCOPE_BIN_DIR) + "/meshscope-app", "--dump-state", state_file_};
+    std::vector<std::string> words = {std::string(MESHSCOPE_BIN_DIR) + "/meshscope-app", "--dump-state",
+                                      state_file_};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    app_ = std::make_unique<Child>(words,
-                                   std::vector<std::string>{display_, "LIBGL_ALWAYS_SOFTWARE=1",
-                                                            "MESHSCOPE_SCENARIOS=" MESHSCOPE_SOURCE_ROOT "/scenarios"},
-                                   folder + "/app.log");
-    const std::string found =
-        output_of({"xdotool", "search", "--sync", "--onlyvisible", "--name", "Meshscope"}, {display_}, folder_);
+    app_ = std::make_unique<Child>(
+        words,
+        std::vector<std::string>{display_, "LIBGL_ALWAYS_SOFTWARE=1",
+                                 "MESHSCOPE_SCENARIOS=" MESHSCOPE_SOURCE_ROOT "/scenarios"},
+        folder + "/app.log");
+    const std::string found = output_of(
+        {"xdotool", "search", "--sync", "--onlyvisible", "--name", "Meshscope"}, {display_}, folder_);
     window_ = found.substr(0, found.find('\n'));
     output_of({"xdotool", "windowfocus", window_}, {display_}, folder_);
 }
 
-nlohmann::json DrivenApp::state() const { return nlohmann::json::parse(read_file(state_file_), nullptr, false); }
+nlohmann::json DrivenApp::state() const {
+    return nlohmann::json::parse(read_file(state_file_), nullptr, false);
+}
 
 nlohmann::json DrivenApp::wait_for(const std::string& what,
                                    const std::function<bool(const nlohmann::json&)>& wanted) const {
@@ -122,7 +130,8 @@ nlohmann::json DrivenApp::wait_for(const std::string& what,
         pause_ms(50);
     }
     if (now.is_object()) now.erase("places");
-    throw std::runtime_error("the window never came to: " + what + "; state " + now.dump() + "; it said " + output());
+    throw std::runtime_error("the window never came to: " + what + "; state " + now.dump() + "; it said " +
+                             output());
 }
 
 void DrivenApp::xdotool(std::vector<std::string> words) const {
@@ -134,7 +143,8 @@ void DrivenApp::xdotool(std::vector<std::string> words) const {
 }
 
 void DrivenApp::move(double x, double y) const {
-    xdotool({"mousemove", "--window", "@", std::to_string(static_cast<int>(x)), std::to_string(static_cast<int>(y))});
+    xdotool({"mousemove", "--window", "@", std::to_string(static_cast<int>(x)),
+             std::to_string(static_cast<int>(y))});
     pause_ms(80);
 }
 
@@ -143,7 +153,9 @@ void DrivenApp::click(const nlohmann::json& box) const {
     xdotool({"click", "1"});
 }
 
-void DrivenApp::key(const std::string& name) const { xdotool({"key", name}); }
+void DrivenApp::key(const std::string& name) const {
+    xdotool({"key", name});
+}
 
 int DrivenApp::close() {
     // What a window manager's close button sends.
@@ -151,7 +163,9 @@ int DrivenApp::close() {
     return app_->wait();
 }
 
-std::string DrivenApp::output() const { return read_file(folder_ + "/app.log"); }
+std::string DrivenApp::output() const {
+    return read_file(folder_ + "/app.log");
+}
 
 nlohmann::json place(const nlohmann::json& state, const std::string& kind, int a, int b) {
     for (const auto& p : state["places"]) {

@@ -13,7 +13,8 @@ namespace meshscope::test {
 /// A program this test started; ended when it goes.
 class Child {
   public:
-    /// `arguments[0]` is looked for in PATH; `environment` lines "NAME=value" are added, `output_to` takes stdout and stderr.
+    /// `arguments[0]` is looked for in PATH; `environment` lines "NAME=value" are added, `output_to` takes
+    /// stdout and stderr.
     Child(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
           const std::string& output_to, int keep_fd = -1);
     ~Child();
@@ -45,9 +46,10 @@ class DrivenApp {
 
     /// The state that the program wrote last.
     nlohmann::json state() const;
-    /// Waits until the state is as wanted, at most 20 s (a busy machine is slow); the state then. Throws with the last
-    /// state when it never was.
-    nlohmann::json wait_for(const std::string& what, const std::function<bool(const nlohmann::json&)>& wanted) const;
+    /// Waits until the state is as wanted, at most 20 s (a busy machine is slow); the state then. Throws with
+    /// the last state when it never was.
+    nlohmann::json wait_for(const std::string& what,
+                            const std::function<bool(const nlohmann::json&)>& wanted) const;
     /// xdotool's words, e.g. {"key", "l"}; its window is filled in for "@".
     void xdotool(std::vector<std::string> words) const;
     void move(double x, double y) const;

@@ -30,7 +30,8 @@ class Folder {
 const std::string kApp = std::string(MESHSCOPE_BIN_DIR) + "/meshscope-app";
 
 json ready(const DrivenApp& app) {
-    return app.wait_for("the lesson is open", [](const json& s) { return s["document"] == "02_hsdp" && !s["boxes"].empty(); });
+    return app.wait_for("the lesson is open",
+                        [](const json& s) { return s["document"] == "02_hsdp" && !s["boxes"].empty(); });
 }
 
 }  // namespace
@@ -52,7 +53,8 @@ TEST_CASE("a real pointer: tabs, a rank, a slice, the timeline's ruler and wheel
     s = app.wait_for("slice taken", [](const json& x) { return x["selection"]["slice"] == "shard"; });
 
     app.click(s["boxes"]["tab2"]);
-    s = app.wait_for("timeline", [](const json& x) { return x["view"] == "timeline" && !x["places"].empty(); });
+    s = app.wait_for("timeline",
+                     [](const json& x) { return x["view"] == "timeline" && !x["places"].empty(); });
     const double end = s["end_ns"].get<double>();
     // Scrub: press on the ruler at a third, drag to two thirds of the lanes.
     app.move(700, 108);
@@ -66,12 +68,15 @@ TEST_CASE("a real pointer: tabs, a rank, a slice, the timeline's ruler and wheel
 
     app.move(700, 350);
     app.xdotool({"click", "4"});
-    app.wait_for("zoomed in", [&](const json& x) { return x["range"][1] > 0 && x["range"][1].get<double>() - x["range"][0].get<double>() < end; });
+    app.wait_for("zoomed in", [&](const json& x) {
+        return x["range"][1] > 0 && x["range"][1].get<double>() - x["range"][0].get<double>() < end;
+    });
 
     s = app.state();
     app.click(s["boxes"]["play"]);
     const double at = s["cursor_ns"].get<double>();
-    app.wait_for("plays", [&](const json& x) { return x["playing"] == true && x["cursor_ns"].get<double>() > at; });
+    app.wait_for("plays",
+                 [&](const json& x) { return x["playing"] == true && x["cursor_ns"].get<double>() > at; });
     app.click(s["boxes"]["play"]);
     app.wait_for("stands", [](const json& x) { return x["playing"] == false; });
     CHECK(app.running());
@@ -95,10 +100,12 @@ TEST_CASE("a real keyboard: language, views, hops, play, text size, key sheet, q
     app.key("Home");
     app.wait_for("at the start", [](const json& s) { return s["cursor_ns"] == 0; });
     app.key("Right");
-    const json hop = app.wait_for("one hop on", [](const json& s) { return s["cursor_ns"] > 0 && s["moving"] == false; });
+    const json hop =
+        app.wait_for("one hop on", [](const json& s) { return s["cursor_ns"] > 0 && s["moving"] == false; });
     app.key("shift+Right");
-    const json event =
-        app.wait_for("one event on", [&](const json& s) { return s["cursor_ns"] > hop["cursor_ns"] && s["moving"] == false; });
+    const json event = app.wait_for("one event on", [&](const json& s) {
+        return s["cursor_ns"] > hop["cursor_ns"] && s["moving"] == false;
+    });
     // Five taps without waiting: none may be lost.
     for (int i = 0; i < 5; ++i) app.key("Down");
     app.wait_for("five steps on", [](const json& s) { return s["lesson_step"] == 5; });
@@ -126,7 +133,8 @@ TEST_CASE("the window can be resized, small and large, and goes on") {
     json s = ready(app);
     const double help_x = s["boxes"]["help"][0].get<double>();
     app.xdotool({"windowsize", "@", "1900", "1060"});
-    s = app.wait_for("wide", [&](const json& x) { return x["boxes"]["help"][0].get<double>() > help_x + 500; });
+    s = app.wait_for("wide",
+                     [&](const json& x) { return x["boxes"]["help"][0].get<double>() > help_x + 500; });
     CHECK(s["boxes"].contains("copy_facts"));
     app.xdotool({"windowsize", "@", "700", "500"});
     s = app.wait_for("narrow", [&](const json& x) { return x["boxes"]["help"][0].get<double>() < 700; });
@@ -141,7 +149,8 @@ TEST_CASE("the welcome page opens a lesson by a click; a file that is none is to
     const VirtualDisplay display(folder.path());
     {
         DrivenApp app(display, folder.path(), {"--lang", "zh"});
-        const json s = app.wait_for("lessons offered", [](const json& x) { return x["boxes"].contains("offer1"); });
+        const json s =
+            app.wait_for("lessons offered", [](const json& x) { return x["boxes"].contains("offer1"); });
         app.click(s["boxes"]["offer1"]);
         ready(app);
     }
@@ -155,7 +164,8 @@ TEST_CASE("the welcome page opens a lesson by a click; a file that is none is to
 
 TEST_CASE("without a display the program says so in both languages and exits with 69") {
     const Folder folder;
-    for (const auto& [language, words] : {std::pair<std::string, std::string>{"en", "no display"}, {"zh", "没有显示器"}}) {
+    for (const auto& [language, words] :
+         {std::pair<std::string, std::string>{"en", "no display"}, {"zh", "没有显示器"}}) {
         const std::string log = folder.path() + "/" + language;
         Child app({kApp, "--lang", language}, {"DISPLAY=", "WAYLAND_DISPLAY="}, log);
         CHECK(app.wait() == 69);

@@ -13,7 +13,8 @@ TEST_CASE("every character of both catalogues and of the lessons has a glyph in 
     window::FontSet fonts;
     std::string text = test::catalogue().all_text();
     for (const char* name : {"01_device_mesh", "02_hsdp"}) {
-        for (const auto& step : test::lesson(name)->steps) text += step.title.en + step.title.zh + step.body.en + step.body.zh;
+        for (const auto& step : test::lesson(name)->steps)
+            text += step.title.en + step.title.zh + step.body.en + step.body.zh;
     }
     REQUIRE(fonts.build(atlas, window::find_fonts(), text, 1.0F).empty());
     const auto all = window::code_points(text);
@@ -60,6 +61,7 @@ TEST_CASE("digits of the mono face are equally wide, so decimals stand below eac
 
 TEST_CASE("code points are read from UTF-8, damaged bytes become U+FFFD") {
     CHECK(window::code_points("aµ中") == std::vector<char32_t>{U'a', U'µ', U'中'});
-    CHECK(window::code_points("\xff" "a") == std::vector<char32_t>{0xFFFD, U'a'});
+    CHECK(window::code_points("\xff"
+                              "a") == std::vector<char32_t>{0xFFFD, U'a'});
     CHECK(window::code_points("\xe4\xb8") == std::vector<char32_t>{0xFFFD, 0xFFFD});
 }

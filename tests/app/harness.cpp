@@ -14,7 +14,8 @@ std::shared_ptr<const session::Document> lesson(const std::string& folder) {
     static std::map<std::string, std::shared_ptr<const session::Document>> opened;
     auto& document = opened[folder];
     if (!document) {
-        document = session::load_document(std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/" + folder, {}, nullptr);
+        document =
+            session::load_document(std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/" + folder, {}, nullptr);
     }
     return document;
 }
@@ -70,7 +71,8 @@ void Harness::drag(view::Point from, view::Point to) {
     frames(1);
     for (int i = 1; i <= 4; ++i) {
         const float t = static_cast<float>(i) / 4;
-        compat::mouse_position(io, (from.x + (to.x - from.x) * t) * scale, (from.y + (to.y - from.y) * t) * scale);
+        compat::mouse_position(io, (from.x + (to.x - from.x) * t) * scale,
+                               (from.y + (to.y - from.y) * t) * scale);
         frames(1);
     }
     compat::mouse_button(io, 0, false);
@@ -105,7 +107,9 @@ view::Point Harness::widget(const std::string& id) const {
     return {box.x + box.w / 2, box.y + box.h / 2};
 }
 
-bool Harness::has_widget(const std::string& id) const { return stage_.memory().boxes.count(id) > 0; }
+bool Harness::has_widget(const std::string& id) const {
+    return stage_.memory().boxes.count(id) > 0;
+}
 
 view::Point Harness::shape(const std::string& kind, int64_t a, int64_t b) const {
     for (const auto& place : stage_.memory().places) {

@@ -7,8 +7,8 @@ TEST_CASE("columns are as wide as the design gives them") {
     struct Row {
         float width, height, lesson, centre, facts;
     };
-    for (const Row row : {Row{1280, 720, 300, 656, 324}, Row{1600, 1000, 372, 804, 424}, Row{1920, 1080, 420, 1032, 468},
-                          Row{3840, 2160, 460, 2860, 520}}) {
+    for (const Row row : {Row{1280, 720, 300, 656, 324}, Row{1600, 1000, 372, 804, 424},
+                          Row{1920, 1080, 420, 1032, 468}, Row{3840, 2160, 460, 2860, 520}}) {
         const Layout at = arrange(row.width, row.height, {});
         INFO(row.width);
         CHECK(at.lesson.w == row.lesson);

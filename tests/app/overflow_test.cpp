@@ -14,8 +14,9 @@ void check_everywhere(Harness& app, const std::string& what) {
             app.stage().act(session::SetScale{scale});
             app.frames(3);
             for (const panels::Overflow& o : app.stage().overflows()) {
-                INFO(what << ", " << (language == view::Language::zh ? "zh" : "en") << " at " << scale << ", panel "
-                          << o.where << ": \"" << o.text << "\" needs " << o.measured << " of " << o.available);
+                INFO(what << ", " << (language == view::Language::zh ? "zh" : "en") << " at " << scale
+                          << ", panel " << o.where << ": \"" << o.text << "\" needs " << o.measured << " of "
+                          << o.available);
                 CHECK(o.measured <= o.available);
             }
         }
@@ -46,11 +47,13 @@ TEST_CASE("no text of any view overflows anywhere in the run") {
     Harness app(1280, 720);
     app.open(test::lesson());
     const int64_t end = app.state().document->modelled.end_ns;
-    for (const auto kind : {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline, view::ViewKind::memory}) {
+    for (const auto kind : {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline,
+                            view::ViewKind::memory}) {
         app.stage().act(session::SetView{kind});
         for (int i = 0; i <= 4; ++i) {
             app.stage().act(session::SetCursor{end * i / 4});
-            check_everywhere(app, "view " + std::to_string(static_cast<int>(kind)) + " at " + std::to_string(i) + "/4");
+            check_everywhere(
+                app, "view " + std::to_string(static_cast<int>(kind)) + " at " + std::to_string(i) + "/4");
         }
     }
 }
@@ -88,12 +91,14 @@ TEST_CASE("no text of welcome page, key sheet, error, loading, toast and drawer 
         app.stage().act(session::ToggleKeySheet{});
         check_everywhere(app, "key sheet");
         app.stage().act(session::ToggleKeySheet{});
-        app.stage().act(session::ShowError{
-            {{"/a/very/long/path/without/any/space/that/must/be/broken/somewhere/because/it/is/wider/than/the/box.toml:3:14: "
-              "mesh (2, 2) needs 4 ranks, but the world has 3"}}});
+        app.stage().act(
+            session::ShowError{{{"/a/very/long/path/without/any/space/that/must/be/broken/somewhere/because/"
+                                 "it/is/wider/than/the/box.toml:3:14: "
+                                 "mesh (2, 2) needs 4 ranks, but the world has 3"}}});
         check_everywhere(app, "error");
         app.stage().act(session::DismissError{});
-        app.stage().act(session::ShowToast{"DejaVu Sans Mono was not found (install fonts-dejavu-core); another font is used"});
+        app.stage().act(session::ShowToast{
+            "DejaVu Sans Mono was not found (install fonts-dejavu-core); another font is used"});
         check_everywhere(app, "toast");
         app.stage().act(session::ToggleDrawer{});
         check_everywhere(app, "drawer");

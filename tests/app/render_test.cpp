@@ -58,7 +58,8 @@ std::string path_value() {
 
 TEST_CASE("frames are PNG pictures of the asked size, and differ where the cursor differs") {
     const Folder folder;
-    const auto report = gui::render_film(test::lesson(), options(folder / "a", 3), test::catalogue(), "", nullptr);
+    const auto report =
+        gui::render_film(test::lesson(), options(folder / "a", 3), test::catalogue(), "", nullptr);
     CHECK(report.frames == 3);
     std::vector<std::string> frames;
     for (const char* name : {"frame_00000.png", "frame_00001.png", "frame_00002.png"}) {
@@ -68,7 +69,8 @@ TEST_CASE("frames are PNG pictures of the asked size, and differ where the curso
         CHECK(frames.back().substr(1, 3) == "PNG");
         const auto number = [&](size_t at) {
             unsigned value = 0;
-            for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(frames.back()[at + i]);
+            for (size_t i = 0; i < 4; ++i)
+                value = value << 8 | static_cast<unsigned char>(frames.back()[at + i]);
             return value;
         };
         CHECK(number(16) == 960);

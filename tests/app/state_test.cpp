@@ -158,7 +158,9 @@ TEST_CASE("a lesson step brings its view, its rank and its event") {
         CHECK(m.state.view == step.view);
         if (step.at) {
             CHECK(shown_event(m.state) == *step.at);
-            const auto at = m.state.document->modelled.events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
+            const auto at =
+                m.state.document->modelled
+                    .events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
             CHECK(m.state.cursor.t_ns >= at.begin_ns);
             CHECK(m.state.cursor.t_ns <= at.end_ns);
         }
@@ -279,9 +281,9 @@ TEST_CASE("the timeline's range is kept inside the run; all of it is no range") 
 
 TEST_CASE("without a document nothing that needs one does anything") {
     Machine m;
-    for (const Action& action : std::vector<Action>{StepHop{1}, StepEvent{-1}, JumpTo{true}, TogglePlay{}, SetCursor{5},
-                                                    SetRange{0, 5}, GoToLessonStep{1}, Reveal{"x"}, Tick{1.0},
-                                                    SetClock{time::ClockKind::measured}}) {
+    for (const Action& action : std::vector<Action>{
+             StepHop{1}, StepEvent{-1}, JumpTo{true}, TogglePlay{}, SetCursor{5}, SetRange{0, 5},
+             GoToLessonStep{1}, Reveal{"x"}, Tick{1.0}, SetClock{time::ClockKind::measured}}) {
         m.act(action);
     }
     CHECK(m.state.cursor.t_ns == 0);

@@ -10,7 +10,8 @@ using namespace meshscope;
 namespace {
 
 bool same(const ImVec4& c, window::Rgb rgb) {
-    return std::abs(c.x - static_cast<float>(rgb.r) / 255) < 0.002F && std::abs(c.y - static_cast<float>(rgb.g) / 255) < 0.002F &&
+    return std::abs(c.x - static_cast<float>(rgb.r) / 255) < 0.002F &&
+           std::abs(c.y - static_cast<float>(rgb.g) / 255) < 0.002F &&
            std::abs(c.z - static_cast<float>(rgb.b) / 255) < 0.002F;
 }
 
@@ -24,7 +25,8 @@ TEST_CASE("every colour of ImGui's style is one of the theme's, or clear") {
         for (int i = 0; i < ImGuiCol_COUNT; ++i) {
             const ImVec4 colour = ImGui::GetStyle().Colors[i];
             bool known = colour.w == 0;
-            for (int token = 1; token < window::kTokens; ++token) known = known || same(colour, theme.fills[static_cast<size_t>(token)]);
+            for (int token = 1; token < window::kTokens; ++token)
+                known = known || same(colour, theme.fills[static_cast<size_t>(token)]);
             INFO(ImGui::GetStyleColorName(i));
             CHECK(known);
         }

@@ -23,7 +23,8 @@ std::string state_as_json(const Stage& stage) {
     nlohmann::json boxes = nlohmann::json::object(), places = nlohmann::json::array();
     for (const auto& [id, rect] : stage.memory().boxes) boxes[id] = box(rect);
     for (const auto& place : stage.memory().places) {
-        places.push_back({{"kind", place.id.kind}, {"a", place.id.a}, {"b", place.id.b}, {"box", box(place.box)}});
+        places.push_back(
+            {{"kind", place.id.kind}, {"a", place.id.a}, {"b", place.id.b}, {"box", box(place.box)}});
     }
     const nlohmann::json json = {
         {"language", s.language == view::Language::zh ? "zh" : "en"},

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "app/gui/panels/panels.h"
+#include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/same_class.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
@@ -182,6 +183,16 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
     return same_class(ui, x, y, w);
 }
 
+/// How far down a picture's content reaches.
+float lowest(const view::Picture& picture) {
+    float y = 0;
+    for (const view::Shape& shape : picture.shapes) {
+        const Rect box = bounds(shape);
+        y = std::max(y, box.y + box.h);
+    }
+    return y + 12;
+}
+
 std::string as_text(const Ui& ui) {
     const auto ref = session::shown_event(ui.state);
     if (!ref) return {};
@@ -211,7 +222,7 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
         const view::Input input = view_input(ui, box.w - 8, box.h);
         picture = ui.state.view == ViewKind::mesh ? view::mesh_facts(input) : view::memory_facts(input);
         picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
-        y = region.top() + (picture.content_height > 0 ? picture.content_height : picture.height);
+        y = region.top() + lowest(picture);
     } else {
         y = event_facts(ui, memory, x, y, w);
     }

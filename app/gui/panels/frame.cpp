@@ -27,7 +27,8 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     // Drawn after the panels, so that it can tell what the pointer is over.
     if (at.transport.w > 0) transport(ui, memory, at.transport);
     if (at.foot.w > 0) foot_row(ui, memory, at.foot);
-    top_bar(ui, memory, at.top_bar, at.lesson.w);
+    // The tabs stay where they are when the lesson folds.
+    top_bar(ui, memory, at.top_bar, arrange(width, height, {}).lesson.w);
 }
 
 }  // namespace

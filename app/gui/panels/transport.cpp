@@ -59,7 +59,7 @@ void transport(Ui& ui, Memory& memory, Rect box) {
     }
     at += hop_w + gap;
     if (button(ui, memory, "next_event", {at, y + 2, event_w, 40}, event, ButtonLook::plain, true,
-               Icon::next_event, ui.say("keys.event"))) {
+               icons ? Icon::next_event : Icon::none, ui.say("keys.event"))) {
         ui.act(session::StepEvent{1});
     }
     at += event_w + gap;

@@ -11,10 +11,10 @@ namespace meshscope::panels {
 /// What a window remembers between frames that is no part of the state: where the keyboard focus is, what is
 /// half typed.
 struct Memory {
-    std::string focus;                          ///< id of the widget with the keyboard; "" = none
-    bool activate = false;                      ///< press the focused widget in this frame
-    std::vector<std::string> order;             ///< the widgets of this frame, in drawing order
-    std::map<std::string, Rect> boxes;          ///< where each widget of this frame stands, logical pixels
+    std::string focus;                  ///< id of the widget with the keyboard; "" = none
+    bool activate = false;              ///< press the focused widget in this frame
+    std::vector<std::string> order;     ///< the widgets of this frame, in drawing order
+    std::map<std::string, Rect> boxes;  ///< where each widget of this frame stands, logical pixels
     /// Where the shapes of pictures stand that can be clicked: for tests that use the pointer.
     struct Place {
         view::Id id;

@@ -66,6 +66,24 @@ void tick(AppState& s, double seconds) {
     }
 }
 
+/// The timeline shows one training step: wide enough to read its bars.
+void show_step(AppState& s, int32_t step) {
+    const time::Interval span = time::span_of_step(*s.document->trace, *shown_clock(s), step);
+    if (span.end_ns <= span.begin_ns) return;
+    s.range_begin_ns = span.begin_ns;
+    s.range_end_ns = span.end_ns;
+}
+
+/// A range that the cursor has left turns to the page where it is.
+void follow_cursor(AppState& s) {
+    if (s.range_end_ns <= s.range_begin_ns) return;
+    const int64_t t = s.cursor.t_ns, span = s.range_end_ns - s.range_begin_ns, end = shown_clock(s)->end_ns;
+    if (t >= s.range_begin_ns && t <= s.range_end_ns) return;
+    const int64_t begin = t > s.range_end_ns ? t - span / 16 : t - span + span / 16;
+    s.range_begin_ns = std::clamp<int64_t>(begin, 0, std::max<int64_t>(0, end - span));
+    s.range_end_ns = s.range_begin_ns + span;
+}
+
 void enter_lesson_step(AppState& s, int32_t index) {
     if (!s.document || s.document->steps.empty()) return;
     s.lesson_step = std::clamp(index, 0, static_cast<int32_t>(s.document->steps.size()) - 1);
@@ -87,6 +105,7 @@ void enter_lesson_step(AppState& s, int32_t index) {
         s.selection.event = step.at->event;
         const time::Interval at =
             shown_clock(s)->events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
+        show_step(s, s.document->trace->event(step.at->rank, step.at->event).step);
         move_cursor(s, at.begin_ns + (at.end_ns - at.begin_ns) / 2);
     }
 }
@@ -252,7 +271,9 @@ struct Applier {
 }  // namespace
 
 void apply(AppState& state, const Action& action, Effects& effects) {
+    const int64_t before = state.cursor.t_ns;
     std::visit(Applier{state, effects}, action);
+    if (state.document && state.cursor.t_ns != before) follow_cursor(state);
 }
 
 const time::Clock* shown_clock(const AppState& state) {
