@@ -404,42 +404,4 @@ CollectiveState collective_state(const trace::Trace& trace, const time::Clock& c
     return state;
 }
 
-std::vector<trace::CollectiveInstance> parallel_instances(const trace::Trace& trace, int32_t rank,
-                                                          int32_t event) {
-    std::vector<trace::CollectiveInstance> out;
-    const auto& shown = trace.event(rank, event);
-    if (shown.kind != trace::EventKind::collective || shown.group < 0) return out;
-    if (shown.op == CollectiveOp::send || shown.op == CollectiveOp::recv) {
-        // A send is matched with its recv by order, which the trace room knows.
-        for (auto& instance : trace::collectives(trace))
-            for (std::size_t m = 0; m < instance.ranks.size(); ++m)
-                if (instance.ranks[m] == rank && instance.events[m] == event) return {instance};
-        return out;
-    }
-    const auto& own = trace.groups[static_cast<std::size_t>(shown.group)];
-    for (std::size_t g = 0; g < trace.groups.size(); ++g) {
-        const auto& group = trace.groups[g];
-        const bool mine = static_cast<int32_t>(g) == shown.group;
-        if (!mine && (group.mesh_dim != own.mesh_dim || group.ranks.size() != own.ranks.size())) continue;
-        trace::CollectiveInstance instance{static_cast<int32_t>(g), shown.sequence, {}, {}};
-        for (const int32_t r : group.ranks)
-            for (const auto& e : trace.ranks[static_cast<std::size_t>(r)].events) {
-                if (e.kind != trace::EventKind::collective || e.group != static_cast<int32_t>(g) ||
-                    e.sequence != shown.sequence)
-                    continue;
-                const bool same = e.op == shown.op && e.step == shown.step &&
-                                  trace.text(e.unit) == trace.text(shown.unit) && e.phase == shown.phase &&
-                                  e.microbatch == shown.microbatch;
-                if (!mine && !same) continue;
-                instance.ranks.push_back(r);
-                instance.events.push_back(e.id);
-                break;
-            }
-        if (!instance.ranks.empty() && (mine || instance.ranks.size() == group.ranks.size()))
-            out.push_back(std::move(instance));
-    }
-    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.ranks < b.ranks; });
-    return out;
-}
-
 }  // namespace meshscope::view

@@ -6,92 +6,11 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/timeline_bars.h"
+#include "app/gui/view/timeline_layout.h"
 #include "core/time/exposed.h"
 
 namespace meshscope::view {
 namespace {
-
-constexpr float kPad = 24;
-constexpr float kHeader = 44;  // title, switch and exposed time
-
-struct Layout {
-    TimeAxis axis;
-    std::vector<Stream> lanes;
-    float gutter_names = 0;  // right end of the lane names
-    bool names = true;       // room for the lanes' names
-    float block = 0;         // height of one rank
-    float compute = 24, lane = 18, gap = 3, pad = 9;
-
-    float lane_y(std::size_t at) const {
-        return at == 0 ? 0 : compute + gap + static_cast<float>(at - 1) * (lane + gap);
-    }
-    float lane_height(std::size_t at) const { return at == 0 ? compute : lane; }
-    float block_height() const { return lane_y(lanes.size() - 1) + lane_height(lanes.size() - 1) + 2 * pad; }
-};
-
-Layout layout_of(const Input& input, const TimelineOptions& options) {
-    Layout out;
-    out.lanes = streams_in_use(input.trace);
-    if (out.lanes.empty()) out.lanes.push_back(Stream::compute);
-    const auto width = [&](const std::string& s, Face f) { return input.measure.width(s, f); };
-    const auto ranks = std::max<std::size_t>(1, input.trace.ranks.size());
-    const float rank_names = width("rank " + std::to_string(ranks - 1), Face::body);
-    float lane_names = 0;
-    for (const Stream s : out.lanes)
-        lane_names = std::max(lane_names, width(std::string(name(s)), Face::caption));
-    // The names may take a third of the width; below that the lanes show their marks alone.
-    out.names = kPad + rank_names + 16 + lane_names + 12 < input.size.width * 0.38F;
-    out.gutter_names = kPad + rank_names + 16 + (out.names ? lane_names : 8.F);
-    out.axis.x0 = out.gutter_names + 12;
-    out.axis.x1 = std::max(out.axis.x0 + 40, input.size.width - kPad);
-    out.axis.ruler_y = kHeader;
-    out.axis.lanes_y = kHeader + input.measure.line_height(Face::mono_small) + 4 + 4 + 10;
-    out.axis.begin_ns = options.end_ns > options.begin_ns ? options.begin_ns : 0;
-    out.axis.end_ns =
-        options.end_ns > options.begin_ns ? options.end_ns : std::max<int64_t>(1, input.clock.end_ns);
-    // A little lower where that lets every rank be seen at once; text stays readable at 15 pixels.
-    const float room = (input.size.height - out.axis.lanes_y - 4) / static_cast<float>(ranks);
-    const float tall = out.block_height();
-    Layout low = out;
-    low.compute = 20;
-    low.lane = 15;
-    low.gap = 2;
-    low.pad = 5;
-    const float least = low.block_height();
-    if (tall > room && least <= room) {
-        const float part = (room - least) / std::max(1.F, tall - least);
-        out.compute = low.compute + part * (out.compute - low.compute);
-        out.lane = low.lane + part * (out.lane - low.lane);
-        out.gap = low.gap + part * (out.gap - low.gap);
-        out.pad = low.pad + part * (out.pad - low.pad);
-    }
-    out.block = out.block_height();
-    return out;
-}
-
-// 1, 2 or 5 times a power of ten, so that ticks stand at least `least_px` apart.
-int64_t tick_step(const TimeAxis& axis, float least_px) {
-    const double ns = static_cast<double>(axis.end_ns - axis.begin_ns) * static_cast<double>(least_px) /
-                      std::max(1.0, static_cast<double>(axis.x1 - axis.x0));
-    double step = 1;
-    while (step * 10 <= ns) step *= 10;
-    for (const double times : {1.0, 2.0, 5.0, 10.0})
-        if (step * times >= ns) return static_cast<int64_t>(step * times);
-    return static_cast<int64_t>(step * 10);
-}
-
-// A ruler's number in the unit that its steps are whole in: "0 µs", then "5", "10".
-std::string tick_words(int64_t t_ns, int64_t step_ns, bool with_unit) {
-    const int64_t unit = step_ns >= 1'000'000'000 ? 1'000'000'000
-                         : step_ns >= 1'000'000   ? 1'000'000
-                         : step_ns >= 1'000       ? 1'000
-                                                  : 1;
-    const char* name = unit == 1'000'000'000 ? " s"
-                       : unit == 1'000'000   ? " ms"
-                       : unit == 1'000       ? " µs"
-                                             : " ns";
-    return format_count(t_ns / unit) + (with_unit ? name : "");
-}
 
 class Timeline {
   public:
@@ -99,7 +18,7 @@ class Timeline {
         : in_(input),
           options_(options),
           p_(input),
-          at_(layout_of(input, options)),
+          at_(timeline_layout(input, options)),
           focus_(focus_rank(input)) {
         selected_ = selected_event(input);
         step_ = step_at(input.trace, input.clock, input.cursor.t_ns);
@@ -131,7 +50,7 @@ class Timeline {
         p_.layer = 5;
         const float y = 8;
         const std::string title = p_.say("view.timeline.title");
-        float left = kPad;
+        float left = kTimelinePad;
         p_.text(title, {left, y}, Face::title, Token::text);
         left += p_.width(title, Face::title) + 20;
         left = clock_switch(left, y);
@@ -175,10 +94,10 @@ class Timeline {
                                            arg("step", step_)};
         const std::string full = p_.say("view.timeline.exposed", args);
         const std::string text = p_.fit({full, p_.say("view.timeline.exposed.short", args), t}, Face::body,
-                                        in_.size.width - kPad - left);
+                                        in_.size.width - kTimelinePad - left);
         p_.tell(full);
         if (!text.empty())
-            p_.text(text, {in_.size.width - kPad, y}, Face::body, Token::warn, Align::right,
+            p_.text(text, {in_.size.width - kTimelinePad, y}, Face::body, Token::warn, Align::right,
                     {"exposed", focus_});
     }
 
@@ -274,7 +193,7 @@ class Timeline {
         const bool chosen = in_.selection.rank && *in_.selection.rank == rank;
         const float y = top + at_.pad;
         const std::string words = "rank " + std::to_string(rank);
-        const Rect place{kPad, y, p_.width(words, Face::body), at_.compute};
+        const Rect place{kTimelinePad, y, p_.width(words, Face::body), at_.compute};
         auto& frame =
             p_.rect({place.x - 6, place.y - 1, place.w + 12, place.h + 2}, Token::none, 6, {"rank", rank});
         frame.stroke = chosen ? Token::sel : Token::none;
@@ -297,7 +216,7 @@ class Timeline {
         p_.layer = 3;
         const bool full = at_.names && (rank == focus_ || lane == 0);
         const Id id{"lane", rank, static_cast<int64_t>(stream)};
-        const Rect place{kPad, y, at_.gutter_names - kPad, h};
+        const Rect place{kTimelinePad, y, at_.gutter_names - kTimelinePad, h};
         p_.rect(place, Token::none, 0, id);
         if (full)
             p_.label(place, std::string(name(stream)), Face::caption, Token::mute, Token::none, id,
@@ -424,7 +343,7 @@ class Timeline {
     const Input& in_;
     const TimelineOptions& options_;
     Painter p_;
-    Layout at_;
+    TimelineLayout at_;
     int32_t focus_;
     int32_t step_ = -1;
     const trace::Event* selected_ = nullptr;
@@ -433,21 +352,6 @@ class Timeline {
 };
 
 }  // namespace
-
-float TimeAxis::x(int64_t t_ns) const {
-    const double part =
-        static_cast<double>(t_ns - begin_ns) / static_cast<double>(std::max<int64_t>(1, end_ns - begin_ns));
-    return x0 + static_cast<float>(part * static_cast<double>(x1 - x0));
-}
-
-int64_t TimeAxis::time(float px) const {
-    const double part = std::clamp(static_cast<double>((px - x0) / std::max(1.F, x1 - x0)), 0.0, 1.0);
-    return begin_ns + static_cast<int64_t>(std::llround(part * static_cast<double>(end_ns - begin_ns)));
-}
-
-TimeAxis timeline_axis(const Input& input, const TimelineOptions& options) {
-    return layout_of(input, options).axis;
-}
 
 Picture timeline_view(const Input& input, const TimelineOptions& options) {
     return Timeline(input, options).draw();

@@ -1,0 +1,301 @@
+#include "app/gui/view/collective_picture.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/view/collective_cells.h"
+#include "app/gui/view/common.h"
+#include "app/gui/view/format.h"
+#include "app/gui/view/mesh_layout.h"
+#include "app/gui/view/stepping.h"
+
+namespace meshscope::view {
+
+void CollectivePicture::groups(Rect area) {
+    auto count = states_.size();
+    const bool pairs = own().ranks.size() <= 2;
+    const float least_w = pairs ? 330.F : 300.F, least_h = pairs ? 76.F : 190.F;
+    std::size_t columns = 1, rows = count;
+    float best = 0;
+    for (std::size_t c = 1; c <= count; ++c) {
+        const std::size_t r = (count + c - 1) / c;
+        const float w = area.w / static_cast<float>(c), h = area.h / static_cast<float>(r);
+        if (w < least_w || h < least_h) continue;
+        const float fit = std::min(w / (pairs ? 4.2F : 1.7F), h);
+        if (fit > best) {
+            best = fit;
+            columns = c;
+            rows = r;
+        }
+    }
+    std::vector<std::size_t> shown;
+    if (best > 0)
+        for (std::size_t i = 0; i < count; ++i) shown.push_back(i);
+    else {
+        shown = {own_};
+        columns = rows = 1;
+        if (count > 1) {
+            p_.layer = kWords;
+            const float line = p_.line_height(Face::caption);
+            const std::string note =
+                p_.fit({p_.say("view.collective.others", {arg("groups", static_cast<int64_t>(count - 1))})},
+                       Face::caption, area.w - 8);
+            if (!note.empty()) p_.text(note, {kPad + 4, area.y + area.h - line}, Face::caption, Token::mute);
+            area.h -= line + 6;
+        }
+    }
+    float label = 0;
+    for (const auto i : shown) label = std::max(label, label_width(i));
+    const bool side = columns == 1 && shown.size() > 1 && label > 0 && area.w - label - 20 > least_w + 60;
+    const bool heads = pairs && columns == 1 && shown.size() > 1;
+    const float line = p_.line_height(Face::caption);
+    if (heads) {
+        area.y += line + 2;
+        area.h -= line + 2;
+    }
+    const Rect grid{area.x + (side ? label + 16 : 0), area.y, area.w - (side ? label + 16 : 0), area.h};
+    for (std::size_t k = 0; k < shown.size(); ++k) {
+        const Rect cell{grid.x + grid.w * static_cast<float>(k % columns) / static_cast<float>(columns),
+                        grid.y + grid.h * static_cast<float>(k / columns) / static_cast<float>(rows),
+                        grid.w / static_cast<float>(columns), grid.h / static_cast<float>(rows)};
+        one_group(shown[k], {cell.x + 4, cell.y + 5, cell.w - 8, cell.h - 10}, side ? area.x : -1);
+    }
+    if (heads && !places_.empty()) column_heads(area.y - line - 2);
+    idle_links(columns);
+}
+
+std::vector<std::pair<std::string, Token>> CollectivePicture::labels_of(std::size_t i) const {
+    std::vector<std::pair<std::string, Token>> out;
+    if (const int32_t node = node_of(i); node >= 0)
+        out.emplace_back("node " + std::to_string(node), Token::mute);
+    const auto& info = in_.trace.info;
+    const auto at = std::find(info.mesh_ranks.begin(), info.mesh_ranks.end(), instances_[i].ranks[0]);
+    if (at == info.mesh_ranks.end() || states_.size() < 2) return out;
+    const auto where = mesh_coordinate(info.mesh_shape, at - info.mesh_ranks.begin());
+    for (std::size_t d = 0; d < info.mesh_names.size() && d < where.size(); ++d)
+        if (info.mesh_names[d] != group(i).mesh_dim && info.mesh_shape[d] > 1)
+            out.emplace_back(info.mesh_names[d] + " = " + std::to_string(where[d]),
+                             dim_hue(info.mesh_names[d], d));
+    return out;
+}
+
+float CollectivePicture::label_width(std::size_t i) const {
+    float w = 0;
+    for (const auto& [words, colour] : labels_of(i)) w = std::max(w, p_.width(words, Face::caption));
+    return w;
+}
+
+int32_t CollectivePicture::node_of(std::size_t i) const {
+    const auto& nodes = in_.trace.info.node_of_rank;
+    int32_t node = -1;
+    for (const int32_t r : instances_[i].ranks) {
+        if (static_cast<std::size_t>(r) >= nodes.size()) return -1;
+        if (node >= 0 && nodes[static_cast<std::size_t>(r)] != node) return -1;
+        node = nodes[static_cast<std::size_t>(r)];
+    }
+    return node;
+}
+
+std::size_t CollectivePicture::dim_position(std::size_t i) const {
+    const auto& names = in_.trace.info.mesh_names;
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), group(i).mesh_dim) - names.begin());
+}
+
+void CollectivePicture::one_group(std::size_t i, Rect cell, float label_x) {
+    const auto& s = states_[i];
+    const bool tight = cell.h < 130;
+    const Token hue = dim_hue(group(i).mesh_dim, dim_position(i));
+    if (node_of(i) >= 0) {
+        p_.layer = kNodes;
+        p_.rect(cell, Token::panel, 16, {"node", node_of(i)}).stroke = Token::line;
+    }
+    const float inset = tight ? 5.F : 9.F;
+    Rect ring{cell.x + inset, cell.y + inset, cell.w - 2 * inset, cell.h - 2 * inset};
+    const bool picked = in_.selection.group && *in_.selection.group == instances_[i].group;
+    p_.layer = kHulls;
+    auto& hull = p_.rect(ring, hue, 22, {"group", instances_[i].group});
+    hull.fill_alpha = 0.05F;
+    hull.stroke = picked ? Token::sel : hue;
+    hull.width = 2;
+    const auto labels = labels_of(i);
+    const float line = p_.line_height(Face::caption);
+    p_.layer = kWords;
+    if (label_x >= 0) {
+        // Beside the group: the node at its top, the coordinates in the middle.
+        float right = cell.x - 12, y = cell.y + 2;
+        for (std::size_t k = 0; k < labels.size(); ++k) {
+            if (k == 1 || (k == 0 && node_of(i) < 0)) y = std::max(y, cell.y + cell.h / 2 - line / 2);
+            p_.try_text(labels[k].first, {right, y}, Face::caption, labels[k].second, Align::right);
+            y += line;
+        }
+    } else if (!labels.empty() && ring.h > 3 * line + 60) {
+        float x = ring.x + 18;
+        for (const auto& [words, colour] : labels) {
+            if (x + p_.width(words, Face::caption) > ring.x + ring.w - 18) break;
+            p_.try_text(words, {x, ring.y + 4}, Face::caption, colour);
+            x += p_.width(words, Face::caption) + 14;
+        }
+        ring.y += line;
+        ring.h -= line;
+    }
+    const float pad = tight ? 6.F : 14.F;
+    auto place = place_group(s, {ring.x + pad, ring.y + pad, ring.w - 2 * pad, ring.h - 2 * pad});
+    idle_ring(s, place, hue);
+    for (std::size_t m = 0; m < s.ranks.size(); ++m)
+        if (place.cards)
+            card(s, m, place.members[m]);
+        else
+            circle(s, m, place);
+    flights(s, place);
+    places_.emplace_back(i, std::move(place));
+}
+
+void CollectivePicture::idle_ring(const CollectiveState& s, const GroupPlace& place, Token hue) {
+    if (s.ranks.size() < 3) return;
+    p_.layer = kIdle;
+    const auto link = [&](int32_t a, int32_t b) {
+        const auto path = hop_path(place, a, b);
+        p_.bezier(path.a, path.b, path.c, path.d, hue, 1.4F).stroke_alpha = 0.25F;
+    };
+    if (s.algorithm == Algorithm::ring)
+        for (std::size_t m = 0; m < s.ranks.size(); ++m)
+            link(static_cast<int32_t>(m), static_cast<int32_t>((m + 1) % s.ranks.size()));
+    std::vector<std::pair<int32_t, int32_t>> drawn;
+    if (s.algorithm == Algorithm::tree)
+        for (const auto& h : s.hops) {
+            const auto pair = std::minmax(h.sender, h.receiver);
+            if (std::find(drawn.begin(), drawn.end(), std::pair<int32_t, int32_t>(pair)) != drawn.end())
+                continue;
+            drawn.emplace_back(pair);
+            link(h.sender, h.receiver);
+        }
+}
+
+void CollectivePicture::card(const CollectiveState& s, std::size_t m, const Rect& box) {
+    const int32_t rank = s.ranks[m];
+    const bool chosen = in_.selection.rank && *in_.selection.rank == rank;
+    const Id id{"rank", rank};
+    p_.layer = kCards;
+    auto& back = p_.rect(box, Token::raised, 12, id);
+    back.stroke = chosen ? Token::sel : Token::line2;
+    back.width = chosen ? 2.F : 1;
+    p_.layer = kCells;
+    const float pad = box.w > 150 ? 12.F : 7.F, line = p_.line_height(Face::body);
+    const bool reduces = !moves_origins(s.op);
+    const float marks = reduces ? 11.F : 0.F;
+    // Title, buffer, a line of what the cells are; what does not fit is left out from the end.
+    const float foot = p_.line_height(Face::mono_small);
+    const bool title = box.h >= line + 22 + marks + 6;
+    const bool ranges = box.h >= line + 34 + marks + foot + 12 && s.buffers[m].pieces.size() > 1;
+    float y = box.y + (title ? 5.F : 6.F);
+    const float inner = box.w - 2 * pad;
+    if (title) {
+        const float mark = inner > 90 && s.ranks.size() > 2 ? 18.F : 0.F;
+        if (mark > 0) p_.symbol({box.x + pad + 6, y + line / 2}, 5.5F, static_cast<int64_t>(m));
+        const std::string words =
+            p_.fit({"rank " + std::to_string(rank), std::to_string(rank)}, Face::body, inner - mark);
+        p_.label({box.x + pad + mark, y, inner - mark, line}, words, Face::body, Token::text, Token::none, id,
+                 Align::left);
+        const std::string where = place_text(rank);
+        if (mark + p_.width(words, Face::body) + 10 + p_.width(where, Face::mono_small) <= inner)
+            p_.label({box.x + pad, y, inner, line}, where, Face::mono_small, Token::mute, Token::none, {},
+                     Align::right);
+        y += line + 3;
+    }
+    const float bottom = box.y + box.h - (ranges ? foot + 5 : 6);
+    const Rect row{box.x + pad, y, inner, std::min(bottom - y, 54.F + marks)};
+    draw_buffer(p_, s, m, row, reduces);
+    if (ranges) range_words(s, m, {row.x, row.y + row.h + 2, row.w, foot});
+}
+
+void CollectivePicture::range_words(const CollectiveState& s, std::size_t m, const Rect& row) {
+    const auto& pieces = s.buffers[m].pieces;
+    const float each = row.w / static_cast<float>(pieces.size());
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+        if (pieces[k].elements <= 0) continue;
+        const std::string words =
+            format_count(pieces[k].offset) + "–" + format_count(pieces[k].offset + pieces[k].elements - 1);
+        if (p_.width(words, Face::mono_small) <= each - 6)
+            p_.label({row.x + each * static_cast<float>(k), row.y, each, row.h}, words, Face::mono_small,
+                     Token::mute);
+    }
+}
+
+std::string CollectivePicture::place_text(int32_t rank) const {
+    const auto& info = in_.trace.info;
+    const auto at = std::find(info.mesh_ranks.begin(), info.mesh_ranks.end(), rank);
+    if (at == info.mesh_ranks.end() || info.mesh_shape.empty()) return "";
+    const auto where = mesh_coordinate(info.mesh_shape, at - info.mesh_ranks.begin());
+    std::string out = "(";
+    for (std::size_t d = 0; d < where.size(); ++d) out += (d ? "," : "") + std::to_string(where[d]);
+    return out + ")";
+}
+
+void CollectivePicture::circle(const CollectiveState& s, std::size_t m, const GroupPlace& place) {
+    const int32_t rank = s.ranks[m];
+    const Rect& box = place.members[m];
+    const Id id{"rank", rank};
+    p_.layer = kCards;
+    const bool chosen = in_.selection.rank && *in_.selection.rank == rank;
+    auto& c = p_.circle({box.x + box.w / 2, box.y + box.h / 2}, box.w / 2, Token::raised, id);
+    c.stroke = chosen ? Token::sel : origin_hue(static_cast<int64_t>(m));
+    c.width = chosen ? 2.5F : 1.6F;
+    p_.layer = kCells;
+    if (const std::string words = p_.fit({std::to_string(rank)}, Face::mono_small, box.w - 4);
+        !words.empty() && box.h >= 16)
+        p_.label(box, words, Face::mono_small, Token::text, Token::none, id);
+    const auto n = s.buffers[m].pieces.size();
+    const float each = std::min(7.F, (box.w + 16) / static_cast<float>(std::max<std::size_t>(1, n)));
+    if (each < 3 || box.w < 14) return;
+    const float w = each * static_cast<float>(n);
+    draw_buffer(p_, s, m, {box.x + (box.w - w) / 2, box.y + box.h + 3, w, 9}, false);
+}
+
+void CollectivePicture::flights(const CollectiveState& s, const GroupPlace& place) {
+    std::size_t busy = 0;
+    for (const auto& h : s.hops) busy += h.hop.round == s.round ? 1 : 0;
+    const bool small = !place.cards || busy > s.ranks.size() * 2;
+    p_.layer = kFlights;
+    for (const auto& h : s.hops) {
+        if (h.landed || (!h.flying && h.hop.round != s.round)) continue;
+        if (busy > 4096) break;
+        draw_flight(p_, s, h, hop_path(place, h.sender, h.receiver), small, options_.reduced_motion);
+    }
+}
+
+void CollectivePicture::column_heads(float y) {
+    p_.layer = kWords;
+    const auto& place = places_.front().second;
+    const auto& dim = group(own_).mesh_dim;
+    for (std::size_t m = 0; m < place.members.size(); ++m) {
+        const auto& box = place.members[m];
+        p_.try_text(dim + " = " + std::to_string(m), {box.x + box.w / 2, y}, Face::caption,
+                    dim_hue(dim, dim_position(own_)), Align::centre);
+    }
+}
+
+void CollectivePicture::idle_links(std::size_t columns) {
+    if (columns != 1 || places_.size() < 2 || !places_[0].second.cards) return;
+    p_.layer = kNodes + 0;
+    for (std::size_t k = 0; k + 1 < places_.size(); ++k)
+        for (std::size_t m = 0; m < places_[k].second.members.size(); ++m) {
+            const int32_t a = states_[places_[k].first].ranks[m], b = states_[places_[k + 1].first].ranks[m];
+            for (const auto& g : in_.trace.groups) {
+                const bool both = std::count(g.ranks.begin(), g.ranks.end(), a) > 0 &&
+                                  std::count(g.ranks.begin(), g.ranks.end(), b) > 0;
+                if (!both || g.mesh_dim == "world" || g.mesh_dim == group(own_).mesh_dim) continue;
+                const auto& names = in_.trace.info.mesh_names;
+                const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), g.mesh_dim) -
+                                                         names.begin());
+                const Rect &from = places_[k].second.members[m], &to = places_[k + 1].second.members[m];
+                const float x = from.x + from.w / 2;
+                p_.layer = kIdle;
+                auto& line = p_.line({x, from.y + from.h + 3}, {x, to.y - 3}, dim_hue(g.mesh_dim, at), 1.4F);
+                line.stroke_style = dim_stroke(g.mesh_dim, at);
+                line.stroke_alpha = 0.45F;
+                break;
+            }
+        }
+}
+
+}  // namespace meshscope::view

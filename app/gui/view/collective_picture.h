@@ -1,0 +1,78 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/gui/view/collective_place.h"
+#include "app/gui/view/collective_state.h"
+#include "app/gui/view/collective_view.h"
+#include "app/gui/view/paint.h"
+
+namespace meshscope::view {
+
+/// Draws one collective picture: title, legend and bytes in collective_view.cpp, the groups in
+/// collective_groups.cpp.
+class CollectivePicture {
+  public:
+    CollectivePicture(const Input& input, const CollectiveOptions& options, const ShownCollective& shown)
+        : in_(input), options_(options), p_(input), shown_(shown) {
+        instances_ = parallel_instances(input.trace, shown.rank, shown.event);
+        for (const auto& instance : instances_)
+            states_.push_back(collective_state(input.trace, input.clock, instance, input.cursor.t_ns));
+        for (std::size_t i = 0; i < instances_.size(); ++i)
+            for (std::size_t m = 0; m < instances_[i].ranks.size(); ++m)
+                if (instances_[i].ranks[m] == shown.rank && instances_[i].events[m] == shown.event) own_ = i;
+    }
+    Picture draw();
+
+  private:
+    static constexpr float kPad = 20;
+    /// Layers of the picture.
+    enum : int { kNodes, kHulls, kIdle, kCards, kCells, kFlights, kCapsules, kWords, kSelected };
+    const CollectiveState& own() const { return states_[own_]; }
+    const trace::Event& event() const { return in_.trace.event(shown_.rank, shown_.event); }
+    const trace::Group& group(std::size_t i) const {
+        return in_.trace.groups[static_cast<std::size_t>(instances_[i].group)];
+    }
+    float header();
+    // What the hues and marks mean: beside the title when it fits there, else on a line of its own.
+    void legend(float left, float y, float& bottom);
+    float footer();
+    // All groups that make this call, in a grid; where they do not fit, the shown one and a note.
+    void groups(Rect area);
+    // "node 0" and where the group stands in the other mesh dims.
+    std::vector<std::pair<std::string, Token>> labels_of(std::size_t i) const;
+    float label_width(std::size_t i) const;
+    int32_t node_of(std::size_t i) const;
+    std::size_t dim_position(std::size_t i) const;
+    void one_group(std::size_t i, Rect cell, float label_x);
+    // The links of a ring or a tree that are not busy now, in the dim's hue.
+    void idle_ring(const CollectiveState& s, const GroupPlace& place, Token hue);
+    void card(const CollectiveState& s, std::size_t m, const Rect& box);
+    // Which elements of the buffer each cell is: "0–54".
+    void range_words(const CollectiveState& s, std::size_t m, const Rect& row);
+    std::string place_text(int32_t rank) const;
+    // A rank without room for a card: a circle with its number, its buffer as a short row of squares below.
+    void circle(const CollectiveState& s, std::size_t m, const GroupPlace& place);
+    void flights(const CollectiveState& s, const GroupPlace& place);
+    // "shard = 0" over the two columns of facing pairs.
+    void column_heads(float y);
+    // The groups of another dim that join ranks above each other: idle now, so only their pattern.
+    void idle_links(std::size_t columns);
+    void tell();
+
+    const Input& in_;
+    const CollectiveOptions& options_;
+    Painter p_;
+    ShownCollective shown_;
+    std::vector<trace::CollectiveInstance> instances_;
+    std::vector<CollectiveState> states_;
+    std::size_t own_ = 0;
+    std::vector<std::pair<std::size_t, GroupPlace>> places_;
+    std::vector<std::string> tell_;
+};
+
+}  // namespace meshscope::view

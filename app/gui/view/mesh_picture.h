@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "app/gui/view/mesh_layout.h"
+#include "app/gui/view/mesh_question.h"
+#include "app/gui/view/mesh_view.h"
+#include "app/gui/view/paint.h"
+
+namespace meshscope::view {
+
+/// Draws one mesh picture; its parts stand in mesh_view.cpp (ranks), mesh_axes.cpp and mesh_structure.cpp.
+class MeshPicture {
+  public:
+    MeshPicture(const Input& input, const MeshOptions& options)
+        : in_(input),
+          p_(input),
+          q_(mesh_question(input, options)),
+          progress_(ease_out_quint(options.slice_progress)) {
+        count_ = static_cast<int64_t>(q_.ranks.size());
+        asking_ = q_.index_of(q_.asking);
+    }
+    Picture draw();
+
+  private:
+    /// Layers of the picture.
+    enum : int { kNodes, kSheets, kHulls, kLinks, kRanks, kWords, kSelected };
+    enum class Detail { card, circle, square };
+    // Between the whole mesh and the slice every rank goes straight from one place to the other.
+    void place();
+
+    const Point& pos(int64_t index) const { return at_.positions[static_cast<std::size_t>(index)]; }
+    Rect body(int64_t index) const;
+    std::vector<int64_t> coordinate(int64_t index) const { return mesh_coordinate(q_.shape, index); }
+    int64_t stride(std::size_t dim) const;
+    bool kept(std::size_t dim) const {
+        return std::find(q_.kept.begin(), q_.kept.end(), dim) != q_.kept.end();
+    }
+    bool same_sheet(int64_t a, int64_t b) const;
+    // In a slice the asking rank's sheet stands out, the others step back.
+    float strength(int64_t index) const;
+    // Row and column headings: "shard = 0" in the dim's hue, the number alone where that is too wide, every
+    // k-th where even those would touch.
+    void flat_axes();
+
+    static Rect join(Rect a, Rect b) {
+        const float x = std::min(a.x, b.x), y = std::min(a.y, b.y);
+        return {x, y, std::max(a.x + a.w, b.x + b.w) - x, std::max(a.y + a.h, b.y + b.h) - y};
+    }
+    // The box round the ranks whose index of `d` is k, in the first block of the dims further out.
+    Rect block_of(const PlacedDim& d, int64_t k) const;
+    static bool outer_of(const PlacedDim& a, const PlacedDim& b) {
+        return std::fabs(a.step.x) + std::fabs(a.step.y) > std::fabs(b.step.x) + std::fabs(b.step.y);
+    }
+    void headings(const PlacedDim& d, bool folded, float edge);
+    float label_room(const PlacedDim&) const { return std::max(label_left_, 40.F); }
+    float node_margin() const { return q_.sliced || q_.node_of_rank.empty() ? 0.F : 10.F; }
+    // The name with an arrow, where there is no room for "name = index" at each index.
+    void axis_name(const PlacedDim& d, float edge, const Id& id);
+    void arrow(Point from, Point to, Token hue, const Id& id);
+    // Sheets in parallel projection: the two inner dims as arrows from the lower left corner, each outer dim
+    // as an arrow between the first two sheets and "tp = 0" under them.
+    void corner_axes();
+    float lowest() const;
+    // A machine is drawn round its ranks where they stand together; else not at all, since a box round others
+    // would lie.
+    void nodes();
+    std::vector<Point> round_of(const std::vector<int64_t>& members, float margin) const;
+    bool alone(const std::vector<Point>& outline, const std::vector<int64_t>& members) const;
+    void sheets();
+    // A line from member to member of every group, in the dim's hue and pattern.
+    void links();
+    void link(std::size_t dim, int64_t a, int64_t b, int64_t first, bool bow);
+    void ranks();
+    void circle(int64_t i, Token ring, float s, const Id& id);
+    static std::string format_tight(const std::vector<int64_t>& at);
+    void square(int64_t i, Token ring, float s, const Id& id);
+    void card(int64_t i, Token ring, float s, const Id& id);
+    // The rank's groups, one line a dim, as get_all_groups() gives them.
+    void card_groups(int64_t i, const Rect& b, float y, float pad, float line);
+    std::vector<int64_t> group_members(int64_t i, std::size_t d) const;
+    std::vector<int64_t> group_ranks(int64_t i, std::size_t d) const;
+    // The selected rank's groups, one hull a dim; where others stand between, rings round the members
+    // instead.
+    void hulls();
+    void you();
+    // Every rank with its coordinate, and every group once.
+    void tell();
+
+    const Input& in_;
+    Painter p_;
+    MeshQuestion q_;
+    float progress_;
+    int64_t count_ = 0, asking_ = -1;
+    MeshLayout at_;
+    Rect area_, card_;
+    Detail detail_ = Detail::circle;
+    float radius_ = 10, label_left_ = 0;
+};
+
+}  // namespace meshscope::view

@@ -1,0 +1,89 @@
+#include "app/gui/view/timeline_layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/view/common.h"
+#include "app/gui/view/format.h"
+#include "app/gui/view/timeline_bars.h"
+
+namespace meshscope::view {
+
+TimelineLayout timeline_layout(const Input& input, const TimelineOptions& options) {
+    TimelineLayout out;
+    out.lanes = streams_in_use(input.trace);
+    if (out.lanes.empty()) out.lanes.push_back(Stream::compute);
+    const auto width = [&](const std::string& s, Face f) { return input.measure.width(s, f); };
+    const auto ranks = std::max<std::size_t>(1, input.trace.ranks.size());
+    const float rank_names = width("rank " + std::to_string(ranks - 1), Face::body);
+    float lane_names = 0;
+    for (const Stream s : out.lanes)
+        lane_names = std::max(lane_names, width(std::string(name(s)), Face::caption));
+    // The names may take a third of the width; below that the lanes show their marks alone.
+    out.names = kTimelinePad + rank_names + 16 + lane_names + 12 < input.size.width * 0.38F;
+    out.gutter_names = kTimelinePad + rank_names + 16 + (out.names ? lane_names : 8.F);
+    out.axis.x0 = out.gutter_names + 12;
+    out.axis.x1 = std::max(out.axis.x0 + 40, input.size.width - kTimelinePad);
+    out.axis.ruler_y = kTimelineHeader;
+    out.axis.lanes_y = kTimelineHeader + input.measure.line_height(Face::mono_small) + 4 + 4 + 10;
+    out.axis.begin_ns = options.end_ns > options.begin_ns ? options.begin_ns : 0;
+    out.axis.end_ns =
+        options.end_ns > options.begin_ns ? options.end_ns : std::max<int64_t>(1, input.clock.end_ns);
+    // A little lower where that lets every rank be seen at once; text stays readable at 15 pixels.
+    const float room = (input.size.height - out.axis.lanes_y - 4) / static_cast<float>(ranks);
+    const float tall = out.block_height();
+    TimelineLayout low = out;
+    low.compute = 20;
+    low.lane = 15;
+    low.gap = 2;
+    low.pad = 5;
+    const float least = low.block_height();
+    if (tall > room && least <= room) {
+        const float part = (room - least) / std::max(1.F, tall - least);
+        out.compute = low.compute + part * (out.compute - low.compute);
+        out.lane = low.lane + part * (out.lane - low.lane);
+        out.gap = low.gap + part * (out.gap - low.gap);
+        out.pad = low.pad + part * (out.pad - low.pad);
+    }
+    out.block = out.block_height();
+    return out;
+}
+
+int64_t tick_step(const TimeAxis& axis, float least_px) {
+    const double ns = static_cast<double>(axis.end_ns - axis.begin_ns) * static_cast<double>(least_px) /
+                      std::max(1.0, static_cast<double>(axis.x1 - axis.x0));
+    double step = 1;
+    while (step * 10 <= ns) step *= 10;
+    for (const double times : {1.0, 2.0, 5.0, 10.0})
+        if (step * times >= ns) return static_cast<int64_t>(step * times);
+    return static_cast<int64_t>(step * 10);
+}
+
+std::string tick_words(int64_t t_ns, int64_t step_ns, bool with_unit) {
+    const int64_t unit = step_ns >= 1'000'000'000 ? 1'000'000'000
+                         : step_ns >= 1'000'000   ? 1'000'000
+                         : step_ns >= 1'000       ? 1'000
+                                                  : 1;
+    const char* name = unit == 1'000'000'000 ? " s"
+                       : unit == 1'000'000   ? " ms"
+                       : unit == 1'000       ? " µs"
+                                             : " ns";
+    return format_count(t_ns / unit) + (with_unit ? name : "");
+}
+
+float TimeAxis::x(int64_t t_ns) const {
+    const double part =
+        static_cast<double>(t_ns - begin_ns) / static_cast<double>(std::max<int64_t>(1, end_ns - begin_ns));
+    return x0 + static_cast<float>(part * static_cast<double>(x1 - x0));
+}
+
+int64_t TimeAxis::time(float px) const {
+    const double part = std::clamp(static_cast<double>((px - x0) / std::max(1.F, x1 - x0)), 0.0, 1.0);
+    return begin_ns + static_cast<int64_t>(std::llround(part * static_cast<double>(end_ns - begin_ns)));
+}
+
+TimeAxis timeline_axis(const Input& input, const TimelineOptions& options) {
+    return timeline_layout(input, options).axis;
+}
+
+}  // namespace meshscope::view

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/view/timeline_view.h"
+
+namespace meshscope::view {
+
+/// Left and right margin, and the height of title, switch and exposed time.
+inline constexpr float kTimelinePad = 24, kTimelineHeader = 44;
+
+/// Where the timeline's lanes lie; heights give a little where that lets every rank be seen at once.
+struct TimelineLayout {
+    TimeAxis axis;
+    std::vector<Stream> lanes;
+    float gutter_names = 0;  // right end of the lane names
+    bool names = true;       // room for the lanes' names
+    float block = 0;         // height of one rank
+    float compute = 24, lane = 18, gap = 3, pad = 9;
+
+    float lane_y(std::size_t at) const {
+        return at == 0 ? 0 : compute + gap + static_cast<float>(at - 1) * (lane + gap);
+    }
+    float lane_height(std::size_t at) const { return at == 0 ? compute : lane; }
+    float block_height() const { return lane_y(lanes.size() - 1) + lane_height(lanes.size() - 1) + 2 * pad; }
+};
+TimelineLayout timeline_layout(const Input& input, const TimelineOptions& options);
+
+/// 1, 2 or 5 times a power of ten, so that ticks stand at least `least_px` apart.
+int64_t tick_step(const TimeAxis& axis, float least_px);
+/// A ruler's number in the unit that its steps are whole in: "0 µs", then "5", "10".
+std::string tick_words(int64_t t_ns, int64_t step_ns, bool with_unit);
+
+}  // namespace meshscope::view
