@@ -75,17 +75,21 @@ VirtualDisplay::VirtualDisplay(const std::string& folder, const std::string& scr
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
     // The server picks a free number itself and tells it, so that tests beside each other do not meet.
-    server_ = std::make_unique<Child>(std::vector<std::string>{"Xvfb", "-displayfd", std::to_string(ends[1]),
-                                                               "-screen", "0", screen, "-nolisten", "tcp"},
-                                      std::vector<std::string>{}, folder + "/xvfb.log", ends[1]);
+    server_ = std::make_unique<Child>(
+        std::vector<std::string>{"Xvfb", "-displayfd", std::to_string(ends[1]), "-screen", "0", screen,
+                                 "-nolisten", "tcp", "-noreset"},
+        std::vector<std::string>{}, folder + "/xvfb.log", ends[1]);
     ::close(ends[1]);
-    char text[32] = {};
-    const ssize_t got = ::read(ends[0], text, sizeof(text) - 1);
+    // The number and the end of its line come in two writes; a pipe closed between them would end the server.
+    std::string text;
+    ssize_t got = 0;
+    char letter = 0;
+    while ((got = ::read(ends[0], &letter, 1)) == 1 && letter != '\n') text += letter;
     ::close(ends[0]);
     if (got <= 0) {
         throw std::runtime_error("Xvfb did not start (package xvfb): " + read_file(folder + "/xvfb.log"));
     }
-    name_ = ":" + std::to_string(std::atoi(text));
+    name_ = ":" + std::to_string(std::atoi(text.c_str()));
 }
 
 std::string output_of(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
