@@ -87,10 +87,9 @@ std::vector<Message> FontSet::build(ImFontAtlas& atlas, const FontFiles& files, 
         config.OversampleV = 1;
         config.PixelSnapH = true;
         // The first file that has a glyph wins; the others fill the gaps.
-        const std::initializer_list<const std::string*> order =
-            is_mono(face)
-                ? std::initializer_list<const std::string*>{&files.mono, &files.words, &files.symbols}
-                : std::initializer_list<const std::string*>{&files.words, &files.symbols, &files.mono};
+        const std::array<const std::string*, 3> order = {is_mono(face) ? &files.mono : &files.words,
+                                                         is_mono(face) ? &files.words : &files.symbols,
+                                                         is_mono(face) ? &files.symbols : &files.mono};
         ImFont* made = nullptr;
         for (const std::string* file : order) {
             if (file->empty()) continue;
