@@ -36,11 +36,11 @@ void loading_card(Ui& ui, Rect box) {
     ui.panel = "loading";
     const session::Loading& loading = *ui.state.loading;
     const float w = std::min(460.0F, box.w - 32);
-    const std::string what = loading.steps > 0
-                                 ? ui.say("ui.loading.step", {{"name", loading.name},
-                                                              {"done", int64_t{loading.steps_done}},
-                                                              {"steps", int64_t{loading.steps}}})
-                                 : ui.say("ui.loading", {{"name", loading.name}});
+    std::string what = ui.say("ui.loading", {{"name", loading.name}});
+    if (loading.steps > 0) {
+        const int64_t done = loading.steps_done, all = loading.steps;
+        what = ui.say("ui.loading.step", {{"name", loading.name}, {"done", done}, {"steps", all}});
+    }
     const auto lines = static_cast<float>(wrap(ui.measure, what, Face::body, w - 48).size());
     const float h = 48 + lines * ui.line(Face::body) + 20;
     const Rect card{box.x + (box.w - w) / 2, box.y + (box.h - h) / 2, w, h};
