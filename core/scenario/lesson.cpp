@@ -1,17 +1,15 @@
 #include "core/scenario/lesson.h"
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <sstream>
 
 #include "core/base/error.h"
 #include "core/scenario/nearest.h"
+#include "core/scenario/text_file.h"
 
 namespace meshscope::scenario {
 namespace {
-
-constexpr int64_t kMostBytes = 1 << 20;
 
 std::string trimmed(std::string_view text) {
     const std::size_t first = text.find_first_not_of(" \t\r");
@@ -196,14 +194,9 @@ LessonText parse_lesson(std::string_view text, const std::string& path) {
 
 LessonText read_lesson(const std::string& folder, std::string_view language) {
     const std::string path = folder + "/lesson." + std::string(language) + ".md";
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw IoError({"file.cannot_read", {{"path", path}}});
-    std::string text(static_cast<std::size_t>(kMostBytes) + 1, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (in.bad()) throw IoError({"file.cannot_read", {{"path", path}}});
-    text.resize(static_cast<std::size_t>(in.gcount()));
-    if (static_cast<int64_t>(text.size()) > kMostBytes)
-        throw InputError({{{"lesson.too_large", {{"most", kMostBytes}}}, {path, 0, 0, -1}, {}}});
+    const std::string text = read_text_file(path);
+    if (static_cast<int64_t>(text.size()) > kMostTextBytes)
+        throw InputError({{{"lesson.too_large", {{"most", kMostTextBytes}}}, {path, 0, 0, -1}, {}}});
     return parse_lesson(text, path);
 }
 

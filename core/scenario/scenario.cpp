@@ -1,16 +1,16 @@
 #include "core/scenario/scenario.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "core/scenario/read_lesson.h"
 #include "core/scenario/read_training.h"
 #include "core/scenario/section.h"
+#include "core/scenario/text_file.h"
 
 namespace meshscope::scenario {
 namespace {
 
-constexpr int64_t kMostBytes = 1 << 20;  // scenarios are written by hand; a larger file is something else
 constexpr int64_t kFormat = 1;
 
 void check_format(const Section& root) {
@@ -47,8 +47,8 @@ int32_t world_size(const Scenario& scenario) {
 }
 
 Scenario parse_scenario(std::string_view text, const std::string& path) {
-    if (static_cast<int64_t>(text.size()) > kMostBytes)
-        throw InputError({{{"scenario.too_large", {{"most", kMostBytes}}}, {path, 0, 0, -1}, {}}});
+    if (static_cast<int64_t>(text.size()) > kMostTextBytes)
+        throw InputError({{{"scenario.too_large", {{"most", kMostTextBytes}}}, {path, 0, 0, -1}, {}}});
     const toml::table table = parse_toml(text, path);
     Scenario scenario;
     scenario.path = path;
@@ -65,16 +65,7 @@ Scenario parse_scenario(std::string_view text, const std::string& path) {
 }
 
 Scenario read_scenario(const std::string& path) {
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error)) throw IoError({"file.is_a_folder", {{"path", path}}});
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw IoError({"file.cannot_read", {{"path", path}}});
-    // One byte more than allowed is enough to know; a device that never ends is not read further.
-    std::string text(static_cast<std::size_t>(kMostBytes) + 1, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (in.bad()) throw IoError({"file.cannot_read", {{"path", path}}});
-    text.resize(static_cast<std::size_t>(in.gcount()));
-    return parse_scenario(text, path);
+    return parse_scenario(read_text_file(path), path);
 }
 
 }  // namespace meshscope::scenario
