@@ -48,3 +48,9 @@ TEST_CASE("in a narrow window the facts are a drawer that opens when asked, and 
     CHECK(arrange(819, 700, {}).lesson.w == 0);
     CHECK(arrange(819, 700, {}).foot.h > 0);
 }
+
+TEST_CASE("where little height is left, one picture stands whole instead of two squeezed") {
+    const Layout at = arrange(640, 360, {});  // 1280x720 at 200 %
+    CHECK(at.lower.h == 0);
+    CHECK(at.scene.h == 360 - 52 - at.foot.h);
+}

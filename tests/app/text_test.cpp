@@ -59,6 +59,9 @@ TEST_CASE("a word wider than the line is cut, and nothing is lost") {
         joined += line;
     }
     CHECK(joined == "fsdp2.unshard.backward");
+    // After a separator where there is one, not within a name.
+    CHECK(wrap("module.set_modules_to_prefetch", 75) ==
+          std::vector<std::string>{"module.set_", "modules_to_", "prefetch"});
 }
 
 TEST_CASE("inline marks: strong, code and links") {

@@ -41,7 +41,8 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
     ImGui::SetNextWindowSize({ui.px(width), ui.px(height)});
     ImGui::Begin("host", nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse);
+                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse |
+                     ImGuiWindowFlags_NoBackground);
     ui.draw = ImGui::GetWindowDrawList();
     const Rect whole{0, 0, width, height};
     if (ui.state.document) {

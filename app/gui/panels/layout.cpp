@@ -42,7 +42,9 @@ Layout arrange(float width, float height, const LayoutWishes& wishes) {
         at.transport = {0, height - transport, lesson, transport};
     }
     const float middle = width - lesson - right;
-    if (wishes.whole_left || wishes.scene_only) {
+    // Two squeezed pictures show less than one whole: the lower one has its own tab.
+    const bool low = centre < kLeastCentre;
+    if (wishes.whole_left || wishes.scene_only || low) {
         at.scene = {lesson, kTopBar, middle, centre};
         return at;
     }

@@ -139,17 +139,20 @@ class Renderer {
                           text_colour(s), s.text.data(), s.text.data() + s.text.size());
     }
 
-    /// Ink takes whichever of ink and white reads better on what lies under it.
+    /// Ink takes whichever of ink and white reads better on what lies under it; compute bars have a word
+    /// colour of their own.
     ImU32 text_colour(const Shape& s) const {
         const Token token = s.fill == Token::none ? Token::text : s.fill;
-        if (token != Token::ink) return ui_.word(token, s.fill_alpha);
+        if (token != Token::ink && token != Token::text) return ui_.word(token, s.fill_alpha);
         const Point middle{s.box.x + s.box.w / 2, s.box.y + s.box.h / 2};
         for (auto it = fills_.rbegin(); it != fills_.rend(); ++it) {
             const Shape& under = **it;
             if (under.fill_alpha < 0.5F || !bounds(under).contains(middle)) continue;
+            if (under.fill == Token::compute) return Ui::pack(ui_.theme.on_compute, s.fill_alpha);
+            if (token == Token::text) break;
             return Ui::pack(ui_.theme.ink_on(ui_.theme.fill(under.fill)), s.fill_alpha);
         }
-        return ui_.word(Token::ink, s.fill_alpha);
+        return ui_.word(token, s.fill_alpha);
     }
 
     Ui& ui_;

@@ -22,6 +22,11 @@ class Flow {
         const Token token = !span.link.empty()               ? Token::accent
                             : span.look == Span::Look::plain ? Token::soft
                                                              : Token::text;
+        // A link stays in one piece where a line can hold it: it is one thing to point at.
+        if (!span.link.empty() && ui_.width(span.text, face) <= right_ - left_) {
+            put(span.text, face, token, span.link);
+            return;
+        }
         for (const std::string& piece : break_pieces(span.text)) put(piece, face, token, span.link);
     }
     float end() const { return y_ + ui_.line(Face::body); }

@@ -144,7 +144,7 @@ void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Pi
 }
 
 void scene_host(Ui& ui, Memory& memory, Rect box) {
-    ui.fill(box, Token::bg);
+    // The frame was cleared with the scene's colour: no need to fill it once more.
     if (box.w < 40 || box.h < 40) return;
     switch (ui.state.view) {
         case ViewKind::mesh: {

@@ -16,6 +16,23 @@ double next_speed(double speed) {
     return speed >= 4 ? 0.25 : speed * 2;
 }
 
+/// Lines of whole parts: "a · b · c" breaks at the points only.
+std::vector<std::string> by_parts(const Ui& ui, const std::string& text, float width) {
+    const std::string point = " · ";
+    std::vector<std::string> lines;
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find(point, at), text.size());
+        const std::string part = text.substr(at, end - at);
+        if (!lines.empty() && ui.width(lines.back() + point + part, Face::caption) <= width) {
+            lines.back() += point + part;
+        } else {
+            lines.push_back(part);
+        }
+        at = end + point.size();
+    }
+    return lines;
+}
+
 }  // namespace
 
 void transport(Ui& ui, Memory& memory, Rect box) {
@@ -70,8 +87,8 @@ void transport(Ui& ui, Memory& memory, Rect box) {
     if (s.pressed) ui.act(session::SetSpeed{next_speed(ui.state.speed)});
 
     if (box.h < kTransport) return;
-    const std::string line = ui.status.empty() ? ui.say("ui.transport_hint") : ui.status;
-    std::vector<std::string> lines = wrap(ui.measure, line, Face::caption, w);
+    std::vector<std::string> lines = ui.status.empty() ? by_parts(ui, ui.say("ui.transport_hint"), w)
+                                                       : wrap(ui.measure, ui.status, Face::caption, w);
     if (lines.size() > 2) lines = wrap(ui.measure, ui.say("ui.transport_hint.short"), Face::caption, w);
     float line_y = y + 52;
     for (const std::string& words : lines) {

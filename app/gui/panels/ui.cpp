@@ -105,11 +105,19 @@ std::vector<std::string> wrap(const view::TextMeasure& measure, const std::strin
             used += wide;
             continue;
         }
-        for (const std::string& letter : letters(piece)) {  // one word wider than the whole line
+        // One word wider than the whole line (a path, a call): better after a separator than within a name.
+        for (const std::string& letter : letters(piece)) {
             const float step = measure.width(letter, face);
             if (used + step > width && !lines.back().empty()) {
-                lines.emplace_back();
-                used = 0;
+                std::string& full = lines.back();
+                const size_t at = full.find_last_of("._/(,:-");
+                std::string rest;
+                if (at != std::string::npos && at + 1 < full.size() && at * 3 > full.size()) {
+                    rest = full.substr(at + 1);
+                    full.resize(at + 1);
+                }
+                used = measure.width(rest, face);
+                lines.push_back(std::move(rest));
             }
             lines.back() += letter;
             used += step;

@@ -111,7 +111,6 @@ float card_height(const Ui& ui, const session::Offer& offer, float w) {
 
 void welcome(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "welcome";
-    ui.fill(box, Token::bg);
     const bool narrow = box.w < 760;
     const float left_w = narrow ? box.w : std::clamp(box.w * 0.3F, 320.0F, 480.0F);
     Region region(ui, "welcome", box);

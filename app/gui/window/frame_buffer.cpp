@@ -57,9 +57,8 @@ Image FrameBuffer::read() const {
     return read_bound(width_, height_);
 }
 
-Image read_window(int width, int height) {
-    glBindFramebuffer(GL_FRAMEBUFFER, 0);
-    return read_bound(width, height);
+void FrameBuffer::finish() const {
+    glFinish();
 }
 
 }  // namespace meshscope::window

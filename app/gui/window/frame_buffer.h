@@ -23,6 +23,8 @@ class FrameBuffer {
     void bind() const;
     /// Waits for the drawing and copies it out. Cost: one read of width·height·4 bytes.
     Image read() const;
+    /// Waits until all drawing is done.
+    void finish() const;
     int width() const { return width_; }
     int height() const { return height_; }
 
@@ -30,8 +32,5 @@ class FrameBuffer {
     int width_, height_;
     unsigned int buffer_ = 0, texture_ = 0;
 };
-
-/// Reads what the window's back buffer shows.
-Image read_window(int width, int height);
 
 }  // namespace meshscope::window
