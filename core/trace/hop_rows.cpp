@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <array>
 #include <memory>
 #include <new>
 
@@ -10,9 +11,13 @@ namespace {
 
 template <class T>
 void put(std::vector<std::byte>& blob, T value) {
+    std::array<std::byte, sizeof(T)> bytes;
     auto bits = static_cast<uint64_t>(value);
-    for (std::size_t i = 0; i < sizeof(T); ++i, bits >>= 8)
-        blob.push_back(static_cast<std::byte>(bits & 0xFFU));
+    for (std::byte& b : bytes) {
+        b = static_cast<std::byte>(bits & 0xFFU);
+        bits >>= 8;
+    }
+    blob.insert(blob.end(), bytes.begin(), bytes.end());
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 #include "core/trace/table_io.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -19,7 +20,12 @@ using Type = sqlite::Statement::Type;
 }  // namespace
 
 void RowSum::number(uint64_t bits) {
-    for (int i = 0; i < 8; ++i, bits >>= 8) buffer_.push_back(static_cast<std::byte>(bits & 0xFFU));
+    std::array<std::byte, 8> bytes;
+    for (std::byte& b : bytes) {  // compilers make one store of it
+        b = static_cast<std::byte>(bits & 0xFFU);
+        bits >>= 8;
+    }
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
 }
 
 void RowSum::add(int64_t value) {
