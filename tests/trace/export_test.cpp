@@ -14,6 +14,7 @@
 using namespace meshscope;
 using namespace meshscope::trace;
 using nlohmann::json;
+using namespace std::string_literals;
 
 namespace {
 
@@ -119,7 +120,8 @@ TEST_CASE("events that overlap on one stream go to lanes of their own") {
 
 TEST_CASE("any text gives valid JSON") {
     Trace trace = example::merged();
-    const std::string odd("\"quote\" \\ \n \t \x01 \x7f \0 \xff\xfe <\xe8\xbd\xa8> \xe8\xbd", 36);
+    const std::string odd =
+        "\"quote\" \\ \n \t \x01 \x7f \0 \xff\xfe <\xe8\xbd\xa8> \xe8\xbd"s;  // s: the length counts the \0
     trace.strings[trace.event(0, 0).unit] = odd;
     trace.groups[0].mesh_dim = odd;
     trace.info.title_en = odd;

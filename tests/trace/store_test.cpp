@@ -20,6 +20,7 @@
 using namespace meshscope;
 using namespace meshscope::trace;
 using example::Folder;
+using namespace std::string_literals;
 
 namespace {
 
@@ -62,7 +63,7 @@ TEST_CASE("a trace read back is the trace that was written") {
     large.info.losses[4] = std::numeric_limits<double>::infinity();
     large.ranks[1].values[5] = std::numeric_limits<float>::quiet_NaN();
     large.ranks[1].values[6] = -0.0F;
-    large.info.title_en = std::string("null \0 inside, \xff\xfe not UTF-8, quote ' \"", 40);
+    large.info.title_en = "null \0 inside, \xff\xfe not UTF-8, quote ' \""s;
     write_trace(large, path);
     CHECK(identical(read_trace(path), large));
     CHECK(folder.files() == 1);
