@@ -66,6 +66,11 @@ std::vector<Span> parse_inline(const std::string& text) {
     return spans;
 }
 
+bool is_closing_mark(const std::string& piece) {
+    const std::vector<char32_t> points = window::code_points(piece);
+    return points.size() == 1 && closes(points[0]);
+}
+
 std::vector<std::string> letters(const std::string& text) {
     std::vector<std::string> out;
     for (size_t i = 0; i < text.size();) {

@@ -21,6 +21,9 @@ std::vector<Span> parse_inline(const std::string& text);
 /// and "\n".
 std::vector<std::string> break_pieces(const std::string& text);
 
+/// True for a piece that is nothing but a closing mark.
+bool is_closing_mark(const std::string& piece);
+
 /// The UTF-8 characters one by one.
 std::vector<std::string> letters(const std::string& text);
 

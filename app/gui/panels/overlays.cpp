@@ -100,7 +100,7 @@ void key_sheet(Ui& ui, Memory& memory, Rect box) {
     if (!ui.state.key_sheet) return;
     ui.panel = "key_sheet";
     const float w = std::min(560.0F, box.w - 32), keys_w = 128, inner = w - 56;
-    float h = 80;
+    float h = 84;
     const auto row_h = [&](const session::KeyHelp& help) {
         const auto lines = wrap(ui.measure, ui.say(help.text_id), Face::body, inner - keys_w).size();
         return std::max(34.0F, static_cast<float>(lines) * ui.line(Face::body) + 8);

@@ -35,7 +35,9 @@ class Flow {
     void put(const std::string& piece, Face face, Token token, const std::string& link) {
         if (piece == "\n") return put(" ", face, token, link);
         const float wide = ui_.width(piece, face);
-        if (x_ + wide > right_ + 0.5F && x_ > left_) {
+        // A closing mark after a code span hangs into the margin rather than begin a line.
+        const bool hangs = is_closing_mark(piece);
+        if (x_ + wide > right_ + 0.5F && x_ > left_ && !hangs) {
             newline();
             if (piece == " ") return;
         }

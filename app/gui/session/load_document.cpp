@@ -72,8 +72,9 @@ std::vector<Offer> find_lessons(const Places& places) {
                 std::string shape;
                 for (const int64_t n : scenario.mesh_shape)
                     shape += (shape.empty() ? "" : ", ") + std::to_string(n);
-                offer.subtitle.en = offer.subtitle.zh =
-                    std::to_string(scenario::world_size(scenario)) + " rank · mesh (" + shape + ")";
+                const std::string ranks = std::to_string(scenario::world_size(scenario));
+                offer.subtitle = {ranks + " ranks · mesh (" + shape + ")",
+                                  ranks + " 个 rank · mesh (" + shape + ")"};
                 offers.push_back(std::move(offer));
             } catch (const Error&) {
                 continue;  // a damaged lesson is told when it is opened, not while the others are listed
