@@ -18,7 +18,8 @@ struct HeadlessContext::Impl {
         if (display == EGL_NO_DISPLAY) return;
         eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
         if (context != EGL_NO_CONTEXT) eglDestroyContext(display, context);
-        eglTerminate(display);
+        // No eglTerminate: EGL has one display a platform for the whole process, and other contexts may stand on it.
+        // Mesa would also unload its driver and lose the memory that the driver keeps for the next one.
         display = EGL_NO_DISPLAY;
         context = EGL_NO_CONTEXT;
     }
