@@ -29,7 +29,8 @@ struct RunOptions {
     std::optional<trace::Level> level;
     /// Called on rank 0's thread after each step.
     std::function<void(int32_t steps_done, int32_t steps, double loss)> progress;
-    /// Set from a signal handler or another thread: the run stops after the present step with RunCancelled.
+    /// Set from a signal handler or another thread: the run stops after the present step; its result holds
+    /// the steps done.
     const std::atomic<bool>* cancel = nullptr;
 };
 
