@@ -13,21 +13,7 @@
 using namespace meshscope;
 using test::find;
 using test::says;
-
-namespace {
-
-struct Toy {
-    trace::Trace trace = test::toy_hsdp();
-    time::Clock clock = time::modelled(trace, time::classroom());
-    view::Selection selection;
-    test::FakeMeasure measure;
-    test::CatalogueTexts texts{view::Language::en};
-    view::Input at(int64_t t_ns, view::Size size = {1032, 560}) const {
-        return {trace, clock, {t_ns}, selection, size, view::Language::en, measure, texts};
-    }
-};
-
-}  // namespace
+using test::Toy;
 
 TEST_CASE("memory's highest column is the ledger's peak, and its flag says the exact bytes") {
     const Toy toy;

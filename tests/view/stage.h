@@ -7,6 +7,7 @@
 #include "app/gui/view/svg.h"
 #include "app/gui/view/utf8.h"
 #include "app/i18n/catalogue.h"
+#include "tests/view/toy.h"
 
 namespace meshscope::test {
 
@@ -37,6 +38,18 @@ class CatalogueTexts : public view::Texts {
   private:
     i18n::Catalogue catalogue_ = i18n::Catalogue::embedded();
     i18n::Language language_;
+};
+
+/// The hand-made HSDP run under the lessons' clock, ready to be handed to a view at any moment.
+struct Toy {
+    trace::Trace trace = toy_hsdp();
+    time::Clock clock = time::modelled(trace, time::classroom());
+    view::Selection selection;
+    FakeMeasure measure;
+    CatalogueTexts texts{view::Language::en};
+    view::Input at(int64_t t_ns, view::Size size = {1032, 560}) const {
+        return {trace, clock, {t_ns}, selection, size, view::Language::en, measure, texts};
+    }
 };
 
 }  // namespace meshscope::test

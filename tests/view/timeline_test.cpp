@@ -9,22 +9,8 @@
 
 using namespace meshscope;
 using test::find;
+using test::Toy;
 using view::EventRef;
-
-namespace {
-
-struct Toy {
-    trace::Trace trace = test::toy_hsdp();
-    time::Clock clock = time::modelled(trace, time::classroom());
-    view::Selection selection;
-    test::FakeMeasure measure;
-    test::CatalogueTexts texts{view::Language::en};
-    view::Input at(int64_t t_ns, view::Size size = {1032, 560}) const {
-        return {trace, clock, {t_ns}, selection, size, view::Language::en, measure, texts};
-    }
-};
-
-}  // namespace
 
 TEST_CASE("every event of every rank is a bar at its time on the clock") {
     const Toy toy;
