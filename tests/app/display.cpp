@@ -7,22 +7,17 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <thread>
+
+#include "tests/folder.h"
 
 namespace meshscope::test {
 namespace {
 
 void pause_ms(int ms) {
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-}
-
-std::string read_file(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace
@@ -87,7 +82,7 @@ VirtualDisplay::VirtualDisplay(const std::string& folder, const std::string& scr
     while ((got = ::read(ends[0], &letter, 1)) == 1 && letter != '\n') text += letter;
     ::close(ends[0]);
     if (got <= 0) {
-        throw std::runtime_error("Xvfb did not start (package xvfb): " + read_file(folder + "/xvfb.log"));
+        throw std::runtime_error("Xvfb did not start (package xvfb): " + content(folder + "/xvfb.log"));
     }
     name_ = ":" + std::to_string(std::atoi(text.c_str()));
 }
@@ -99,9 +94,9 @@ std::string output_of(const std::vector<std::string>& arguments, const std::vect
     const int status = child.wait();
     if (status != 0) {
         throw std::runtime_error(arguments[0] + " ended with " + std::to_string(status) + ": " +
-                                 read_file(out));
+                                 content(out));
     }
-    return read_file(out);
+    return content(out);
 }
 
 DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder,
@@ -122,7 +117,7 @@ DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder,
 }
 
 nlohmann::json DrivenApp::state() const {
-    return nlohmann::json::parse(read_file(state_file_), nullptr, false);
+    return nlohmann::json::parse(content(state_file_), nullptr, false);
 }
 
 nlohmann::json DrivenApp::wait_for(const std::string& what,
@@ -168,7 +163,7 @@ int DrivenApp::close() {
 }
 
 std::string DrivenApp::output() const {
-    return read_file(folder_ + "/app.log");
+    return content(folder_ + "/app.log");
 }
 
 nlohmann::json place(const nlohmann::json& state, const std::string& kind, int a, int b) {

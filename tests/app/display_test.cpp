@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "display.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 
 using namespace meshscope::test;
@@ -9,23 +10,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
-
-class Folder {
-  public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "meshscope_display_XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) std::abort();
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
 
 const std::string kApp = std::string(MESHSCOPE_BIN_DIR) + "/meshscope-app";
 
@@ -38,8 +22,9 @@ json ready(const DrivenApp& app) {
 
 TEST_CASE("a real pointer: tabs, a rank, a slice, the timeline's ruler and wheel, play") {
     const Folder folder;
-    const VirtualDisplay display(folder.path());
-    DrivenApp app(display, folder.path(), {"hsdp", "--lang", "en", "--size", "1280x720", "--view", "mesh"});
+    const VirtualDisplay display(folder.path.string());
+    DrivenApp app(display, folder.path.string(),
+                  {"hsdp", "--lang", "en", "--size", "1280x720", "--view", "mesh"});
     json s = ready(app);
 
     app.click(place(s, "rank", 2));
@@ -84,8 +69,8 @@ TEST_CASE("a real pointer: tabs, a rank, a slice, the timeline's ruler and wheel
 
 TEST_CASE("a real keyboard: language, views, hops, play, text size, key sheet, quick taps") {
     const Folder folder;
-    const VirtualDisplay display(folder.path());
-    DrivenApp app(display, folder.path(), {"hsdp", "--lang", "en", "--size", "1280x720"});
+    const VirtualDisplay display(folder.path.string());
+    DrivenApp app(display, folder.path.string(), {"hsdp", "--lang", "en", "--size", "1280x720"});
     ready(app);
 
     app.key("l");
@@ -128,8 +113,8 @@ TEST_CASE("a real keyboard: language, views, hops, play, text size, key sheet, q
 
 TEST_CASE("the window can be resized, small and large, and goes on") {
     const Folder folder;
-    const VirtualDisplay display(folder.path());
-    DrivenApp app(display, folder.path(), {"hsdp", "--lang", "zh", "--size", "1280x720"});
+    const VirtualDisplay display(folder.path.string());
+    DrivenApp app(display, folder.path.string(), {"hsdp", "--lang", "zh", "--size", "1280x720"});
     json s = ready(app);
     const double help_x = s["boxes"]["help"][0].get<double>();
     app.xdotool({"windowsize", "@", "1900", "1060"});
@@ -146,15 +131,15 @@ TEST_CASE("the window can be resized, small and large, and goes on") {
 
 TEST_CASE("the welcome page opens a lesson by a click; a file that is none is told and the window stays") {
     const Folder folder;
-    const VirtualDisplay display(folder.path());
+    const VirtualDisplay display(folder.path.string());
     {
-        DrivenApp app(display, folder.path(), {"--lang", "zh"});
+        DrivenApp app(display, folder.path.string(), {"--lang", "zh"});
         const json s =
             app.wait_for("lessons offered", [](const json& x) { return x["boxes"].contains("offer1"); });
         app.click(s["boxes"]["offer1"]);
         ready(app);
     }
-    DrivenApp app(display, folder.path(), {"no_such_lesson", "--lang", "en"});
+    DrivenApp app(display, folder.path.string(), {"no_such_lesson", "--lang", "en"});
     const json s = app.wait_for("an error", [](const json& x) { return x["error"].is_array(); });
     CHECK(s["error"][0].get<std::string>().find("no_such_lesson") != std::string::npos);
     app.key("Escape");
@@ -166,10 +151,10 @@ TEST_CASE("without a display the program says so in both languages and exits wit
     const Folder folder;
     for (const auto& [language, words] :
          {std::pair<std::string, std::string>{"en", "no display"}, {"zh", "没有显示器"}}) {
-        const std::string log = folder.path() + "/" + language;
+        const std::string log = folder.path.string() + "/" + language;
         Child app({kApp, "--lang", language}, {"DISPLAY=", "WAYLAND_DISPLAY="}, log);
         CHECK(app.wait() == 69);
-        const std::string said = output_of({"cat", log}, {}, folder.path());
+        const std::string said = output_of({"cat", log}, {}, folder.path.string());
         CHECK(said.find(words) != std::string::npos);
         CHECK(said.find("--render") != std::string::npos);
     }
@@ -177,13 +162,13 @@ TEST_CASE("without a display the program says so in both languages and exits wit
 
 TEST_CASE("wrong arguments exit with 2, bad files with 65, and help with 0") {
     const Folder folder;
-    const std::string log = folder.path() + "/log";
+    const std::string log = folder.path.string() + "/log";
     CHECK(Child({kApp, "--colour"}, {}, log).wait() == 2);
     CHECK(Child({kApp, "--lang", "fr"}, {}, log).wait() == 2);
     CHECK(Child({kApp, "--help"}, {}, log).wait() == 0);
-    CHECK(Child({kApp, "no_such_thing", "--render", folder.path() + "/frames"}, {}, log).wait() == 65);
-    const std::string scenario = folder.path() + "/broken.toml";
-    output_of({"sh", "-c", "echo 'steps = = 3' > " + scenario}, {}, folder.path());
-    CHECK(Child({kApp, scenario, "--render", folder.path() + "/frames"}, {}, log).wait() == 65);
-    CHECK(output_of({"cat", log}, {}, folder.path()).find("broken.toml:1:") != std::string::npos);
+    CHECK(Child({kApp, "no_such_thing", "--render", folder.path.string() + "/frames"}, {}, log).wait() == 65);
+    const std::string scenario = folder.path.string() + "/broken.toml";
+    output_of({"sh", "-c", "echo 'steps = = 3' > " + scenario}, {}, folder.path.string());
+    CHECK(Child({kApp, scenario, "--render", folder.path.string() + "/frames"}, {}, log).wait() == 65);
+    CHECK(output_of({"cat", log}, {}, folder.path.string()).find("broken.toml:1:") != std::string::npos);
 }

@@ -8,35 +8,15 @@
 #include "app/gui/window/film.h"
 #include "core/base/error.h"
 #include "harness.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 
 using namespace meshscope;
 namespace fs = std::filesystem;
+using test::content;
+using test::Folder;
 
 namespace {
-
-/// A folder that goes when the test ends.
-class Folder {
-  public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "meshscope_render_XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) std::abort();
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    fs::path operator/(const std::string& name) const { return path_ / name; }
-
-  private:
-    fs::path path_;
-};
-
-std::string bytes(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
 
 gui::Options options(const fs::path& folder, int frames) {
     gui::Options o;
@@ -59,11 +39,11 @@ std::string path_value() {
 TEST_CASE("frames are PNG pictures of the asked size, and differ where the cursor differs") {
     const Folder folder;
     const auto report =
-        gui::render_film(test::lesson(), options(folder / "a", 3), test::catalogue(), "", nullptr);
+        gui::render_film(test::lesson(), options(folder.path / "a", 3), test::catalogue(), "", nullptr);
     CHECK(report.frames == 3);
     std::vector<std::string> frames;
     for (const char* name : {"frame_00000.png", "frame_00001.png", "frame_00002.png"}) {
-        frames.push_back(bytes(folder / "a" / name));
+        frames.push_back(content(folder.path / "a" / name));
         REQUIRE(frames.back().size() > 10000);
         // PNG's signature, then IHDR with width and height, most significant byte first.
         CHECK(frames.back().substr(1, 3) == "PNG");
@@ -82,58 +62,59 @@ TEST_CASE("frames are PNG pictures of the asked size, and differ where the curso
 
 TEST_CASE("the same frames are the same bytes, run to run") {
     const Folder folder;
-    gui::render_film(test::lesson(), options(folder / "a", 2), test::catalogue(), "", nullptr);
-    gui::render_film(test::lesson(), options(folder / "b", 2), test::catalogue(), "", nullptr);
+    gui::render_film(test::lesson(), options(folder.path / "a", 2), test::catalogue(), "", nullptr);
+    gui::render_film(test::lesson(), options(folder.path / "b", 2), test::catalogue(), "", nullptr);
     for (const char* name : {"frame_00000.png", "frame_00001.png"}) {
-        CHECK(bytes(folder / "a" / name) == bytes(folder / "b" / name));
+        CHECK(content(folder.path / "a" / name) == content(folder.path / "b" / name));
     }
 }
 
 TEST_CASE("themes and languages make different pictures") {
     const Folder folder;
-    gui::Options o = options(folder / "zh", 1);
+    gui::Options o = options(folder.path / "zh", 1);
     gui::render_film(test::lesson(), o, test::catalogue(), "", nullptr);
-    o.render = (folder / "en").string();
+    o.render = (folder.path / "en").string();
     o.language = view::Language::en;
     gui::render_film(test::lesson(), o, test::catalogue(), "", nullptr);
-    o.render = (folder / "light").string();
+    o.render = (folder.path / "light").string();
     o.theme = window::ThemeKind::light;
     gui::render_film(test::lesson(), o, test::catalogue(), "", nullptr);
-    const std::string zh = bytes(folder / "zh/frame_00000.png"), en = bytes(folder / "en/frame_00000.png"),
-                      light = bytes(folder / "light/frame_00000.png");
+    const std::string zh = content(folder.path / "zh/frame_00000.png"),
+                      en = content(folder.path / "en/frame_00000.png"),
+                      light = content(folder.path / "light/frame_00000.png");
     CHECK(zh != en);
     CHECK(en != light);
 }
 
 TEST_CASE("a film is an MP4 file; without ffmpeg the frames stay and the command is told") {
     const Folder folder;
-    gui::Options o = options(folder / "a", 6);
-    o.mp4 = (folder / "film.mp4").string();
+    gui::Options o = options(folder.path / "a", 6);
+    o.mp4 = (folder.path / "film.mp4").string();
     const auto without = gui::render_film(test::lesson(), o, test::catalogue(), "", nullptr);
     CHECK(without.mp4.empty());
     CHECK(without.command.find("ffmpeg -y -framerate 30") == 0);
-    CHECK(fs::exists(folder / "a" / "frame_00005.png"));
+    CHECK(fs::exists(folder.path / "a" / "frame_00005.png"));
     CHECK_FALSE(fs::exists(o.mp4));
 
     REQUIRE_FALSE(window::find_program("ffmpeg", path_value()).empty());
     const auto with = gui::render_film(test::lesson(), o, test::catalogue(), path_value(), nullptr);
     CHECK(with.mp4 == o.mp4);
-    CHECK(bytes(o.mp4).substr(4, 4) == "ftyp");
+    CHECK(content(o.mp4).substr(4, 4) == "ftyp");
     CHECK_FALSE(fs::exists(o.mp4 + ".part.mp4"));
 }
 
 TEST_CASE("an ffmpeg that fails is an error with the film's name, and leaves nothing half done") {
     const Folder folder;
-    fs::create_directories(folder / "bin");
+    fs::create_directories(folder.path / "bin");
     {
-        std::ofstream script(folder / "bin/ffmpeg");
+        std::ofstream script(folder.path / "bin/ffmpeg");
         script << "#!/bin/sh\nexit 3\n";
     }
-    fs::permissions(folder / "bin/ffmpeg", fs::perms::owner_all);
-    gui::Options o = options(folder / "a", 6);
-    o.mp4 = (folder / "film.mp4").string();
+    fs::permissions(folder.path / "bin/ffmpeg", fs::perms::owner_all);
+    gui::Options o = options(folder.path / "a", 6);
+    o.mp4 = (folder.path / "film.mp4").string();
     try {
-        gui::render_film(test::lesson(), o, test::catalogue(), (folder / "bin").string(), nullptr);
+        gui::render_film(test::lesson(), o, test::catalogue(), (folder.path / "bin").string(), nullptr);
         FAIL("a film was made by a program that fails");
     } catch (const IoError& error) {
         CHECK(error.message().id == "window.film_failed");

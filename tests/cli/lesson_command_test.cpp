@@ -75,7 +75,7 @@ TEST_CASE("the lessons of this installation are listed and keep every promise") 
 TEST_CASE("a lesson is told in the terminal with its numbers, reasons, losses and peaks") {
     const program::Folder folder;
     write_lesson(folder, kScenario, kText);
-    const auto told = program::run({"lesson", "run", "a", "--scenarios", folder.path("")});
+    const auto told = program::run({"lesson", "run", "a", "--scenarios", folder.file("")});
     CHECK(told.exit_code == 0);
     for (const char* part :
          {"1/1  Gathering", "On rank 1 there are 2 gathers along shard.", "? How many gathers?", "Answer: 2",
@@ -84,7 +84,7 @@ TEST_CASE("a lesson is told in the terminal with its numbers, reasons, losses an
         CHECK(told.out.find(part) != std::string::npos);
     }
     CHECK(told.out.find("{{") == std::string::npos);
-    CHECK(program::run({"lesson", "run", "1", "--lang", "zh", "--scenarios", folder.path("")})
+    CHECK(program::run({"lesson", "run", "1", "--lang", "zh", "--scenarios", folder.file("")})
               .out.find("答案：2") != std::string::npos);
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("on a terminal the questions wait for answers, give hints and a second
     const program::Folder folder;
     write_lesson(folder, kScenario, kText);
     const auto told =
-        program::run_on_terminal({"lesson", "run", "a", "--scenarios", folder.path("")}, "1\n2\n1, 0\n");
+        program::run_on_terminal({"lesson", "run", "a", "--scenarios", folder.file("")}, "1\n2\n1, 0\n");
     CHECK(told.exit_code == 0);
     const std::size_t wrong = told.out.find("Not so."), hint = told.out.find("Backward needs one too."),
                       right = told.out.find("Right.");
@@ -102,7 +102,7 @@ TEST_CASE("on a terminal the questions wait for answers, give hints and a second
     CHECK(told.out.find("Right.", right + 1) != std::string::npos);  // the ranks, in any order
     CHECK(told.out.find("Answer:") == std::string::npos);
     const auto plain =
-        program::run_on_terminal({"lesson", "run", "a", "--no-input", "--scenarios", folder.path("")}, "");
+        program::run_on_terminal({"lesson", "run", "a", "--no-input", "--scenarios", folder.file("")}, "");
     CHECK(plain.out.find("Answer: 2") != std::string::npos);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("lesson check finds each kind of broken promise") {
     const auto check = [](const std::string& scenario, const std::string& text, const std::string& said) {
         const program::Folder folder;
         write_lesson(folder, scenario, text);
-        const auto ended = program::run({"lesson", "check", "a", "--scenarios", folder.path("")});
+        const auto ended = program::run({"lesson", "check", "a", "--scenarios", folder.file("")});
         INFO(ended.out << ended.err);
         CHECK(ended.exit_code == (said.empty() ? 0 : 1));
         CHECK(ended.out.find(said.empty() ? "ok" : "failed") != std::string::npos);

@@ -1,42 +1,23 @@
 // The command `meshscope mesh`, run as a user runs it: its answers are PyTorch's, its exit codes those of the
 // contract.
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/program.h"
 #include "tests/test.h"
 
 using nlohmann::json;
 
 namespace {
 
-struct Ended {
-    int exit_code = -1;
-    std::string out;
-};
+using program::Ended;
 
-std::string quoted(const std::string& word) {
-    std::string result = "'";
-    for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return result + "'";
-}
-
-/// Runs `meshscope mesh WORDS…` and reads stdout (or stderr instead).
+/// Runs `meshscope mesh WORDS…`; with `read_errors`, `out` is what went to stderr.
 Ended run_mesh(const std::vector<std::string>& words, bool read_errors = false) {
-    std::string line = quoted(std::string(MESHSCOPE_BIN_DIR) + "/meshscope") + " --lang en mesh";
-    for (const std::string& word : words) line += " " + quoted(word);
-    line += read_errors ? " 2>&1 >/dev/null" : " 2>/dev/null";
-    Ended ended;
-    FILE* pipe = popen(line.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::array<char, 65536> buffer{};
-    while (const size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
-        ended.out.append(buffer.data(), n);
-    const int status = pclose(pipe);
-    ended.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    std::vector<std::string> all{"--lang", "en", "mesh"};
+    all.insert(all.end(), words.begin(), words.end());
+    Ended ended = program::run(all);
+    if (read_errors) ended.out = ended.err;
     return ended;
 }
 

@@ -11,16 +11,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <stdexcept>
 #include <thread>
 
 namespace program {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Ends the child process: becomes the program.
 [[noreturn]] void become(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
@@ -46,32 +40,10 @@ int exit_code_of(pid_t child) {
 
 }  // namespace
 
-std::string read_file(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
-Folder::Folder() {
-    std::string pattern = (fs::temp_directory_path() / "meshscope_test_XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
-}
-
-Folder::~Folder() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-}
-
-std::string Folder::write(const std::string& file, const std::string& text) const {
-    fs::create_directories(fs::path(path(file)).parent_path());
-    std::ofstream(path(file), std::ios::binary) << text;
-    return path(file);
-}
-
 Ended run(const std::vector<std::string>& words, const How& how) {
     const Folder folder;
-    const std::string out = how.out_file.empty() ? folder.path("out") : how.out_file,
-                      err = folder.path("err");
+    const std::string out = how.out_file.empty() ? folder.file("out") : how.out_file,
+                      err = folder.file("err");
     const pid_t child = fork();
     if (child == 0) {
         const int in = open("/dev/null", O_RDONLY);
@@ -88,8 +60,8 @@ Ended run(const std::vector<std::string>& words, const How& how) {
     }
     Ended ended;
     ended.exit_code = exit_code_of(child);
-    if (how.out_file.empty()) ended.out = read_file(out);
-    ended.err = read_file(err);
+    if (how.out_file.empty()) ended.out = content(out);
+    ended.err = content(err);
     return ended;
 }
 

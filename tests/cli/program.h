@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/folder.h"
+
 /// The built `meshscope`, run as a user runs it.
 namespace program {
 
@@ -22,21 +24,7 @@ Ended run(const std::vector<std::string>& words, const How& how = {});
 /// The same on a terminal of its own, `typed` being typed into it; `out` is what the terminal showed.
 Ended run_on_terminal(const std::vector<std::string>& words, const std::string& typed);
 
-/// A folder of this test run, empty at first and removed at the end.
-class Folder {
-  public:
-    Folder();
-    ~Folder();
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    std::string path(const std::string& file) const { return path_ + "/" + file; }
-    /// Writes a file and gives its path.
-    std::string write(const std::string& file, const std::string& text) const;
-
-  private:
-    std::string path_;
-};
-
-std::string read_file(const std::string& path);
+using meshscope::test::content;
+using meshscope::test::Folder;
 
 }  // namespace program

@@ -38,13 +38,13 @@ TEST_CASE("run --json and --save give PyTorch's golden runs") {
         const json gold = golden::read_case(name);
         const std::string scenario = folder.write("s.toml", golden::scenario_text(gold, name));
         const auto ended =
-            program::run({"run", scenario, "--backend", "threads", "--json", folder.path("o.json"), "--save",
-                          folder.path("f.safetensors"), "--quiet"});
+            program::run({"run", scenario, "--backend", "threads", "--json", folder.file("o.json"), "--save",
+                          folder.file("f.safetensors"), "--quiet"});
         REQUIRE(ended.exit_code == 0);
         CHECK(ended.out.empty());
         CHECK(ended.err.empty());
-        golden::Outcome ours = outcome_of(golden::read_json(folder.path("o.json")));
-        golden::read_parameters(folder.path("f.safetensors"), ours);
+        golden::Outcome ours = outcome_of(golden::read_json(folder.file("o.json")));
+        golden::read_parameters(folder.file("f.safetensors"), ours);
         CHECK(golden::differences(ours, golden::expected(gold, name)) == std::vector<std::string>{});
     }
 }
@@ -88,7 +88,7 @@ TEST_CASE("run tells losses and checks in words, and exits with 1 when a check f
     CHECK(failed.exit_code == 1);
     CHECK(failed.out.find("failed  it does not: its query gave 0") != std::string::npos);
     CHECK(failed.out.find("failed  no SQL: ") != std::string::npos);
-    const auto quiet = program::run({"run", folder.path("bad.toml"), "--quiet"});
+    const auto quiet = program::run({"run", folder.file("bad.toml"), "--quiet"});
     CHECK(quiet.exit_code == 1);
     CHECK(quiet.out.find("it holds") == std::string::npos);
     CHECK(quiet.out.find("it does not") != std::string::npos);
@@ -97,9 +97,9 @@ TEST_CASE("run tells losses and checks in words, and exits with 1 when a check f
 TEST_CASE("run --trace writes a record that reads back") {
     const program::Folder folder;
     const auto ended = program::run(
-        {"run", folder.write("s.toml", kToy), "--trace", folder.path("t.mscope"), "--level", "collectives"});
+        {"run", folder.write("s.toml", kToy), "--trace", folder.file("t.mscope"), "--level", "collectives"});
     REQUIRE(ended.exit_code == 0);
-    const trace::Trace trace = trace::read_trace(folder.path("t.mscope"));
+    const trace::Trace trace = trace::read_trace(folder.file("t.mscope"));
     CHECK(trace.info.steps == 2);
     CHECK(trace.info.level == trace::Level::collectives);
     CHECK(trace.info.scenario == kToy);
@@ -116,7 +116,7 @@ TEST_CASE("a bad scenario lists all its mistakes, exits with 65, and overwrites 
     CHECK(ended.err.find(bad + ":5:1: there is no key train.stepz") != std::string::npos);
     CHECK(ended.err.find("did you mean steps?") != std::string::npos);
     CHECK(ended.err.find(bad + ":6:1: train.global_batch cannot be 0") != std::string::npos);
-    CHECK(program::read_file(old) == "old");
+    CHECK(program::content(old) == "old");
     const auto as_json = program::run({"run", bad, "--json", "-"});
     CHECK(as_json.exit_code == 65);
     const json errors = json::parse(as_json.out)["errors"];
@@ -141,13 +141,13 @@ TEST_CASE("a missing backend, file or folder has its own exit code") {
     const program::Folder folder;
     const std::string scenario = folder.write("s.toml", kToy);
     CHECK(program::run({"run", scenario, "--backend", "pigeons"}).exit_code == 69);
-    CHECK(program::run({"run", folder.path("none.toml")}).exit_code == 74);
-    CHECK(program::run({"run", scenario, "--trace", folder.path("none/t.mscope")}).exit_code == 74);
+    CHECK(program::run({"run", folder.file("none.toml")}).exit_code == 74);
+    CHECK(program::run({"run", scenario, "--trace", folder.file("none/t.mscope")}).exit_code == 74);
     CHECK(program::run({"run", scenario, "--json", scenario}).exit_code == 2);
-    CHECK(program::run({"run", scenario, "--json", folder.path("x"), "--trace", folder.path("./x")})
+    CHECK(program::run({"run", scenario, "--json", folder.file("x"), "--trace", folder.file("./x")})
               .exit_code == 2);
-    CHECK(program::read_file(scenario) == kToy);
-    CHECK_FALSE(std::filesystem::exists(folder.path("x")));
+    CHECK(program::content(scenario) == kToy);
+    CHECK_FALSE(std::filesystem::exists(folder.file("x")));
 }
 
 TEST_CASE("Ctrl-C ends a run after its present step, with valid files") {
@@ -155,12 +155,12 @@ TEST_CASE("Ctrl-C ends a run after its present step, with valid files") {
     std::string text = kToy;
     text.replace(text.find("steps = 2"), 9, "steps = 1000000");
     const auto ended = program::run({"run", folder.write("s.toml", text), "--level", "collectives", "--trace",
-                                     folder.path("t.mscope"), "--json", folder.path("o.json")},
+                                     folder.file("t.mscope"), "--json", folder.file("o.json")},
                                     {1500, "", {}});
     CHECK(ended.exit_code == 130);
     CHECK(ended.err.find("stopped after") != std::string::npos);
-    const json out = golden::read_json(folder.path("o.json"));
-    const trace::Trace trace = trace::read_trace(folder.path("t.mscope"));
+    const json out = golden::read_json(folder.file("o.json"));
+    const trace::Trace trace = trace::read_trace(folder.file("t.mscope"));
     CHECK(out["losses"].size() > 0);
     CHECK(out["losses"].size() < 1000000);
     CHECK(static_cast<std::size_t>(trace.info.steps) == out["losses"].size());

@@ -9,29 +9,15 @@
 #include <fstream>
 
 #include "core/base/error.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 
 using namespace meshscope;
 using namespace meshscope::data;
+using test::content;
+using test::Folder;
 
 namespace {
-
-/// A folder of the test's own, gone afterwards.
-struct Folder {
-    std::filesystem::path path;
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "meshscope-data-XXXXXX").string();
-        REQUIRE(mkdtemp(name.data()) != nullptr);
-        path = name;
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-    std::string operator/(const std::string& file) const { return (path / file).string(); }
-};
-
-std::string bytes_at(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// A file from its header's text and so many bytes of data.
 std::string file_of(const std::string& header, std::size_t data_bytes) {
@@ -69,7 +55,7 @@ NamedTensor integers64(const std::string& name, const std::vector<int64_t>& numb
 
 TEST_CASE("what is written reads back, sorted and aligned") {
     const Folder folder;
-    const std::string path = folder / "out.safetensors";
+    const std::string path = folder.file("out.safetensors");
     const std::vector<float> numbers{1.5F, -2.0F, 0.0F, 3.25F, 1e-40F, 7.0F};
     write_safetensors(
         path,
@@ -95,7 +81,7 @@ TEST_CASE("what is written reads back, sorted and aligned") {
     CHECK_THROWS_AS(file.find("half")->integers(), InvalidArgument);
 
     uint64_t header = 0;
-    std::memcpy(&header, bytes_at(path).data(), 8);
+    std::memcpy(&header, content(path).data(), 8);
     CHECK(header % 8 == 0);
     CHECK(std::distance(std::filesystem::directory_iterator(folder.path), {}) ==
           1);  // nothing left beside it
@@ -103,12 +89,12 @@ TEST_CASE("what is written reads back, sorted and aligned") {
 
 TEST_CASE("the bytes of a small file are the format's, one by one") {
     const Folder folder;
-    write_safetensors(folder / "a", {named_floats("b", {1}, std::vector<float>{1.0F})});
+    write_safetensors(folder.file("a"), {named_floats("b", {1}, std::vector<float>{1.0F})});
     const std::string header = R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
     const std::string padded = header + std::string((8 - header.size() % 8) % 8, ' ');
     std::string wanted = file_of(padded, 0);
     wanted += std::string("\x00\x00\x80\x3f", 4);
-    CHECK(bytes_at(folder / "a") == wanted);
+    CHECK(content(folder.file("a")) == wanted);
 }
 
 TEST_CASE("PyTorch's own files are read, and written again with the same numbers") {
@@ -122,8 +108,8 @@ TEST_CASE("PyTorch's own files are read, and written again with the same numbers
         CHECK_FALSE(file.tensors.empty());
         for (const NamedTensor& t : file.tensors)
             CHECK(static_cast<int64_t>(t.floats().size()) == t.n_elements());
-        write_safetensors(folder / "again", file.tensors);
-        const SafetensorsFile again = read_safetensors(folder / "again");
+        write_safetensors(folder.file("again"), file.tensors);
+        const SafetensorsFile again = read_safetensors(folder.file("again"));
         REQUIRE(again.tensors.size() == file.tensors.size());
         for (const NamedTensor& t : file.tensors) CHECK(again.find(t.name)->bytes == t.bytes);
     }
@@ -134,7 +120,7 @@ TEST_CASE("PyTorch's own files are read, and written again with the same numbers
 }
 
 TEST_CASE("a file cut at any byte is refused, and so is one with a byte too many") {
-    const std::string whole = bytes_at(MESHSCOPE_TEST_DATA "/train/toy_single.init.safetensors");
+    const std::string whole = content(MESHSCOPE_TEST_DATA "/train/toy_single.init.safetensors");
     REQUIRE(whole.size() > 500);
     CHECK_NOTHROW(parse_safetensors(whole, "w"));
     for (std::size_t n = 0; n < whole.size(); ++n) {
@@ -148,7 +134,7 @@ TEST_CASE("a file cut at any byte is refused, and so is one with a byte too many
 }
 
 TEST_CASE("a file with any header byte changed is refused, or read in full") {
-    const std::string whole = bytes_at(MESHSCOPE_TEST_DATA "/train/toy_single.init.safetensors");
+    const std::string whole = content(MESHSCOPE_TEST_DATA "/train/toy_single.init.safetensors");
     uint64_t header = 0;
     std::memcpy(&header, whole.data(), 8);
     int refused = 0;
@@ -296,17 +282,17 @@ TEST_CASE("an unreadable path is an IoError that names it") {
         }
         return std::string("read without complaint");
     };
-    CHECK(reason(folder / "absent") == "No such file or directory");
+    CHECK(reason(folder.file("absent")) == "No such file or directory");
     CHECK(reason(folder.path.string()) == "Is a directory");
-    REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
-    CHECK(reason(folder / "pipe") == "Invalid argument");  // and does not hang
+    REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+    CHECK(reason(folder.file("pipe")) == "Invalid argument");  // and does not hang
 }
 
 TEST_CASE("a write that fails leaves the old file and nothing else") {
     const Folder folder;
-    const std::string path = folder / "w.safetensors";
+    const std::string path = folder.file("w.safetensors");
     write_safetensors(path, {named_floats("a", {1}, std::vector<float>{1.0F})});
-    const std::string before = bytes_at(path);
+    const std::string before = content(path);
     const NamedTensor a = named_floats("a", {1}, std::vector<float>{2.0F});
     CHECK_THROWS_AS(write_safetensors(path, {a, a}), InvalidArgument);
     CHECK_THROWS_AS(write_safetensors(path, {named_floats("a", {2}, std::vector<float>{2.0F})}),
@@ -314,8 +300,8 @@ TEST_CASE("a write that fails leaves the old file and nothing else") {
     CHECK_THROWS_AS(write_safetensors(path, {named_floats("__metadata__", {0}, {})}), InvalidArgument);
     CHECK_THROWS_AS(write_safetensors(path, {named_floats("\xff", {0}, {})}), InvalidArgument);
     CHECK_THROWS_AS(write_safetensors(path, {{"a", DType::uint8, {0}, {}}}), InvalidArgument);
-    CHECK_THROWS_AS(write_safetensors(folder / "absent/w", {a}), IoError);
+    CHECK_THROWS_AS(write_safetensors(folder.file("absent/w"), {a}), IoError);
     CHECK_THROWS_AS(write_safetensors(folder.path.string(), {a}), IoError);
-    CHECK(bytes_at(path) == before);
+    CHECK(content(path) == before);
     CHECK(std::distance(std::filesystem::directory_iterator(folder.path), {}) == 1);
 }

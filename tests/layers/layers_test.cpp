@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "tests/folder.h"
 #include "tests/layers/include_rules.h"
 #include "tests/test.h"
 
@@ -13,28 +14,18 @@ namespace {
 /// A made-up source tree in a folder of its own, gone with the object.
 class Tree {
   public:
-    Tree() {
-        std::string name = (fs::temp_directory_path() / "meshscope_layers_XXXXXX").string();
-        REQUIRE(mkdtemp(name.data()) != nullptr);
-        root_ = name;
-    }
-    ~Tree() { fs::remove_all(root_); }
-    Tree(const Tree&) = delete;
-    Tree& operator=(const Tree&) = delete;
-
     Tree& file(const std::string& name, const std::string& text) {
-        fs::create_directories((root_ / name).parent_path());
-        std::ofstream(root_ / name) << text;
+        folder_.write(name, text);
         return *this;
     }
     std::vector<std::string> violations() const {
         std::vector<std::string> texts;
-        for (const Violation& violation : check_tree(root_)) texts.push_back(violation.text());
+        for (const Violation& violation : check_tree(folder_.path)) texts.push_back(violation.text());
         return texts;
     }
 
   private:
-    fs::path root_;
+    meshscope::test::Folder folder_;
 };
 
 using Texts = std::vector<std::string>;

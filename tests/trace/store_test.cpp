@@ -1,5 +1,7 @@
 #include "core/trace/store.h"
 
+#include <sys/stat.h>
+
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,14 +1,11 @@
 // The command `meshscope trace`, run as a user runs it.
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/trace/export.h"
 #include "core/trace/store.h"
+#include "tests/cli/program.h"
 #include "tests/test.h"
 #include "tests/trace/example.h"
 #include "tests/trace/folder.h"
@@ -18,30 +15,14 @@ using nlohmann::json;
 
 namespace {
 
-struct Ended {
-    int exit_code = -1;
-    std::string out;
-};
+using program::Ended;
 
-std::string shell_word(const std::string& word) {
-    std::string result = "'";
-    for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return result + "'";
-}
-
-/// Runs `meshscope trace WORDS…` and reads stdout, or stderr instead.
+/// Runs `meshscope trace WORDS…`; with `read_errors`, `out` is what went to stderr.
 Ended run(const std::vector<std::string>& words, bool read_errors = false) {
-    std::string line = shell_word(std::string(MESHSCOPE_BIN_DIR) + "/meshscope") + " --lang en trace";
-    for (const std::string& word : words) line += " " + shell_word(word);
-    line += read_errors ? " 2>&1 >/dev/null" : " 2>/dev/null";
-    Ended ended;
-    FILE* pipe = popen(line.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::array<char, 65536> buffer{};
-    while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
-        ended.out.append(buffer.data(), n);
-    const int status = pclose(pipe);
-    ended.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    std::vector<std::string> all{"--lang", "en", "trace"};
+    all.insert(all.end(), words.begin(), words.end());
+    Ended ended = program::run(all);
+    if (read_errors) ended.out = ended.err;
     return ended;
 }
 
