@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/tensor/attention.h"
 #include "core/tensor/tensor.h"
 
 namespace meshscope::tensor {
@@ -28,7 +29,7 @@ struct AdamStep {
 };
 
 /// Every operation of the engine on one kind of device. Letters: B rows (batch), I inputs, O outputs, n
-/// elements.
+/// elements; N rows (tokens), D elements a row, V rows of a table.
 ///
 /// Tensors are contiguous float32 unless said otherwise, made beforehand, and of matching counts: a mismatch
 /// throws InvalidArgument ("kernel.shape": kernel, shape, wanted). Outputs do not overlap inputs unless the
@@ -56,6 +57,8 @@ class Kernels {
     virtual void axpy(const Tensor& y, float a, const Tensor& x) const = 0;
     /// out = a + b. out may be a or b.
     virtual void add(const Tensor& out, const Tensor& a, const Tensor& b) const = 0;
+    /// out = a · b, element by element. out may be a or b.
+    virtual void multiply(const Tensor& out, const Tensor& a, const Tensor& b) const = 0;
 
     /// y (B, O) = x (B, I) · Wᵀ + b, with W (O, I) and b (O) or undefined. 2·B·I·O flops. The order of the
     /// sums over I is the implementation's own; it does not depend on anything but the shapes.
@@ -77,6 +80,72 @@ class Kernels {
     virtual void gelu_tanh_forward(const Tensor& y, const Tensor& x) const = 0;
     /// dx = dy · y'(x). dx may be dy.
     virtual void gelu_tanh_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const = 0;
+
+    /// y = silu(gate) · up, where silu(g) = g / (1 + e^-g). y may be gate or up. torch.nn.functional.silu.
+    virtual void silu_mul_forward(const Tensor& y, const Tensor& gate, const Tensor& up) const = 0;
+    /// dgate = dy · up · silu'(gate); dup = dy · silu(gate). Either may be dy, gate or up.
+    virtual void silu_mul_backward(const Tensor& dgate, const Tensor& dup, const Tensor& dy,
+                                   const Tensor& gate, const Tensor& up) const = 0;
+
+    /// y (N, D) = the rows of table (V, D) that indices (N, int64) name. An index outside [0, V) throws
+    /// InvalidArgument ("kernel.index": kernel, index, rows).
+    virtual void embedding_forward(const Tensor& y, const Tensor& table, const Tensor& indices) const = 0;
+    /// dtable (V, D) = 0, or as it was when `accumulate`, plus dy's row n at row indices[n], n = 0 first.
+    /// Throws as embedding_forward.
+    virtual void embedding_backward(const Tensor& dtable, const Tensor& dy, const Tensor& indices,
+                                    bool accumulate) const = 0;
+
+    /// Of each row of x (N, D): mean, rstd = 1/√(variance + eps) (variance: mean of squared distances, both
+    /// (N), kept for the backward pass), y = (x - mean) · rstd · weight + bias. weight (D); bias (D) or
+    /// undefined. About 8·N·D flops. torch.nn.LayerNorm.
+    virtual void layer_norm_forward(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x,
+                                    const Tensor& weight, const Tensor& bias, double eps) const = 0;
+    /// With h = (x - mean) · rstd and g = dy · weight: dx = rstd · (g - mean(g) - h · mean(g · h)), means
+    /// over the row. dx may be dy. About 12·N·D flops.
+    virtual void layer_norm_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& x,
+                                       const Tensor& mean, const Tensor& rstd,
+                                       const Tensor& weight) const = 0;
+    /// dw (D) = Σ over rows of dy · h, db (D; or undefined) = Σ dy, first row first; or added onto them.
+    virtual void layer_norm_weight_grad(const Tensor& dw, const Tensor& db, const Tensor& dy, const Tensor& x,
+                                        const Tensor& mean, const Tensor& rstd, bool accumulate) const = 0;
+    /// Of each row of x (N, D): rstd = 1/√(mean(x²) + eps), y = x · rstd · weight. torch.nn.RMSNorm.
+    virtual void rms_norm_forward(const Tensor& y, const Tensor& rstd, const Tensor& x, const Tensor& weight,
+                                  double eps) const = 0;
+    /// With h = x · rstd and g = dy · weight: dx = rstd · (g - h · mean(g · h)). dx may be dy.
+    virtual void rms_norm_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& x, const Tensor& rstd,
+                                     const Tensor& weight) const = 0;
+    /// dw (D) = Σ over rows of dy · h, first row first; or added onto it.
+    virtual void rms_norm_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd,
+                                      bool accumulate) const = 0;
+
+    /// Turns each pair (a, b) to (a·cos - b·sin, a·sin + b·cos), or back (which is also the backward pass)
+    /// when `inverse`. 6 flops a pair. Angles are computed in double. out may be in.
+    virtual void rotary(const Tensor& out, const Tensor& in, const RotaryShape& shape,
+                        bool inverse) const = 0;
+
+    /// o = softmax(scale · q · kᵀ) · v for each batch row and head; lse (batch, heads, q_tokens) is the
+    /// log-sum-exp of each row of scores, which the backward pass and ring attention need. A row that sees no
+    /// key has o = 0 and lse = -∞. 4·batch·heads·q_tokens·k_tokens·head_dim flops (causal: about half).
+    /// Keys are taken in blocks with a running maximum and sum (FlashAttention-2, arXiv 2307.08691): scratch
+    /// does not grow with the tokens.
+    virtual void attention_forward(const Tensor& o, const Tensor& lse, const Tensor& q, const Tensor& k,
+                                   const Tensor& v, const AttentionShape& shape) const = 0;
+    /// With p = exp(scale · q · kᵀ - lse) and ds = p · (dout · vᵀ - Σ dout · o): dv = pᵀ · dout,
+    /// dq = scale · ds · k, dk = scale · dsᵀ · q. `o` and `lse` may come from more keys than `k` and `v`
+    /// hold: then dq is these keys' share. Sums over the query heads of one key/value head: first head
+    /// first. 2.5 times the flops of forward; p is computed again, block by block.
+    virtual void attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout,
+                                    const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
+                                    const Tensor& lse, const AttentionShape& shape) const = 0;
+
+    /// loss (1) = mean over rows of lse - logits[target], lse (N) = log Σ exp of each row of logits (N, V),
+    /// rows summed in double, first first. targets (N, int64): one outside [0, V) throws InvalidArgument
+    /// ("kernel.index": kernel, index, rows). The mean of 0 rows is NaN. torch.nn.functional.cross_entropy.
+    virtual void cross_entropy_forward(const Tensor& loss, const Tensor& lse, const Tensor& logits,
+                                       const Tensor& targets) const = 0;
+    /// dlogits = (exp(logits - lse) - onehot(target)) · dloss / N. dlogits may be logits.
+    virtual void cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
+                                        const Tensor& lse, const Tensor& targets) const = 0;
 
     /// loss (1) = mean over all n of (prediction - target)², summed in double, first element first.
     virtual void mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const = 0;

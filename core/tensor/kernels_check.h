@@ -1,7 +1,9 @@
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 
+#include "core/tensor/attention.h"
 #include "core/tensor/tensor.h"
 
 namespace meshscope::tensor {
@@ -19,5 +21,35 @@ struct LinearSizes {
 /// Reads the sizes from x (or dx), y (or dy) and W (or dW); throws InvalidArgument ("kernel.shape") where
 /// they disagree. x and y may have more than two dims: all but the last are rows.
 LinearSizes linear_sizes(std::string_view kernel, const Tensor& x, const Tensor& y, const Tensor& weight);
+
+/// Checks a row index against a table of `rows`; throws InvalidArgument ("kernel.index": kernel, index,
+/// rows).
+void expect_index(std::string_view kernel, int64_t index, int64_t rows);
+
+/// Checks y (N, D), a table (V, D) and indices (N, int64) and returns D; throws InvalidArgument
+/// ("kernel.shape").
+int64_t embedding_width(std::string_view kernel, const Tensor& y, const Tensor& table, const Tensor& indices);
+
+/// Checks a norm's tensors: `xs` (N, D), mean and rstd (N) float32, weight (D). Throws InvalidArgument
+/// ("kernel.shape").
+void expect_layer_norm(std::string_view kernel, std::initializer_list<Tensor> xs, const Tensor& mean,
+                       const Tensor& rstd, const Tensor& weight);
+void expect_rms_norm(std::string_view kernel, std::initializer_list<Tensor> xs, const Tensor& rstd,
+                     const Tensor& weight);
+
+/// Checks logits (N, V), lse (N) and targets (N, int64), and returns V. Throws InvalidArgument
+/// ("kernel.shape").
+int64_t expect_cross_entropy(std::string_view kernel, const Tensor& logits, const Tensor& lse,
+                             const Tensor& targets);
+
+/// Checks an attention call's sizes and the counts of its tensors; queries are q, o, dq …, keys are k, v, dk
+/// …. Throws InvalidArgument ("kernel.shape").
+void expect_attention(std::string_view kernel, const AttentionShape& shape,
+                      std::initializer_list<Tensor> queries, std::initializer_list<Tensor> keys,
+                      const Tensor& lse);
+
+/// Checks a rotary call: an even head_dim, counts of both tensors and of the positions. Throws
+/// InvalidArgument ("kernel.shape").
+void expect_rotary(const RotaryShape& shape, const Tensor& out, const Tensor& in);
 
 }  // namespace meshscope::tensor

@@ -77,6 +77,13 @@ void ReferenceKernels::add(const Tensor& out, const Tensor& a, const Tensor& b) 
     for (std::size_t i = 0; i < outs.size(); ++i) outs[i] = as[i] + bs[i];
 }
 
+void ReferenceKernels::multiply(const Tensor& out, const Tensor& a, const Tensor& b) const {
+    expect_count("multiply", a, out.n_elements());
+    expect_count("multiply", b, out.n_elements());
+    std::ranges::transform(a.data<float>(), b.data<float>(), out.data<float>().begin(),
+                           [](float x, float y) { return x * y; });
+}
+
 void ReferenceKernels::linear_forward(const Tensor& y, const Tensor& x, const Tensor& weight,
                                       const Tensor& bias) const {
     const auto [rows, inputs, outputs] = linear_sizes("linear", x, y, weight);

@@ -1,0 +1,102 @@
+// What turns tokens into numbers and numbers into a loss: embedding, rotary positions, cross-entropy.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/tensor/kernels_check.h"
+#include "core/tensor/kernels_reference.h"
+
+namespace meshscope::tensor {
+
+void ReferenceKernels::embedding_forward(const Tensor& y, const Tensor& table, const Tensor& indices) const {
+    const int64_t n = embedding_width("embedding", y, table, indices);
+    const float* rows = table.data<float>().data();
+    float* ys = y.data<float>().data();
+    for (const int64_t index : indices.data<int64_t>()) {
+        expect_index("embedding", index, table.dim(0));
+        ys = std::copy_n(rows + index * n, n, ys);
+    }
+}
+
+void ReferenceKernels::embedding_backward(const Tensor& dtable, const Tensor& dy, const Tensor& indices,
+                                          bool accumulate) const {
+    const int64_t n = embedding_width("embedding.backward", dy, dtable, indices);
+    float* rows = dtable.data<float>().data();
+    const float* dys = dy.data<float>().data();
+    for (const int64_t index : indices.data<int64_t>())
+        expect_index("embedding.backward", index, dtable.dim(0));
+    if (!accumulate) zero(dtable);
+    for (const int64_t index : indices.data<int64_t>()) {
+        float* row = rows + index * n;
+        for (int64_t i = 0; i < n; ++i) row[i] += dys[i];
+        dys += n;
+    }
+}
+
+void ReferenceKernels::rotary(const Tensor& out, const Tensor& in, const RotaryShape& shape,
+                              bool inverse) const {
+    expect_rotary(shape, out, in);
+    const float* ins = in.data<float>().data();
+    float* outs = out.data<float>().data();
+    const int64_t width = shape.heads * shape.head_dim;
+    for (int64_t row = 0; row < shape.batch * shape.tokens; ++row) {
+        const int64_t token = row % shape.tokens;
+        const int64_t position = shape.positions.defined()
+                                     ? shape.positions.data<int64_t>()[static_cast<std::size_t>(token)]
+                                     : shape.first_position + token;
+        for (int64_t i = 0; i < width; i += 2) {
+            const auto exponent =
+                static_cast<double>(i % shape.head_dim) / static_cast<double>(shape.head_dim);
+            const double angle = static_cast<double>(position) * std::pow(shape.theta, -exponent);
+            const double c = std::cos(angle);
+            const double s = inverse ? -std::sin(angle) : std::sin(angle);
+            const double a = ins[row * width + i];
+            const double b = ins[row * width + i + 1];
+            outs[row * width + i] = static_cast<float>(a * c - b * s);
+            outs[row * width + i + 1] = static_cast<float>(a * s + b * c);
+        }
+    }
+}
+
+void ReferenceKernels::cross_entropy_forward(const Tensor& loss, const Tensor& lse, const Tensor& logits,
+                                             const Tensor& targets) const {
+    expect_count("cross_entropy", loss, 1);
+    const int64_t classes = expect_cross_entropy("cross_entropy", logits, lse, targets);
+    const auto wanted = targets.data<int64_t>();
+    double sum = 0.0;
+    for (std::size_t r = 0; r < wanted.size(); ++r) {
+        expect_index("cross_entropy", wanted[r], classes);
+        const auto row = logits.data<float>().subspan(r * static_cast<std::size_t>(classes),
+                                                      static_cast<std::size_t>(classes));
+        // The largest is taken out first, or exp would overflow.
+        const double largest = *std::ranges::max_element(row);
+        double total = 0.0;
+        for (const float x : row) total += std::exp(x - largest);
+        const double log_sum = largest + std::log(total);
+        lse.data<float>()[r] = static_cast<float>(log_sum);
+        sum += log_sum - row[static_cast<std::size_t>(wanted[r])];
+    }
+    loss.data<float>()[0] = static_cast<float>(sum / static_cast<double>(wanted.size()));
+}
+
+void ReferenceKernels::cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss,
+                                              const Tensor& logits, const Tensor& lse,
+                                              const Tensor& targets) const {
+    expect_count("cross_entropy.backward", dloss, 1);
+    const int64_t classes = expect_cross_entropy("cross_entropy.backward", logits, lse, targets);
+    expect_count("cross_entropy.backward", dlogits, logits.n_elements());
+    const auto wanted = targets.data<int64_t>();
+    const double factor = dloss.data<float>()[0] / static_cast<double>(wanted.size());
+    const float* xs = logits.data<float>().data();
+    float* ds = dlogits.data<float>().data();
+    for (std::size_t r = 0; r < wanted.size(); ++r) {
+        expect_index("cross_entropy.backward", wanted[r], classes);
+        const double log_sum = lse.data<float>()[r];
+        for (int64_t c = 0; c < classes; ++c)
+            ds[c] = static_cast<float>((std::exp(xs[c] - log_sum) - (c == wanted[r] ? 1.0 : 0.0)) * factor);
+        xs += classes;
+        ds += classes;
+    }
+}
+
+}  // namespace meshscope::tensor
