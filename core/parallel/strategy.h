@@ -22,7 +22,12 @@ using tensor::Tensor;
 struct RankContext {
     GlobalRank rank;
     const mesh::DeviceMesh* mesh = nullptr;
-    std::vector<comm::ProcessGroup*> groups;  ///< this rank's group along each mesh dim
+    /// This rank's group along each data dim of the mesh (replicate, shard), in mesh order: a data strategy
+    /// sees these and nothing of tensor or pipeline parallelism.
+    std::vector<comm::ProcessGroup*> groups;
+    comm::ProcessGroup* tp = nullptr;  ///< null: the mesh has no such dim
+    comm::ProcessGroup* pp = nullptr;
+    comm::ProcessGroup* cp = nullptr;
     tensor::Allocator* allocator = nullptr;
     trace::Recorder* recorder = nullptr;  ///< may be null
 };

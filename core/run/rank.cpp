@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "core/comm/transport_group.h"
+#include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
 #include "core/nn/optim/optimizer.h"
 #include "core/parallel/ddp/ddp.h"
@@ -16,7 +17,8 @@ namespace {
 using scenario::DataStrategy;
 using scenario::Scenario;
 
-/// The rank's place among those that share out the batch: row-major over the mesh dims.
+/// The rank's place among those that share out the batch: row-major over the data dims of the mesh. The ranks
+/// of a tp or pp group stand at the same place.
 struct DataPlace {
     int64_t index = 0;
     int64_t size = 1;
@@ -26,9 +28,10 @@ DataPlace data_place(const Scenario& scenario, const mesh::DeviceMesh& mesh, Glo
     DataPlace place;
     if (scenario.parallel.data == DataStrategy::none) return place;
     const std::vector<int64_t> coordinate = *mesh.coordinate(rank);
-    for (int64_t d = 0; d < mesh.ndim(); ++d) {
-        place.index = place.index * mesh.size(d) + coordinate[static_cast<std::size_t>(d)];
-        place.size *= mesh.size(d);
+    for (const std::size_t d : mesh::roles_of(mesh.names()).data) {
+        const int64_t size = mesh.size(static_cast<int64_t>(d));
+        place.index = place.index * size + coordinate[d];
+        place.size *= size;
     }
     return place;
 }
@@ -66,7 +69,7 @@ class Rank {
           executor_(transport, shared.executor_mode),
           model_(nn::make_model(scenario_.model)),
           place_(data_place(scenario_, shared.mesh, rank_)) {
-        parallel::RankContext context{rank_, &shared.mesh, {}, &allocator_, &recorder_};
+        std::vector<comm::ProcessGroup*> by_dim;
         for (std::size_t d = 0; d < shared.groups.by_dim.size(); ++d) {
             const int32_t index = shared.groups.of(rank_, d);
             const trace::Group& group = shared.groups.groups[static_cast<std::size_t>(index)];
@@ -75,8 +78,18 @@ class Rank {
             groups_.push_back(std::make_unique<comm::TransportGroup>(
                 executor_, index, group.mesh_dim, std::move(members), comm::Channel{index}, &recorder_,
                 scenario_.parallel.algorithm));
-            context.groups.push_back(groups_.back().get());
+            by_dim.push_back(groups_.back().get());
         }
+        parallel::RankContext context;
+        context.rank = rank_;
+        context.mesh = &shared.mesh;
+        context.allocator = &allocator_;
+        context.recorder = &recorder_;
+        const mesh::Roles roles = mesh::roles_of(shared.mesh.names());
+        for (const std::size_t d : roles.data) context.groups.push_back(by_dim[d]);
+        if (roles.tp) context.tp = by_dim[*roles.tp];
+        if (roles.pp) context.pp = by_dim[*roles.pp];
+        if (roles.cp) context.cp = by_dim[*roles.cp];
         strategy_ = make_strategy(scenario_, context, *model_);
     }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/read_training.h"
 
@@ -29,7 +30,20 @@ std::string strategy_word(DataStrategy strategy) {
     return std::string(data_strategies()[static_cast<std::size_t>(strategy)]);
 }
 
-/// The mesh dims a strategy works on, by name; empty: any.
+/// Dims whose role nothing plays yet.
+constexpr std::array<std::string_view, 3> kLaterDims{"tp", "pp", "cp"};
+
+/// The names of the dims that are no tensor, pipeline or context parallelism: what the data strategy gets.
+Names data_names(const Names& names) {
+    Names data;
+    for (const std::string& name : names) {
+        const std::optional<mesh::Role> role = mesh::role_of(name);
+        if (!role || mesh::is_data(*role)) data.push_back(name);
+    }
+    return data;
+}
+
+/// The data dims a strategy works on, by name; empty: any.
 Names dims_of(DataStrategy strategy, std::size_t ndim) {
     if (strategy == DataStrategy::ddp) return {"replicate"};
     if (strategy == DataStrategy::fsdp2) return ndim == 2 ? Names{"replicate", "shard"} : Names{"shard"};
@@ -54,7 +68,10 @@ bool read_mesh(const Section& mesh, DataStrategy strategy, Scenario& s) {
     if (!mesh.has("shape") && mesh.has("names")) mesh.require("shape");
 
     const std::size_t ndim = s.mesh_shape.size();
-    const Names role = dims_of(strategy, ndim);
+    const Names given_data = data_names(given.names);
+    const std::size_t model_ndim = given.names.size() - given_data.size();
+    const std::size_t data_ndim = ndim > model_ndim ? ndim - model_ndim : 0;
+    const Names role = dims_of(strategy, data_ndim);
     if (!given.names.empty()) {
         s.mesh_names = given.names;
     } else if (role.size() == ndim) {
@@ -62,8 +79,11 @@ bool read_mesh(const Section& mesh, DataStrategy strategy, Scenario& s) {
     } else if (!mesh.has("names") && ndim > 1 && strategy == DataStrategy::none) {
         mesh.require("names");
     }
-    const bool wrong_names = !given.names.empty() && given.names.size() == ndim && given.names != role;
-    if (!role.empty() && (wrong_names || role.size() != ndim))
+    for (std::size_t i = 0; i < given.names.size(); ++i)
+        if (std::find(kLaterDims.begin(), kLaterDims.end(), given.names[i]) != kLaterDims.end())
+            mesh.report_element("names", i, {"scenario.dim_not_supported", {{"name", given.names[i]}}});
+    const bool wrong_names = !given.names.empty() && given.names.size() == ndim && given_data != role;
+    if (!role.empty() && (wrong_names || role.size() != data_ndim))
         mesh.report(
             wrong_names ? "names" : "shape",
             {"scenario.mesh_dims",
@@ -88,7 +108,8 @@ bool read_mesh(const Section& mesh, DataStrategy strategy, Scenario& s) {
 int64_t data_parallel_size(const Scenario& s) {
     if (s.parallel.data == DataStrategy::none) return 1;
     int64_t size = 1;
-    for (const int64_t n : s.mesh_shape) size *= n;
+    for (const std::size_t d : mesh::roles_of(s.mesh_names).data)
+        if (d < s.mesh_shape.size()) size *= s.mesh_shape[d];  // a wrong number of names was reported
     return size;
 }
 

@@ -177,6 +177,12 @@ std::vector<Case> cases() {
          kTrain +
              "[mesh]\nshape = [2, 2]\nnames = [\"shard\", \"replicate\"]\n[parallel]\ndata = \"fsdp2\"\n",
          {"9:1 scenario.mesh_dims"}},
+        {"a dim of a later version",
+         kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"cp\", \"replicate\"]\n",
+         {"9:10 scenario.dim_not_supported"}},
+        {"DDP on a shard dim beside a model dim",
+         kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"shard\", \"cp\"]\n[parallel]\ndata = \"ddp\"\n",
+         {"9:1 scenario.mesh_dims", "9:19 scenario.dim_not_supported"}},
         {"FSDP on three dims",
          kTrain + "[mesh]\nshape = [2, 2, 2]\n[parallel]\ndata = \"fsdp2\"\n",
          {"8:1 scenario.mesh_dims"}},

@@ -1,0 +1,28 @@
+// The roles of mesh dims come from their names, in torchtitan's words.
+#include "core/mesh/roles.h"
+
+#include "tests/test.h"
+
+using namespace meshscope;
+using Dims = std::vector<std::size_t>;
+
+TEST_CASE("dims get their roles from their names") {
+    const mesh::Roles roles = mesh::roles_of({"pp", "replicate", "shard", "cp", "tp"});
+    CHECK(roles.data == Dims{1, 2});
+    CHECK(roles.pp == 0U);
+    CHECK(roles.cp == 3U);
+    CHECK(roles.tp == 4U);
+}
+
+TEST_CASE("a dim of another name, and an unnamed mesh, have no role") {
+    CHECK(mesh::role_of("dp") == std::nullopt);
+    const mesh::Roles roles = mesh::roles_of({"dp", "shard"});
+    CHECK(roles.data == Dims{1});
+    CHECK_FALSE(roles.tp);
+    CHECK(mesh::roles_of({}).data.empty());
+}
+
+TEST_CASE("a role's name is the dim's name") {
+    for (const char* word : {"replicate", "shard", "tp", "pp", "cp"})
+        CHECK(mesh::name(*mesh::role_of(word)) == word);
+}
