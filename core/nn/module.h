@@ -13,12 +13,21 @@ namespace meshscope::nn {
 using tensor::Shape;
 using tensor::Tensor;
 
+/// Which part of a whole array a parameter holds, when parallelism from outside has cut it along one dim.
+struct Box {
+    Shape whole;              ///< of the uncut array; empty: the parameter is whole
+    int32_t tensor_dim = -1;  ///< the dim it was cut along; -1: whole
+    int64_t first = 0;        ///< where the part begins in that dim
+    bool cut() const { return tensor_dim >= 0; }
+};
+
 /// One trainable array. Layers and the tape refer to it by handle (Parameter*), never by its memory: FSDP
 /// takes the value away after forward and puts it back before backward.
 struct Parameter {
-    int32_t index = 0;   ///< position in Model::parameters(), PyTorch's order of parameters()
-    std::string name;    ///< "layers.0.up.weight"
-    Shape shape;         ///< whole, whatever is present just now
+    int32_t index = 0;  ///< position in Model::parameters(), PyTorch's order of parameters()
+    std::string name;   ///< "layers.0.up.weight"
+    Shape shape;        ///< whole, whatever is present just now; of the part, where `box` says it is one
+    Box box;            ///< which part of the model's array it is: all of it unless tensor parallelism cut it
     int64_t fan_in = 1;  ///< inputs of the layer it belongs to, which set the spread of its first values
     Tensor value;        ///< what kernels read; undefined while it is away
     Tensor grad;  ///< summed over the backward passes since it was last dropped; undefined before the first

@@ -51,7 +51,7 @@ class InitialValues {
 struct LocalParameter {
     const nn::Parameter* parameter = nullptr;
     Tensor value;
-    int64_t first_element = 0;  ///< where `value` begins in the whole parameter
+    int64_t first_element = 0;  ///< where `value` begins in the parameter (of Parameter::shape)
     bool owned = true;  ///< false: another rank answers for the same elements when the whole is collected
 };
 

@@ -9,6 +9,7 @@
 #include "core/parallel/ddp/ddp.h"
 #include "core/parallel/fsdp2/fsdp2.h"
 #include "core/parallel/single.h"
+#include "core/parallel/tensor/placement.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::run {
@@ -96,7 +97,7 @@ class Rank {
     void train() {
         recorder_.set_step(-1);
         recorder_.set_phase(Phase::setup);
-        strategy_->load(shared_.weights);
+        strategy_->load(parallel::PartValues(shared_.weights));
         make_optimizer();
 
         const auto started = std::chrono::steady_clock::now();
@@ -181,17 +182,30 @@ class Rank {
         strategy_->after_step();
     }
 
-    /// Each rank writes the elements it owns into the shared whole; owners never overlap, so no lock is
+    /// Whether this rank hands over its part of a parameter. Where no data strategy divides the work, the
+    /// first of the ranks that all do the same answers; of a tp group rank 0, where the parameter was not
+    /// cut.
+    bool answers_for(const parallel::LocalParameter& local) const {
+        if (!local.owned) return false;
+        const std::vector<int64_t> coordinate = *shared_.mesh.coordinate(rank_);
+        const mesh::Roles roles = mesh::roles_of(shared_.mesh.names());
+        if (roles.tp && !local.parameter->box.cut() && coordinate[*roles.tp] != 0) return false;
+        if (scenario_.parallel.data != DataStrategy::none) return true;
+        for (std::size_t d = 0; d < coordinate.size(); ++d)
+            if (d != roles.tp && d != roles.pp && coordinate[d] != 0) return false;
+        return true;
+    }
+
+    /// Each rank writes the elements it answers for into the shared whole; they never overlap, so no lock is
     /// needed.
     void hand_over_parameters() {
+        std::vector<float> numbers;
         for (const parallel::LocalParameter& local : strategy_->local_parameters()) {
-            if (!local.owned || local.value.n_elements() == 0) continue;
-            std::vector<float>& whole =
-                shared_.parameters[static_cast<std::size_t>(local.parameter->index)].numbers;
-            allocator_.device().kernels().download(
-                std::span(whole).subspan(static_cast<std::size_t>(local.first_element),
-                                         static_cast<std::size_t>(local.value.n_elements())),
-                local.value);
+            if (!answers_for(local)) continue;
+            numbers.resize(static_cast<std::size_t>(local.value.n_elements()));
+            allocator_.device().kernels().download(numbers, local.value);
+            parallel::write_part(shared_.parameters[static_cast<std::size_t>(local.parameter->index)].numbers,
+                                 *local.parameter, local.first_element, numbers);
         }
     }
 
