@@ -4,6 +4,7 @@
 #include "app/cli/lesson_command.h"
 #include "app/cli/mesh_command.h"
 #include "app/cli/run_command.h"
+#include "app/cli/sampler_command.h"
 #include "app/cli/trace_command.h"
 
 namespace meshscope::cli {
@@ -12,6 +13,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
     add_run_command(app, context);
     add_lesson_command(app, context);
     add_mesh_command(app, context);
+    add_sampler_command(app, context);
     add_trace_command(app, context);
     add_bench_command(app, context);
     add_doctor_command(app, context);
