@@ -5,6 +5,7 @@
 #include "app/cli/mesh_command.h"
 #include "app/cli/run_command.h"
 #include "app/cli/sampler_command.h"
+#include "app/cli/schedule_command.h"
 #include "app/cli/trace_command.h"
 
 namespace meshscope::cli {
@@ -14,6 +15,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
     add_lesson_command(app, context);
     add_mesh_command(app, context);
     add_sampler_command(app, context);
+    add_schedule_command(app, context);
     add_trace_command(app, context);
     add_bench_command(app, context);
     add_doctor_command(app, context);
