@@ -147,6 +147,30 @@ class Kernels {
     virtual void cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
                                         const Tensor& lse, const Tensor& targets) const = 0;
 
+    // For tables and logits cut by vocabulary over ranks: a part holds the classes [first, first + V).
+
+    /// As embedding_forward with a part of the table; a row whose index lies elsewhere becomes zero, so that
+    /// the parts' results add up to the whole's.
+    virtual void embedding_part_forward(const Tensor& y, const Tensor& table, const Tensor& indices,
+                                        int64_t first) const = 0;
+    virtual void embedding_part_backward(const Tensor& dtable, const Tensor& dy, const Tensor& indices,
+                                         int64_t first, bool accumulate) const = 0;
+    /// largest (N) = the maximum of each row of logits (N, V); -∞ where V is 0.
+    virtual void row_max(const Tensor& largest, const Tensor& logits) const = 0;
+    /// sums (N) = Σ exp(logits - largest) of each row, in double, first first.
+    virtual void row_sum_exp(const Tensor& sums, const Tensor& logits, const Tensor& largest) const = 0;
+    /// picked (N) = each row's logit of its target (N, int64); 0 where that lies in another part.
+    virtual void pick_targets(const Tensor& picked, const Tensor& logits, const Tensor& targets,
+                              int64_t first) const = 0;
+    /// What the parts' exchanged figures give: lse (N) = largest + log sums; loss (1) = the mean of
+    /// lse - picked, rows summed in double, first first.
+    virtual void cross_entropy_of_parts(const Tensor& loss, const Tensor& lse, const Tensor& largest,
+                                        const Tensor& sums, const Tensor& picked) const = 0;
+    /// As cross_entropy_backward with a part of the logits. dlogits may be logits.
+    virtual void cross_entropy_part_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
+                                             const Tensor& lse, const Tensor& targets,
+                                             int64_t first) const = 0;
+
     /// loss (1) = mean over all n of (prediction - target)², summed in double, first element first.
     virtual void mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const = 0;
     /// dprediction = dloss · 2/n · (prediction - target).

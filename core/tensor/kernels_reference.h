@@ -57,6 +57,18 @@ class ReferenceKernels : public Kernels {
                                const Tensor& targets) const override;
     void cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
                                 const Tensor& lse, const Tensor& targets) const override;
+    void embedding_part_forward(const Tensor& y, const Tensor& table, const Tensor& indices,
+                                int64_t first) const override;
+    void embedding_part_backward(const Tensor& dtable, const Tensor& dy, const Tensor& indices, int64_t first,
+                                 bool accumulate) const override;
+    void row_max(const Tensor& largest, const Tensor& logits) const override;
+    void row_sum_exp(const Tensor& sums, const Tensor& logits, const Tensor& largest) const override;
+    void pick_targets(const Tensor& picked, const Tensor& logits, const Tensor& targets,
+                      int64_t first) const override;
+    void cross_entropy_of_parts(const Tensor& loss, const Tensor& lse, const Tensor& largest,
+                                const Tensor& sums, const Tensor& picked) const override;
+    void cross_entropy_part_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
+                                     const Tensor& lse, const Tensor& targets, int64_t first) const override;
     void mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const override;
     void mse_backward(const Tensor& dprediction, const Tensor& dloss, const Tensor& prediction,
                       const Tensor& target) const override;
