@@ -2,22 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "core/base/error.h"
+#include "core/parallel/units.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
-namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : "+") + name;
-    return text;
-}
-
-}  // namespace
-
 Fsdp2::Fsdp2(const RankContext& context, nn::Model& model, Fsdp2Options options)
     : context_(context), model_(model), options_(std::move(options)) {
     const std::size_t ndim = context_.groups.size();
@@ -27,27 +17,8 @@ Fsdp2::Fsdp2(const RankContext& context, nn::Model& model, Fsdp2Options options)
     comm_.shard = shard->size() > 1 ? shard : nullptr;
     comm_.replicate = ndim == 2 ? context_.groups.front() : nullptr;
 
-    std::vector<std::vector<std::string>> units = options_.units;
-    if (units.empty())
-        for (const std::string& name : model_.default_units()) units.push_back({name});
-
-    std::set<const nn::Parameter*> taken;
-    for (const auto& names : units) {
-        std::vector<nn::Module*> modules;
-        std::vector<nn::Parameter*> parameters;
-        for (const std::string& name : names) {
-            nn::Module* module = model_.find(name);
-            if (!module) throw InvalidArgument({"fsdp2.no_such_module", {{"module", name}}});
-            modules.push_back(module);
-            for (nn::Parameter* parameter : module->parameters())
-                if (taken.insert(parameter).second) parameters.push_back(parameter);
-        }
-        add_unit(joined(names), std::move(modules), std::move(parameters), false);
-    }
-    std::vector<nn::Parameter*> rest;
-    for (const auto& parameter : model_.all_parameters())
-        if (!taken.contains(parameter.get())) rest.push_back(parameter.get());
-    add_unit("root", {&model_}, std::move(rest), true);
+    for (UnitPlan& plan : plan_units(model_, options_.units))
+        add_unit(std::move(plan.name), std::move(plan.modules), std::move(plan.parameters), plan.is_root);
     model_.hooks.post_forward.push_back([this](nn::Module&) {
         // The last gather's buffer has served its overlap.
         if (context_.recorder) {

@@ -1,0 +1,164 @@
+#include "core/parallel/fsdp1/flat_unit.h"
+
+#include "core/base/error.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::parallel {
+
+void FlatComm::divide_by(int64_t ranks) {
+    int64_t pre = 1;
+    while (ranks % pre == 0 && double(ranks) / double(pre) > double(pre)) pre *= 2;
+    predivide = static_cast<float>(pre);
+    postdivide = static_cast<float>(double(ranks) / double(pre));
+}
+
+FlatUnit::FlatUnit(std::string name, std::vector<nn::Parameter*> parameters, const RankContext& context,
+                   const FlatComm& comm, int64_t alignment)
+    : name_(std::move(name)), parameters_(std::move(parameters)), context_(context), comm_(comm) {
+    std::vector<int64_t> sizes;
+    for (const nn::Parameter* parameter : parameters_) sizes.push_back(tensor::count(parameter->shape));
+    layout_ = FlatLayout::of(sizes, alignment, comm_.shard ? comm_.shard->size() : 1);
+    pieces_ = layout_.pieces(rank());
+}
+
+void FlatUnit::load(const InitialValues& values) {
+    if (empty()) return;
+    shard_ = context_.allocator->zeros(
+        {layout_.shard_elements()}, DType::float32,
+        comm_.shard ? MemoryCategory::sharded_parameters : MemoryCategory::parameters,
+        name_ + (comm_.shard ? " flat shard" : " flat parameters"));
+    for (const FlatLayout::Piece& piece : pieces_)
+        values.read(*parameters_[piece.parameter], piece.first_in_parameter,
+                    shard_.slice(piece.first_in_shard, piece.elements).data<float>());
+    if (comm_.shard) return;
+    point_parameters_at(shard_);
+    whole_ = true;
+}
+
+void FlatUnit::append_local(std::vector<LocalParameter>& local, bool owned) const {
+    for (const FlatLayout::Piece& piece : pieces_)
+        local.push_back({parameters_[piece.parameter], shard_.slice(piece.first_in_shard, piece.elements),
+                         piece.first_in_parameter, owned});
+}
+
+void FlatUnit::point_parameters_at(const Tensor& flat) {
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+        parameters_[i]->value = flat.slice(layout_.first[i], layout_.sizes[i]).view(parameters_[i]->shape);
+}
+
+bool FlatUnit::unshard(std::string_view rule, bool prefetch) {
+    if (empty() || whole_ || gather_.valid()) return false;
+    flat_ = context_.allocator->empty({layout_.elements}, DType::float32,
+                                      MemoryCategory::unsharded_parameters, name_ + " flat parameters");
+    if (trace::Recorder* recorder = context_.recorder)  // one process group is one queue of the network
+        recorder->depend(Stream::all_gather, recorder->last_event(Stream::reduce_scatter));
+    gather_ = comm_.shard->all_gather(flat_, shard_, {},
+                                      {.stream = Stream::all_gather,
+                                       .cause = {rule, name_, prefetch},
+                                       .padding = layout_.padding_of(rank())});
+    return true;
+}
+
+void FlatUnit::wait_for_unshard() {
+    if (empty() || whole_) return;
+    gather_.wait();
+    gather_ = {};
+    point_parameters_at(flat_);
+    whole_ = true;
+}
+
+void FlatUnit::reshard() {
+    if (empty() || !whole_ || !comm_.shard) return;
+    for (nn::Parameter* parameter : parameters_) parameter->value = {};
+    flat_ = {};
+    whole_ = false;
+}
+
+Tensor FlatUnit::flatten_gradients() {
+    const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    const Tensor flat = context_.allocator->empty({layout_.elements}, DType::float32,
+                                                  MemoryCategory::gradients, name_ + " flat gradients");
+    const ComputeScope scope(context_.recorder, "flat.copy_in", name_, flat.n_elements(), 2 * flat.bytes());
+    if (layout_.padding() > 0) kernels.zero(flat);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        Tensor& grad = parameters_[i]->grad;
+        if (!grad.defined())
+            throw InvalidArgument({"parallel.no_gradient", {{"parameter", parameters_[i]->name}}});
+        kernels.copy(flat.slice(layout_.first[i], layout_.sizes[i]), grad.flat());
+        grad = {};
+    }
+    if (comm_.predivide != 1.0F) kernels.scale(flat, 1.0F / comm_.predivide);
+    return flat;
+}
+
+void FlatUnit::reduce_gradients() {
+    if (empty()) return;
+    const Tensor flat = flatten_gradients();
+    reduced_ = flat;
+    trace::Recorder* recorder = context_.recorder;
+    if (comm_.shard) {
+        reduced_ = context_.allocator->empty({layout_.shard_elements()}, DType::float32,
+                                             MemoryCategory::gradients, name_ + " flat gradient shard");
+        if (recorder) {
+            recorder->depend(Stream::reduce_scatter, recorder->last_event(Stream::compute));
+            recorder->depend(Stream::reduce_scatter, recorder->last_event(Stream::all_gather));
+        }
+        reduction_ = comm_.shard->reduce_scatter(reduced_, flat, ReduceOp::sum, {},
+                                                 {.stream = Stream::reduce_scatter,
+                                                  .cause = {comm_.rules->reduce_scatter, name_},
+                                                  .padding = layout_.padding()});
+        reduction_stream_ = Stream::reduce_scatter;
+    }
+    if (!comm_.replicate) return;
+    if (recorder)
+        recorder->depend(Stream::all_reduce,
+                         comm_.shard ? reduction_.event() : recorder->last_event(Stream::compute));
+    reduction_ = comm_.replicate->all_reduce(
+        reduced_, ReduceOp::sum,
+        {.stream = Stream::all_reduce,
+         .cause = {comm_.shard ? comm_.rules->all_reduce_replicas : comm_.rules->all_reduce, name_},
+         .padding = layout_.padding_of(rank())});
+    reduction_stream_ = Stream::all_reduce;
+}
+
+void FlatUnit::settle() {
+    if (!reduction_.valid()) return;
+    // What follows runs on the reduction's own stream: compute goes on meanwhile, as in PyTorch.
+    reduction_.wait(reduction_stream_);
+    reduction_ = {};
+    const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    if (comm_.postdivide != 1.0F) {
+        const ComputeScope scope(context_.recorder, "flat.divide", name_, reduced_.n_elements(),
+                                 2 * reduced_.bytes(), reduction_stream_);
+        kernels.scale(reduced_, 1.0F / comm_.postdivide);
+    }
+    if (!grad_.defined()) {
+        grad_ = std::move(reduced_);
+    } else {
+        const ComputeScope scope(context_.recorder, "flat.accumulate", name_, grad_.n_elements(),
+                                 3 * grad_.bytes(), reduction_stream_);
+        kernels.add(grad_, grad_, reduced_);
+    }
+    reduced_ = {};
+}
+
+void FlatUnit::drop_stale_gather() {
+    if (!gather_.valid()) return;
+    gather_.wait();
+    gather_ = {};
+    flat_ = {};
+}
+
+void FlatUnit::append_gradients(std::vector<Tensor>& gradients) const {
+    if (empty()) return;
+    if (!grad_.defined())
+        throw InvalidArgument({"parallel.no_gradient", {{"parameter", parameters_.front()->name}}});
+    for (const FlatLayout::Piece& piece : pieces_)
+        gradients.push_back(grad_.slice(piece.first_in_shard, piece.elements));
+}
+
+void FlatUnit::drop_gradients() {
+    grad_ = {};
+}
+
+}  // namespace meshscope::parallel

@@ -1,0 +1,211 @@
+#include "core/parallel/fsdp1/fsdp1.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::parallel {
+namespace {
+
+constexpr std::size_t kMostGathersInFlight = 2;  // _FreeEventQueue._max_num_inflight_all_gathers
+constexpr int64_t kAlignmentBytes = 16;          // _get_aligned_numel
+
+constexpr FlatRules kFsdp1Rules{"fsdp1.unshard.forward",          "fsdp1.unshard.backward",
+                                "fsdp1.prefetch.forward",         "fsdp1.prefetch.backward",
+                                "fsdp1.reduce_scatter.gradients", "fsdp1.all_reduce.replicas",
+                                "fsdp1.all_reduce.gradients",     "fsdp1.grad_norm.all_reduce"};
+
+}  // namespace
+
+Fsdp1::Fsdp1(const RankContext& context, nn::Model& model, Fsdp1Options options)
+    : context_(context), model_(model), options_(std::move(options)) {
+    choose_groups();
+    if (options_.units.empty() && options_.wrap_min_elements > 0)
+        options_.units = units_by_size(model_, options_.wrap_min_elements);
+    const int64_t alignment =
+        options_.use_orig_params ? kAlignmentBytes / bytes_per_element(DType::float32) : 1;
+    for (UnitPlan& plan : plan_units(model_, options_.units)) {
+        auto state = std::make_unique<State>();
+        state->unit =
+            std::make_unique<FlatUnit>(plan.name, std::move(plan.parameters), context_, comm_, alignment);
+        state->modules = plan.modules.size();
+        state->is_root = plan.is_root;
+        if (!state->unit->empty()) hang_hooks(*state, plan.modules);
+        states_.push_back(std::move(state));
+    }
+}
+
+Fsdp1::~Fsdp1() = default;
+
+void Fsdp1::choose_groups() {
+    const std::size_t ndim = context_.groups.size();
+    const bool hybrid = is_hybrid(options_.strategy);
+    if (ndim != (hybrid ? 2U : 1U))
+        throw InvalidArgument({"fsdp1.mesh_ndim", {{"ndim", static_cast<int64_t>(ndim)}}});
+    comm_.rules = &kFsdp1Rules;
+    comm_.shard = context_.groups.back();
+    if (hybrid) comm_.replicate = context_.groups.front();
+    int64_t ranks = comm_.shard->size();
+    if (hybrid) ranks *= comm_.replicate->size();
+    comm_.divide_by(ranks);
+    if (comm_.shard->size() == 1 && hybrid)
+        throw InvalidArgument({"fsdp1.hybrid_shard_of_one", {{"ranks", ranks}}});
+    // PyTorch makes one rank NO_SHARD: there is nothing to cut.
+    if (comm_.shard->size() == 1) options_.strategy = ShardingStrategy::no_shard;
+    if (options_.strategy == ShardingStrategy::no_shard)
+        comm_.replicate = std::exchange(comm_.shard, nullptr);
+}
+
+void Fsdp1::hang_hooks(State& state, const std::vector<nn::Module*>& modules) {
+    for (nn::Module* module : modules) {
+        module->hooks.pre_forward.push_back([this, &state](nn::Module&) { pre_forward(state); });
+        module->hooks.post_forward.push_back([this, &state](nn::Module&) { post_forward(state); });
+        module->hooks.pre_backward.push_back([this, &state](nn::Module&) { pre_backward(state); });
+        module->hooks.post_backward.push_back([this, &state](nn::Module&) { post_backward(state); });
+    }
+}
+
+void Fsdp1::load(const InitialValues& values) {
+    const bool owned = !comm_.replicate || comm_.replicate->rank() == GroupRank{0};
+    for (auto& state : states_) {
+        state->unit->load(values);
+        state->unit->append_local(local_, owned);
+    }
+}
+
+void Fsdp1::before_forward(const Pass& pass) {
+    sync_ = pass.last || options_.reduce_each_microbatch;
+    post_forward_order_.clear();
+    for (auto& state : states_) {
+        state->ran_forward = state->ran_backward = 0;
+        state->needs_forward_unshard = true;
+        state->needs_backward_unshard = state->prefetched = false;
+    }
+    if (context_.recorder)  // gathers must see what the optimizer wrote
+        context_.recorder->depend(Stream::all_gather, context_.recorder->last_event(Stream::compute));
+}
+
+void Fsdp1::unshard(State& state, std::string_view rule, bool prefetch) {
+    trace::Recorder* recorder = context_.recorder;
+    if (options_.limit_all_gathers && frees_.size() >= kMostGathersInFlight) {
+        if (recorder) recorder->depend(Stream::all_gather, frees_.front());
+        frees_.pop_front();
+    }
+    state.unit->unshard(rule, prefetch);
+}
+
+void Fsdp1::reshard(State& state, bool frees) {
+    if (frees && comm_.shard) {
+        state.unit->reshard();
+        if (context_.recorder) frees_.push_back(context_.recorder->last_event(Stream::compute));
+    }
+    state.prefetched = false;
+}
+
+void Fsdp1::pre_forward(State& state) {
+    if (state.ran_forward++ > 0) return;
+    if (first_pass_) pre_forward_order_.push_back(&state);
+    if (!state.prefetched) unshard(state, comm_.rules->unshard_forward, false);
+    state.needs_forward_unshard = false;
+    state.unit->wait_for_unshard();
+    if (options_.forward_prefetch && !first_pass_) prefetch_forward(state);
+}
+
+void Fsdp1::prefetch_forward(const State& state) {
+    const auto here = std::ranges::find(pre_forward_order_, &state);
+    if (here == pre_forward_order_.end() || std::next(here) == pre_forward_order_.end()) return;
+    State& next = **std::next(here);
+    if (!next.needs_forward_unshard || next.prefetched) return;
+    unshard(next, comm_.rules->prefetch_forward, true);
+    next.prefetched = true;
+}
+
+void Fsdp1::post_forward(State& state) {
+    if (state.ran_forward < state.modules) return;
+    post_forward_order_.push_back(&state);
+    reshard(state, frees_after_forward(options_.strategy) && (options_.free_root || !state.is_root));
+    state.needs_backward_unshard = true;
+}
+
+void Fsdp1::pre_backward(State& state) {
+    if (state.ran_backward > 0 || !state.needs_backward_unshard) return;
+    if (!state.prefetched) unshard(state, comm_.rules->unshard_backward, false);
+    state.needs_backward_unshard = false;
+    state.unit->wait_for_unshard();
+    if (options_.backward_prefetch == BackwardPrefetch::pre) prefetch_backward(state);
+}
+
+/// The unit that ended forward just before this one will be needed next.
+void Fsdp1::prefetch_backward(const State& state) {
+    const auto here = std::ranges::find(post_forward_order_, &state);
+    if (here == post_forward_order_.end() || here == post_forward_order_.begin()) return;
+    State& next = **std::prev(here);
+    if (!next.needs_backward_unshard || next.prefetched) return;
+    unshard(next, comm_.rules->prefetch_backward, true);
+    next.prefetched = true;
+}
+
+void Fsdp1::post_backward(State& state) {
+    if (++state.ran_backward < state.modules) return;
+    // Without a reduction shard_grad_op keeps the parameters for the next micro-batch: PyTorch's heuristic.
+    reshard(state, sync_ || frees_after_forward(options_.strategy));
+    if (options_.backward_prefetch == BackwardPrefetch::post) prefetch_backward(state);
+    if (!sync_) return;
+    if (reducing_) reducing_->settle();  // frees the gradients that were on their way
+    state.unit->reduce_gradients();
+    reducing_ = state.unit.get();
+}
+
+void Fsdp1::after_backward(const Pass&) {
+    first_pass_ = false;
+    if (reducing_) reducing_->settle();
+    reducing_ = nullptr;
+    for (auto& state : states_) state->unit->drop_stale_gather();
+    if (trace::Recorder* recorder = context_.recorder) {
+        recorder->depend(Stream::compute, recorder->last_event(Stream::reduce_scatter));
+        recorder->depend(Stream::compute, recorder->last_event(Stream::all_reduce));
+    }
+}
+
+std::vector<Tensor> Fsdp1::gradients() const {
+    std::vector<Tensor> gradients;
+    for (const auto& state : states_) state->unit->append_gradients(gradients);
+    return gradients;
+}
+
+double Fsdp1::gradient_norm() {
+    const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    const std::vector<Tensor> grads = gradients();
+    double squares = 0;
+    {
+        int64_t elements = 0;
+        for (const Tensor& grad : grads) elements += grad.n_elements();
+        const ComputeScope scope(context_.recorder, "grad_norm", "model", 2 * elements, 4 * elements);
+        for (const Tensor& grad : grads) squares += kernels.sum_of_squares(grad);
+    }
+    if (!comm_.shard) return std::sqrt(squares);
+    const Tensor total =
+        context_.allocator->empty({1}, DType::float32, MemoryCategory::temporaries, "gradient norm");
+    kernels.fill(total, static_cast<float>(squares));
+    if (context_.recorder)
+        context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
+    comm_.shard
+        ->all_reduce(total, ReduceOp::sum,
+                     {.stream = Stream::all_reduce, .cause = {comm_.rules->grad_norm, "model"}})
+        .wait();
+    return std::sqrt(double(total.data<float>()[0]));
+}
+
+void Fsdp1::after_step() {
+    for (auto& state : states_) state->unit->drop_gradients();
+}
+
+std::vector<const FlatUnit*> Fsdp1::units() const {
+    std::vector<const FlatUnit*> units;
+    for (const auto& state : states_) units.push_back(state->unit.get());
+    return units;
+}
+
+}  // namespace meshscope::parallel
