@@ -7,6 +7,7 @@
 #include "core/nn/optim/clip.h"
 #include "core/nn/optim/optimizer.h"
 #include "core/parallel/ddp/ddp.h"
+#include "core/parallel/fsdp1/fsdp1.h"
 #include "core/parallel/fsdp2/fsdp2.h"
 #include "core/parallel/single.h"
 #include "core/parallel/tensor/placement.h"
@@ -53,6 +54,11 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
                                        .keep_root = p.keep_root,
                                        .set_is_last_backward = p.is_last_backward,
                                        .backward_prefetch = p.backward_prefetch});
+        case DataStrategy::fsdp1: {
+            parallel::Fsdp1Options options = p.fsdp1;
+            options.units = p.units;
+            return std::make_unique<parallel::Fsdp1>(context, model, std::move(options));
+        }
     }
     throw InvalidArgument({"run.unknown_strategy", {}});
 }

@@ -65,10 +65,15 @@ constexpr Key kKeys[] = {
     {"parallel", "bucket_cap_mb", "number", "(none)"},
     {"parallel", "reshard_after_forward", "boolean or \"default\"", "true"},
     {"parallel", "is_last_backward", "boolean", "false"},
-    {"parallel", "backward_prefetch", "boolean", "true"},
+    {"parallel", "backward_prefetch", "boolean or string", "true"},
     {"parallel", "units", "array of strings or of arrays of strings", "the model's layers"},
     {"parallel", "algorithm", "string", "\"ring\""},
-    {"parallel", "sharding_strategy", "string", "(none)", later},
+    {"parallel", "sharding_strategy", "string", "\"full_shard\""},
+    {"parallel", "forward_prefetch", "boolean", "false"},
+    {"parallel", "limit_all_gathers", "boolean", "true"},
+    {"parallel", "use_orig_params", "boolean", "true"},
+    {"parallel", "wrap", "string", "\"layers\""},
+    {"parallel", "wrap_min_elements", "integer", "(none)"},
     {"parallel", "tp_plan", "string", "(none)", later},
     {"parallel", "sequence_parallel", "boolean", "(none)", later},
     {"parallel", "schedule", "string", "(none)", later},
@@ -128,7 +133,7 @@ constexpr Key kKeys[] = {
 constexpr std::array<std::string_view, 2> kModels{"toy", "mlp"};
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 1> kData{"regression"};
-constexpr std::array<std::string_view, 3> kStrategies{"none", "ddp", "fsdp2"};
+constexpr std::array<std::string_view, 4> kStrategies{"none", "ddp", "fsdp2", "fsdp1"};
 constexpr std::array<std::string_view, 2> kAlgorithms{"ring", "direct"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
 constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};

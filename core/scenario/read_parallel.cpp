@@ -6,7 +6,9 @@
 #include <string>
 
 #include "core/mesh/roles.h"
+#include "core/parallel/units.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/read_sharding.h"
 #include "core/scenario/read_training.h"
 
 namespace meshscope::scenario {
@@ -46,7 +48,8 @@ Names data_names(const Names& names) {
 /// The data dims a strategy works on, by name; empty: any.
 Names dims_of(DataStrategy strategy, std::size_t ndim) {
     if (strategy == DataStrategy::ddp) return {"replicate"};
-    if (strategy == DataStrategy::fsdp2) return ndim == 2 ? Names{"replicate", "shard"} : Names{"shard"};
+    if (strategy == DataStrategy::fsdp2 || strategy == DataStrategy::fsdp1)
+        return ndim == 2 ? Names{"replicate", "shard"} : Names{"shard"};
     return {};
 }
 
@@ -172,6 +175,11 @@ void read_units(const Section& parallel, Scenario& s) {
         }
         s.parallel.units.push_back(*unit);
     }
+    try {
+        parallel::plan_units(*model, s.parallel.units);
+    } catch (const InvalidArgument& error) {
+        if (error.message().id == "parallel.shared_parameter") parallel.report("units", error.message());
+    }
 }
 
 /// Whether the units can be looked up: the model of a file with mistakes in [model] is not known.
@@ -192,18 +200,8 @@ void read_parallel_options(const Section& parallel, Scenario& s) {
         }
     }
     p.is_last_backward = parallel.boolean("is_last_backward").value_or(false);
-    p.backward_prefetch = parallel.boolean("backward_prefetch").value_or(true);
     if (const auto word = parallel.word("algorithm", algorithms())) p.algorithm = *parse_algorithm(*word);
     if (model_is_known(s)) read_units(parallel, s);
-
-    const auto only_for = [&](std::string_view key, DataStrategy strategy) {
-        if (p.data != strategy && parallel.has(key))
-            parallel.report(key, {"scenario.key_needs_strategy",
-                                  {{"key", parallel.full(key)}, {"strategy", strategy_word(strategy)}}});
-    };
-    only_for("bucket_cap_mb", DataStrategy::ddp);
-    for (const char* key : {"reshard_after_forward", "is_last_backward", "backward_prefetch", "units"})
-        only_for(key, DataStrategy::fsdp2);
 }
 
 }  // namespace
@@ -234,7 +232,7 @@ MeshKeys read_mesh_keys(const Section& mesh) {
 
 void read_mesh_and_parallel(const Section& root, const Section& train, Scenario& s) {
     const Section parallel = root.section("parallel");
-    constexpr std::array<std::string_view, 2> kLater{"fsdp1", "zero1"};
+    constexpr std::array<std::string_view, 1> kLater{"zero1"};
     const std::optional<std::string> strategy = parallel.word("data", data_strategies(), kLater);
     const bool strategy_known = strategy || !parallel.has("data");
     if (strategy) {
@@ -244,6 +242,8 @@ void read_mesh_and_parallel(const Section& root, const Section& train, Scenario&
     const bool mesh_known = read_mesh(root.section("mesh"), s.parallel.data, s);
     if (!strategy_known) return;  // what the other keys mean depends on it
     read_parallel_options(parallel, s);
+    read_sharding(parallel, mesh_known, s);
+    refuse_foreign_keys(parallel, s);
     if (mesh_known) check_batch(train, s);
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/mesh/device_mesh.h"
 #include "core/nn/model.h"
+#include "core/parallel/fsdp1/options.h"
 #include "core/trace/event.h"
 
 namespace meshscope::scenario {
@@ -18,7 +19,7 @@ struct Text {
     std::string en, zh;
 };
 
-enum class DataStrategy : uint8_t { none, ddp, fsdp2 };
+enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1 };
 
 /// What is trained, on what, how: one scenario file, read and checked, nothing run yet. docs/scenario.md tables every key.
 struct Scenario {
@@ -57,7 +58,8 @@ struct Scenario {
         bool reshard_after_forward = true;
         bool keep_root = false;
         bool is_last_backward = false;
-        bool backward_prefetch = true;
+        bool backward_prefetch = true;     ///< fsdp2's
+        parallel::Fsdp1Options fsdp1;
         std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
         Algorithm algorithm = Algorithm::ring;
     } parallel;

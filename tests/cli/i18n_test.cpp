@@ -44,7 +44,7 @@ bool is_something_else(const std::string& text) {
     if (kExtensions.count(text.substr(text.rfind('.') + 1)) || kKnown.count(text)) return true;
     // Compute events are named after kernels, in PyTorch's words; they are shown as they are.
     static const std::regex kKernels(
-        "(linear|relu|gelu_tanh|mse|add)\\..*|(fsdp2|ddp)\\.(copy_.*|chunk_cat)");
+        "(linear|relu|gelu_tanh|mse|add)\\..*|(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|divide|accumulate)");
     static const std::regex kModules("(net1|net2|layers|train|model|layer)\\..*");
     static const std::regex kTables(
         "(lesson\\.(step|number)(\\.mesh)?|quiz\\.(choice(\\.hint)?|hint|question|reveal))");

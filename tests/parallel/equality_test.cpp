@@ -1,7 +1,5 @@
 // Whatever the strategy, training is the same training: losses and weights equal those of one rank.
-#include <cmath>
-
-#include "tests/parallel/run_helper.h"
+#include "tests/parallel/train_helper.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -10,28 +8,7 @@ using namespace meshscope::test;
 namespace {
 
 std::string mlp(const std::string& mesh_and_parallel, const std::string& optimizer) {
-    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 6\nhidden = 10\nlayers = 3\nseed = 7\n[data]\nkind = "
-           "\"regression\"\nsamples = 480\n"
-           "seed = 3\n[train]\nsteps = 10\nglobal_batch = 24\nclip_norm = 1.0\n[optimizer]\n" +
-           optimizer + "\n" + mesh_and_parallel;
-}
-
-void check_equal(const run::RunResult& a, const run::RunResult& b) {
-    REQUIRE(a.trace->info.losses.size() == b.trace->info.losses.size());
-    for (std::size_t s = 0; s < a.trace->info.losses.size(); ++s)
-        CHECK(a.trace->info.losses[s] == Approx(b.trace->info.losses[s]).epsilon(2e-5));
-    for (std::size_t s = 0; s < a.trace->info.grad_norms.size(); ++s)
-        CHECK(a.trace->info.grad_norms[s] == Approx(b.trace->info.grad_norms[s]).epsilon(1e-4));
-    REQUIRE(a.parameters.size() == b.parameters.size());
-    for (std::size_t p = 0; p < a.parameters.size(); ++p) {
-        INFO(a.parameters[p].name);
-        double worst = 0;
-        for (std::size_t i = 0; i < a.parameters[p].numbers.size(); ++i) {
-            const double x = double(a.parameters[p].numbers[i]), y = double(b.parameters[p].numbers[i]);
-            worst = std::max(worst, std::abs(x - y) - 2e-4 * std::abs(y));
-        }
-        CHECK(worst <= 2e-5);
-    }
+    return mlp_scenario(mesh_and_parallel, optimizer, "clip_norm = 1.0");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tests/run/golden_case.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fstream>
 #include <stdexcept>
@@ -41,7 +42,7 @@ std::string reduce_name(const json& row) {
 
 std::string dimension_names(const std::string& kind) {
     if (kind == "hsdp") return "\"replicate\", \"shard\"";
-    return kind == "fsdp" ? "\"shard\"" : "\"replicate\"";
+    return kind == "fsdp" || kind == "fsdp1" ? "\"shard\"" : "\"replicate\"";
 }
 
 std::string text_of(const Collective& c) {
@@ -75,9 +76,9 @@ void compare_numbers(const char* what, const std::vector<double>& ours, const st
 
 const std::vector<std::string>& names() {
     static const std::vector<std::string> kNames{
-        "toy_single",  "toy_ddp2",         "toy_ddp4",  "mlp_ddp2_buckets", "mlp_ddp2_accumulate",
-        "toy_fsdp2",   "toy_fsdp3_uneven", "mlp_fsdp4", "mlp_fsdp2_keep",   "mlp_fsdp2_accumulate",
-        "toy_hsdp2x2", "mlp_hsdp2x2_clip"};
+        "toy_single",  "toy_ddp2",         "toy_ddp4",        "mlp_ddp2_buckets", "mlp_ddp2_accumulate",
+        "toy_fsdp2",   "toy_fsdp3_uneven", "mlp_fsdp4",       "mlp_fsdp2_keep",   "mlp_fsdp2_accumulate",
+        "toy_hsdp2x2", "mlp_hsdp2x2_clip", "mlp_fsdp1_full2", "mlp_fsdp1_gradop2"};
     return kNames;
 }
 
@@ -106,12 +107,17 @@ std::string scenario_text(const json& gold, const std::string& name) {
     text += "[mesh]\nshape = " + (kind == "single" ? "[1]" : strategy["mesh"].dump()) + "\nnames = [" +
             dimension_names(kind) + "]\n";
     text += std::string("[parallel]\ndata = \"") +
-            (kind == "single" ? "none"
-             : kind == "ddp"  ? "ddp"
-                              : "fsdp2") +
+            (kind == "single"                   ? "none"
+             : kind == "ddp" || kind == "fsdp1" ? kind
+                                                : "fsdp2") +
             "\"\n";
     for (const char* key : {"bucket_cap_mb", "reshard_after_forward"})
         if (strategy.contains(key)) text += std::string(key) + " = " + strategy[key].dump() + "\n";
+    if (strategy.contains("sharding")) {
+        std::string word = strategy["sharding"];  // ShardingStrategy's name
+        std::ranges::transform(word, word.begin(), [](unsigned char letter) { return std::tolower(letter); });
+        text += "sharding_strategy = \"" + word + "\"\n";
+    }
     return text;
 }
 

@@ -1,4 +1,4 @@
-// Twelve training runs that PyTorch 2.15 made with real processes; ours must give the same losses, the same
+// Training runs that PyTorch 2.15 made with real processes; ours must give the same losses, the same
 // parameters and, on every rank, the same collectives in the same order.
 #include <algorithm>
 #include <cmath>

@@ -198,6 +198,29 @@ std::vector<Case> cases() {
          kFsdp + "[parallel.mixed_precision]\nparam = \"bfloat16\"\n",
          {"14:11 scenario.not_supported"}},
         {"buckets for FSDP", kFsdp + "bucket_cap_mb = 1\n", {"14:1 scenario.key_needs_strategy"}},
+        {"hybrid sharding on one dim",
+         kTrain + "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsdp1\"\nsharding_strategy = \"hybrid_shard\"\n",
+         {"11:1 scenario.hybrid_needs_two_dims"}},
+        {"hybrid sharding with one rank a shard group",
+         kTrain + "[mesh]\nshape = [4, 1]\n[parallel]\ndata = \"fsdp1\"\nsharding_strategy = "
+                  "\"hybrid_shard_zero2\"\n",
+         {"11:1 scenario.hybrid_shard_of_one"}},
+        {"flat sharding on two dims",
+         kTrain + "[mesh]\nshape = [2, 2]\n[parallel]\ndata = \"fsdp1\"\n",
+         {"10:1 scenario.flat_needs_one_dim"}},
+        {"a sharding strategy that does not exist",
+         kTrain + "[parallel]\ndata = \"fsdp1\"\nsharding_strategy = \"full\"\n",
+         {"9:1 scenario.unknown_word"}},
+        {"FSDP1's words for FSDP2", kFsdp + "backward_prefetch = \"post\"\n", {"14:1 scenario.prefetch_word"}},
+        {"FSDP1's keys for FSDP2",
+         kFsdp + "limit_all_gathers = true\nwrap = \"layers\"\n",
+         {"14:1 scenario.key_needs_strategy", "15:1 scenario.key_needs_strategy"}},
+        {"wrapping by a size not said",
+         kTrain + "[parallel]\ndata = \"fsdp1\"\nwrap = \"size\"\n",
+         {"7:1 scenario.missing_key"}},
+        {"a size without wrapping by it",
+         kTrain + "[parallel]\ndata = \"fsdp1\"\nwrap_min_elements = 10\n",
+         {"9:1 scenario.wrap_min_without_size"}},
         {"a bucket of nothing",
          kTrain + "[parallel]\ndata = \"ddp\"\nbucket_cap_mb = 0.0\n",
          {"9:1 scenario.out_of_range"}},
@@ -293,7 +316,7 @@ TEST_CASE("hints say what would be right") {
           "scenario.hint.world_at_least(least=8)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"dpd\"\n") == "scenario.hint.did_you_mean(guess=ddp)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"everything\"\n") ==
-          "scenario.hint.known(known=none, ddp, fsdp2)");
+          "scenario.hint.known(known=none, ddp, fsdp2, fsdp1)");
 }
 
 TEST_CASE("a file that is too large is refused before it is parsed") {

@@ -1,0 +1,140 @@
+#include "core/scenario/read_sharding.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "core/scenario/keys.h"
+
+namespace meshscope::scenario {
+namespace {
+
+using parallel::BackwardPrefetch;
+using parallel::ShardingStrategy;
+
+constexpr std::array<std::string_view, 5> kStrategies{"full_shard", "shard_grad_op", "hybrid_shard",
+                                                      "hybrid_shard_zero2", "no_shard"};
+constexpr std::array<std::string_view, 3> kPrefetches{"none", "pre", "post"};
+constexpr std::array<std::string_view, 2> kWraps{"layers", "size"};
+
+std::string word_of(DataStrategy strategy) {
+    return std::string(data_strategies()[static_cast<std::size_t>(strategy)]);
+}
+
+template <std::size_t N>
+std::size_t place_of(const std::array<std::string_view, N>& words, const std::string& word) {
+    return static_cast<std::size_t>(std::ranges::find(words, word) - words.begin());
+}
+
+/// A boolean for fsdp2 (and, meaning "pre" and "none", for fsdp1); one of three words for fsdp1.
+void read_backward_prefetch(const Section& section, Scenario& s) {
+    const toml::node* node = section.node("backward_prefetch");
+    if (!node) return;
+    if (const auto* flag = node->as_boolean()) {
+        s.parallel.backward_prefetch = flag->get();
+        s.parallel.fsdp1.backward_prefetch = flag->get() ? BackwardPrefetch::pre : BackwardPrefetch::none;
+    } else if (node->as_string()) {
+        const auto word = section.word("backward_prefetch", kPrefetches);
+        if (!word) return;
+        s.parallel.fsdp1.backward_prefetch = static_cast<BackwardPrefetch>(place_of(kPrefetches, *word));
+        if (s.parallel.data == DataStrategy::fsdp2)
+            section.report("backward_prefetch", {"scenario.prefetch_word", {{"word", *word}}},
+                           {"scenario.hint.known", {{"known", std::string("true, false")}}});
+    } else {
+        section.wrong_type("backward_prefetch", "boolean or string", *node);
+    }
+}
+
+/// The meshes of two dims with as many ranks, for a hint: "[2, 4], [4, 2]".
+std::string two_dim_meshes(int64_t ranks) {
+    std::string text;
+    for (int64_t shard = 2; shard <= ranks; ++shard)
+        if (ranks % shard == 0)
+            text += (text.empty() ? "[" : ", [") + std::to_string(ranks / shard) + ", " +
+                    std::to_string(shard) + "]";
+    return text.empty() ? "[2, 2]" : text;
+}
+
+/// Hybrid sharding needs replicas and shards, the others one dim.
+void check_dims(const Section& section, const Scenario& s) {
+    if (s.parallel.data != DataStrategy::fsdp1) return;
+    const bool two = s.mesh_names.size() >= 2 && s.mesh_names[0] == "replicate" && s.mesh_names[1] == "shard";
+    const bool hybrid = is_hybrid(s.parallel.fsdp1.strategy);
+    const std::string strategy(kStrategies[static_cast<std::size_t>(s.parallel.fsdp1.strategy)]);
+    int64_t ranks = 1;
+    for (const int64_t n : s.mesh_shape) ranks *= n;
+    if (hybrid && !two) {
+        section.report("sharding_strategy",
+                       {"scenario.hybrid_needs_two_dims", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
+                       {"scenario.hint.hybrid_meshes", {{"meshes", two_dim_meshes(ranks)}}});
+    } else if (hybrid && s.mesh_shape.size() > 1 && s.mesh_shape[1] == 1) {
+        section.report("sharding_strategy",
+                       {"scenario.hybrid_shard_of_one", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
+                       {"scenario.hint.hybrid_meshes", {{"meshes", two_dim_meshes(ranks)}}});
+    } else if (!hybrid && two) {
+        section.report(section.has("sharding_strategy") ? "sharding_strategy" : "data",
+                       {"scenario.flat_needs_one_dim", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
+                       {"scenario.hint.flat_meshes", {{"ranks", ranks}}});
+    }
+}
+
+void read_wrap(const Section& section, Scenario& s) {
+    parallel::Fsdp1Options& options = s.parallel.fsdp1;
+    const auto wrap = section.word("wrap", kWraps);
+    const auto least = section.integer("wrap_min_elements", {1, int64_t{1} << 40});
+    if (wrap && section.has("units"))
+        section.report("wrap", {"scenario.keys_exclude",
+                                {{"key", section.full("wrap")}, {"other", section.full("units")}}});
+    if (wrap && *wrap == "size") {
+        if (section.require("wrap_min_elements") && least) options.wrap_min_elements = *least;
+    } else if (section.has("wrap_min_elements")) {
+        section.report("wrap_min_elements", {"scenario.wrap_min_without_size", {}});
+    }
+}
+
+/// A key of [parallel] and the strategies that know it.
+struct KeyUse {
+    std::string_view key;
+    std::initializer_list<DataStrategy> strategies;
+};
+
+}  // namespace
+
+void read_sharding(const Section& section, bool mesh_known, Scenario& s) {
+    parallel::Fsdp1Options& fsdp1 = s.parallel.fsdp1;
+    if (const auto word = section.word("sharding_strategy", kStrategies))
+        fsdp1.strategy = static_cast<ShardingStrategy>(place_of(kStrategies, *word));
+    read_backward_prefetch(section, s);
+    fsdp1.forward_prefetch = section.boolean("forward_prefetch").value_or(false);
+    fsdp1.limit_all_gathers = section.boolean("limit_all_gathers").value_or(true);
+    fsdp1.use_orig_params = section.boolean("use_orig_params").value_or(true);
+    read_wrap(section, s);
+    if (mesh_known) check_dims(section, s);
+}
+
+void refuse_foreign_keys(const Section& section, const Scenario& s) {
+    using enum DataStrategy;
+    static const std::array<KeyUse, 11> kUses{{{"bucket_cap_mb", {ddp}},
+                                               {"reshard_after_forward", {fsdp2}},
+                                               {"is_last_backward", {fsdp2}},
+                                               {"backward_prefetch", {fsdp2, fsdp1}},
+                                               {"units", {fsdp2, fsdp1}},
+                                               {"sharding_strategy", {fsdp1}},
+                                               {"forward_prefetch", {fsdp1}},
+                                               {"limit_all_gathers", {fsdp1}},
+                                               {"use_orig_params", {fsdp1}},
+                                               {"wrap", {fsdp1}},
+                                               {"wrap_min_elements", {fsdp1}}}};
+    for (const KeyUse& use : kUses) {
+        if (!section.has(use.key) ||
+            std::ranges::find(use.strategies, s.parallel.data) != use.strategies.end())
+            continue;
+        std::string known;
+        for (const DataStrategy strategy : use.strategies)
+            known += (known.empty() ? "" : "\", \"") + word_of(strategy);
+        section.report(
+            use.key, {"scenario.key_needs_strategy", {{"key", section.full(use.key)}, {"strategy", known}}});
+    }
+}
+
+}  // namespace meshscope::scenario
