@@ -15,6 +15,17 @@ namespace meshscope::tensor {
 void matrix_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
                     const float* b, float beta, float* c);
 
+/// A matrix inside a larger one: rows `stride` elements apart.
+struct Block {
+    const float* data = nullptr;
+    int64_t stride = 0;
+};
+
+/// C = alpha · op(A) · op(B) + beta · C as above, where each matrix may be a block of a larger one; the
+/// stride of a matrix stored transposed is that of its stored rows. 2·m·n·k flops. Throws as above.
+void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
+                   Block b, float beta, float* c, int64_t c_stride);
+
 /// "OpenBLAS" or "plain loops".
 std::string_view matrix_product_library();
 

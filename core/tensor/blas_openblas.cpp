@@ -27,15 +27,21 @@ blasint size_of(int64_t n) {
 
 void matrix_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
                     const float* b, float beta, float* c) {
+    block_product(transpose_a, transpose_b, m, n, k, 1.0F, {a, transpose_a ? m : k}, {b, transpose_b ? k : n},
+                  beta, c, n);
+}
+
+void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
+                   Block b, float beta, float* c, int64_t c_stride) {
     if (m == 0 || n == 0) return;
     if (k == 0) {
-        if (beta == 0.0F) std::fill(c, c + m * n, 0.0F);
+        for (int64_t row = 0; beta == 0.0F && row < m; ++row) std::fill_n(c + row * c_stride, n, 0.0F);
         return;
     }
     use_one_thread();
     cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
-                transpose_b ? CblasTrans : CblasNoTrans, size_of(m), size_of(n), size_of(k), 1.0F, a,
-                size_of(transpose_a ? m : k), b, size_of(transpose_b ? k : n), beta, c, size_of(n));
+                transpose_b ? CblasTrans : CblasNoTrans, size_of(m), size_of(n), size_of(k), alpha, a.data,
+                size_of(a.stride), b.data, size_of(b.stride), beta, c, size_of(c_stride));
 }
 
 std::string_view matrix_product_library() {

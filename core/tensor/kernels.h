@@ -171,13 +171,14 @@ class Kernels {
                                              const Tensor& lse, const Tensor& targets,
                                              int64_t first) const = 0;
 
-    /// loss (1) = mean over all n of (prediction - target)², summed in double, first element first.
+    /// loss (1) = mean over all n of (prediction - target)², summed in double, in an order that depends
+    /// on n only.
     virtual void mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const = 0;
     /// dprediction = dloss · 2/n · (prediction - target).
     virtual void mse_backward(const Tensor& dprediction, const Tensor& dloss, const Tensor& prediction,
                               const Tensor& target) const = 0;
 
-    /// Σ x², in double, first element first.
+    /// Σ x², in double, in an order that depends on n only.
     virtual double sum_of_squares(const Tensor& in) const = 0;
 
     /// With g = grad + weight_decay·value: buf ← g (first) or momentum·buf + g; value ← value - lr·buf.

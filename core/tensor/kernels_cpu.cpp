@@ -1,3 +1,4 @@
+// Linear layers and what works element by element.
 #include "core/tensor/kernels_cpu.h"
 
 #include <algorithm>
@@ -9,30 +10,37 @@
 namespace meshscope::tensor {
 namespace {
 
-constexpr float kGeluScale = 0.7978845608028654F;  // √(2/π)
-constexpr float kGeluCubic = 0.044715F;
-
-const float* numbers(const Tensor& tensor) {
-    return tensor.data<float>().data();
-}
-float* numbers_out(const Tensor& tensor) {
+float* numbers(const Tensor& tensor) {
     return tensor.data<float>().data();
 }
 
 }  // namespace
 
+void CpuKernels::scale(const Tensor& in_out, float factor) const {
+    loops_->scale(numbers(in_out), factor, in_out.n_elements());
+}
+
 void CpuKernels::axpy(const Tensor& y, float a, const Tensor& x) const {
     expect_count("axpy", y, x.n_elements());
-    const int64_t n = y.n_elements();
-    float* ys = numbers_out(y);
-    const float* xs = numbers(x);
-    for (int64_t i = 0; i < n; ++i) ys[i] += a * xs[i];
+    loops_->axpy(numbers(y), a, numbers(x), y.n_elements());
+}
+
+void CpuKernels::add(const Tensor& out, const Tensor& a, const Tensor& b) const {
+    expect_count("add", a, out.n_elements());
+    expect_count("add", b, out.n_elements());
+    loops_->add(numbers(out), numbers(a), numbers(b), out.n_elements());
+}
+
+void CpuKernels::multiply(const Tensor& out, const Tensor& a, const Tensor& b) const {
+    expect_count("multiply", a, out.n_elements());
+    expect_count("multiply", b, out.n_elements());
+    loops_->multiply(numbers(out), numbers(a), numbers(b), out.n_elements());
 }
 
 void CpuKernels::linear_forward(const Tensor& y, const Tensor& x, const Tensor& weight,
                                 const Tensor& bias) const {
     const auto [rows, inputs, outputs] = linear_sizes("linear", x, y, weight);
-    float* ys = numbers_out(y);
+    float* ys = numbers(y);
     if (bias.defined()) {
         // The product is added onto the bias, as PyTorch's addmm does.
         expect_count("linear", bias, outputs);
@@ -44,51 +52,67 @@ void CpuKernels::linear_forward(const Tensor& y, const Tensor& x, const Tensor& 
 
 void CpuKernels::linear_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& weight) const {
     const auto [rows, inputs, outputs] = linear_sizes("linear.input_grad", dx, dy, weight);
-    matrix_product(false, false, rows, inputs, outputs, numbers(dy), numbers(weight), 0.0F, numbers_out(dx));
+    matrix_product(false, false, rows, inputs, outputs, numbers(dy), numbers(weight), 0.0F, numbers(dx));
 }
 
 void CpuKernels::linear_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x,
                                     bool accumulate) const {
     const auto [rows, inputs, outputs] = linear_sizes("linear.weight_grad", x, dy, dw);
     matrix_product(true, false, outputs, inputs, rows, numbers(dy), numbers(x), accumulate ? 1.0F : 0.0F,
-                   numbers_out(dw));
+                   numbers(dw));
 }
 
 void CpuKernels::linear_bias_grad(const Tensor& db, const Tensor& dy, bool accumulate) const {
     const int64_t outputs = db.n_elements();
     const int64_t rows = outputs == 0 ? 0 : dy.n_elements() / outputs;
     expect_count("linear.bias_grad", dy, rows * outputs);
-    float* dbs = numbers_out(db);
+    float* dbs = numbers(db);
     const float* dys = numbers(dy);
     if (!accumulate) std::fill_n(dbs, outputs, 0.0F);
-    for (int64_t r = 0; r < rows; ++r)
-        for (int64_t o = 0; o < outputs; ++o) dbs[o] += dys[r * outputs + o];
+    loops_->add_rows(dbs, dys, rows, outputs);
+}
+
+void CpuKernels::relu_forward(const Tensor& y, const Tensor& x) const {
+    expect_count("relu", y, x.n_elements());
+    loops_->relu_forward(numbers(y), numbers(x), x.n_elements());
+}
+
+void CpuKernels::relu_backward(const Tensor& dx, const Tensor& dy, const Tensor& y) const {
+    expect_count("relu.backward", dx, y.n_elements());
+    expect_count("relu.backward", dy, y.n_elements());
+    loops_->relu_backward(numbers(dx), numbers(dy), numbers(y), y.n_elements());
 }
 
 void CpuKernels::gelu_tanh_forward(const Tensor& y, const Tensor& x) const {
     expect_count("gelu_tanh", y, x.n_elements());
-    const int64_t n = x.n_elements();
-    const float* xs = numbers(x);
-    float* ys = numbers_out(y);
-    for (int64_t i = 0; i < n; ++i) {
-        const float u = xs[i];
-        ys[i] = 0.5F * u * (1.0F + std::tanh(kGeluScale * (u + kGeluCubic * u * u * u)));
-    }
+    loops_->gelu_forward(numbers(y), numbers(x), x.n_elements());
 }
 
 void CpuKernels::gelu_tanh_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const {
     expect_count("gelu_tanh.backward", dx, x.n_elements());
     expect_count("gelu_tanh.backward", dy, x.n_elements());
-    const int64_t n = x.n_elements();
-    const float* xs = numbers(x);
-    const float* dys = numbers(dy);
-    float* dxs = numbers_out(dx);
-    for (int64_t i = 0; i < n; ++i) {
-        const float u = xs[i];
-        const float t = std::tanh(kGeluScale * (u + kGeluCubic * u * u * u));
-        const float inner_slope = kGeluScale * (1.0F + 3.0F * kGeluCubic * u * u);
-        dxs[i] = dys[i] * (0.5F * (1.0F + t) + 0.5F * u * (1.0F - t * t) * inner_slope);
-    }
+    loops_->gelu_backward(numbers(dx), numbers(dy), numbers(x), x.n_elements());
+}
+
+void CpuKernels::silu_mul_forward(const Tensor& y, const Tensor& gate, const Tensor& up) const {
+    for (const Tensor& tensor : {y, up}) expect_count("silu_mul", tensor, gate.n_elements());
+    loops_->silu_mul_forward(numbers(y), numbers(gate), numbers(up), gate.n_elements());
+}
+
+void CpuKernels::silu_mul_backward(const Tensor& dgate, const Tensor& dup, const Tensor& dy,
+                                   const Tensor& gate, const Tensor& up) const {
+    for (const Tensor& tensor : {dgate, dup, dy, up})
+        expect_count("silu_mul.backward", tensor, gate.n_elements());
+    loops_->silu_mul_backward(numbers(dgate), numbers(dup), numbers(dy), numbers(gate), numbers(up),
+                              gate.n_elements());
+}
+
+void CpuKernels::mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const {
+    expect_count("mse", loss, 1);
+    expect_count("mse", target, prediction.n_elements());
+    const int64_t n = prediction.n_elements();
+    const double sum = loops_->squared_distance(numbers(prediction), numbers(target), n);
+    numbers(loss)[0] = static_cast<float>(sum / static_cast<double>(n));
 }
 
 void CpuKernels::mse_backward(const Tensor& dprediction, const Tensor& dloss, const Tensor& prediction,
@@ -98,10 +122,11 @@ void CpuKernels::mse_backward(const Tensor& dprediction, const Tensor& dloss, co
     expect_count("mse.backward", dprediction, prediction.n_elements());
     const int64_t n = prediction.n_elements();
     const float factor = 2.0F / static_cast<float>(n) * numbers(dloss)[0];
-    const float* ps = numbers(prediction);
-    const float* ts = numbers(target);
-    float* ds = numbers_out(dprediction);
-    for (int64_t i = 0; i < n; ++i) ds[i] = factor * (ps[i] - ts[i]);
+    loops_->scaled_difference(numbers(dprediction), factor, numbers(prediction), numbers(target), n);
+}
+
+double CpuKernels::sum_of_squares(const Tensor& in) const {
+    return loops_->sum_of_squares(numbers(in), in.n_elements());
 }
 
 void CpuKernels::sgd_step(const Tensor& value, const Tensor& grad, const Tensor& buffer,
@@ -111,14 +136,14 @@ void CpuKernels::sgd_step(const Tensor& value, const Tensor& grad, const Tensor&
     const auto lr = static_cast<float>(step.lr);
     const auto momentum = static_cast<float>(step.momentum);
     const auto decay = static_cast<float>(step.weight_decay);
-    float* values = numbers_out(value);
+    float* values = numbers(value);
     const float* grads = numbers(grad);
     if (step.momentum == 0.0) {
         for (int64_t i = 0; i < n; ++i) values[i] -= lr * (grads[i] + decay * values[i]);
         return;
     }
     expect_count("sgd", buffer, n);
-    float* bufs = numbers_out(buffer);
+    float* bufs = numbers(buffer);
     for (int64_t i = 0; i < n; ++i) {
         const float g = grads[i] + decay * values[i];
         bufs[i] = step.first ? g : momentum * bufs[i] + g;
@@ -129,29 +154,20 @@ void CpuKernels::sgd_step(const Tensor& value, const Tensor& grad, const Tensor&
 void CpuKernels::adam_step(const Tensor& value, const Tensor& grad, const Tensor& m, const Tensor& v,
                            const AdamStep& step) const {
     for (const Tensor& tensor : {grad, m, v}) expect_count("adam", tensor, value.n_elements());
-    const int64_t n = value.n_elements();
-    float* values = numbers_out(value);
-    const float* grads = numbers(grad);
-    float* ms = numbers_out(m);
-    float* vs = numbers_out(v);
     // The scalars in double and the elements in float32, in the order of torch/optim/adam.py's single-tensor
     // path.
     const double correction1 = 1.0 - std::pow(step.beta1, static_cast<double>(step.step));
-    const auto root_correction2 =
-        static_cast<float>(std::sqrt(1.0 - std::pow(step.beta2, static_cast<double>(step.step))));
-    const auto step_size = static_cast<float>(step.lr / correction1);
-    const auto shrink = static_cast<float>(step.decoupled ? 1.0 - step.lr * step.weight_decay : 1.0);
-    const auto decay = static_cast<float>(step.decoupled ? 0.0 : step.weight_decay);
-    const auto beta2 = static_cast<float>(step.beta2);
-    const auto share1 = static_cast<float>(1.0 - step.beta1);
-    const auto share2 = static_cast<float>(1.0 - step.beta2);
-    const auto eps = static_cast<float>(step.eps);
-    for (int64_t i = 0; i < n; ++i) {
-        const float g = grads[i] + decay * values[i];
-        ms[i] += share1 * (g - ms[i]);
-        vs[i] = beta2 * vs[i] + share2 * g * g;
-        values[i] = shrink * values[i] - step_size * (ms[i] / (std::sqrt(vs[i]) / root_correction2 + eps));
-    }
+    const double correction2 = 1.0 - std::pow(step.beta2, static_cast<double>(step.step));
+    AdamScalars scalars;
+    scalars.decay = static_cast<float>(step.decoupled ? 0.0 : step.weight_decay);
+    scalars.shrink = static_cast<float>(step.decoupled ? 1.0 - step.lr * step.weight_decay : 1.0);
+    scalars.share1 = static_cast<float>(1.0 - step.beta1);
+    scalars.beta2 = static_cast<float>(step.beta2);
+    scalars.share2 = static_cast<float>(1.0 - step.beta2);
+    scalars.step_size = static_cast<float>(step.lr / correction1);
+    scalars.root_correction = static_cast<float>(std::sqrt(correction2));
+    scalars.eps = static_cast<float>(step.eps);
+    loops_->adam(numbers(value), numbers(grad), numbers(m), numbers(v), scalars, value.n_elements());
 }
 
 }  // namespace meshscope::tensor

@@ -1,0 +1,141 @@
+// What works row by row: norms, embedding, rotary positions, cross-entropy.
+#include <cmath>
+#include <vector>
+
+#include "core/tensor/kernels_check.h"
+#include "core/tensor/kernels_cpu.h"
+
+namespace meshscope::tensor {
+namespace {
+
+float* numbers(const Tensor& tensor) {
+    return tensor.data<float>().data();
+}
+
+}  // namespace
+
+void CpuKernels::embedding_backward(const Tensor& dtable, const Tensor& dy, const Tensor& indices,
+                                    bool accumulate) const {
+    const int64_t n = embedding_width("embedding.backward", dy, dtable, indices);
+    for (const int64_t index : indices.data<int64_t>())
+        expect_index("embedding.backward", index, dtable.dim(0));
+    if (!accumulate) zero(dtable);
+    const float* dys = numbers(dy);
+    for (const int64_t index : indices.data<int64_t>()) {
+        loops_->add_rows(numbers(dtable) + index * n, dys, 1, n);
+        dys += n;
+    }
+}
+
+void CpuKernels::layer_norm_forward(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x,
+                                    const Tensor& weight, const Tensor& bias, double eps) const {
+    const int64_t n = weight.n_elements();
+    expect_layer_norm("layer_norm", {y, x}, mean, rstd, weight);
+    if (bias.defined()) expect_count("layer_norm", bias, n);
+    loops_->norm_forward(numbers(y), numbers(mean), numbers(rstd), numbers(x), numbers(weight),
+                         bias.defined() ? numbers(bias) : nullptr, eps, rstd.n_elements(), n);
+}
+
+void CpuKernels::layer_norm_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& x,
+                                       const Tensor& mean, const Tensor& rstd, const Tensor& weight) const {
+    expect_layer_norm("layer_norm.input_grad", {dx, dy, x}, mean, rstd, weight);
+    loops_->norm_input_grad(numbers(dx), numbers(dy), numbers(x), numbers(mean), numbers(rstd),
+                            numbers(weight), rstd.n_elements(), weight.n_elements());
+}
+
+void CpuKernels::layer_norm_weight_grad(const Tensor& dw, const Tensor& db, const Tensor& dy, const Tensor& x,
+                                        const Tensor& mean, const Tensor& rstd, bool accumulate) const {
+    expect_layer_norm("layer_norm.weight_grad", {dy, x}, mean, rstd, dw);
+    if (db.defined()) expect_count("layer_norm.weight_grad", db, dw.n_elements());
+    if (!accumulate) {
+        zero(dw);
+        if (db.defined()) zero(db);
+    }
+    loops_->norm_weight_grad(numbers(dw), db.defined() ? numbers(db) : nullptr, numbers(dy), numbers(x),
+                             numbers(mean), numbers(rstd), rstd.n_elements(), dw.n_elements());
+}
+
+void CpuKernels::rms_norm_forward(const Tensor& y, const Tensor& rstd, const Tensor& x, const Tensor& weight,
+                                  double eps) const {
+    expect_rms_norm("rms_norm", {y, x}, rstd, weight);
+    loops_->norm_forward(numbers(y), nullptr, numbers(rstd), numbers(x), numbers(weight), nullptr, eps,
+                         rstd.n_elements(), weight.n_elements());
+}
+
+void CpuKernels::rms_norm_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& x, const Tensor& rstd,
+                                     const Tensor& weight) const {
+    expect_rms_norm("rms_norm.input_grad", {dx, dy, x}, rstd, weight);
+    loops_->norm_input_grad(numbers(dx), numbers(dy), numbers(x), nullptr, numbers(rstd), numbers(weight),
+                            rstd.n_elements(), weight.n_elements());
+}
+
+void CpuKernels::rms_norm_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd,
+                                      bool accumulate) const {
+    expect_rms_norm("rms_norm.weight_grad", {dy, x}, rstd, dw);
+    if (!accumulate) zero(dw);
+    loops_->norm_weight_grad(numbers(dw), nullptr, numbers(dy), numbers(x), nullptr, numbers(rstd),
+                             rstd.n_elements(), dw.n_elements());
+}
+
+void CpuKernels::rotary(const Tensor& out, const Tensor& in, const RotaryShape& shape, bool inverse) const {
+    expect_rotary(shape, out, in);
+    const int64_t width = shape.heads * shape.head_dim;
+    const auto half = static_cast<std::size_t>(shape.head_dim / 2);
+    std::vector<double> frequencies(half);
+    for (std::size_t i = 0; i < half; ++i)
+        frequencies[i] = std::pow(shape.theta, -static_cast<double>(2 * i) / static_cast<double>(2 * half));
+    std::vector<float> cosines(half);
+    std::vector<float> sines(half);
+    // Token by token, so a token's angles are computed once for all batch rows and heads.
+    for (int64_t t = 0; t < shape.tokens; ++t) {
+        const int64_t position = shape.positions.defined()
+                                     ? shape.positions.data<int64_t>()[static_cast<std::size_t>(t)]
+                                     : shape.first_position + t;
+        for (std::size_t i = 0; i < half; ++i) {
+            const double angle = static_cast<double>(position) * frequencies[i];
+            cosines[i] = static_cast<float>(std::cos(angle));
+            sines[i] = static_cast<float>(inverse ? -std::sin(angle) : std::sin(angle));
+        }
+        for (int64_t b = 0; b < shape.batch; ++b) {
+            const int64_t row = (b * shape.tokens + t) * width;
+            loops_->rotate(numbers(out) + row, numbers(in) + row, cosines.data(), sines.data(), shape.heads,
+                           shape.head_dim);
+        }
+    }
+}
+
+void CpuKernels::cross_entropy_forward(const Tensor& loss, const Tensor& lse, const Tensor& logits,
+                                       const Tensor& targets) const {
+    expect_count("cross_entropy", loss, 1);
+    const int64_t classes = expect_cross_entropy("cross_entropy", logits, lse, targets);
+    const auto wanted = targets.data<int64_t>();
+    const float* row = numbers(logits);
+    double sum = 0.0;
+    for (std::size_t r = 0; r < wanted.size(); ++r, row += classes) {
+        expect_index("cross_entropy", wanted[r], classes);
+        const float largest = loops_->largest(row, classes);
+        const double total = loops_->sum_of_exp(row, largest, classes);
+        const double log_sum = largest + std::log(total);
+        numbers(lse)[r] = static_cast<float>(log_sum);
+        sum += log_sum - row[wanted[r]];
+    }
+    numbers(loss)[0] = static_cast<float>(sum / static_cast<double>(wanted.size()));
+}
+
+void CpuKernels::cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
+                                        const Tensor& lse, const Tensor& targets) const {
+    expect_count("cross_entropy.backward", dloss, 1);
+    const int64_t classes = expect_cross_entropy("cross_entropy.backward", logits, lse, targets);
+    expect_count("cross_entropy.backward", dlogits, logits.n_elements());
+    const auto wanted = targets.data<int64_t>();
+    for (const int64_t target : wanted) expect_index("cross_entropy.backward", target, classes);
+    const float factor = numbers(dloss)[0] / static_cast<float>(wanted.size());
+    const float* row = numbers(logits);
+    float* drow = numbers(dlogits);
+    for (std::size_t r = 0; r < wanted.size(); ++r, row += classes, drow += classes) {
+        loops_->scaled_exp(drow, row, numbers(lse)[r], factor, classes);
+        drow[wanted[r]] -= factor;
+    }
+}
+
+}  // namespace meshscope::tensor

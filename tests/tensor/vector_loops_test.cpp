@@ -1,0 +1,210 @@
+// The accuracy that core/tensor/vector_loops.h states, and that an element's place does not matter.
+#include "core/tensor/vector_loops.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/base/random.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using namespace meshscope::tensor;
+
+namespace {
+
+std::vector<const VectorLoops*> tables() {
+    std::vector<const VectorLoops*> result{&loops_baseline()};
+    if (&loops() != &loops_baseline()) result.push_back(&loops());
+    return result;
+}
+
+/// The distance between neighbouring floats at the float nearest to `x`.
+double ulp(double x) {
+    const float a = std::abs(static_cast<float>(x));
+    return static_cast<double>(std::nextafter(a, std::numeric_limits<float>::infinity())) -
+           static_cast<double>(a);
+}
+
+/// Values from `low` to `high` in even steps.
+std::vector<float> range(double low, double high, int n) {
+    std::vector<float> result;
+    for (int i = 0; i < n; ++i) result.push_back(static_cast<float>(low + (high - low) * i / (n - 1)));
+    return result;
+}
+
+std::vector<float> random(std::size_t n, uint64_t stream) {
+    std::vector<float> result;
+    for (std::size_t i = 0; i < n; ++i) result.push_back(static_cast<float>(normal(1, stream, i)));
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("exp is within the stated error, and right at its ends") {
+    const std::vector<float> x = range(-87.3, 88.7, 400'003);
+    for (const VectorLoops* table : tables()) {
+        CAPTURE(table->name);
+        std::vector<float> y(x.size());
+        table->exp(y.data(), x.data(), static_cast<int64_t>(x.size()));
+        double worst = 0.0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const double exact = std::exp(static_cast<double>(x[i]));
+            worst = std::max(worst, std::abs(static_cast<double>(y[i]) - exact) / ulp(exact));
+        }
+        INFO("largest error in ulp: " << worst);
+        CHECK(worst < 1.1);
+
+        constexpr float kInfinity = std::numeric_limits<float>::infinity();
+        const std::vector<float> ends{0.0F, -kInfinity, kInfinity, std::nanf(""), 1000.0F, -1000.0F, -100.0F};
+        std::vector<float> at(ends.size());
+        table->exp(at.data(), ends.data(), static_cast<int64_t>(ends.size()));
+        CHECK(at[0] == 1.0F);
+        CHECK(at[1] == 0.0F);
+        CHECK(at[2] == kInfinity);
+        CHECK(std::isnan(at[3]));
+        CHECK(at[4] == kInfinity);
+        CHECK(at[5] == 0.0F);
+        // Below 2^-126 few bits are left: within one step of the smallest float.
+        CHECK(std::abs(static_cast<double>(at[6]) - std::exp(-100.0)) <= 1.5e-45);
+    }
+}
+
+TEST_CASE("gelu and SwiGLU are within the stated error") {
+    const std::vector<float> x = range(-12, 12, 100'001);
+    const std::vector<float> one(x.size(), 1.0F);
+    const auto n = static_cast<int64_t>(x.size());
+    for (const VectorLoops* table : tables()) {
+        CAPTURE(table->name);
+        std::vector<float> y(x.size());
+        std::vector<float> slope(x.size());
+        table->gelu_forward(y.data(), x.data(), n);
+        table->gelu_backward(slope.data(), one.data(), x.data(), n);
+        double worst = 0.0;
+        double worst_slope = 0.0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const double u = static_cast<double>(x[i]);
+            const double k = std::sqrt(2.0 / std::acos(-1.0));
+            const double t = std::tanh(k * (u + 0.044715 * u * u * u));
+            const double exact = 0.5 * u * (1.0 + t);
+            const double exact_slope =
+                0.5 * (1.0 + t) + 0.5 * u * (1.0 - t * t) * k * (1.0 + 3 * 0.044715 * u * u);
+            worst = std::max(worst, std::abs(static_cast<double>(y[i]) - exact) / (1.0 + std::abs(exact)));
+            worst_slope =
+                std::max(worst_slope, std::abs(static_cast<double>(slope[i]) - exact_slope) / (1.0 + u * u));
+        }
+        INFO("gelu " << worst << ", its slope " << worst_slope);
+        CHECK(worst < 1.2e-7);
+        CHECK(worst_slope < 1.2e-7);
+
+        std::vector<float> dup(x.size());
+        table->silu_mul_forward(y.data(), x.data(), one.data(), n);
+        table->silu_mul_backward(slope.data(), dup.data(), one.data(), x.data(), one.data(), n);
+        double worst_ulp = 0.0;
+        worst_slope = 0.0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const double u = static_cast<double>(x[i]);
+            const double s = 1.0 / (1.0 + std::exp(-u));
+            if (u > -10.0)
+                worst_ulp = std::max(worst_ulp, std::abs(static_cast<double>(y[i]) - u * s) / ulp(u * s));
+            const double wanted = s * (1.0 + u * (1.0 - s));
+            worst_slope =
+                std::max(worst_slope, std::abs(static_cast<double>(slope[i]) - wanted) / (1.0 + std::abs(u)));
+            CHECK_FALSE(std::isnan(dup[i]));
+        }
+        INFO("silu in ulp " << worst_ulp << ", its slope " << worst_slope);
+        CHECK(worst_ulp < 2.5);
+        CHECK(worst_slope < 1.2e-7);
+    }
+}
+
+TEST_CASE("activations at the ends of the floats") {
+    constexpr float kHuge = 1e15F;
+    const std::vector<float> x{-kHuge, kHuge, -0.0F, 0.0F, std::nanf("")};
+    const std::vector<float> one(x.size(), 1.0F);
+    const auto n = static_cast<int64_t>(x.size());
+    for (const VectorLoops* table : tables()) {
+        std::vector<float> y(x.size());
+        table->gelu_forward(y.data(), x.data(), n);
+        CHECK(y[0] == 0.0F);
+        CHECK(y[1] == kHuge);
+        CHECK(y[2] == 0.0F);
+        CHECK(std::isnan(y[4]));
+        table->gelu_backward(y.data(), one.data(), x.data(), n);
+        CHECK(y[0] == 0.0F);
+        CHECK(y[1] == 1.0F);
+        CHECK(y[3] == 0.5F);
+        CHECK(std::isnan(y[4]));
+        table->silu_mul_forward(y.data(), x.data(), one.data(), n);
+        CHECK(y[0] == 0.0F);
+        CHECK(y[1] == kHuge);
+        CHECK(std::isnan(y[4]));
+    }
+}
+
+TEST_CASE("an element's result does not depend on where in the array it stands") {
+    // Ranks hold slices of the same parameters: an optimizer step must give each the same bits.
+    const std::size_t n = 101;
+    const std::vector<float> a = random(n, 1);
+    const std::vector<float> b = random(n, 2);
+    for (const VectorLoops* table : tables()) {
+        CAPTURE(table->name);
+        const auto parts = [&](const auto& call) {
+            std::vector<float> whole = a;
+            call(whole.data(), b.data(), static_cast<int64_t>(n));
+            for (const std::size_t cut : {1U, 6U, 50U, 97U}) {
+                std::vector<float> pieces = a;
+                call(pieces.data(), b.data(), static_cast<int64_t>(cut));
+                call(pieces.data() + cut, b.data() + cut, static_cast<int64_t>(n - cut));
+                CHECK(pieces == whole);
+            }
+        };
+        parts([&](float* x, const float* y, int64_t m) { table->exp(x, y, m); });
+        parts([&](float* x, const float* y, int64_t m) { table->gelu_forward(x, y, m); });
+        parts([&](float* x, const float* y, int64_t m) { table->gelu_backward(x, x, y, m); });
+        parts([&](float* x, const float* y, int64_t m) { table->silu_mul_forward(x, x, y, m); });
+        parts([&](float* x, const float* y, int64_t m) { table->axpy(x, 0.3F, y, m); });
+        parts([&](float* x, const float* y, int64_t m) { table->scaled_exp(x, y, 0.3F, 0.7F, m); });
+        AdamScalars scalars;
+        scalars.decay = 0.01F;
+        scalars.shrink = 0.999F;
+        scalars.step_size = 0.01F;
+        scalars.root_correction = 0.03F;
+        parts([&](float* x, const float* y, int64_t m) {
+            std::vector<float> first(static_cast<std::size_t>(m), 0.1F);
+            std::vector<float> second(static_cast<std::size_t>(m), 0.2F);
+            table->adam(x, y, first.data(), second.data(), scalars, m);
+        });
+    }
+}
+
+TEST_CASE("sums and maxima over every length") {
+    const std::vector<float> a = random(300, 3);
+    const std::vector<float> b = random(300, 4);
+    for (const VectorLoops* table : tables()) {
+        CAPTURE(table->name);
+        for (std::size_t n = 0; n < a.size(); ++n) {
+            CAPTURE(n);
+            const auto count = static_cast<int64_t>(n);
+            double dot = 0.0;
+            double squares = 0.0;
+            double exps = 0.0;
+            float largest = -std::numeric_limits<float>::infinity();
+            for (std::size_t i = 0; i < n; ++i) {
+                dot += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+                squares += static_cast<double>(a[i]) * static_cast<double>(a[i]);
+                exps += std::exp(static_cast<double>(a[i]) - 0.5);
+                largest = std::max(largest, a[i]);
+            }
+            CHECK(table->dot(a.data(), b.data(), count) == Approx(dot).margin(1e-5));
+            CHECK(table->sum_of_squares(a.data(), count) == Approx(squares).epsilon(1e-13));
+            CHECK(table->largest(a.data(), count) == largest);
+            CHECK(table->sum_of_exp(a.data(), 0.5F, count) == Approx(exps).epsilon(1e-6));
+            std::vector<float> y(n + 1, 7.0F);
+            CHECK(table->exp_sum(y.data(), a.data(), 0.5F, count) ==
+                  table->sum_of_exp(a.data(), 0.5F, count));
+            CHECK(y[n] == 7.0F);  // not beyond the end
+        }
+    }
+}
