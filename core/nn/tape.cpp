@@ -33,6 +33,7 @@ struct Tape::Impl {
         Node node;
         Variable output;
         int32_t region = -1;
+        Tensor grad;  // of the output; between backward_input and backward_weight only
     };
 
     tensor::Allocator* allocator;
@@ -44,6 +45,12 @@ struct Tape::Impl {
     std::vector<std::function<void(Parameter&)>> ready_hooks;
     std::unordered_map<Parameter*, int32_t> uses_left;  // during backward
     bool ran_backward = false;
+    bool weights_waiting = false;  // backward_input has run, backward_weight has not
+
+    /// What every backward asks first: not yet run, no region open, `output` needs a gradient.
+    void check_backward(Variable output);
+    /// Everything backward from `output`; without `weights_now` the weight gradients wait.
+    void run_backward(Tape& tape, Variable output, Tensor grad, bool weights_now);
 
     Slot& slot(Variable v) {
         if (v.id < 0 || static_cast<std::size_t>(v.id) >= slots.size())
@@ -154,7 +161,7 @@ void Tape::leave(Module& module) {
 Variable Tape::append(Node node, Tensor value, bool needs_grad) {
     const auto index = static_cast<int32_t>(impl_->nodes.size());
     const Variable output = impl_->add_slot({std::move(value), {}, index, needs_grad});
-    impl_->nodes.push_back({std::move(node), output, impl_->region});
+    impl_->nodes.push_back({std::move(node), output, impl_->region, Tensor()});
     return output;
 }
 
@@ -188,54 +195,109 @@ void Tape::accumulate(Parameter& parameter, Tensor grad) {
     for (std::size_t i = 0; i < impl_->ready_hooks.size(); ++i) impl_->ready_hooks[i](parameter);
 }
 
-void Tape::backward(Variable loss, float seed) {
-    Impl& impl = *impl_;
-    if (impl.ran_backward) throw InvalidArgument({"tape.backward_twice", {}});
-    if (impl.region >= 0)
+void Tape::Impl::check_backward(Variable output) {
+    if (ran_backward) throw InvalidArgument({"tape.backward_twice", {}});
+    if (region >= 0)
         throw InvalidArgument({"tape.region", {{"module", std::string()}, {"open", std::string(unit())}}});
-    if (!impl.slot(loss).needs_grad || impl.slot(loss).value.n_elements() != 1)
-        throw InvalidArgument({"tape.loss", {{"shape", impl.slot(loss).value.shape()}}});
-    impl.ran_backward = true;
+    if (!slot(output).needs_grad)
+        throw InvalidArgument({"tape.loss", {{"shape", slot(output).value.shape()}}});
+}
 
-    const std::vector<bool> runs = impl.nodes_to_run(loss);
-    impl.trim_regions(runs);
+void Tape::Impl::run_backward(Tape& tape, Variable output, Tensor grad, bool weights_now) {
+    ran_backward = true;
+    const std::vector<bool> runs = nodes_to_run(output);
+    trim_regions(runs);
     for (std::size_t i = 0; i < runs.size(); ++i)
         if (runs[i])
-            for (Parameter* parameter : impl.nodes[i].node.parameters) ++impl.uses_left[parameter];
+            for (Parameter* parameter : nodes[i].node.parameters) ++uses_left[parameter];
+    tape.accumulate(output, std::move(grad));
 
-    Tensor first =
-        allocator().empty(value(loss).shape(), DType::float32, MemoryCategory::activations, "loss grad");
-    allocator().device().kernels().fill(first, seed);
-    accumulate(loss, std::move(first));
-
-    for (std::size_t i = impl.nodes.size(); i-- > 0;) {
+    for (std::size_t i = nodes.size(); i-- > 0;) {
         const auto index = static_cast<int32_t>(i);
-        Impl::Record& record = impl.nodes[i];
+        Record& record = nodes[i];
+        const bool keeps = runs[i] && !weights_now && record.node.backward_weight;
         if (runs[i]) {
-            for (const Region& region : impl.regions)
-                if (region.last == index && region.first <= index)
-                    Impl::call(region.module->hooks.pre_backward, *region.module);
-            impl.region = record.region;
+            for (const Region& r : regions)
+                if (r.last == index && r.first <= index) call(r.module->hooks.pre_backward, *r.module);
+            region = record.region;
             {
-                const Tensor grad = std::move(impl.slot(record.output).grad);
-                impl.slot(record.output).grad = Tensor();
-                if (record.node.backward_weight) record.node.backward_weight(*this, grad);
-                if (record.node.backward_input) record.node.backward_input(*this, grad);
+                const Tensor node_grad = std::move(slot(record.output).grad);
+                slot(record.output).grad = Tensor();
+                if (keeps) record.grad = node_grad;
+                if (weights_now && record.node.backward_weight) record.node.backward_weight(tape, node_grad);
+                if (record.node.backward_input) record.node.backward_input(tape, node_grad);
             }
         }
-        // Whether it ran or not, nothing will ask for its values again.
-        record.node.backward_weight = nullptr;
+        // Whether it ran or not, nothing will ask for its values again, but for a weight gradient put off.
+        if (!keeps) record.node.backward_weight = nullptr;
         record.node.backward_input = nullptr;
-        if (record.output.id != loss.id) release(record.output);
+        if (record.output.id != output.id) tape.release(record.output);
         if (runs[i]) {
-            for (std::size_t r = impl.regions.size(); r-- > 0;) {
-                const Region& region = impl.regions[r];
-                if (region.first == index && region.last >= index) {
-                    impl.region = region.parent;
-                    Impl::call(region.module->hooks.post_backward, *region.module);
+            for (std::size_t r = regions.size(); r-- > 0;)
+                if (regions[r].first == index && regions[r].last >= index) {
+                    region = regions[r].parent;
+                    call(regions[r].module->hooks.post_backward, *regions[r].module);
                 }
-            }
         }
+    }
+    region = -1;
+    weights_waiting = !weights_now;
+    if (weights_now) uses_left.clear();
+}
+
+namespace {
+
+/// The gradient of a loss: one number.
+Tensor seed_gradient(tensor::Allocator& allocator, const Tensor& loss, float seed) {
+    if (loss.n_elements() != 1) throw InvalidArgument({"tape.loss", {{"shape", loss.shape()}}});
+    Tensor grad = allocator.empty(loss.shape(), DType::float32, MemoryCategory::activations, "loss grad");
+    allocator.device().kernels().fill(grad, seed);
+    return grad;
+}
+
+void check_gradient(const Tensor& output, const Tensor& grad) {
+    if (output.shape() != grad.shape())
+        throw InvalidArgument({"tape.gradient", {{"output", output.shape()}, {"gradient", grad.shape()}}});
+}
+
+}  // namespace
+
+void Tape::backward(Variable loss, float seed) {
+    impl_->check_backward(loss);
+    impl_->run_backward(*this, loss, seed_gradient(allocator(), value(loss), seed), true);
+}
+
+void Tape::backward(Variable output, Tensor grad) {
+    impl_->check_backward(output);
+    check_gradient(value(output), grad);
+    impl_->run_backward(*this, output, std::move(grad), true);
+}
+
+void Tape::backward_input(Variable loss, float seed) {
+    impl_->check_backward(loss);
+    impl_->run_backward(*this, loss, seed_gradient(allocator(), value(loss), seed), false);
+}
+
+void Tape::backward_input(Variable output, Tensor grad) {
+    impl_->check_backward(output);
+    check_gradient(value(output), grad);
+    impl_->run_backward(*this, output, std::move(grad), false);
+}
+
+void Tape::backward_weight() {
+    Impl& impl = *impl_;
+    if (!impl.weights_waiting) throw InvalidArgument({"tape.weight_first", {}});
+    impl.weights_waiting = false;
+    for (std::size_t i = impl.nodes.size(); i-- > 0;) {
+        Impl::Record& record = impl.nodes[i];
+        if (!record.node.backward_weight) continue;
+        impl.region = record.region;
+        {
+            const Tensor grad = std::move(record.grad);
+            record.grad = Tensor();
+            record.node.backward_weight(*this, grad);
+        }
+        record.node.backward_weight = nullptr;
     }
     impl.region = -1;
     impl.uses_left.clear();

@@ -88,6 +88,19 @@ class Tape {
     /// goes; the loss's value stays. Once a tape: throws InvalidArgument ("tape.backward_twice", "tape.loss",
     /// "tape.region" while one is open).
     void backward(Variable loss, float seed = 1.0F);
+    /// The same from any output, of which `grad` (its shape) is the gradient that came from elsewhere:
+    /// another stage. Its value stays. Throws InvalidArgument ("tape.gradient") where the shapes differ.
+    void backward(Variable output, Tensor grad);
+
+    /// The first half alone, for zero-bubble schedules: only the nodes' backward_input, and all of the module
+    /// hooks. What backward_weight() needs stays alive: each node's gradient and what its closure keeps; the
+    /// rest is freed as it goes.
+    void backward_input(Variable loss, float seed = 1.0F);
+    void backward_input(Variable output, Tensor grad);
+    /// The second half, any time after: the nodes' backward_weight in the order of backward(), with the
+    /// gradient-ready hooks. Once a tape, after backward_input: throws InvalidArgument
+    /// ("tape.weight_first"). The parameters' gradients are bit for bit those of backward().
+    void backward_weight();
 
   private:
     struct Impl;
