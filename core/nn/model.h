@@ -1,29 +1,24 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/nn/model/spec.h"
 #include "core/nn/module.h"
 #include "core/nn/tape.h"
 
 namespace meshscope::nn {
 
-/// What a scenario's [model] says. Fields that a kind does not use are ignored here and refused by the
-/// scenario reader.
-struct ModelSpec {
-    std::string kind = "toy";  ///< toy, mlp
-    int64_t dim = 0;           ///< mlp
-    int64_t hidden = 0;        ///< mlp
-    int64_t layers = 0;        ///< mlp
-};
-
 class Linear;
 
 /// A model: its parameters (without values until someone puts them there), its modules, its forward pass and
 /// loss.
+///
+/// The forward pass is made of pieces, embed → layer 0 … n_layers()-1 → head → criterion, which a pipeline's
+/// stages share out. What runs from piece to piece is called the stream. layer(), head() and criterion() take
+/// their input over: they release it where PyTorch's forward would lose its last name for it.
 class Model : public Module {
   public:
     using Module::Module;
@@ -35,19 +30,58 @@ class Model : public Module {
     /// unit).
     virtual std::vector<std::string> default_units() const = 0;
 
-    /// x: (batch, in) float32 → loss of one element, mean over batch and features. Enters and leaves the
-    /// model's region.
-    virtual Variable loss(Tape& tape, const Tensor& x, const Tensor& y) = 0;
-    /// Shapes of one sample: {in}, {out}; what data of `batch` samples must look like.
+    /// The whole forward pass: enters the model's region, embed, every layer, head, leaves it, criterion.
+    /// One element, the mean over the batch.
+    Variable loss(Tape& tape, const Tensor& x, const Tensor& target);
+
+    /// Data of `batch` samples → the stream.
+    virtual Variable embed(Tape& tape, const Tensor& x) = 0;
+    int64_t n_layers() const { return static_cast<int64_t>(layer_modules_.size()); }
+    /// The stream through layer `i`, residual included where the model adds it outside of the layer's module.
+    virtual Variable layer(Tape& tape, int64_t i, Variable stream) = 0;
+    /// The stream after the last layer → the model's output.
+    virtual Variable head(Tape& tape, Variable stream) = 0;
+    /// The output and what it should have been → one element, the mean. Outside of the model's region.
+    virtual Variable criterion(Tape& tape, Variable output, const Tensor& target) = 0;
+
+    /// The modules whose parameters each piece uses. A tied parameter is in two pieces: embed's and head's.
+    const std::vector<Module*>& embed_modules() const { return embed_modules_; }
+    const std::vector<Module*>& layer_modules(int64_t i) const {
+        return layer_modules_.at(static_cast<std::size_t>(i));
+    }
+    const std::vector<Module*>& head_modules() const { return head_modules_; }
+    std::vector<Parameter*> embed_parameters() const { return parameters_of(embed_modules_); }
+    std::vector<Parameter*> layer_parameters(int64_t i) const { return parameters_of(layer_modules(i)); }
+    std::vector<Parameter*> head_parameters() const { return parameters_of(head_modules_); }
+
+    /// What data of `batch` samples must look like, and of which type their numbers are.
     virtual Shape input_shape(int64_t batch) const = 0;
     virtual Shape target_shape(int64_t batch) const = 0;
+    virtual DType input_dtype() const { return DType::float32; }
+    virtual DType target_dtype() const { return DType::float32; }
+    /// What the stream looks like between two layers.
+    virtual Shape stream_shape(int64_t batch) const = 0;
 
   protected:
     /// Appends a parameter; `fan_in` is the number of inputs of its layer.
     Parameter* add_parameter(std::string name, Shape shape, int64_t fan_in);
-    /// Appends a linear layer called `name` with its weight (outputs, inputs) and bias (outputs). Not yet any
-    /// module's child.
-    Linear* add_linear(const std::string& name, int64_t inputs, int64_t outputs);
+    /// Keeps a module, and gives it back as what it is.
+    template <class M>
+    M* keep(std::unique_ptr<M> module) {
+        M* result = module.get();
+        modules_.push_back(std::move(module));
+        return result;
+    }
+    /// Appends a linear layer called `name` with its weight (outputs, inputs) and bias (outputs), if it has
+    /// one. Not yet any module's child.
+    Linear* add_linear(const std::string& name, int64_t inputs, int64_t outputs, bool bias = true);
+    static std::vector<Parameter*> parameters_of(const std::vector<Module*>& modules);
+
+    std::vector<Module*> embed_modules_;
+    std::vector<std::vector<Module*>> layer_modules_;
+    std::vector<Module*> head_modules_;
+
+  private:
     std::vector<std::unique_ptr<Parameter>> owned_;
     std::vector<std::unique_ptr<Module>> modules_;
 };

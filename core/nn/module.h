@@ -24,16 +24,22 @@ struct Box {
 /// One trainable array. Layers and the tape refer to it by handle (Parameter*), never by its memory: FSDP
 /// takes the value away after forward and puts it back before backward.
 struct Parameter {
-    int32_t index = 0;  ///< position in Model::parameters(), PyTorch's order of parameters()
-    std::string name;   ///< "layers.0.up.weight"
-    Shape shape;        ///< whole, whatever is present just now; of the part, where `box` says it is one
-    Box box;            ///< which part of the model's array it is: all of it unless tensor parallelism cut it
+    int32_t index = 0;   ///< position in Model::parameters(), PyTorch's order of parameters()
+    std::string name;    ///< "layers.0.up.weight"
+    Shape shape;         ///< whole, whatever is present just now; of the part, where `box` says it is one
     int64_t fan_in = 1;  ///< inputs of the layer it belongs to, which set the spread of its first values
     Tensor value;        ///< what kernels read; undefined while it is away
     Tensor grad;  ///< summed over the backward passes since it was last dropped; undefined before the first
+    Box box{};    ///< which part of the model's array it is: all of it unless tensor parallelism cut it
+};
+
+/// A value on the tape.
+struct Variable {
+    int32_t id = -1;
 };
 
 class Module;
+class Tape;
 using ModuleHook = std::function<void(Module&)>;
 
 /// Called around a module's work, in the order they were added. Backward hooks fire while the tape runs
@@ -42,6 +48,10 @@ using ModuleHook = std::function<void(Module&)>;
 struct ModuleHooks {
     std::vector<ModuleHook> pre_forward, post_forward, pre_backward, post_backward;
 };
+
+/// What tensor and sequence parallelism put at a module's ends: takes a value, gives the one to be used
+/// instead (perhaps the same). It releases nothing: whoever called it releases what is needed no more.
+using VariableMap = std::function<Variable(Tape&, Variable)>;
 
 /// A layer or a group of layers: a name, its own parameters, its children, its hooks. It knows no rank.
 class Module {
@@ -57,6 +67,9 @@ class Module {
     /// Own parameters, then the children's, depth first.
     std::vector<Parameter*> parameters() const;
     ModuleHooks hooks;
+    /// Ports: every module that computes passes its input through `map_input` first and its output through
+    /// `map_output` last, both inside its region. Empty: nothing happens.
+    VariableMap map_input, map_output;
 
   protected:
     std::string name_;

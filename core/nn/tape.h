@@ -12,11 +12,6 @@
 
 namespace meshscope::nn {
 
-/// A value on the tape.
-struct Variable {
-    int32_t id = -1;
-};
-
 /// Autograd for one forward and one backward pass. Nodes are appended as layers compute and run backward from
 /// the last.
 ///

@@ -57,6 +57,8 @@ class Kernels {
     virtual void axpy(const Tensor& y, float a, const Tensor& x) const = 0;
     /// out = a + b. out may be a or b.
     virtual void add(const Tensor& out, const Tensor& a, const Tensor& b) const = 0;
+    /// out (B, D) = each row of a (B, D) + row (D). out may be a.
+    virtual void add_rows(const Tensor& out, const Tensor& a, const Tensor& row) const = 0;
     /// out = a · b, element by element. out may be a or b.
     virtual void multiply(const Tensor& out, const Tensor& a, const Tensor& b) const = 0;
 

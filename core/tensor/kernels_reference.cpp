@@ -77,6 +77,18 @@ void ReferenceKernels::add(const Tensor& out, const Tensor& a, const Tensor& b) 
     for (std::size_t i = 0; i < outs.size(); ++i) outs[i] = as[i] + bs[i];
 }
 
+void ReferenceKernels::add_rows(const Tensor& out, const Tensor& a, const Tensor& row) const {
+    expect_count("add_rows", a, out.n_elements());
+    const auto width = static_cast<std::size_t>(row.n_elements());
+    const int64_t rows = row.n_elements() == 0 ? 0 : out.n_elements() / row.n_elements();
+    expect_count("add_rows", out, rows * row.n_elements());
+    const auto as = a.data<float>();
+    const auto added = row.data<float>();
+    const auto outs = out.data<float>();
+    for (std::size_t first = 0; first < outs.size(); first += width)
+        for (std::size_t i = 0; i < width; ++i) outs[first + i] = as[first + i] + added[i];
+}
+
 void ReferenceKernels::multiply(const Tensor& out, const Tensor& a, const Tensor& b) const {
     expect_count("multiply", a, out.n_elements());
     expect_count("multiply", b, out.n_elements());

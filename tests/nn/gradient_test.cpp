@@ -3,7 +3,9 @@
 #include <functional>
 
 #include "core/base/error.h"
-#include "core/nn/layers.h"
+#include "core/nn/layers/activation.h"
+#include "core/nn/layers/linear.h"
+#include "core/nn/layers/loss.h"
 #include "tests/nn/bench.h"
 #include "tests/test.h"
 

@@ -1,5 +1,7 @@
 // What is alive when: the tape keeps what backward needs and nothing else.
-#include "core/nn/layers.h"
+#include "core/nn/layers/activation.h"
+#include "core/nn/layers/linear.h"
+#include "core/nn/layers/loss.h"
 #include "tests/nn/bench.h"
 #include "tests/test.h"
 

@@ -1,6 +1,8 @@
 // What happens when: kernels, hooks, and the moments at which gradients become ready.
 #include "core/base/error.h"
-#include "core/nn/layers.h"
+#include "core/nn/layers/activation.h"
+#include "core/nn/layers/linear.h"
+#include "core/nn/layers/loss.h"
 #include "tests/nn/bench.h"
 #include "tests/test.h"
 

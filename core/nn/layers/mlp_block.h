@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "core/nn/layers/linear.h"
+
+namespace meshscope::nn {
+
+/// down(gelu_tanh(up(x))): one layer of `mlp`, and the second half of gpt's blocks.
+class MlpBlock final : public Layer {
+  public:
+    MlpBlock(std::string name, Linear* up, Linear* down);
+
+  protected:
+    Variable compute(Tape& tape, Variable x) override;
+
+  private:
+    Linear* up_;
+    Linear* down_;
+};
+
+}  // namespace meshscope::nn

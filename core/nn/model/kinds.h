@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "core/nn/model.h"
+
+namespace meshscope::nn {
+
+/// The models by kind, sizes checked before: what make_model() chooses from.
+std::unique_ptr<Model> make_toy();
+std::unique_ptr<Model> make_mlp(const ModelSpec& spec);
+
+}  // namespace meshscope::nn
