@@ -79,8 +79,8 @@ void check_model(const ModelSpec& spec, int64_t batch) {
 
 TEST_CASE("Linear has the gradient of its formula") {
     Bench bench;
-    Parameter weight{0, "w", {3, 4}, {}, 4, bench.random({3, 4}, 1), {}};
-    Parameter bias{1, "b", {3}, {}, 4, bench.random({3}, 2), {}};
+    Parameter weight{0, "w", {3, 4}, 4, bench.random({3, 4}, 1), {}};
+    Parameter bias{1, "b", {3}, 4, bench.random({3}, 2), {}};
     Linear with_bias("l", &weight, &bias);
     check_layer([&](Tape& t, Variable x) { return with_bias.forward(t, x); }, bench.random({5, 4}, 3),
                 bench.random({5, 3}, 4), {&weight, &bias}, bench);
@@ -113,7 +113,7 @@ TEST_CASE("mlp's gradients are the slopes of its loss") {
 
 TEST_CASE("a parameter used twice gets both gradients") {
     Bench bench;
-    Parameter weight{0, "w", {4, 4}, {}, 4, bench.random({4, 4}, 1), {}};
+    Parameter weight{0, "w", {4, 4}, 4, bench.random({4, 4}, 1), {}};
     Linear layer("l", &weight, nullptr);
     int ready = 0;
     Tape tape(bench.allocator, nullptr);

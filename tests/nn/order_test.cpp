@@ -208,7 +208,7 @@ TEST_CASE("a module through which no gradient flows fires no backward hooks") {
     Module frozen("frozen");
     Lines lines;
     log_hooks(frozen, lines);
-    Parameter weight{0, "w", {3, 4}, {}, 4, bench.random({3, 4}, 1), {}};
+    Parameter weight{0, "w", {3, 4}, 4, bench.random({3, 4}, 1), {}};
     Linear layer("l", &weight, nullptr);
     Tape tape(bench.allocator, nullptr);
     tape.enter(frozen);
@@ -239,6 +239,6 @@ TEST_CASE("wrong uses of the tape are refused") {
     tape.backward(loss);
     CHECK(id_of([&] { tape.backward(loss); }) == "tape.backward_twice");
     CHECK(id_of([&] { tape.value({77}); }) == "tape.variable");
-    Parameter stray{0, "stray", {1}, {}, 1, {}, {}};
+    Parameter stray{0, "stray", {1}, 1, {}, {}};
     CHECK(id_of([&] { tape.accumulate(stray, bench.random({1}, 1)); }) == "tape.parameter");
 }
