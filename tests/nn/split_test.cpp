@@ -1,6 +1,8 @@
 // Backward in two halves, and from a gradient that came from elsewhere: what pipeline stages need.
 #include "core/base/error.h"
-#include "core/nn/layers.h"
+#include "core/nn/layers/activation.h"
+#include "core/nn/layers/linear.h"
+#include "core/nn/layers/loss.h"
 #include "tests/nn/bench.h"
 #include "tests/test.h"
 
@@ -102,8 +104,8 @@ TEST_CASE("between the halves only layer inputs and their outputs' gradients are
 
 TEST_CASE("two stages joined by an activation and its gradient are one model") {
     Bench bench;
-    Parameter w1{0, "w1", {5, 4}, {}, 4, bench.random({5, 4}, 1), {}};
-    Parameter w2{1, "w2", {3, 5}, {}, 5, bench.random({3, 5}, 2), {}};
+    Parameter w1{0, "w1", {5, 4}, 4, bench.random({5, 4}, 1), {}};
+    Parameter w2{1, "w2", {3, 5}, 5, bench.random({3, 5}, 2), {}};
     Linear first("first", &w1, nullptr), second("second", &w2, nullptr);
     const Tensor x = bench.random({2, 4}, 3), y = bench.random({2, 3}, 4);
     {
