@@ -6,8 +6,7 @@
 #include "core/base/error.h"
 #include "core/tensor/blas.h"
 #include "core/tensor/device.h"
-#include "core/tensor/kernels_cpu.h"
-#include "core/tensor/kernels_reference.h"
+#include "core/tensor/kernels_bfloat16.h"
 
 namespace meshscope::tensor {
 namespace {
@@ -27,7 +26,12 @@ int64_t physical_bytes() {
 
 class CpuDevice final : public Device {
   public:
-    explicit CpuDevice(std::unique_ptr<Kernels> kernels) : kernels_(std::move(kernels)) {}
+    explicit CpuDevice(MatMul mat_mul) {
+        if (mat_mul == MatMul::reference)
+            kernels_ = std::make_unique<WithBfloat16<ReferenceKernels>>(*this);
+        else
+            kernels_ = std::make_unique<WithBfloat16<CpuKernels>>(*this);
+    }
 
     std::byte* allocate(int64_t bytes) override {
         if (bytes < 0 || bytes > physical_bytes_) out_of_memory(bytes);
@@ -48,9 +52,7 @@ class CpuDevice final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_cpu_device(MatMul mat_mul) {
-    if (mat_mul == MatMul::reference)
-        return std::make_unique<CpuDevice>(std::make_unique<ReferenceKernels>());
-    return std::make_unique<CpuDevice>(std::make_unique<CpuKernels>());
+    return std::make_unique<CpuDevice>(mat_mul);
 }
 
 std::string_view mat_mul_library() {

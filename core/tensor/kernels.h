@@ -31,10 +31,16 @@ struct AdamStep {
 /// Every operation of the engine on one kind of device. Letters: B rows (batch), I inputs, O outputs, n
 /// elements; N rows (tokens), D elements a row, V rows of a table.
 ///
-/// Tensors are contiguous float32 unless said otherwise, made beforehand, and of matching counts: a mismatch
-/// throws InvalidArgument ("kernel.shape": kernel, shape, wanted). Outputs do not overlap inputs unless the
-/// comment says "may be". Results are a function of the inputs alone: the same bits again on the same
-/// machine. 0 elements are allowed everywhere. Thread-safe: kernels keep no state.
+/// Tensors are contiguous, made beforehand, and of matching counts: a mismatch throws InvalidArgument
+/// ("kernel.shape": kernel, shape, wanted). Numbers are float32 unless said otherwise. The kernels of layers
+/// and losses also take bfloat16, all operands of a call alike, or InvalidArgument ("tensor.wrong_dtype") is
+/// thrown: they compute in float32 and round each result once (where PyTorch rounds between, so do they).
+/// Even then a norm's mean and rstd, attention's and cross-entropy's lse, and mse's target and loss are
+/// float32. Optimizers, upload and download take float32 only.
+///
+/// Outputs do not overlap inputs unless the comment says "may be". Results are a function of the inputs
+/// alone: the same bits again on the same machine. 0 elements are allowed everywhere. Thread-safe: kernels
+/// keep no state.
 class Kernels {
   public:
     virtual ~Kernels() = default;

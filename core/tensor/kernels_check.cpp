@@ -71,12 +71,12 @@ void expect_rms_norm(std::string_view kernel, std::initializer_list<Tensor> xs, 
 }
 
 int64_t expect_cross_entropy(std::string_view kernel, const Tensor& logits, const Tensor& lse,
-                             const Tensor& targets) {
+                             const Tensor& targets, DType dtype) {
     const int64_t rows = targets.n_elements();
     const int64_t classes = rows == 0 ? 0 : logits.n_elements() / rows;
     expect_count(kernel, targets, rows, DType::int64);
     expect_count(kernel, lse, rows);
-    expect_count(kernel, logits, rows * classes);
+    expect_count(kernel, logits, rows * classes, dtype);
     return classes;
 }
 

@@ -37,10 +37,11 @@ void expect_layer_norm(std::string_view kernel, std::initializer_list<Tensor> xs
 void expect_rms_norm(std::string_view kernel, std::initializer_list<Tensor> xs, const Tensor& rstd,
                      const Tensor& weight);
 
-/// Checks logits (N, V), lse (N) and targets (N, int64), and returns V. Throws InvalidArgument
+/// Checks logits (N, V) of this dtype, lse (N, float32) and targets (N, int64), and returns V. Throws
+/// InvalidArgument
 /// ("kernel.shape").
 int64_t expect_cross_entropy(std::string_view kernel, const Tensor& logits, const Tensor& lse,
-                             const Tensor& targets);
+                             const Tensor& targets, DType dtype = DType::float32);
 
 /// Checks an attention call's sizes and the counts of its tensors; queries are q, o, dq …, keys are k, v, dk
 /// …. Throws InvalidArgument ("kernel.shape").

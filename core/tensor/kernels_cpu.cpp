@@ -16,6 +16,15 @@ float* numbers(const Tensor& tensor) {
 
 }  // namespace
 
+void CpuKernels::cast(const Tensor& out, const Tensor& in) const {
+    if (out.dtype() == in.dtype()) return copy(out, in);
+    expect_count("cast", out, in.n_elements(), out.dtype());
+    if (out.dtype() == DType::bfloat16)
+        loops_->to_bfloat16(out.data<uint16_t>().data(), numbers(in), in.n_elements());
+    else
+        loops_->from_bfloat16(numbers(out), in.data<uint16_t>().data(), in.n_elements());
+}
+
 void CpuKernels::scale(const Tensor& in_out, float factor) const {
     loops_->scale(numbers(in_out), factor, in_out.n_elements());
 }

@@ -8,11 +8,12 @@ namespace meshscope::tensor {
 /// The kernels of a CPU device: matrix products through core/tensor/blas.h, everything else through the
 /// vector loops of this machine, in float32. What is not overridden here is moved memory, where the reference
 /// is as fast as it gets.
-class CpuKernels final : public ReferenceKernels {
+class CpuKernels : public ReferenceKernels {
   public:
     /// `with` is the table of loops to use; tests pass the others. It must outlive the kernels.
     explicit CpuKernels(const VectorLoops& with = loops()) : loops_(&with) {}
 
+    void cast(const Tensor& out, const Tensor& in) const override;
     void scale(const Tensor& in_out, float factor) const override;
     void axpy(const Tensor& y, float a, const Tensor& x) const override;
     void add(const Tensor& out, const Tensor& a, const Tensor& b) const override;

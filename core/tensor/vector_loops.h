@@ -36,6 +36,10 @@ struct VectorLoops {
     void (*silu_mul_backward)(float* dgate, float* dup, const float* dy, const float* gate, const float* up,
                               int64_t n);
 
+    /// Nearest bfloat16, ties to even, a NaN stays one; and back, exactly.
+    void (*to_bfloat16)(uint16_t* y, const float* x, int64_t n);
+    void (*from_bfloat16)(float* y, const uint16_t* x, int64_t n);
+
     void (*scale)(float* x, float factor, int64_t n);
     void (*axpy)(float* y, float a, const float* x, int64_t n);
     void (*add)(float* out, const float* a, const float* b, int64_t n);

@@ -59,6 +59,24 @@ void silu_mul_backward(float* dgate, float* dup, const float* dy, const float* g
     }
 }
 
+// As dtype.h has them for one number, which may not be included here; left to the compiler to vectorise.
+void to_bfloat16_loop(uint16_t* __restrict y, const float* __restrict x, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+        uint32_t bits;
+        __builtin_memcpy(&bits, x + i, sizeof bits);
+        const uint32_t nearest = bits + 0x7FFFU + ((bits >> 16U) & 1U);
+        const uint32_t quiet_nan = bits | 0x400000U;
+        y[i] = static_cast<uint16_t>(((bits & 0x7FFFFFFFU) > 0x7F800000U ? quiet_nan : nearest) >> 16U);
+    }
+}
+
+void from_bfloat16_loop(float* __restrict y, const uint16_t* __restrict x, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+        const uint32_t bits = static_cast<uint32_t>(x[i]) << 16U;
+        __builtin_memcpy(y + i, &bits, sizeof bits);
+    }
+}
+
 void scale(float* x, float factor, int64_t n) {
     map(
         x, n, [factor](Floats v) { return v * factor; }, x);
@@ -260,6 +278,8 @@ constexpr VectorLoops make_loops(const char* name) {
             .gelu_backward = gelu_backward,
             .silu_mul_forward = silu_mul_forward,
             .silu_mul_backward = silu_mul_backward,
+            .to_bfloat16 = to_bfloat16_loop,
+            .from_bfloat16 = from_bfloat16_loop,
             .scale = scale,
             .axpy = axpy,
             .add = add,
