@@ -11,6 +11,8 @@
 #include "core/parallel/fsdp2/fsdp2.h"
 #include "core/parallel/single.h"
 #include "core/parallel/tensor/placement.h"
+#include "core/parallel/zero/zero.h"
+#include "core/parallel/zero/zero_redundancy.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::run {
@@ -45,7 +47,7 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
         case DataStrategy::none:
             return std::make_unique<parallel::Single>(context, model);
         case DataStrategy::ddp:
-            return std::make_unique<parallel::Ddp>(context, model, p.bucket_cap_mb);
+            return std::make_unique<parallel::Ddp>(context, model, parallel::DdpOptions{p.bucket_cap_mb});
         case DataStrategy::fsdp2:
             return std::make_unique<parallel::Fsdp2>(
                 context, model,
@@ -58,6 +60,19 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
             parallel::Fsdp1Options options = p.fsdp1;
             options.units = p.units;
             return std::make_unique<parallel::Fsdp1>(context, model, std::move(options));
+        }
+        case DataStrategy::zero1:
+        case DataStrategy::zero2:
+        case DataStrategy::zero3: {
+            if (p.zero_redundancy)
+                return std::make_unique<parallel::ZeroRedundancy>(context, model,
+                                                                  parallel::DdpOptions{p.bucket_cap_mb});
+            const auto stage = p.data == DataStrategy::zero1   ? parallel::ZeroStage::optimizer
+                               : p.data == DataStrategy::zero2 ? parallel::ZeroStage::gradients
+                                                               : parallel::ZeroStage::parameters;
+            parallel::ZeroOptions options{p.bucket_cap_mb, p.fsdp1};
+            options.units.units = p.units;
+            return parallel::make_zero(context, model, stage, options);
         }
     }
     throw InvalidArgument({"run.unknown_strategy", {}});

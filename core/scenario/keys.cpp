@@ -74,6 +74,7 @@ constexpr Key kKeys[] = {
     {"parallel", "use_orig_params", "boolean", "true"},
     {"parallel", "wrap", "string", "\"layers\""},
     {"parallel", "wrap_min_elements", "integer", "(none)"},
+    {"parallel", "zero_variant", "string", "\"paper\""},
     {"parallel", "tp_plan", "string", "(none)", later},
     {"parallel", "sequence_parallel", "boolean", "(none)", later},
     {"parallel", "schedule", "string", "(none)", later},
@@ -133,7 +134,8 @@ constexpr Key kKeys[] = {
 constexpr std::array<std::string_view, 2> kModels{"toy", "mlp"};
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 1> kData{"regression"};
-constexpr std::array<std::string_view, 4> kStrategies{"none", "ddp", "fsdp2", "fsdp1"};
+constexpr std::array<std::string_view, 7> kStrategies{"none",  "ddp",   "fsdp2", "fsdp1",
+                                                      "zero1", "zero2", "zero3"};
 constexpr std::array<std::string_view, 2> kAlgorithms{"ring", "direct"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
 constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};

@@ -45,12 +45,23 @@ Names data_names(const Names& names) {
     return data;
 }
 
+bool is_zero(DataStrategy strategy) {
+    return strategy == DataStrategy::zero1 || strategy == DataStrategy::zero2 ||
+           strategy == DataStrategy::zero3;
+}
+
 /// The data dims a strategy works on, by name; empty: any.
 Names dims_of(DataStrategy strategy, std::size_t ndim) {
     if (strategy == DataStrategy::ddp) return {"replicate"};
     if (strategy == DataStrategy::fsdp2 || strategy == DataStrategy::fsdp1)
         return ndim == 2 ? Names{"replicate", "shard"} : Names{"shard"};
+    if (is_zero(strategy)) return {"shard"};
     return {};
+}
+
+Message dims_hint(DataStrategy strategy) {
+    if (strategy == DataStrategy::ddp) return {"scenario.hint.dims_ddp", {}};
+    return {is_zero(strategy) ? "scenario.hint.dims_zero" : "scenario.hint.dims_fsdp2", {}};
 }
 
 void check_names(const Section& mesh, const Names& names) {
@@ -92,7 +103,7 @@ bool read_mesh(const Section& mesh, DataStrategy strategy, Scenario& s) {
             {"scenario.mesh_dims",
              {{"strategy", strategy_word(strategy)},
               {"found", wrong_names ? join_names(given.names) : std::to_string(ndim) + "-D"}}},
-            {strategy == DataStrategy::ddp ? "scenario.hint.dims_ddp" : "scenario.hint.dims_fsdp2", {}});
+            dims_hint(strategy));
 
     int64_t ranks = 1;
     for (const int64_t size : s.mesh_shape) ranks *= size;
@@ -232,8 +243,7 @@ MeshKeys read_mesh_keys(const Section& mesh) {
 
 void read_mesh_and_parallel(const Section& root, const Section& train, Scenario& s) {
     const Section parallel = root.section("parallel");
-    constexpr std::array<std::string_view, 1> kLater{"zero1"};
-    const std::optional<std::string> strategy = parallel.word("data", data_strategies(), kLater);
+    const std::optional<std::string> strategy = parallel.word("data", data_strategies());
     const bool strategy_known = strategy || !parallel.has("data");
     if (strategy) {
         const auto found = std::find(data_strategies().begin(), data_strategies().end(), *strategy);

@@ -15,6 +15,7 @@ using parallel::ShardingStrategy;
 constexpr std::array<std::string_view, 5> kStrategies{"full_shard", "shard_grad_op", "hybrid_shard",
                                                       "hybrid_shard_zero2", "no_shard"};
 constexpr std::array<std::string_view, 3> kPrefetches{"none", "pre", "post"};
+constexpr std::array<std::string_view, 2> kVariants{"paper", "pytorch"};
 constexpr std::array<std::string_view, 2> kWraps{"layers", "size"};
 
 std::string word_of(DataStrategy strategy) {
@@ -109,22 +110,25 @@ void read_sharding(const Section& section, bool mesh_known, Scenario& s) {
     fsdp1.limit_all_gathers = section.boolean("limit_all_gathers").value_or(true);
     fsdp1.use_orig_params = section.boolean("use_orig_params").value_or(true);
     read_wrap(section, s);
+    if (const auto word = section.word("zero_variant", kVariants))
+        s.parallel.zero_redundancy = *word == "pytorch";
     if (mesh_known) check_dims(section, s);
 }
 
 void refuse_foreign_keys(const Section& section, const Scenario& s) {
     using enum DataStrategy;
-    static const std::array<KeyUse, 11> kUses{{{"bucket_cap_mb", {ddp}},
+    static const std::array<KeyUse, 12> kUses{{{"bucket_cap_mb", {ddp, zero1, zero2}},
                                                {"reshard_after_forward", {fsdp2}},
                                                {"is_last_backward", {fsdp2}},
-                                               {"backward_prefetch", {fsdp2, fsdp1}},
-                                               {"units", {fsdp2, fsdp1}},
+                                               {"backward_prefetch", {fsdp2, fsdp1, zero3}},
+                                               {"units", {fsdp2, fsdp1, zero3}},
                                                {"sharding_strategy", {fsdp1}},
-                                               {"forward_prefetch", {fsdp1}},
+                                               {"forward_prefetch", {fsdp1, zero3}},
                                                {"limit_all_gathers", {fsdp1}},
                                                {"use_orig_params", {fsdp1}},
-                                               {"wrap", {fsdp1}},
-                                               {"wrap_min_elements", {fsdp1}}}};
+                                               {"zero_variant", {zero1}},
+                                               {"wrap", {fsdp1, zero3}},
+                                               {"wrap_min_elements", {fsdp1, zero3}}}};
     for (const KeyUse& use : kUses) {
         if (!section.has(use.key) ||
             std::ranges::find(use.strategies, s.parallel.data) != use.strategies.end())

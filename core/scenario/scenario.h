@@ -19,7 +19,7 @@ struct Text {
     std::string en, zh;
 };
 
-enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1 };
+enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1, zero1, zero2, zero3 };
 
 /// What is trained, on what, how: one scenario file, read and checked, nothing run yet. docs/scenario.md tables every key.
 struct Scenario {
@@ -59,7 +59,8 @@ struct Scenario {
         bool keep_root = false;
         bool is_last_backward = false;
         bool backward_prefetch = true;     ///< fsdp2's
-        parallel::Fsdp1Options fsdp1;
+        parallel::Fsdp1Options fsdp1;      ///< zero3's units and prefetch too
+        bool zero_redundancy = false;      ///< zero1 as PyTorch's ZeroRedundancyOptimizer
         std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
         Algorithm algorithm = Algorithm::ring;
     } parallel;

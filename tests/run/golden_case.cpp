@@ -42,7 +42,7 @@ std::string reduce_name(const json& row) {
 
 std::string dimension_names(const std::string& kind) {
     if (kind == "hsdp") return "\"replicate\", \"shard\"";
-    return kind == "fsdp" || kind == "fsdp1" ? "\"shard\"" : "\"replicate\"";
+    return kind == "fsdp" || kind == "fsdp1" || kind == "zero1" ? "\"shard\"" : "\"replicate\"";
 }
 
 std::string text_of(const Collective& c) {
@@ -107,9 +107,9 @@ std::string scenario_text(const json& gold, const std::string& name) {
     text += "[mesh]\nshape = " + (kind == "single" ? "[1]" : strategy["mesh"].dump()) + "\nnames = [" +
             dimension_names(kind) + "]\n";
     text += std::string("[parallel]\ndata = \"") +
-            (kind == "single"                   ? "none"
-             : kind == "ddp" || kind == "fsdp1" ? kind
-                                                : "fsdp2") +
+            (kind == "single"                                      ? "none"
+             : kind == "ddp" || kind == "fsdp1" || kind == "zero1" ? kind
+                                                                   : "fsdp2") +
             "\"\n";
     for (const char* key : {"bucket_cap_mb", "reshard_after_forward"})
         if (strategy.contains(key)) text += std::string(key) + " = " + strategy[key].dump() + "\n";

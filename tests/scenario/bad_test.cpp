@@ -188,9 +188,12 @@ std::vector<Case> cases() {
          {"8:1 scenario.mesh_dims"}},
         // parallel
         {"an unknown strategy", kTrain + "[parallel]\ndata = \"fsdp\"\n", {"8:1 scenario.unknown_word"}},
-        {"a strategy of a later version",
-         kTrain + "[parallel]\ndata = \"zero1\"\n",
-         {"8:1 scenario.word_not_supported"}},
+        {"ZeRO on two dims",
+         kTrain + "[mesh]\nshape = [2, 2]\n[parallel]\ndata = \"zero2\"\n",
+         {"8:1 scenario.mesh_dims"}},
+        {"ZeroRedundancyOptimizer for stage 3",
+         kTrain + "[parallel]\ndata = \"zero3\"\nzero_variant = \"pytorch\"\n",
+         {"9:1 scenario.key_needs_strategy"}},
         {"a pipeline",
          kTrain + "[parallel]\nschedule = \"gpipe\"\nmicrobatches = 4\n",
          {"8:1 scenario.not_supported", "9:1 scenario.not_supported"}},
@@ -316,7 +319,7 @@ TEST_CASE("hints say what would be right") {
           "scenario.hint.world_at_least(least=8)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"dpd\"\n") == "scenario.hint.did_you_mean(guess=ddp)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"everything\"\n") ==
-          "scenario.hint.known(known=none, ddp, fsdp2, fsdp1)");
+          "scenario.hint.known(known=none, ddp, fsdp2, fsdp1, zero1, zero2, zero3)");
 }
 
 TEST_CASE("a file that is too large is refused before it is parsed") {

@@ -32,8 +32,11 @@ std::vector<int64_t> signature(const nn::Model& model) {
 
 }  // namespace
 
-Ddp::Ddp(const RankContext& context, nn::Model& model, std::optional<double> bucket_cap_mb)
-    : context_(context), model_(model), group_(*context.groups.at(0)), caps_(BucketCaps::of(bucket_cap_mb)) {}
+Ddp::Ddp(const RankContext& context, nn::Model& model, DdpOptions options)
+    : context_(context),
+      model_(model),
+      group_(*context.groups.at(0)),
+      caps_(BucketCaps::of(options.bucket_cap_mb)) {}
 
 void Ddp::load(const InitialValues& values) {
     const bool root = group_.rank() == GroupRank{0};

@@ -9,6 +9,10 @@
 
 namespace meshscope::parallel {
 
+struct DdpOptions {
+    std::optional<double> bucket_cap_mb;  ///< absent: 1 MiB for the first bucket, then 25
+};
+
 /// DistributedDataParallel: whole parameters on every rank, gradients averaged by all_reduce in buckets that
 /// leave while backward still computes. Source: torch/nn/parallel/distributed.py,
 /// torch/csrc/distributed/c10d/reducer.cpp.
@@ -24,7 +28,7 @@ namespace meshscope::parallel {
 /// - While accumulating (Pass::last false) nothing travels: no_sync().
 class Ddp final : public Strategy {
   public:
-    Ddp(const RankContext& context, nn::Model& model, std::optional<double> bucket_cap_mb);
+    Ddp(const RankContext& context, nn::Model& model, DdpOptions options);
 
     void load(const InitialValues& values) override;
     void before_forward(const Pass& pass) override;

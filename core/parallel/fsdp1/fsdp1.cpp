@@ -1,10 +1,10 @@
 #include "core/parallel/fsdp1/fsdp1.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "core/base/error.h"
-#include "core/tensor/kernels.h"
+#include "core/parallel/gradient_norm.h"
 
 namespace meshscope::parallel {
 namespace {
@@ -16,6 +16,15 @@ constexpr FlatRules kFsdp1Rules{"fsdp1.unshard.forward",          "fsdp1.unshard
                                 "fsdp1.prefetch.forward",         "fsdp1.prefetch.backward",
                                 "fsdp1.reduce_scatter.gradients", "fsdp1.all_reduce.replicas",
                                 "fsdp1.all_reduce.gradients",     "fsdp1.grad_norm.all_reduce"};
+
+constexpr FlatRules kZero3Rules{"zero3.gather.forward",
+                                "zero3.gather.backward",
+                                "zero3.prefetch.forward",
+                                "zero3.prefetch.backward",
+                                "zero.reduce_scatter.gradients",
+                                "fsdp1.all_reduce.replicas",
+                                "zero.all_reduce.gradients",
+                                "zero.grad_norm.all_reduce"};
 
 }  // namespace
 
@@ -44,7 +53,7 @@ void Fsdp1::choose_groups() {
     const bool hybrid = is_hybrid(options_.strategy);
     if (ndim != (hybrid ? 2U : 1U))
         throw InvalidArgument({"fsdp1.mesh_ndim", {{"ndim", static_cast<int64_t>(ndim)}}});
-    comm_.rules = &kFsdp1Rules;
+    comm_.rules = options_.zero_names ? &kZero3Rules : &kFsdp1Rules;
     comm_.shard = context_.groups.back();
     if (hybrid) comm_.replicate = context_.groups.front();
     int64_t ranks = comm_.shard->size();
@@ -176,26 +185,7 @@ std::vector<Tensor> Fsdp1::gradients() const {
 }
 
 double Fsdp1::gradient_norm() {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
-    const std::vector<Tensor> grads = gradients();
-    double squares = 0;
-    {
-        int64_t elements = 0;
-        for (const Tensor& grad : grads) elements += grad.n_elements();
-        const ComputeScope scope(context_.recorder, "grad_norm", "model", 2 * elements, 4 * elements);
-        for (const Tensor& grad : grads) squares += kernels.sum_of_squares(grad);
-    }
-    if (!comm_.shard) return std::sqrt(squares);
-    const Tensor total =
-        context_.allocator->empty({1}, DType::float32, MemoryCategory::temporaries, "gradient norm");
-    kernels.fill(total, static_cast<float>(squares));
-    if (context_.recorder)
-        context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
-    comm_.shard
-        ->all_reduce(total, ReduceOp::sum,
-                     {.stream = Stream::all_reduce, .cause = {comm_.rules->grad_norm, "model"}})
-        .wait();
-    return std::sqrt(double(total.data<float>()[0]));
+    return sharded_gradient_norm(gradients(), comm_.shard, comm_.rules->grad_norm, context_);
 }
 
 void Fsdp1::after_step() {

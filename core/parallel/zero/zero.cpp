@@ -1,0 +1,170 @@
+#include "core/parallel/zero/zero.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/parallel/fsdp1/fsdp1.h"
+#include "core/parallel/gradient_norm.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::parallel {
+
+Zero::Zero(const RankContext& context, nn::Model& model, ZeroStage stage, const ZeroOptions& options)
+    : context_(context), model_(model), group_(*context.groups.at(0)), stage_(stage) {
+    make_buckets(options.bucket_cap_mb);
+}
+
+void Zero::make_buckets(const std::optional<double>& bucket_cap_mb) {
+    std::vector<nn::Parameter*> arriving;  // backward reaches the last parameters first
+    for (const auto& parameter : model_.all_parameters()) arriving.push_back(parameter.get());
+    std::ranges::reverse(arriving);
+    std::vector<int64_t> bytes;
+    for (const nn::Parameter* parameter : arriving)
+        bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(DType::float32));
+
+    place_.resize(arriving.size());
+    for (const std::vector<int32_t>& positions : assign_buckets(bytes, BucketCaps::of(bucket_cap_mb))) {
+        Bucket bucket;
+        bucket.name = "bucket " + std::to_string(buckets_.size());
+        std::vector<int64_t> sizes;
+        for (const int32_t position : positions) {
+            nn::Parameter* parameter = arriving[static_cast<std::size_t>(position)];
+            place_[static_cast<std::size_t>(parameter->index)] = {buckets_.size(), bucket.parameters.size()};
+            bucket.parameters.push_back(parameter);
+            sizes.push_back(tensor::count(parameter->shape));
+        }
+        bucket.layout = FlatLayout::of(sizes, 1, group_.size());
+        bucket.pieces = bucket.layout.pieces(group_.rank().value);
+        buckets_.push_back(std::move(bucket));
+    }
+}
+
+void Zero::load(const InitialValues& values) {
+    for (Bucket& bucket : buckets_) {
+        bucket.values = context_.allocator->zeros({bucket.layout.elements}, DType::float32,
+                                                  MemoryCategory::parameters, bucket.name + " parameters");
+        for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
+            nn::Parameter& parameter = *bucket.parameters[i];
+            parameter.value =
+                bucket.values.slice(bucket.layout.first[i], bucket.layout.sizes[i]).view(parameter.shape);
+            values.read(parameter, 0, parameter.value.data<float>());
+        }
+        const int64_t mine = bucket.layout.shard_elements() * group_.rank().value;
+        for (const FlatLayout::Piece& piece : bucket.pieces)
+            local_.push_back({bucket.parameters[piece.parameter],
+                              bucket.values.slice(mine + piece.first_in_shard, piece.elements),
+                              piece.first_in_parameter, true});
+    }
+}
+
+void Zero::before_forward(const Pass&) {
+    for (Bucket& bucket : buckets_) bucket.waiting_for = bucket.parameters.size();
+}
+
+void Zero::attach(nn::Tape& tape) {
+    tape.on_gradient_ready([this](nn::Parameter& parameter) { gradient_ready(parameter); });
+}
+
+void Zero::gradient_ready(nn::Parameter& parameter) {
+    const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    const auto [b, i] = place_[static_cast<std::size_t>(parameter.index)];
+    Bucket& bucket = buckets_[b];
+    if (!bucket.gradients.defined())  // zeros: micro-batches add to it, and the padding stays 0
+        bucket.gradients = context_.allocator->zeros(
+            {bucket.layout.elements}, DType::float32,
+            stage_ == ZeroStage::optimizer ? MemoryCategory::gradients : MemoryCategory::communication,
+            bucket.name + " gradients");
+    const Tensor part = bucket.gradients.slice(bucket.layout.first[i], bucket.layout.sizes[i]);
+    {
+        const ComputeScope scope(context_.recorder, "flat.copy_in", bucket.name, 2 * part.n_elements(),
+                                 3 * part.bytes());
+        kernels.axpy(part, 1.0F / static_cast<float>(group_.size()), parameter.grad.flat());
+    }
+    parameter.grad = {};
+    if (--bucket.waiting_for == 0 && stage_ == ZeroStage::gradients) scatter(bucket);
+}
+
+void Zero::scatter(Bucket& bucket) {
+    if (on_its_way_) settle(*on_its_way_);
+    bucket.scattered = context_.allocator->empty({bucket.layout.shard_elements()}, DType::float32,
+                                                 MemoryCategory::gradients, bucket.name + " gradient part");
+    if (context_.recorder)
+        context_.recorder->depend(Stream::reduce_scatter, context_.recorder->last_event(Stream::compute));
+    bucket.scatter = group_.reduce_scatter(bucket.scattered, bucket.gradients, ReduceOp::sum, {},
+                                           {.stream = Stream::reduce_scatter,
+                                            .cause = {"zero.reduce_scatter.gradients", bucket.name},
+                                            .padding = bucket.layout.padding()});
+    bucket.gradients = {};
+    on_its_way_ = &bucket;
+}
+
+void Zero::settle(Bucket& bucket) {
+    bucket.scatter.wait(Stream::reduce_scatter);
+    bucket.scatter = {};
+    if (!bucket.gradient_part.defined()) {
+        bucket.gradient_part = std::move(bucket.scattered);
+    } else {
+        const ComputeScope scope(context_.recorder, "flat.accumulate", bucket.name,
+                                 bucket.gradient_part.n_elements(), 3 * bucket.gradient_part.bytes(),
+                                 Stream::reduce_scatter);
+        context_.allocator->device().kernels().add(bucket.gradient_part, bucket.gradient_part,
+                                                   bucket.scattered);
+    }
+    bucket.scattered = {};
+    on_its_way_ = nullptr;
+}
+
+void Zero::after_backward(const Pass& pass) {
+    for (Bucket& bucket : buckets_)
+        if (bucket.waiting_for > 0)
+            throw InvalidArgument({"ddp.bucket_incomplete", {{"bucket", bucket.name}}});
+    if (stage_ == ZeroStage::optimizer && pass.last)
+        for (Bucket& bucket : buckets_) scatter(bucket);
+    if (on_its_way_) settle(*on_its_way_);
+    if (context_.recorder)
+        context_.recorder->depend(Stream::compute, context_.recorder->last_event(Stream::reduce_scatter));
+}
+
+std::vector<Tensor> Zero::gradients() const {
+    std::vector<Tensor> gradients;
+    for (const Bucket& bucket : buckets_)
+        for (const FlatLayout::Piece& piece : bucket.pieces)
+            gradients.push_back(bucket.gradient_part.slice(piece.first_in_shard, piece.elements));
+    return gradients;
+}
+
+double Zero::gradient_norm() {
+    return sharded_gradient_norm(gradients(), &group_, "zero.grad_norm.all_reduce", context_);
+}
+
+void Zero::after_step() {
+    for (Bucket& bucket : buckets_) bucket.gradient_part = {};
+    gather_parameters();
+}
+
+void Zero::gather_parameters() {
+    if (context_.recorder)
+        context_.recorder->depend(Stream::all_gather, context_.recorder->last_event(Stream::compute));
+    std::vector<comm::Work> gathers;
+    const int64_t rank = group_.rank().value;
+    for (const Bucket& bucket : buckets_) {
+        const int64_t part = bucket.layout.shard_elements();
+        gathers.push_back(group_.all_gather(bucket.values, bucket.values.slice(part * rank, part), {},
+                                            {.stream = Stream::all_gather,
+                                             .cause = {"zero.all_gather.parameters", bucket.name},
+                                             .padding = bucket.layout.padding_of(rank)}));
+    }
+    for (comm::Work& gather : gathers) gather.wait();
+}
+
+std::unique_ptr<Strategy> make_zero(const RankContext& context, nn::Model& model, ZeroStage stage,
+                                    const ZeroOptions& options) {
+    if (stage != ZeroStage::parameters) return std::make_unique<Zero>(context, model, stage, options);
+    Fsdp1Options flat = options.units;
+    flat.strategy = ShardingStrategy::full_shard;
+    flat.use_orig_params = false;
+    flat.free_root = flat.reduce_each_microbatch = flat.zero_names = true;
+    return std::make_unique<Fsdp1>(context, model, std::move(flat));
+}
+
+}  // namespace meshscope::parallel
