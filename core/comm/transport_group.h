@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/comm/process_group.h"
+#include "core/comm/recorded_group.h"
 #include "core/comm/stream_executor.h"
 #include "core/comm/transport.h"
 #include "core/trace/recorder.h"
@@ -15,15 +17,12 @@ namespace meshscope::comm {
 /// A ProcessGroup whose collectives are our own algorithms over a Transport. One object a rank and group; it
 /// may go before the executor does.
 ///
-/// Sequence numbers (trace::Event::sequence): collectives count 0, 1, 2 … in the group, the same on every
-/// member. send and recv do not take part in that count, since only two members see them: the nth message
-/// from a to b in this group has number n on both sides, whatever goes the other way. They also travel on a
-/// channel of their own, so a send that is issued before a collective on one rank may meet a recv that is
-/// issued after it on the other.
+/// send and recv travel on a channel of their own, so a send that is issued before a collective on one rank
+/// may meet a recv that is issued after it on the other.
 ///
 /// send is buffered: it ends as soon as its numbers were copied (StreamExecutor::post_copy), and its span in
 /// the record shows that, not the receiver's time.
-class TransportGroup final : public ProcessGroup {
+class TransportGroup final : public RecordedGroup {
   public:
     /// `index`: of the trace's group table. `name`: the mesh dim, or "world". `ranks`: the members,
     /// ascending, this rank among them. `channel`: the group's own; the same on all members and used by no
@@ -38,27 +37,12 @@ class TransportGroup final : public ProcessGroup {
                    Algorithm algorithm = Algorithm::ring);
     ~TransportGroup() override;
 
-    int32_t size() const override;
-    GroupRank rank() const override;
-    const std::vector<GlobalRank>& ranks() const override;
-    const std::string& name() const override { return name_; }
-    Algorithm algorithm() const { return algorithm_; }
-
-    /// Throws what check_call throws. Cost: about 1 µs and two small allocations, without the collective.
-    Work issue(CollectiveCall call) override;
-
   private:
     struct Members;  // what a running collective needs; shared with those under way
 
-    StreamExecutor& executor_;
-    int32_t index_;
-    std::string name_;
+    std::function<void()> runner(CheckedCall call, Algorithm algorithm, int32_t event) override;
+
     std::shared_ptr<const Members> members_;
-    trace::Recorder* recorder_;
-    Algorithm algorithm_;
-    int32_t next_sequence_ = 0;
-    std::vector<int32_t> next_sent_;  ///< by group rank
-    std::vector<int32_t> next_received_;
 };
 
 }  // namespace meshscope::comm

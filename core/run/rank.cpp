@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "core/comm/dry_group.h"
 #include "core/comm/transport_group.h"
 #include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
@@ -13,6 +14,7 @@
 #include "core/parallel/tensor/placement.h"
 #include "core/parallel/zero/zero.h"
 #include "core/parallel/zero/zero_redundancy.h"
+#include "core/tensor/dry_device.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::run {
@@ -86,7 +88,7 @@ class Rank {
           scenario_(shared.scenario),
           rank_(transport.rank()),
           recorder_(rank_, shared.level, shared.epoch_ns),
-          device_(tensor::make_cpu_device()),
+          device_(shared.dry ? tensor::make_dry_device() : tensor::make_cpu_device()),
           allocator_(*device_, &recorder_),
           executor_(transport, shared.executor_mode),
           model_(nn::make_model(scenario_.model)),
@@ -97,9 +99,7 @@ class Rank {
             const trace::Group& group = shared.groups.groups[static_cast<std::size_t>(index)];
             std::vector<GlobalRank> members;
             for (const int32_t member : group.ranks) members.push_back({member});
-            groups_.push_back(std::make_unique<comm::TransportGroup>(
-                executor_, index, group.mesh_dim, std::move(members), comm::Channel{index}, &recorder_,
-                scenario_.parallel.algorithm));
+            groups_.push_back(make_group(index, group.mesh_dim, std::move(members)));
             by_dim.push_back(groups_.back().get());
         }
         parallel::RankContext context;
@@ -127,7 +127,7 @@ class Rank {
         shared_.wall_ns[index] =
             std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - started)
                 .count();
-        hand_over_parameters();
+        if (!shared_.dry) hand_over_parameters();
     }
 
     trace::RankRecord finish() {
@@ -136,6 +136,16 @@ class Rank {
     }
 
   private:
+    std::unique_ptr<comm::ProcessGroup> make_group(int32_t index, const std::string& name,
+                                                   std::vector<GlobalRank> members) {
+        const Algorithm algorithm = scenario_.parallel.algorithm;
+        if (shared_.dry)
+            return std::make_unique<comm::DryGroup>(executor_, index, name, std::move(members), &recorder_,
+                                                    algorithm);
+        return std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
+                                                      comm::Channel{index}, &recorder_, algorithm);
+    }
+
     void make_optimizer() {
         std::vector<nn::Optimizer::Slot> slots;
         for (const parallel::LocalParameter& local : strategy_->local_parameters())
@@ -237,7 +247,7 @@ class Rank {
     std::unique_ptr<tensor::Device> device_;
     tensor::Allocator allocator_;
     comm::StreamExecutor executor_;
-    std::vector<std::unique_ptr<comm::TransportGroup>> groups_;
+    std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
     std::unique_ptr<nn::Model> model_;
     DataPlace place_;
     std::unique_ptr<parallel::Strategy> strategy_;

@@ -46,6 +46,7 @@ struct SharedRun {
     std::vector<std::vector<double>>& grad_norms;  ///< [rank][step]
     std::vector<NamedArray>& parameters;           ///< whole; each rank fills the elements it owns
     std::vector<int64_t>& wall_ns;                 ///< [rank]
+    bool dry = false;  ///< on a device without memory, in groups without peers; no parameters are handed over
 };
 
 /// One rank's whole life in a run: set-up, every step, hand-over.

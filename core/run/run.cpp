@@ -3,28 +3,14 @@
 #include <chrono>
 #include <thread>
 
+#include "core/base/error.h"
+#include "core/run/describe.h"
 #include "core/run/groups.h"
 #include "core/run/rank.h"
 #include "core/run/sources.h"
 
 namespace meshscope::run {
 namespace {
-
-mesh::DeviceMesh build_mesh(const scenario::Scenario& scenario) {
-    return mesh::DeviceMesh::init(scenario.mesh_shape, scenario.mesh_names, scenario::world_size(scenario));
-}
-
-/// Which machine each rank is said to stand on: as the scenario says, else one machine a row of a 2-D or
-/// larger mesh.
-std::vector<int32_t> nodes(const scenario::Scenario& scenario, const mesh::DeviceMesh& mesh) {
-    if (!scenario.node_of_rank.empty()) return scenario.node_of_rank;
-    std::vector<int32_t> node_of_rank(static_cast<std::size_t>(scenario::world_size(scenario)), 0);
-    if (mesh.ndim() < 2) return node_of_rank;
-    for (std::size_t r = 0; r < node_of_rank.size(); ++r)
-        if (const auto coordinate = mesh.coordinate(GlobalRank{static_cast<int32_t>(r)}))
-            node_of_rank[r] = static_cast<int32_t>(coordinate->front());
-    return node_of_rank;
-}
 
 /// The mean over the ranks of each step's value: every rank's part of the batch has the same size.
 std::vector<double> mean_by_step(const std::vector<std::vector<double>>& by_rank) {
@@ -40,31 +26,15 @@ std::vector<double> mean_by_step(const std::vector<std::vector<double>>& by_rank
     return mean;
 }
 
-trace::RunInfo describe_run(const scenario::Scenario& scenario, const mesh::DeviceMesh& mesh,
-                            const std::string& backend, trace::Level level) {
-    trace::RunInfo info;
-    info.title_en = scenario.title.en;
-    info.title_zh = scenario.title.zh;
-    info.scenario = scenario.source;
-    info.scenario_path = scenario.path;
-    info.backend = backend;
-    info.engine_version = MESHSCOPE_VERSION;
-    info.level = level;
-    info.world_size = scenario::world_size(scenario);
-    info.mesh_shape = mesh.shape();
-    info.mesh_names = mesh.names();
-    for (const int64_t rank : mesh.ranks(GlobalRank{0}))
-        info.mesh_ranks.push_back(static_cast<int32_t>(rank));
-    info.node_of_rank = nodes(scenario, mesh);
-    return info;
-}
-
 }  // namespace
 
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
                        const RunOptions& options) {
     const mesh::DeviceMesh mesh = build_mesh(scenario);
     const int32_t world_size = scenario::world_size(scenario);
+    if (world_size > kMostRunRanks)
+        throw InvalidArgument(
+            {"run.too_many_ranks", {{"ranks", int64_t{world_size}}, {"most", int64_t{kMostRunRanks}}}});
     const GroupTable groups = make_groups(mesh, world_size);
     const std::unique_ptr<nn::Model> model = nn::make_model(scenario.model);
     const auto weights = open_weights(scenario, *model);

@@ -47,8 +47,12 @@ struct RunResult {
     int64_t wall_ns = 0;                 ///< the steps alone, set-up not counted
 };
 
+/// The most ranks a run may start; more can be run dry only.
+inline constexpr int32_t kMostRunRanks = 4096;
+
 /// Really runs a scenario: reads weights and data, starts the ranks, trains, merges the records. Throws
-/// InputError for unusable files, CommError when a rank failed (the first cause).
+/// InputError for unusable files, CommError when a rank failed (the first cause), InvalidArgument
+/// ("run.too_many_ranks").
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
                        const RunOptions& options = {});
 

@@ -5,8 +5,8 @@
 
 namespace meshscope::scenario {
 
-/// The most ranks a scenario may ask for: every one is a thread or a process.
-inline constexpr int64_t kMostRanks = 4096;
+/// The most ranks a scenario may ask for. A real run starts fewer (run::kMostRunRanks).
+inline constexpr int64_t kMostRanks = 65536;
 
 /// Reads [model] [data] [train] [optimizer] [mesh] [parallel] [record] [hardware] into `scenario`, whose
 /// folder is set, and reports what is wrong with each alone and with all together (a batch that does not

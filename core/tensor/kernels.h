@@ -40,7 +40,7 @@ struct AdamStep {
 ///
 /// Outputs do not overlap inputs unless the comment says "may be". Results are a function of the inputs
 /// alone: the same bits again on the same machine. 0 elements are allowed everywhere. Thread-safe: kernels
-/// keep no state.
+/// keep no state. A kernel added here needs its check in kernels_dry.cpp too.
 class Kernels {
   public:
     virtual ~Kernels() = default;

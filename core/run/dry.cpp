@@ -1,0 +1,112 @@
+#include "core/run/dry.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/comm/dry_group.h"
+#include "core/mesh/roles.h"
+#include "core/run/describe.h"
+#include "core/run/groups.h"
+#include "core/run/rank.h"
+#include "core/run/sources.h"
+
+namespace meshscope::run {
+namespace {
+
+/// First values nobody looks at.
+class NoWeights final : public parallel::InitialValues {
+  public:
+    void read(const nn::Parameter&, int64_t, std::span<float>) const override {}
+};
+
+/// Batches nobody looks at.
+class NoBatches final : public Batches {
+  public:
+    void read(int32_t, int64_t, std::span<float>, std::span<float>) const override {}
+};
+
+/// The coordinates of a dim that are run.
+std::vector<int64_t> chosen(int64_t size, bool all) {
+    std::vector<int64_t> coordinates;
+    for (int64_t c = 0; c < size; ++c)
+        if (all || c == 0 || c + 1 == size) coordinates.push_back(c);
+    return coordinates;
+}
+
+}  // namespace
+
+std::vector<int32_t> distinct_ranks(const mesh::DeviceMesh& mesh, int32_t world_size, int32_t all_up_to) {
+    const std::vector<int64_t> ranks = mesh.ranks(GlobalRank{0});
+    std::vector<int32_t> found;
+    if (world_size <= all_up_to) {
+        found.assign(ranks.begin(), ranks.end());
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+    const auto pp = mesh::roles_of(mesh.names()).pp;
+    std::vector<int64_t> places{0};  // into the row-major list of ranks
+    for (int64_t d = 0; d < mesh.ndim(); ++d) {
+        std::vector<int64_t> next;
+        for (const int64_t place : places)
+            for (const int64_t c : chosen(mesh.size(d), pp && static_cast<int64_t>(*pp) == d))
+                next.push_back(place * mesh.size(d) + c);
+        places = std::move(next);
+    }
+    for (const int64_t place : places)
+        found.push_back(static_cast<int32_t>(ranks[static_cast<std::size_t>(place)]));
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
+    scenario::Scenario scenario = given;
+    if (options.steps > 0) scenario.steps = std::min(scenario.steps, options.steps);
+    const mesh::DeviceMesh mesh = build_mesh(scenario);
+    const int32_t world_size = scenario::world_size(scenario);
+    const GroupTable groups = make_groups(mesh, world_size);
+    const NoWeights weights;
+    const NoBatches batches;
+
+    const auto ranks = static_cast<std::size_t>(world_size);
+    std::vector<trace::RankRecord> records(ranks);
+    std::vector<std::vector<double>> losses(ranks), grad_norms(ranks);
+    std::vector<int64_t> wall_ns(ranks, 0);
+    std::vector<NamedArray> parameters;
+    StopVote vote(nullptr);
+    const RunOptions run_options;
+    SharedRun shared{scenario,
+                     run_options,
+                     mesh,
+                     groups,
+                     weights,
+                     batches,
+                     trace::Level::collectives,
+                     comm::StreamExecutor::Mode::inline_in_wait,
+                     std::chrono::steady_clock::now().time_since_epoch().count(),
+                     vote,
+                     records,
+                     losses,
+                     grad_norms,
+                     parameters,
+                     wall_ns,
+                     true};
+
+    DryResult result;
+    const std::vector<int32_t> wanted = distinct_ranks(mesh, world_size, options.all_up_to);
+    for (const int32_t rank : wanted) {
+        if (options.cancel != nullptr && options.cancel->load()) break;
+        comm::DryTransport transport(GlobalRank{rank}, world_size);
+        train_rank(transport, shared);
+        result.ranks.push_back(rank);
+        if (options.progress)
+            options.progress(static_cast<int32_t>(result.ranks.size()), static_cast<int32_t>(wanted.size()));
+    }
+
+    trace::RunInfo info = describe_run(scenario, mesh, "dry", trace::Level::collectives);
+    info.steps = scenario.steps;
+    result.trace = std::make_shared<const trace::Trace>(
+        trace::merge(std::move(info), groups.groups, std::move(records)));
+    return result;
+}
+
+}  // namespace meshscope::run

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/mesh/device_mesh.h"
+#include "core/scenario/scenario.h"
+#include "core/trace/trace.h"
+
+namespace meshscope::run {
+
+/// How a scenario is run dry.
+struct DryOptions {
+    int32_t steps = 0;       ///< at most this many steps; 0: all of the scenario's
+    int32_t all_up_to = 64;  ///< every rank of a world up to this size, one of each role of a larger one
+    std::function<void(int32_t ranks_done, int32_t ranks)> progress;
+    const std::atomic<bool>* cancel =
+        nullptr;  ///< asked between ranks: the result then holds those that are done
+};
+
+/// What came out: a trace like a real run's (Level::collectives, backend "dry", no losses), with records of
+/// the ranks that were run and empty ones for the rest.
+struct DryResult {
+    std::shared_ptr<const trace::Trace> trace;
+    std::vector<int32_t> ranks;  ///< ascending
+};
+
+/// The ranks that stand for all: every rank of the mesh when the world has at most `all_up_to`, else those
+/// whose coordinate is the first or the last in each mesh dim, and any in the pp dim, where each stage does
+/// other work. So the tails of uneven shards are among them; what lies between is taken to do as they do.
+std::vector<int32_t> distinct_ranks(const mesh::DeviceMesh& mesh, int32_t world_size, int32_t all_up_to);
+
+/// Runs the scenario's own strategy, model and optimizer code, one rank after the other on this thread, on a
+/// device without memory and in groups without peers: nothing is read from files, computed or sent, and every
+/// allocation, kernel and collective is recorded as in a real run. Collectives and memory equal a real run's,
+/// byte for byte, as long as nothing that is decided depends on the numbers themselves. Cost: about 0.1 ms an
+/// event of a rank that is run, plus memory for the trace.
+DryResult run_dry(const scenario::Scenario& scenario, const DryOptions& options = {});
+
+}  // namespace meshscope::run

@@ -1,0 +1,181 @@
+// What a dry run predicts is what the real run records, for every golden case: the whole record but its
+// times.
+#include "core/run/dry.h"
+
+#include <sys/resource.h>
+
+#include "backends/registry.h"
+#include "core/memory/ledger.h"
+#include "core/run/run.h"
+#include "tests/run/golden_case.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+
+namespace {
+
+std::string line(const trace::Trace& t, const trace::Event& e) {
+    std::string text = std::to_string(e.id) + " step " + std::to_string(e.step);
+    const auto add = [&](std::string_view word) { text.append(" ").append(word); };
+    add(name(e.phase));
+    add(name(e.stream));
+    add(t.text(e.name));
+    add(t.text(e.unit));
+    add(t.text(e.rule));
+    add(t.text(e.source));
+    if (e.kind == trace::EventKind::collective) {
+        add(name(e.op));
+        add(name(e.reduce_op));
+        add(name(e.dtype));
+        add(name(e.algorithm));
+        for (const int32_t rank : t.groups[static_cast<std::size_t>(e.group)].ranks)
+            add(std::to_string(rank));
+    }
+    for (const int64_t n :
+         {int64_t{e.prefetch}, int64_t{e.microbatch}, int64_t{e.sequence}, int64_t{e.peer},
+          int64_t{e.padding}, e.in_elements, e.out_elements, e.sent_bytes, e.flops, e.touched_bytes})
+        add(std::to_string(n));
+    return text;
+}
+
+std::string line(const trace::Trace& t, const trace::MemoryChange& m) {
+    std::string text = std::to_string(m.after_event) + " step " + std::to_string(m.step) + " ";
+    text.append(name(m.phase)).append(" ").append(name(m.category)).append(" ").append(t.text(m.label));
+    return text + " " + std::to_string(m.allocation) + " " + std::to_string(m.delta_bytes);
+}
+
+std::string line(const trace::Trace&, const trace::Dependency& d) {
+    return std::to_string(d.event) + " on " + std::to_string(d.on);
+}
+
+/// The first thing that differs in a list, "" when nothing does.
+template <class T>
+std::string difference(const char* what, const trace::Trace& dry, const std::vector<T>& a,
+                       const trace::Trace& real, const std::vector<T>& b) {
+    for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+        const std::string x = i < a.size() ? line(dry, a[i]) : "(nothing)";
+        const std::string y = i < b.size() ? line(real, b[i]) : "(nothing)";
+        if (x != y) return std::string(what) + ": dry " + x + ", real " + y;
+    }
+    return "";
+}
+
+void check_dry_is_real(const std::string& text, const std::string& name) {
+    const auto scenario = scenario::parse_scenario(text, name + ".toml");
+    const auto backends = backends::make_registry();
+    run::RunOptions options;
+    options.level = trace::Level::collectives;
+    const auto real = run::run_scenario(scenario, *backends, options).trace;
+    const auto dry = run::run_dry(scenario).trace;
+    REQUIRE(dry->ranks.size() == real->ranks.size());
+    CHECK(dry->info.steps == real->info.steps);
+    for (std::size_t r = 0; r < real->ranks.size(); ++r) {
+        INFO(name << " rank " << r);
+        const trace::RankTrace &a = dry->ranks[r], &b = real->ranks[r];
+        CHECK(difference("event", *dry, a.events, *real, b.events) == "");
+        CHECK(difference("memory", *dry, a.memory, *real, b.memory) == "");
+        CHECK(difference("dependency", *dry, a.dependencies, *real, b.dependencies) == "");
+        CHECK_FALSE(b.events.empty());
+        const auto rank = static_cast<int32_t>(r);
+        const memory::Peak predicted = memory::peak(*dry, rank), measured = memory::peak(*real, rank);
+        CHECK(predicted.bytes == measured.bytes);
+        CHECK(predicted.by_category == measured.by_category);
+        CHECK(predicted.cause == measured.cause);
+        CHECK(predicted.step == measured.step);
+        CHECK(measured.bytes > 0);
+    }
+}
+
+std::string mlp(const std::string& mesh, const std::string& parallel, int64_t batch) {
+    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 256\nhidden = 768\nlayers = 3\n[train]\nsteps = 2\n"
+           "global_batch = " +
+           std::to_string(batch) + "\n[optimizer]\nkind = \"adamw\"\nlr = 0.001\n[mesh]\n" + mesh +
+           "\n[parallel]\n" + parallel + "\n";
+}
+
+int64_t peak_resident_bytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return int64_t{usage.ru_maxrss} * 1024;
+}
+
+}  // namespace
+
+TEST_CASE("for every golden case a dry run records what the real run records: events, memory, bytes, order") {
+    for (const std::string& name : golden::names())
+        check_dry_is_real(golden::scenario_text(golden::read_case(name), name), name);
+}
+
+TEST_CASE("and by the direct algorithm") {
+    for (const std::string name : {"toy_ddp4", "toy_fsdp3_uneven", "mlp_hsdp2x2_clip"})
+        check_dry_is_real(golden::scenario_text(golden::read_case(name), name) + "algorithm = \"direct\"\n",
+                          name);
+}
+
+TEST_CASE("a world larger than the mesh leaves the idle ranks empty") {
+    const auto scenario =
+        scenario::parse_scenario(mlp("shape = [2]\nworld = 3", "data = \"fsdp2\"", 8), "idle.toml");
+    const run::DryResult result = run::run_dry(scenario);
+    CHECK(result.ranks == std::vector<int32_t>{0, 1});
+    CHECK(result.trace->ranks[2].events.empty());
+}
+
+TEST_CASE("of a large world one rank of each role is run: first and last of each dim, every pipeline stage") {
+    const auto ranks = [](std::vector<int64_t> shape, std::vector<std::string> names, int32_t all_up_to) {
+        int64_t world = 1;
+        for (const int64_t n : shape) world *= n;
+        const auto mesh = mesh::DeviceMesh::init(shape, names, world);
+        return run::distinct_ranks(mesh, static_cast<int32_t>(world), all_up_to);
+    };
+    CHECK(ranks({128}, {"shard"}, 64) == std::vector<int32_t>{0, 127});
+    CHECK(ranks({3}, {"shard"}, 64) == std::vector<int32_t>{0, 1, 2});
+    CHECK(ranks({4, 8}, {"replicate", "shard"}, 31) == std::vector<int32_t>{0, 7, 24, 31});
+    CHECK(ranks({3, 8}, {"pp", "shard"}, 8) == std::vector<int32_t>{0, 7, 8, 15, 16, 23});
+    CHECK(ranks({1, 8}, {"replicate", "shard"}, 4) == std::vector<int32_t>{0, 7});
+}
+
+TEST_CASE("one rank of 1,024 records what it would record among them: the ring's bytes to the last one") {
+    // 3 layers of 256·768 + 768 + 768·256 + 256 parameters, each a unit; 32 ranks hold a shard, 32 replicas.
+    const auto scenario = scenario::parse_scenario(
+        mlp("shape = [32, 32]\nnames = [\"replicate\", \"shard\"]", "data = \"fsdp2\"", 2048), "hsdp.toml");
+    const run::DryResult result = run::run_dry(scenario);
+    CHECK(result.ranks == std::vector<int32_t>{0, 31, 992, 1023});
+    const int64_t unit = 256 * 768 + 768 + 768 * 256 + 256;  // a multiple of 32·32: no padding, equal chunks
+    for (const int32_t rank : result.ranks) {
+        int64_t gathered = 0, scattered = 0, reduced = 0;
+        for (const trace::Event& e : result.trace->ranks[static_cast<std::size_t>(rank)].events) {
+            if (e.kind != trace::EventKind::collective || e.step != 1) continue;
+            (e.op == CollectiveOp::all_gather       ? gathered
+             : e.op == CollectiveOp::reduce_scatter ? scattered
+                                                    : reduced) += e.sent_bytes;
+        }
+        CHECK(gathered == 2 * 3 * unit * 4 * 31 / 32);
+        CHECK(scattered == 3 * unit * 4 * 31 / 32);
+        CHECK(reduced == 3 * 2 * (unit / 32) * 4 * 31 / 32);
+    }
+}
+
+TEST_CASE("a dry run of gigabytes takes no memory") {
+    // 4 layers of 2 · 16384 · 65536 parameters: 34 GB of weights, and again that of gradients, twice that of
+    // state.
+    const auto scenario = scenario::parse_scenario(
+        "format = 1\n[model]\nkind = \"mlp\"\ndim = 8192\nhidden = 32768\nlayers = 3\n[train]\nsteps = 2\n"
+        "global_batch = 8\n[optimizer]\nkind = \"adam\"\n[mesh]\nshape = [8]\n[parallel]\ndata = \"fsdp2\"\n",
+        "large.toml");
+    const int64_t before = peak_resident_bytes();
+    const run::DryResult result = run::run_dry(scenario);
+    CHECK(memory::peak(*result.trace, 0).bytes > int64_t{1} << 32);
+    CHECK(peak_resident_bytes() - before < int64_t{200} << 20);
+}
+
+TEST_CASE("a scenario of more ranks than can be started is refused when it is really run") {
+    const auto scenario = scenario::parse_scenario(
+        mlp("shape = [128, 64]\nnames = [\"replicate\", \"shard\"]", "data = \"fsdp2\"", 8192), "huge.toml");
+    const auto backends = backends::make_registry();
+    try {
+        run::run_scenario(scenario, *backends);
+        FAIL("it ran");
+    } catch (const InvalidArgument& error) {
+        CHECK(error.message().id == "run.too_many_ranks");
+    }
+}
