@@ -25,10 +25,16 @@ const int64_t* positions(const Tensor& tensor) {
     return tensor.defined() ? tensor.data<int64_t>().data() : nullptr;
 }
 
+/// The next multiple of 16: rows of scores are so far apart and are filled up to there, so the vector loops
+/// meet whole vectors only.
+int64_t padded(int64_t n) {
+    return (n + 15) / 16 * 16;
+}
+
 /// Uninitialised scratch for one block of scores.
 std::unique_ptr<float[]> scratch(const AttentionShape& shape) {
-    return std::make_unique_for_overwrite<float[]>(
-        static_cast<std::size_t>(std::min(kQueries, shape.q_tokens) * std::min(kKeys, shape.k_tokens)));
+    return std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(
+        std::min(kQueries, shape.q_tokens) * padded(std::min(kKeys, shape.k_tokens))));
 }
 
 /// One block of scores: queries [q0, q0 + rows) of a head against keys [k0, k0 + columns).
@@ -37,6 +43,8 @@ struct Span {
     int64_t rows = 0;
     int64_t k0 = 0;
     int64_t columns = 0;  ///< 0: no query of the block sees a key of it
+
+    int64_t stride() const { return padded(columns); }
 };
 
 /// Which keys each query sees.
@@ -55,20 +63,29 @@ class Mask {
         return span;
     }
 
-    /// How many of the block's keys row r sees, counted from the first: all beyond are unseen. Unseen keys
-    /// before that (where positions do not ascend) get the score -∞.
+    /// Gives row r's unseen keys the score -∞, and returns how many scores are to be looked at: a multiple of
+    /// 16, beyond which all keys are unseen.
     int64_t apply(const Span& span, int64_t r, float* scores) const {
+        const int64_t seen = first_seen(span, r);
+        const int64_t looked_at = padded(seen);
+        std::fill(scores + seen, scores + looked_at, kMinusInfinity);
+        if (!shape_.causal || k_at_ == nullptr) return looked_at;
+        const int64_t last = q_position(span.q0 + r);
+        for (int64_t j = 0; j < seen; ++j)
+            if (k_at_[span.k0 + j] > last) scores[j] = kMinusInfinity;
+        return looked_at;
+    }
+
+  private:
+    /// How many keys of the block, counted from its first, hold all those that row r sees.
+    int64_t first_seen(const Span& span, int64_t r) const {
         if (!shape_.causal) return span.columns;
         const int64_t last = q_position(span.q0 + r);
         if (k_at_ == nullptr) return std::clamp<int64_t>(last + 1 - span.k0, 0, span.columns);
         int64_t seen = span.columns;
         while (seen > 0 && k_at_[span.k0 + seen - 1] > last) --seen;
-        for (int64_t j = 0; j < seen; ++j)
-            if (k_at_[span.k0 + j] > last) scores[j] = kMinusInfinity;
         return seen;
     }
-
-  private:
     int64_t q_position(int64_t q) const { return q_at_ == nullptr ? q : q_at_[q]; }
     int64_t k_position(int64_t k) const { return k_at_ == nullptr ? k : k_at_[k]; }
 
@@ -110,20 +127,20 @@ void CpuKernels::attention_forward(const Tensor& o, const Tensor& lse, const Ten
         float* out = numbers(o) + head.query + span.q0 * head.query_stride;
         float* largest = numbers(lse) + head.lse + span.q0;  // holds the running maximum until the end
         block_product(false, true, span.rows, span.columns, n, static_cast<float>(shape.scale), q_block,
-                      k_block, 0.0F, scores.get(), span.columns);
+                      k_block, 0.0F, scores.get(), span.stride());
         for (int64_t r = 0; r < span.rows; ++r) {
-            float* row = scores.get() + r * span.columns;
+            float* row = scores.get() + r * span.stride();
             const int64_t seen = mask.apply(span, r, row);
             const float now = std::max(largest[r], loops_->largest(row, seen));
             // Nothing seen yet: every score is -∞, and -∞ - (-∞) would be NaN.
             const float shift = now == kMinusInfinity ? 0.0F : now;
-            const float fade = std::exp(largest[r] - shift);
+            const float fade = largest[r] == kMinusInfinity ? 0.0F : std::exp(largest[r] - shift);
             sums[r] = sums[r] * fade + loops_->exp_sum(row, row, shift, seen);
-            std::fill(row + seen, row + span.columns, 0.0F);
+            std::fill(row + seen, row + span.stride(), 0.0F);
             if (!first && fade != 1.0F) loops_->scale(out + r * head.query_stride, fade, n);
             largest[r] = now;
         }
-        block_product(false, false, span.rows, n, span.columns, 1.0F, {scores.get(), span.columns}, v_block,
+        block_product(false, false, span.rows, n, span.columns, 1.0F, {scores.get(), span.stride()}, v_block,
                       first ? 0.0F : 1.0F, out, head.query_stride);
     };
 
@@ -179,19 +196,20 @@ void CpuKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Te
         const Block v_block{numbers(v) + at_k, head.key_stride};
         const float* log_sums = numbers(lse) + head.lse + span.q0;
         const auto [q0, rows, k0, columns] = span;
-        block_product(false, true, rows, columns, n, scale, q_block, k_block, 0.0F, p, columns);
-        block_product(false, true, rows, columns, n, 1.0F, dout_block, v_block, 0.0F, ds, columns);
+        const int64_t stride = span.stride();
+        block_product(false, true, rows, columns, n, scale, q_block, k_block, 0.0F, p, stride);
+        block_product(false, true, rows, columns, n, 1.0F, dout_block, v_block, 0.0F, ds, stride);
         for (int64_t r = 0; r < rows; ++r) {
-            float* p_row = p + r * columns;
-            float* ds_row = ds + r * columns;
+            float* p_row = p + r * stride;
+            float* ds_row = ds + r * stride;
             // A row that saw no key at all has no gradient (its lse is -∞).
             const int64_t seen = log_sums[r] == kMinusInfinity ? 0 : mask.apply(span, r, p_row);
             loops_->softmax_backward(p_row, ds_row, log_sums[r], deltas[r], scale, seen);
-            std::fill(p_row + seen, p_row + columns, 0.0F);
-            std::fill(ds_row + seen, ds_row + columns, 0.0F);
+            std::fill(p_row + seen, p_row + stride, 0.0F);
+            std::fill(ds_row + seen, ds_row + stride, 0.0F);
         }
-        const Block p_block{p, columns};
-        const Block ds_block{ds, columns};
+        const Block p_block{p, stride};
+        const Block ds_block{ds, stride};
         block_product(true, false, columns, n, rows, 1.0F, p_block, dout_block, 1.0F, numbers(dv) + at_k,
                       head.key_stride);
         block_product(true, false, columns, n, rows, 1.0F, ds_block, q_block, 1.0F, numbers(dk) + at_k,
