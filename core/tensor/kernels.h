@@ -165,7 +165,7 @@ class Kernels {
                                          int64_t first, bool accumulate) const = 0;
     /// largest (N) = the maximum of each row of logits (N, V); -∞ where V is 0.
     virtual void row_max(const Tensor& largest, const Tensor& logits) const = 0;
-    /// sums (N) = Σ exp(logits - largest) of each row, in double, first first.
+    /// sums (N) = Σ exp(logits - largest) of each row, in an order that depends on V only.
     virtual void row_sum_exp(const Tensor& sums, const Tensor& logits, const Tensor& largest) const = 0;
     /// picked (N) = each row's logit of its target (N, int64); 0 where that lies in another part.
     virtual void pick_targets(const Tensor& picked, const Tensor& logits, const Tensor& targets,

@@ -55,6 +55,9 @@ class CpuKernels : public ReferenceKernels {
                                const Tensor& targets) const override;
     void cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
                                 const Tensor& lse, const Tensor& targets) const override;
+    void row_sum_exp(const Tensor& sums, const Tensor& logits, const Tensor& largest) const override;
+    void cross_entropy_part_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
+                                     const Tensor& lse, const Tensor& targets, int64_t first) const override;
     void mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const override;
     void mse_backward(const Tensor& dprediction, const Tensor& dloss, const Tensor& prediction,
                       const Tensor& target) const override;

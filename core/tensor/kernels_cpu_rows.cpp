@@ -124,17 +124,34 @@ void CpuKernels::cross_entropy_forward(const Tensor& loss, const Tensor& lse, co
 
 void CpuKernels::cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
                                         const Tensor& lse, const Tensor& targets) const {
+    const int64_t classes = expect_cross_entropy("cross_entropy.backward", logits, lse, targets);
+    for (const int64_t target : targets.data<int64_t>())
+        expect_index("cross_entropy.backward", target, classes);
+    cross_entropy_part_backward(dlogits, dloss, logits, lse, targets, 0);
+}
+
+void CpuKernels::row_sum_exp(const Tensor& sums, const Tensor& logits, const Tensor& largest) const {
+    const int64_t rows = sums.n_elements();
+    const int64_t classes = rows == 0 ? 0 : logits.n_elements() / rows;
+    expect_count("row_sum_exp", logits, rows * classes);
+    expect_count("row_sum_exp", largest, rows);
+    for (int64_t r = 0; r < rows; ++r)
+        numbers(sums)[r] = loops_->sum_of_exp(numbers(logits) + r * classes, numbers(largest)[r], classes);
+}
+
+void CpuKernels::cross_entropy_part_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
+                                             const Tensor& lse, const Tensor& targets, int64_t first) const {
     expect_count("cross_entropy.backward", dloss, 1);
     const int64_t classes = expect_cross_entropy("cross_entropy.backward", logits, lse, targets);
     expect_count("cross_entropy.backward", dlogits, logits.n_elements());
     const auto wanted = targets.data<int64_t>();
-    for (const int64_t target : wanted) expect_index("cross_entropy.backward", target, classes);
     const float factor = numbers(dloss)[0] / static_cast<float>(wanted.size());
     const float* row = numbers(logits);
     float* drow = numbers(dlogits);
     for (std::size_t r = 0; r < wanted.size(); ++r, row += classes, drow += classes) {
         loops_->scaled_exp(drow, row, numbers(lse)[r], factor, classes);
-        drow[wanted[r]] -= factor;
+        const int64_t target = wanted[r] - first;
+        if (target >= 0 && target < classes) drow[target] -= factor;
     }
 }
 
