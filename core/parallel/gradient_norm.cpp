@@ -1,15 +1,16 @@
 #include "core/parallel/gradient_norm.h"
 
+#include <array>
 #include <cmath>
 
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
 
-double sharded_gradient_norm(std::span<const Tensor> gradients, comm::ProcessGroup* group,
-                             std::string_view rule, const RankContext& context) {
+double sharded_gradient_norm(std::span<const Tensor> gradients, std::span<const LocalParameter> parameters,
+                             comm::ProcessGroup* group, std::string_view rule, const RankContext& context) {
     const tensor::Kernels& kernels = context.allocator->device().kernels();
-    double squares = 0;
+    double whole = 0, cut = 0;
     {
         int64_t elements = 0, bytes = 0;
         for (const Tensor& grad : gradients) {
@@ -17,18 +18,40 @@ double sharded_gradient_norm(std::span<const Tensor> gradients, comm::ProcessGro
             bytes += grad.bytes();
         }
         const ComputeScope scope(context.recorder, "grad_norm", "model", 2 * elements, bytes);
-        for (const Tensor& grad : gradients) squares += kernels.sum_of_squares(grad);
+        for (std::size_t i = 0; i < gradients.size(); ++i)
+            (parameters[i].parameter->box.cut() ? cut : whole) += kernels.sum_of_squares(gradients[i]);
     }
-    if (!group) return std::sqrt(squares);
-    const Tensor total =
-        context.allocator->empty({1}, DType::float32, MemoryCategory::temporaries, "gradient norm");
-    kernels.fill(total, static_cast<float>(squares));
+    if (!group) return norm_over_tp(whole, cut, context);
+    std::array<float, 2> sums{static_cast<float>(whole), static_cast<float>(cut)};
+    const auto used = std::span(sums).first(context.tp ? 2 : 1);
+    const Tensor total = context.allocator->empty({static_cast<int64_t>(used.size())}, DType::float32,
+                                                  MemoryCategory::temporaries, "gradient norm");
+    kernels.upload(total, used);
     if (context.recorder)
         context.recorder->depend(Stream::all_reduce, context.recorder->last_event(Stream::compute));
     group->all_reduce(total, ReduceOp::sum, {.stream = Stream::all_reduce, .cause = {rule, "model"}}).wait();
-    float sum = 0;
-    kernels.download({&sum, 1}, total);
-    return std::sqrt(double(sum));
+    kernels.download(used, total);
+    return norm_over_tp(double(sums[0]), context.tp ? double(sums[1]) : 0.0, context);
+}
+
+double model_norm(std::span<const double> squares, std::span<const LocalParameter> parameters,
+                  const RankContext& context) {
+    double whole = 0, cut = 0;
+    for (std::size_t i = 0; i < squares.size(); ++i)
+        (parameters[i].parameter->box.cut() ? cut : whole) += squares[i];
+    return norm_over_tp(whole, cut, context);
+}
+
+double norm_over_tp(double whole, double cut, const RankContext& context) {
+    if (!context.tp) return std::sqrt(whole + cut);
+    const tensor::Kernels& kernels = context.allocator->device().kernels();
+    const Tensor sum =
+        context.allocator->empty({1}, DType::float32, MemoryCategory::temporaries, "gradient norm");
+    kernels.fill(sum, static_cast<float>(cut));
+    context.tp->all_reduce(sum, ReduceOp::sum, {.cause = {"clip.grad_norm.tensor_parallel", "model"}}).wait();
+    float summed = 0;
+    kernels.download({&summed, 1}, sum);
+    return std::sqrt(whole + double(summed));
 }
 
 }  // namespace meshscope::parallel

@@ -15,7 +15,7 @@ std::vector<Tensor> Single::gradients() const {
 }
 
 double Single::gradient_norm() {
-    return whole_gradient_norm(model_, context_);
+    return whole_gradient_norm(local_, context_);
 }
 
 void Single::after_step() {

@@ -1,8 +1,7 @@
 #include "core/parallel/whole_parameters.h"
 
-#include <cmath>
-
 #include "core/base/error.h"
+#include "core/parallel/gradient_norm.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -29,16 +28,16 @@ std::vector<Tensor> whole_gradients(const nn::Model& model) {
     return gradients;
 }
 
-double whole_gradient_norm(const nn::Model& model, const RankContext& context) {
+double whole_gradient_norm(std::span<const LocalParameter> parameters, const RankContext& context) {
     const tensor::Kernels& kernels = context.allocator->device().kernels();
-    double squares = 0;
-    for (const auto& parameter : model.all_parameters()) {
-        const Tensor& grad = parameter->grad;
-        const ComputeScope scope(context.recorder, "grad_norm", parameter->name, 2 * grad.n_elements(),
+    std::vector<double> squares;
+    for (const LocalParameter& local : parameters) {
+        const Tensor& grad = local.parameter->grad;
+        const ComputeScope scope(context.recorder, "grad_norm", local.parameter->name, 2 * grad.n_elements(),
                                  grad.bytes());
-        squares += kernels.sum_of_squares(grad);
+        squares.push_back(kernels.sum_of_squares(grad));
     }
-    return std::sqrt(squares);
+    return model_norm(squares, parameters, context);
 }
 
 void drop_gradients(nn::Model& model) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/parallel/strategy.h"
@@ -15,8 +16,9 @@ std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& 
 /// Each parameter's grad, in order; throws InvalidArgument ("parallel.no_gradient") where backward left none.
 std::vector<Tensor> whole_gradients(const nn::Model& model);
 
-/// √Σ g² over all parameters, squares summed in double in parameter order.
-double whole_gradient_norm(const nn::Model& model, const RankContext& context);
+/// √Σ g² over all parameters, squares summed in double in parameter order; see model_norm for what tensor
+/// parallelism adds.
+double whole_gradient_norm(std::span<const LocalParameter> parameters, const RankContext& context);
 
 void drop_gradients(nn::Model& model);
 

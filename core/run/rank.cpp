@@ -12,6 +12,7 @@
 #include "core/parallel/fsdp2/fsdp2.h"
 #include "core/parallel/single.h"
 #include "core/parallel/tensor/placement.h"
+#include "core/parallel/tensor/tensor_parallel.h"
 #include "core/parallel/zero/zero.h"
 #include "core/parallel/zero/zero_redundancy.h"
 #include "core/tensor/dry_device.h"
@@ -112,6 +113,12 @@ class Rank {
         if (roles.tp) context.tp = by_dim[*roles.tp];
         if (roles.pp) context.pp = by_dim[*roles.pp];
         if (roles.cp) context.cp = by_dim[*roles.cp];
+        if (context.tp)
+            tensor_parallel_ = std::make_unique<parallel::TensorParallel>(
+                context, *model_,
+                parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
+                                                .sequence_parallel = scenario_.parallel.sequence_parallel,
+                                                .loss_parallel = scenario_.parallel.loss_parallel});
         strategy_ = make_strategy(scenario_, context, *model_);
     }
 
@@ -204,6 +211,8 @@ class Rank {
         recorder_.set_phase(Phase::optimizer);
         recorder_.set_microbatch(0);
         const std::vector<tensor::Tensor> gradients = strategy_->gradients();
+        if (tensor_parallel_)
+            tensor_parallel_->sum_partial_gradients(gradients, strategy_->local_parameters());
         if (scenario_.clip_norm) {
             const double norm = strategy_->gradient_norm();
             nn::clip_gradients(gradients, norm, *scenario_.clip_norm, allocator_, &recorder_);
@@ -250,6 +259,7 @@ class Rank {
     std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
     std::unique_ptr<nn::Model> model_;
     DataPlace place_;
+    std::unique_ptr<parallel::TensorParallel> tensor_parallel_;  ///< null: the mesh has no tp dim
     std::unique_ptr<parallel::Strategy> strategy_;
     std::unique_ptr<nn::Optimizer> optimizer_;
 };

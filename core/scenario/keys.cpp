@@ -75,8 +75,9 @@ constexpr Key kKeys[] = {
     {"parallel", "wrap", "string", "\"layers\""},
     {"parallel", "wrap_min_elements", "integer", "(none)"},
     {"parallel", "zero_variant", "string", "\"paper\""},
-    {"parallel", "tp_plan", "string", "(none)", later},
-    {"parallel", "sequence_parallel", "boolean", "(none)", later},
+    {"parallel", "tp_plan", "string", "\"block\""},
+    {"parallel", "sequence_parallel", "boolean", "false"},
+    {"parallel", "loss_parallel", "boolean", "false"},
     {"parallel", "schedule", "string", "(none)", later},
     {"parallel", "microbatches", "integer", "(none)", later},
     {"parallel", "mixed_precision", "table", "(none)", later},
@@ -137,6 +138,7 @@ constexpr std::array<std::string_view, 1> kData{"regression"};
 constexpr std::array<std::string_view, 7> kStrategies{"none",  "ddp",   "fsdp2", "fsdp1",
                                                       "zero1", "zero2", "zero3"};
 constexpr std::array<std::string_view, 2> kAlgorithms{"ring", "direct"};
+constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
 constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};
 constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
@@ -168,6 +170,9 @@ std::span<const std::string_view> data_strategies() {
 }
 std::span<const std::string_view> algorithms() {
     return kAlgorithms;
+}
+std::span<const std::string_view> tp_plans() {
+    return kTpPlans;
 }
 std::span<const std::string_view> levels() {
     return kLevels;

@@ -9,6 +9,7 @@
 #include "core/parallel/units.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/read_sharding.h"
+#include "core/scenario/read_tensor.h"
 #include "core/scenario/read_training.h"
 
 namespace meshscope::scenario {
@@ -33,7 +34,7 @@ std::string strategy_word(DataStrategy strategy) {
 }
 
 /// Dims whose role nothing plays yet.
-constexpr std::array<std::string_view, 3> kLaterDims{"tp", "pp", "cp"};
+constexpr std::array<std::string_view, 2> kLaterDims{"pp", "cp"};
 
 /// The names of the dims that are no tensor, pipeline or context parallelism: what the data strategy gets.
 Names data_names(const Names& names) {
@@ -241,7 +242,7 @@ MeshKeys read_mesh_keys(const Section& mesh) {
     return {*shape, names.value_or(Names{})};
 }
 
-void read_mesh_and_parallel(const Section& root, const Section& train, Scenario& s) {
+void read_mesh_and_parallel(const Section& root, const Section& model, const Section& train, Scenario& s) {
     const Section parallel = root.section("parallel");
     const std::optional<std::string> strategy = parallel.word("data", data_strategies());
     const bool strategy_known = strategy || !parallel.has("data");
@@ -254,7 +255,9 @@ void read_mesh_and_parallel(const Section& root, const Section& train, Scenario&
     read_parallel_options(parallel, s);
     read_sharding(parallel, mesh_known, s);
     refuse_foreign_keys(parallel, s);
-    if (mesh_known) check_batch(train, s);
+    if (!mesh_known) return;
+    read_tensor_parallel(parallel, model, s);
+    check_batch(train, s);
 }
 
 }  // namespace meshscope::scenario

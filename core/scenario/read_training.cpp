@@ -37,8 +37,7 @@ void refuse_for_kind(const Section& section, std::initializer_list<std::string_v
             section.report(key, {"scenario.key_not_for_kind", {{"key", section.full(key)}, {"kind", kind}}});
 }
 
-void read_model(const Section& root, Scenario& s) {
-    const Section model = root.section("model");
+void read_model(const Section& root, const Section& model, Scenario& s) {
     if (!model.present()) {
         root.require("model");
         return;
@@ -137,12 +136,13 @@ void read_hardware(const Section& root, Scenario& s) {
 }  // namespace
 
 void read_training(const Section& root, Scenario& scenario) {
-    read_model(root, scenario);
+    const Section model = root.section("model");
+    read_model(root, model, scenario);
     read_data(root, scenario);
     const Section train = root.section("train");
     read_train(root, train, scenario);
     read_optimizer(root, scenario);
-    read_mesh_and_parallel(root, train, scenario);
+    read_mesh_and_parallel(root, model, train, scenario);
     read_record(root, scenario);
     read_hardware(root, scenario);
 }

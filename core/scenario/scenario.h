@@ -63,6 +63,9 @@ struct Scenario {
         bool zero_redundancy = false;      ///< zero1 as PyTorch's ZeroRedundancyOptimizer
         std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
         Algorithm algorithm = Algorithm::ring;
+        bool tp_plan_linear = false;     ///< tp_plan = "linear"; "block" otherwise
+        bool sequence_parallel = false;
+        bool loss_parallel = false;
     } parallel;
 
     trace::Level level = trace::Level::values;

@@ -62,6 +62,15 @@ TEST_CASE("ZeRO-1 gives the numbers of PyTorch's; as ZeroRedundancyOptimizer its
     CHECK(golden::differences(ours, theirs) == std::vector<std::string>{});
 }
 
+TEST_CASE("every golden run with tensor parallelism comes out as PyTorch's") {
+    for (const std::string& name : golden::unordered_names()) {
+        INFO(name);
+        const nlohmann::json gold = golden::read_case(name);
+        CHECK(golden::differences(train(name, gold), golden::expected(gold, name), false) ==
+              std::vector<std::string>{});
+    }
+}
+
 TEST_CASE("the direct algorithm gives PyTorch's numbers and collectives too") {
     for (const std::string name : {"toy_ddp4", "mlp_hsdp2x2_clip"}) {
         INFO(name);

@@ -222,7 +222,7 @@ std::vector<Tensor> Ddp::gradients() const {
 }
 
 double Ddp::gradient_norm() {
-    return whole_gradient_norm(model_, context_);
+    return whole_gradient_norm(local_, context_);
 }
 
 void Ddp::after_step() {

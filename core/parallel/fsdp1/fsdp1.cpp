@@ -185,7 +185,7 @@ std::vector<Tensor> Fsdp1::gradients() const {
 }
 
 double Fsdp1::gradient_norm() {
-    return sharded_gradient_norm(gradients(), comm_.shard, comm_.rules->grad_norm, context_);
+    return sharded_gradient_norm(gradients(), local_, comm_.shard, comm_.rules->grad_norm, context_);
 }
 
 void Fsdp1::after_step() {

@@ -1,9 +1,9 @@
 #include "core/parallel/fsdp2/fsdp2.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/error.h"
+#include "core/parallel/gradient_norm.h"
 #include "core/parallel/units.h"
 #include "core/tensor/kernels.h"
 
@@ -153,9 +153,8 @@ double Fsdp2::gradient_norm() {
                          {.stream = Stream::all_reduce, .cause = {"clip.grad_norm.all_reduce", "model"}})
             .wait();
     }
-    double total = 0;
-    for (const float square : squares.data<float>()) total += double(square);
-    return std::sqrt(total);
+    const auto summed = squares.data<float>();
+    return model_norm(std::vector<double>(summed.begin(), summed.end()), local_, context_);
 }
 
 void Fsdp2::after_step() {

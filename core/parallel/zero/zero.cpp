@@ -134,7 +134,7 @@ std::vector<Tensor> Zero::gradients() const {
 }
 
 double Zero::gradient_norm() {
-    return sharded_gradient_norm(gradients(), &group_, "zero.grad_norm.all_reduce", context_);
+    return sharded_gradient_norm(gradients(), local_, &group_, "zero.grad_norm.all_reduce", context_);
 }
 
 void Zero::after_step() {

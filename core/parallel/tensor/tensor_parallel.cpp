@@ -1,0 +1,125 @@
+#include "core/parallel/tensor/tensor_parallel.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/parallel/sequence/exchange.h"
+#include "core/parallel/tensor/exchange.h"
+#include "core/parallel/tensor/placement.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::parallel {
+namespace {
+
+using nn::Module;
+using nn::Tape;
+using nn::Variable;
+
+constexpr std::array<std::string_view, 6> kColumnWise{"wq", "wk", "wv", "up", "gate", "net1"};
+constexpr std::array<std::string_view, 3> kRowWise{"wo", "down", "net2"};
+constexpr std::array<std::string_view, 2> kBlocks{"attn", "mlp"};
+constexpr std::array<std::string_view, 3> kNorms{"ln1", "ln2", "ln_f"};
+
+template <std::size_t n>
+bool one_of(const std::array<std::string_view, n>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// "wq" of "blocks.0.attn.wq".
+std::string_view leaf(const Module& module) {
+    const std::string_view name = module.name();
+    return name.substr(name.rfind('.') + 1);  // npos + 1 is 0
+}
+
+constexpr int kSequence = 1;  // the tensor dims of an activation (batch, tokens, …)
+
+constexpr ExchangeRules kGatherInput{"sp.gather.input", "sp.gather.input_grad"};
+constexpr ExchangeRules kScatterOutput{"sp.scatter.partial_sum", "sp.scatter.output_grad"};
+
+}  // namespace
+
+TensorParallel::TensorParallel(const RankContext& context, nn::Model& model, TensorParallelOptions options)
+    : context_(context), options_(options), partial_(model.all_parameters().size(), false) {
+    for (Module* child : model.children()) visit(*child, false);
+}
+
+void TensorParallel::cut(nn::Parameter& parameter, int32_t tensor_dim) {
+    if (!parameter.box.cut())  // a tied weight is met twice
+        cut_parameter(parameter, tensor_dim, context_.tp->size(), context_.tp->rank().value);
+}
+
+nn::VariableMap TensorParallel::whole_input() const {
+    comm::ProcessGroup& group = *context_.tp;
+    if (options_.sequence_parallel)
+        return [&group](Tape& tape, Variable x) {
+            return gather_parts(tape, x, kSequence, group, kGatherInput);
+        };
+    return [&group](Tape& tape, Variable x) { return share_input(tape, x, group); };
+}
+
+void TensorParallel::visit(Module& module, bool input_is_whole) {
+    const std::string_view name = leaf(module);
+    if (auto* linear = dynamic_cast<nn::Linear*>(&module)) {
+        if (one_of(kColumnWise, name)) connect_column_wise(*linear, input_is_whole);
+        if (one_of(kRowWise, name)) connect_row_wise(*linear);
+        return;
+    }
+    if (options_.sequence_parallel && one_of(kNorms, name))
+        for (const nn::Parameter* parameter : module.own_parameters())
+            partial_[static_cast<std::size_t>(parameter->index)] = true;
+    const bool block = one_of(kBlocks, name) && !options_.linear_plan;
+    if (block) module.map_input = whole_input();
+    for (Module* child : module.children()) visit(*child, block);
+}
+
+void TensorParallel::connect_column_wise(nn::Linear& linear, bool input_is_whole) {
+    cut(linear.weight(), 0);
+    if (linear.bias()) cut(*linear.bias(), 0);
+    if (!input_is_whole) linear.map_input = whole_input();
+}
+
+void TensorParallel::connect_row_wise(nn::Linear& linear) {
+    comm::ProcessGroup& group = *context_.tp;
+    cut(linear.weight(), 1);
+    linear.bias_after_map_output = true;  // once, not once a rank
+    if (!options_.sequence_parallel) {
+        linear.map_output = [&group](Tape& tape, Variable x) { return sum_partial(tape, x, group); };
+        return;
+    }
+    linear.map_output = [&group](Tape& tape, Variable x) {
+        return scatter_sum(tape, x, kSequence, group, kScatterOutput);
+    };
+    if (linear.bias()) partial_[static_cast<std::size_t>(linear.bias()->index)] = true;
+}
+
+void TensorParallel::sum_partial_gradients(std::span<const Tensor> gradients,
+                                           std::span<const LocalParameter> parameters) {
+    std::vector<Tensor> shares;
+    int64_t n = 0;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (!partial_[static_cast<std::size_t>(parameters[i].parameter->index)]) continue;
+        shares.push_back(gradients[i].flat());
+        n += gradients[i].n_elements();
+    }
+    if (n == 0) return;
+    const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    const Tensor flat = context_.allocator->empty({n}, DType::float32, MemoryCategory::communication,
+                                                  "gradients of the norms");
+    const auto copy = [&](bool in) {
+        const ComputeScope scope(context_.recorder, in ? "sp.copy_in" : "sp.copy_out", "norms", 0,
+                                 2 * flat.bytes());
+        int64_t at = 0;
+        for (const Tensor& share : shares) {
+            const Tensor place = flat.slice(at, share.n_elements());
+            kernels.copy(in ? place : share, in ? share : place);
+            at += share.n_elements();
+        }
+    };
+    copy(true);
+    context_.tp->all_reduce(flat, ReduceOp::sum, {.cause = {"sp.norm_gradients.sum", "norms"}}).wait();
+    copy(false);
+}
+
+}  // namespace meshscope::parallel

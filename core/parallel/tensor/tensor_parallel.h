@@ -1,0 +1,57 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/nn/layers/linear.h"
+#include "core/nn/model.h"
+#include "core/parallel/strategy.h"
+
+namespace meshscope::parallel {
+
+struct TensorParallelOptions {
+    /// false: one all_reduce for the gradient of what goes into attention, one for the mlp's ("block"). true:
+    /// one for each column-wise linear, PyTorch's plan without PrepareModuleInput ("linear").
+    bool linear_plan = false;
+    bool sequence_parallel = false;  ///< gpt, llama: activations between blocks are cut by sequence
+    bool loss_parallel = false;      ///< gpt, llama: the loss is computed on logits cut by vocabulary
+};
+
+/// Tensor parallelism of one model on one rank, applied from outside before a data strategy: PyTorch's
+/// parallelize_module with Megatron's plan (arXiv 1909.08053), and sequence parallelism beside it (arXiv
+/// 2205.05198). Afterwards the model's cut parameters are this rank's parts and a data strategy works on them
+/// as on any others.
+///
+/// - column-wise (cut by outputs, bias too): wq, wk, wv, up, gate, net1; row-wise (cut by inputs, the bias
+///   whole and added once, after the sum): wo, down, net2.
+/// - everything else is whole on every rank. With sequence_parallel the embeddings are cut by rows, the head
+///   by columns, and activations between the blocks hold this rank's tokens only; with loss_parallel the head
+///   is cut by columns and its logits are never gathered.
+///
+/// Uneven sizes are cut by torch.chunk's rule; heads, kv_heads, and with sequence_parallel the sequence and
+/// the gathered vocabulary must divide by the ranks, which the scenario reader checks.
+class TensorParallel {
+  public:
+    /// Cuts and connects `model`, whose parameters have no values yet. context.tp is the group.
+    TensorParallel(const RankContext& context, nn::Model& model, TensorParallelOptions options);
+
+    /// After the step's last backward: sums over the tp group the gradients of the parameters that are whole
+    /// on every rank but saw only its part of the sequence (the norms). One all_reduce for all of them
+    /// ("sp.norm_gradients.sum"); none without sequence_parallel. `gradients[i]` belongs to `parameters[i]`.
+    void sum_partial_gradients(std::span<const Tensor> gradients, std::span<const LocalParameter> parameters);
+
+  private:
+    void visit(nn::Module& module, bool input_is_whole);
+    void connect_column_wise(nn::Linear& linear, bool input_is_whole);
+    void connect_row_wise(nn::Linear& linear);
+    /// What makes the input of column-wise layers whole, and sums its gradient.
+    nn::VariableMap whole_input() const;
+    void cut(nn::Parameter& parameter, int32_t tensor_dim);
+
+    RankContext context_;
+    TensorParallelOptions options_;
+    std::vector<bool> partial_;  ///< by parameter index: its gradient is a share of the sum over the tp group
+};
+
+}  // namespace meshscope::parallel

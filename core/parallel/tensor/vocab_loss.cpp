@@ -1,0 +1,68 @@
+#include "core/parallel/tensor/vocab_loss.h"
+
+#include "core/parallel/strategy.h"
+#include "core/tensor/kernels.h"
+#include "core/tensor/kernels_check.h"
+
+namespace meshscope::parallel {
+
+using nn::Tape;
+using nn::Variable;
+
+Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets, int64_t first,
+                             int64_t classes, comm::ProcessGroup& group) {
+    for (const int64_t target : targets.data<int64_t>())
+        tensor::expect_index("cross_entropy", target, classes);
+    const tensor::Kernels& kernels = tape.allocator().device().kernels();
+    const Tensor input = tape.value(logits);
+    const auto a_number_a_row = [&](const char* what, MemoryCategory category) {
+        return tape.allocator().empty(targets.shape(), DType::float32, category, what);
+    };
+    const auto reduce = [&](const Tensor& numbers, ReduceOp op, const char* rule) {
+        group.all_reduce(numbers, op, {.cause = {rule, "loss"}}).wait();
+    };
+    const Tensor largest = a_number_a_row("loss row maximum", MemoryCategory::temporaries);
+    {
+        const ComputeScope scope(tape.recorder(), "tp.loss.row_max", "loss", input.n_elements(),
+                                 input.bytes());
+        kernels.row_max(largest, input);
+    }
+    reduce(largest, ReduceOp::max, "tp.loss.max");
+    const Tensor sums = a_number_a_row("loss row sum", MemoryCategory::temporaries);
+    {
+        const ComputeScope scope(tape.recorder(), "tp.loss.row_sum_exp", "loss", 3 * input.n_elements(),
+                                 input.bytes());
+        kernels.row_sum_exp(sums, input, largest);
+    }
+    reduce(sums, ReduceOp::sum, "tp.loss.sum_exp");
+    const Tensor picked = a_number_a_row("loss picked logit", MemoryCategory::temporaries);
+    {
+        const ComputeScope scope(tape.recorder(), "tp.loss.pick_targets", "loss", 0, 2 * picked.bytes());
+        kernels.pick_targets(picked, input, targets, first);
+    }
+    reduce(picked, ReduceOp::sum, "tp.loss.picked");
+    const Tensor lse = a_number_a_row("log-sum-exp", MemoryCategory::activations);
+    const Tensor loss = tape.allocator().empty({1}, DType::float32, MemoryCategory::activations, "loss");
+    {
+        const ComputeScope scope(tape.recorder(), "cross_entropy", "loss", 4 * lse.n_elements(),
+                                 4 * lse.bytes());
+        kernels.cross_entropy_of_parts(loss, lse, largest, sums, picked);
+    }
+    Tape::Node node;
+    node.name = "tp.vocab_cross_entropy";
+    node.inputs = {logits};
+    node.backward_input = [logits, input, lse, targets, first](Tape& t, const Tensor& grad_loss) {
+        Tensor grad = t.allocator().empty(input.shape(), DType::float32, MemoryCategory::activations,
+                                          "cross_entropy input grad");
+        {
+            const ComputeScope scope(t.recorder(), "cross_entropy.backward", "loss", 3 * input.n_elements(),
+                                     2 * input.bytes());
+            t.allocator().device().kernels().cross_entropy_part_backward(grad, grad_loss, input, lse, targets,
+                                                                         first);
+        }
+        t.accumulate(logits, std::move(grad));
+    };
+    return tape.append(std::move(node), loss, tape.needs_grad(logits));
+}
+
+}  // namespace meshscope::parallel
