@@ -42,12 +42,13 @@ std::vector<Parameter*> Model::parameters_of(const std::vector<Module*>& modules
     return all;
 }
 
-Parameter* Model::add_parameter(std::string name, Shape shape, int64_t fan_in) {
+Parameter* Model::add_parameter(std::string name, Shape shape, int64_t fan_in, Initial initial) {
     auto parameter = std::make_unique<Parameter>();
     parameter->index = static_cast<int32_t>(owned_.size());
     parameter->name = std::move(name);
     parameter->shape = std::move(shape);
     parameter->fan_in = fan_in;
+    parameter->initial = initial;
     owned_.push_back(std::move(parameter));
     return owned_.back().get();
 }
@@ -59,20 +60,45 @@ Linear* Model::add_linear(const std::string& name, int64_t inputs, int64_t outpu
 }
 
 std::unique_ptr<Model> make_model(const ModelSpec& spec) {
+    const bool transformer = spec.kind == "gpt" || spec.kind == "llama";
     if (spec.kind == "toy") return make_toy();
-    if (spec.kind != "mlp") throw InvalidArgument({"model.unknown_kind", {{"kind", spec.kind}}});
+    if (!transformer && spec.kind != "mlp")
+        throw InvalidArgument({"model.unknown_kind", {{"kind", spec.kind}}});
     if (spec.dim < 1 || spec.hidden < 1 || spec.layers < 1)
         throw InvalidArgument(
             {"model.size", {{"dim", spec.dim}, {"hidden", spec.hidden}, {"layers", spec.layers}}});
-    return make_mlp(spec);
+    if (!transformer) return make_mlp(spec);
+    if (spec.vocab < 1 || spec.seq < 1)
+        throw InvalidArgument({"model.tokens", {{"vocab", spec.vocab}, {"seq", spec.seq}}});
+    const int64_t kv_heads = spec.kind == "llama" ? spec.kv_heads : spec.heads;
+    if (spec.heads < 1 || spec.dim % spec.heads != 0 || kv_heads < 1 || spec.heads % kv_heads != 0 ||
+        (spec.kind == "llama" && spec.dim / spec.heads % 2 != 0))
+        throw InvalidArgument(
+            {"model.heads", {{"dim", spec.dim}, {"heads", spec.heads}, {"kv_heads", kv_heads}}});
+    return make_transformer(spec);
 }
 
 void draw_initial(const Parameter& parameter, uint64_t seed, int64_t first, std::span<float> numbers) {
+    constexpr double kDeviation = 0.02;
     const double bound = 1.0 / std::sqrt(static_cast<double>(parameter.fan_in));
+    const auto stream = static_cast<uint64_t>(parameter.index);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const double u =
-            uniform(seed, static_cast<uint64_t>(parameter.index), static_cast<uint64_t>(first) + i);
-        numbers[i] = static_cast<float>((2.0 * u - 1.0) * bound);
+        const uint64_t element = static_cast<uint64_t>(first) + i;
+        double number = 0.0;
+        switch (parameter.initial) {
+            case Initial::uniform:
+                number = (2.0 * uniform(seed, stream, element) - 1.0) * bound;
+                break;
+            case Initial::normal:
+                number = kDeviation * normal(seed, stream, element);
+                break;
+            case Initial::ones:
+                number = 1.0;
+                break;
+            case Initial::zeros:
+                break;
+        }
+        numbers[i] = static_cast<float>(number);
     }
 }
 

@@ -5,13 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "core/nn/layers/attention.h"
 #include "core/nn/model/spec.h"
 #include "core/nn/module.h"
 #include "core/nn/tape.h"
 
 namespace meshscope::nn {
-
-class Linear;
 
 /// A model: its parameters (without values until someone puts them there), its modules, its forward pass and
 /// loss.
@@ -26,8 +25,8 @@ class Model : public Module {
     const std::vector<std::unique_ptr<Parameter>>& all_parameters() const { return owned_; }
     /// The module called `name` ("layers.0"; "" is the model itself), or null.
     Module* find(const std::string& name);
-    /// The modules that are one FSDP unit each by default: layers.N (mlp); none for toy (all in the root
-    /// unit).
+    /// The modules that are one FSDP unit each by default: layers.N (mlp) or blocks.N (gpt, llama);
+    /// none for toy (all in the root unit).
     virtual std::vector<std::string> default_units() const = 0;
 
     /// The whole forward pass: enters the model's region, embed, every layer, head, leaves it, criterion.
@@ -61,10 +60,13 @@ class Model : public Module {
     virtual DType target_dtype() const { return DType::float32; }
     /// What the stream looks like between two layers.
     virtual Shape stream_shape(int64_t batch) const = 0;
+    /// Where in the sequence the tokens stand that the model sees. Context parallelism changes it.
+    Positions& positions() { return positions_; }
 
   protected:
     /// Appends a parameter; `fan_in` is the number of inputs of its layer.
-    Parameter* add_parameter(std::string name, Shape shape, int64_t fan_in);
+    Parameter* add_parameter(std::string name, Shape shape, int64_t fan_in,
+                             Initial initial = Initial::uniform);
     /// Keeps a module, and gives it back as what it is.
     template <class M>
     M* keep(std::unique_ptr<M> module) {
@@ -77,6 +79,7 @@ class Model : public Module {
     Linear* add_linear(const std::string& name, int64_t inputs, int64_t outputs, bool bias = true);
     static std::vector<Parameter*> parameters_of(const std::vector<Module*>& modules);
 
+    Positions positions_;
     std::vector<Module*> embed_modules_;
     std::vector<std::vector<Module*>> layer_modules_;
     std::vector<Module*> head_modules_;
@@ -86,13 +89,20 @@ class Model : public Module {
     std::vector<std::unique_ptr<Module>> modules_;
 };
 
-/// Builds `toy` (Linear(10,10) net1, ReLU, Linear(10,5) net2) or `mlp` (x ← x + down(gelu_tanh(up x)) for
-/// each layer); mean squared error. Throws InvalidArgument ("model.unknown_kind", "model.size" where a size
-/// is below 1).
+/// Builds a model; its formula is in docs/scenario.md:
+/// - `toy`: Linear(10,10) net1, ReLU, Linear(10,5) net2; mean squared error;
+/// - `mlp`: x ← x + down(gelu_tanh(up x)) for each layer; mean squared error;
+/// - `gpt`: tok + pos, causal transformer blocks with LayerNorm and gelu_tanh, ln_f, head; cross-entropy;
+/// - `llama`: tok, blocks with RMSNorm, rotary positions, grouped queries and SwiGLU, ln_f, head;
+/// cross-entropy.
+///
+/// Throws InvalidArgument ("model.unknown_kind"; "model.size", "model.tokens" where a size is below 1;
+/// "model.heads" where heads do not divide dim, kv_heads do not divide heads, or rotary positions would turn
+/// an odd head_dim).
 std::unique_ptr<Model> make_model(const ModelSpec& spec);
 
-/// The parameter's first value: uniform in ±1/√fan_in as nn.Linear draws it, from (seed, parameter index,
-/// element): every rank can draw any part alone. `first` and `numbers.size()` choose the elements.
+/// The parameter's first values as Parameter::initial says, from (seed, parameter index, element): every rank
+/// can draw any part alone. `first` and `numbers.size()` choose the elements.
 void draw_initial(const Parameter& parameter, uint64_t seed, int64_t first, std::span<float> numbers);
 
 }  // namespace meshscope::nn

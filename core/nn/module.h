@@ -21,6 +21,14 @@ struct Box {
     bool cut() const { return tensor_dim >= 0; }
 };
 
+/// How a parameter's first values are drawn where no file gives them.
+enum class Initial : uint8_t {
+    uniform,  ///< in ±1/√fan_in, as nn.Linear draws weight and bias
+    normal,   ///< standard deviation 0.02, as GPT-2 draws its embeddings
+    ones,     ///< a norm's weight
+    zeros,    ///< a norm's bias
+};
+
 /// One trainable array. Layers and the tape refer to it by handle (Parameter*), never by its memory: FSDP
 /// takes the value away after forward and puts it back before backward.
 struct Parameter {
@@ -31,6 +39,7 @@ struct Parameter {
     Tensor value;        ///< what kernels read; undefined while it is away
     Tensor grad;  ///< summed over the backward passes since it was last dropped; undefined before the first
     Box box{};    ///< which part of the model's array it is: all of it unless tensor parallelism cut it
+    Initial initial = Initial::uniform;  ///< how its first values are drawn
 };
 
 /// A value on the tape.

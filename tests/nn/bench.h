@@ -25,6 +25,23 @@ struct Bench {
         return t;
     }
 
+    nn::Tensor tokens(nn::Shape shape, int64_t vocab, uint64_t stream) {
+        nn::Tensor t = allocator.empty(std::move(shape), DType::int64, MemoryCategory::inputs, "tokens");
+        uint64_t position = 0;
+        for (int64_t& x : t.data<int64_t>())
+            x = static_cast<int64_t>(uniform(99, stream, position++) * static_cast<double>(vocab));
+        return t;
+    }
+
+    /// Every parameter standard normal times `scale`, so that no slope is steep.
+    void fill_wide(nn::Model& model, float scale) {
+        for (const auto& parameter : model.all_parameters()) {
+            parameter->value = random(parameter->shape, 1000 + static_cast<uint64_t>(parameter->index),
+                                      MemoryCategory::parameters);
+            for (float& x : parameter->value.data<float>()) x *= scale;
+        }
+    }
+
     void fill(nn::Model& model) {
         for (const auto& parameter : model.all_parameters()) {
             parameter->value = allocator.empty(parameter->shape, DType::float32, MemoryCategory::parameters,

@@ -7,54 +7,17 @@
 #include "core/nn/layers/linear.h"
 #include "core/nn/layers/loss.h"
 #include "tests/nn/bench.h"
+#include "tests/nn/slopes.h"
 #include "tests/test.h"
 
 using namespace meshscope;
 using namespace meshscope::nn;
 using meshscope::test::Bench;
+using meshscope::test::check_layer;
+using meshscope::test::check_slopes;
+using meshscope::test::slope;
 
 namespace {
-
-/// (loss(x + h) - loss(x - h)) / 2h for one number. In float32 with h = 1e-2 the truncation (h²) and the
-/// rounding of the loss (eps / h) are both near 1e-4 for values near 1.
-double slope(float& number, const std::function<double()>& loss) {
-    constexpr float kStep = 1e-2F;
-    const float before = number;
-    number = before + kStep;
-    const double up = loss();
-    number = before - kStep;
-    const double down = loss();
-    number = before;
-    return (up - down) / (2.0 * kStep);
-}
-
-/// Compares a gradient with the slopes at every element of `values`.
-void check_slopes(const Tensor& values, const Tensor& grad, const std::function<double()>& loss) {
-    REQUIRE(grad.defined());
-    REQUIRE(grad.shape() == values.shape());
-    const auto numbers = values.data<float>();
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        CAPTURE(i);
-        CHECK(grad.data<float>()[i] == Approx(slope(numbers[i], loss)).margin(1e-3).epsilon(2e-3));
-    }
-}
-
-/// A layer under test: out = layer(tape, x); the loss is the mean squared distance to a fixed target.
-void check_layer(const std::function<Variable(Tape&, Variable)>& layer, const Tensor& x, const Tensor& target,
-                 const std::vector<Parameter*>& parameters, Bench& bench) {
-    const auto forward = [&](Tape& tape) { return mse(tape, layer(tape, tape.leaf(x)), target); };
-    const auto loss = [&] {
-        Tape tape(bench.allocator, nullptr);
-        const Variable result = forward(tape);
-        return static_cast<double>(tape.value(result).data<float>()[0]);
-    };
-    Tape tape(bench.allocator, nullptr);
-    const Variable input = tape.leaf(x);
-    const Variable result = mse(tape, layer(tape, input), target);
-    tape.backward(result);
-    check_slopes(x, tape.grad(input), loss);
-    for (Parameter* parameter : parameters) check_slopes(parameter->value, parameter->grad, loss);
-}
 
 void check_model(const ModelSpec& spec, int64_t batch) {
     Bench bench;

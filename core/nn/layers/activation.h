@@ -10,8 +10,15 @@ Variable relu(Tape& tape, Variable x);
 /// torch's gelu(approximate="tanh"). Keeps its input. Events "gelu_tanh", "gelu_tanh.backward".
 Variable gelu_tanh(Tape& tape, Variable x);
 
+/// silu(gate) · up, where silu(g) = g / (1 + e^-g). Keeps both. Events "silu_mul", "silu_mul.backward".
+Variable silu_mul(Tape& tape, Variable gate, Variable up);
+
 /// a + b, of the same shape. Keeps nothing; backward hands the gradient on to both without a copy or a
 /// kernel. Event "add".
 Variable add(Tape& tape, Variable a, Variable b);
+
+/// a (batch, …) + row (…) on each of a's rows: broadcasting. Keeps nothing. Events "add", "add.backward"
+/// (row's gradient, the sum over the batch, first row first).
+Variable add_rows(Tape& tape, Variable a, Variable row);
 
 }  // namespace meshscope::nn

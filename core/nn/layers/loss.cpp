@@ -5,6 +5,14 @@
 #include "core/nn/layers/common.h"
 
 namespace meshscope::nn {
+namespace {
+
+// Operations counted for one logit: maximum, difference, exponential and sum; then difference, exponential
+// and product.
+constexpr int64_t kCrossEntropyFlops = 4;
+constexpr int64_t kCrossEntropyBackwardFlops = 3;
+
+}  // namespace
 
 Variable mse(Tape& tape, Variable prediction, const Tensor& target) {
     const Tensor input = tape.value(prediction);
@@ -27,6 +35,30 @@ Variable mse(Tape& tape, Variable prediction, const Tensor& target) {
         t.accumulate(prediction, std::move(input_grad));
     };
     return tape.append(std::move(node), loss, tape.needs_grad(prediction));
+}
+
+Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets) {
+    const Tensor input = tape.value(logits);
+    const Tensor lse = activation(tape, targets.shape(), "log-sum-exp");
+    const Tensor loss = activation(tape, {1}, "loss");
+    {
+        const ComputeEvent event(tape.recorder(), "cross_entropy", tape.unit(),
+                                 kCrossEntropyFlops * input.n_elements(), input.bytes());
+        kernels(tape).cross_entropy_forward(loss, lse, input, targets);
+    }
+    Tape::Node node;
+    node.name = "cross_entropy";
+    node.inputs = {logits};
+    node.backward_input = [logits, input, lse, targets](Tape& t, const Tensor& grad_loss) {
+        Tensor input_grad = activation(t, input.shape(), "cross_entropy input grad", input.dtype());
+        {
+            const ComputeEvent event(t.recorder(), "cross_entropy.backward", t.unit(),
+                                     kCrossEntropyBackwardFlops * input.n_elements(), 2 * input.bytes());
+            kernels(t).cross_entropy_backward(input_grad, grad_loss, input, lse, targets);
+        }
+        t.accumulate(logits, std::move(input_grad));
+    };
+    return tape.append(std::move(node), loss, tape.needs_grad(logits));
 }
 
 }  // namespace meshscope::nn

@@ -1,6 +1,6 @@
 #include "core/nn/layers/activation.h"
+#include "core/nn/layers/feed_forward.h"
 #include "core/nn/layers/loss.h"
-#include "core/nn/layers/mlp_block.h"
 #include "core/nn/model/kinds.h"
 
 namespace meshscope::nn {
@@ -12,8 +12,8 @@ class Mlp final : public Model {
     explicit Mlp(const ModelSpec& spec) : Model(""), dim_(spec.dim) {
         for (int64_t i = 0; i < spec.layers; ++i) {
             const std::string name = "layers." + std::to_string(i);
-            Linear* up = add_linear(name + ".up", spec.dim, spec.hidden);
-            Linear* down = add_linear(name + ".down", spec.hidden, spec.dim);
+            Linear* up = add_linear(name + ".up", spec.dim, spec.hidden, spec.bias);
+            Linear* down = add_linear(name + ".down", spec.hidden, spec.dim, spec.bias);
             MlpBlock* block = keep(std::make_unique<MlpBlock>(name, up, down));
             blocks_.push_back(block);
             children_.push_back(block);

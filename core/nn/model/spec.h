@@ -8,10 +8,17 @@ namespace meshscope::nn {
 /// What a scenario's [model] says. Fields that a kind does not use are ignored here and refused by the
 /// scenario reader.
 struct ModelSpec {
-    std::string kind = "toy";  ///< toy, mlp
-    int64_t dim = 0;           ///< mlp
-    int64_t hidden = 0;        ///< mlp
-    int64_t layers = 0;        ///< mlp
+    std::string kind = "toy";     ///< toy, mlp, gpt, llama
+    int64_t dim = 0;              ///< all but toy
+    int64_t hidden = 0;           ///< all but toy
+    int64_t layers = 0;           ///< all but toy
+    int64_t vocab = 0;            ///< gpt, llama: tokens are 0 … vocab-1
+    int64_t seq = 0;              ///< gpt, llama: tokens a sample
+    int64_t heads = 0;            ///< gpt, llama: divides dim
+    int64_t kv_heads = 0;         ///< llama: divides heads
+    double rope_theta = 10000.0;  ///< llama
+    bool tied = false;            ///< gpt, llama: head.weight is tok.weight
+    bool bias = true;             ///< mlp: whether its linear layers have one
 };
 
 }  // namespace meshscope::nn

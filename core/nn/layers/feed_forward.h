@@ -19,4 +19,18 @@ class MlpBlock final : public Layer {
     Linear* down_;
 };
 
+/// down(silu(gate(x)) · up(x)): the second half of llama's blocks.
+class SwiGlu final : public Layer {
+  public:
+    SwiGlu(std::string name, Linear* gate, Linear* up, Linear* down);
+
+  protected:
+    Variable compute(Tape& tape, Variable x) override;
+
+  private:
+    Linear* gate_;
+    Linear* up_;
+    Linear* down_;
+};
+
 }  // namespace meshscope::nn

@@ -1,0 +1,145 @@
+#include "core/nn/layers/attention.h"
+
+#include <cmath>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/nn/layers/common.h"
+
+namespace meshscope::nn {
+namespace {
+
+constexpr int64_t kForwardFlops = 4;    // a pair of query and key, for each head and element of it
+constexpr int64_t kBackwardFlops = 10;  // the scores are computed again
+constexpr int64_t kRotaryFlops = 3;     // an element: six a pair
+
+/// (batch, tokens, heads · head_dim); throws InvalidArgument ("kernel.shape") where x is not that.
+void expect_heads(std::string_view kernel, const Tensor& x, int64_t head_dim) {
+    if (x.shape().size() != 3 || head_dim < 1 || x.dim(2) % head_dim != 0)
+        throw InvalidArgument(
+            {"kernel.shape",
+             {{"kernel", std::string(kernel)}, {"shape", x.shape()}, {"wanted", Shape{-1, -1, head_dim}}}});
+}
+
+tensor::AttentionShape shape_of(const Tensor& q, const Tensor& k, int64_t head_dim,
+                                const Positions& positions) {
+    expect_heads("attention", q, head_dim);
+    expect_heads("attention", k, head_dim);
+    tensor::AttentionShape shape;
+    shape.batch = q.dim(0);
+    shape.q_tokens = q.dim(1);
+    shape.k_tokens = k.dim(1);
+    shape.heads = q.dim(2) / head_dim;
+    shape.kv_heads = k.dim(2) / head_dim;
+    shape.head_dim = head_dim;
+    shape.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
+    shape.q_positions = shape.k_positions = positions.tokens;
+    return shape;
+}
+
+/// Pairs of query and key that a causal mask leaves.
+int64_t n_pairs(const tensor::AttentionShape& s) {
+    return s.batch * s.heads * s.q_tokens * (s.k_tokens + 1) / 2;
+}
+
+}  // namespace
+
+Variable attention(Tape& tape, Variable q, Variable k, Variable v, int64_t head_dim,
+                   const Positions& positions) {
+    const Tensor qs = tape.value(q);
+    const Tensor ks = tape.value(k);
+    const Tensor vs = tape.value(v);
+    const tensor::AttentionShape shape = shape_of(qs, ks, head_dim, positions);
+    const int64_t products = n_pairs(shape) * head_dim;
+    const Tensor output = activation(tape, qs.shape(), "attention output", qs.dtype());
+    const Tensor lse = activation(tape, {shape.batch, shape.heads, shape.q_tokens}, "attention log-sum-exp");
+    {
+        const ComputeEvent event(tape.recorder(), "attention", tape.unit(), kForwardFlops * products,
+                                 qs.bytes() + ks.bytes() + vs.bytes() + output.bytes());
+        kernels(tape).attention_forward(output, lse, qs, ks, vs, shape);
+    }
+    Tape::Node node;
+    node.name = "attention";
+    node.inputs = {q, k, v};
+    node.backward_input = [q, k, v, qs, ks, vs, output, lse, shape, products](Tape& t,
+                                                                              const Tensor& grad_output) {
+        Tensor dq = activation(t, qs.shape(), "attention query grad", grad_output.dtype());
+        Tensor dk = activation(t, ks.shape(), "attention key grad", grad_output.dtype());
+        Tensor dv = activation(t, vs.shape(), "attention value grad", grad_output.dtype());
+        {
+            const ComputeEvent event(t.recorder(), "attention.backward", t.unit(), kBackwardFlops * products,
+                                     2 * (qs.bytes() + ks.bytes() + vs.bytes() + output.bytes()));
+            kernels(t).attention_backward(dq, dk, dv, grad_output, qs, ks, vs, output, lse, shape);
+        }
+        t.accumulate(q, std::move(dq));
+        t.accumulate(k, std::move(dk));
+        t.accumulate(v, std::move(dv));
+    };
+    return tape.append(std::move(node), output,
+                       tape.needs_grad(q) || tape.needs_grad(k) || tape.needs_grad(v));
+}
+
+Variable rotary(Tape& tape, Variable x, int64_t head_dim, double theta, const Positions& positions) {
+    const Tensor input = tape.value(x);
+    expect_heads("rotary", input, head_dim);
+    const tensor::RotaryShape shape{.batch = input.dim(0),
+                                    .tokens = input.dim(1),
+                                    .heads = input.dim(2) / head_dim,
+                                    .head_dim = head_dim,
+                                    .theta = theta,
+                                    .first_position = positions.first,
+                                    .positions = positions.tokens};
+    const Tensor output = activation(tape, input.shape(), "rotary output", input.dtype());
+    {
+        const ComputeEvent event(tape.recorder(), "rotary", tape.unit(), kRotaryFlops * input.n_elements(),
+                                 2 * input.bytes());
+        kernels(tape).rotary(output, input, shape, false);
+    }
+    Tape::Node node;
+    node.name = "rotary";
+    node.inputs = {x};
+    node.backward_input = [x, shape](Tape& t, const Tensor& grad_output) {
+        Tensor input_grad = activation(t, grad_output.shape(), "rotary input grad", grad_output.dtype());
+        {
+            const ComputeEvent event(t.recorder(), "rotary.backward", t.unit(),
+                                     kRotaryFlops * grad_output.n_elements(), 2 * grad_output.bytes());
+            kernels(t).rotary(input_grad, grad_output, shape, true);
+        }
+        t.accumulate(x, std::move(input_grad));
+    };
+    return tape.append(std::move(node), output, tape.needs_grad(x));
+}
+
+Attention::Attention(std::string name, Linear* wq, Linear* wk, Linear* wv, Linear* wo, int64_t head_dim,
+                     std::optional<double> rope_theta, const Positions* positions)
+    : Layer(std::move(name)),
+      wq_(wq),
+      wk_(wk),
+      wv_(wv),
+      wo_(wo),
+      head_dim_(head_dim),
+      rope_theta_(rope_theta),
+      positions_(positions) {
+    children_ = {wq_, wk_, wv_, wo_};
+}
+
+Variable Attention::compute(Tape& tape, Variable x) {
+    Variable q = wq_->forward(tape, x);
+    Variable k = wk_->forward(tape, x);
+    const Variable v = wv_->forward(tape, x);
+    if (rope_theta_) {
+        for (Variable* turned : {&q, &k}) {
+            const Variable straight = *turned;
+            *turned = rotary(tape, straight, head_dim_, *rope_theta_, *positions_);
+            tape.release(straight);
+        }
+    }
+    const Variable mixed = core ? core(tape, q, k, v) : attention(tape, q, k, v, head_dim_, *positions_);
+    for (const Variable done : {q, k, v})
+        if (done.id != mixed.id) tape.release(done);
+    const Variable output = wo_->forward(tape, mixed);
+    tape.release(mixed);
+    return output;
+}
+
+}  // namespace meshscope::nn

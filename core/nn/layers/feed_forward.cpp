@@ -1,0 +1,39 @@
+#include "core/nn/layers/feed_forward.h"
+
+#include <utility>
+
+#include "core/nn/layers/activation.h"
+
+namespace meshscope::nn {
+
+MlpBlock::MlpBlock(std::string name, Linear* up, Linear* down)
+    : Layer(std::move(name)), up_(up), down_(down) {
+    children_ = {up_, down_};
+}
+
+Variable MlpBlock::compute(Tape& tape, Variable x) {
+    const Variable wide = up_->forward(tape, x);
+    const Variable active = gelu_tanh(tape, wide);
+    tape.release(wide);
+    const Variable output = down_->forward(tape, active);
+    tape.release(active);
+    return output;
+}
+
+SwiGlu::SwiGlu(std::string name, Linear* gate, Linear* up, Linear* down)
+    : Layer(std::move(name)), gate_(gate), up_(up), down_(down) {
+    children_ = {gate_, up_, down_};
+}
+
+Variable SwiGlu::compute(Tape& tape, Variable x) {
+    const Variable gate = gate_->forward(tape, x);
+    const Variable up = up_->forward(tape, x);
+    const Variable active = silu_mul(tape, gate, up);
+    tape.release(gate);
+    tape.release(up);
+    const Variable output = down_->forward(tape, active);
+    tape.release(active);
+    return output;
+}
+
+}  // namespace meshscope::nn

@@ -1,0 +1,112 @@
+#include "core/nn/layers/norm.h"
+
+#include <utility>
+
+#include "core/nn/layers/common.h"
+
+namespace meshscope::nn {
+namespace {
+
+// Operations counted for one element: figures for the record's flops, as the kernels' comments count them.
+constexpr int64_t kLayerNormFlops = 8;
+constexpr int64_t kLayerNormInputGradFlops = 12;
+constexpr int64_t kLayerNormWeightGradFlops = 5;
+constexpr int64_t kRmsNormFlops = 4;
+constexpr int64_t kRmsNormInputGradFlops = 8;
+constexpr int64_t kRmsNormWeightGradFlops = 3;
+
+/// One number for each row of `x`.
+Tensor row_figures(Tape& tape, const Tensor& x, std::string_view what) {
+    Shape shape = x.shape();
+    if (!shape.empty()) shape.pop_back();
+    return activation(tape, std::move(shape), what);
+}
+
+}  // namespace
+
+LayerNorm::LayerNorm(std::string name, Parameter* weight, Parameter* bias, double eps)
+    : Layer(std::move(name)), weight_(weight), bias_(bias), eps_(eps) {
+    parameters_ = {weight_, bias_};
+}
+
+Variable LayerNorm::compute(Tape& tape, Variable x) {
+    const Tensor input = tape.value(x);
+    const Tensor output = activation(tape, input.shape(), "output", input.dtype());
+    const Tensor mean = row_figures(tape, input, "mean");
+    const Tensor rstd = row_figures(tape, input, "rstd");
+    {
+        const ComputeEvent event(tape.recorder(), "layer_norm", name_, kLayerNormFlops * input.n_elements(),
+                                 2 * input.bytes());
+        kernels(tape).layer_norm_forward(output, mean, rstd, input, weight_->value, bias_->value, eps_);
+    }
+    Tape::Node node;
+    node.name = "layer_norm";
+    node.inputs = {x};
+    node.parameters = {weight_, bias_};
+    node.backward_weight = [this, input, mean, rstd](Tape& t, const Tensor& grad_output) {
+        Tensor weight_grad = gradient(t, *weight_, grad_output.dtype());
+        Tensor bias_grad = gradient(t, *bias_, grad_output.dtype());
+        {
+            const ComputeEvent event(t.recorder(), "layer_norm.weight_grad", name_,
+                                     kLayerNormWeightGradFlops * input.n_elements(), 2 * input.bytes());
+            kernels(t).layer_norm_weight_grad(weight_grad, bias_grad, grad_output, input, mean, rstd, false);
+        }
+        t.accumulate(*weight_, std::move(weight_grad));
+        t.accumulate(*bias_, std::move(bias_grad));
+    };
+    if (tape.needs_grad(x)) {
+        node.backward_input = [this, x, input, mean, rstd](Tape& t, const Tensor& grad_output) {
+            Tensor input_grad = activation(t, input.shape(), "input grad", grad_output.dtype());
+            {
+                const ComputeEvent event(t.recorder(), "layer_norm.input_grad", name_,
+                                         kLayerNormInputGradFlops * input.n_elements(), 3 * input.bytes());
+                kernels(t).layer_norm_input_grad(input_grad, grad_output, input, mean, rstd, weight_->value);
+            }
+            t.accumulate(x, std::move(input_grad));
+        };
+    }
+    return tape.append(std::move(node), output, true);
+}
+
+RmsNorm::RmsNorm(std::string name, Parameter* weight, double eps)
+    : Layer(std::move(name)), weight_(weight), eps_(eps) {
+    parameters_ = {weight_};
+}
+
+Variable RmsNorm::compute(Tape& tape, Variable x) {
+    const Tensor input = tape.value(x);
+    const Tensor output = activation(tape, input.shape(), "output", input.dtype());
+    const Tensor rstd = row_figures(tape, input, "rstd");
+    {
+        const ComputeEvent event(tape.recorder(), "rms_norm", name_, kRmsNormFlops * input.n_elements(),
+                                 2 * input.bytes());
+        kernels(tape).rms_norm_forward(output, rstd, input, weight_->value, eps_);
+    }
+    Tape::Node node;
+    node.name = "rms_norm";
+    node.inputs = {x};
+    node.parameters = {weight_};
+    node.backward_weight = [this, input, rstd](Tape& t, const Tensor& grad_output) {
+        Tensor weight_grad = gradient(t, *weight_, grad_output.dtype());
+        {
+            const ComputeEvent event(t.recorder(), "rms_norm.weight_grad", name_,
+                                     kRmsNormWeightGradFlops * input.n_elements(), 2 * input.bytes());
+            kernels(t).rms_norm_weight_grad(weight_grad, grad_output, input, rstd, false);
+        }
+        t.accumulate(*weight_, std::move(weight_grad));
+    };
+    if (tape.needs_grad(x)) {
+        node.backward_input = [this, x, input, rstd](Tape& t, const Tensor& grad_output) {
+            Tensor input_grad = activation(t, input.shape(), "input grad", grad_output.dtype());
+            {
+                const ComputeEvent event(t.recorder(), "rms_norm.input_grad", name_,
+                                         kRmsNormInputGradFlops * input.n_elements(), 3 * input.bytes());
+                kernels(t).rms_norm_input_grad(input_grad, grad_output, input, rstd, weight_->value);
+            }
+            t.accumulate(x, std::move(input_grad));
+        };
+    }
+    return tape.append(std::move(node), output, true);
+}
+
+}  // namespace meshscope::nn

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <numeric>
+
+#include "core/nn/layers/activation.h"
+#include "core/nn/layers/embedding.h"
+#include "core/nn/layers/feed_forward.h"
+#include "core/nn/layers/loss.h"
+#include "core/nn/layers/norm.h"
+#include "core/nn/layers/transformer_block.h"
+#include "core/nn/model/kinds.h"
+
+namespace meshscope::nn {
+namespace {
+
+/// gpt: tok(idx) + pos(0 … T-1), blocks with LayerNorm and gelu_tanh, ln_f, head; no biases but LayerNorm's.
+/// llama: tok(idx), blocks with RMSNorm, rotary positions, grouped queries and SwiGLU, ln_f, head. Tied:
+/// head.weight is tok.weight, one Parameter. Names and order are those of PyTorch's parameters().
+class Transformer final : public Model {
+  public:
+    explicit Transformer(const ModelSpec& spec) : Model(""), spec_(spec), llama_(spec.kind == "llama") {
+        Parameter* table = add_parameter("tok.weight", {spec.vocab, spec.dim}, spec.vocab, Initial::normal);
+        tok_ = keep(std::make_unique<Embedding>("tok", table));
+        embed_modules_ = {tok_};
+        if (!llama_) {
+            pos_ = keep(std::make_unique<Embedding>(
+                "pos", add_parameter("pos.weight", {spec.seq, spec.dim}, spec.seq, Initial::normal)));
+            embed_modules_.push_back(pos_);
+        }
+        children_ = embed_modules_;
+        for (int64_t i = 0; i < spec.layers; ++i) {
+            TransformerBlock* block = add_block("blocks." + std::to_string(i));
+            blocks_.push_back(block);
+            children_.push_back(block);
+            layer_modules_.push_back({block});
+        }
+        ln_f_ = add_norm("ln_f");
+        head_ = spec.tied ? keep(std::make_unique<Linear>("head", table, nullptr))
+                          : add_linear("head", spec.dim, spec.vocab, false);
+        head_modules_ = {ln_f_, head_};
+        children_.insert(children_.end(), head_modules_.begin(), head_modules_.end());
+    }
+
+    std::vector<std::string> default_units() const override {
+        std::vector<std::string> units;
+        for (const TransformerBlock* block : blocks_) units.push_back(block->name());
+        return units;
+    }
+
+    Variable embed(Tape& tape, const Tensor& x) override {
+        const Variable tokens = tok_->forward(tape, tape.input(x));
+        if (pos_ == nullptr) return tokens;
+        const Variable places = pos_->forward(tape, tape.input(position_indices(tape, x.shape().back())));
+        const Variable stream = add_rows(tape, tokens, places);
+        tape.release(tokens);
+        tape.release(places);
+        return stream;
+    }
+
+    Variable layer(Tape& tape, int64_t i, Variable stream) override {
+        const Variable output = blocks_.at(static_cast<std::size_t>(i))->forward(tape, stream);
+        tape.release(stream);
+        return output;
+    }
+
+    Variable head(Tape& tape, Variable stream) override {
+        const Variable normal = ln_f_->forward(tape, stream);
+        tape.release(stream);
+        const Variable logits = head_->forward(tape, normal);
+        tape.release(normal);
+        return logits;
+    }
+
+    Variable criterion(Tape& tape, Variable output, const Tensor& target) override {
+        const Variable loss = cross_entropy(tape, output, target);
+        tape.release(output);
+        return loss;
+    }
+
+    Shape input_shape(int64_t batch) const override { return {batch, spec_.seq}; }
+    Shape target_shape(int64_t batch) const override { return {batch, spec_.seq}; }
+    DType input_dtype() const override { return DType::int64; }
+    DType target_dtype() const override { return DType::int64; }
+    Shape stream_shape(int64_t batch) const override { return {batch, spec_.seq, spec_.dim}; }
+
+  private:
+    Layer* add_norm(const std::string& name) {
+        Parameter* weight = add_parameter(name + ".weight", {spec_.dim}, spec_.dim, Initial::ones);
+        if (llama_) return keep(std::make_unique<RmsNorm>(name, weight));
+        Parameter* bias = add_parameter(name + ".bias", {spec_.dim}, spec_.dim, Initial::zeros);
+        return keep(std::make_unique<LayerNorm>(name, weight, bias));
+    }
+
+    Attention* add_attention(const std::string& name) {
+        const int64_t head_dim = spec_.dim / spec_.heads;
+        const int64_t kv_dim = head_dim * (llama_ ? spec_.kv_heads : spec_.heads);
+        Linear* wq = add_linear(name + ".wq", spec_.dim, spec_.dim, false);
+        Linear* wk = add_linear(name + ".wk", spec_.dim, kv_dim, false);
+        Linear* wv = add_linear(name + ".wv", spec_.dim, kv_dim, false);
+        Linear* wo = add_linear(name + ".wo", spec_.dim, spec_.dim, false);
+        std::optional<double> theta;
+        if (llama_) theta = spec_.rope_theta;
+        return keep(std::make_unique<Attention>(name, wq, wk, wv, wo, head_dim, theta, &positions_));
+    }
+
+    Layer* add_feed_forward(const std::string& name) {
+        Linear* gate = llama_ ? add_linear(name + ".gate", spec_.dim, spec_.hidden, false) : nullptr;
+        Linear* up = add_linear(name + ".up", spec_.dim, spec_.hidden, false);
+        Linear* down = add_linear(name + ".down", spec_.hidden, spec_.dim, false);
+        if (llama_) return keep(std::make_unique<SwiGlu>(name, gate, up, down));
+        return keep(std::make_unique<MlpBlock>(name, up, down));
+    }
+
+    TransformerBlock* add_block(const std::string& name) {
+        Layer* ln1 = add_norm(name + ".ln1");
+        Attention* attn = add_attention(name + ".attn");
+        Layer* ln2 = add_norm(name + ".ln2");
+        Layer* mlp = add_feed_forward(name + ".mlp");
+        return keep(std::make_unique<TransformerBlock>(name, ln1, attn, ln2, mlp));
+    }
+
+    /// pos' rows for `tokens` tokens.
+    Tensor position_indices(Tape& tape, int64_t tokens) const {
+        if (positions_.tokens.defined()) return positions_.tokens;
+        const Tensor indices =
+            tape.allocator().empty({tokens}, DType::int64, MemoryCategory::inputs, "positions");
+        const auto numbers = indices.data<int64_t>();
+        std::iota(numbers.begin(), numbers.end(), positions_.first);
+        return indices;
+    }
+
+    ModelSpec spec_;
+    bool llama_;
+    Embedding* tok_ = nullptr;
+    Embedding* pos_ = nullptr;  // gpt
+    std::vector<TransformerBlock*> blocks_;
+    Layer* ln_f_ = nullptr;
+    Linear* head_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_transformer(const ModelSpec& spec) {
+    return std::make_unique<Transformer>(spec);
+}
+
+}  // namespace meshscope::nn
