@@ -10,7 +10,8 @@ constexpr std::array<std::string_view, 11> kOps{"broadcast", "reduce",         "
                                                 "reduce_scatter", "all_to_all", "send",       "recv",   "barrier"};
 constexpr std::array<std::string_view, 10> kReduceOps{"none", "sum",  "product", "min", "max",
                                                       "avg",  "band", "bor",     "bxor", "premul_sum"};
-constexpr std::array<std::string_view, 5> kStreams{"compute", "all_gather", "reduce_scatter", "all_reduce", "copy"};
+constexpr std::array<std::string_view, 6> kStreams{"compute",    "all_gather", "reduce_scatter",
+                                                    "all_reduce", "copy",       "p2p"};
 constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward", "optimizer"};
 constexpr std::array<std::string_view, 4> kAlgorithms{"none", "ring", "direct", "tree"};
 constexpr std::array<std::string_view, kMemoryCategories> kCategories{

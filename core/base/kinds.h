@@ -19,7 +19,7 @@ enum class CollectiveOp : uint8_t {
 enum class ReduceOp : uint8_t { none, sum, product, min, max, avg, band, bor, bxor, premul_sum };
 
 /// A rank's queues of ordered work, as PyTorch's CUDA streams.
-enum class Stream : uint8_t { compute, all_gather, reduce_scatter, all_reduce, copy };
+enum class Stream : uint8_t { compute, all_gather, reduce_scatter, all_reduce, copy, p2p };
 
 enum class Phase : uint8_t { setup, forward, backward, optimizer };
 

@@ -1,6 +1,7 @@
 #include "core/nn/model.h"
 
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -42,9 +43,38 @@ std::vector<Parameter*> Model::parameters_of(const std::vector<Module*>& modules
     return all;
 }
 
+void Model::keep_pieces(bool embed, int64_t first, int64_t end, bool head) {
+    std::set<const Parameter*> kept, dropped;
+    const auto take = [&](bool keep_it, const std::vector<Parameter*>& parameters) {
+        (keep_it ? kept : dropped).insert(parameters.begin(), parameters.end());
+    };
+    take(embed, embed_parameters());
+    for (int64_t i = 0; i < n_layers(); ++i) take(i >= first && i < end, layer_parameters(i));
+    take(head, head_parameters());
+    for (const Parameter* parameter : kept)
+        if (dropped.contains(parameter))
+            throw InvalidArgument({"model.tied_apart", {{"parameter", parameter->name}}});
+
+    std::vector<std::unique_ptr<Parameter>> all = std::move(owned_);
+    owned_.clear();
+    for (std::unique_ptr<Parameter>& parameter : all) {
+        if (!kept.contains(parameter.get())) {
+            elsewhere_.push_back(std::move(parameter));
+            continue;
+        }
+        parameter->index = static_cast<int32_t>(owned_.size());
+        owned_.push_back(std::move(parameter));
+    }
+    std::erase_if(children_, [&](const Module* child) {
+        const std::vector<Parameter*> theirs = child->parameters();
+        return !theirs.empty() && !kept.contains(theirs.front());
+    });
+}
+
 Parameter* Model::add_parameter(std::string name, Shape shape, int64_t fan_in, Initial initial) {
     auto parameter = std::make_unique<Parameter>();
     parameter->index = static_cast<int32_t>(owned_.size());
+    parameter->whole_index = parameter->index;
     parameter->name = std::move(name);
     parameter->shape = std::move(shape);
     parameter->fan_in = fan_in;
@@ -81,7 +111,7 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec) {
 void draw_initial(const Parameter& parameter, uint64_t seed, int64_t first, std::span<float> numbers) {
     constexpr double kDeviation = 0.02;
     const double bound = 1.0 / std::sqrt(static_cast<double>(parameter.fan_in));
-    const auto stream = static_cast<uint64_t>(parameter.index);
+    const auto stream = static_cast<uint64_t>(parameter.whole_index);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const uint64_t element = static_cast<uint64_t>(first) + i;
         double number = 0.0;

@@ -63,6 +63,13 @@ class Model : public Module {
     /// Where in the sequence the tokens stand that the model sees. Context parallelism changes it.
     Positions& positions() { return positions_; }
 
+    /// Leaves the model with the pieces of one pipeline stage: layers [first, end), embed and head where
+    /// asked. all_parameters() are those of these pieces, indices anew from 0 (whole_index stays); find()
+    /// finds their modules only; n_layers() and the layers' numbers stay the whole model's. The other pieces
+    /// must not be run any more. Before values and hooks. Throws InvalidArgument ("model.tied_apart") where a
+    /// parameter is used on both sides of the cut.
+    void keep_pieces(bool embed, int64_t first, int64_t end, bool head);
+
   protected:
     /// Appends a parameter; `fan_in` is the number of inputs of its layer.
     Parameter* add_parameter(std::string name, Shape shape, int64_t fan_in,
@@ -86,6 +93,8 @@ class Model : public Module {
 
   private:
     std::vector<std::unique_ptr<Parameter>> owned_;
+    std::vector<std::unique_ptr<Parameter>>
+        elsewhere_;  ///< of pieces that another stage runs; without values
     std::vector<std::unique_ptr<Module>> modules_;
 };
 

@@ -40,6 +40,7 @@ struct Parameter {
     Tensor grad;  ///< summed over the backward passes since it was last dropped; undefined before the first
     Box box{};    ///< which part of the model's array it is: all of it unless tensor parallelism cut it
     Initial initial = Initial::uniform;  ///< how its first values are drawn
+    int32_t whole_index = 0;  ///< its index in the whole model, where this one keeps some of its pieces only
 };
 
 /// A value on the tape.

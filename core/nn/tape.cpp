@@ -130,6 +130,11 @@ const Tensor& Tape::value(Variable v) const {
 const Tensor& Tape::grad(Variable v) const {
     return impl_->slot(v).grad;
 }
+Tensor Tape::take_grad(Variable v) {
+    Tensor grad = std::move(impl_->slot(v).grad);
+    impl_->slot(v).grad = Tensor();
+    return grad;
+}
 void Tape::release(Variable v) {
     impl_->slot(v).value = Tensor();
 }
@@ -256,7 +261,7 @@ Tensor seed_gradient(tensor::Allocator& allocator, const Tensor& loss, float see
 }
 
 void check_gradient(const Tensor& output, const Tensor& grad) {
-    if (output.shape() != grad.shape())
+    if (output.defined() && output.shape() != grad.shape())  // it may have been released
         throw InvalidArgument({"tape.gradient", {{"output", output.shape()}, {"gradient", grad.shape()}}});
 }
 

@@ -36,6 +36,8 @@ class Tape {
     const Tensor& value(Variable v) const;
     /// Undefined before backward reached it (and after, where it was freed).
     const Tensor& grad(Variable v) const;
+    /// Gives the gradient away: the tape keeps it no longer.
+    Tensor take_grad(Variable v);
     /// The model needs this value no more: the tape drops its handle, as Python drops a local name. What a
     /// node keeps for its backward stays alive with the node. Costs nothing where nobody else holds the
     /// memory but frees it at once.

@@ -58,6 +58,10 @@ struct LocalParameter {
 /// A way to train one model on many ranks, applied from outside: the model knows nothing of it. The training
 /// loop calls, for each step and micro-batch: before_forward, attach, (forward, backward), after_backward;
 /// then gradients, the optimizer, after_step.
+///
+/// A pipeline has one for each stage, and several micro-batches under way: it calls before_forward with last
+/// false, then (when their time comes) before_backward, attach, backward, after_backward, the last of them
+/// with last true, and reduce_gradients once at the end.
 class Strategy {
   public:
     virtual ~Strategy() = default;
@@ -68,6 +72,17 @@ class Strategy {
     /// Hangs the strategy's hooks on the tape of the pass that was announced.
     virtual void attach(nn::Tape& tape) = 0;
     virtual void after_backward(const Pass& pass) = 0;
+
+    /// Only pipelines call these.
+    ///
+    /// A backward of an earlier forward comes; `pass.last`: the stage's last one, in which gradients may
+    /// travel.
+    virtual void before_backward(const Pass&) {}
+    /// Sends the gradients that no backward has sent. (PyTorch's REDUCE_GRAD.)
+    virtual void reduce_gradients() {}
+    /// Makes the whole parameters and keeps them until reshard(). (UNSHARD and RESHARD.)
+    virtual void unshard() {}
+    virtual void reshard() {}
 
     /// Fixed after load().
     virtual const std::vector<LocalParameter>& local_parameters() const = 0;

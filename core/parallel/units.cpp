@@ -60,7 +60,8 @@ int64_t wrap(nn::Module& module, int64_t min_elements, bool only_children,
 std::vector<UnitPlan> plan_units(nn::Model& model, const std::vector<std::vector<std::string>>& units) {
     std::vector<std::vector<std::string>> names = units;
     if (names.empty())
-        for (const std::string& name : model.default_units()) names.push_back({name});
+        for (const std::string& name : model.default_units())
+            if (model.find(name)) names.push_back({name});  // another pipeline stage has the others
 
     std::vector<UnitPlan> plans;
     std::set<const nn::Parameter*> taken;

@@ -7,9 +7,11 @@
 #include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
 #include "core/nn/optim/optimizer.h"
+#include "core/parallel/accumulate.h"
 #include "core/parallel/ddp/ddp.h"
 #include "core/parallel/fsdp1/fsdp1.h"
 #include "core/parallel/fsdp2/fsdp2.h"
+#include "core/parallel/pipeline/pipeline.h"
 #include "core/parallel/single.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/parallel/tensor/tensor_parallel.h"
@@ -43,6 +45,15 @@ DataPlace data_place(const Scenario& scenario, const mesh::DeviceMesh& mesh, Glo
     return place;
 }
 
+/// What of the units lies in this model: a pipeline's stage has some of the modules only.
+std::vector<std::vector<std::string>> units_in(nn::Model& model,
+                                               std::vector<std::vector<std::string>> units) {
+    for (std::vector<std::string>& unit : units)
+        std::erase_if(unit, [&](const std::string& name) { return model.find(name) == nullptr; });
+    std::erase_if(units, [](const std::vector<std::string>& unit) { return unit.empty(); });
+    return units;
+}
+
 std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
                                                   const parallel::RankContext& context, nn::Model& model) {
     const Scenario::Parallel& p = scenario.parallel;
@@ -54,11 +65,12 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
         case DataStrategy::fsdp2:
             return std::make_unique<parallel::Fsdp2>(
                 context, model,
-                parallel::Fsdp2Options{.units = p.units,
+                parallel::Fsdp2Options{.units = units_in(model, p.units),
                                        .reshard_after_forward = p.reshard_after_forward,
                                        .keep_root = p.keep_root,
                                        .set_is_last_backward = p.is_last_backward,
-                                       .backward_prefetch = p.backward_prefetch});
+                                       .backward_prefetch = p.backward_prefetch,
+                                       .pipeline = p.pipeline.has_value()});
         case DataStrategy::fsdp1: {
             parallel::Fsdp1Options options = p.fsdp1;
             options.units = p.units;
@@ -79,6 +91,20 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
         }
     }
     throw InvalidArgument({"run.unknown_strategy", {}});
+}
+
+/// `rows` of the batch are this rank's, `model` outlives the runner.
+std::unique_ptr<parallel::StepRunner> make_runner(const Scenario& scenario,
+                                                  const parallel::RankContext& context, nn::Model& model,
+                                                  int64_t rows) {
+    const auto& shape = scenario.parallel.pipeline;
+    if (!shape)
+        return std::make_unique<parallel::Accumulate>(context, model, make_strategy(scenario, context, model),
+                                                      scenario.accumulate);
+    return std::make_unique<parallel::pipeline::Pipeline>(
+        context, parallel::pipeline::make_schedule(*shape), rows / shape->microbatches,
+        [&] { return nn::make_model(scenario.model); },
+        [&](nn::Model& stage) { return make_strategy(scenario, context, stage); });
 }
 
 /// Everything one rank owns, in the order it must be torn down from the end.
@@ -119,13 +145,17 @@ class Rank {
                 parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
                                                 .sequence_parallel = scenario_.parallel.sequence_parallel,
                                                 .loss_parallel = scenario_.parallel.loss_parallel});
-        strategy_ = make_strategy(scenario_, context, *model_);
+        runner_ = make_runner(scenario_, context, *model_, scenario_.global_batch / place_.size);
+        const std::vector<int64_t> coordinate = *shared.mesh.coordinate(rank_);
+        reports_ = runner_->reads_target();
+        for (std::size_t d = 0; d < coordinate.size(); ++d)
+            if (d != roles.pp && coordinate[d] != 0) reports_ = false;
     }
 
     void train() {
         recorder_.set_step(-1);
         recorder_.set_phase(Phase::setup);
-        strategy_->load(parallel::PartValues(shared_.weights));
+        runner_->load(parallel::PartValues(shared_.weights));
         make_optimizer();
 
         const auto started = std::chrono::steady_clock::now();
@@ -155,7 +185,7 @@ class Rank {
 
     void make_optimizer() {
         std::vector<nn::Optimizer::Slot> slots;
-        for (const parallel::LocalParameter& local : strategy_->local_parameters())
+        for (const parallel::LocalParameter& local : runner_->local_parameters())
             slots.push_back({local.parameter->name, local.value});
         const Scenario::Optimizer& o = scenario_.optimizer;
         optimizer_ = std::make_unique<nn::Optimizer>(nn::OptimizerSpec{.kind = o.kind,
@@ -171,55 +201,43 @@ class Rank {
     void train_step(int32_t step) {
         recorder_.set_step(step);
         const int64_t rows = scenario_.global_batch / place_.size;
-        const int64_t micro_rows = rows / scenario_.accumulate;
-        const tensor::Tensor x =
-            allocator_.empty(model_->input_shape(rows), DType::float32, MemoryCategory::inputs, "x");
-        const tensor::Tensor y =
-            allocator_.empty(model_->target_shape(rows), DType::float32, MemoryCategory::inputs, "y");
-        shared_.batches.read(step, place_.index * rows, x.data<float>(), y.data<float>());
-
-        double loss = 0;
-        for (int32_t m = 0; m < scenario_.accumulate; ++m) {
-            const parallel::Pass pass{step, m, m + 1 == scenario_.accumulate};
-            loss += train_microbatch(pass, x.narrow(m * micro_rows, micro_rows),
-                                     y.narrow(m * micro_rows, micro_rows));
+        // What a rank does not read it keeps no memory for.
+        std::vector<float> unread;
+        const auto part = [&](bool reads, const nn::Shape& shape, const char* label, tensor::Tensor& tensor) {
+            if (reads) {
+                tensor = allocator_.empty(shape, DType::float32, MemoryCategory::inputs, label);
+                return tensor.data<float>();
+            }
+            unread.resize(static_cast<std::size_t>(tensor::count(shape)));
+            return std::span<float>(unread);
+        };
+        tensor::Tensor x, y;
+        if (runner_->reads_input() || runner_->reads_target()) {
+            const std::span<float> x_numbers =
+                part(runner_->reads_input(), model_->input_shape(rows), "x", x);
+            const std::span<float> y_numbers =
+                part(runner_->reads_target(), model_->target_shape(rows), "y", y);
+            shared_.batches.read(step, place_.index * rows, x_numbers, y_numbers);
         }
+        const std::optional<double> loss = runner_->run(step, x, y);
         update();
-        const auto index = static_cast<std::size_t>(rank_.value);
-        shared_.losses[index].push_back(loss / scenario_.accumulate);
-        if (rank_.value == 0 && shared_.options.progress)
-            shared_.options.progress(step + 1, scenario_.steps, loss / scenario_.accumulate);
-    }
-
-    /// Forward and backward of one micro-batch; its loss is divided by their number. Returns the undivided
-    /// loss.
-    double train_microbatch(const parallel::Pass& pass, const tensor::Tensor& x, const tensor::Tensor& y) {
-        recorder_.set_microbatch(pass.microbatch);
-        recorder_.set_phase(Phase::forward);
-        strategy_->before_forward(pass);
-        nn::Tape tape(allocator_, &recorder_);
-        strategy_->attach(tape);
-        const nn::Variable loss = model_->loss(tape, x, y);
-        const double value = double(tape.value(loss).data<float>()[0]);
-        recorder_.set_phase(Phase::backward);
-        tape.backward(loss, 1.0F / static_cast<float>(scenario_.accumulate));
-        strategy_->after_backward(pass);
-        return value;
+        if (!loss) return;
+        shared_.losses[static_cast<std::size_t>(rank_.value)].push_back(*loss);
+        if (reports_ && shared_.options.progress) shared_.options.progress(step + 1, scenario_.steps, *loss);
     }
 
     void update() {
         recorder_.set_phase(Phase::optimizer);
         recorder_.set_microbatch(0);
-        const std::vector<tensor::Tensor> gradients = strategy_->gradients();
-        if (tensor_parallel_)
-            tensor_parallel_->sum_partial_gradients(gradients, strategy_->local_parameters());
+        const std::vector<tensor::Tensor> gradients = runner_->gradients();
+        if (tensor_parallel_) tensor_parallel_->sum_partial_gradients(gradients, runner_->local_parameters());
         if (scenario_.clip_norm) {
-            const double norm = strategy_->gradient_norm();
+            const double norm = runner_->gradient_norm();
             nn::clip_gradients(gradients, norm, *scenario_.clip_norm, allocator_, &recorder_);
             shared_.grad_norms[static_cast<std::size_t>(rank_.value)].push_back(norm);
         }
         optimizer_->step(gradients);
-        strategy_->after_step();
+        runner_->after_step();
     }
 
     /// Whether this rank hands over its part of a parameter. Where no data strategy divides the work, the
@@ -240,12 +258,13 @@ class Rank {
     /// needed.
     void hand_over_parameters() {
         std::vector<float> numbers;
-        for (const parallel::LocalParameter& local : strategy_->local_parameters()) {
+        for (const parallel::LocalParameter& local : runner_->local_parameters()) {
             if (!answers_for(local)) continue;
             numbers.resize(static_cast<std::size_t>(local.value.n_elements()));
             allocator_.device().kernels().download(numbers, local.value);
-            parallel::write_part(shared_.parameters[static_cast<std::size_t>(local.parameter->index)].numbers,
-                                 *local.parameter, local.first_element, numbers);
+            parallel::write_part(
+                shared_.parameters[static_cast<std::size_t>(local.parameter->whole_index)].numbers,
+                *local.parameter, local.first_element, numbers);
         }
     }
 
@@ -260,7 +279,8 @@ class Rank {
     std::unique_ptr<nn::Model> model_;
     DataPlace place_;
     std::unique_ptr<parallel::TensorParallel> tensor_parallel_;  ///< null: the mesh has no tp dim
-    std::unique_ptr<parallel::Strategy> strategy_;
+    std::unique_ptr<parallel::StepRunner> runner_;
+    bool reports_ = false;  ///< the first rank that knows the loss tells the progress
     std::unique_ptr<nn::Optimizer> optimizer_;
 };
 

@@ -27,7 +27,8 @@ struct RunOptions {
     std::string backend = "threads";
     /// Overrides the scenario's level when set.
     std::optional<trace::Level> level;
-    /// Called on rank 0's thread after each step.
+    /// Called after each step on the thread of the first rank that knows the loss: rank 0, but for pipelines
+    /// that end elsewhere.
     std::function<void(int32_t steps_done, int32_t steps, double loss)> progress;
     /// Set from a signal handler or another thread: the run stops after the present step; its result holds
     /// the steps done.

@@ -54,7 +54,7 @@ class WeightsOfFile final : public parallel::InitialValues {
         check.throw_if_any();
     }
     void read(const nn::Parameter& parameter, int64_t first, std::span<float> numbers) const override {
-        copy_floats(*by_index_[static_cast<std::size_t>(parameter.index)], first, numbers);
+        copy_floats(*by_index_[static_cast<std::size_t>(parameter.whole_index)], first, numbers);
     }
 
   private:

@@ -78,8 +78,9 @@ constexpr Key kKeys[] = {
     {"parallel", "tp_plan", "string", "\"block\""},
     {"parallel", "sequence_parallel", "boolean", "false"},
     {"parallel", "loss_parallel", "boolean", "false"},
-    {"parallel", "schedule", "string", "(none)", later},
-    {"parallel", "microbatches", "integer", "(none)", later},
+    {"parallel", "schedule", "string", "(none)"},
+    {"parallel", "microbatches", "integer", "required with schedule"},
+    {"parallel", "stages_per_rank", "integer", "1 for GPipe and 1F1B, else 2"},
     {"parallel", "mixed_precision", "table", "(none)", later},
 
     {"record", "level", "string", "\"values\""},

@@ -8,6 +8,7 @@
 #include "core/mesh/roles.h"
 #include "core/parallel/units.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/read_pipeline.h"
 #include "core/scenario/read_sharding.h"
 #include "core/scenario/read_tensor.h"
 #include "core/scenario/read_training.h"
@@ -34,7 +35,7 @@ std::string strategy_word(DataStrategy strategy) {
 }
 
 /// Dims whose role nothing plays yet.
-constexpr std::array<std::string_view, 2> kLaterDims{"pp", "cp"};
+constexpr std::array<std::string_view, 1> kLaterDims{"cp"};
 
 /// The names of the dims that are no tensor, pipeline or context parallelism: what the data strategy gets.
 Names data_names(const Names& names) {
@@ -131,19 +132,18 @@ int64_t data_parallel_size(const Scenario& s) {
 void check_batch(const Section& train, const Scenario& s) {
     if (!train.has("global_batch")) return;
     const int64_t ranks = data_parallel_size(s);
-    const int64_t parts = ranks * s.accumulate;  // at most 2^12 · 2^31
+    const int64_t microbatches = s.parallel.pipeline ? s.parallel.pipeline->microbatches : s.accumulate;
+    const int64_t parts = ranks * microbatches;  // at most 2^12 · 2^31
     if (s.global_batch % parts == 0) return;
     const int64_t below = s.global_batch / parts * parts;
     const Message hint = below > 0
                              ? Message{"scenario.hint.batch", {{"below", below}, {"above", below + parts}}}
                              : Message{"scenario.hint.batch_above", {{"above", parts}}};
-    train.report("global_batch",
-                 {"scenario.batch_does_not_divide",
-                  {{"batch", s.global_batch},
-                   {"ranks", ranks},
-                   {"accumulate", int64_t{s.accumulate}},
-                   {"parts", parts}}},
-                 hint);
+    train.report(
+        "global_batch",
+        {"scenario.batch_does_not_divide",
+         {{"batch", s.global_batch}, {"ranks", ranks}, {"accumulate", microbatches}, {"parts", parts}}},
+        hint);
 }
 
 /// One unit of [parallel] units: a module's name, or a list of them.
@@ -254,6 +254,7 @@ void read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     if (!strategy_known) return;  // what the other keys mean depends on it
     read_parallel_options(parallel, s);
     read_sharding(parallel, mesh_known, s);
+    if (mesh_known) read_pipeline(parallel, train, model_is_known(s), s);
     refuse_foreign_keys(parallel, s);
     if (!mesh_known) return;
     read_tensor_parallel(parallel, model, s);

@@ -10,6 +10,7 @@
 #include "core/mesh/device_mesh.h"
 #include "core/nn/model.h"
 #include "core/parallel/fsdp1/options.h"
+#include "core/parallel/pipeline/schedule.h"
 #include "core/trace/event.h"
 
 namespace meshscope::scenario {
@@ -66,6 +67,7 @@ struct Scenario {
         bool tp_plan_linear = false;     ///< tp_plan = "linear"; "block" otherwise
         bool sequence_parallel = false;
         bool loss_parallel = false;
+        std::optional<parallel::pipeline::ScheduleShape> pipeline;  ///< over the mesh dim pp; checked
     } parallel;
 
     trace::Level level = trace::Level::values;

@@ -11,7 +11,7 @@
 namespace meshscope::trace {
 namespace {
 
-constexpr std::size_t kStreams = 5;
+constexpr std::size_t kStreams = 6;
 
 int64_t steady_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -64,7 +64,7 @@ struct Recorder::Impl {
     Blocks<Event, 1024> events;
     std::vector<Dependency> dependencies;
     std::array<std::vector<int32_t>, kStreams> pending;  ///< depend()ed on, until the stream's next event
-    std::array<int32_t, kStreams> last_on_stream{-1, -1, -1, -1, -1};
+    std::array<int32_t, kStreams> last_on_stream{-1, -1, -1, -1, -1, -1};
     Blocks<MemoryChange, 1024> memory;
     std::unordered_map<uint64_t, Live> live;
 

@@ -25,7 +25,8 @@ std::string op_name(const std::string& pytorch) {
                                                            {"all_gather_into_tensor", "all_gather"},
                                                            {"_reduce_scatter_base_", "reduce_scatter"},
                                                            {"reduce_scatter_tensor", "reduce_scatter"},
-                                                           {"broadcast_", "broadcast"}};
+                                                           {"broadcast_", "broadcast"},
+                                                           {"recv_", "recv"}};
     const auto found = kNames.find(pytorch);
     return found == kNames.end() ? pytorch : found->second;
 }
@@ -44,6 +45,7 @@ std::string dimension_names(const std::string& kind) {
     static const std::map<std::string, std::string> kNames{{"fsdp", "\"shard\""},
                                                            {"fsdp1", "\"shard\""},
                                                            {"zero1", "\"shard\""},
+                                                           {"pp", "\"pp\""},
                                                            {"hsdp", "\"replicate\", \"shard\""},
                                                            {"tp", "\"tp\""},
                                                            {"tp_sp", "\"tp\""},
@@ -120,12 +122,12 @@ std::string scenario_text(const json& gold, const std::string& name) {
     text += "[mesh]\nshape = " + (kind == "single" ? "[1]" : strategy["mesh"].dump()) + "\nnames = [" +
             dimension_names(kind) + "]\n";
     text += std::string("[parallel]\ndata = \"") +
-            (kind == "single" || kind == "tp" || kind == "tp_sp"   ? "none"
-             : kind == "ddp" || kind == "fsdp1" || kind == "zero1" ? kind
-                                                                   : "fsdp2") +
+            (kind == "single" || kind == "tp" || kind == "tp_sp" || kind == "pp" ? "none"
+             : kind == "ddp" || kind == "fsdp1" || kind == "zero1"               ? kind
+                                                                                 : "fsdp2") +
             "\"\n";
     if (kind == "tp_sp") text += "sequence_parallel = true\n";
-    for (const char* key : {"bucket_cap_mb", "reshard_after_forward", "tp_plan"})
+    for (const char* key : {"bucket_cap_mb", "reshard_after_forward", "tp_plan", "schedule", "microbatches"})
         if (strategy.contains(key)) text += std::string(key) + " = " + strategy[key].dump() + "\n";
     if (strategy.contains("sharding")) {
         std::string word = strategy["sharding"];  // ShardingStrategy's name

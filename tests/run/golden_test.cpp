@@ -80,6 +80,27 @@ TEST_CASE("the direct algorithm gives PyTorch's numbers and collectives too") {
     }
 }
 
+TEST_CASE("pipelines come out as PyTorch's: losses, parameters, and what travels in every step") {
+    // Step 0 exchanges shapes in PyTorch. A receive's elements stand in `in` there; and it issues sends and
+    // receives in pairs, so their order is its own.
+    const auto comparable = [](golden::Outcome outcome) {
+        std::erase_if(outcome.collectives, [](const golden::Collective& c) { return c.step < 1; });
+        for (golden::Collective& c : outcome.collectives) {
+            c.in = std::max(c.in, c.out);
+            c.out = 0;
+        }
+        std::ranges::stable_sort(outcome.collectives, {}, [](const golden::Collective& c) { return c.op; });
+        return outcome;
+    };
+    for (const std::string name : {"mlp_pp2_1f1b", "mlp_pp2_gpipe"}) {
+        INFO(name);
+        const nlohmann::json gold = golden::read_case(name);
+        const golden::Outcome pytorch = comparable(golden::expected(gold, name));
+        CHECK(pytorch.collectives.size() == 2 * 2 * 2 * 4);  // ranks, steps, send and recv, micro-batches
+        CHECK(golden::differences(comparable(train(name, gold)), pytorch) == std::vector<std::string>{});
+    }
+}
+
 TEST_CASE("the comparison sees a wrong loss, parameter, order and reduction") {
     const nlohmann::json gold = golden::read_case("mlp_hsdp2x2_clip");
     const golden::Outcome right = golden::expected(gold, "mlp_hsdp2x2_clip");

@@ -32,9 +32,10 @@ const std::string kModel = "format = 1\n[model]\nkind = \"toy\"\n";            /
 const std::string kTrain = kModel + "[train]\nsteps = 1\nglobal_batch = 8\n";  // to 6
 const std::string kMlp =
     "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 4\nlayers = 2\n"
-    "[train]\nsteps = 1\nglobal_batch = 8\n";                                            // to 9
-const std::string kFsdp = kMlp + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n";  // to 13
-const std::string kStep = kTrain + "[[lesson.step]]\nid = \"one\"\n";                    // to 8
+    "[train]\nsteps = 1\nglobal_batch = 8\n";                                                  // to 9
+const std::string kFsdp = kMlp + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n";        // to 13
+const std::string kPipeline = kTrain + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\n";  // to 10
+const std::string kStep = kTrain + "[[lesson.step]]\nid = \"one\"\n";                          // to 8
 const std::string kQuiz =
     kStep + "[[quiz]]\nid = \"q\"\nstep = \"one\"\nquestion = { en = \"a\", zh = \"b\" }\n";  // to 12
 
@@ -203,9 +204,33 @@ std::vector<Case> cases() {
         {"ZeroRedundancyOptimizer for stage 3",
          kTrain + "[parallel]\ndata = \"zero3\"\nzero_variant = \"pytorch\"\n",
          {"9:1 scenario.key_needs_strategy"}},
-        {"a pipeline",
-         kTrain + "[parallel]\nschedule = \"gpipe\"\nmicrobatches = 4\n",
-         {"8:1 scenario.not_supported", "9:1 scenario.not_supported"}},
+        {"a pipeline without a pp dim",
+         kTrain + "[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n",
+         {"8:1 scenario.schedule_needs_pp"}},
+        {"a pp dim without a schedule",
+         kTrain + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nstages_per_rank = 2\n",
+         {"10:1 scenario.missing_key", "11:1 scenario.key_needs_schedule"}},
+        {"an unknown schedule",
+         kPipeline + "schedule = \"2f2b\"\nmicrobatches = 2\n",
+         {"11:1 scenario.unknown_word"}},
+        {"a schedule without micro-batches",
+         kPipeline + "schedule = \"gpipe\"\n",
+         {"10:1 scenario.missing_key"}},
+        {"too few micro-batches for 1F1B",
+         kPipeline + "schedule = \"1f1b\"\nmicrobatches = 1\n",
+         {"12:1 pipeline.microbatches_least"}},
+        {"two stages a rank for GPipe",
+         kPipeline + "schedule = \"GPipe\"\nmicrobatches = 2\nstages_per_rank = 2\n",
+         {"13:1 pipeline.stages_per_rank"}},
+        {"more stages than layers",
+         kPipeline + "schedule = \"LoopedBFS\"\nmicrobatches = 2\n",
+         {"11:1 pipeline.too_few_layers"}},
+        {"a batch that the micro-batches do not divide",
+         kPipeline + "schedule = \"gpipe\"\nmicrobatches = 3\n",
+         {"6:1 scenario.batch_does_not_divide"}},
+        {"a pipeline with FSDP1",
+         kPipeline + "data = \"fsdp1\"\nschedule = \"gpipe\"\nmicrobatches = 2\n",
+         {"9:1 scenario.mesh_dims", "11:1 scenario.pipeline_strategy"}},
         {"mixed precision",
          kFsdp + "[parallel.mixed_precision]\nparam = \"bfloat16\"\n",
          {"14:11 scenario.not_supported"}},

@@ -318,6 +318,8 @@ Token stream_hue(Stream stream) {
             return Token::pink;
         case Stream::copy:
             return Token::grey;
+        case Stream::p2p:
+            return Token::green;
         case Stream::compute:
             return Token::compute;
     }

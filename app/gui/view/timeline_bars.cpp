@@ -12,7 +12,7 @@ std::vector<Stream> streams_in_use(const trace::Trace& trace) {
         for (const auto& event : rank.events) used[static_cast<std::size_t>(event.stream)] = 1;
     std::vector<Stream> out;
     for (const Stream s :
-         {Stream::compute, Stream::all_gather, Stream::reduce_scatter, Stream::all_reduce, Stream::copy})
+         {Stream::compute, Stream::all_gather, Stream::reduce_scatter, Stream::all_reduce, Stream::copy, Stream::p2p})
         if (used[static_cast<std::size_t>(s)]) out.push_back(s);
     return out;
 }

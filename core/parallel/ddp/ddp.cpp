@@ -129,6 +129,11 @@ void Ddp::before_forward(const Pass& pass) {
     if (sync_) prepare_backward();
 }
 
+void Ddp::before_backward(const Pass& pass) {
+    sync_ = pass.last;
+    if (sync_) prepare_backward();
+}
+
 void Ddp::rebuild_buckets() {
     std::vector<int64_t> bytes;
     for (const nn::Parameter* parameter : arrival_)

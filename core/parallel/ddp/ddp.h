@@ -34,6 +34,7 @@ class Ddp final : public Strategy {
     void before_forward(const Pass& pass) override;
     void attach(nn::Tape& tape) override;
     void after_backward(const Pass& pass) override;
+    void before_backward(const Pass& pass) override;
     const std::vector<LocalParameter>& local_parameters() const override { return local_; }
     std::vector<Tensor> gradients() const override;
     double gradient_norm() override;

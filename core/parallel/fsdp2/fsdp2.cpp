@@ -108,11 +108,33 @@ void Fsdp2::prefetch_before(State& state) {
 }
 
 void Fsdp2::post_backward(State& state) {
-    if (++state.ran_backward < state.modules.size()) return;
+    if (++state.ran_backward < state.modules.size() || options_.pipeline) return;
     if (sync_)
         state.unit->reduce_gradients(true);
     else
         state.unit->reshard();
+}
+
+void Fsdp2::before_backward(const Pass&) {
+    for (auto& state : states_) state->ran_backward = 0;
+}
+
+void Fsdp2::reduce_gradients() {
+    // As backward would: the last unit of forward first, the root at the end.
+    for (std::size_t i = states_.size() - 1; i-- > 0;) states_[i]->unit->reduce_gradients(true);
+    states_.back()->unit->reduce_gradients(true);
+    for (auto& state : states_) state->unit->finish_backward();
+}
+
+void Fsdp2::unshard() {
+    for (auto& state : states_) state->unit->unshard("fsdp2.unshard.pipeline", true);
+}
+
+void Fsdp2::reshard() {
+    for (auto& state : states_) {
+        state->unit->finish_backward();  // a gather that nobody came for
+        state->unit->reshard();
+    }
 }
 
 void Fsdp2::after_backward(const Pass& pass) {

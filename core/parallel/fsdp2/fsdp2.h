@@ -17,6 +17,9 @@ struct Fsdp2Options {
     bool set_is_last_backward =
         false;  ///< tell units which backward is the step's last (brings the stale prefetch)
     bool backward_prefetch = true;
+    /// A pipeline's stage: backward neither frees nor reduces, as under set_reshard_after_backward(False) and
+    /// set_requires_gradient_sync(False); reduce_gradients() does both, once a step.
+    bool pipeline = false;
 };
 
 /// PyTorch's fully_shard on a 1-D mesh (FSDP) or a 2-D one (HSDP: dim 0 replicate, dim 1 shard): the same
@@ -34,6 +37,10 @@ class Fsdp2 final : public Strategy {
     void before_forward(const Pass& pass) override;
     void attach(nn::Tape&) override {}
     void after_backward(const Pass& pass) override;
+    void before_backward(const Pass& pass) override;
+    void reduce_gradients() override;
+    void unshard() override;
+    void reshard() override;
     const std::vector<LocalParameter>& local_parameters() const override { return local_; }
     std::vector<Tensor> gradients() const override;
     double gradient_norm() override;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/parallel/pipeline/simulate.h"
 
 namespace meshscope::parallel::pipeline {
 namespace {
@@ -120,8 +121,9 @@ class SendRecv {
             }
         }
         // Not reached: a rank that is left and could go on would have.
-        throw InvalidArgument({"pipeline.deadlock",
-                               {{"rank", int64_t{-1}}, {"action", std::string()}, {"waits_for", std::string()}}});
+        throw InvalidArgument(
+            {"pipeline.deadlock",
+             {{"rank", int64_t{-1}}, {"action", std::string()}, {"waits_for", std::string()}}});
     }
 
     const std::vector<Actions>& compute_;
@@ -185,6 +187,63 @@ std::vector<Actions> add_send_recv(const std::vector<Actions>& compute,
     return SendRecv(compute, rank_of_stage).run();
 }
 
+std::vector<Actions> add_send_recv_in_time(const std::vector<Actions>& compute, const Schedule& schedule) {
+    const Timeline timeline = simulate(schedule);
+    const auto& home = schedule.rank_of_stage;
+    /// Ranks do what has the smaller time first; at one time transfers come before computes.
+    struct Timed {
+        double time = 0;
+        int32_t sender = -1;  ///< of a transfer; -1 for the rank's own
+        Action action;
+    };
+    std::vector<std::vector<Timed>> own(compute.size()), transfers(compute.size());
+    for (std::size_t rank = 0; rank < compute.size(); ++rank) {
+        const std::vector<Span>& spans = timeline.ranks[rank];
+        std::size_t next = 0;
+        for (const Action& action : compute[rank]) {
+            // What is no compute goes with the next one.
+            const double end = spans.empty() ? 0 : spans.back().end;
+            const bool computes = is_compute(action.kind) || action.kind == ActionKind::overlap_f_b;
+            own[rank].push_back({next < spans.size() ? spans[next].begin : end, -1, action});
+            if (computes) ++next;
+        }
+    }
+    for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank)
+        for (const Span& span : timeline.ranks[rank]) {
+            std::vector<Action> single;
+            for (const Action& part : parts_of(span.action, single)) {
+                const bool forward = part.kind == ActionKind::forward;
+                const int32_t to = part.stage + (forward ? 1 : -1);
+                if (part.kind == ActionKind::weight_grad || to < 0 || to >= schedule.shape.stages()) continue;
+                const auto receiver = static_cast<std::size_t>(home[static_cast<std::size_t>(to)]);
+                if (receiver == rank) continue;
+                const auto sender = static_cast<int32_t>(rank);
+                transfers[rank].push_back(
+                    {span.end,
+                     sender,
+                     {forward ? ActionKind::send_f : ActionKind::send_b, part.stage, part.microbatch, {}}});
+                transfers[receiver].push_back(
+                    {span.end,
+                     sender,
+                     {forward ? ActionKind::recv_f : ActionKind::recv_b, to, part.microbatch, {}}});
+            }
+        }
+    std::vector<Actions> result(compute.size());
+    for (std::size_t rank = 0; rank < compute.size(); ++rank) {
+        // Stable: transfers of one sender at one moment keep the order of its actions on both sides.
+        std::ranges::stable_sort(transfers[rank], {},
+                                 [](const Timed& t) { return std::pair(t.time, t.sender); });
+        std::size_t t = 0;
+        for (const Timed& mine : own[rank]) {
+            for (; t < transfers[rank].size() && transfers[rank][t].time <= mine.time; ++t)
+                result[rank].push_back(transfers[rank][t].action);
+            result[rank].push_back(mine.action);
+        }
+        for (; t < transfers[rank].size(); ++t) result[rank].push_back(transfers[rank][t].action);
+    }
+    return result;
+}
+
 std::vector<Actions> lower(const Schedule& schedule, const Lowering& lowering) {
     std::vector<Actions> ranks;
     for (const std::vector<Slot>& slots : schedule.order) {
@@ -198,7 +257,8 @@ std::vector<Actions> lower(const Schedule& schedule, const Lowering& lowering) {
         ranks.push_back(lowering.reduce_grad ? add_reduce_grad(actions, schedule.shape.microbatches)
                                              : std::move(actions));
     }
-    return add_send_recv(ranks, schedule.rank_of_stage);
+    return lowering.in_time ? add_send_recv_in_time(ranks, schedule)
+                            : add_send_recv(ranks, schedule.rank_of_stage);
 }
 
 }  // namespace meshscope::parallel::pipeline

@@ -14,6 +14,7 @@ using Actions = std::vector<Action>;
 struct Lowering {
     bool unshard = true;
     bool reduce_grad = true;
+    bool in_time = false;           ///< sends and receives by add_send_recv_in_time
     int32_t max_active_stages = 3;  ///< stages held whole at once: one forward, one backward, one prefetched
 };
 
@@ -33,6 +34,13 @@ Actions merge_bw(const std::vector<Slot>& compute);
 /// ("pipeline.deadlock") when the compute order cannot be done.
 std::vector<Actions> add_send_recv(const std::vector<Actions>& compute,
                                    const std::vector<int32_t>& rank_of_stage);
+
+/// The same sends and receives, each placed at the moment when the sender's action ends if F, I and W take
+/// the same time, and on both ranks in the order of these moments. PyTorch's walk takes every action for
+/// equally long; where a rank's communication is one queue, a receive can then stand before sends that could
+/// leave, and ranks wait longer than the schedule asks. `compute` is the schedule's order, with or without
+/// UNSHARD, RESHARD and REDUCE_GRAD. Throws InvalidArgument ("pipeline.deadlock").
+std::vector<Actions> add_send_recv_in_time(const std::vector<Actions>& compute, const Schedule& schedule);
 
 /// All of it, in PyTorch's order (_prepare_schedule_with_comms).
 std::vector<Actions> lower(const Schedule& schedule, const Lowering& lowering = {});

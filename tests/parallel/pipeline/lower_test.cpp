@@ -74,6 +74,7 @@ TEST_CASE("neighbouring stages on one rank send nothing: the turn of a V") {
 }
 
 TEST_CASE("each pair of ranks sends and receives in one order, in every schedule") {
+    const bool in_time = GENERATE(false, true);
     for (int kind = 0; kind < kScheduleKinds; ++kind)
         for (const int32_t ranks : {2, 3, 4}) {
             const auto k = static_cast<ScheduleKind>(kind);
@@ -82,7 +83,7 @@ TEST_CASE("each pair of ranks sends and receives in one order, in every schedule
             INFO(name(k) << " on " << ranks);
             std::map<std::pair<int32_t, int32_t>, std::vector<std::string>> sent, received;
             int64_t computes = 0;
-            const auto lowered = lower(schedule);
+            const auto lowered = lower(schedule, {.in_time = in_time});
             for (std::size_t r = 0; r < lowered.size(); ++r) {
                 const auto rank = static_cast<int32_t>(r);
                 std::set<std::string> here;  // a receive must stand before the compute that reads it

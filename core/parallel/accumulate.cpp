@@ -1,0 +1,36 @@
+#include "core/parallel/accumulate.h"
+
+namespace meshscope::parallel {
+
+Accumulate::Accumulate(const RankContext& context, nn::Model& model, std::unique_ptr<Strategy> strategy,
+                       int32_t microbatches)
+    : context_(context), model_(model), strategy_(std::move(strategy)), microbatches_(microbatches) {}
+
+std::optional<double> Accumulate::run(int32_t step, const Tensor& x, const Tensor& y) {
+    const int64_t rows = x.shape().at(0) / microbatches_;
+    double loss = 0;
+    for (int32_t m = 0; m < microbatches_; ++m)
+        loss += run_microbatch({step, m, m + 1 == microbatches_}, x.narrow(m * rows, rows),
+                               y.narrow(m * rows, rows));
+    return loss / microbatches_;
+}
+
+/// Forward and backward; returns the undivided loss.
+double Accumulate::run_microbatch(const Pass& pass, const Tensor& x, const Tensor& y) {
+    trace::Recorder* const recorder = context_.recorder;
+    if (recorder) {
+        recorder->set_microbatch(pass.microbatch);
+        recorder->set_phase(Phase::forward);
+    }
+    strategy_->before_forward(pass);
+    nn::Tape tape(*context_.allocator, recorder);
+    strategy_->attach(tape);
+    const nn::Variable loss = model_.loss(tape, x, y);
+    const double value = double(tape.value(loss).data<float>()[0]);
+    if (recorder) recorder->set_phase(Phase::backward);
+    tape.backward(loss, 1.0F / static_cast<float>(microbatches_));
+    strategy_->after_backward(pass);
+    return value;
+}
+
+}  // namespace meshscope::parallel

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+
+#include "core/parallel/step_runner.h"
+
+namespace meshscope::parallel {
+
+/// The whole model on every rank: `microbatches` equal parts of the rows, one after the other, each loss
+/// divided by their number; gradients travel in the last. One micro-batch is plain training.
+class Accumulate final : public StepRunner {
+  public:
+    /// `model` outlives it.
+    Accumulate(const RankContext& context, nn::Model& model, std::unique_ptr<Strategy> strategy,
+               int32_t microbatches);
+
+    void load(const InitialValues& values) override { strategy_->load(values); }
+    const std::vector<LocalParameter>& local_parameters() const override {
+        return strategy_->local_parameters();
+    }
+    std::optional<double> run(int32_t step, const Tensor& x, const Tensor& y) override;
+    std::vector<Tensor> gradients() const override { return strategy_->gradients(); }
+    double gradient_norm() override { return strategy_->gradient_norm(); }
+    void after_step() override { strategy_->after_step(); }
+
+  private:
+    double run_microbatch(const Pass& pass, const Tensor& x, const Tensor& y);
+
+    RankContext context_;
+    nn::Model& model_;
+    std::unique_ptr<Strategy> strategy_;
+    int32_t microbatches_;
+};
+
+}  // namespace meshscope::parallel

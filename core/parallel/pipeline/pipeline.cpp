@@ -1,0 +1,207 @@
+#include "core/parallel/pipeline/pipeline.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::parallel::pipeline {
+namespace {
+
+/// GPipe and 1F1B are PyTorch's single-stage schedules, which leave unsharding to the modules' own hooks.
+Lowering lowering_of(const Schedule& schedule) {
+    return {.unshard = schedule.shape.stages_per_rank > 1, .reduce_grad = true, .in_time = true};
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const RankContext& context, const Schedule& schedule, int64_t rows,
+                   const MakeModel& make_model, const Stage::MakeStrategy& make_strategy)
+    : context_(context), schedule_(schedule), rows_(rows) {
+    const auto rank = static_cast<std::size_t>(context_.pp->rank().value);
+    actions_ = std::move(lower(schedule_, lowering_of(schedule_)).at(rank));
+    for (int32_t stage = 0; stage < schedule_.shape.stages(); ++stage)
+        if (home(stage) == context_.pp->rank().value)
+            stages_.push_back(std::make_unique<Stage>(context_, stage, schedule_.shape.stages(),
+                                                      schedule_.shape.microbatches, make_model(),
+                                                      make_strategy));
+}
+
+Pipeline::~Pipeline() = default;
+
+Stage* Pipeline::find(int32_t stage) const {
+    for (const auto& mine : stages_)
+        if (mine->index() == stage) return mine.get();
+    return nullptr;
+}
+
+Stage& Pipeline::own(int32_t stage) const {
+    Stage* const found = find(stage);
+    if (!found) throw InvalidArgument({"pipeline.not_my_stage", {{"stage", int64_t{stage}}}});
+    return *found;
+}
+
+void Pipeline::load(const InitialValues& values) {
+    for (const auto& stage : stages_) {
+        stage->strategy().load(values);
+        const auto& theirs = stage->strategy().local_parameters();
+        local_.insert(local_.end(), theirs.begin(), theirs.end());
+    }
+}
+
+std::optional<double> Pipeline::run(int32_t step, const Tensor& x, const Tensor& y) {
+    step_ = step;
+    x_ = x;
+    y_ = y;
+    for (const auto& stage : stages_) stage->begin_step();
+    for (const Action& action : actions_) {
+        if (action.parts.empty()) perform(action);
+        for (const Action& part : action.parts) perform(part);
+    }
+    for (comm::Work& work : sends_) work.wait(Stream::p2p);
+    sends_.clear();
+    x_ = y_ = {};
+    Stage* const last = find(schedule_.shape.stages() - 1);
+    if (!last) return std::nullopt;
+    double loss = 0;
+    for (int32_t m = 0; m < schedule_.shape.microbatches; ++m) loss += last->loss(m);
+    return loss / schedule_.shape.microbatches;
+}
+
+void Pipeline::mark(Phase phase, int32_t microbatch) {
+    if (!context_.recorder) return;
+    context_.recorder->set_phase(phase);
+    context_.recorder->set_microbatch(std::max(0, microbatch));
+}
+
+void Pipeline::perform(const Action& action) {
+    Stage& stage = own(action.stage);
+    const int32_t m = action.microbatch;
+    switch (action.kind) {
+        case ActionKind::forward:
+            mark(Phase::forward, m);
+            return forward(stage, m);
+        case ActionKind::backward:
+        case ActionKind::input_grad:
+            mark(Phase::backward, m);
+            return backward(stage, m, action.kind == ActionKind::input_grad);
+        case ActionKind::weight_grad:
+            mark(Phase::backward, m);
+            return stage.backward_weight(step_, m);
+        case ActionKind::send_f:
+        case ActionKind::send_b:
+            mark(action.kind == ActionKind::send_f ? Phase::forward : Phase::backward, m);
+            return send(stage, m, action.kind == ActionKind::send_f);
+        case ActionKind::recv_f:
+        case ActionKind::recv_b:
+            mark(action.kind == ActionKind::recv_f ? Phase::forward : Phase::backward, m);
+            return receive(stage, m, action.kind == ActionKind::recv_f);
+        case ActionKind::unshard:
+            return stage.strategy().unshard();
+        case ActionKind::reshard:
+            return stage.strategy().reshard();
+        case ActionKind::reduce_grad:
+            mark(Phase::backward, schedule_.shape.microbatches - 1);
+            return stage.strategy().reduce_gradients();
+        default:
+            // Waits stand in no lowered order: compute waits for what it reads.
+            throw InvalidArgument({"pipeline.bad_action", {{"text", to_text(action)}}});
+    }
+}
+
+Tensor Pipeline::received(std::map<Key, Receive>& from, const Key& key) {
+    auto found = from.extract(key);
+    if (found.empty()) throw InvalidArgument({"pipeline.not_received", {{"stage", int64_t{key.first}}}});
+    found.mapped().work.wait();
+    return std::move(found.mapped().buffer);
+}
+
+void Pipeline::forward(Stage& stage, int32_t microbatch) {
+    const Key key{stage.index(), microbatch};
+    Tensor input, target;
+    if (stage.first()) {
+        input = x_.narrow(microbatch * rows_, rows_);
+    } else if (auto handed = local_activations_.extract(key); !handed.empty()) {
+        input = std::move(handed.mapped());
+    } else {
+        input = received(activations_, key);
+    }
+    if (stage.last()) target = y_.narrow(microbatch * rows_, rows_);
+    stage.forward(step_, microbatch, std::move(input), target);
+    if (!stage.last() && find(stage.index() + 1))
+        local_activations_[{stage.index() + 1, microbatch}] = stage.take_output(microbatch);
+}
+
+void Pipeline::backward(Stage& stage, int32_t microbatch, bool input_only) {
+    const Key key{stage.index(), microbatch};
+    Tensor grad;
+    if (auto handed = local_gradients_.extract(key); !handed.empty())
+        grad = std::move(handed.mapped());
+    else if (!stage.last())
+        grad = received(gradients_, key);
+    stage.backward(step_, microbatch, std::move(grad), input_only);
+    if (!stage.first() && find(stage.index() - 1))
+        local_gradients_[{stage.index() - 1, microbatch}] = stage.take_input_grad(microbatch);
+}
+
+void Pipeline::send(Stage& stage, int32_t microbatch, bool activation) {
+    const GroupRank to{home(stage.index() + (activation ? 1 : -1))};
+    Tensor tensor = activation ? stage.take_output(microbatch) : stage.take_input_grad(microbatch);
+    if (context_.recorder)
+        context_.recorder->depend(Stream::p2p, context_.recorder->last_event(Stream::compute));
+    sends_.push_back(
+        context_.pp->send(std::move(tensor), to,
+                          {.stream = Stream::p2p,
+                           .cause = {activation ? "pp.send.activation" : "pp.send.gradient", stage.name()}}));
+    // It leaves at once where no receive stands before it in the queue; else with the wait for that one.
+    if (activations_.empty() && gradients_.empty()) {
+        for (comm::Work& work : sends_) work.wait(Stream::p2p);
+        sends_.clear();
+    }
+}
+
+void Pipeline::receive(Stage& stage, int32_t microbatch, bool activation) {
+    const GroupRank from{home(stage.index() + (activation ? -1 : 1))};
+    Receive& under_way = (activation ? activations_ : gradients_)[{stage.index(), microbatch}];
+    under_way.buffer = context_.allocator->empty(stage.model().stream_shape(rows_), DType::float32,
+                                                 MemoryCategory::activations,
+                                                 stage.name() + (activation ? " input" : " output grad"));
+    under_way.work =
+        context_.pp->recv(under_way.buffer, from,
+                          {.stream = Stream::p2p,
+                           .cause = {activation ? "pp.recv.activation" : "pp.recv.gradient", stage.name()}});
+}
+
+std::vector<Tensor> Pipeline::gradients() const {
+    std::vector<Tensor> all;
+    for (const auto& stage : stages_) {
+        const std::vector<Tensor> theirs = stage->strategy().gradients();
+        all.insert(all.end(), theirs.begin(), theirs.end());
+    }
+    return all;
+}
+
+double Pipeline::gradient_norm() {
+    double squares = 0;
+    for (const auto& stage : stages_) {
+        const double norm = stage->strategy().gradient_norm();
+        squares += norm * norm;
+    }
+    const Tensor sum =
+        context_.allocator->empty({1}, DType::float32, MemoryCategory::temporaries, "gradient norm");
+    sum.data<float>()[0] = static_cast<float>(squares);
+    if (context_.recorder)
+        context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
+    context_.pp
+        ->all_reduce(sum, ReduceOp::sum,
+                     {.stream = Stream::all_reduce, .cause = {"pp.grad_norm.all_reduce", "model"}})
+        .wait();
+    return std::sqrt(double(sum.data<float>()[0]));
+}
+
+void Pipeline::after_step() {
+    for (const auto& stage : stages_) stage->strategy().after_step();
+}
+
+}  // namespace meshscope::parallel::pipeline

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/parallel/pipeline/lower.h"
+#include "core/parallel/pipeline/schedule.h"
+#include "core/parallel/pipeline/stage.h"
+#include "core/parallel/step_runner.h"
+
+namespace meshscope::parallel::pipeline {
+
+/// Pipeline parallelism: this rank's stages, worked through in the order of a schedule. Activations and their
+/// gradients travel between the ranks of the pp group by send and recv.
+///
+/// Communication stands in the record's p2p stream, in the order that add_send_recv_in_time() gives it, so neighbours agree
+/// on it and nobody waits in a circle. A receive is issued where the schedule has it and waited for by the
+/// compute that reads it; a send is buffered and holds nobody up. Neighbouring stages on one rank (the turn
+/// of a V) hand over the tensor itself. Source: torch/distributed/pipelining/schedules.py,
+/// _PipelineScheduleRuntime; stage.py.
+///
+/// One difference from PyTorch: the first stage's I does the input gradients inside the stage, PyTorch leaves
+/// them to its W (stage.py, backward_one_chunk).
+class Pipeline final : public StepRunner {
+  public:
+    using MakeModel = std::function<std::unique_ptr<nn::Model>()>;
+
+    /// `context.pp` has schedule.shape.ranks ranks, in the order of the pipeline. `make_model` gives the
+    /// whole model, once a stage; `rows` are a micro-batch's samples. Throws InvalidArgument
+    /// ("pipeline.too_few_layers").
+    Pipeline(const RankContext& context, const Schedule& schedule, int64_t rows, const MakeModel& make_model,
+             const Stage::MakeStrategy& make_strategy);
+    ~Pipeline() override;
+
+    void load(const InitialValues& values) override;
+    const std::vector<LocalParameter>& local_parameters() const override { return local_; }
+    bool reads_input() const override { return find(0) != nullptr; }
+    bool reads_target() const override { return find(schedule_.shape.stages() - 1) != nullptr; }
+    std::optional<double> run(int32_t step, const Tensor& x, const Tensor& y) override;
+    std::vector<Tensor> gradients() const override;
+    double gradient_norm() override;
+    void after_step() override;
+
+  private:
+    /// A receive under way, by stage and micro-batch.
+    struct Receive {
+        comm::Work work;
+        Tensor buffer;
+    };
+    using Key = std::pair<int32_t, int32_t>;
+
+    void perform(const Action& action);
+    void forward(Stage& stage, int32_t microbatch);
+    void backward(Stage& stage, int32_t microbatch, bool input_only);
+    void send(Stage& stage, int32_t microbatch, bool activation);
+    void receive(Stage& stage, int32_t microbatch, bool activation);
+    Tensor received(std::map<Key, Receive>& from, const Key& key);
+    void mark(Phase phase, int32_t microbatch);
+
+    /// This rank's stage of that number, or null.
+    Stage* find(int32_t stage) const;
+    Stage& own(int32_t stage) const;
+    int32_t home(int32_t stage) const { return schedule_.rank_of_stage[static_cast<std::size_t>(stage)]; }
+
+    RankContext context_;
+    Schedule schedule_;
+    int64_t rows_;     ///< of a micro-batch
+    Actions actions_;  ///< this rank's
+    std::vector<std::unique_ptr<Stage>> stages_;
+    std::vector<LocalParameter> local_;
+
+    // While a step runs.
+    int32_t step_ = 0;
+    Tensor x_, y_;
+    std::map<Key, Receive> activations_, gradients_;
+    std::map<Key, Tensor> local_activations_, local_gradients_;  ///< handed over on this rank
+    std::vector<comm::Work> sends_;
+};
+
+}  // namespace meshscope::parallel::pipeline

@@ -1,0 +1,108 @@
+#include "core/parallel/pipeline/stage.h"
+
+#include "core/base/error.h"
+
+namespace meshscope::parallel::pipeline {
+
+LayerRange layers_of_stage(int64_t n_layers, int32_t stages, int32_t stage) {
+    if (n_layers < stages)
+        throw InvalidArgument(
+            {"pipeline.too_few_layers", {{"layers", n_layers}, {"stages", int64_t{stages}}}});
+    return {stage * n_layers / stages, (stage + 1) * n_layers / stages};
+}
+
+Stage::Stage(const RankContext& context, int32_t index, int32_t stages, int32_t microbatches,
+             std::unique_ptr<nn::Model> model, const MakeStrategy& make_strategy)
+    : context_(context),
+      index_(index),
+      stages_(stages),
+      microbatches_(microbatches),
+      name_("stage " + std::to_string(index)),
+      model_(std::move(model)),
+      layers_(layers_of_stage(model_->n_layers(), stages, index)),
+      in_flight_(static_cast<std::size_t>(microbatches)) {
+    model_->keep_pieces(first(), layers_.first, layers_.end, last());
+    strategy_ = make_strategy(*model_);
+}
+
+Stage::~Stage() = default;
+
+Stage::InFlight& Stage::at(int32_t microbatch) {
+    return in_flight_.at(static_cast<std::size_t>(microbatch));
+}
+
+void Stage::begin_step() {
+    for (InFlight& flight : in_flight_) flight = {};
+    completed_ = 0;
+}
+
+void Stage::forward(int32_t step, int32_t microbatch, Tensor input, const Tensor& target) {
+    InFlight& flight = at(microbatch);
+    strategy_->before_forward({step, microbatch, false});
+    flight.tape = std::make_unique<nn::Tape>(*context_.allocator, context_.recorder);
+    nn::Tape& tape = *flight.tape;
+    if (!first()) flight.input = tape.leaf(std::move(input));
+    tape.enter(*model_);
+    nn::Variable stream = first() ? model_->embed(tape, input) : flight.input;
+    for (int64_t i = layers_.first; i < layers_.end; ++i) stream = model_->layer(tape, i, stream);
+    if (last()) stream = model_->head(tape, stream);
+    tape.leave(*model_);
+    if (last()) {
+        stream = model_->criterion(tape, stream, target);
+        flight.loss = double(tape.value(stream).data<float>()[0]);
+    }
+    flight.output = stream;
+}
+
+Tensor Stage::take_output(int32_t microbatch) {
+    InFlight& flight = at(microbatch);
+    Tensor output = flight.tape->value(flight.output);
+    flight.tape->release(flight.output);
+    return output;
+}
+
+double Stage::loss(int32_t microbatch) const {
+    return in_flight_.at(static_cast<std::size_t>(microbatch)).loss;
+}
+
+Pass Stage::announce_backward(int32_t step, int32_t microbatch, bool completes, nn::Tape& tape) {
+    const Pass pass{step, microbatch, completes && completed_ + 1 == microbatches_};
+    strategy_->before_backward(pass);
+    strategy_->attach(tape);
+    return pass;
+}
+
+void Stage::backward(int32_t step, int32_t microbatch, Tensor grad, bool input_only) {
+    InFlight& flight = at(microbatch);
+    nn::Tape& tape = *flight.tape;
+    const float seed = 1.0F / static_cast<float>(microbatches_);
+    if (input_only) {
+        // Whatever the strategy hangs on the tape concerns finished gradients: those come with W.
+        strategy_->before_backward({step, microbatch, false});
+        last() ? tape.backward_input(flight.output, seed)
+               : tape.backward_input(flight.output, std::move(grad));
+        if (!first()) flight.input_grad = tape.take_grad(flight.input);
+        return;
+    }
+    const Pass pass = announce_backward(step, microbatch, true, tape);
+    last() ? tape.backward(flight.output, seed) : tape.backward(flight.output, std::move(grad));
+    if (!first()) flight.input_grad = tape.take_grad(flight.input);
+    flight.tape.reset();
+    ++completed_;
+    strategy_->after_backward(pass);
+}
+
+void Stage::backward_weight(int32_t step, int32_t microbatch) {
+    InFlight& flight = at(microbatch);
+    const Pass pass = announce_backward(step, microbatch, true, *flight.tape);
+    flight.tape->backward_weight();
+    flight.tape.reset();
+    ++completed_;
+    strategy_->after_backward(pass);
+}
+
+Tensor Stage::take_input_grad(int32_t microbatch) {
+    return std::move(at(microbatch).input_grad);
+}
+
+}  // namespace meshscope::parallel::pipeline

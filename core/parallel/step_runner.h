@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/parallel/strategy.h"
+
+namespace meshscope::parallel {
+
+/// How a rank runs the forwards and backwards of one step: one micro-batch after the other (Accumulate), or
+/// as a stage of a pipeline. The training loop asks it for what to load, what to update and with which
+/// gradients, and knows no more of parallelism.
+class StepRunner {
+  public:
+    virtual ~StepRunner() = default;
+
+    /// Puts the first values in place; set-up collectives run here (step -1).
+    virtual void load(const InitialValues& values) = 0;
+    /// Fixed after load(). Parameter::whole_index says which parameter of the whole model each is.
+    virtual const std::vector<LocalParameter>& local_parameters() const = 0;
+
+    /// Whether run() reads x, and whether it reads y: a pipeline's first and last stage do.
+    virtual bool reads_input() const { return true; }
+    virtual bool reads_target() const { return true; }
+    /// Every forward and backward of a step on this rank's rows of the batch (undefined where it reads none).
+    /// Afterwards gradients() are those of the mean loss over the global batch. Returns that mean over this
+    /// rank's rows; nothing where another rank computes it.
+    virtual std::optional<double> run(int32_t step, const Tensor& x, const Tensor& y) = 0;
+
+    /// One gradient for each local parameter, same order; valid until after_step().
+    virtual std::vector<Tensor> gradients() const = 0;
+    /// The global 2-norm over the whole model of the gradients. Every rank calls it.
+    virtual double gradient_norm() = 0;
+    /// optimizer.zero_grad(set_to_none=True).
+    virtual void after_step() = 0;
+};
+
+}  // namespace meshscope::parallel
