@@ -23,9 +23,10 @@ double Accumulate::run_microbatch(const Pass& pass, const Tensor& x, const Tenso
         recorder->set_phase(Phase::forward);
     }
     strategy_->before_forward(pass);
+    const Tensor input = strategy_->input(x);
     nn::Tape tape(*context_.allocator, recorder);
     strategy_->attach(tape);
-    const nn::Variable loss = model_.loss(tape, x, y);
+    const nn::Variable loss = model_.loss(tape, input, y);
     const double value = double(tape.value(loss).data<float>()[0]);
     if (recorder) recorder->set_phase(Phase::backward);
     tape.backward(loss, 1.0F / static_cast<float>(microbatches_));

@@ -69,6 +69,8 @@ class Strategy {
     /// Puts the first values in place; set-up collectives run here (step -1).
     virtual void load(const InitialValues& values) = 0;
     virtual void before_forward(const Pass& pass) = 0;
+    /// What the model gets for x: mixed precision casts it. Called between before_forward and attach.
+    virtual Tensor input(const Tensor& x) { return x; }
     /// Hangs the strategy's hooks on the tape of the pass that was announced.
     virtual void attach(nn::Tape& tape) = 0;
     virtual void after_backward(const Pass& pass) = 0;

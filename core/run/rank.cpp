@@ -70,7 +70,8 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
                                        .keep_root = p.keep_root,
                                        .set_is_last_backward = p.is_last_backward,
                                        .backward_prefetch = p.backward_prefetch,
-                                       .pipeline = p.pipeline.has_value()});
+                                       .pipeline = p.pipeline.has_value(),
+                                       .precision = p.precision});
         case DataStrategy::fsdp1: {
             parallel::Fsdp1Options options = p.fsdp1;
             options.units = p.units;

@@ -81,7 +81,10 @@ constexpr Key kKeys[] = {
     {"parallel", "schedule", "string", "(none)"},
     {"parallel", "microbatches", "integer", "required with schedule"},
     {"parallel", "stages_per_rank", "integer", "1 for GPipe and 1F1B, else 2"},
-    {"parallel", "mixed_precision", "table", "(none)", later},
+    {"parallel", "mixed_precision", "table", "(none)"},
+
+    {"parallel.mixed_precision", "param", "string", "\"float32\""},
+    {"parallel.mixed_precision", "reduce", "string", "by strategy"},
 
     {"record", "level", "string", "\"values\""},
 

@@ -15,6 +15,7 @@ using parallel::ShardingStrategy;
 constexpr std::array<std::string_view, 5> kStrategies{"full_shard", "shard_grad_op", "hybrid_shard",
                                                       "hybrid_shard_zero2", "no_shard"};
 constexpr std::array<std::string_view, 3> kPrefetches{"none", "pre", "post"};
+constexpr std::array<std::string_view, 2> kPrecisions{"float32", "bfloat16"};
 constexpr std::array<std::string_view, 2> kVariants{"paper", "pytorch"};
 constexpr std::array<std::string_view, 2> kWraps{"layers", "size"};
 
@@ -93,6 +94,23 @@ void read_wrap(const Section& section, Scenario& s) {
     }
 }
 
+/// The reductions' type when none is given: fsdp2 reduces in the parameters' own float32 (PyTorch 2.15),
+/// fsdp1 in the type that is gathered.
+void read_precision(const Section& section, Scenario& s) {
+    const Section table = section.section("mixed_precision");
+    parallel::MixedPrecision& precision = s.parallel.precision;
+    if (const auto word = table.word("param", kPrecisions)) precision.param = *parse_dtype(*word);
+    if (s.parallel.data == DataStrategy::fsdp1) precision.reduce = precision.param;
+    if (const auto word = table.word("reduce", kPrecisions)) precision.reduce = *parse_dtype(*word);
+    const bool one_rank = std::ranges::all_of(s.mesh_shape, [](int64_t n) { return n == 1; });
+    if (s.parallel.data == DataStrategy::fsdp1 && table.present() &&
+        (one_rank || s.parallel.fsdp1.strategy == parallel::ShardingStrategy::no_shard))
+        section.report("mixed_precision", {"scenario.precision_needs_shards", {}});
+    if (table.present() && section.has("schedule"))
+        section.report("mixed_precision", {"scenario.precision_pipeline", {}});
+    s.parallel.fsdp1.precision = precision;
+}
+
 /// A key of [parallel] and the strategies that know it.
 struct KeyUse {
     std::string_view key;
@@ -110,6 +128,7 @@ void read_sharding(const Section& section, bool mesh_known, Scenario& s) {
     fsdp1.limit_all_gathers = section.boolean("limit_all_gathers").value_or(true);
     fsdp1.use_orig_params = section.boolean("use_orig_params").value_or(true);
     read_wrap(section, s);
+    read_precision(section, s);
     if (const auto word = section.word("zero_variant", kVariants))
         s.parallel.zero_redundancy = *word == "pytorch";
     if (mesh_known) check_dims(section, s);
@@ -117,7 +136,7 @@ void read_sharding(const Section& section, bool mesh_known, Scenario& s) {
 
 void refuse_foreign_keys(const Section& section, const Scenario& s) {
     using enum DataStrategy;
-    static const std::array<KeyUse, 12> kUses{{{"bucket_cap_mb", {ddp, zero1, zero2}},
+    static const std::array<KeyUse, 13> kUses{{{"bucket_cap_mb", {ddp, zero1, zero2}},
                                                {"reshard_after_forward", {fsdp2}},
                                                {"is_last_backward", {fsdp2}},
                                                {"backward_prefetch", {fsdp2, fsdp1, zero3}},
@@ -127,6 +146,7 @@ void refuse_foreign_keys(const Section& section, const Scenario& s) {
                                                {"limit_all_gathers", {fsdp1}},
                                                {"use_orig_params", {fsdp1}},
                                                {"zero_variant", {zero1}},
+                                               {"mixed_precision", {fsdp2, fsdp1}},
                                                {"wrap", {fsdp1, zero3}},
                                                {"wrap_min_elements", {fsdp1, zero3}}}};
     for (const KeyUse& use : kUses) {

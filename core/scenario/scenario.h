@@ -61,6 +61,7 @@ struct Scenario {
         bool is_last_backward = false;
         bool backward_prefetch = true;     ///< fsdp2's
         parallel::Fsdp1Options fsdp1;      ///< zero3's units and prefetch too
+        parallel::MixedPrecision precision;  ///< fsdp2's, fsdp1's
         bool zero_redundancy = false;      ///< zero1 as PyTorch's ZeroRedundancyOptimizer
         std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
         Algorithm algorithm = Algorithm::ring;

@@ -21,6 +21,7 @@ struct Collective {
 
 /// A run, ours or PyTorch's, as far as it is compared.
 struct Outcome {
+    bool bfloat16 = false;  ///< computed in bfloat16: compared less closely
     std::vector<double> losses, grad_norms;
     std::map<std::string, std::pair<std::vector<int64_t>, std::vector<float>>> parameters;
     std::vector<Collective> collectives;  ///< of each rank in the order it issued them

@@ -26,7 +26,7 @@ Variable mse(Tape& tape, Variable prediction, const Tensor& target) {
     node.name = "mse";
     node.inputs = {prediction};
     node.backward_input = [prediction, input, target](Tape& t, const Tensor& grad_loss) {
-        Tensor input_grad = activation(t, input.shape(), "mse input grad");
+        Tensor input_grad = activation(t, input.shape(), "mse input grad", input.dtype());
         {
             const ComputeEvent event(t.recorder(), "mse.backward", t.unit(), 2 * input.n_elements(),
                                      3 * input.bytes());

@@ -46,13 +46,24 @@ void FlatUnit::point_parameters_at(const Tensor& flat) {
         parameters_[i]->value = flat.slice(layout_.first[i], layout_.sizes[i]).view(parameters_[i]->shape);
 }
 
+/// The shard in the type that is gathered: FSDP1 keeps a low-precision copy beside it while it travels.
+Tensor FlatUnit::cast_shard() const {
+    if (comm_.precision.param == DType::float32) return shard_;
+    const Tensor cast = context_.allocator->empty(shard_.shape(), comm_.precision.param,
+                                                  MemoryCategory::communication, name_ + " cast shard");
+    const ComputeScope scope(context_.recorder, "cast", name_, 0, shard_.bytes() + cast.bytes(),
+                             Stream::all_gather);
+    context_.allocator->device().kernels().cast(cast, shard_);
+    return cast;
+}
+
 bool FlatUnit::unshard(std::string_view rule, bool prefetch) {
     if (empty() || whole_ || gather_.valid()) return false;
-    flat_ = context_.allocator->empty({layout_.elements}, DType::float32,
+    flat_ = context_.allocator->empty({layout_.elements}, comm_.precision.param,
                                       MemoryCategory::unsharded_parameters, name_ + " flat parameters");
     if (trace::Recorder* recorder = context_.recorder)  // one process group is one queue of the network
         recorder->depend(Stream::all_gather, recorder->last_event(Stream::reduce_scatter));
-    gather_ = comm_.shard->all_gather(flat_, shard_, {},
+    gather_ = comm_.shard->all_gather(flat_, cast_shard(), {},
                                       {.stream = Stream::all_gather,
                                        .cause = {rule, name_, prefetch},
                                        .padding = layout_.padding_of(rank())});
@@ -76,7 +87,7 @@ void FlatUnit::reshard() {
 
 Tensor FlatUnit::flatten_gradients() {
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
-    const Tensor flat = context_.allocator->empty({layout_.elements}, DType::float32,
+    const Tensor flat = context_.allocator->empty({layout_.elements}, comm_.precision.reduce,
                                                   MemoryCategory::gradients, name_ + " flat gradients");
     const ComputeScope scope(context_.recorder, "flat.copy_in", name_, flat.n_elements(), 2 * flat.bytes());
     if (layout_.padding() > 0) kernels.zero(flat);
@@ -84,7 +95,7 @@ Tensor FlatUnit::flatten_gradients() {
         Tensor& grad = parameters_[i]->grad;
         if (!grad.defined())
             throw InvalidArgument({"parallel.no_gradient", {{"parameter", parameters_[i]->name}}});
-        kernels.copy(flat.slice(layout_.first[i], layout_.sizes[i]), grad.flat());
+        kernels.cast(flat.slice(layout_.first[i], layout_.sizes[i]), grad.flat());
         grad = {};
     }
     if (comm_.predivide != 1.0F) kernels.scale(flat, 1.0F / comm_.predivide);
@@ -97,7 +108,7 @@ void FlatUnit::reduce_gradients() {
     reduced_ = flat;
     trace::Recorder* recorder = context_.recorder;
     if (comm_.shard) {
-        reduced_ = context_.allocator->empty({layout_.shard_elements()}, DType::float32,
+        reduced_ = context_.allocator->empty({layout_.shard_elements()}, comm_.precision.reduce,
                                              MemoryCategory::gradients, name_ + " flat gradient shard");
         if (recorder) {
             recorder->depend(Stream::reduce_scatter, recorder->last_event(Stream::compute));
@@ -131,6 +142,14 @@ void FlatUnit::settle() {
         const ComputeScope scope(context_.recorder, "flat.divide", name_, reduced_.n_elements(),
                                  2 * reduced_.bytes(), reduction_stream_);
         kernels.scale(reduced_, 1.0F / comm_.postdivide);
+    }
+    if (reduced_.dtype() != DType::float32) {
+        const Tensor cast = context_.allocator->empty(
+            reduced_.shape(), DType::float32, MemoryCategory::gradients, name_ + " flat gradient shard");
+        const ComputeScope scope(context_.recorder, "cast", name_, 0, reduced_.bytes() + cast.bytes(),
+                                 reduction_stream_);
+        kernels.cast(cast, reduced_);
+        reduced_ = cast;
     }
     if (!grad_.defined()) {
         grad_ = std::move(reduced_);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/parallel/fsdp1/flat_layout.h"
+#include "core/parallel/mixed_precision.h"
 #include "core/parallel/strategy.h"
 
 namespace meshscope::parallel {
@@ -20,6 +21,7 @@ struct FlatComm {
     comm::ProcessGroup* shard = nullptr;      ///< null: nothing is cut (NO_SHARD)
     comm::ProcessGroup* replicate = nullptr;  ///< hybrid sharding's replicas, or NO_SHARD's whole group
     const FlatRules* rules = nullptr;
+    MixedPrecision precision;
     /// A gradient is divided by `predivide` before it is summed and by `postdivide` after: both near the
     /// root of the number of ranks, so that neither the parts nor the sum leave float16's range.
     float predivide = 1.0F, postdivide = 1.0F;
@@ -70,6 +72,7 @@ class FlatUnit {
     int64_t rank() const { return comm_.shard ? comm_.shard->rank().value : 0; }
     void point_parameters_at(const Tensor& flat);
     Tensor flatten_gradients();
+    Tensor cast_shard() const;
 
     std::string name_;
     std::vector<nn::Parameter*> parameters_;

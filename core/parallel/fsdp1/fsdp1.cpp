@@ -17,14 +17,10 @@ constexpr FlatRules kFsdp1Rules{"fsdp1.unshard.forward",          "fsdp1.unshard
                                 "fsdp1.reduce_scatter.gradients", "fsdp1.all_reduce.replicas",
                                 "fsdp1.all_reduce.gradients",     "fsdp1.grad_norm.all_reduce"};
 
-constexpr FlatRules kZero3Rules{"zero3.gather.forward",
-                                "zero3.gather.backward",
-                                "zero3.prefetch.forward",
-                                "zero3.prefetch.backward",
-                                "zero.reduce_scatter.gradients",
-                                "fsdp1.all_reduce.replicas",
-                                "zero.all_reduce.gradients",
-                                "zero.grad_norm.all_reduce"};
+constexpr FlatRules kZero3Rules{"zero3.gather.forward",          "zero3.gather.backward",
+                                "zero3.prefetch.forward",        "zero3.prefetch.backward",
+                                "zero.reduce_scatter.gradients", "fsdp1.all_reduce.replicas",
+                                "zero.all_reduce.gradients",     "zero.grad_norm.all_reduce"};
 
 }  // namespace
 
@@ -34,7 +30,7 @@ Fsdp1::Fsdp1(const RankContext& context, nn::Model& model, Fsdp1Options options)
     if (options_.units.empty() && options_.wrap_min_elements > 0)
         options_.units = units_by_size(model_, options_.wrap_min_elements);
     const int64_t alignment =
-        options_.use_orig_params ? kAlignmentBytes / bytes_per_element(DType::float32) : 1;
+        options_.use_orig_params ? kAlignmentBytes / bytes_per_element(options_.precision.param) : 1;
     for (UnitPlan& plan : plan_units(model_, options_.units)) {
         auto state = std::make_unique<State>();
         state->unit =
@@ -54,6 +50,7 @@ void Fsdp1::choose_groups() {
     if (ndim != (hybrid ? 2U : 1U))
         throw InvalidArgument({"fsdp1.mesh_ndim", {{"ndim", static_cast<int64_t>(ndim)}}});
     comm_.rules = options_.zero_names ? &kZero3Rules : &kFsdp1Rules;
+    comm_.precision = options_.precision;
     comm_.shard = context_.groups.back();
     if (hybrid) comm_.replicate = context_.groups.front();
     int64_t ranks = comm_.shard->size();
@@ -65,6 +62,8 @@ void Fsdp1::choose_groups() {
     if (comm_.shard->size() == 1) options_.strategy = ShardingStrategy::no_shard;
     if (options_.strategy == ShardingStrategy::no_shard)
         comm_.replicate = std::exchange(comm_.shard, nullptr);
+    if (!comm_.shard && options_.precision.param != DType::float32)
+        throw InvalidArgument({"scenario.precision_needs_shards", {}});
 }
 
 void Fsdp1::hang_hooks(State& state, const std::vector<nn::Module*>& modules) {

@@ -30,6 +30,7 @@ class Fsdp1 final : public Strategy {
 
     void load(const InitialValues& values) override;
     void before_forward(const Pass& pass) override;
+    Tensor input(const Tensor& x) override { return cast_input(x, options_.precision.param, context_); }
     void attach(nn::Tape&) override {}
     void after_backward(const Pass& pass) override;
     const std::vector<LocalParameter>& local_parameters() const override { return local_; }

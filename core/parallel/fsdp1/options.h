@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/parallel/mixed_precision.h"
+
 namespace meshscope::parallel {
 
 /// torch.distributed.fsdp.ShardingStrategy.
@@ -35,6 +37,7 @@ struct Fsdp1Options {
     bool forward_prefetch = false;  ///< from the second step on, gather the next unit of forward early
     bool limit_all_gathers = true;  ///< at most two gathers beyond what was freed
     bool use_orig_params = true;    ///< each parameter begins at a multiple of 16 bytes
+    MixedPrecision precision;
     /// Module names of each unit; what no unit names is the root's. Empty: as `wrap_min_elements` says.
     std::vector<std::vector<std::string>> units;
     /// > 0: size_based_auto_wrap_policy; 0: the model's layers, one unit each.

@@ -14,6 +14,7 @@ Fsdp2::Fsdp2(const RankContext& context, nn::Model& model, Fsdp2Options options)
     if (ndim != 1 && ndim != 2)
         throw InvalidArgument({"fsdp2.mesh_ndim", {{"ndim", static_cast<int64_t>(ndim)}}});
     comm::ProcessGroup* shard = context_.groups.back();
+    comm_.precision = options_.precision;
     comm_.shard = shard->size() > 1 ? shard : nullptr;
     comm_.replicate = ndim == 2 ? context_.groups.front() : nullptr;
 
@@ -109,10 +110,12 @@ void Fsdp2::prefetch_before(State& state) {
 
 void Fsdp2::post_backward(State& state) {
     if (++state.ran_backward < state.modules.size() || options_.pipeline) return;
-    if (sync_)
+    if (sync_) {
         state.unit->reduce_gradients(true);
-    else
+    } else {
         state.unit->reshard();
+        state.unit->keep_gradients();
+    }
 }
 
 void Fsdp2::before_backward(const Pass&) {

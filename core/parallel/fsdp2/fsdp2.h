@@ -20,6 +20,7 @@ struct Fsdp2Options {
     /// A pipeline's stage: backward neither frees nor reduces, as under set_reshard_after_backward(False) and
     /// set_requires_gradient_sync(False); reduce_gradients() does both, once a step.
     bool pipeline = false;
+    MixedPrecision precision;
 };
 
 /// PyTorch's fully_shard on a 1-D mesh (FSDP) or a 2-D one (HSDP: dim 0 replicate, dim 1 shard): the same
@@ -35,6 +36,7 @@ class Fsdp2 final : public Strategy {
 
     void load(const InitialValues& values) override;
     void before_forward(const Pass& pass) override;
+    Tensor input(const Tensor& x) override { return cast_input(x, options_.precision.param, context_); }
     void attach(nn::Tape&) override {}
     void after_backward(const Pass& pass) override;
     void before_backward(const Pass& pass) override;

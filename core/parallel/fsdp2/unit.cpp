@@ -39,7 +39,7 @@ void Unit::append_local(std::vector<LocalParameter>& local, bool owned) const {
 void Unit::unshard(std::string_view rule, bool prefetch) {
     if (empty() || whole_ || gather_.valid()) return;
     if (!comm_.shard) return;  // one rank holds every row; wait_for_unshard copies from the shard itself
-    gather_buffer_ = context_.allocator->empty({local_elements_ * shard_ranks()}, DType::float32,
+    gather_buffer_ = context_.allocator->empty({local_elements_ * shard_ranks()}, comm_.precision.param,
                                                MemoryCategory::communication, "all_gather " + name_);
     const Tensor mine = gather_buffer_.slice(local_elements_ * shard_rank(), local_elements_);
     {
@@ -47,7 +47,7 @@ void Unit::unshard(std::string_view rule, bool prefetch) {
                                  Stream::copy);
         int64_t at = 0;
         for (const Sharded& s : sharded_) {
-            context_.allocator->device().kernels().copy(mine.slice(at, s.padded.n_elements()),
+            context_.allocator->device().kernels().cast(mine.slice(at, s.padded.n_elements()),
                                                         s.padded.flat());
             at += s.padded.n_elements();
         }
@@ -91,16 +91,16 @@ void Unit::wait_for_unshard(bool forward) {
 void Unit::copy_out(const Tensor& gathered) {
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
     const ComputeScope scope(context_.recorder, "fsdp2.copy_out", name_, 0,
-                             2 * local_elements_ * shard_ranks() * bytes_per_element(DType::float32));
+                             2 * local_elements_ * shard_ranks() * bytes_per_element(comm_.precision.param));
     int64_t at = 0;
     for (Sharded& s : sharded_) {
         nn::Shape shape = s.parameter->shape;
         shape[0] = s.cut.padded_rows();
         const Tensor whole = context_.allocator->empty(
-            shape, DType::float32, MemoryCategory::unsharded_parameters, s.parameter->name);
+            shape, comm_.precision.param, MemoryCategory::unsharded_parameters, s.parameter->name);
         const int64_t part = s.padded.n_elements();
         for (int64_t r = 0; r < shard_ranks(); ++r)
-            kernels.copy(whole.slice(r * part, part), gathered.defined()
+            kernels.cast(whole.slice(r * part, part), gathered.defined()
                                                           ? gathered.slice(r * local_elements_ + at, part)
                                                           : s.padded.flat());
         at += part;
@@ -116,23 +116,46 @@ void Unit::reshard() {
 
 Tensor Unit::copy_gradients_in() {
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
-    const Tensor input = context_.allocator->empty({local_elements_ * shard_ranks()}, DType::float32,
+    for (Sharded& s : sharded_)
+        if (s.kept.defined() && s.parameter->grad.defined()) keep(s);
+    const Tensor input = context_.allocator->empty({local_elements_ * shard_ranks()}, comm_.precision.reduce,
                                                    MemoryCategory::communication, "reduce_scatter " + name_);
     const ComputeScope scope(context_.recorder, "fsdp2.chunk_cat", name_, 0, 2 * input.bytes());
-    kernels.fill(input, 0.0F);  // the padding
+    kernels.zero(input);  // the padding
     int64_t at = 0;
     for (Sharded& s : sharded_) {
-        if (!s.parameter->grad.defined())
+        const Tensor& grad = s.kept.defined() ? s.kept : s.parameter->grad;
+        if (!grad.defined())
             throw InvalidArgument({"parallel.no_gradient", {{"parameter", s.parameter->name}}});
         for (int64_t r = 0; r < shard_ranks(); ++r) {
             const int64_t elements = s.cut.rows_of(r) * s.row_elements;
             if (elements == 0) continue;
-            kernels.copy(input.slice(r * local_elements_ + at, elements),
-                         s.parameter->grad.slice(s.cut.first_row(r) * s.row_elements, elements));
+            kernels.cast(input.slice(r * local_elements_ + at, elements),
+                         grad.slice(s.cut.first_row(r) * s.row_elements, elements));
         }
         at += s.padded.n_elements();
     }
     return input;
+}
+
+void Unit::keep(Sharded& s) {
+    const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    Tensor& grad = s.parameter->grad;
+    const Tensor cast = context_.allocator->empty(grad.shape(), comm_.precision.reduce,
+                                                  MemoryCategory::gradients, s.parameter->name + " grad sum");
+    const ComputeScope scope(context_.recorder, "cast", name_, 0, grad.bytes() + cast.bytes());
+    kernels.cast(cast, grad);
+    grad = {};
+    if (s.kept.defined())
+        kernels.add(s.kept, s.kept, cast);
+    else
+        s.kept = cast;
+}
+
+void Unit::keep_gradients() {
+    if (comm_.precision.param == comm_.precision.reduce) return;  // the parameter's grad is the sum
+    for (Sharded& s : sharded_)
+        if (s.parameter->grad.defined()) keep(s);
 }
 
 void Unit::reduce_gradients(bool reshard_first) {
@@ -145,12 +168,12 @@ void Unit::reduce_gradients(bool reshard_first) {
         comm_.scatter_input = {};
     }
     Tensor input = copy_gradients_in();
-    for (Sharded& s : sharded_) s.parameter->grad = {};
+    for (Sharded& s : sharded_) s.parameter->grad = s.kept = {};
 
     Tensor reduced = input;
     if (comm_.shard) {
-        reduced = context_.allocator->empty({local_elements_}, DType::float32, MemoryCategory::gradients,
-                                            name_ + " sharded gradients");
+        reduced = context_.allocator->empty({local_elements_}, comm_.precision.reduce,
+                                            MemoryCategory::gradients, name_ + " sharded gradients");
         if (recorder) recorder->depend(Stream::reduce_scatter, recorder->last_event(Stream::compute));
         comm_.scatter = comm_.shard->reduce_scatter(reduced, input, ReduceOp::avg, {},
                                                     {.stream = Stream::reduce_scatter,
@@ -167,7 +190,10 @@ void Unit::reduce_gradients(bool reshard_first) {
                                                   .cause = {"hsdp.all_reduce.replicas", name_},
                                                   .padding = padding_elements_});
     }
-    take_gradients(reduced);
+    if (comm_.precision.reduce == DType::float32)
+        take_gradients(reduced);
+    else
+        reduced_ = reduced;  // cast when it has arrived
 }
 
 void Unit::finish_backward() {
@@ -179,6 +205,14 @@ void Unit::finish_backward() {
     if (reduction_.valid()) {
         reduction_.wait();
         reduction_ = {};
+    }
+    if (reduced_.defined()) {
+        const Tensor cast = context_.allocator->empty(
+            reduced_.shape(), DType::float32, MemoryCategory::gradients, name_ + " sharded gradients");
+        const ComputeScope scope(context_.recorder, "cast", name_, 0, reduced_.bytes() + cast.bytes());
+        context_.allocator->device().kernels().cast(cast, reduced_);
+        reduced_ = {};
+        take_gradients(cast);
     }
     if (gather_.valid()) {  // prefetched, and nobody came for it
         gather_.wait();

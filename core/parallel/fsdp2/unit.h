@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/parallel/fsdp2/shard.h"
+#include "core/parallel/mixed_precision.h"
 #include "core/parallel/strategy.h"
 
 namespace meshscope::parallel {
@@ -12,6 +13,7 @@ namespace meshscope::parallel {
 struct UnitComm {
     comm::ProcessGroup* shard = nullptr;      ///< null: one rank a shard group, nothing is gathered
     comm::ProcessGroup* replicate = nullptr;  ///< HSDP's all_reduce; null for a 1-D mesh
+    MixedPrecision precision;
     /// Forward keeps the last gather's buffer until the next one was copied out, so the two may overlap.
     Tensor previous_gather;
     int32_t previous_copy_out = -1;
@@ -46,6 +48,9 @@ class Unit {
     /// replicate group (AVG). Returns without waiting. `reshard_first` frees the whole parameters before the
     /// gradients travel.
     void reduce_gradients(bool reshard_first);
+    /// A backward whose gradients stay here: where they are reduced in another type than they are computed
+    /// in, micro-batches are summed in that one.
+    void keep_gradients();
     /// Waits for what reduce_gradients issued and throws away a gather nobody waited for.
     void finish_backward();
 
@@ -61,11 +66,13 @@ class Unit {
         Tensor padded;  ///< rows_per_rank rows, of which the first are `local`
         Tensor local;   ///< this rank's rows, perhaps none
         Tensor grad;    ///< gradient of `local`
+        Tensor kept{};  ///< sum of earlier micro-batches, where it is not in the parameter's own grad
     };
     int64_t shard_ranks() const { return comm_.shard ? comm_.shard->size() : 1; }
     int64_t shard_rank() const { return comm_.shard ? comm_.shard->rank().value : 0; }
     void copy_out(const Tensor& gathered);
     Tensor copy_gradients_in();
+    void keep(Sharded& s);
     void take_gradients(const Tensor& reduced);
 
     std::string name_;
@@ -79,6 +86,7 @@ class Unit {
     comm::Work gather_;  ///< under way, not waited for yet
     Tensor gather_buffer_;
     comm::Work reduction_;  ///< the last collective of the reduction
+    Tensor reduced_;        ///< what it leaves, where that is not float32
 };
 
 }  // namespace meshscope::parallel
