@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,6 +43,10 @@ class Model : public Module {
     virtual Variable head(Tape& tape, Variable stream) = 0;
     /// The output and what it should have been → one element, the mean. Outside of the model's region.
     virtual Variable criterion(Tape& tape, Variable output, const Tensor& target) = 0;
+
+    /// What a model of tokens computes its loss with, from (…, classes) logits and (…) targets, where
+    /// parallelism has cut the logits; empty: cross_entropy(). It releases nothing.
+    std::function<Variable(Tape&, Variable logits, const Tensor& targets)> own_criterion;
 
     /// The modules whose parameters each piece uses. A tied parameter is in two pieces: embed's and head's.
     const std::vector<Module*>& embed_modules() const { return embed_modules_; }

@@ -7,9 +7,32 @@
 #include "core/scenario/keys.h"
 
 namespace meshscope::scenario {
-namespace {}  // namespace
+namespace {
 
-void read_tensor_parallel(const Section& parallel, const Section&, Scenario& s) {
+/// The tp sizes up to `most` that divide every one of `sizes`: "1, 2, 4".
+std::string dividing(const std::vector<int64_t>& sizes, int64_t most) {
+    std::string text;
+    for (int64_t t = 1; t <= most; ++t)
+        if (std::all_of(sizes.begin(), sizes.end(), [t](int64_t size) { return size % t == 0; }))
+            text += (text.empty() ? "" : ", ") + std::to_string(t);
+    return text;
+}
+
+/// Refuses a size of the model that the tp ranks cannot share evenly.
+void check_divides(const Section& model, std::string_view key, int64_t size, int64_t ranks,
+                   const std::vector<int64_t>& together) {
+    if (size % ranks == 0) return;
+    const int64_t below = size / ranks * ranks;
+    const int64_t most = *std::min_element(together.begin(), together.end());
+    model.report(
+        key, {"scenario.tp_does_not_divide", {{"key", model.full(key)}, {"size", size}, {"ranks", ranks}}},
+        {below > 0 ? "scenario.hint.tp_divides" : "scenario.hint.tp_divides_above",
+         {{"below", below}, {"above", below + ranks}, {"sizes", dividing(together, most)}}});
+}
+
+}  // namespace
+
+void read_tensor_parallel(const Section& parallel, const Section& model, Scenario& s) {
     Scenario::Parallel& p = s.parallel;
     if (const auto plan = parallel.word("tp_plan", tp_plans())) p.tp_plan_linear = *plan == "linear";
     p.sequence_parallel = parallel.boolean("sequence_parallel").value_or(false);
@@ -34,6 +57,17 @@ void read_tensor_parallel(const Section& parallel, const Section&, Scenario& s) 
         parallel.report("tp_plan", {"scenario.keys_exclude",
                                     {{"key", parallel.full("tp_plan") + " = \"linear\""},
                                      {"other", parallel.full("sequence_parallel")}}});
+    if (!tokens || s.model.heads < 1) return;
+
+    const int64_t ranks = s.mesh_shape[*roles.tp];
+    const int64_t kv_heads = s.model.kv_heads > 0 ? s.model.kv_heads : s.model.heads;
+    std::vector<int64_t> together{s.model.heads, kv_heads};
+    check_divides(model, "heads", s.model.heads, ranks, together);
+    if (kv_heads != s.model.heads) check_divides(model, "kv_heads", kv_heads, ranks, together);
+    if (p.sequence_parallel) {
+        check_divides(model, "seq", s.model.seq, ranks, {s.model.seq});
+        if (!p.loss_parallel) check_divides(model, "vocab", s.model.vocab, ranks, {s.model.vocab});
+    }
 }
 
 }  // namespace meshscope::scenario

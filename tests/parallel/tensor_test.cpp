@@ -1,8 +1,6 @@
 // Tensor parallelism cuts layers, not the training: whatever the mesh, losses and weights equal those of one
 // rank.
-#include <cmath>
-
-#include "tests/parallel/run_helper.h"
+#include "tests/parallel/train_helper.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -23,25 +21,6 @@ std::string training(const std::string& model, const std::string& mesh_and_paral
 
 std::string on_mesh(const std::string& shape, const std::string& names, const std::string& data) {
     return "[mesh]\nshape = [" + shape + "]\nnames = [" + names + "]\n[parallel]\ndata = \"" + data + "\"\n";
-}
-
-void check_equal(const run::RunResult& a, const run::RunResult& b) {
-    REQUIRE(a.trace->info.losses.size() == b.trace->info.losses.size());
-    for (std::size_t s = 0; s < a.trace->info.losses.size(); ++s)
-        CHECK(a.trace->info.losses[s] == Approx(b.trace->info.losses[s]).epsilon(2e-5));
-    REQUIRE(a.trace->info.grad_norms.size() == b.trace->info.grad_norms.size());
-    for (std::size_t s = 0; s < a.trace->info.grad_norms.size(); ++s)
-        CHECK(a.trace->info.grad_norms[s] == Approx(b.trace->info.grad_norms[s]).epsilon(1e-4));
-    REQUIRE(a.parameters.size() == b.parameters.size());
-    for (std::size_t p = 0; p < a.parameters.size(); ++p) {
-        INFO(a.parameters[p].name);
-        double worst = 0;
-        for (std::size_t i = 0; i < a.parameters[p].numbers.size(); ++i) {
-            const double x = double(a.parameters[p].numbers[i]), y = double(b.parameters[p].numbers[i]);
-            worst = std::max(worst, std::abs(x - y) - 2e-4 * std::abs(y));
-        }
-        CHECK(worst <= 2e-5);
-    }
 }
 
 const std::vector<std::string> kMeshes{
@@ -93,4 +72,66 @@ TEST_CASE(
             CHECK(bytes == all_reduces * 2 * (t - 1) * activation / t * 4);
         }
     }
+}
+
+namespace {
+
+std::string tokens(const std::string& model, const std::string& mesh_and_parallel,
+                   const std::string& train = "") {
+    const std::string gpt = "kind = \"gpt\"\n", llama = "kind = \"llama\"\nkv_heads = 4\n";
+    return "format = 1\n[model]\n" + (model == "llama" ? llama : gpt) +
+           (model == "tied" ? "tied = true\n" : "") +
+           "vocab = 24\nseq = 8\ndim = 16\nheads = 4\nhidden = 20\nlayers = 2\nseed = 5\n[data]\nseed = "
+           "3\n[train]\nsteps = 4\nglobal_batch = 8\n" +
+           train + "[optimizer]\nkind = \"adamw\"\nlr = 0.003\n" + mesh_and_parallel;
+}
+
+const std::vector<std::string> kCuts{"tp_plan = \"block\"\n", "tp_plan = \"linear\"\n",
+                                     "sequence_parallel = true\n", "loss_parallel = true\n",
+                                     "sequence_parallel = true\nloss_parallel = true\n"};
+
+}  // namespace
+
+TEST_CASE("gpt, tied or not, and llama train like one rank: both plans, sequence and loss parallel") {
+    const std::string train = "clip_norm = 0.5\n";
+    for (const std::string model : {"gpt", "tied", "llama"}) {
+        const auto alone = run_text(tokens(model, kAlone, train));
+        for (const std::string& cut : kCuts)
+            for (const std::string& where :
+                 {on_mesh("2", "\"tp\"", "none"), on_mesh("4", "\"tp\"", "none")}) {
+                INFO(model << " " << where << cut);
+                check_equal(run_text(tokens(model, where + cut, train)), alone);
+            }
+    }
+}
+
+TEST_CASE("gpt and llama, cut by layers and by data at once, accumulating, train like one rank") {
+    const std::string train = "accumulate = 2\nclip_norm = 0.5\n";
+    for (const std::string model : {"tied", "llama"}) {
+        const auto alone = run_text(tokens(model, kAlone, train));
+        for (const std::string& cut : kCuts)
+            for (const std::string& where :
+                 {on_mesh("2, 2", "\"replicate\", \"tp\"", "ddp"),
+                  on_mesh("2, 2", "\"shard\", \"tp\"", "fsdp2"),
+                  on_mesh("2, 2, 2", "\"replicate\", \"shard\", \"tp\"", "fsdp2")}) {
+                INFO(model << " " << where << cut);
+                check_equal(run_text(tokens(model, where + cut, train)), alone);
+            }
+    }
+}
+
+TEST_CASE("a transformer layer sends 8 b s h (t-1)/t elements a rank, with sequence parallelism as many") {
+    // pytorch_rules 1.9, from arXiv 2205.05198: 2 all_reduces forward and 2 backward, or 4 all_gathers and 4
+    // reduce_scatters, of b·s·h elements.
+    for (const std::string cut : {"", "sequence_parallel = true\n"})
+        for (const int64_t t : {2, 4}) {
+            const auto result = run_text(tokens("gpt", on_mesh(std::to_string(t), "\"tp\"", "none") + cut));
+            int64_t bytes = 0;
+            for (const trace::Event& e : result.trace->ranks[0].events)
+                if (e.kind == trace::EventKind::collective && e.step == 1 &&
+                    result.trace->text(e.unit).starts_with("blocks.0"))
+                    bytes += e.sent_bytes;
+            INFO(cut << t << " ranks");
+            CHECK(bytes == 8 * (8 * 8 * 16) * (t - 1) / t * 4);
+        }
 }

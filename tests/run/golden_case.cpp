@@ -93,7 +93,9 @@ const std::vector<std::string>& names() {
 }
 
 const std::vector<std::string>& unordered_names() {
-    static const std::vector<std::string> kNames{"toy_tp2", "mlp_tp4", "mlp_hsdp2x2_tp2"};
+    static const std::vector<std::string> kNames{"toy_tp2",       "mlp_tp4",          "mlp_hsdp2x2_tp2",
+                                                 "gpt_tp2",       "gpt_tp2_linear",   "llama_tp2",
+                                                 "gpt_fsdp2_tp2", "llama_hsdp2x2_tp2"};
     return kNames;
 }
 

@@ -71,6 +71,22 @@ TEST_CASE("every golden run with tensor parallelism comes out as PyTorch's") {
     }
 }
 
+TEST_CASE("gpt with sequence parallelism trains as PyTorch's and sends no more elements than it") {
+    const nlohmann::json gold = golden::read_case("gpt_tpsp2");
+    golden::Outcome ours = train("gpt_tpsp2", gold), theirs = golden::expected(gold, "gpt_tpsp2");
+    std::map<std::pair<int32_t, int32_t>, int64_t> sent, allowed;  // by rank and step
+    for (const auto& c : ours.collectives) sent[{c.rank, c.step}] += c.in;
+    for (const auto& c : theirs.collectives) allowed[{c.rank, c.step}] += c.in;
+    CHECK(sent.size() == 2U * 3U);
+    for (const auto& [place, elements] : sent) {
+        CHECK(elements > 0);
+        CHECK(elements <= allowed[place]);
+    }
+    ours.collectives.clear();
+    theirs.collectives.clear();
+    CHECK(golden::differences(ours, theirs) == std::vector<std::string>{});
+}
+
 TEST_CASE("the direct algorithm gives PyTorch's numbers and collectives too") {
     for (const std::string name : {"toy_ddp4", "mlp_hsdp2x2_clip"}) {
         INFO(name);

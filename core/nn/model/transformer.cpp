@@ -71,7 +71,8 @@ class Transformer final : public Model {
     }
 
     Variable criterion(Tape& tape, Variable output, const Tensor& target) override {
-        const Variable loss = cross_entropy(tape, output, target);
+        const Variable loss =
+            own_criterion ? own_criterion(tape, output, target) : cross_entropy(tape, output, target);
         tape.release(output);
         return loss;
     }

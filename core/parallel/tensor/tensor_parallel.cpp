@@ -5,9 +5,11 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/nn/layers/embedding.h"
 #include "core/parallel/sequence/exchange.h"
 #include "core/parallel/tensor/exchange.h"
 #include "core/parallel/tensor/placement.h"
+#include "core/parallel/tensor/vocab_loss.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -33,16 +35,19 @@ std::string_view leaf(const Module& module) {
     return name.substr(name.rfind('.') + 1);  // npos + 1 is 0
 }
 
-constexpr int kSequence = 1;  // the tensor dims of an activation (batch, tokens, …)
+constexpr int kSequence = 1;    // the tensor dims of an activation (batch, tokens, …)
+constexpr int kVocabulary = 2;  // of logits
 
 constexpr ExchangeRules kGatherInput{"sp.gather.input", "sp.gather.input_grad"};
 constexpr ExchangeRules kScatterOutput{"sp.scatter.partial_sum", "sp.scatter.output_grad"};
+constexpr ExchangeRules kScatterEmbedding{"sp.embedding.scatter", "sp.embedding.scatter_grad"};
 
 }  // namespace
 
 TensorParallel::TensorParallel(const RankContext& context, nn::Model& model, TensorParallelOptions options)
     : context_(context), options_(options), partial_(model.all_parameters().size(), false) {
     for (Module* child : model.children()) visit(*child, false);
+    if (options_.sequence_parallel || options_.loss_parallel) connect_tokens(model);
 }
 
 void TensorParallel::cut(nn::Parameter& parameter, int32_t tensor_dim) {
@@ -92,6 +97,45 @@ void TensorParallel::connect_row_wise(nn::Linear& linear) {
         return scatter_sum(tape, x, kSequence, group, kScatterOutput);
     };
     if (linear.bias()) partial_[static_cast<std::size_t>(linear.bias()->index)] = true;
+}
+
+void TensorParallel::connect_tokens(nn::Model& model) {
+    comm::ProcessGroup& group = *context_.tp;
+    auto& head = dynamic_cast<nn::Linear&>(*model.find("head"));
+    auto& tok = dynamic_cast<nn::Embedding&>(*model.find("tok"));
+
+    cut(head.weight(), 0);
+    head.map_input = whole_input();
+    if (options_.loss_parallel)
+        model.own_criterion = [&group, &head](Tape& tape, Variable logits, const Tensor& targets) {
+            const nn::Box& box = head.weight().box;
+            return vocab_cross_entropy(tape, logits, targets, box.first, box.whole.at(0), group);
+        };
+    else
+        head.map_output = [&group](Tape& tape, Variable x) {
+            return gather_for_all(tape, x, kVocabulary, group, "tp.logits.gather");
+        };
+
+    if (options_.sequence_parallel) {
+        cut(tok.weight(), 0);
+        tok.map_output = [&group](Tape& tape, Variable x) {
+            return scatter_sum(tape, x, kSequence, group, kScatterEmbedding);
+        };
+        if (Module* pos = model.find("pos")) {
+            // Rank r's rows of the table are the positions of its own tokens: nothing has to travel.
+            // PyTorch's plan looks all of them up on every rank and reduce-scatters.
+            cut(*pos->own_parameters().at(0), 0);
+            pos->map_input = [&group](Tape& tape, Variable x) {
+                const Tensor& places = tape.value(x);
+                const int64_t n = places.n_elements() / group.size();
+                return tape.input(places.narrow(group.rank().value * n, n));
+            };
+        }
+    } else if (tok.weight().box.cut()) {  // tied to the head
+        tok.map_output = [&group](Tape& tape, Variable x) {
+            return sum_partial(tape, x, group, "tp.embedding.partial_sum");
+        };
+    }
 }
 
 void TensorParallel::sum_partial_gradients(std::span<const Tensor> gradients,

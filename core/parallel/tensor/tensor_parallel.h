@@ -45,6 +45,7 @@ class TensorParallel {
     void visit(nn::Module& module, bool input_is_whole);
     void connect_column_wise(nn::Linear& linear, bool input_is_whole);
     void connect_row_wise(nn::Linear& linear);
+    void connect_tokens(nn::Model& model);
     /// What makes the input of column-wise layers whole, and sums its gradient.
     nn::VariableMap whole_input() const;
     void cut(nn::Parameter& parameter, int32_t tensor_dim);
