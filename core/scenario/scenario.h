@@ -10,6 +10,7 @@
 #include "core/mesh/device_mesh.h"
 #include "core/nn/model.h"
 #include "core/parallel/fsdp1/options.h"
+#include "core/time/profile.h"
 #include "core/trace/event.h"
 
 namespace meshscope::scenario {
@@ -69,6 +70,7 @@ struct Scenario {
     } parallel;
 
     trace::Level level = trace::Level::values;
+    time::Profile hardware = time::classroom();  ///< [hardware] profile
     std::vector<int32_t> node_of_rank;   ///< [hardware] ranks_per_node; empty: the rows of the mesh's first dim
 
     struct LessonStep {
