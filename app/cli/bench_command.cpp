@@ -7,7 +7,10 @@
 #include <ostream>
 
 #include "app/cli/bench_collectives.h"
+#include "app/cli/bench_profile.h"
 #include "app/cli/bench_step.h"
+#include "core/base/replace_file.h"
+#include "core/time/read_profile.h"
 
 namespace meshscope::cli {
 namespace {
@@ -100,19 +103,28 @@ struct StepWords {
     std::string backend = "threads";
     std::string algorithm = "direct";
     std::string record = "collectives";
+    std::string profile;
 };
 
 void run(const StepWords& words, CommandContext& context) {
     StepBench bench = words.bench;
     bench.algorithm = parse_algorithm_word(words.algorithm);
     bench.level = parse_level(words.record);
+    if (!words.profile.empty())
+        bench.profile = words.profile.ends_with(".toml") ? time::read_profile(words.profile)
+                                                         : time::named_profile(words.profile);
     const StepBenchResult result = run_step_bench(bench, *context.make_backends(), words.backend);
-    const ordered_json line{{"strategy", bench.strategy},
-                            {"ranks", bench.ranks},
-                            {"ms", rounded(result.ms)},
-                            {"ms_unrecorded", rounded(result.ms_unrecorded)},
-                            {"tokens_per_s", rounded(result.rows_per_s)},
-                            {"peak_bytes", result.peak_bytes}};
+    ordered_json line{{"strategy", bench.strategy},
+                      {"ranks", bench.ranks},
+                      {"ms", rounded(result.ms)},
+                      {"ms_unrecorded", rounded(result.ms_unrecorded)},
+                      {"tokens_per_s", rounded(result.rows_per_s)},
+                      {"peak_bytes", result.peak_bytes}};
+    if (bench.profile) {
+        line["profile"] = bench.profile->name;
+        line["modelled_ms"] = rounded(result.modelled_ms);
+        line["measured_over_modelled"] = rounded(result.ms / result.modelled_ms);
+    }
     context.out << line.dump() << std::endl;
 }
 
@@ -143,6 +155,37 @@ void add_step(CLI::App& bench, CommandContext& context) {
         ->type_name("ring|direct");
     command->add_option("--record", words->record, help("bench.collectives.help.record"))
         ->type_name("collectives|hops|values");
+    command->add_option("--profile", words->profile, help("bench.step.help.profile"))->type_name("NAME|FILE");
+    command->callback([words, &context] { run(*words, context); });
+}
+
+struct ProfileWords {
+    ProfileBench bench;
+    std::string out;
+};
+
+void run(const ProfileWords& words, CommandContext& context) {
+    const time::Profile profile = measure_profile(words.bench, *context.make_backends());
+    const std::string text = time::profile_text(profile, context.text("bench.profile.comment"));
+    if (words.out.empty()) {
+        context.out << text;
+        return;
+    }
+    replace_file(words.out, text);
+    context.err << context.text("cli.run.written", {{"path", words.out}}) << '\n';
+}
+
+void add_profile(CLI::App& bench, CommandContext& context) {
+    CLI::App* command = bench.add_subcommand("profile", context.text("bench.profile.about"));
+    command->footer(context.text("bench.profile.examples"));
+    auto words = std::make_shared<ProfileWords>();
+    command->add_option("--out", words->out, context.text("bench.profile.help.out"))->type_name("FILE.toml");
+    command->add_option("--name", words->bench.name, context.text("bench.profile.help.name"))
+        ->type_name("NAME");
+    command->add_option("--backend", words->bench.backend, context.text("bench.collectives.help.backend"))
+        ->type_name("B");
+    command->add_option("--repeats", words->bench.repeats, context.text("bench.profile.help.repeats"))
+        ->check(CLI::Range(1, 1000));
     command->callback([words, &context] { run(*words, context); });
 }
 
@@ -153,6 +196,7 @@ void add_bench_command(CLI::App& app, CommandContext& context) {
     command->require_subcommand(1);
     add_collectives(*command, context);
     add_step(*command, context);
+    add_profile(*command, context);
 }
 
 }  // namespace meshscope::cli

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/memory/ledger.h"
+#include "core/time/clock.h"
 
 namespace meshscope::cli {
 namespace {
@@ -18,9 +19,18 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
+/// Milliseconds of a timed step on the modelled clock: what all of them take, divided by their number.
+double modelled_step(const trace::Trace& trace, const time::Profile& profile) {
+    const time::Clock clock = time::modelled(trace, profile);
+    const int64_t begin = time::span_of_step(trace, clock, kWarmUpSteps).begin_ns;
+    const int64_t end = time::span_of_step(trace, clock, trace.info.steps - 1).end_ns;
+    return static_cast<double>(end - begin) / 1e6 / (trace.info.steps - kWarmUpSteps);
+}
+
 /// Milliseconds of each timed step.
 std::vector<double> step_times(const scenario::Scenario& scenario, const run::Backends& backends,
-                               const std::string& backend, trace::Level level, int64_t* peak_bytes) {
+                               const std::string& backend, trace::Level level, StepBenchResult* recorded,
+                               const std::optional<time::Profile>& profile) {
     std::vector<double> times;
     auto last = std::chrono::steady_clock::now();
     run::RunOptions options;
@@ -35,7 +45,8 @@ std::vector<double> step_times(const scenario::Scenario& scenario, const run::Ba
     const run::RunResult result = run::run_scenario(scenario, backends, options);
     if (level != trace::Level::off)
         for (int32_t rank = 0; rank < result.trace->info.world_size; ++rank)
-            *peak_bytes = std::max(*peak_bytes, memory::peak(*result.trace, rank).bytes);
+            recorded->peak_bytes = std::max(recorded->peak_bytes, memory::peak(*result.trace, rank).bytes);
+    if (recorded != nullptr && profile) recorded->modelled_ms = modelled_step(*result.trace, *profile);
     return times;
 }
 
@@ -83,9 +94,9 @@ StepBenchResult run_step_bench(const StepBench& bench, const run::Backends& back
     StepBenchResult result;
     std::vector<double> recorded, unrecorded;
     for (int32_t repeat = 0; repeat < bench.repeats; ++repeat) {
-        for (const double ms : step_times(scenario, backends, backend, bench.level, &result.peak_bytes))
+        for (const double ms : step_times(scenario, backends, backend, bench.level, &result, bench.profile))
             recorded.push_back(ms);
-        for (const double ms : step_times(scenario, backends, backend, trace::Level::off, nullptr))
+        for (const double ms : step_times(scenario, backends, backend, trace::Level::off, nullptr, {}))
             unrecorded.push_back(ms);
     }
     result.ms = median(recorded);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/run/run.h"
 #include "core/scenario/scenario.h"
+#include "core/time/profile.h"
 
 namespace meshscope::cli {
 
@@ -17,8 +19,9 @@ struct StepBench {
     std::string optimizer = "adamw";
     Algorithm algorithm = Algorithm::direct;
     trace::Level level = trace::Level::collectives;
-    int32_t steps = 20;   ///< timed steps a run
-    int32_t repeats = 5;  ///< runs with and without recording, taking turns
+    int32_t steps = 20;                    ///< timed steps a run
+    std::optional<time::Profile> profile;  ///< of the modelled clock; none: nothing is modelled
+    int32_t repeats = 5;                   ///< runs with and without recording, taking turns
 };
 
 /// Medians over the timed steps, rank 0's clock.
@@ -26,6 +29,7 @@ struct StepBenchResult {
     double ms = 0;  ///< recorded at StepBench::level
     double ms_unrecorded = 0;
     double rows_per_s = 0;   ///< of the recorded runs; a row is a token for the models that have tokens
+    double modelled_ms = 0;  ///< a step on the modelled clock; 0 without a profile
     int64_t peak_bytes = 0;  ///< the largest of the ranks' memory peaks
 };
 

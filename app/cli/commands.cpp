@@ -3,6 +3,7 @@
 #include "app/cli/doctor_command.h"
 #include "app/cli/lesson_command.h"
 #include "app/cli/mesh_command.h"
+#include "app/cli/predict_command.h"
 #include "app/cli/run_command.h"
 #include "app/cli/sampler_command.h"
 #include "app/cli/schedule_command.h"
@@ -12,6 +13,7 @@ namespace meshscope::cli {
 
 void add_commands(CLI::App& app, CommandContext& context) {
     add_run_command(app, context);
+    add_predict_command(app, context);
     add_lesson_command(app, context);
     add_mesh_command(app, context);
     add_sampler_command(app, context);

@@ -89,6 +89,7 @@ constexpr Key kKeys[] = {
     {"record", "level", "string", "\"values\""},
 
     {"hardware", "ranks_per_node", "integer", "the mesh's first dim"},
+    {"hardware", "profile", "string", "\"classroom\""},
 
     {"lesson", "step", "tables", "(none)"},
     {"lesson", "number", "tables", "(none)"},

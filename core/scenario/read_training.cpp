@@ -7,6 +7,7 @@
 
 #include "core/scenario/keys.h"
 #include "core/scenario/read_parallel.h"
+#include "core/time/read_profile.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -126,8 +127,29 @@ void read_record(const Section& root, Scenario& s) {
     s.level = static_cast<trace::Level>(found - levels().begin());
 }
 
+/// A profile by name, or its file, whose own mistakes are told with it.
+void read_profile(const Section& hardware, Scenario& s) {
+    const std::optional<std::string> given = hardware.text("profile");
+    if (!given) return;
+    if (!given->ends_with(".toml")) {
+        const std::vector<std::string> known = time::profile_names();
+        const std::vector<std::string_view> words(known.begin(), known.end());
+        if (const auto word = hardware.word("profile", words)) s.hardware = time::named_profile(*word);
+        return;
+    }
+    const std::string path = existing_file(hardware, "profile", s.folder);
+    if (path.empty()) return;
+    try {
+        s.hardware = time::read_profile(path);
+    } catch (const InputError& error) {
+        for (const Diagnostic& diagnostic : error.diagnostics()) hardware.report_at(diagnostic);
+    }
+}
+
 void read_hardware(const Section& root, Scenario& s) {
-    const auto ranks_per_node = root.section("hardware").integer("ranks_per_node", {1, kMostRanks});
+    const Section hardware = root.section("hardware");
+    read_profile(hardware, s);
+    const auto ranks_per_node = hardware.integer("ranks_per_node", {1, kMostRanks});
     if (!ranks_per_node) return;
     for (int32_t rank = 0; rank < world_size(s); ++rank)
         s.node_of_rank.push_back(static_cast<int32_t>(rank / *ranks_per_node));

@@ -11,6 +11,7 @@
 #include "core/nn/model.h"
 #include "core/parallel/fsdp1/options.h"
 #include "core/parallel/pipeline/schedule.h"
+#include "core/time/profile.h"
 #include "core/trace/event.h"
 
 namespace meshscope::scenario {
@@ -72,6 +73,7 @@ struct Scenario {
     } parallel;
 
     trace::Level level = trace::Level::values;
+    time::Profile hardware = time::classroom();  ///< [hardware] profile
     std::vector<int32_t> node_of_rank;   ///< [hardware] ranks_per_node; empty: the rows of the mesh's first dim
 
     struct LessonStep {

@@ -103,6 +103,10 @@ void Section::report(std::string_view key, Message message, Message hint) const 
     diagnostics_->add(at(key), std::move(message), std::move(hint));
 }
 
+void Section::report_at(Diagnostic diagnostic) const {
+    diagnostics_->add(std::move(diagnostic));
+}
+
 void Section::report_element(std::string_view key, std::size_t index, Message message, Message hint) const {
     const toml::node* value = node(key);
     const toml::array* array = value ? value->as_array() : nullptr;

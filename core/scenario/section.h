@@ -18,6 +18,7 @@ class Diagnostics {
   public:
     explicit Diagnostics(std::string file) : file_(std::move(file)) {}
     void add(toml::source_position at, Message message, Message hint = {});
+    void add(Diagnostic diagnostic) { found_.push_back(std::move(diagnostic)); }
     bool empty() const { return found_.empty(); }
     /// All of them in file order.
     std::vector<Diagnostic> take();
@@ -74,6 +75,8 @@ class Section {
     bool require(std::string_view key) const;
     /// Reports a mistake at a key, or at an element of its array.
     void report(std::string_view key, Message message, Message hint = {}) const;
+    /// Reports a mistake of another file that this one names, with its own position.
+    void report_at(Diagnostic diagnostic) const;
     void report_element(std::string_view key, std::size_t index, Message message, Message hint = {}) const;
     const toml::node* node(std::string_view key) const { return table_ ? table_->get(key) : nullptr; }
     void wrong_type(std::string_view key, std::string_view wanted, const toml::node& found) const;

@@ -33,16 +33,18 @@ Clock measured(const trace::Trace& trace);
 ///
 /// - Each rank's host issues its events in the recorded order, at no cost: a rank never waits on its host.
 /// - Each stream of a rank is a queue that runs one event at a time, in order of issue. Streams run side by
-/// side, and
-///   collectives of different streams do not slow each other on the links.
+/// side (without
+///   Profile::overlap all but sends and receives are one queue), and collectives of different streams do not
+///   slow each other on the links, but for node_bytes_per_s, which the groups of one mesh dim that cross a
+///   node's border share.
 /// - An event begins when its stream is free and everything it depends on has ended. A collective begins on
 /// all its
 ///   members at once, when the last of them has reached it; send and recv are a collective of their two
 ///   ranks.
 /// - A compute event takes compute_ns(). A collective takes launch_ns, then its hops; a rank's part ends with
 /// the last
-///   hop that it sends or receives. Without hops (a group of one) it is launch_ns alone. Reducing costs no
-///   time.
+///   hop that it sends or receives. Without hops (a group of one) it is launch_ns alone. A hop that reduces
+///   takes bytes / reduce_bytes_per_s more.
 /// - A rank has one port to send and one to receive, each busy for the whole hop_ns(). A hop begins when the
 /// sender
 ///   holds the data (all it received in earlier rounds; at first the begin of the collective) and both ports
@@ -52,17 +54,20 @@ Clock measured(const trace::Trace& trace);
 /// Hence a ring's all_reduce of n bytes on p ranks takes 2(p-1)(α + n/p·β), its all_gather and its
 /// reduce_scatter (p-1)(α + n/p·β), and so does a direct all_gather (one round of p-1 hops a rank): the
 /// formulas of Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH"
-/// (2005), without γ.
+/// (2005), with γ once in each reducing hop.
 ///
-/// A trace that recorded no hops (Level::collectives) is timed by the same formulas: p-1 rounds (2(p-1) for
-/// all_reduce, ⌈lg p⌉ for a tree) of latency, plus the largest sent_bytes of a member at the slowest kind of
-/// link in the group.
+/// A trace that recorded no hops (Level::collectives) is timed by formula_ns(), the same formulas, at the
+/// slowest kind of link in the group.
+///
+/// `absent`: what becomes of a collective that a member never issued. A trace of some ranks of a world (run
+/// dry) is played as_present: who recorded nothing is taken to be where the others are.
 ///
 /// Whole nanoseconds, each duration rounded up; the same trace and profile give the same clock.
 /// Throws InvalidArgument ("time.cannot_replay": rank, event) when the record cannot have happened: a circle
 /// of dependencies, a collective that a member never reaches, a hop of ranks that take no part;
 /// ("time.bad_profile"). Cost: O(events + dependencies + hops·log hops).
-Clock modelled(const trace::Trace& trace, const Profile& profile);
+enum class Absent : uint8_t { refused, as_present };
+Clock modelled(const trace::Trace& trace, const Profile& profile, Absent absent = Absent::refused);
 
 /// From the first begin to the last end of a step's events over all ranks; empty (0, 0) when it has none.
 Interval span_of_step(const trace::Trace& trace, const Clock& clock, int32_t step);

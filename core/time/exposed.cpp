@@ -44,6 +44,37 @@ int64_t total_ns(const std::vector<Interval>& intervals) {
     return sum;
 }
 
+Bubble bubble(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step, bool passes_only) {
+    const auto ranks = static_cast<int64_t>(std::min(trace.ranks.size(), clock.events.size()));
+    if (rank < 0 || rank >= ranks) {
+        throw InvalidArgument({"time.no_rank", {{"rank", int64_t{rank}}, {"ranks", ranks}}});
+    }
+    const auto counts = [&](const trace::Event& e) {
+        return e.step == step && (!passes_only || e.phase == Phase::forward || e.phase == Phase::backward);
+    };
+    std::vector<Interval> busy, all;
+    for (size_t r = 0; r < static_cast<size_t>(ranks); ++r) {
+        for (const trace::Event& e : trace.ranks[r].events) {
+            if (!counts(e)) continue;
+            const Interval& at = clock.events[r][static_cast<size_t>(e.id)];
+            all.push_back(at);
+            const bool computes = e.kind == trace::EventKind::compute && e.stream == Stream::compute;
+            if (computes && static_cast<int32_t>(r) == rank) busy.push_back(at);
+        }
+    }
+    Bubble result;
+    if (all.empty()) return result;
+    int64_t begin = all.front().begin_ns, end = all.front().end_ns;
+    for (const Interval& at : all) {
+        begin = std::min(begin, at.begin_ns);
+        end = std::max(end, at.end_ns);
+    }
+    result.span_ns = end - begin;
+    result.busy_ns = total_ns(unite(std::move(busy)));
+    result.idle_ns = result.span_ns - result.busy_ns;
+    return result;
+}
+
 Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step) {
     const auto ranks = static_cast<int64_t>(std::min(trace.ranks.size(), clock.events.size()));
     if (rank < 0 || rank >= ranks) {

@@ -24,6 +24,22 @@ struct Overlap {
 /// neighbouring step too. Throws InvalidArgument ("time.no_rank"). Cost: a sort of the rank's events.
 Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step = -2);
 
+/// How a rank's compute stream was used between a beginning and an end that all ranks share.
+struct Bubble {
+    int64_t span_ns = 0;  ///< from the first begin to the last end of a step's events, over all ranks
+    int64_t busy_ns = 0;  ///< of it, something is computed on this rank
+    int64_t idle_ns = 0;  ///< the rest: the bubble of a pipeline, and all other waiting
+    double share() const { return span_ns == 0 ? 0.0 : double(idle_ns) / double(span_ns); }
+    /// idle / busy: the bubble as a fraction of the ideal time, as the pipeline papers count it.
+    double of_ideal() const { return busy_ns == 0 ? 0.0 : double(idle_ns) / double(busy_ns); }
+};
+
+/// One rank's bubble in a step on one clock (its forward and backward alone when `passes_only`). Throws
+/// InvalidArgument
+/// ("time.no_rank"). Cost: one pass over all events and a sort of the rank's.
+Bubble bubble(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step,
+              bool passes_only = false);
+
 /// The union of intervals: sorted, touching and overlapping ones joined, empty ones dropped.
 std::vector<Interval> unite(std::vector<Interval> intervals);
 

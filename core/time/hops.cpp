@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <tuple>
 
 namespace meshscope::time {
@@ -34,23 +33,54 @@ std::vector<int64_t> time_hops(std::span<TimedHop> hops, int32_t members, int64_
     return send_free;
 }
 
-int64_t formula_ns(const Profile& profile, const trace::Event& event, std::span<const int64_t> sent_bytes,
-                   bool between_nodes) {
-    const auto p = static_cast<int64_t>(sent_bytes.size());
+int64_t formula_ns(const Profile& profile, const Unrecorded& collective) {
+    constexpr int64_t kOneRoundBytes = 8192;  // comm::kDirectOneRoundBytes, which this room does not see
+    const trace::Event& event = *collective.event;
+    const int64_t others = collective.members - 1;
+    const int64_t rounds = std::bit_width(static_cast<uint64_t>(others));  // ⌈lg p⌉
+    const int64_t n = collective.full_bytes;
+    const int64_t part = n / collective.members;
     const bool tree = event.algorithm == Algorithm::tree;
-    int64_t rounds = p - 1;
-    if (event.op == CollectiveOp::send || event.op == CollectiveOp::recv) rounds = 1;
-    if (event.op == CollectiveOp::all_reduce && event.algorithm == Algorithm::ring) rounds = 2 * (p - 1);
-    if (tree) rounds = std::bit_width(static_cast<uint64_t>(p - 1));
-
-    int64_t bytes = *std::max_element(sent_bytes.begin(), sent_bytes.end());
-    // Here the busiest port is the root's receiving one, which sent_bytes does not show.
-    if (event.op == CollectiveOp::reduce && tree) bytes *= rounds;
-    if ((event.op == CollectiveOp::reduce || event.op == CollectiveOp::gather) && !tree) {
-        bytes = std::accumulate(sent_bytes.begin(), sent_bytes.end(), int64_t{0});
+    int64_t hops = others, moved = collective.sent_bytes, reduced = 0;
+    switch (event.op) {
+        case CollectiveOp::all_reduce:
+            if (event.algorithm == Algorithm::direct && n <= kOneRoundBytes) {
+                reduced = others * n;
+            } else {
+                hops = 2 * others;
+                reduced = others * part;
+            }
+            break;
+        case CollectiveOp::reduce_scatter:
+            reduced = others * part;
+            break;
+        case CollectiveOp::broadcast:
+        case CollectiveOp::reduce:
+            hops = tree ? rounds : others;
+            moved = hops * n;
+            if (event.op == CollectiveOp::reduce) reduced = moved;
+            break;
+        case CollectiveOp::gather:
+        case CollectiveOp::scatter:
+            moved = others * part;
+            break;
+        case CollectiveOp::barrier:
+            if (tree) hops = 2 * rounds;
+            moved = 0;
+            break;
+        case CollectiveOp::send:
+        case CollectiveOp::recv:
+            hops = 1;
+            moved = n;
+            break;
+        case CollectiveOp::all_gather:
+        case CollectiveOp::all_to_all:
+            break;
     }
-    const int64_t latency = hop_ns(profile, 0, between_nodes);
-    return rounds * latency + hop_ns(profile, bytes, between_nodes) - latency;
+    const int64_t latency = hop_ns(profile, 0, collective.link);
+    const int64_t sums =
+        hop_ns(profile, reduced, collective.link, true) - hop_ns(profile, reduced, collective.link);
+    return hops * latency + hop_ns(profile, moved, collective.link) - latency + sums;
 }
 
 }  // namespace meshscope::time

@@ -23,9 +23,30 @@ struct TimedHop {
 /// Cost: O(hops·log hops + members·rounds).
 std::vector<int64_t> time_hops(std::span<TimedHop> hops, int32_t members, int64_t begin_ns);
 
-/// A collective whose hops were not recorded, by formula: rounds × latency + bytes / bandwidth.
-/// `sent_bytes` is what each member sent; `between_nodes`: some members stand on different nodes.
-int64_t formula_ns(const Profile& profile, const trace::Event& event, std::span<const int64_t> sent_bytes,
-                   bool between_nodes);
+/// A collective whose hops were not recorded, as far as its members' events tell.
+struct Unrecorded {
+    const trace::Event* event = nullptr;  ///< a member's
+    int32_t members = 1;
+    int64_t sent_bytes = 0;  ///< the most that a member sent
+    int64_t full_bytes = 0;  ///< the whole buffer: the largest input or output of a member
+    Link link;               ///< the slowest kind in the group
+};
+
+/// Its time by formula, α for each hop through the busiest port, β and γ for the bytes through it:
+///
+/// | | α | β | γ |
+/// | --- | --- | --- | --- |
+/// | ring all_reduce | 2(p-1) | 2n(p-1)/p | n(p-1)/p |
+/// | direct all_reduce | p-1 up to 8 KiB, then 2(p-1) | n(p-1), then 2n(p-1)/p | n(p-1), then n(p-1)/p |
+/// | all_gather; reduce_scatter | p-1 | n(p-1)/p | 0; n(p-1)/p |
+/// | tree broadcast; reduce | ⌈lg p⌉ | ⌈lg p⌉·n | 0; ⌈lg p⌉·n |
+/// | direct broadcast; reduce | p-1 | (p-1)·n | 0; (p-1)·n |
+/// | gather, scatter, all_to_all | p-1 | n(p-1)/p | 0 |
+/// | send, recv | 1 | n | 0 |
+/// | barrier: tree; direct | 2⌈lg p⌉; p-1 | 0 | 0 |
+///
+/// (n bytes the full buffer; where all_to_all, all_gather, reduce_scatter and all_reduce were recorded, β
+/// counts the bytes that the record says.) Source: Thakur, Rabenseifner, Gropp 2005.
+int64_t formula_ns(const Profile& profile, const Unrecorded& collective);
 
 }  // namespace meshscope::time

@@ -33,6 +33,17 @@ void check(const Profile& profile) {
     for (const auto& [key, speed] : speeds) {
         if (!(speed > 0.0) || !std::isfinite(speed)) refuse(key);
     }
+    const std::pair<const char*, double> may_be_0[] = {{"bfloat16_flops_per_s", profile.bfloat16_flops_per_s},
+                                                       {"half_speed_flops", profile.half_speed_flops},
+                                                       {"node_bytes_per_s", profile.node_bytes_per_s},
+                                                       {"reduce_bytes_per_s", profile.reduce_bytes_per_s}};
+    for (const auto& [key, speed] : may_be_0) {
+        if (!(speed >= 0.0) || !std::isfinite(speed)) refuse(key);
+    }
+    for (const auto& [kernel, speed] : profile.kernels) {
+        for (const double each : {speed.flops_per_s, speed.bytes_per_s})
+            if (!(each >= 0.0) || !std::isfinite(each)) refuse(kernel.c_str());
+    }
     const std::pair<const char*, int64_t> waits[] = {{"launch_ns", profile.launch_ns},
                                                      {"latency_inside_ns", profile.latency_inside_ns},
                                                      {"latency_between_ns", profile.latency_between_ns}};
@@ -53,10 +64,30 @@ int64_t compute_ns(const Profile& profile, int64_t flops, int64_t touched_bytes)
                                         transfer_ns(touched_bytes, profile.memory_bytes_per_s));
 }
 
-int64_t hop_ns(const Profile& profile, int64_t bytes, bool between_nodes) {
-    return between_nodes
-               ? profile.latency_between_ns + transfer_ns(bytes, profile.bandwidth_between_bytes_per_s)
-               : profile.latency_inside_ns + transfer_ns(bytes, profile.bandwidth_inside_bytes_per_s);
+int64_t compute_ns(const Profile& profile, std::string_view kernel, DType dtype, int64_t flops,
+                   int64_t touched_bytes) {
+    double flops_per_s = profile.flops_per_s, bytes_per_s = profile.memory_bytes_per_s;
+    if (dtype == DType::bfloat16 && profile.bfloat16_flops_per_s > 0)
+        flops_per_s = profile.bfloat16_flops_per_s;
+    const bool product = kernel.starts_with("linear") || kernel.starts_with("attention");
+    const auto ramp = product ? static_cast<int64_t>(profile.half_speed_flops) : int64_t{0};
+    if (const auto own = profile.kernels.find(std::string(kernel)); own != profile.kernels.end()) {
+        if (own->second.flops_per_s > 0) flops_per_s = own->second.flops_per_s;
+        if (own->second.bytes_per_s > 0) bytes_per_s = own->second.bytes_per_s;
+    }
+    return profile.launch_ns +
+           std::max(transfer_ns(flops + ramp, flops_per_s), transfer_ns(touched_bytes, bytes_per_s));
+}
+
+int64_t hop_ns(const Profile& profile, int64_t bytes, Link link, bool reduces) {
+    const int64_t sums =
+        reduces && profile.reduce_bytes_per_s > 0 ? transfer_ns(bytes, profile.reduce_bytes_per_s) : 0;
+    if (!link.between_nodes)
+        return profile.latency_inside_ns + transfer_ns(bytes, profile.bandwidth_inside_bytes_per_s) + sums;
+    double bandwidth = profile.bandwidth_between_bytes_per_s;
+    if (profile.node_bytes_per_s > 0)
+        bandwidth = std::min(bandwidth, profile.node_bytes_per_s / std::max(link.sharers, 1));
+    return profile.latency_between_ns + transfer_ns(bytes, bandwidth) + sums;
 }
 
 }  // namespace meshscope::time

@@ -1,18 +1,39 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
+
+#include "core/base/kinds.h"
 
 namespace meshscope::time {
 
+/// How fast one kernel runs where the general speeds do not tell. 0: the general one.
+struct KernelSpeed {
+    double flops_per_s = 0;
+    double bytes_per_s = 0;
+};
+
 /// Speeds that recorded work is re-timed under. Kinds of link: inside a node and between nodes.
+/// docs/profile.md tells each by its key in a file.
 struct Profile {
     std::string name;
-    double flops_per_s = 0;
+    double flops_per_s = 0;  ///< the most that large float32 products reach
     double memory_bytes_per_s = 0;
     int64_t launch_ns = 0;                                  ///< opens each compute event and each collective
     int64_t latency_inside_ns = 0, latency_between_ns = 0;  ///< a hop
     double bandwidth_inside_bytes_per_s = 0, bandwidth_between_bytes_per_s = 0;
+    double bfloat16_flops_per_s = 0;  ///< the same for bfloat16; 0: as float32
+    /// A matrix product of this many operations runs at half that speed: f operations take (f + this) /
+    /// speed.
+    double half_speed_flops = 0;
+    /// All links of a node to others together, each way, shared evenly by the groups that cross at the same
+    /// time (those of one mesh dim); 0: every rank has its own link.
+    double node_bytes_per_s = 0;
+    double reduce_bytes_per_s = 0;  ///< adding received numbers to one's own, 1/γ; 0: costs nothing
+    bool overlap = true;            ///< false: a rank's collectives take the core its compute needs
+    std::map<std::string, KernelSpeed> kernels;  ///< by the event's name: "gelu_tanh"
 };
 
 /// The slow profile of lessons: its times can be followed by eye. A hop takes 2 µs inside a node, 3 µs
@@ -20,8 +41,8 @@ struct Profile {
 /// (2,10)·(10,10) product take 4 µs. Launching costs nothing: a bar is its formula and no more.
 Profile classroom();
 
-/// Throws InvalidArgument ("time.bad_profile": profile, key) unless every speed is positive and finite and no
-/// latency is negative.
+/// Throws InvalidArgument ("time.bad_profile": profile, key) unless every speed is positive and finite (those
+/// that may be 0, 0 or more) and no latency is negative.
 void check(const Profile& profile);
 
 /// ⌈10^9·bytes/bytes_per_s⌉: whole nanoseconds, rounded up; exact quotients stay exact.
@@ -30,7 +51,22 @@ int64_t transfer_ns(int64_t bytes, double bytes_per_s);
 /// launch + max(flops / flops_per_s, touched_bytes / memory_bytes_per_s), each rounded up to a nanosecond.
 int64_t compute_ns(const Profile& profile, int64_t flops, int64_t touched_bytes);
 
-/// One hop: latency + bytes / bandwidth (the α + n·β of the literature), by the kind of link.
-int64_t hop_ns(const Profile& profile, int64_t bytes, bool between_nodes);
+/// The same for a kernel by its name and dtype: products ("linear…", "attention…") with their ramp, others by
+/// their own speeds where the profile has them.
+int64_t compute_ns(const Profile& profile, std::string_view kernel, DType dtype, int64_t flops,
+                   int64_t touched_bytes);
+
+/// Of which link a hop is.
+struct Link {
+    bool between_nodes = false;
+    int32_t sharers = 1;  ///< groups that cross this node's links at the same time
+};
+
+/// One hop: latency + bytes / bandwidth (the α + n·β of the literature), and the sums of what it adds (n·γ)
+/// when `reduces`.
+int64_t hop_ns(const Profile& profile, int64_t bytes, Link link, bool reduces = false);
+inline int64_t hop_ns(const Profile& profile, int64_t bytes, bool between_nodes) {
+    return hop_ns(profile, bytes, Link{between_nodes, 1});
+}
 
 }  // namespace meshscope::time

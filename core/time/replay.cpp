@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -26,7 +29,8 @@ bool is_point_to_point(CollectiveOp op) {
 /// ends that are already known, and nothing is shared between two collectives.
 class Replay {
   public:
-    Replay(const trace::Trace& trace, const Profile& profile) : trace_(trace), profile_(profile) {
+    Replay(const trace::Trace& trace, const Profile& profile, Absent absent)
+        : trace_(trace), profile_(profile), absent_(absent) {
         clock_.kind = ClockKind::modelled;
         clock_.profile = profile.name;
         make_nodes();
@@ -34,6 +38,7 @@ class Replay {
         order_dependencies();
         match_collectives();
         assign_hops();
+        if (profile.node_bytes_per_s > 0) count_sharers();
     }
 
     Clock play() {
@@ -46,8 +51,9 @@ class Replay {
             ready_.pop_back();
             if (event(node).kind == EventKind::compute) {
                 const int64_t begin = nodes_[node].ready_ns;
+                const Event& e = event(node);
                 finish(node, begin,
-                       begin + compute_ns(profile_, event(node).flops, event(node).touched_bytes));
+                       begin + compute_ns(profile_, trace_.text(e.name), e.dtype, e.flops, e.touched_bytes));
                 ++played;
             } else {
                 played += reach(node);
@@ -79,6 +85,7 @@ class Replay {
     /// One collective with all who take part, by their position in the group (0 = sender, 1 = receiver for
     /// send/recv).
     struct Instance {
+        int32_t group = 0;
         std::vector<int32_t> ranks;
         std::vector<size_t> nodes;  ///< by position; kNone where a member never issued it
         size_t missing = 0;         ///< members that have not reached it
@@ -113,7 +120,11 @@ class Replay {
             std::map<Stream, size_t> last;
             for (size_t i = 0; i < trace_.ranks[r].events.size(); ++i) {
                 const size_t node = first_node_[r] + i;
-                const auto [before, is_first] = last.try_emplace(trace_.ranks[r].events[i].stream, node);
+                const Event& e = trace_.ranks[r].events[i];
+                // A send that shared the queue could hold up the receive that its own receiver waits behind.
+                const bool joins =
+                    !profile_.overlap && !(e.kind == EventKind::collective && is_point_to_point(e.op));
+                const auto [before, is_first] = last.try_emplace(joins ? Stream::compute : e.stream, node);
                 if (!is_first) wait_for(node, before->second);
                 before->second = node;
             }
@@ -156,7 +167,8 @@ class Replay {
             if (is_new) {
                 Instance& made = instances_.emplace_back();
                 made.ranks = pair.empty() ? trace_.groups[static_cast<size_t>(e.group)].ranks : pair;
-                made.missing = made.ranks.size();
+                made.group = e.group;
+                for (const int32_t member : made.ranks) made.missing += is_expected(member) ? 1 : 0;
                 made.nodes.assign(made.ranks.size(), kNone);
             }
             Instance& instance = instances_[found->second];
@@ -167,6 +179,29 @@ class Replay {
             }
             instance.nodes[at] = node;
             nodes_[node].instance = found->second;
+        }
+    }
+
+    bool is_expected(int32_t rank) const {
+        return absent_ == Absent::refused || !trace_.ranks[static_cast<size_t>(rank)].events.empty();
+    }
+
+    /// How many groups of its mesh dim cross the border of a node that it crosses too: the most over its
+    /// nodes.
+    void count_sharers() {
+        std::map<std::pair<std::string, int32_t>, int32_t> crossing;  // (dim, node) → groups
+        std::vector<std::set<int32_t>> nodes_of_group;
+        for (const trace::Group& group : trace_.groups) {
+            std::set<int32_t>& on = nodes_of_group.emplace_back();
+            for (const int32_t rank : group.ranks) on.insert(machine(rank));
+            if (on.size() < 2) continue;
+            for (const int32_t node : on) ++crossing[{group.mesh_dim, node}];
+        }
+        for (size_t g = 0; g < trace_.groups.size(); ++g) {
+            int32_t& most = sharers_.emplace_back(1);
+            if (nodes_of_group[g].size() < 2) continue;
+            for (const int32_t node : nodes_of_group[g])
+                most = std::max(most, crossing[{trace_.groups[g].mesh_dim, node}]);
         }
     }
 
@@ -201,16 +236,39 @@ class Replay {
         instance.begin_ns = std::max(instance.begin_ns, nodes_[node].ready_ns);
         if (--instance.missing > 0) return 0;
         const std::vector<int64_t> ends = run(instance);
-        for (size_t i = 0; i < ends.size(); ++i) finish(instance.nodes[i], instance.begin_ns, ends[i]);
-        return ends.size();
+        size_t finished = 0;
+        for (size_t i = 0; i < ends.size(); ++i) {
+            if (instance.nodes[i] == kNone) continue;
+            finish(instance.nodes[i], instance.begin_ns, ends[i]);
+            ++finished;
+        }
+        return finished;
     }
 
-    bool between_nodes(int32_t a, int32_t b) const {
-        const auto node = [this](int32_t rank) {
-            const auto at = static_cast<size_t>(rank);
-            return at < trace_.info.node_of_rank.size() ? trace_.info.node_of_rank[at] : 0;
-        };
-        return node(a) != node(b);
+    int32_t machine(int32_t rank) const {
+        const auto at = static_cast<size_t>(rank);
+        return at < trace_.info.node_of_rank.size() ? trace_.info.node_of_rank[at] : 0;
+    }
+    Link link(const Instance& instance, int32_t a, int32_t b) const {
+        const auto group = static_cast<size_t>(instance.group);
+        return {machine(a) != machine(b), group < sharers_.size() ? sharers_[group] : 1};
+    }
+
+    /// What is known of a collective without hops, over the members that recorded it.
+    Unrecorded summary(const Instance& instance) const {
+        Unrecorded found;
+        found.members = static_cast<int32_t>(instance.ranks.size());
+        found.link = link(instance, instance.ranks[0], instance.ranks[0]);
+        for (size_t i = 0; i < instance.ranks.size(); ++i) {
+            if (machine(instance.ranks[i]) != machine(instance.ranks[0])) found.link.between_nodes = true;
+            if (instance.nodes[i] == kNone) continue;
+            const Event& e = event(instance.nodes[i]);
+            found.event = &e;
+            found.sent_bytes = std::max(found.sent_bytes, e.sent_bytes);
+            found.full_bytes = std::max(found.full_bytes,
+                                        std::max(e.in_elements, e.out_elements) * bytes_per_element(e.dtype));
+        }
+        return found;
     }
 
     /// Times the hops of a collective that all members have reached; the members' ends by position.
@@ -218,15 +276,8 @@ class Replay {
         const int64_t begin = instance.begin_ns + profile_.launch_ns;
         const size_t members = instance.ranks.size();
         if (instance.hops.empty()) {
-            const Event& first = event(instance.nodes[0]);
             if (trace_.info.level >= trace::Level::hops || members < 2) return std::vector(members, begin);
-            std::vector<int64_t> sent;
-            bool far = false;
-            for (size_t i = 0; i < members; ++i) {
-                sent.push_back(event(instance.nodes[i]).sent_bytes);
-                far = far || between_nodes(instance.ranks[0], instance.ranks[i]);
-            }
-            return std::vector(members, begin + formula_ns(profile_, first, sent, far));
+            return std::vector(members, begin + formula_ns(profile_, summary(instance)));
         }
         for (size_t i = 0; i < members; ++i) position_[instance.ranks[i]] = static_cast<int32_t>(i);
         std::vector<TimedHop> hops;
@@ -241,7 +292,7 @@ class Replay {
             hops.push_back({hop.round,
                             src->second,
                             dst->second,
-                            hop_ns(profile_, hop.bytes, between_nodes(hop.src, hop.dst)),
+                            hop_ns(profile_, hop.bytes, link(instance, hop.src, hop.dst), hop.reduces != 0),
                             {}});
         }
         position_.clear();
@@ -265,6 +316,8 @@ class Replay {
 
     const trace::Trace& trace_;
     const Profile& profile_;
+    Absent absent_;
+    std::vector<int32_t> sharers_;  // by group; empty: nothing is shared
     Clock clock_;
     std::vector<size_t> first_node_;  // by rank
     std::vector<Node> nodes_;         // rank by rank, in order of issue
@@ -275,9 +328,9 @@ class Replay {
 
 }  // namespace
 
-Clock modelled(const trace::Trace& trace, const Profile& profile) {
+Clock modelled(const trace::Trace& trace, const Profile& profile, Absent absent) {
     check(profile);
-    return Replay(trace, profile).play();
+    return Replay(trace, profile, absent).play();
 }
 
 }  // namespace meshscope::time

@@ -165,7 +165,7 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
     document->name = std::move(name);
     document->title = {trace->info.title_en, trace->info.title_zh};
     document->measured = time::measured(*trace);
-    document->modelled = time::modelled(*trace, time::classroom());
+    document->modelled = time::modelled(*trace, scenario != nullptr ? scenario->hardware : time::classroom());
     document->trace = std::move(trace);
     if (scenario != nullptr) add_lesson(*document, *scenario);
     return document;

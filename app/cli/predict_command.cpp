@@ -1,0 +1,273 @@
+#include "app/cli/predict_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <sstream>
+
+#include "app/cli/progress.h"
+#include "app/cli/run_command.h"
+#include "app/cli/table.h"
+#include "core/run/dry.h"
+#include "core/run/summary.h"
+#include "core/scenario/scenario.h"
+#include "core/time/read_profile.h"
+
+namespace meshscope::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using run::Summary;
+
+struct Options {
+    std::string scenario, ranks = "64", profile;
+    int32_t steps = 3;
+    bool json = false, measure = false;
+};
+
+/// Everything that is shown; `measured` only when it was really run.
+struct Answer {
+    Summary predicted;
+    std::optional<Summary> measured;
+    int64_t measured_step_ns = 0;  ///< the last step on this machine's own clock
+    memory::ModelState formula;
+    int32_t world_size = 0;
+};
+
+int32_t all_up_to(const std::string& word) {
+    if (word == "all") return INT32_MAX;
+    int32_t number = 0;
+    const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (failure != std::errc() || end != word.data() + word.size() || number < 1)
+        throw UsageError({"cli.predict.bad_ranks", {{"word", word}}});
+    return number;
+}
+
+int64_t of(const Summary::Rank& rank, MemoryCategory category) {
+    return rank.peak.by_category[static_cast<std::size_t>(category)];
+}
+
+/// The rank with the highest peak.
+const Summary::Rank& fullest(const Summary& summary) {
+    return *std::max_element(summary.ranks.begin(), summary.ranks.end(),
+                             [](const auto& a, const auto& b) { return a.peak.bytes < b.peak.bytes; });
+}
+
+ordered_json to_json(const Summary& summary) {
+    ordered_json collectives = ordered_json::array(), ranks = ordered_json::array();
+    for (const Summary::Collective& c : summary.collectives)
+        collectives.push_back({{"op", c.op},
+                               {"mesh_dim", c.mesh_dim},
+                               {"group_size", c.group_size},
+                               {"calls", c.calls},
+                               {"in", c.in_elements},
+                               {"out", c.out_elements},
+                               {"bytes", c.sent_bytes}});
+    for (const Summary::Rank& r : summary.ranks) {
+        ordered_json categories = ordered_json::object();
+        for (int c = 0; c < kMemoryCategories; ++c)
+            categories[std::string(name(static_cast<MemoryCategory>(c)))] =
+                of(r, static_cast<MemoryCategory>(c));
+        ranks.push_back({{"rank", r.rank},
+                         {"peak_bytes", r.peak.bytes},
+                         {"peak_step", r.peak.step},
+                         {"peak_cause", r.peak.cause},
+                         {"by_category", categories},
+                         {"bytes", r.sent_bytes},
+                         {"flops", r.flops},
+                         {"compute_ns", r.overlap.compute_ns},
+                         {"communication_ns", r.overlap.communication_ns},
+                         {"exposed_ns", r.overlap.exposed_ns},
+                         {"bubble", r.bubble.share()}});
+    }
+    return {{"step", summary.step},
+            {"collectives", collectives},
+            {"ranks", ranks},
+            {"profile", summary.profile},
+            {"step_ns", summary.step_ns}};
+}
+
+void print_json(const Answer& answer, CommandContext& context) {
+    ordered_json out{{"world_size", answer.world_size}, {"predicted", to_json(answer.predicted)}};
+    out["formula"] = {{"source", "ZeRO, arXiv 1910.02054"},
+                      {"parameters", answer.formula.parameters},
+                      {"gradients", answer.formula.gradients},
+                      {"optimizer_state", answer.formula.optimizer}};
+    if (answer.measured) {
+        out["measured"] = to_json(*answer.measured);
+        out["measured"]["measured_step_ns"] = answer.measured_step_ns;
+    }
+    context.out << out.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
+
+std::string milliseconds(int64_t ns) {
+    std::ostringstream text;
+    text.precision(4);
+    text << static_cast<double>(ns) / 1e6;
+    return text.str();
+}
+
+void print_collectives(const Answer& answer, const CommandContext& context) {
+    Table table;
+    table.header = {context.text("cli.collectives.op"), context.text("cli.predict.dim"),
+                    context.text("cli.predict.group_size"), context.text("cli.predict.calls"),
+                    context.text("cli.collectives.bytes")};
+    table.right = {false, false, true, true, true, true};
+    if (answer.measured) table.header.push_back(context.text("cli.predict.measured"));
+    for (const Summary::Collective& c : answer.predicted.collectives) {
+        std::vector<std::string> row{c.op, c.mesh_dim, std::to_string(c.group_size), std::to_string(c.calls),
+                                     std::to_string(c.sent_bytes)};
+        if (answer.measured) {
+            row.push_back("-");
+            for (const Summary::Collective& m : answer.measured->collectives)
+                if (m.op == c.op && m.mesh_dim == c.mesh_dim && m.group_size == c.group_size)
+                    row.back() = std::to_string(m.sent_bytes);
+        }
+        table.rows.push_back(std::move(row));
+    }
+    print_table(table, context.out);
+}
+
+/// The fullest rank's peak by category, with ZeRO's formula where it says something.
+void print_memory(const Answer& answer, const CommandContext& context) {
+    const Summary::Rank& rank = fullest(answer.predicted);
+    const Summary::Rank* measured = nullptr;
+    if (answer.measured)
+        for (const Summary::Rank& r : answer.measured->ranks)
+            if (r.rank == rank.rank) measured = &r;
+    Table table;
+    table.header = {context.text("cli.predict.category"), context.text("cli.predict.predicted")};
+    table.right = {false, true, true, true};
+    if (measured != nullptr) table.header.push_back(context.text("cli.predict.measured"));
+    table.header.push_back(context.text("cli.predict.formula"));
+    const auto add = [&](const std::string& what, int64_t predicted, int64_t real, double formula) {
+        std::vector<std::string> row{what, std::to_string(predicted)};
+        if (measured != nullptr) row.push_back(std::to_string(real));
+        if (formula >= 0) row.push_back(std::to_string(static_cast<int64_t>(formula)));
+        table.rows.push_back(std::move(row));
+    };
+    const bool sharded = of(rank, MemoryCategory::sharded_parameters) > 0;
+    for (int c = 0; c < kMemoryCategories; ++c) {
+        const auto category = static_cast<MemoryCategory>(c);
+        const int64_t real = measured == nullptr ? 0 : of(*measured, category);
+        double formula = -1;
+        if (category == (sharded ? MemoryCategory::sharded_parameters : MemoryCategory::parameters))
+            formula = answer.formula.parameters;
+        if (category == MemoryCategory::gradients) formula = answer.formula.gradients;
+        if (category == MemoryCategory::optimizer_state) formula = answer.formula.optimizer;
+        if (of(rank, category) > 0 || real > 0)
+            add(std::string(name(category)), of(rank, category), real, formula);
+    }
+    add(context.text("cli.predict.total"), rank.peak.bytes, measured == nullptr ? 0 : measured->peak.bytes,
+        -1);
+    context.out << '\n'
+                << context.text("cli.predict.peak", {{"rank", int64_t{rank.rank}},
+                                                     {"step", int64_t{rank.peak.step}},
+                                                     {"cause", rank.peak.cause}})
+                << '\n';
+    print_table(table, context.out);
+}
+
+void print_ranks(const Answer& answer, const CommandContext& context) {
+    Table table;
+    table.header = {context.text("cli.memory.rank"),        context.text("cli.memory.peak"),
+                    context.text("cli.collectives.bytes"),  context.text("cli.predict.gflop"),
+                    context.text("cli.predict.compute_ms"), context.text("cli.predict.communication_ms"),
+                    context.text("cli.predict.exposed_ms"), context.text("cli.predict.idle")};
+    table.right = {true, true, true, true, true, true, true, true};
+    for (const Summary::Rank& r : answer.predicted.ranks) {
+        std::ostringstream gflop, idle;
+        gflop.precision(4);
+        gflop << static_cast<double>(r.flops) / 1e9;
+        idle.precision(3);
+        idle << 100 * r.bubble.share() << " %";
+        table.rows.push_back({std::to_string(r.rank), std::to_string(r.peak.bytes),
+                              std::to_string(r.sent_bytes), gflop.str(), milliseconds(r.overlap.compute_ns),
+                              milliseconds(r.overlap.communication_ns), milliseconds(r.overlap.exposed_ns),
+                              idle.str()});
+    }
+    context.out << '\n';
+    print_table(table, context.out);
+    context.out << context.text("cli.predict.time", {{"profile", answer.predicted.profile},
+                                                     {"ms", milliseconds(answer.predicted.step_ns)}})
+                << '\n';
+    if (answer.measured)
+        context.out << context.text("cli.predict.measured_time",
+                                    {{"ms", milliseconds(answer.measured_step_ns)}})
+                    << '\n';
+}
+
+void predict(const Options& options, CommandContext& context) {
+    context.json_errors = options.json;
+    scenario::Scenario scenario = scenario::read_scenario(options.scenario);
+    if (!options.profile.empty())
+        scenario.hardware = options.profile.ends_with(".toml") ? time::read_profile(options.profile)
+                                                               : time::named_profile(options.profile);
+    Answer answer;
+    answer.world_size = scenario::world_size(scenario);
+    {
+        ProgressBar bar(context.err, context.err_is_tty && !options.json);
+        run::DryOptions dry;
+        dry.steps = options.steps;
+        dry.all_up_to = all_up_to(options.ranks);
+        dry.cancel = context.cancelled;
+        dry.progress = [&](int32_t done, int32_t ranks) {
+            bar.show(
+                done, ranks,
+                context.text("cli.predict.progress", {{"done", int64_t{done}}, {"ranks", int64_t{ranks}}}));
+        };
+        const run::DryResult result = run::run_dry(scenario, dry);
+        if (context.cancelled != nullptr && context.cancelled->load()) {
+            context.exit_code = ExitCode::interrupted;
+            return;
+        }
+        answer.predicted = run::summarize(*result.trace, scenario.hardware, time::Absent::as_present);
+    }
+    answer.formula = run::zero_formula(scenario);
+    if (options.measure) {
+        scenario::Scenario really = scenario;
+        really.steps = std::min(really.steps, options.steps);
+        run::RunOptions run_options;
+        run_options.level = trace::Level::collectives;
+        const run::RunResult result = run_with_progress(really, context, run_options, options.json);
+        answer.measured = run::summarize(*result.trace, scenario.hardware, time::Absent::refused);
+        const time::Interval span =
+            time::span_of_step(*result.trace, time::measured(*result.trace), answer.measured->step);
+        answer.measured_step_ns = span.end_ns - span.begin_ns;
+    }
+    if (options.json) return print_json(answer, context);
+    context.out << context.text("cli.predict.head",
+                                {{"ranks", static_cast<int64_t>(answer.predicted.ranks.size())},
+                                 {"world", int64_t{answer.world_size}},
+                                 {"step", int64_t{answer.predicted.step}}})
+                << '\n';
+    if (!answer.predicted.collectives.empty()) print_collectives(answer, context);
+    print_memory(answer, context);
+    print_ranks(answer, context);
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& app, CommandContext& context) {
+    CLI::App* command = app.add_subcommand("predict", context.text("cli.predict.about"));
+    command->footer(context.text("cli.predict.examples"));
+    auto options = std::make_shared<Options>();
+    command->add_option("SCENARIO", options->scenario, context.text("cli.run.help.scenario"))->required();
+    command->add_option("--ranks", options->ranks, context.text("cli.predict.help.ranks"))
+        ->type_name("all|N");
+    command->add_option("--steps", options->steps, context.text("cli.predict.help.steps"))
+        ->check(CLI::Range(1, 1000000))
+        ->type_name("N");
+    command->add_option("--profile", options->profile, context.text("cli.predict.help.profile"))
+        ->type_name("NAME|FILE");
+    command->add_flag("--measure", options->measure, context.text("cli.predict.help.measure"));
+    command->add_flag("--json", options->json, context.text("cli.help.json"));
+    command->callback([options, &context] { predict(*options, context); });
+}
+
+}  // namespace meshscope::cli

@@ -1,0 +1,104 @@
+#include "core/run/summary.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/mesh/roles.h"
+#include "core/nn/model.h"
+#include "core/scenario/keys.h"
+
+namespace meshscope::run {
+namespace {
+
+using Key = std::tuple<std::string, std::string, int64_t>;  // op, mesh dim, size of the group
+
+/// The calls of one rank in one step, in the order of their first issue.
+std::vector<Summary::Collective> collectives_of(const trace::Trace& trace, std::size_t rank, int32_t step) {
+    std::vector<Summary::Collective> rows;
+    std::map<Key, std::size_t> places;
+    for (const trace::Event& e : trace.ranks[rank].events) {
+        if (e.kind != trace::EventKind::collective || e.step != step) continue;
+        const trace::Group& group = trace.groups[static_cast<std::size_t>(e.group)];
+        const auto size = static_cast<int64_t>(group.ranks.size());
+        const Key key{std::string(name(e.op)), group.mesh_dim, size};
+        const auto [found, is_new] = places.try_emplace(key, rows.size());
+        if (is_new) rows.push_back({std::get<0>(key), group.mesh_dim, size});
+        Summary::Collective& row = rows[found->second];
+        ++row.calls;
+        row.in_elements += e.in_elements;
+        row.out_elements += e.out_elements;
+        row.sent_bytes += e.sent_bytes;
+    }
+    return rows;
+}
+
+void take_larger(std::vector<Summary::Collective>& all, const std::vector<Summary::Collective>& rows) {
+    for (const Summary::Collective& row : rows) {
+        const auto same = std::find_if(all.begin(), all.end(), [&](const Summary::Collective& other) {
+            return std::tie(other.op, other.mesh_dim, other.group_size) ==
+                   std::tie(row.op, row.mesh_dim, row.group_size);
+        });
+        if (same == all.end()) {
+            all.push_back(row);
+        } else if (row.sent_bytes > same->sent_bytes) {
+            *same = row;
+        }
+    }
+}
+
+/// ZeRO's stage of a strategy, by its word.
+int32_t stage_of(const std::string& word) {
+    if (word == "zero1") return 1;
+    if (word == "zero2") return 2;
+    return word == "zero3" || word.starts_with("fsdp") ? 3 : 0;
+}
+
+}  // namespace
+
+Summary summarize(const trace::Trace& trace, const time::Profile& profile, time::Absent absent) {
+    Summary summary;
+    summary.step = std::max(0, trace.info.steps - 1);
+    summary.profile = profile.name;
+    const time::Clock clock = time::modelled(trace, profile, absent);
+    const time::Interval span = time::span_of_step(trace, clock, summary.step);
+    summary.step_ns = span.end_ns - span.begin_ns;
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+        if (trace.ranks[r].events.empty()) continue;
+        Summary::Rank& rank = summary.ranks.emplace_back();
+        rank.rank = static_cast<int32_t>(r);
+        rank.peak = memory::peak(trace, rank.rank);
+        for (const trace::Event& e : trace.ranks[r].events) {
+            if (e.step != summary.step) continue;
+            rank.sent_bytes += e.sent_bytes;
+            rank.flops += e.flops;
+        }
+        rank.overlap = time::overlap(trace, clock, rank.rank, summary.step);
+        rank.bubble = time::bubble(trace, clock, rank.rank, summary.step);
+        take_larger(summary.collectives, collectives_of(trace, r, summary.step));
+    }
+    return summary;
+}
+
+memory::ModelState zero_formula(const scenario::Scenario& scenario) {
+    double parameters = 0;
+    const std::unique_ptr<nn::Model> model = nn::make_model(scenario.model);
+    for (const auto& parameter : model->all_parameters())
+        parameters += static_cast<double>(tensor::count(parameter->shape));
+    const auto& optimizer = scenario.optimizer;
+    const double states = optimizer.kind != "sgd" ? 8 : optimizer.momentum != 0 ? 4 : 0;
+    const auto word = scenario::data_strategies()[static_cast<std::size_t>(scenario.parallel.data)];
+    double ranks =
+        1;  // HSDP shares out along its shard dim alone; other dims that cut the model divide it too
+    for (std::size_t d = 0; d < scenario.mesh_shape.size(); ++d) {
+        const bool named = d < scenario.mesh_names.size();
+        const auto role = named ? mesh::role_of(scenario.mesh_names[d]) : std::nullopt;
+        if (role == mesh::Role::tp || role == mesh::Role::pp)
+            parameters /= static_cast<double>(scenario.mesh_shape[d]);
+        else if (role == mesh::Role::shard)
+            ranks *= static_cast<double>(scenario.mesh_shape[d]);
+    }
+    return memory::zero_state(stage_of(std::string(word)), parameters, ranks, {4, 4, states});
+}
+
+}  // namespace meshscope::run

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/memory/formulas.h"
+#include "core/memory/ledger.h"
+#include "core/scenario/scenario.h"
+#include "core/time/clock.h"
+#include "core/time/exposed.h"
+
+namespace meshscope::run {
+
+/// What a trace comes to: the same figures whether it was run dry or really, so that they can stand side by
+/// side.
+struct Summary {
+    /// The calls of one op along one mesh dim in one step, on the rank that sends most.
+    struct Collective {
+        std::string op, mesh_dim;
+        int64_t group_size = 0;
+        int64_t calls = 0;
+        int64_t in_elements = 0, out_elements = 0;
+        int64_t sent_bytes = 0;
+    };
+    struct Rank {
+        int32_t rank = 0;
+        memory::Peak peak;  ///< over the whole run
+        int64_t sent_bytes = 0, flops = 0;
+        time::Overlap overlap;
+        time::Bubble bubble;
+    };
+    int32_t step = 0;                     ///< the step that all but the peaks are of: the last one
+    std::vector<Collective> collectives;  ///< in the order of their first issue
+    std::vector<Rank> ranks;              ///< those that recorded something
+    std::string profile;                  ///< of the modelled clock
+    int64_t step_ns = 0;                  ///< the step on that clock
+};
+
+/// Cost: one replay, and a pass over the events for each rank. Throws what time::modelled throws.
+Summary summarize(const trace::Trace& trace, const time::Profile& profile, time::Absent absent);
+
+/// ZeRO's formula for a scenario: its strategy's stage, float32 throughout, its optimizer's state. Counts the
+/// model's parameters, each once, and the ranks that share them out.
+memory::ModelState zero_formula(const scenario::Scenario& scenario);
+
+}  // namespace meshscope::run

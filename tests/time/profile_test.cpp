@@ -1,0 +1,238 @@
+// Profiles as files, what they cost, and who shares a node's link.
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/time/clock.h"
+#include "core/time/exposed.h"
+#include "core/time/read_profile.h"
+#include "tests/test.h"
+#include "tests/time/hand_made.h"
+
+using namespace meshscope;
+using test::HandMade;
+using time::Profile;
+
+namespace {
+
+constexpr const char* kSmall =
+    "name = \"small\"\n[compute]\nfloat32_gflops = 1.0\nmemory_GB_per_s = 1.0\n"
+    "[links.inside]\nlatency_us = 0.1\nGB_per_s = 0.5\n[links.between]\nlatency_us = 0.3\nGB_per_s = 0.25\n";
+
+std::vector<Diagnostic> mistakes(const std::string& text) {
+    try {
+        time::parse_profile(text, "p.toml");
+    } catch (const InputError& error) {
+        return error.diagnostics();
+    }
+    return {};
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+}
+
+/// α = 100 ns, β = 2 ns, γ = 1 ns a byte.
+Profile alpha_beta_gamma() {
+    Profile profile = time::parse_profile(kSmall, "p.toml");
+    profile.reduce_bytes_per_s = 1e9;
+    return profile;
+}
+
+std::vector<int32_t> ranks(int32_t p) {
+    std::vector<int32_t> all;
+    for (int32_t r = 0; r < p; ++r) all.push_back(r);
+    return all;
+}
+
+/// One collective of p members without hops, timed by formula.
+int64_t by_formula(CollectiveOp op, Algorithm algorithm, int32_t p, int64_t in, int64_t out, int64_t sent) {
+    HandMade made(p);
+    made.trace.info.level = trace::Level::collectives;
+    const int32_t group = made.group(ranks(p));
+    for (int32_t r = 0; r < p; ++r) {
+        trace::Event& e = made.event(r, made.collective(r, op, group, 0));
+        e.algorithm = algorithm;
+        e.in_elements = in;
+        e.out_elements = out;
+        e.sent_bytes = sent;
+    }
+    return time::modelled(made.trace, alpha_beta_gamma()).end_ns;
+}
+
+}  // namespace
+
+TEST_CASE("every built-in profile reads without a mistake, and classroom.toml is the classroom of the code") {
+    for (const std::string& name : time::profile_names()) {
+        INFO(name);
+        CHECK(time::named_profile(name).name == name);
+    }
+    const Profile file = time::named_profile("classroom"), code = time::classroom();
+    CHECK(file.flops_per_s == code.flops_per_s);
+    CHECK(file.memory_bytes_per_s == code.memory_bytes_per_s);
+    CHECK(file.launch_ns == code.launch_ns);
+    CHECK(file.latency_inside_ns == code.latency_inside_ns);
+    CHECK(file.latency_between_ns == code.latency_between_ns);
+    CHECK(file.bandwidth_inside_bytes_per_s == code.bandwidth_inside_bytes_per_s);
+    CHECK(file.bandwidth_between_bytes_per_s == code.bandwidth_between_bytes_per_s);
+    CHECK(file.node_bytes_per_s == 0);
+    CHECK(file.overlap);
+    CHECK_THROWS_AS(time::named_profile("cray"), InvalidArgument);
+}
+
+TEST_CASE("a file's figures arrive in their units, and profile_text() reads back") {
+    const Profile p = time::parse_profile(
+        "name = \"all\"\n[compute]\nfloat32_gflops = 100\nbfloat16_gflops = 400\nefficiency = 0.5\n"
+        "half_speed_gflop = 0.001\nmemory_GB_per_s = 20.0\nlaunch_us = 1.5\nreduce_GB_per_s = 8\noverlap = "
+        "false\n"
+        "[compute.kernels.relu]\nGB_per_s = 3.0\n[links.inside]\nlatency_us = 2\nGB_per_s = 6\n"
+        "[links.between]\nlatency_us = 9\nGB_per_s = 1\nnode_GB_per_s = 4\n",
+        "p.toml");
+    for (const Profile& each : {p, time::parse_profile(time::profile_text(p, "two\nlines"), "q.toml")}) {
+        CHECK(each.flops_per_s == Approx(50e9));
+        CHECK(each.bfloat16_flops_per_s == Approx(200e9));
+        CHECK(each.half_speed_flops == Approx(1e6));
+        CHECK(each.memory_bytes_per_s == Approx(20e9));
+        CHECK(each.launch_ns == 1500);
+        CHECK(each.reduce_bytes_per_s == Approx(8e9));
+        CHECK_FALSE(each.overlap);
+        CHECK(each.kernels.at("relu").bytes_per_s == Approx(3e9));
+        CHECK(each.latency_inside_ns == 2000);
+        CHECK(each.bandwidth_inside_bytes_per_s == Approx(6e9));
+        CHECK(each.latency_between_ns == 9000);
+        CHECK(each.bandwidth_between_bytes_per_s == Approx(1e9));
+        CHECK(each.node_bytes_per_s == Approx(4e9));
+    }
+}
+
+TEST_CASE("bad files are refused at the line and column of each mistake") {
+    CHECK(mistakes(kSmall).empty());
+    auto found = mistakes(replaced(kSmall, "memory_GB_per_s = 1.0", "memory_GB_per_s = -1.0\nspeed = 3"));
+    REQUIRE(found.size() == 2);
+    const auto at = [&](const char* id) {
+        for (const Diagnostic& d : found)
+            if (d.message.id == id) return std::pair(d.position.line, d.position.column);
+        return std::pair(0, 0);
+    };
+    CHECK(at("time.profile.not_above_0") == std::pair(4, 19));
+    CHECK(at("time.profile.unknown_key") == std::pair(5, 1));
+    found = mistakes(replaced(kSmall, "GB_per_s = 0.25", "GB_per_s = \"fast\""));
+    CHECK(at("time.profile.not_a_number") == std::pair(10, 12));
+    found = mistakes(replaced(kSmall, "[links.between]\nlatency_us = 0.3\nGB_per_s = 0.25\n", ""));
+    CHECK(found.size() >= 1);
+    CHECK(at("time.profile.missing").first > 0);
+    found = mistakes(replaced(kSmall, "float32_gflops = 1.0", "float32_gflops = "));
+    CHECK(at("time.profile.syntax").first == 3);
+    found = mistakes(replaced(kSmall, "float32_gflops = 1.0", "float32_gflops = 1.0\nefficiency = 1.5"));
+    CHECK(at("time.profile.below_0") == std::pair(4, 14));
+    CHECK_THROWS_AS(time::read_profile("/no/such/profile.toml"), IoError);
+}
+
+TEST_CASE("a product ramps up, bfloat16 has its own speed, and a kernel its own when it has one") {
+    Profile p = alpha_beta_gamma();
+    p.half_speed_flops = 1000;
+    p.bfloat16_flops_per_s = 4e9;
+    p.kernels["gelu_tanh"] = {5e8, 0};
+    CHECK(time::compute_ns(p, "linear", DType::float32, 1000, 0) == 2000);  // half speed
+    CHECK(time::compute_ns(p, "linear.weight_grad", DType::float32, 9000, 0) == 10000);
+    CHECK(time::compute_ns(p, "linear", DType::bfloat16, 7000, 0) == 2000);
+    CHECK(time::compute_ns(p, "relu", DType::float32, 1000, 0) == 1000);
+    CHECK(time::compute_ns(p, "gelu_tanh", DType::float32, 1000, 1500) == 2000);
+}
+
+TEST_CASE("by formula and by hops: the α, β and γ of the literature") {
+    for (const int32_t p : {2, 4, 8}) {
+        INFO(p);
+        const int64_t n = 4 * 240 * p, elements = n / 4;  // bytes
+        const int64_t others = p - 1, part = n / p, lg = static_cast<int64_t>(std::log2(p));
+        using enum CollectiveOp;
+        using enum Algorithm;
+        CHECK(by_formula(all_reduce, ring, p, elements, elements, 2 * part * others) ==
+              2 * others * 100 + 2 * 2 * part * others + part * others);
+        CHECK(by_formula(all_gather, ring, p, elements / p, elements, part * others) ==
+              others * 100 + 2 * part * others);
+        CHECK(by_formula(reduce_scatter, ring, p, elements, elements / p, part * others) ==
+              others * 100 + 3 * part * others);
+        CHECK(by_formula(broadcast, tree, p, elements, elements, n) == lg * (100 + 2 * n));
+        CHECK(by_formula(reduce, tree, p, elements, elements, n) == lg * (100 + 3 * n));
+        CHECK(by_formula(broadcast, direct, p, elements, elements, n) == others * (100 + 2 * n));
+        CHECK(by_formula(all_to_all, direct, p, elements, elements, part * others) ==
+              others * 100 + 2 * part * others);
+        CHECK(by_formula(barrier, tree, p, 0, 0, 0) == 2 * lg * 100);
+
+        HandMade made(p);  // the ring's all_reduce again, hop by hop: the first half reduces
+        made.ring(all_reduce, made.group(ranks(p)), 0, 2 * (p - 1), part);
+        for (auto& rank : made.trace.ranks)
+            for (auto& hop : rank.hops) hop.reduces = hop.round < p - 1 ? 1 : 0;
+        CHECK(time::modelled(made.trace, alpha_beta_gamma()).end_ns ==
+              2 * others * 100 + 2 * 2 * part * others + part * others);
+    }
+}
+
+TEST_CASE("groups that cross a node's border at the same time share its link") {
+    // Two nodes of two ranks; {0,2} and {1,3} cross, {0,1} and {2,3} do not.
+    const auto replicas = [](int32_t groups, double node_bytes_per_s) {
+        HandMade made(4);
+        made.trace.info.node_of_rank = {0, 0, 1, 1};
+        for (int32_t g = 0; g < groups; ++g)
+            made.ring(CollectiveOp::all_gather, made.group({g, g + 2}), 0, 1, 1000);
+        Profile p = alpha_beta_gamma();
+        p.node_bytes_per_s = node_bytes_per_s;
+        return time::modelled(made.trace, p).end_ns;
+    };
+    CHECK(replicas(1, 0) == 300 + 4000);
+    CHECK(replicas(2, 0) == 300 + 4000);
+    CHECK(replicas(1, 2.5e8) == 300 + 4000);
+    CHECK(replicas(2, 2.5e8) == 300 + 8000);
+    CHECK(replicas(2, 1e9) == 300 + 4000);
+}
+
+TEST_CASE("without overlap a collective takes its turn on the rank's one core") {
+    HandMade made(2);
+    made.ring(CollectiveOp::all_gather, made.group({0, 1}), 0, 1, 50);
+    for (const int32_t r : {0, 1}) made.compute(r, 500);
+    Profile p = alpha_beta_gamma();
+    CHECK(time::modelled(made.trace, p).end_ns == 500);
+    p.overlap = false;
+    CHECK(time::modelled(made.trace, p).end_ns == 700);
+}
+
+TEST_CASE("a trace of some ranks is played as if the others were there, when that is asked for") {
+    HandMade made(4);
+    made.trace.info.level = trace::Level::collectives;
+    const int32_t group = made.group(ranks(4));
+    for (const int32_t r : {0, 3}) {
+        made.compute(r, r == 0 ? 50 : 80);
+        trace::Event& e = made.event(r, made.collective(r, CollectiveOp::all_gather, group, 0));
+        made.depend(r, 1, 0);
+        e.out_elements = 40;
+        e.sent_bytes = 120;
+    }
+    CHECK_THROWS_AS(time::modelled(made.trace, alpha_beta_gamma()), InvalidArgument);
+    CHECK(time::modelled(made.trace, alpha_beta_gamma(), time::Absent::as_present).end_ns ==
+          80 + 3 * 100 + 2 * 120);
+}
+
+TEST_CASE("the bubble of GPipe is (p-1)/m of the ideal time") {
+    // p stages, m micro-batches, forward 1000 ns, backward 2000 ns; what a stage waits for costs nothing
+    // here.
+    for (const auto& [p, m] : {std::pair(2, 4), std::pair(4, 8)}) {
+        HandMade made(p);
+        for (int32_t s = 0; s < p; ++s)
+            for (int32_t i = 0; i < 2 * m; ++i) made.compute(s, i < m ? 1000 : 2000);
+        const int64_t whole = 3000 * (m + p - 1);
+        for (int32_t s = 0; s < p; ++s)
+            for (int32_t i = 0; i < 2 * m; ++i) {
+                trace::Event& e = made.event(s, i);
+                e.t_begin_ns = i < m ? 1000 * (s + i) : whole - 2000 * (2 * m - i + s);
+                e.t_end_ns = e.t_begin_ns + (i < m ? 1000 : 2000);
+            }
+        const time::Clock clock = time::measured(made.trace);
+        for (int32_t s = 0; s < p; ++s) {
+            const time::Bubble bubble = time::bubble(made.trace, clock, s, 0);
+            CHECK(bubble.span_ns == whole);
+            CHECK(bubble.of_ideal() == Approx(double(p - 1) / m));
+        }
+    }
+    HandMade made(1);
+    CHECK_THROWS_AS(time::bubble(made.trace, time::measured(made.trace), 1, 0), InvalidArgument);
+}
