@@ -16,6 +16,7 @@ constexpr Key kKeys[] = {
     {"", "optimizer", "table", "(none)"},
     {"", "mesh", "table", "(none)"},
     {"", "parallel", "table", "(none)"},
+    {"", "checkpoint", "table", "(none)"},
     {"", "record", "table", "(none)"},
     {"", "hardware", "table", "(none)"},
     {"", "lesson", "table", "(none)"},
@@ -86,6 +87,12 @@ constexpr Key kKeys[] = {
     {"parallel.mixed_precision", "param", "string", "\"float32\""},
     {"parallel.mixed_precision", "reduce", "string", "by strategy"},
 
+    {"checkpoint", "folder", "string", "(none)"},
+    {"checkpoint", "every", "integer", "0"},
+    {"checkpoint", "kind", "string", "\"sharded\""},
+    {"checkpoint", "keep", "integer", "0"},
+    {"checkpoint", "resume", "string", "(none)"},
+
     {"record", "level", "string", "\"values\""},
 
     {"hardware", "ranks_per_node", "integer", "the mesh's first dim"},
@@ -144,6 +151,7 @@ constexpr std::array<std::string_view, 7> kStrategies{"none",  "ddp",   "fsdp2",
 constexpr std::array<std::string_view, 2> kAlgorithms{"ring", "direct"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
+constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
 constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};
 constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
 
@@ -180,6 +188,9 @@ std::span<const std::string_view> tp_plans() {
 }
 std::span<const std::string_view> levels() {
     return kLevels;
+}
+std::span<const std::string_view> checkpoint_kinds() {
+    return kCheckpoints;
 }
 std::span<const std::string_view> views() {
     return kViews;

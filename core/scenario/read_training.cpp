@@ -119,6 +119,35 @@ void read_optimizer(const Section& root, Scenario& s) {
     if (kind == "adam" || kind == "adamw") refuse_for_kind(optimizer, {"momentum"}, *kind);
 }
 
+/// A folder a scenario names, there or not; "" when the key is absent.
+std::string folder_path(const Section& section, std::string_view key, const std::string& folder) {
+    const std::optional<std::string> given = section.text(key);
+    if (!given) return "";
+    if (given->empty()) {
+        section.report(key, {"scenario.empty_path", {{"key", section.full(key)}}});
+        return "";
+    }
+    std::error_code error;
+    return fs::absolute(fs::path(*given).is_absolute() ? fs::path(*given) : fs::path(folder) / *given, error)
+        .lexically_normal()
+        .string();
+}
+
+void read_checkpoint(const Section& root, Scenario& s) {
+    const Section checkpoint = root.section("checkpoint");
+    Scenario::Checkpoint& c = s.checkpoint;
+    c.folder = folder_path(checkpoint, "folder", s.folder);
+    c.resume = folder_path(checkpoint, "resume", s.folder);
+    c.every = static_cast<int32_t>(checkpoint.integer("every", {0, kCount.most}).value_or(0));
+    c.keep = static_cast<int32_t>(checkpoint.integer("keep", {0, kCount.most}).value_or(0));
+    c.sharded = checkpoint.word("kind", checkpoint_kinds()).value_or("sharded") == "sharded";
+    for (const std::string_view key : {"every", "kind", "keep"})
+        if (checkpoint.has(key) && !checkpoint.has("folder")) {
+            checkpoint.require("folder");
+            break;
+        }
+}
+
 void read_record(const Section& root, Scenario& s) {
     const std::optional<std::string> level = root.section("record").word("level", levels());
     if (!level) return;
@@ -143,6 +172,7 @@ void read_training(const Section& root, Scenario& scenario) {
     read_train(root, train, scenario);
     read_optimizer(root, scenario);
     read_mesh_and_parallel(root, model, train, scenario);
+    read_checkpoint(root, scenario);
     read_record(root, scenario);
     read_hardware(root, scenario);
 }

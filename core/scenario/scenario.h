@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -71,6 +72,14 @@ struct Scenario {
         std::optional<parallel::pipeline::ScheduleShape> pipeline;  ///< over the mesh dim pp; checked
     } parallel;
 
+    struct Checkpoint {
+        std::string folder;            ///< absolute; "" = none is saved
+        int32_t every = 0;             ///< steps between two; 0 = after the last step only
+        bool sharded = true;           ///< a file a rank; false: rank 0 writes all
+        int32_t keep = 0;              ///< how many of the newest stay; 0 = all
+        std::string resume;            ///< absolute; "" = begin anew
+    } checkpoint;
+
     trace::Level level = trace::Level::values;
     std::vector<int32_t> node_of_rank;   ///< [hardware] ranks_per_node; empty: the rows of the mesh's first dim
 
@@ -108,6 +117,10 @@ struct Scenario {
 Scenario read_scenario(const std::string& path);
 /// The same from text; `path` is used in messages and to resolve relative paths.
 Scenario parse_scenario(std::string_view text, const std::string& path);
+
+/// The plain keys (no tables, no arrays) of one table of the scenario's source, with their values as TOML text, in the
+/// order of their names. Empty when the scenario was not read from text.
+std::vector<std::pair<std::string, std::string>> entries(const Scenario& scenario, std::string_view table);
 
 /// Ranks the scenario needs: the mesh's size, or [mesh] world when larger.
 int32_t world_size(const Scenario& scenario);
