@@ -45,10 +45,14 @@ constexpr Key kKeys[] = {
     {"data", "kind", "string", "\"regression\""},
     {"data", "samples", "integer", "0"},
     {"data", "seed", "integer", "0"},
+    {"data", "sampler", "string", "\"contiguous\""},
+    {"data", "shuffle", "boolean", "false"},
+    {"data", "drop_last", "boolean", "false"},
 
     {"train", "steps", "integer", "required"},
     {"train", "global_batch", "integer", "required"},
     {"train", "accumulate", "integer", "1"},
+    {"train", "micro_batch", "integer", "(none)"},
     {"train", "clip_norm", "number", "(none)"},
 
     {"optimizer", "kind", "string", "\"sgd\""},
@@ -151,6 +155,7 @@ constexpr std::array<std::string_view, 7> kStrategies{"none",  "ddp",   "fsdp2",
 constexpr std::array<std::string_view, 2> kAlgorithms{"ring", "direct"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
+constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
 constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};
 constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
@@ -188,6 +193,9 @@ std::span<const std::string_view> tp_plans() {
 }
 std::span<const std::string_view> levels() {
     return kLevels;
+}
+std::span<const std::string_view> samplers() {
+    return kSamplers;
 }
 std::span<const std::string_view> checkpoint_kinds() {
     return kCheckpoints;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "core/data/sampler.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/read_parallel.h"
 
@@ -74,8 +75,21 @@ void read_data(const Section& root, Scenario& s) {
     s.data_kind = data.word("kind", data_kinds()).value_or(s.data_kind);
     s.data_samples = data.integer("samples", {0, kCount.most}).value_or(0);
     s.data_seed = static_cast<uint64_t>(data.integer("seed", kSeed).value_or(0));
+    s.data_sampler = data.word("sampler", samplers()).value_or("contiguous") == "distributed";
+    s.data_shuffle = data.boolean("shuffle").value_or(false);
+    s.data_drop_last = data.boolean("drop_last").value_or(false);
+    if (s.data_sampler && !data.has("file")) {
+        if (data.require("samples") && s.data_samples < 1)
+            data.report("samples", {"scenario.sampler_needs_samples", {}});
+        if (s.data_shuffle && s.data_samples > data::kMostShuffled)
+            data.report("samples",
+                        {"sampler.too_many", {{"samples", s.data_samples}, {"most", data::kMostShuffled}}});
+    } else if (!s.data_sampler) {
+        for (const std::string_view key : {"shuffle", "drop_last"})
+            if (data.has(key)) data.report(key, {"scenario.needs_sampler", {{"key", data.full(key)}}});
+    }
     if (!data.has("file")) return;
-    for (const std::string_view key : {"kind", "samples", "seed"})
+    for (const std::string_view key : {"kind", "samples", "seed", "sampler"})
         if (data.has(key))
             data.report(key,
                         {"scenario.keys_exclude", {{"key", data.full(key)}, {"other", data.full("file")}}});
@@ -91,6 +105,7 @@ void read_train(const Section& root, const Section& train, Scenario& s) {
     s.steps = static_cast<int32_t>(train.integer("steps", kCount).value_or(1));
     s.global_batch = train.integer("global_batch", kCount).value_or(1);
     s.accumulate = static_cast<int32_t>(train.integer("accumulate", kCount).value_or(1));
+    s.micro_batch = train.integer("micro_batch", kCount);
     s.clip_norm = train.number("clip_norm", {0, 1e30, false});
 }
 

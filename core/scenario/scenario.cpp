@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/mesh/roles.h"
 #include "core/scenario/read_lesson.h"
 #include "core/scenario/read_training.h"
 #include "core/scenario/section.h"
@@ -40,6 +41,14 @@ toml::table parse_toml(std::string_view text, const std::string& path) {
 }
 
 }  // namespace
+
+int64_t data_parallel_size(const Scenario& s) {
+    if (s.parallel.data == DataStrategy::none) return 1;
+    int64_t size = 1;
+    for (const std::size_t d : mesh::roles_of(s.mesh_names).data)
+        if (d < s.mesh_shape.size()) size *= s.mesh_shape[d];  // a wrong number of names was reported
+    return size;
+}
 
 int32_t world_size(const Scenario& scenario) {
     int64_t ranks = 1;

@@ -38,11 +38,14 @@ struct Scenario {
     std::string data_kind = "regression";
     int64_t data_samples = 0;
     uint64_t data_seed = 0;
+    bool data_sampler = false;         ///< [data] sampler = "distributed": DistributedSampler and BatchSampler
+    bool data_shuffle = false, data_drop_last = false;
 
     int32_t steps = 1;
     int64_t global_batch = 1;
     int32_t accumulate = 1;
     std::optional<double> clip_norm;
+    std::optional<int64_t> micro_batch;  ///< what one rank takes at once, when the file says it
 
     struct Optimizer {
         std::string kind = "sgd";      ///< sgd, adam, adamw
@@ -121,6 +124,9 @@ Scenario parse_scenario(std::string_view text, const std::string& path);
 /// The plain keys (no tables, no arrays) of one table of the scenario's source, with their values as TOML text, in the
 /// order of their names. Empty when the scenario was not read from text.
 std::vector<std::pair<std::string, std::string>> entries(const Scenario& scenario, std::string_view table);
+
+/// Ranks that share out the global batch: the data dims of the mesh; 1 without a data strategy.
+int64_t data_parallel_size(const Scenario& scenario);
 
 /// Ranks the scenario needs: the mesh's size, or [mesh] world when larger.
 int32_t world_size(const Scenario& scenario);

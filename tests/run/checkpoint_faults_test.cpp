@@ -136,8 +136,8 @@ TEST_CASE("a checkpoint of another training is refused, each difference named") 
         return keys;
     };
     using Keys = std::vector<std::string>;
-    CHECK(with("hidden = 5", "hidden = 6") == Keys{"model.hidden"});
-    CHECK(with("kind = \"mlp\"\ndim = 6\nhidden = 5\nlayers = 2", "kind = \"toy\"") ==
+    CHECK(with("hidden = 10", "hidden = 12") == Keys{"model.hidden"});
+    CHECK(with("kind = \"mlp\"\ndim = 6\nhidden = 10\nlayers = 2", "kind = \"toy\"") ==
           Keys{"model.kind", "model.dim", "model.hidden", "model.layers"});
     CHECK(with("seed = 3", "seed = 4") == Keys{"data.seed"});
     CHECK(with("samples = 480\nseed = 3", "samples = 479\nseed = 4") == Keys{"data.samples", "data.seed"});

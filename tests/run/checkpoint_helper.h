@@ -25,13 +25,17 @@ inline const std::string kFsdp1 = "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsd
 inline const std::string kZero1 = "[mesh]\nshape = [3]\n[parallel]\ndata = \"zero1\"\n";
 inline const std::string kZero2 = "[mesh]\nshape = [4]\n[parallel]\ndata = \"zero2\"\n";
 
+inline const std::string kTp = "[mesh]\nshape = [2]\nnames = [\"tp\"]\n[parallel]\ndata = \"none\"\n";
+inline const std::string kFsdpTp =
+    "[mesh]\nshape = [3, 2]\nnames = [\"shard\", \"tp\"]\n[parallel]\ndata = \"fsdp2\"\n";
+
 inline const std::string kAdamw = "[optimizer]\nkind = \"adamw\"\nlr = 0.01\n";
 inline const std::string kMomentum = "[optimizer]\nkind = \"sgd\"\nlr = 0.05\nmomentum = 0.9\n";
 
-/// A small mlp: 5 rows of `up`, so that four and eight ranks have empty parts.
+/// A small mlp: 10 rows of `up` and 6 of `down`, so that of eight ranks some hold none.
 inline std::string text(int steps, const std::string& parallel, const std::string& checkpoint = "",
                         const std::string& optimizer = kAdamw) {
-    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 6\nhidden = 5\nlayers = 2\nseed = 7\n[data]\n"
+    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 6\nhidden = 10\nlayers = 2\nseed = 7\n[data]\n"
            "samples = 480\nseed = 3\n[train]\nsteps = " +
            std::to_string(steps) + "\nglobal_batch = 24\nclip_norm = 1.0\n" + optimizer + parallel +
            (checkpoint.empty() ? "" : "[checkpoint]\n" + checkpoint);

@@ -40,7 +40,8 @@ int64_t collectives(const run::RunResult& result, const std::string& rule) {
 }  // namespace
 
 TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
-    const std::string parallel = GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2);
+    const std::string parallel =
+        GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp, kFsdpTp);
     const std::string optimizer = GENERATE(kAdamw, kMomentum);
     const std::string kind = GENERATE("sharded", "rank0");
     INFO(parallel << optimizer << kind);
@@ -69,7 +70,8 @@ TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
 }
 
 TEST_CASE("what one strategy saved on its ranks another loads on its own, bit for bit") {
-    const std::string from = GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2);
+    const std::string from =
+        GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp, kFsdpTp);
     const std::string kind = GENERATE("sharded", "rank0");
     const test::Folder folder;
     const auto trained = run_at(text(5, from, "folder = \"a\"\nkind = \"" + kind + "\"\n"), folder);
@@ -80,7 +82,8 @@ TEST_CASE("what one strategy saved on its ranks another loads on its own, bit fo
         CHECK(saved.whole("model." + array.name) == array.numbers);
 
     int n = 0;
-    for (const std::string& to : {kSingle, kDdp3, kFsdp4, kFsdp3, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2}) {
+    for (const std::string& to :
+         {kSingle, kDdp3, kFsdp4, kFsdp3, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp, kFsdpTp}) {
         INFO(kind << ": " << from << " -> " << to);
         // Stopped before its first step, a resumed run hands over what it loaded, and saves it its own way.
         const std::atomic<bool> stop{true};
@@ -97,17 +100,17 @@ TEST_CASE("what one strategy saved on its ranks another loads on its own, bit fo
 
 TEST_CASE("a sharded checkpoint names every box, those of ranks that hold no row too") {
     const test::Folder folder;
-    run_at(text(1, kFsdp4, "folder = \"a\"\n"), folder);
-    const Checkpoint saved = open(folder.file("a"), text(2, kFsdp4));
-    CHECK(saved.manifest().files.size() == 4);
-    CHECK(saved.manifest().world_size == 4);
+    run_at(text(1, kFsdp8, "folder = \"a\"\n"), folder);
+    const Checkpoint saved = open(folder.file("a"), text(2, kFsdp8));
+    CHECK(saved.manifest().files.size() == 8);
+    CHECK(saved.manifest().world_size == 8);
     CHECK(saved.manifest().strategy == "fsdp2");
-    const auto* up = saved.manifest().find("model.layers.0.up.weight");  // 5 rows of 6 on 4 ranks
+    const auto* up = saved.manifest().find("model.layers.0.up.weight");  // 10 rows of 6 on 8 ranks
     REQUIRE(up != nullptr);
-    REQUIRE(up->chunks.size() == 4);
+    REQUIRE(up->chunks.size() == 8);
     CHECK(up->chunks[1].chunk == run::checkpoint::Chunk{{2, 0}, {2, 6}});
-    CHECK(up->chunks[2].chunk == run::checkpoint::Chunk{{4, 0}, {1, 6}});
-    CHECK(up->chunks[3].chunk == run::checkpoint::Chunk{{5, 0}, {0, 6}});
+    CHECK(up->chunks[4].chunk == run::checkpoint::Chunk{{8, 0}, {2, 6}});
+    CHECK(up->chunks[5].chunk == run::checkpoint::Chunk{{10, 0}, {0, 6}});
 
     // Under DDP one rank answers for all.
     run_at(text(1, kDdp3, "folder = \"b\"\n"), folder);

@@ -41,6 +41,11 @@ Identity identity_of(const scenario::Scenario& scenario) {
         identity.emplace_back("data.kind", scenario.data_kind);
         add("data.samples", scenario.data_samples);
         identity.emplace_back("data.seed", std::to_string(scenario.data_seed));
+        if (scenario.data_sampler) {
+            identity.emplace_back("data.sampler", "distributed");
+            identity.emplace_back("data.shuffle", scenario.data_shuffle ? "true" : "false");
+            identity.emplace_back("data.drop_last", scenario.data_drop_last ? "true" : "false");
+        }
     }
     add("train.global_batch", scenario.global_batch);
     identity.emplace_back("optimizer.kind", scenario.optimizer.kind);
