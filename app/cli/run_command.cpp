@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string scenario, backend = "threads", trace, json, save, level;
+    std::string scenario, backend = "threads", trace, json, save, level, resume;
     bool quiet = false;
 };
 
@@ -93,6 +93,7 @@ void run_command(const Options& options, CommandContext& context) {
     check_outputs(options);
     run::RunOptions run_options;
     run_options.backend = options.backend;
+    run_options.resume = options.resume;
     if (!options.level.empty()) {
         const auto words = scenario::levels();
         run_options.level =
@@ -192,6 +193,8 @@ void add_run_command(CLI::App& app, CommandContext& context) {
     command->add_option("--level", options->level, context.text("cli.run.help.level"))
         ->check(CLI::IsMember({"off", "collectives", "hops", "values"}))
         ->type_name("");
+    command->add_option("--resume", options->resume, context.text("cli.run.help.resume"))
+        ->type_name("FOLDER");
     command->add_flag("-q,--quiet", options->quiet, context.text("cli.run.help.quiet"));
     command->callback([options, &context] { run_command(*options, context); });
 }

@@ -19,6 +19,11 @@ struct MadeData {
     int64_t out = 0;      ///< numbers in one y
 };
 
+/// The samples of these numbers (each 0 or more), in this order: x (n, in) and y (n, out), row-major. Cost
+/// and refusals as make_rows.
+void make_samples(const MadeData& data, std::span<const int64_t> samples, std::span<float> x,
+                  std::span<float> y);
+
 /// Rows [first_row, first_row + rows) of the global batch of `step`: row r is sample step·global_batch + r,
 /// modulo `samples`. Writes x (rows, in) and y (rows, out), row-major. Cost: rows·in·(out + one Philox
 /// block), and out·in blocks for the teacher. Throws InvalidArgument ("data.unknown_kind"; "data.rows": rows

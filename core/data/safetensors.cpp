@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/base/replace_file.h"
 #include "core/data/safetensors_header.h"
@@ -191,7 +192,7 @@ SafetensorsFile parse_safetensors(std::string_view bytes, const std::string& pat
     return read_from(MemorySource(bytes), path);
 }
 
-void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors) {
+WrittenFile write_safetensors(const std::string& path, std::vector<NamedTensor> tensors) {
     expect_writable(tensors);
     std::ranges::sort(tensors, [](const NamedTensor& a, const NamedTensor& b) {
         return std::pair(-bytes_per_element(a.dtype), std::string_view(a.name)) <
@@ -215,11 +216,19 @@ void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors
 
     ReplaceFile file(path);
     const auto length = std::bit_cast<std::array<char, kLengthBytes>>(static_cast<uint64_t>(text.size()));
-    file.write({length.data(), length.size()});
-    file.write(text);
-    for (const NamedTensor& t : tensors)
-        file.write({reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size()});
+    WrittenFile written;
+    Crc32c crc;
+    const auto write = [&](std::string_view bytes) {
+        file.write(bytes);
+        crc.add(bytes.data(), bytes.size());
+        written.bytes += static_cast<int64_t>(bytes.size());
+    };
+    write({length.data(), length.size()});
+    write(text);
+    for (const NamedTensor& t : tensors) write({reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size()});
     file.commit();
+    written.crc32c = crc.value();
+    return written;
 }
 
 }  // namespace meshscope::data

@@ -51,10 +51,16 @@ SafetensorsFile read_safetensors(const std::string& path);
 /// The same from bytes in memory; `path` is used in messages.
 SafetensorsFile parse_safetensors(std::string_view bytes, const std::string& path);
 
+/// What was written: its size, and the CRC-32C of all its bytes.
+struct WrittenFile {
+    int64_t bytes = 0;
+    uint32_t crc32c = 0;
+};
+
 /// Writes a safetensors file beside `path` and renames it: an old file stays as it was unless everything went
 /// well. Tensors stand in the order of their names, wide dtypes first, so every one is aligned; the header is
 /// padded with spaces to a multiple of 8. Throws IoError ("file.cannot_write"), InvalidArgument
 /// ("safetensors.write": a name twice, a dtype the format lacks, bytes that do not fit the shape).
-void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors);
+WrittenFile write_safetensors(const std::string& path, std::vector<NamedTensor> tensors);
 
 }  // namespace meshscope::data

@@ -22,6 +22,8 @@ class Accumulate final : public StepRunner {
     std::vector<Tensor> gradients() const override { return strategy_->gradients(); }
     double gradient_norm() override { return strategy_->gradient_norm(); }
     void after_step() override { strategy_->after_step(); }
+    std::vector<int64_t> remembered() const override { return strategy_->remembered(); }
+    void remember(std::span<const int64_t> state) override { strategy_->remember(state); }
 
   private:
     double run_microbatch(const Pass& pass, const Tensor& x, const Tensor& y);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/parallel/strategy.h"
@@ -33,6 +35,10 @@ class StepRunner {
     virtual double gradient_norm() = 0;
     /// optimizer.zero_grad(set_to_none=True).
     virtual void after_step() = 0;
+
+    /// Strategy::remembered() and remember(), where one strategy works for the whole model.
+    virtual std::vector<int64_t> remembered() const { return {}; }
+    virtual void remember(std::span<const int64_t>) {}
 };
 
 }  // namespace meshscope::parallel

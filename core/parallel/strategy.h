@@ -95,6 +95,12 @@ class Strategy {
     virtual double gradient_norm() = 0;
     /// optimizer.zero_grad(set_to_none=True).
     virtual void after_step() = 0;
+
+    /// What the strategy learned in earlier steps and later steps depend on, bit for bit; a checkpoint keeps
+    /// it. Nothing for most.
+    virtual std::vector<int64_t> remembered() const { return {}; }
+    /// Gives back what remembered() gave, after load() and before the first step.
+    virtual void remember(std::span<const int64_t>) {}
 };
 
 /// Records a piece of compute while it lives. Nothing when `recorder` is null.

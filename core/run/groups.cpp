@@ -13,7 +13,7 @@ int32_t GroupTable::of(GlobalRank rank, std::size_t mesh_dim) const {
     throw InvalidArgument({"run.rank_outside_mesh", {{"rank", int64_t{rank.value}}}});
 }
 
-GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size) {
+GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, bool with_mesh) {
     GroupTable table;
     trace::Group world{"world", {}};
     for (int32_t r = 0; r < world_size; ++r) world.ranks.push_back(r);
@@ -26,6 +26,12 @@ GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size) {
             indices.push_back(static_cast<int32_t>(table.groups.size()));
             table.groups.push_back({name, {members.begin(), members.end()}});
         }
+    }
+    if (with_mesh && mesh.size() < world_size) {
+        table.whole_mesh = static_cast<int32_t>(table.groups.size());
+        trace::Group& all = table.groups.emplace_back(trace::Group{"mesh", {}});
+        for (const int64_t rank : mesh.ranks(GlobalRank{0})) all.ranks.push_back(static_cast<int32_t>(rank));
+        std::ranges::sort(all.ranks);
     }
     return table;
 }

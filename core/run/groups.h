@@ -15,11 +15,15 @@ struct GroupTable {
     std::vector<std::vector<int32_t>>
         by_dim;  ///< [mesh dim]: its groups' indices, in PyTorch's order of creation
 
+    int32_t whole_mesh =
+        0;  ///< the group of all ranks that train: the world, or of a smaller mesh one of its own
+
     /// The group of `rank` along `mesh_dim`. The rank must be in the mesh.
     int32_t of(GlobalRank rank, std::size_t mesh_dim) const;
 };
 
-/// `dim_names` names the groups; unnamed dims are called "dim 0", "dim 1" ….
-GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size);
+/// `dim_names` names the groups; unnamed dims are called "dim 0", "dim 1" …. `with_mesh`: a mesh smaller than
+/// the world gets a group of all its ranks, "mesh".
+GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, bool with_mesh = false);
 
 }  // namespace meshscope::run

@@ -1,6 +1,7 @@
 #include "core/run/rank.h"
 
 #include <chrono>
+#include <optional>
 
 #include "core/comm/dry_group.h"
 #include "core/comm/transport_group.h"
@@ -122,14 +123,10 @@ class Rank {
           model_(nn::make_model(scenario_.model)),
           place_(data_place(scenario_, shared.mesh, rank_)) {
         std::vector<comm::ProcessGroup*> by_dim;
-        for (std::size_t d = 0; d < shared.groups.by_dim.size(); ++d) {
-            const int32_t index = shared.groups.of(rank_, d);
-            const trace::Group& group = shared.groups.groups[static_cast<std::size_t>(index)];
-            std::vector<GlobalRank> members;
-            for (const int32_t member : group.ranks) members.push_back({member});
-            groups_.push_back(make_group(index, group.mesh_dim, std::move(members)));
-            by_dim.push_back(groups_.back().get());
-        }
+        for (std::size_t d = 0; d < shared.groups.by_dim.size(); ++d)
+            by_dim.push_back(join_group(shared.groups.of(rank_, d)));
+        if (shared.save)
+            saver_.emplace(*shared.save, *join_group(shared.groups.whole_mesh), allocator_, &recorder_);
         parallel::RankContext context;
         context.rank = rank_;
         context.mesh = &shared.mesh;
@@ -158,10 +155,16 @@ class Rank {
         recorder_.set_phase(Phase::setup);
         runner_->load(parallel::PartValues(shared_.weights));
         make_optimizer();
+        int32_t step = 0;
+        if (shared_.resumed) step = shared_.resumed->restore(*runner_, *optimizer_, allocator_);
 
-        const auto started = std::chrono::steady_clock::now();
-        for (int32_t step = 0; step < scenario_.steps && shared_.vote.goes_on(step); ++step) train_step(step);
         const auto index = static_cast<std::size_t>(rank_.value);
+        const auto started = std::chrono::steady_clock::now();
+        for (; step < scenario_.steps && shared_.vote.goes_on(step); ++step) {
+            train_step(step);
+            if (saver_) saver_->after_step(step + 1, state());
+        }
+        if (saver_) saver_->finish(step, state());
         shared_.wall_ns[index] =
             std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - started)
                 .count();
@@ -182,6 +185,23 @@ class Rank {
                                                     algorithm);
         return std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
                                                       comm::Channel{index}, &recorder_, algorithm);
+    }
+
+    /// Makes this rank's side of a process group of the table.
+    comm::ProcessGroup* join_group(int32_t index) {
+        const trace::Group& group = shared_.groups.groups[static_cast<std::size_t>(index)];
+        std::vector<GlobalRank> members;
+        for (const int32_t member : group.ranks) members.push_back({member});
+        groups_.push_back(make_group(index, group.mesh_dim, std::move(members)));
+        return groups_.back().get();
+    }
+
+    /// What a checkpoint is made of.
+    checkpoint::RankState state() {
+        const auto index = static_cast<std::size_t>(rank_.value);
+        return {runner_.get(), optimizer_.get(),
+                [this](const parallel::LocalParameter& local) { return answers_for(local); },
+                shared_.losses[index], shared_.grad_norms[index]};
     }
 
     void make_optimizer() {
@@ -283,6 +303,7 @@ class Rank {
     std::unique_ptr<parallel::StepRunner> runner_;
     bool reports_ = false;  ///< the first rank that knows the loss tells the progress
     std::unique_ptr<nn::Optimizer> optimizer_;
+    std::optional<checkpoint::Saver> saver_;
 };
 
 }  // namespace

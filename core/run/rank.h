@@ -7,6 +7,8 @@
 
 #include "core/comm/stream_executor.h"
 #include "core/parallel/strategy.h"
+#include "core/run/checkpoint/load.h"
+#include "core/run/checkpoint/save.h"
 #include "core/run/groups.h"
 #include "core/run/run.h"
 #include "core/run/sources.h"
@@ -47,6 +49,8 @@ struct SharedRun {
     std::vector<NamedArray>& parameters;           ///< whole; each rank fills the elements it owns
     std::vector<int64_t>& wall_ns;                 ///< [rank]
     bool dry = false;  ///< on a device without memory, in groups without peers; no parameters are handed over
+    const checkpoint::Checkpoint* resumed = nullptr;  ///< what the run goes on from; null: it begins anew
+    const checkpoint::SavePlan* save = nullptr;       ///< null: nothing is saved
 };
 
 /// One rank's whole life in a run: set-up, every step, hand-over.

@@ -4,26 +4,41 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/run/checkpoint/folder.h"
+#include "core/run/checkpoint/identity.h"
+#include "core/run/checkpoint/load.h"
 #include "core/run/describe.h"
 #include "core/run/groups.h"
+#include "core/run/mean_by_step.h"
 #include "core/run/rank.h"
 #include "core/run/sources.h"
 
 namespace meshscope::run {
 namespace {
 
-/// The mean over the ranks of each step's value: every rank's part of the batch has the same size.
-std::vector<double> mean_by_step(const std::vector<std::vector<double>>& by_rank) {
-    std::vector<double> mean;
-    double ranks = 0;
-    for (const auto& values : by_rank) {
-        if (values.empty()) continue;
-        mean.resize(values.size());
-        for (std::size_t s = 0; s < values.size(); ++s) mean[s] += values[s];
-        ++ranks;
-    }
-    for (double& value : mean) value /= ranks;
-    return mean;
+/// What a run goes on from, and how it saves.
+struct Checkpoints {
+    std::unique_ptr<const checkpoint::Checkpoint> resumed;
+    checkpoint::SavePlan save;
+};
+
+Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOptions& options,
+                             const nn::Model& model) {
+    const std::string& resume = options.resume.empty() ? scenario.checkpoint.resume : options.resume;
+    Checkpoints checkpoints;
+    if (resume.empty() && scenario.checkpoint.folder.empty()) return checkpoints;
+    const checkpoint::Identity identity = checkpoint::identity_of(scenario);
+    if (!resume.empty())
+        checkpoints.resumed =
+            std::make_unique<const checkpoint::Checkpoint>(resume, identity, scenario, model);
+    checkpoints.save = checkpoint::plan_saving(scenario, model, identity, checkpoints.resumed.get());
+    return checkpoints;
+}
+
+/// The values of the steps before a resumed run's own, then those.
+std::vector<double> with_earlier(std::vector<double> earlier, const std::vector<double>& own) {
+    earlier.insert(earlier.end(), own.begin(), own.end());
+    return earlier;
 }
 
 }  // namespace
@@ -35,9 +50,14 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     if (world_size > kMostRunRanks)
         throw InvalidArgument(
             {"run.too_many_ranks", {{"ranks", int64_t{world_size}}, {"most", int64_t{kMostRunRanks}}}});
-    const GroupTable groups = make_groups(mesh, world_size);
+    const bool saves = !scenario.checkpoint.folder.empty();
+    const GroupTable groups = make_groups(mesh, world_size, saves);
     const std::unique_ptr<nn::Model> model = nn::make_model(scenario.model);
-    const auto weights = open_weights(scenario, *model);
+    const Checkpoints checkpoints = open_checkpoints(scenario, options, *model);
+    std::unique_ptr<const parallel::InitialValues> drawn;
+    if (!checkpoints.resumed) drawn = open_weights(scenario, *model);
+    const parallel::InitialValues* weights = checkpoints.resumed.get();
+    if (drawn) weights = drawn.get();
     const auto batches = open_batches(scenario, *model);
     const std::unique_ptr<comm::World> world = backends.open(options.backend, world_size);
 
@@ -68,12 +88,20 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                      losses,
                      grad_norms,
                      result.parameters,
-                     wall_ns};
-    world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
+                     wall_ns,
+                     false,
+                     checkpoints.resumed.get(),
+                     saves ? &checkpoints.save : nullptr};
+    try {
+        world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
+    } catch (...) {
+        if (saves) checkpoint::remove_unfinished(scenario.checkpoint.folder);
+        throw;
+    }
 
     trace::RunInfo info = describe_run(scenario, mesh, options.backend, level);
-    info.losses = mean_by_step(losses);
-    info.grad_norms = mean_by_step(grad_norms);
+    info.losses = with_earlier(checkpoints.save.header.losses, mean_by_step(losses));
+    info.grad_norms = with_earlier(checkpoints.save.header.grad_norms, mean_by_step(grad_norms));
     info.steps = static_cast<int32_t>(info.losses.size());
     for (const int64_t ns : wall_ns) result.wall_ns = std::max(result.wall_ns, ns);
     result.trace = std::make_shared<const trace::Trace>(

@@ -27,6 +27,8 @@ struct RunOptions {
     std::string backend = "threads";
     /// Overrides the scenario's level when set.
     std::optional<trace::Level> level;
+    /// A checkpoint, or a folder of them, to go on from; overrides the scenario's when set.
+    std::string resume;
     /// Called after each step on the thread of the first rank that knows the loss: rank 0, but for pipelines
     /// that end elsewhere.
     std::function<void(int32_t steps_done, int32_t steps, double loss)> progress;

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/data/made_data.h"
 #include "core/data/safetensors.h"
+#include "core/run/sampled_batches.h"
 
 namespace meshscope::run {
 namespace {
@@ -143,6 +144,8 @@ std::unique_ptr<parallel::InitialValues> open_weights(const scenario::Scenario& 
 }
 
 std::unique_ptr<Batches> open_batches(const scenario::Scenario& scenario, const nn::Model& model) {
+    if (scenario.data_file.empty() && scenario.data_sampler)
+        return std::make_unique<SampledBatches>(scenario, model, scenario::data_parallel_size(scenario));
     if (scenario.data_file.empty()) return std::make_unique<MadeBatches>(scenario, model);
     return std::make_unique<BatchesOfFile>(scenario, model);
 }

@@ -16,6 +16,7 @@ constexpr Key kKeys[] = {
     {"", "optimizer", "table", "(none)"},
     {"", "mesh", "table", "(none)"},
     {"", "parallel", "table", "(none)"},
+    {"", "checkpoint", "table", "(none)"},
     {"", "record", "table", "(none)"},
     {"", "hardware", "table", "(none)"},
     {"", "lesson", "table", "(none)"},
@@ -44,10 +45,14 @@ constexpr Key kKeys[] = {
     {"data", "kind", "string", "\"regression\""},
     {"data", "samples", "integer", "0"},
     {"data", "seed", "integer", "0"},
+    {"data", "sampler", "string", "\"contiguous\""},
+    {"data", "shuffle", "boolean", "false"},
+    {"data", "drop_last", "boolean", "false"},
 
     {"train", "steps", "integer", "required"},
     {"train", "global_batch", "integer", "required"},
     {"train", "accumulate", "integer", "1"},
+    {"train", "micro_batch", "integer", "(none)"},
     {"train", "clip_norm", "number", "(none)"},
 
     {"optimizer", "kind", "string", "\"sgd\""},
@@ -85,6 +90,12 @@ constexpr Key kKeys[] = {
 
     {"parallel.mixed_precision", "param", "string", "\"float32\""},
     {"parallel.mixed_precision", "reduce", "string", "by strategy"},
+
+    {"checkpoint", "folder", "string", "(none)"},
+    {"checkpoint", "every", "integer", "0"},
+    {"checkpoint", "kind", "string", "\"sharded\""},
+    {"checkpoint", "keep", "integer", "0"},
+    {"checkpoint", "resume", "string", "(none)"},
 
     {"record", "level", "string", "\"values\""},
 
@@ -145,6 +156,8 @@ constexpr std::array<std::string_view, 7> kStrategies{"none",  "ddp",   "fsdp2",
 constexpr std::array<std::string_view, 2> kAlgorithms{"ring", "direct"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
+constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
+constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
 constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};
 constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
 
@@ -181,6 +194,12 @@ std::span<const std::string_view> tp_plans() {
 }
 std::span<const std::string_view> levels() {
     return kLevels;
+}
+std::span<const std::string_view> samplers() {
+    return kSamplers;
+}
+std::span<const std::string_view> checkpoint_kinds() {
+    return kCheckpoints;
 }
 std::span<const std::string_view> views() {
     return kViews;

@@ -39,6 +39,8 @@ std::span<const std::string_view> data_strategies();
 std::span<const std::string_view> algorithms();
 std::span<const std::string_view> tp_plans();
 std::span<const std::string_view> levels();
+std::span<const std::string_view> checkpoint_kinds();
+std::span<const std::string_view> samplers();
 std::span<const std::string_view> views();
 std::span<const std::string_view> quiz_kinds();
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "core/data/sampler.h"
 #include "core/mesh/roles.h"
 #include "core/parallel/units.h"
 #include "core/scenario/keys.h"
@@ -100,12 +101,11 @@ bool read_mesh(const Section& mesh, DataStrategy strategy, Scenario& s) {
             mesh.report_element("names", i, {"scenario.dim_not_supported", {{"name", given.names[i]}}});
     const bool wrong_names = !given.names.empty() && given.names.size() == ndim && given_data != role;
     if (!role.empty() && (wrong_names || role.size() != data_ndim))
-        mesh.report(
-            wrong_names ? "names" : "shape",
-            {"scenario.mesh_dims",
-             {{"strategy", strategy_word(strategy)},
-              {"found", wrong_names ? join_names(given.names) : std::to_string(ndim) + "-D"}}},
-            dims_hint(strategy));
+        mesh.report(wrong_names ? "names" : "shape",
+                    {"scenario.mesh_dims",
+                     {{"strategy", strategy_word(strategy)},
+                      {"found", wrong_names ? join_names(given.names) : std::to_string(ndim) + "-D"}}},
+                    dims_hint(strategy));
 
     int64_t ranks = 1;
     for (const int64_t size : s.mesh_shape) ranks *= size;
@@ -120,13 +120,40 @@ bool read_mesh(const Section& mesh, DataStrategy strategy, Scenario& s) {
     return true;
 }
 
-/// How many parts a global batch is cut into: one a data-parallel rank.
-int64_t data_parallel_size(const Scenario& s) {
-    if (s.parallel.data == DataStrategy::none) return 1;
-    int64_t size = 1;
-    for (const std::size_t d : mesh::roles_of(s.mesh_names).data)
-        if (d < s.mesh_shape.size()) size *= s.mesh_shape[d];  // a wrong number of names was reported
-    return size;
+/// micro_batch × accumulate (of a pipeline: microbatches) × ranks must be the global batch, where the file
+/// says all of them.
+void check_micro_batch(const Section& train, const Scenario& s, int64_t ranks, int64_t microbatches) {
+    if (!s.micro_batch || *s.micro_batch * ranks * microbatches == s.global_batch) return;
+    train.report("micro_batch",
+                 {"scenario.micro_batch",
+                  {{"batch", s.global_batch},
+                   {"micro", *s.micro_batch},
+                   {"accumulate", microbatches},
+                   {"ranks", ranks},
+                   {"product", *s.micro_batch * ranks * microbatches}}},
+                 {"scenario.hint.micro_batch", {{"micro", s.global_batch / (ranks * microbatches)}}});
+}
+
+/// An epoch must end with a whole batch: all steps have equally many samples.
+void check_sampler(const Section& train, const Scenario& s, int64_t ranks) {
+    if (!s.data_sampler || s.data_samples < 1 || !s.data_file.empty()) return;
+    const data::DistributedSampler sampler({.samples = s.data_samples,
+                                            .world_size = ranks,
+                                            .shuffle = false,
+                                            .seed = 0,
+                                            .drop_last = s.data_drop_last});
+    const int64_t rows = s.global_batch / ranks, each = sampler.samples_per_rank();
+    if (s.data_drop_last ? each >= rows : each % rows == 0) return;
+    train.report("global_batch",
+                 {"scenario.sampler_short_batch",
+                  {{"samples", s.data_samples},
+                   {"ranks", ranks},
+                   {"each", each},
+                   {"rows", rows},
+                   {"left", each % rows}}},
+                 each >= rows
+                     ? Message{"scenario.hint.sampler_drop_last", {{"samples", each / rows * rows * ranks}}}
+                     : Message{"scenario.hint.sampler_samples", {{"samples", s.global_batch}}});
 }
 
 void check_batch(const Section& train, const Scenario& s) {
@@ -134,7 +161,11 @@ void check_batch(const Section& train, const Scenario& s) {
     const int64_t ranks = data_parallel_size(s);
     const int64_t microbatches = s.parallel.pipeline ? s.parallel.pipeline->microbatches : s.accumulate;
     const int64_t parts = ranks * microbatches;  // at most 2^12 · 2^31
-    if (s.global_batch % parts == 0) return;
+    if (s.global_batch % parts == 0) {
+        check_micro_batch(train, s, ranks, microbatches);
+        check_sampler(train, s, ranks);
+        return;
+    }
     const int64_t below = s.global_batch / parts * parts;
     const Message hint = below > 0
                              ? Message{"scenario.hint.batch", {{"below", below}, {"above", below + parts}}}

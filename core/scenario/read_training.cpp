@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "core/data/sampler.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/read_parallel.h"
 #include "core/time/read_profile.h"
@@ -75,8 +76,21 @@ void read_data(const Section& root, Scenario& s) {
     s.data_kind = data.word("kind", data_kinds()).value_or(s.data_kind);
     s.data_samples = data.integer("samples", {0, kCount.most}).value_or(0);
     s.data_seed = static_cast<uint64_t>(data.integer("seed", kSeed).value_or(0));
+    s.data_sampler = data.word("sampler", samplers()).value_or("contiguous") == "distributed";
+    s.data_shuffle = data.boolean("shuffle").value_or(false);
+    s.data_drop_last = data.boolean("drop_last").value_or(false);
+    if (s.data_sampler && !data.has("file")) {
+        if (data.require("samples") && s.data_samples < 1)
+            data.report("samples", {"scenario.sampler_needs_samples", {}});
+        if (s.data_shuffle && s.data_samples > data::kMostShuffled)
+            data.report("samples",
+                        {"sampler.too_many", {{"samples", s.data_samples}, {"most", data::kMostShuffled}}});
+    } else if (!s.data_sampler) {
+        for (const std::string_view key : {"shuffle", "drop_last"})
+            if (data.has(key)) data.report(key, {"scenario.needs_sampler", {{"key", data.full(key)}}});
+    }
     if (!data.has("file")) return;
-    for (const std::string_view key : {"kind", "samples", "seed"})
+    for (const std::string_view key : {"kind", "samples", "seed", "sampler"})
         if (data.has(key))
             data.report(key,
                         {"scenario.keys_exclude", {{"key", data.full(key)}, {"other", data.full("file")}}});
@@ -92,6 +106,7 @@ void read_train(const Section& root, const Section& train, Scenario& s) {
     s.steps = static_cast<int32_t>(train.integer("steps", kCount).value_or(1));
     s.global_batch = train.integer("global_batch", kCount).value_or(1);
     s.accumulate = static_cast<int32_t>(train.integer("accumulate", kCount).value_or(1));
+    s.micro_batch = train.integer("micro_batch", kCount);
     s.clip_norm = train.number("clip_norm", {0, 1e30, false});
 }
 
@@ -118,6 +133,35 @@ void read_optimizer(const Section& root, Scenario& s) {
     }
     if (kind == "sgd") refuse_for_kind(optimizer, {"betas", "eps"}, "sgd");
     if (kind == "adam" || kind == "adamw") refuse_for_kind(optimizer, {"momentum"}, *kind);
+}
+
+/// A folder a scenario names, there or not; "" when the key is absent.
+std::string folder_path(const Section& section, std::string_view key, const std::string& folder) {
+    const std::optional<std::string> given = section.text(key);
+    if (!given) return "";
+    if (given->empty()) {
+        section.report(key, {"scenario.empty_path", {{"key", section.full(key)}}});
+        return "";
+    }
+    std::error_code error;
+    return fs::absolute(fs::path(*given).is_absolute() ? fs::path(*given) : fs::path(folder) / *given, error)
+        .lexically_normal()
+        .string();
+}
+
+void read_checkpoint(const Section& root, Scenario& s) {
+    const Section checkpoint = root.section("checkpoint");
+    Scenario::Checkpoint& c = s.checkpoint;
+    c.folder = folder_path(checkpoint, "folder", s.folder);
+    c.resume = folder_path(checkpoint, "resume", s.folder);
+    c.every = static_cast<int32_t>(checkpoint.integer("every", {0, kCount.most}).value_or(0));
+    c.keep = static_cast<int32_t>(checkpoint.integer("keep", {0, kCount.most}).value_or(0));
+    c.sharded = checkpoint.word("kind", checkpoint_kinds()).value_or("sharded") == "sharded";
+    for (const std::string_view key : {"every", "kind", "keep"})
+        if (checkpoint.has(key) && !checkpoint.has("folder")) {
+            checkpoint.require("folder");
+            break;
+        }
 }
 
 void read_record(const Section& root, Scenario& s) {
@@ -165,6 +209,7 @@ void read_training(const Section& root, Scenario& scenario) {
     read_train(root, train, scenario);
     read_optimizer(root, scenario);
     read_mesh_and_parallel(root, model, train, scenario);
+    read_checkpoint(root, scenario);
     read_record(root, scenario);
     read_hardware(root, scenario);
 }

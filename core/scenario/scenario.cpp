@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
+#include "core/mesh/roles.h"
 #include "core/scenario/read_lesson.h"
 #include "core/scenario/read_training.h"
 #include "core/scenario/section.h"
@@ -40,10 +42,34 @@ toml::table parse_toml(std::string_view text, const std::string& path) {
 
 }  // namespace
 
+int64_t data_parallel_size(const Scenario& s) {
+    if (s.parallel.data == DataStrategy::none) return 1;
+    int64_t size = 1;
+    for (const std::size_t d : mesh::roles_of(s.mesh_names).data)
+        if (d < s.mesh_shape.size()) size *= s.mesh_shape[d];  // a wrong number of names was reported
+    return size;
+}
+
 int32_t world_size(const Scenario& scenario) {
     int64_t ranks = 1;
     for (const int64_t n : scenario.mesh_shape) ranks *= n;
     return static_cast<int32_t>(std::max(ranks, scenario.world_size.value_or(0)));
+}
+
+std::vector<std::pair<std::string, std::string>> entries(const Scenario& scenario, std::string_view table) {
+    std::vector<std::pair<std::string, std::string>> found;
+    const toml::table root = parse_toml(scenario.source, scenario.path);
+    const toml::table* keys = root[table].as_table();
+    if (!keys) return found;
+    for (const auto& [key, node] : *keys) {
+        std::ostringstream text;
+        node.visit([&](const auto& value) {
+            if constexpr (toml::is_value<decltype(value)>) text << value;
+        });
+        if (!text.str().empty()) found.emplace_back(std::string(key.str()), text.str());
+    }
+    std::ranges::sort(found);
+    return found;
 }
 
 Scenario parse_scenario(std::string_view text, const std::string& path) {

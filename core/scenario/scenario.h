@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -38,11 +39,14 @@ struct Scenario {
     std::string data_kind = "regression";
     int64_t data_samples = 0;
     uint64_t data_seed = 0;
+    bool data_sampler = false;         ///< [data] sampler = "distributed": DistributedSampler and BatchSampler
+    bool data_shuffle = false, data_drop_last = false;
 
     int32_t steps = 1;
     int64_t global_batch = 1;
     int32_t accumulate = 1;
     std::optional<double> clip_norm;
+    std::optional<int64_t> micro_batch;  ///< what one rank takes at once, when the file says it
 
     struct Optimizer {
         std::string kind = "sgd";      ///< sgd, adam, adamw
@@ -71,6 +75,14 @@ struct Scenario {
         bool loss_parallel = false;
         std::optional<parallel::pipeline::ScheduleShape> pipeline;  ///< over the mesh dim pp; checked
     } parallel;
+
+    struct Checkpoint {
+        std::string folder;            ///< absolute; "" = none is saved
+        int32_t every = 0;             ///< steps between two; 0 = after the last step only
+        bool sharded = true;           ///< a file a rank; false: rank 0 writes all
+        int32_t keep = 0;              ///< how many of the newest stay; 0 = all
+        std::string resume;            ///< absolute; "" = begin anew
+    } checkpoint;
 
     trace::Level level = trace::Level::values;
     time::Profile hardware = time::classroom();  ///< [hardware] profile
@@ -110,6 +122,13 @@ struct Scenario {
 Scenario read_scenario(const std::string& path);
 /// The same from text; `path` is used in messages and to resolve relative paths.
 Scenario parse_scenario(std::string_view text, const std::string& path);
+
+/// The plain keys (no tables, no arrays) of one table of the scenario's source, with their values as TOML text, in the
+/// order of their names. Empty when the scenario was not read from text.
+std::vector<std::pair<std::string, std::string>> entries(const Scenario& scenario, std::string_view table);
+
+/// Ranks that share out the global batch: the data dims of the mesh; 1 without a data strategy.
+int64_t data_parallel_size(const Scenario& scenario);
 
 /// Ranks the scenario needs: the mesh's size, or [mesh] world when larger.
 int32_t world_size(const Scenario& scenario);

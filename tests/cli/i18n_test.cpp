@@ -41,6 +41,13 @@ bool is_something_else(const std::string& text) {
         "h",   "toml", "md",  "cpp", "json", "mscope", "png",  "mp4", "safetensors", "csv",
         "txt", "ttc",  "otf", "ttf", "vert", "frag",   "part", "gif", "svg"};
     static const std::set<std::string> kKnown{"dotted.id", "slice.shown"};
+    // What a checkpoint calls arrays, and the keys of a scenario that it holds on to.
+    static const std::set<std::string> kCheckpoint{"data.file",          "data.kind",
+                                                   "data.samples",       "data.seed",
+                                                   "data.sampler",       "data.shuffle",
+                                                   "data.drop_last",     "optimizer.kind",
+                                                   "optimizer.momentum", "optim.net1.weight.exp_avg"};
+    if (kCheckpoint.count(text)) return true;
     if (kExtensions.count(text.substr(text.rfind('.') + 1)) || kKnown.count(text)) return true;
     // Compute events are named after kernels, in PyTorch's words; they are shown as they are.
     static const std::regex kKernels(

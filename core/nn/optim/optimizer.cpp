@@ -48,6 +48,23 @@ void Optimizer::allocate_state(std::size_t i) {
     }
 }
 
+std::vector<std::string> Optimizer::state_names() const {
+    switch (states_an_element()) {
+        case 0:
+            return {};
+        case 1:
+            return {"momentum_buffer"};
+        default:
+            return {"exp_avg", "exp_avg_sq"};
+    }
+}
+
+void Optimizer::resume(std::size_t i, int64_t steps) {
+    if (steps == 0) return;
+    allocate_state(i);
+    states_[i].steps = steps;
+}
+
 void Optimizer::update(std::size_t i, const Tensor& grad) {
     State& state = states_[i];
     const tensor::Kernels& kernels = allocator_->device().kernels();

@@ -50,13 +50,22 @@ class Optimizer {
     const std::vector<Slot>& slots() const { return slots_; }
     const OptimizerSpec& spec() const { return spec_; }
 
-  private:
-    /// What one array carries from step to step.
+    /// What one array carries from step to step, shaped as the array; a checkpoint keeps it.
     struct State {
-        int64_t steps = 0;
-        tensor::Tensor first;   // momentum, or exp_avg
-        tensor::Tensor second;  // exp_avg_sq
+        int64_t steps = 0;      ///< how often the array was updated
+        tensor::Tensor first;   ///< sgd's momentum, or exp_avg; undefined where there is none
+        tensor::Tensor second;  ///< exp_avg_sq
     };
+    /// One a slot. Before an array's first step its tensors are undefined.
+    const std::vector<State>& states() const { return states_; }
+    /// PyTorch's names of `first` and `second`, as far as this optimizer has them: {"exp_avg",
+    /// "exp_avg_sq"}, {"momentum_buffer"} or none.
+    std::vector<std::string> state_names() const;
+    /// Gives slot i the state of `steps` updates, all numbers 0: whoever resumes puts them in place. Nothing
+    /// where steps is 0.
+    void resume(std::size_t i, int64_t steps);
+
+  private:
     enum class Kind { sgd, adam, adamw };
 
     int32_t states_an_element() const;

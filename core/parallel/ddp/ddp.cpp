@@ -234,4 +234,16 @@ void Ddp::after_step() {
     drop_gradients(model_);
 }
 
+std::vector<int64_t> Ddp::remembered() const {
+    std::vector<int64_t> indices;
+    for (const nn::Parameter* parameter : arrival_) indices.push_back(parameter->index);
+    return indices;
+}
+
+void Ddp::remember(std::span<const int64_t> arrival) {
+    arrival_.clear();
+    for (const int64_t index : arrival)
+        arrival_.push_back(model_.all_parameters().at(static_cast<std::size_t>(index)).get());
+}
+
 }  // namespace meshscope::parallel

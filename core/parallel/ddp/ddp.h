@@ -39,6 +39,10 @@ class Ddp final : public Strategy {
     std::vector<Tensor> gradients() const override;
     double gradient_norm() override;
     void after_step() override;
+    /// The order in which gradients first arrived (parameter indices): the buckets are cut by it, and where
+    /// an element lies in its bucket decides in which order a ring adds it up.
+    std::vector<int64_t> remembered() const override;
+    void remember(std::span<const int64_t> arrival) override;
 
   private:
     struct Bucket {

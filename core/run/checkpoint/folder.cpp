@@ -1,0 +1,164 @@
+#include "core/run/checkpoint/folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+
+#include "core/base/error.h"
+#include "core/run/checkpoint/manifest.h"
+
+namespace meshscope::run::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "step_";
+constexpr std::string_view kUnfinished = ".tmp";
+
+[[noreturn]] void cannot_write(const fs::path& path, const std::error_code& error) {
+    throw IoError({"file.cannot_write", {{"path", path.string()}, {"reason", error.message()}}});
+}
+
+/// The number of a folder called step_N; nothing for other names (unfinished ones among them).
+std::optional<int64_t> number_of(const std::string& name) {
+    if (!name.starts_with(kPrefix) || name.size() == kPrefix.size() || name.size() > 20) return std::nullopt;
+    int64_t number = 0;
+    for (const char c : std::string_view(name).substr(kPrefix.size())) {
+        if (c < '0' || c > '9') return std::nullopt;
+        number = number * 10 + (c - '0');
+    }
+    return number;
+}
+
+bool has_manifest(const fs::path& folder) {
+    std::error_code error;
+    return fs::is_regular_file(folder / kManifestName, error);
+}
+
+/// The names inside a folder; nothing where it cannot be listed.
+std::vector<std::string> names_in(const std::string& folder) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+        names.push_back(it->path().filename().string());
+    std::ranges::sort(names);
+    return names;
+}
+
+void sync_folder(const fs::path& folder) {
+    // A file system that cannot sync folders has still done what was asked of it.
+    const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0) return;
+    fsync(file);
+    close(file);
+}
+
+}  // namespace
+
+std::string step_name(int32_t steps) {
+    std::string digits = std::to_string(steps);
+    if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
+    return std::string(kPrefix) + digits;
+}
+
+std::vector<std::string> complete_checkpoints(const std::string& folder) {
+    std::vector<std::pair<int64_t, std::string>> found;
+    for (const std::string& name : names_in(folder)) {
+        const fs::path path = fs::path(folder) / name;
+        if (const auto number = number_of(name); number && has_manifest(path))
+            found.emplace_back(*number, path.string());
+    }
+    std::ranges::sort(found);
+    std::vector<std::string> paths;
+    for (auto& [number, path] : found) paths.push_back(std::move(path));
+    return paths;
+}
+
+std::string find_checkpoint(const std::string& path) {
+    std::error_code error;
+    if (!fs::is_directory(path, error))
+        throw IoError({"checkpoint.cannot_read",
+                       {{"path", path},
+                        {"reason", error ? error.message()
+                                         : std::generic_category().message(
+                                               fs::exists(path, error) ? ENOTDIR : ENOENT)}}});
+    if (has_manifest(path)) return path;
+    const std::vector<std::string> complete = complete_checkpoints(path);
+    if (!complete.empty()) return complete.back();
+    // Part of a checkpoint, or a folder of nothing but parts?
+    fs::path part;
+    for (const std::string& name : names_in(path)) {
+        if (name.starts_with(kPrefix)) part = fs::path(path) / name;
+        if (name.ends_with(".safetensors")) part = path;
+    }
+    if (!part.empty())
+        refuse(part.string(), {"checkpoint.incomplete", {{"name", std::string(kManifestName)}}},
+               {"checkpoint.hint.incomplete", {}});
+    refuse(path, {"checkpoint.none_found", {}}, {"checkpoint.hint.none_found", {}});
+}
+
+std::string read_bytes(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    if (!in)
+        throw IoError(
+            {"checkpoint.cannot_read", {{"path", path}, {"reason", std::generic_category().message(errno)}}});
+    return bytes;
+}
+
+std::string begin_checkpoint(const std::string& folder, int32_t steps) {
+    const fs::path path = fs::path(folder) / (step_name(steps) + std::string(kUnfinished));
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) cannot_write(folder, error);
+    fs::remove_all(path, error);
+    if (error) cannot_write(path, error);
+    if (!fs::create_directory(path, error) || error) cannot_write(path, error);
+    return path.string();
+}
+
+void commit_checkpoint(const std::string& folder, int32_t steps) {
+    const fs::path name = fs::path(folder) / step_name(steps);
+    const fs::path unfinished = name.string() + std::string(kUnfinished);
+    sync_folder(unfinished);
+    std::error_code error;
+    fs::rename(unfinished, name, error);
+    if (error == std::errc::directory_not_empty || error == std::errc::file_exists) {
+        // Both change names at once, so that a reader always finds one of them whole.
+        error.clear();
+        if (renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) != 0)
+            error = std::error_code(errno, std::generic_category());
+    }
+    if (error) cannot_write(name, error);
+    sync_folder(folder);
+    fs::remove_all(unfinished, error);  // the one that was replaced
+}
+
+void prune_checkpoints(const std::string& folder, int32_t keep) {
+    if (keep <= 0) return;
+    std::vector<std::string> complete = complete_checkpoints(folder);
+    for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < complete.size(); ++i) {
+        // The manifest goes first: half a checkpoint must not look whole.
+        std::error_code error;
+        fs::remove(fs::path(complete[i]) / kManifestName, error);
+        fs::remove_all(complete[i], error);
+    }
+}
+
+void remove_unfinished(const std::string& folder) {
+    for (const std::string& name : names_in(folder))
+        if (name.starts_with(kPrefix) && name.ends_with(kUnfinished)) {
+            std::error_code error;
+            fs::remove_all(fs::path(folder) / name, error);
+        }
+}
+
+}  // namespace meshscope::run::checkpoint

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace meshscope::run::checkpoint {
+
+/// A folder of checkpoints holds one folder for each, called after the steps done: step_000010. While one is
+/// being made it is called step_000010.tmp.
+std::string step_name(int32_t steps);
+
+/// The complete checkpoints (those with a manifest) in `folder`, oldest first: their paths. Empty where the
+/// folder is absent.
+std::vector<std::string> complete_checkpoints(const std::string& folder);
+
+/// The checkpoint that `path` means: itself when it is one, else the newest complete one inside. Throws
+/// InputError ("checkpoint.incomplete", "checkpoint.none_found"), IoError ("checkpoint.cannot_read").
+std::string find_checkpoint(const std::string& path);
+
+/// A whole file. Throws IoError ("checkpoint.cannot_read").
+std::string read_bytes(const std::string& path);
+
+/// Makes `folder` and in it an empty step_….tmp, removing what an earlier run left of that name. Returns the
+/// new folder's path. Throws IoError ("file.cannot_write").
+std::string begin_checkpoint(const std::string& folder, int32_t steps);
+
+/// Gives a finished step_….tmp its name, at once: a checkpoint of that name is replaced. fsync before and
+/// after. Throws IoError ("file.cannot_write"); whatever was complete before still is then.
+void commit_checkpoint(const std::string& folder, int32_t steps);
+
+/// Removes the oldest complete checkpoints beyond the newest `keep`; 0 keeps all. What cannot be removed
+/// stays.
+void prune_checkpoints(const std::string& folder, int32_t keep);
+
+/// Removes what a failed save left: every step_….tmp.
+void remove_unfinished(const std::string& folder);
+
+}  // namespace meshscope::run::checkpoint

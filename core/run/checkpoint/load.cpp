@@ -1,0 +1,159 @@
+#include "core/run/checkpoint/load.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/crc32c.h"
+#include "core/base/error.h"
+#include "core/data/safetensors.h"
+#include "core/parallel/tensor/placement.h"
+#include "core/run/checkpoint/folder.h"
+#include "core/run/checkpoint/identity.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::run::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string* find(const Identity& identity, const std::string& key) {
+    const auto found = std::ranges::find(identity, key, &Identity::value_type::first);
+    return found == identity.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+Checkpoint::Checkpoint(const std::string& path, const Identity& identity, const scenario::Scenario& scenario,
+                       const nn::Model& model)
+    : folder_(find_checkpoint(path)), manifest_path_((fs::path(folder_) / kManifestName).string()) {
+    manifest_ = parse_manifest(read_bytes(manifest_path_), manifest_path_);
+    for (const SavedTensor& tensor : manifest_.tensors) by_name_.emplace(tensor.name, &tensor);
+    check_identity(identity);
+    check_tensors(model);
+    if (manifest_.steps >= scenario.steps)
+        refuse(manifest_path_, {"checkpoint.nothing_left",
+                                {{"done", int64_t{manifest_.steps}}, {"steps", int64_t{scenario.steps}}}});
+    same_strategy_ = manifest_.strategy == strategy_word(scenario);
+    read_files();
+}
+
+void Checkpoint::check_identity(const Identity& identity) const {
+    std::vector<Diagnostic> found;
+    const auto differs = [&](const std::string& key, const std::string& saved, const std::string& wanted) {
+        found.push_back({{"checkpoint.foreign", {{"key", key}, {"saved", saved}, {"wanted", wanted}}},
+                         {manifest_path_, 0, 0, -1},
+                         {}});
+    };
+    for (const auto& [key, wanted] : identity) {
+        const std::string* saved = find(manifest_.identity, key);
+        if (!saved || *saved != wanted) differs(key, saved ? *saved : "-", wanted);
+    }
+    for (const auto& [key, saved] : manifest_.identity)
+        if (!find(identity, key)) differs(key, saved, "-");
+    if (found.empty()) return;
+    found.back().hint = {"checkpoint.hint.foreign", {}};
+    throw InputError(std::move(found));
+}
+
+void Checkpoint::check_tensors(const nn::Model& model) const {
+    for (const auto& parameter : model.all_parameters()) {
+        const Shape& shape = parallel::whole_shape(*parameter);
+        const auto found = by_name_.find(model_key(parameter->name));
+        if (found == by_name_.end() || found->second->shape != shape)
+            refuse(manifest_path_, {"checkpoint.parameter", {{"name", parameter->name}, {"shape", shape}}});
+    }
+}
+
+void Checkpoint::read_files() {
+    for (const SavedFile& saved : manifest_.files) {
+        const std::string path = (fs::path(folder_) / saved.name).string();
+        std::error_code error;
+        const auto bytes_there = fs::file_size(path, error);
+        if (error) refuse(path, {"checkpoint.file_missing", {}}, {"checkpoint.hint.damaged", {}});
+        if (!std::cmp_equal(bytes_there, saved.bytes))
+            refuse(path,
+                   {"checkpoint.file_size",
+                    {{"found", static_cast<int64_t>(bytes_there)}, {"wanted", saved.bytes}}},
+                   {"checkpoint.hint.damaged", {}});
+        const std::string bytes = read_bytes(path);
+        Crc32c crc;
+        crc.add(bytes.data(), bytes.size());
+        if (crc.value() != saved.crc32c)
+            refuse(path, {"checkpoint.file_damaged", {}}, {"checkpoint.hint.damaged", {}});
+        auto& arrays = files_.emplace_back();
+        for (const data::NamedTensor& tensor : data::parse_safetensors(bytes, path).tensors)
+            arrays.emplace(tensor.name, tensor.floats());
+    }
+    // Every box must find as many numbers as it has elements.
+    for (const SavedTensor& tensor : manifest_.tensors)
+        for (const SavedChunk& saved : tensor.chunks) {
+            if (saved.chunk.n_elements() == 0) continue;
+            const auto& arrays = files_[static_cast<std::size_t>(saved.file)];
+            const auto found = arrays.find(saved.key);
+            if (found == arrays.end() || !std::cmp_equal(found->second.size(), saved.chunk.n_elements()))
+                refuse(manifest_path_,
+                       {"checkpoint.bad_chunks", {{"tensor", tensor.name}, {"shape", tensor.shape}}});
+        }
+}
+
+void Checkpoint::read_chunk(const SavedTensor& tensor, const Chunk& chunk, std::span<float> numbers) const {
+    int64_t copied = 0;
+    for (const SavedChunk& saved : tensor.chunks) {
+        if (saved.chunk.n_elements() == 0) continue;
+        const std::vector<float>& from = files_[static_cast<std::size_t>(saved.file)].at(saved.key);
+        copied += copy_common(saved.chunk, from, chunk, numbers);
+    }
+    if (copied != chunk.n_elements())
+        refuse(manifest_path_, {"checkpoint.bad_chunks", {{"tensor", tensor.name}, {"shape", tensor.shape}}});
+}
+
+void Checkpoint::read(const nn::Parameter& parameter, int64_t first, std::span<float> numbers) const {
+    const SavedTensor& tensor = *by_name_.at(model_key(parameter.name));
+    for (const Chunk& chunk : chunks_of_range(tensor.shape, first, static_cast<int64_t>(numbers.size()))) {
+        const auto n = static_cast<std::size_t>(chunk.n_elements());
+        read_chunk(tensor, chunk, numbers.first(n));
+        numbers = numbers.subspan(n);
+    }
+}
+
+std::vector<float> Checkpoint::whole(const std::string& name) const {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) throw InvalidArgument({"checkpoint.no_such_array", {{"name", name}}});
+    const SavedTensor& tensor = *found->second;
+    std::vector<float> numbers(static_cast<std::size_t>(tensor::count(tensor.shape)));
+    read_chunk(tensor, {Shape(tensor.shape.size(), 0), tensor.shape}, numbers);
+    return numbers;
+}
+
+int32_t Checkpoint::restore(parallel::StepRunner& runner, nn::Optimizer& optimizer,
+                            tensor::Allocator& allocator) const {
+    if (same_strategy_) runner.remember(manifest_.strategy_state);
+    const std::vector<parallel::LocalParameter>& locals = runner.local_parameters();
+    std::map<std::string, int64_t> steps(manifest_.optimizer_steps.begin(), manifest_.optimizer_steps.end());
+    const std::vector<std::string> names = optimizer.state_names();
+    std::vector<float> numbers;
+    for (std::size_t i = 0; i < locals.size(); ++i) {
+        const std::string& parameter = locals[i].parameter->name;
+        optimizer.resume(i, steps[parameter]);
+        const nn::Optimizer::State& state = optimizer.states()[i];
+        for (std::size_t s = 0; s < names.size() && state.steps > 0; ++s) {
+            const tensor::Tensor& tensor = s == 0 ? state.first : state.second;
+            const auto found = by_name_.find(state_key(parameter, names[s]));
+            if (found == by_name_.end())
+                refuse(manifest_path_,
+                       {"checkpoint.parameter",
+                        {{"name", parameter + " " + names[s]}, {"shape", locals[i].parameter->shape}}});
+            numbers.resize(static_cast<std::size_t>(tensor.n_elements()));
+            std::span<float> rest(numbers);
+            for (const Chunk& chunk : chunks_of(locals[i])) {
+                const auto n = static_cast<std::size_t>(chunk.n_elements());
+                read_chunk(*found->second, chunk, rest.first(n));
+                rest = rest.subspan(n);
+            }
+            allocator.device().kernels().upload(tensor, numbers);
+        }
+    }
+    return manifest_.steps;
+}
+
+}  // namespace meshscope::run::checkpoint

@@ -1,0 +1,311 @@
+#include "core/run/checkpoint/save.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "core/base/replace_file.h"
+#include "core/data/safetensors.h"
+#include "core/parallel/tensor/placement.h"
+#include "core/run/checkpoint/folder.h"
+#include "core/run/mean_by_step.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::run::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+using parallel::LocalParameter;
+using tensor::Tensor;
+
+/// The arrays a parameter has in a checkpoint: itself, then its optimizer state. `suffix` "" is itself.
+struct Kind {
+    std::string state;
+    const Tensor& of(const LocalParameter& local, const nn::Optimizer::State& state_of_slot) const {
+        if (state.empty()) return local.value;
+        return second ? state_of_slot.second : state_of_slot.first;
+    }
+    std::string key(const std::string& parameter) const {
+        return state.empty() ? model_key(parameter) : state_key(parameter, state);
+    }
+    bool second = false;
+};
+
+std::vector<Kind> kinds_of(const nn::Optimizer& optimizer) {
+    std::vector<Kind> kinds{{"", false}};
+    for (const std::string& name : optimizer.state_names()) kinds.push_back({name, kinds.size() == 2});
+    return kinds;
+}
+
+std::string rank_file(GlobalRank rank) {
+    std::string digits = std::to_string(rank.value);
+    if (digits.size() < 5) digits.insert(0, 5 - digits.size(), '0');
+    return "rank_" + digits + ".safetensors";
+}
+
+[[noreturn]] void save_failed(const std::string& folder, const Message& cause) {
+    const auto text = [&](const char* name) {
+        const MessageValue* value = cause.find(name);
+        return value ? to_text(*value) : describe(cause);
+    };
+    const std::vector<std::string> complete = complete_checkpoints(folder);
+    if (complete.empty())
+        throw IoError({"checkpoint.save_failed", {{"path", text("path")}, {"reason", text("reason")}}});
+    throw IoError({"checkpoint.save_failed_kept",
+                   {{"path", text("path")}, {"reason", text("reason")}, {"kept", complete.back()}}});
+}
+
+}  // namespace
+
+Saver::Saver(const SavePlan& plan, comm::ProcessGroup& group, tensor::Allocator& allocator,
+             trace::Recorder* recorder)
+    : plan_(plan), group_(group), allocator_(allocator), recorder_(recorder), saved_(plan.saved) {}
+
+void Saver::after_step(int32_t steps_done, const RankState& state) {
+    if (plan_.settings.every > 0 && steps_done % plan_.settings.every == 0) save(steps_done, state);
+}
+
+void Saver::finish(int32_t steps_done, const RankState& state) {
+    if (steps_done != saved_) save(steps_done, state);
+}
+
+void Saver::save(int32_t steps_done, const RankState& state) {
+    saved_ = steps_done;
+    if (recorder_) recorder_->set_phase(Phase::setup);
+    const std::string& folder = plan_.settings.folder;
+    const std::string unfinished = (fs::path(folder) / (step_name(steps_done) + ".tmp")).string();
+    try {
+        if (is_root()) begin_checkpoint(folder, steps_done);
+        // Nobody leaves this before rank 0 has entered it: the folder is there.
+        std::vector<Layout> layouts;
+        for (const std::vector<int64_t>& words : exchange(encode(layout_of(state))))
+            layouts.push_back(decode(words));
+        Manifest manifest = plan_.header;
+        describe(manifest, steps_done, layouts);
+        if (plan_.settings.sharded)
+            save_sharded(unfinished, state, layouts, manifest);
+        else
+            save_on_rank0(unfinished, state, layouts, manifest);
+        if (is_root()) {
+            replace_file((fs::path(unfinished) / kManifestName).string(), to_json(manifest));
+            commit_checkpoint(folder, steps_done);
+            prune_checkpoints(folder, plan_.settings.keep);
+        }
+    } catch (const IoError& error) {
+        save_failed(folder, error.message());
+    }
+    if (group_.size() > 1)
+        group_.barrier(comm::CallOptions{.cause = {"checkpoint.barrier", "checkpoint"}}).wait();
+}
+
+Layout Saver::layout_of(const RankState& state) const {
+    Layout layout{{state.losses.begin(), state.losses.end()},
+                  {state.grad_norms.begin(), state.grad_norms.end()},
+                  state.runner->remembered(),
+                  {}};
+    const std::vector<LocalParameter>& locals = state.runner->local_parameters();
+    for (std::size_t i = 0; i < locals.size(); ++i)
+        if (state.answers_for(locals[i]))
+            layout.pieces.push_back(
+                {locals[i].parameter->whole_index, state.optimizer->states()[i].steps, chunks_of(locals[i])});
+    return layout;
+}
+
+std::vector<std::vector<int64_t>> Saver::exchange(std::span<const int64_t> words) const {
+    if (group_.size() == 1) return {{words.begin(), words.end()}};
+    const comm::CallOptions options{.cause = {"checkpoint.layout", "checkpoint"}};
+    const auto make = [&](int64_t n) {
+        return allocator_.empty({n}, DType::int64, MemoryCategory::communication, "checkpoint layout");
+    };
+    const Tensor mine = make(1), sizes = make(group_.size());
+    mine.data<int64_t>()[0] = static_cast<int64_t>(words.size());
+    group_.all_gather(sizes, mine, {}, options).wait();
+    const auto size_data = sizes.data<int64_t>();
+    const std::vector<int64_t> counts(size_data.begin(), size_data.end());
+    int64_t total = 0;
+    for (const int64_t count : counts) total += count;
+
+    const Tensor my_words = make(static_cast<int64_t>(words.size())), all = make(total);
+    std::ranges::copy(words, my_words.data<int64_t>().begin());
+    group_.all_gather(all, my_words, counts, options).wait();
+    std::vector<std::vector<int64_t>> by_rank;
+    auto at = all.data<int64_t>().begin();
+    for (const int64_t count : counts) {
+        by_rank.emplace_back(at, at + count);
+        at += count;
+    }
+    return by_rank;
+}
+
+void Saver::describe(Manifest& manifest, int32_t steps_done, const std::vector<Layout>& layouts) const {
+    manifest.steps = steps_done;
+    std::vector<std::vector<double>> losses, norms;
+    for (const Layout& layout : layouts) {
+        losses.push_back(layout.losses);
+        norms.push_back(layout.grad_norms);
+    }
+    const std::vector<double> mean_losses = mean_by_step(losses), mean_norms = mean_by_step(norms);
+    manifest.losses.insert(manifest.losses.end(), mean_losses.begin(), mean_losses.end());
+    manifest.grad_norms.insert(manifest.grad_norms.end(), mean_norms.begin(), mean_norms.end());
+    const bool agree = std::ranges::all_of(
+        layouts, [&](const Layout& other) { return other.strategy_state == layouts[0].strategy_state; });
+    if (agree) manifest.strategy_state = layouts[0].strategy_state;
+    std::vector<int64_t> steps(plan_.parameters.size(), 0);
+    for (const Layout& layout : layouts)
+        for (const Piece& piece : layout.pieces) {
+            int64_t& most = steps[static_cast<std::size_t>(piece.parameter)];
+            most = std::max(most, piece.steps);
+        }
+    for (std::size_t p = 0; p < steps.size(); ++p)
+        manifest.optimizer_steps.emplace_back(plan_.parameters[p].name, steps[p]);
+}
+
+void Saver::save_sharded(const std::string& folder, const RankState& state,
+                         const std::vector<Layout>& layouts, Manifest& manifest) const {
+    const std::vector<Kind> kinds = kinds_of(*state.optimizer);
+    const std::vector<LocalParameter>& locals = state.runner->local_parameters();
+    // Rank by rank and array by array, the same walk on every rank; each writes its own boxes' numbers.
+    std::vector<data::NamedTensor> mine;
+    for (std::size_t p = 0; p < plan_.parameters.size(); ++p) {
+        const SavedTensor& parameter = plan_.parameters[p];
+        for (const Kind& kind : kinds) {
+            if (!kind.state.empty() && manifest.optimizer_steps[p].second == 0) continue;
+            std::size_t c = 0;
+            for (std::size_t i = 0; i < locals.size(); ++i) {
+                if (locals[i].parameter->whole_index != static_cast<int32_t>(p) ||
+                    !state.answers_for(locals[i]))
+                    continue;
+                const Tensor& from = kind.of(locals[i], state.optimizer->states()[i]);
+                std::vector<float> numbers(static_cast<std::size_t>(locals[i].value.n_elements()));
+                if (from.defined()) allocator_.device().kernels().download(numbers, from);
+                std::span<const float> rest(numbers);
+                for (const Chunk& chunk : chunks_of(locals[i])) {
+                    const auto n = static_cast<std::size_t>(chunk.n_elements());
+                    mine.push_back(data::named_floats(chunk_key(kind.key(parameter.name), c++), chunk.sizes,
+                                                      rest.first(n)));
+                    rest = rest.subspan(n);
+                }
+            }
+        }
+    }
+    data::WrittenFile written;
+    const bool writes = !mine.empty();
+    if (writes) {
+        const GlobalRank me = group_.ranks()[static_cast<std::size_t>(group_.rank().value)];
+        written = data::write_safetensors((fs::path(folder) / rank_file(me)).string(), std::move(mine));
+    }
+    const std::array<int64_t, 3> words{writes ? 1 : 0, written.bytes, int64_t{written.crc32c}};
+    const auto files = exchange(words);
+    if (!is_root()) return;
+
+    std::vector<int32_t> file_of(layouts.size(), -1);
+    for (std::size_t r = 0; r < files.size(); ++r) {
+        if (files[r][0] == 0) continue;
+        file_of[r] = static_cast<int32_t>(manifest.files.size());
+        manifest.files.push_back(
+            {rank_file(group_.ranks()[r]), files[r][1], static_cast<uint32_t>(files[r][2])});
+    }
+    for (std::size_t p = 0; p < plan_.parameters.size(); ++p)
+        for (const Kind& kind : kinds) {
+            if (!kind.state.empty() && manifest.optimizer_steps[p].second == 0) continue;
+            SavedTensor tensor{kind.key(plan_.parameters[p].name), plan_.parameters[p].shape, {}};
+            for (std::size_t r = 0; r < layouts.size(); ++r) {
+                std::size_t c = 0;
+                for (const Piece& piece : layouts[r].pieces) {
+                    if (piece.parameter != static_cast<int32_t>(p)) continue;
+                    for (const Chunk& chunk : piece.chunks) {
+                        std::string key = chunk_key(tensor.name, c++);
+                        // A tied parameter is in a pipeline's first and last stage: one of them counts.
+                        const bool twice = chunk.n_elements() > 0 &&
+                                           std::ranges::find(tensor.chunks, chunk, &SavedChunk::chunk) !=
+                                               tensor.chunks.end();
+                        if (!twice) tensor.chunks.push_back({chunk, file_of[r], std::move(key)});
+                    }
+                }
+            }
+            manifest.tensors.push_back(std::move(tensor));
+        }
+}
+
+std::vector<float> Saver::gather(const std::vector<Layout>& layouts, std::size_t parameter,
+                                 std::span<const Tensor> mine) const {
+    const tensor::Kernels& kernels = allocator_.device().kernels();
+    std::vector<int64_t> counts;
+    int64_t total = 0;
+    for (const Layout& layout : layouts) {
+        int64_t& count = counts.emplace_back(0);
+        for (const Piece& piece : layout.pieces)
+            if (piece.parameter == static_cast<int32_t>(parameter)) count += piece.n_elements();
+        total += count;
+    }
+    const auto make = [&](int64_t n) {
+        return allocator_.empty({n}, DType::float32, MemoryCategory::communication, "checkpoint gather");
+    };
+    Tensor numbers = make(counts[static_cast<std::size_t>(group_.rank().value)]);
+    int64_t at = 0;
+    for (const Tensor& tensor : mine) {
+        kernels.copy(numbers.slice(at, tensor.n_elements()), tensor.flat());
+        at += tensor.n_elements();
+    }
+    if (counts[0] != total) {  // else rank 0 holds all of it already
+        const Tensor all = is_root() ? make(total) : Tensor();
+        group_
+            .gather(all, numbers, GroupRank{0}, counts,
+                    comm::CallOptions{.cause = {"checkpoint.gather", plan_.parameters[parameter].name}})
+            .wait();
+        numbers = all;
+    }
+    if (!is_root()) return {};
+    std::vector<float> in_order(static_cast<std::size_t>(total));
+    kernels.download(in_order, numbers);
+    const Shape& shape = plan_.parameters[parameter].shape;
+    const Chunk everything{Shape(shape.size(), 0), shape};
+    std::vector<float> whole(static_cast<std::size_t>(tensor::count(shape)));
+    std::span<const float> rest(in_order);
+    for (const Layout& layout : layouts)
+        for (const Piece& piece : layout.pieces) {
+            if (piece.parameter != static_cast<int32_t>(parameter)) continue;
+            for (const Chunk& chunk : piece.chunks) {
+                const auto n = static_cast<std::size_t>(chunk.n_elements());
+                copy_common(chunk, rest.first(n), everything, whole);
+                rest = rest.subspan(n);
+            }
+        }
+    return whole;
+}
+
+void Saver::save_on_rank0(const std::string& folder, const RankState& state,
+                          const std::vector<Layout>& layouts, Manifest& manifest) const {
+    const std::vector<LocalParameter>& locals = state.runner->local_parameters();
+    std::vector<data::NamedTensor> arrays;
+    for (std::size_t p = 0; p < plan_.parameters.size(); ++p)
+        for (const Kind& kind : kinds_of(*state.optimizer)) {
+            if (!kind.state.empty() && manifest.optimizer_steps[p].second == 0) continue;
+            std::vector<Tensor> mine;
+            for (std::size_t i = 0; i < locals.size(); ++i) {
+                if (locals[i].parameter->whole_index != static_cast<int32_t>(p) ||
+                    !state.answers_for(locals[i]))
+                    continue;
+                const Tensor& from = kind.of(locals[i], state.optimizer->states()[i]);
+                mine.push_back(from.defined()
+                                   ? from
+                                   : allocator_.zeros(locals[i].value.shape(), DType::float32,
+                                                      MemoryCategory::communication, "checkpoint gather"));
+            }
+            const std::vector<float> whole = gather(layouts, p, mine);
+            if (!is_root()) continue;
+            const SavedTensor& parameter = plan_.parameters[p];
+            const std::string key = kind.key(parameter.name);
+            arrays.push_back(data::named_floats(key, parameter.shape, whole));
+            const Chunk everything{Shape(parameter.shape.size(), 0), parameter.shape};
+            manifest.tensors.push_back({key, parameter.shape, {{everything, 0, key}}});
+        }
+    if (!is_root()) return;
+    const std::string name = "whole.safetensors";
+    const data::WrittenFile written =
+        data::write_safetensors((fs::path(folder) / name).string(), std::move(arrays));
+    manifest.files.push_back({name, written.bytes, written.crc32c});
+}
+
+}  // namespace meshscope::run::checkpoint

@@ -1,0 +1,145 @@
+// Boxes of an array: the pieces of any range fill it exactly, and what two boxes share is copied to its
+// place.
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "core/run/checkpoint/layout.h"
+#include "core/run/checkpoint/manifest.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using namespace meshscope::run::checkpoint;
+
+namespace {
+
+/// The row-major positions of a box's elements in the whole array, in order: by the definition.
+std::vector<int64_t> positions(const Chunk& chunk, const Shape& shape) {
+    std::vector<int64_t> result;
+    for (int64_t i = 0; i < tensor::count(shape); ++i) {
+        int64_t rest = i;
+        bool within = true;
+        for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d])
+            within &=
+                rest % shape[d] >= chunk.offsets[d] && rest % shape[d] < chunk.offsets[d] + chunk.sizes[d];
+        if (within) result.push_back(i);
+    }
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("the boxes of every range of an array are that range, in order") {
+    for (const Shape& shape : {Shape{7}, Shape{4, 5}, Shape{3, 1, 4}, Shape{2, 3, 2, 2}}) {
+        const int64_t all = tensor::count(shape);
+        for (int64_t first = 0; first <= all; ++first)
+            for (int64_t n = 0; first + n <= all; ++n) {
+                std::vector<int64_t> seen, expected(static_cast<std::size_t>(n));
+                std::iota(expected.begin(), expected.end(), first);
+                const std::vector<Chunk> chunks = chunks_of_range(shape, first, n);
+                for (const Chunk& chunk : chunks) {
+                    REQUIRE(inside(chunk, shape));
+                    const std::vector<int64_t> places = positions(chunk, shape);
+                    REQUIRE(std::cmp_equal(places.size(), chunk.n_elements()));
+                    seen.insert(seen.end(), places.begin(), places.end());
+                }
+                REQUIRE(seen == expected);
+                REQUIRE(chunks.size() <= 2 * shape.size() - 1);
+            }
+    }
+    CHECK(chunks_of_range({5, 10}, 20, 20) == std::vector<Chunk>{{{2, 0}, {2, 10}}});
+    CHECK(chunks_of_range({5, 10}, 50, 0) == std::vector<Chunk>{{{5, 0}, {0, 10}}});
+}
+
+TEST_CASE("what two boxes share is copied from the one's numbers to the other's") {
+    const Shape shape{3, 4, 3};
+    std::vector<Chunk> boxes;
+    for (int64_t a = 0; a < 3; ++a)
+        for (int64_t b = 0; b < 4; b += 2)
+            for (int64_t c = 0; c < 3; c += 2)
+                for (int64_t size = 0; size < 3; ++size)
+                    boxes.push_back({{a, b, c}, {std::min(size, 3 - a), std::min(size + 1, 4 - b), 3 - c}});
+    for (const Chunk& from : boxes)
+        for (const Chunk& to : boxes) {
+            const auto from_places = positions(from, shape), to_places = positions(to, shape);
+            std::vector<float> source, expected, target(to_places.size(), -1.0F);
+            for (const int64_t place : from_places) source.push_back(static_cast<float>(place));
+            int64_t common = 0;
+            for (const int64_t place : to_places) {
+                const bool shared = std::ranges::find(from_places, place) != from_places.end();
+                common += shared;
+                expected.push_back(shared ? static_cast<float>(place) : -1.0F);
+            }
+            REQUIRE(copy_common(from, source, to, target) == common);
+            REQUIRE(target == expected);
+        }
+}
+
+TEST_CASE("a layout travels as whole numbers and comes back as it was") {
+    Layout layout{{0.1, -0.0, 1e-300}, {2.5}, {3, 1, 2}, {{4, 7, {{{0, 2}, {3, 1}}, {{3, 2}, {0, 1}}}}}};
+    const Layout back = decode(encode(layout));
+    CHECK(back.losses == layout.losses);
+    CHECK(back.grad_norms == layout.grad_norms);
+    CHECK(back.strategy_state == layout.strategy_state);
+    REQUIRE(back.pieces.size() == 1);
+    CHECK(back.pieces[0].parameter == 4);
+    CHECK(back.pieces[0].steps == 7);
+    CHECK(back.pieces[0].chunks == layout.pieces[0].chunks);
+    CHECK(back.pieces[0].n_elements() == 3);
+}
+
+TEST_CASE("a manifest reads back, and no changed byte of it goes unseen") {
+    Manifest manifest;
+    manifest.kind = "sharded";
+    manifest.steps = 5;
+    manifest.world_size = 2;
+    manifest.mesh_shape = {2};
+    manifest.mesh_names = {"shard"};
+    manifest.strategy = "fsdp2";
+    manifest.identity = {{"model.kind", "toy"}, {"data.seed", "18446744073709551615"}};
+    manifest.losses = {0.1, 1.0 / 3.0};
+    manifest.optimizer_steps = {{"w", 5}};
+    manifest.files = {{"rank_00000.safetensors", 80, 0x0000ABCDU},
+                      {"rank_00001.safetensors", 0, 0xFFFFFFFFU}};
+    manifest.tensors = {
+        {"model.w", {3, 2}, {{{{0, 0}, {3, 2}}, 0, "model.w"}, {{{3, 0}, {0, 2}}, 1, "model.w"}}}};
+    const std::string text = to_json(manifest);
+    const Manifest back = parse_manifest(text, "m");
+    CHECK(back.identity == manifest.identity);
+    CHECK(back.losses == manifest.losses);
+    CHECK(back.files[0].crc32c == 0xABCDU);
+    CHECK(back.files[1].crc32c == 0xFFFFFFFFU);
+    REQUIRE(back.find("model.w") != nullptr);
+    CHECK(back.find("model.w")->chunks[1].chunk == Chunk{{3, 0}, {0, 2}});
+    CHECK(to_json(back) == text);
+
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        std::string changed = text;
+        changed[i] = static_cast<char>(changed[i] ^ 1);
+        INFO(i << ": " << changed.substr(i > 10 ? i - 10 : 0, 20));
+        CHECK_THROWS_AS(parse_manifest(changed, "m"), InputError);
+    }
+    for (std::size_t n = 0; n + 2 < text.size(); ++n)  // without its last newline it is still whole
+        CHECK_THROWS_AS(parse_manifest(std::string_view(text).substr(0, n), "m"), InputError);
+}
+
+TEST_CASE("boxes that do not make up their array are refused, checksum or not") {
+    const auto refused = [](std::vector<SavedChunk> chunks) {
+        Manifest manifest;
+        manifest.files = {{"whole.safetensors", 8, 1}};
+        manifest.tensors = {{"model.w", {4, 2}, std::move(chunks)}};
+        try {
+            parse_manifest(to_json(manifest), "m");
+        } catch (const InputError& error) {
+            return error.diagnostics().at(0).message.id;
+        }
+        return std::string();
+    };
+    CHECK(refused({{{{0, 0}, {4, 2}}, 0, "w"}}).empty());
+    CHECK(refused({{{{0, 0}, {3, 2}}, 0, "w"}}) == "checkpoint.bad_chunks");
+    CHECK(refused({{{{1, 0}, {4, 2}}, 0, "w"}}) == "checkpoint.bad_chunks");
+    CHECK(refused({{{{0, 0}, {4, 2}}, 1, "w"}}) == "checkpoint.bad_chunks");
+    CHECK(refused({{{{0, 0}, {8}}, 0, "w"}}) == "checkpoint.bad_chunks");
+    CHECK(refused({{{{-1, 0}, {4, 2}}, 0, "w"}}) == "checkpoint.bad_chunks");
+    CHECK(refused({}) == "checkpoint.bad_chunks");
+}

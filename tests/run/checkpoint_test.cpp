@@ -1,0 +1,157 @@
+// Checkpoints: five steps, a save, five more are ten steps, bit for bit; and what one strategy saved another
+// loads, bit for bit.
+#include "core/run/checkpoint/folder.h"
+#include "tests/run/checkpoint_helper.h"
+#include "tests/test.h"
+
+using namespace checkpoint_test;
+using run::checkpoint::Checkpoint;
+
+namespace {
+
+void check_same_parameters(const run::RunResult& a, const run::RunResult& b) {
+    REQUIRE(a.parameters.size() == b.parameters.size());
+    for (std::size_t p = 0; p < a.parameters.size(); ++p) {
+        INFO(a.parameters[p].name);
+        CHECK(a.parameters[p].numbers == b.parameters[p].numbers);
+    }
+}
+
+/// Every array and all that goes with it.
+void check_same_state(const Checkpoint& a, const Checkpoint& b) {
+    CHECK(a.manifest().steps == b.manifest().steps);
+    CHECK(a.manifest().losses == b.manifest().losses);
+    CHECK(a.manifest().grad_norms == b.manifest().grad_norms);
+    CHECK(a.manifest().optimizer_steps == b.manifest().optimizer_steps);
+    REQUIRE(a.manifest().tensors.size() == b.manifest().tensors.size());
+    for (const run::checkpoint::SavedTensor& tensor : a.manifest().tensors) {
+        INFO(tensor.name);
+        CHECK(a.whole(tensor.name) == b.whole(tensor.name));
+    }
+}
+
+int64_t collectives(const run::RunResult& result, const std::string& rule) {
+    int64_t n = 0;
+    for (const trace::Event& event : result.trace->ranks.at(0).events)
+        n += event.kind == trace::EventKind::collective && result.trace->text(event.rule) == rule;
+    return n;
+}
+
+}  // namespace
+
+TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
+    const std::string parallel =
+        GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp, kFsdpTp);
+    const std::string optimizer = GENERATE(kAdamw, kMomentum);
+    const std::string kind = GENERATE("sharded", "rank0");
+    INFO(parallel << optimizer << kind);
+    const test::Folder folder;
+    const auto whole = run_at(text(10, parallel, "", optimizer), folder);
+
+    const std::string checkpoint = "folder = \"c\"\nevery = 5\nkind = \"" + kind + "\"\n";
+    const auto first = run_at(text(5, parallel, checkpoint, optimizer), folder);
+    const auto second = run_at(text(10, parallel, checkpoint + "resume = \"c\"\n", optimizer), folder);
+    CHECK(second.trace->info.losses == whole.trace->info.losses);
+    CHECK(second.trace->info.grad_norms == whole.trace->info.grad_norms);
+    check_same_parameters(second, whole);
+    // The steps before were not run again.
+    for (const trace::Event& event : second.trace->ranks[0].events)
+        CHECK((event.step == -1 || event.step >= 5));
+
+    // A run that saves in between trains as one that does not, and its second checkpoint is the same.
+    const auto through =
+        run_at(text(10, parallel, "folder = \"d\"\nevery = 5\nkind = \"" + kind + "\"\n", optimizer), folder);
+    check_same_parameters(through, whole);
+    const std::string later = text(11, parallel, "", optimizer);
+    check_same_state(open(folder.file("c/step_000010"), later), open(folder.file("d"), later));
+    check_same_state(open(folder.file("c/step_000005"), later), open(folder.file("d/step_000005"), later));
+    // Every rank waits at one barrier a checkpoint.
+    CHECK(collectives(through, "checkpoint.barrier") == (parallel == kSingle ? 0 : 2));
+}
+
+TEST_CASE("what one strategy saved on its ranks another loads on its own, bit for bit") {
+    const std::string from =
+        GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp, kFsdpTp);
+    const std::string kind = GENERATE("sharded", "rank0");
+    const test::Folder folder;
+    const auto trained = run_at(text(5, from, "folder = \"a\"\nkind = \"" + kind + "\"\n"), folder);
+    const std::string later = text(6, kSingle);
+    const Checkpoint saved = open(folder.file("a"), later);
+    CHECK(saved.manifest().tensors.size() == 3 * trained.parameters.size());
+    for (const run::NamedArray& array : trained.parameters)
+        CHECK(saved.whole("model." + array.name) == array.numbers);
+
+    int n = 0;
+    for (const std::string& to :
+         {kSingle, kDdp3, kFsdp4, kFsdp3, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp, kFsdpTp}) {
+        INFO(kind << ": " << from << " -> " << to);
+        // Stopped before its first step, a resumed run hands over what it loaded, and saves it its own way.
+        const std::atomic<bool> stop{true};
+        run::RunOptions options;
+        options.cancel = &stop;
+        const std::string other = "b" + std::to_string(n++);
+        const auto loaded =
+            run_at(text(6, to, "folder = \"" + other + "\"\nresume = \"a\"\n"), folder, options);
+        CHECK(loaded.trace->info.losses == trained.trace->info.losses);
+        check_same_parameters(loaded, trained);
+        check_same_state(open(folder.file(other), later), saved);
+    }
+}
+
+TEST_CASE("a sharded checkpoint names every box, those of ranks that hold no row too") {
+    const test::Folder folder;
+    run_at(text(1, kFsdp8, "folder = \"a\"\n"), folder);
+    const Checkpoint saved = open(folder.file("a"), text(2, kFsdp8));
+    CHECK(saved.manifest().files.size() == 8);
+    CHECK(saved.manifest().world_size == 8);
+    CHECK(saved.manifest().strategy == "fsdp2");
+    const auto* up = saved.manifest().find("model.layers.0.up.weight");  // 10 rows of 6 on 8 ranks
+    REQUIRE(up != nullptr);
+    REQUIRE(up->chunks.size() == 8);
+    CHECK(up->chunks[1].chunk == run::checkpoint::Chunk{{2, 0}, {2, 6}});
+    CHECK(up->chunks[4].chunk == run::checkpoint::Chunk{{8, 0}, {2, 6}});
+    CHECK(up->chunks[5].chunk == run::checkpoint::Chunk{{10, 0}, {0, 6}});
+
+    // Under DDP one rank answers for all.
+    run_at(text(1, kDdp3, "folder = \"b\"\n"), folder);
+    CHECK(open(folder.file("b"), text(2, kDdp3)).manifest().files.size() == 1);
+}
+
+TEST_CASE("rank 0 gathers what others hold, and nothing where it holds all") {
+    const test::Folder folder;
+    const std::string kind = "kind = \"rank0\"\n";
+    const auto fsdp = run_at(text(1, kFsdp4, "folder = \"a\"\n" + kind), folder);
+    CHECK(collectives(fsdp, "checkpoint.gather") == 3 * 8);  // 8 parameters and their two moments
+    const auto ddp = run_at(text(1, kDdp3, "folder = \"b\"\n" + kind), folder);
+    CHECK(collectives(ddp, "checkpoint.gather") == 0);
+    CHECK(collectives(ddp, "checkpoint.barrier") == 1);
+}
+
+TEST_CASE("a mesh smaller than the world saves and resumes too") {
+    const test::Folder folder;
+    const std::string parallel = "[mesh]\nshape = [2]\nworld = 3\n[parallel]\ndata = \"fsdp2\"\n";
+    const auto whole = run_at(text(4, parallel), folder);
+    run_at(text(2, parallel, "folder = \"a\"\n"), folder);
+    check_same_parameters(run_at(text(4, parallel, "resume = \"a\"\n"), folder), whole);
+}
+
+TEST_CASE("checkpoints come every so many steps and after the last, and the oldest go") {
+    const test::Folder folder;
+    run_at(text(7, kFsdp4, "folder = \"a\"\nevery = 2\n"), folder);
+    const auto names = [&](const char* in) {
+        std::string all;
+        for (const std::string& path : run::checkpoint::complete_checkpoints(folder.file(in)))
+            all += path.substr(path.rfind('_') + 1) + " ";
+        return all;
+    };
+    CHECK(names("a") == "000002 000004 000006 000007 ");
+    run_at(text(7, kFsdp4, "folder = \"b\"\nevery = 2\nkeep = 2\n"), folder);
+    CHECK(names("b") == "000006 000007 ");
+    CHECK(std::distance(std::filesystem::directory_iterator(folder.path / "b"), {}) == 2);
+    run_at(text(3, kFsdp4, "folder = \"d\"\n"), folder);
+    CHECK(names("d") == "000003 ");
+    // Going on from an older one replaces what lies ahead.
+    run_at(text(7, kFsdp4, "folder = \"a\"\nevery = 2\nresume = \"a/step_000002\"\n"), folder);
+    CHECK(names("a") == "000002 000004 000006 000007 ");
+    CHECK(run::checkpoint::find_checkpoint(folder.file("a")) == folder.file("a/step_000007"));
+}
