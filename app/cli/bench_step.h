@@ -12,8 +12,9 @@ namespace meshscope::cli {
 struct StepBench {
     std::string strategy = "single";  ///< single, ddp, fsdp2, hsdp
     int32_t ranks = 1;
-    nn::ModelSpec model{.kind = "mlp", .dim = 256, .hidden = 1024, .layers = 4};
-    int64_t batch = 64;  ///< rows of the global batch
+    nn::ModelSpec model{
+        .kind = "gpt", .dim = 64, .hidden = 256, .layers = 2, .vocab = 256, .seq = 32, .heads = 4};
+    int64_t batch = 8;  ///< samples of the global batch
     std::string optimizer = "adamw";
     Algorithm algorithm = Algorithm::direct;
     trace::Level level = trace::Level::collectives;
@@ -25,8 +26,8 @@ struct StepBench {
 struct StepBenchResult {
     double ms = 0;  ///< recorded at StepBench::level
     double ms_unrecorded = 0;
-    double rows_per_s = 0;   ///< of the recorded runs; a row is a token for the models that have tokens
-    int64_t peak_bytes = 0;  ///< the largest of the ranks' memory peaks
+    double tokens_per_s = 0;  ///< of the recorded runs; a sample counts as one where the model has no tokens
+    int64_t peak_bytes = 0;   ///< the largest of the ranks' memory peaks
 };
 
 /// The scenario that a bench stands for. Throws InvalidArgument ("bench.step.…") for what cannot be run.
