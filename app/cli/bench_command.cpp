@@ -118,7 +118,7 @@ void run(const StepWords& words, CommandContext& context) {
                       {"ranks", bench.ranks},
                       {"ms", rounded(result.ms)},
                       {"ms_unrecorded", rounded(result.ms_unrecorded)},
-                      {"tokens_per_s", rounded(result.rows_per_s)},
+                      {"tokens_per_s", rounded(result.tokens_per_s)},
                       {"peak_bytes", result.peak_bytes}};
     if (bench.profile) {
         line["profile"] = bench.profile->name;
@@ -140,12 +140,17 @@ void add_step(CLI::App& bench, CommandContext& context) {
         ->type_name("N")
         ->check(CLI::Range(1, 1024));
     command->add_option("--backend", words->backend, help("bench.collectives.help.backend"))->type_name("B");
-    command->add_option("--model", b.model.kind, help("bench.step.help.model"))->type_name("mlp|toy");
+    command->add_option("--model", b.model.kind, help("bench.step.help.model"))
+        ->type_name("gpt|llama|mlp|toy");
     const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 20);
     command->add_option("--dim", b.model.dim, help("bench.step.help.dim"))->check(positive);
     command->add_option("--hidden", b.model.hidden, help("bench.step.help.hidden"))->check(positive);
     command->add_option("--layers", b.model.layers, help("bench.step.help.layers"))
         ->check(CLI::Range(1, 1000));
+    command->add_option("--heads", b.model.heads, help("bench.step.help.heads"))->check(positive);
+    command->add_option("--kv-heads", b.model.kv_heads, help("bench.step.help.kv_heads"))->check(positive);
+    command->add_option("--seq", b.model.seq, help("bench.step.help.seq"))->check(positive);
+    command->add_option("--vocab", b.model.vocab, help("bench.step.help.vocab"))->check(positive);
     command->add_option("--batch", b.batch, help("bench.step.help.batch"))->check(positive);
     command->add_option("--optimizer", b.optimizer, help("bench.step.help.optimizer"))
         ->type_name("sgd|adam|adamw");

@@ -55,6 +55,9 @@ std::vector<double> step_times(const scenario::Scenario& scenario, const run::Ba
 scenario::Scenario step_bench_scenario(const StepBench& bench) {
     scenario::Scenario scenario;
     scenario.model = bench.model;
+    const bool tokens = bench.model.kind == "gpt" || bench.model.kind == "llama";
+    if (tokens) scenario.data_kind = "tokens";
+    if (scenario.model.kv_heads == 0) scenario.model.kv_heads = scenario.model.heads;
     scenario.model_seed = 1;
     scenario.data_seed = 1;
     scenario.data_samples = bench.batch * (bench.steps + kWarmUpSteps);
@@ -101,7 +104,8 @@ StepBenchResult run_step_bench(const StepBench& bench, const run::Backends& back
     }
     result.ms = median(recorded);
     result.ms_unrecorded = median(unrecorded);
-    result.rows_per_s = result.ms > 0 ? 1e3 * double(bench.batch) / result.ms : 0;
+    const int64_t sample_tokens = scenario.data_kind == "tokens" ? bench.model.seq : 1;
+    result.tokens_per_s = result.ms > 0 ? 1e3 * double(bench.batch * sample_tokens) / result.ms : 0;
     return result;
 }
 

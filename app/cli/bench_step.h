@@ -14,8 +14,9 @@ namespace meshscope::cli {
 struct StepBench {
     std::string strategy = "single";  ///< single, ddp, fsdp2, hsdp
     int32_t ranks = 1;
-    nn::ModelSpec model{.kind = "mlp", .dim = 256, .hidden = 1024, .layers = 4};
-    int64_t batch = 64;  ///< rows of the global batch
+    nn::ModelSpec model{
+        .kind = "gpt", .dim = 64, .hidden = 256, .layers = 2, .vocab = 256, .seq = 32, .heads = 4};
+    int64_t batch = 8;  ///< samples of the global batch
     std::string optimizer = "adamw";
     Algorithm algorithm = Algorithm::direct;
     trace::Level level = trace::Level::collectives;
@@ -28,9 +29,9 @@ struct StepBench {
 struct StepBenchResult {
     double ms = 0;  ///< recorded at StepBench::level
     double ms_unrecorded = 0;
-    double rows_per_s = 0;   ///< of the recorded runs; a row is a token for the models that have tokens
-    double modelled_ms = 0;  ///< a step on the modelled clock; 0 without a profile
-    int64_t peak_bytes = 0;  ///< the largest of the ranks' memory peaks
+    double tokens_per_s = 0;  ///< of the recorded runs; a sample counts as one where the model has no tokens
+    double modelled_ms = 0;   ///< a step on the modelled clock; 0 without a profile
+    int64_t peak_bytes = 0;   ///< the largest of the ranks' memory peaks
 };
 
 /// The scenario that a bench stands for. Throws InvalidArgument ("bench.step.…") for what cannot be run.

@@ -22,7 +22,7 @@ class NoWeights final : public parallel::InitialValues {
 /// Batches nobody looks at.
 class NoBatches final : public Batches {
   public:
-    void read(int32_t, int64_t, std::span<float>, std::span<float>) const override {}
+    void read(int32_t, int64_t, const tensor::Tensor&, const tensor::Tensor&) const override {}
 };
 
 /// The coordinates of a dim that are run.

@@ -223,23 +223,14 @@ class Rank {
         recorder_.set_step(step);
         const int64_t rows = scenario_.global_batch / place_.size;
         // What a rank does not read it keeps no memory for.
-        std::vector<float> unread;
-        const auto part = [&](bool reads, const nn::Shape& shape, const char* label, tensor::Tensor& tensor) {
-            if (reads) {
-                tensor = allocator_.empty(shape, DType::float32, MemoryCategory::inputs, label);
-                return tensor.data<float>();
-            }
-            unread.resize(static_cast<std::size_t>(tensor::count(shape)));
-            return std::span<float>(unread);
-        };
         tensor::Tensor x, y;
-        if (runner_->reads_input() || runner_->reads_target()) {
-            const std::span<float> x_numbers =
-                part(runner_->reads_input(), model_->input_shape(rows), "x", x);
-            const std::span<float> y_numbers =
-                part(runner_->reads_target(), model_->target_shape(rows), "y", y);
-            shared_.batches.read(step, place_.index * rows, x_numbers, y_numbers);
-        }
+        if (runner_->reads_input())
+            x = allocator_.empty(model_->input_shape(rows), model_->input_dtype(), MemoryCategory::inputs,
+                                 "x");
+        if (runner_->reads_target())
+            y = allocator_.empty(model_->target_shape(rows), model_->target_dtype(), MemoryCategory::inputs,
+                                 "y");
+        if (x.defined() || y.defined()) shared_.batches.read(step, place_.index * rows, x, y);
         const std::optional<double> loss = runner_->run(step, x, y);
         update();
         if (!loss) return;

@@ -1,5 +1,9 @@
 #include "core/run/sampled_batches.h"
 
+#include <vector>
+
+#include "core/run/made_batch.h"
+
 namespace meshscope::run {
 
 int64_t batches_per_epoch(const data::DistributedSampler& sampler, int64_t rows) {
@@ -7,11 +11,7 @@ int64_t batches_per_epoch(const data::DistributedSampler& sampler, int64_t rows)
 }
 
 SampledBatches::SampledBatches(const scenario::Scenario& scenario, const nn::Model& model, int64_t data_ranks)
-    : data_{.kind = scenario.data_kind,
-            .seed = scenario.data_seed,
-            .samples = scenario.data_samples,
-            .in = tensor::count(model.input_shape(1)),
-            .out = tensor::count(model.target_shape(1))},
+    : data_(made_data(scenario, model)),
       options_{.samples = scenario.data_samples,
                .world_size = data_ranks,
                .shuffle = scenario.data_shuffle,
@@ -37,14 +37,13 @@ int64_t SampledBatches::sample(int32_t step, int64_t row) const {
     return sampler->index(row / rows_, step % per_epoch_ * rows_ + row % rows_);
 }
 
-void SampledBatches::read(int32_t step, int64_t first_row, std::span<float> x, std::span<float> y) const {
-    const auto sampler = of_epoch(step / per_epoch_);
-    std::vector<int64_t> samples(x.size() / static_cast<std::size_t>(data_.in));
-    for (std::size_t r = 0; r < samples.size(); ++r) {
-        const int64_t row = first_row + static_cast<int64_t>(r);
-        samples[r] = sampler->index(row / rows_, step % per_epoch_ * rows_ + row % rows_);
-    }
-    data::make_samples(data_, samples, x, y);
+void SampledBatches::read(int32_t step, int64_t first_row, const tensor::Tensor& x,
+                          const tensor::Tensor& y) const {
+    if (!x.defined() && !y.defined()) return;
+    std::vector<int64_t> samples(static_cast<std::size_t>(x.defined() ? x.dim(0) : y.dim(0)));
+    for (std::size_t r = 0; r < samples.size(); ++r)
+        samples[r] = sample(step, first_row + static_cast<int64_t>(r));
+    make_batch(data_, samples, x, y);
 }
 
 }  // namespace meshscope::run

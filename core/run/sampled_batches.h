@@ -23,7 +23,8 @@ class SampledBatches final : public Batches {
   public:
     SampledBatches(const scenario::Scenario& scenario, const nn::Model& model, int64_t data_ranks);
 
-    void read(int32_t step, int64_t first_row, std::span<float> x, std::span<float> y) const override;
+    void read(int32_t step, int64_t first_row, const tensor::Tensor& x,
+              const tensor::Tensor& y) const override;
     /// The sample in row `row` of the global batch of `step`.
     int64_t sample(int32_t step, int64_t row) const;
 

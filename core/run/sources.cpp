@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/data/made_data.h"
 #include "core/data/safetensors.h"
+#include "core/run/made_batch.h"
 #include "core/run/sampled_batches.h"
 
 namespace meshscope::run {
@@ -74,30 +75,41 @@ class DrawnWeights final : public parallel::InitialValues {
     uint64_t seed_;
 };
 
+/// The type as safetensors writes it.
+std::string file_dtype(DType dtype) {
+    return std::string(name(dtype)) + (dtype == DType::int64 ? " (I64)" : " (F32)");
+}
+
 class BatchesOfFile final : public Batches {
   public:
     BatchesOfFile(const scenario::Scenario& scenario, const nn::Model& model)
         : file_(data::read_safetensors(scenario.data_file)) {
         FileCheck check(scenario.data_file);
         for (int32_t step = 0; step < scenario.steps; ++step) {
-            x_.push_back(find(check, scenario, "x", step, model.input_shape(scenario.global_batch)));
-            y_.push_back(find(check, scenario, "y", step, model.target_shape(scenario.global_batch)));
+            x_.push_back(find(check, scenario, "x", step, model.input_shape(scenario.global_batch),
+                              model.input_dtype()));
+            y_.push_back(find(check, scenario, "y", step, model.target_shape(scenario.global_batch),
+                              model.target_dtype()));
         }
         check.throw_if_any();
     }
-    void read(int32_t step, int64_t first_row, std::span<float> x, std::span<float> y) const override {
+    void read(int32_t step, int64_t first_row, const tensor::Tensor& x,
+              const tensor::Tensor& y) const override {
         const auto s = static_cast<std::size_t>(step);
-        copy_floats(*x_[s], first_row * row_elements(*x_[s]), x);
-        copy_floats(*y_[s], first_row * row_elements(*y_[s]), y);
+        copy_rows(*x_[s], first_row, x);
+        copy_rows(*y_[s], first_row, y);
     }
 
   private:
-    static int64_t row_elements(const data::NamedTensor& tensor) {
-        return tensor.n_elements() / tensor.shape[0];
+    static void copy_rows(const data::NamedTensor& from, int64_t first_row, const tensor::Tensor& to) {
+        if (!to.defined() || to.bytes() == 0) return;
+        const int64_t row_bytes = static_cast<int64_t>(from.bytes.size()) / from.shape[0];
+        std::memcpy(to.raw(), from.bytes.data() + first_row * row_bytes,
+                    static_cast<std::size_t>(to.bytes()));
     }
 
     const data::NamedTensor* find(FileCheck& check, const scenario::Scenario& scenario, const char* prefix,
-                                  int32_t step, const nn::Shape& shape) const {
+                                  int32_t step, const nn::Shape& shape, DType dtype) const {
         const std::string wanted = prefix + std::to_string(step);
         const data::NamedTensor* found = file_.find(wanted);
         if (!found)
@@ -105,11 +117,33 @@ class BatchesOfFile final : public Batches {
                        {{"name", wanted},
                         {"steps", int64_t{scenario.steps}},
                         {"last", int64_t{scenario.steps - 1}}}});
-        else if (found->dtype != DType::float32)
-            check.add({"data.dtype", {{"name", wanted}, {"found", std::string(name(found->dtype))}}});
+        else if (found->dtype != dtype)
+            check.add({"data.dtype",
+                       {{"name", wanted},
+                        {"found", std::string(name(found->dtype))},
+                        {"wanted", file_dtype(dtype)}}});
         else if (found->shape != shape)
             check.add({"data.shape", {{"name", wanted}, {"found", found->shape}, {"shape", shape}}});
+        else if (dtype == DType::int64)
+            check_tokens(check, *found, scenario.model.vocab);
         return found;
+    }
+
+    /// Names the first token of an array that is not in the vocabulary.
+    static void check_tokens(FileCheck& check, const data::NamedTensor& array, int64_t vocab) {
+        const int64_t n = array.n_elements();
+        for (int64_t i = 0; i < n; ++i) {
+            int64_t token = 0;  // the file's bytes need not be aligned
+            std::memcpy(&token, array.bytes.data() + i * 8, sizeof token);
+            if (token >= 0 && token < vocab) continue;
+            check.add({"data.token",
+                       {{"name", array.name},
+                        {"row", i / (n / array.shape[0])},
+                        {"token", token},
+                        {"vocab", vocab},
+                        {"last", vocab - 1}}});
+            return;
+        }
     }
 
     data::SafetensorsFile file_;
@@ -119,15 +153,11 @@ class BatchesOfFile final : public Batches {
 class MadeBatches final : public Batches {
   public:
     MadeBatches(const scenario::Scenario& scenario, const nn::Model& model)
-        : data_{.kind = scenario.data_kind,
-                .seed = scenario.data_seed,
-                .samples = scenario.data_samples,
-                .in = tensor::count(model.input_shape(1)),
-                .out = tensor::count(model.target_shape(1))},
-          global_batch_(scenario.global_batch) {}
-    void read(int32_t step, int64_t first_row, std::span<float> x, std::span<float> y) const override {
-        data::make_rows(data_, step, global_batch_, first_row, static_cast<int64_t>(x.size()) / data_.in, x,
-                        y);
+        : data_(made_data(scenario, model)), global_batch_(scenario.global_batch) {}
+    void read(int32_t step, int64_t first_row, const tensor::Tensor& x,
+              const tensor::Tensor& y) const override {
+        const int64_t rows = x.defined() ? x.dim(0) : y.dim(0);
+        make_batch(data_, data::batch_samples(data_, step, global_batch_, first_row, rows), x, y);
     }
 
   private:

@@ -18,12 +18,15 @@ std::unique_ptr<parallel::InitialValues> open_weights(const scenario::Scenario& 
 class Batches {
   public:
     virtual ~Batches() = default;
-    /// Rows [first_row, …) of step's x and y; the spans say how many numbers.
-    virtual void read(int32_t step, int64_t first_row, std::span<float> x, std::span<float> y) const = 0;
+    /// Rows [first_row, …) of step's x and y; the tensors say how many (dim 0), of the model's types.
+    /// One of them may be undefined: a pipeline's stage that does not need it.
+    virtual void read(int32_t step, int64_t first_row, const tensor::Tensor& x,
+                      const tensor::Tensor& y) const = 0;
 };
 
 /// [data] file, or batches made from [data] kind and seed. Checks that every step's x and y are there with
-/// the model's shapes. Throws InputError ("data.missing", "data.shape"), IoError.
+/// the model's shapes and types, and every token in the vocabulary. Throws InputError ("data.missing",
+/// "data.shape", "data.dtype", "data.token"), IoError.
 std::unique_ptr<Batches> open_batches(const scenario::Scenario& scenario, const nn::Model& model);
 
 }  // namespace meshscope::run

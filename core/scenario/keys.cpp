@@ -29,20 +29,21 @@ constexpr Key kKeys[] = {
     {"title", "zh", "string", "\"\""},
 
     {"model", "kind", "string", "required"},
-    {"model", "dim", "integer", "required for mlp"},
-    {"model", "hidden", "integer", "required for mlp"},
-    {"model", "layers", "integer", "required for mlp"},
+    {"model", "dim", "integer", "required but for toy"},
+    {"model", "hidden", "integer", "required but for toy"},
+    {"model", "layers", "integer", "required but for toy"},
     {"model", "seed", "integer", "0"},
     {"model", "weights", "string", "(none)"},
-    {"model", "vocab", "integer", "(none)", later},
-    {"model", "seq", "integer", "(none)", later},
-    {"model", "heads", "integer", "(none)", later},
-    {"model", "kv_heads", "integer", "(none)", later},
-    {"model", "rope_theta", "number", "(none)", later},
-    {"model", "tied", "boolean", "(none)", later},
+    {"model", "bias", "boolean", "true"},
+    {"model", "vocab", "integer", "required for gpt, llama"},
+    {"model", "seq", "integer", "required for gpt, llama"},
+    {"model", "heads", "integer", "required for gpt, llama"},
+    {"model", "kv_heads", "integer", "heads"},
+    {"model", "rope_theta", "number", "10000.0"},
+    {"model", "tied", "boolean", "false"},
 
     {"data", "file", "string", "(none)"},
-    {"data", "kind", "string", "\"regression\""},
+    {"data", "kind", "string", "by model"},
     {"data", "samples", "integer", "0"},
     {"data", "seed", "integer", "0"},
     {"data", "sampler", "string", "\"contiguous\""},
@@ -148,9 +149,9 @@ constexpr Key kKeys[] = {
     {"check", "sql", "string", "required"},
 };
 
-constexpr std::array<std::string_view, 2> kModels{"toy", "mlp"};
+constexpr std::array<std::string_view, 4> kModels{"toy", "mlp", "gpt", "llama"};
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
-constexpr std::array<std::string_view, 1> kData{"regression"};
+constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
 constexpr std::array<std::string_view, 7> kStrategies{"none",  "ddp",   "fsdp2", "fsdp1",
                                                       "zero1", "zero2", "zero3"};
 constexpr std::array<std::string_view, 2> kAlgorithms{"ring", "direct"};

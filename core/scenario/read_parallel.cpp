@@ -9,6 +9,7 @@
 #include "core/mesh/roles.h"
 #include "core/parallel/units.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/read_model.h"
 #include "core/scenario/read_pipeline.h"
 #include "core/scenario/read_sharding.h"
 #include "core/scenario/read_tensor.h"
@@ -190,6 +191,12 @@ std::optional<Names> unit_names(const toml::node& node) {
     return names;
 }
 
+/// What to say of the modules a model has.
+std::string modules_hint(const std::string& kind) {
+    if (kind == "toy") return "scenario.hint.toy_modules";
+    return kind == "mlp" ? "scenario.hint.mlp_modules" : "scenario.hint.transformer_modules";
+}
+
 void read_units(const Section& parallel, Scenario& s) {
     const toml::node* node = parallel.node("units");
     if (!node) return;
@@ -208,10 +215,9 @@ void read_units(const Section& parallel, Scenario& s) {
         }
         for (const std::string& name : *unit) {
             if (name.empty() || !model->find(name)) {
-                parallel.report_element(
-                    "units", i, {"scenario.unknown_module", {{"name", name}, {"kind", s.model.kind}}},
-                    {s.model.kind == "toy" ? "scenario.hint.toy_modules" : "scenario.hint.mlp_modules",
-                     {{"last", s.model.layers - 1}}});
+                parallel.report_element("units", i,
+                                        {"scenario.unknown_module", {{"name", name}, {"kind", s.model.kind}}},
+                                        {modules_hint(s.model.kind), {{"last", s.model.layers - 1}}});
             } else if (!seen.emplace(name, i).second) {
                 parallel.report_element("units", i, {"scenario.module_twice", {{"name", name}}});
             }
@@ -223,11 +229,6 @@ void read_units(const Section& parallel, Scenario& s) {
     } catch (const InvalidArgument& error) {
         if (error.message().id == "parallel.shared_parameter") parallel.report("units", error.message());
     }
-}
-
-/// Whether the units can be looked up: the model of a file with mistakes in [model] is not known.
-bool model_is_known(const Scenario& s) {
-    return s.model.kind == "toy" || (s.model.dim > 0 && s.model.hidden > 0 && s.model.layers > 0);
 }
 
 void read_parallel_options(const Section& parallel, Scenario& s) {

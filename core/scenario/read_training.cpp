@@ -2,99 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <limits>
 
-#include "core/data/sampler.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/named_path.h"
+#include "core/scenario/read_model.h"
 #include "core/scenario/read_parallel.h"
 #include "core/time/read_profile.h"
 
 namespace meshscope::scenario {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr IntegerRange kSeed{0, std::numeric_limits<int64_t>::max()};
 constexpr IntegerRange kCount{1, std::numeric_limits<int32_t>::max()};
-constexpr int64_t kMostParameters = int64_t{1} << 31;
-
-/// A file a scenario names: absolute, and there. "" when the key is absent or the file is missing (reported).
-std::string existing_file(const Section& section, std::string_view key, const std::string& folder) {
-    const std::optional<std::string> given = section.text(key);
-    if (!given) return "";
-    std::error_code error;
-    const fs::path path = fs::path(*given).is_absolute() ? fs::path(*given) : fs::path(folder) / *given;
-    const fs::path absolute = fs::absolute(path, error).lexically_normal();
-    if (fs::is_regular_file(absolute, error)) return absolute.string();
-    section.report(key, {"scenario.no_such_file", {{"key", section.full(key)}, {"path", absolute.string()}}},
-                   {"scenario.hint.relative_path", {}});
-    return "";
-}
-
-void refuse_for_kind(const Section& section, std::initializer_list<std::string_view> names,
-                     const std::string& kind) {
-    for (const std::string_view key : names)
-        if (section.has(key))
-            section.report(key, {"scenario.key_not_for_kind", {{"key", section.full(key)}, {"kind", kind}}});
-}
-
-void read_model(const Section& root, const Section& model, Scenario& s) {
-    if (!model.present()) {
-        root.require("model");
-        return;
-    }
-    constexpr std::array<std::string_view, 2> kLater{"gpt", "llama"};
-    model.require("kind");
-    const std::optional<std::string> kind = model.word("kind", model_kinds(), kLater);
-    const auto dim = model.integer("dim", {1, 1 << 20});
-    const auto hidden = model.integer("hidden", {1, 1 << 20});
-    const auto layers = model.integer("layers", {1, 10000});
-    if (kind) s.model.kind = *kind;
-    if (kind == "mlp") {
-        const bool all = model.require("dim") & model.require("hidden") & model.require("layers");
-        if (all && dim && hidden && layers) {
-            s.model.dim = *dim;
-            s.model.hidden = *hidden;
-            s.model.layers = *layers;
-            const int64_t parameters =
-                *layers * (2 * *dim * *hidden + *dim + *hidden);  // below 2^55: no overflow
-            if (parameters > kMostParameters)
-                model.report("layers", {"scenario.model_too_large",
-                                        {{"parameters", parameters}, {"most", kMostParameters}}});
-        }
-    } else if (kind == "toy") {
-        refuse_for_kind(model, {"dim", "hidden", "layers"}, "toy");
-    }
-    s.model_seed = static_cast<uint64_t>(model.integer("seed", kSeed).value_or(0));
-    s.weights = existing_file(model, "weights", s.folder);
-}
-
-void read_data(const Section& root, Scenario& s) {
-    const Section data = root.section("data");
-    s.data_file = existing_file(data, "file", s.folder);
-    s.data_kind = data.word("kind", data_kinds()).value_or(s.data_kind);
-    s.data_samples = data.integer("samples", {0, kCount.most}).value_or(0);
-    s.data_seed = static_cast<uint64_t>(data.integer("seed", kSeed).value_or(0));
-    s.data_sampler = data.word("sampler", samplers()).value_or("contiguous") == "distributed";
-    s.data_shuffle = data.boolean("shuffle").value_or(false);
-    s.data_drop_last = data.boolean("drop_last").value_or(false);
-    if (s.data_sampler && !data.has("file")) {
-        if (data.require("samples") && s.data_samples < 1)
-            data.report("samples", {"scenario.sampler_needs_samples", {}});
-        if (s.data_shuffle && s.data_samples > data::kMostShuffled)
-            data.report("samples",
-                        {"sampler.too_many", {{"samples", s.data_samples}, {"most", data::kMostShuffled}}});
-    } else if (!s.data_sampler) {
-        for (const std::string_view key : {"shuffle", "drop_last"})
-            if (data.has(key)) data.report(key, {"scenario.needs_sampler", {{"key", data.full(key)}}});
-    }
-    if (!data.has("file")) return;
-    for (const std::string_view key : {"kind", "samples", "seed", "sampler"})
-        if (data.has(key))
-            data.report(key,
-                        {"scenario.keys_exclude", {{"key", data.full(key)}, {"other", data.full("file")}}});
-}
 
 void read_train(const Section& root, const Section& train, Scenario& s) {
     if (!train.present()) {
@@ -133,20 +52,6 @@ void read_optimizer(const Section& root, Scenario& s) {
     }
     if (kind == "sgd") refuse_for_kind(optimizer, {"betas", "eps"}, "sgd");
     if (kind == "adam" || kind == "adamw") refuse_for_kind(optimizer, {"momentum"}, *kind);
-}
-
-/// A folder a scenario names, there or not; "" when the key is absent.
-std::string folder_path(const Section& section, std::string_view key, const std::string& folder) {
-    const std::optional<std::string> given = section.text(key);
-    if (!given) return "";
-    if (given->empty()) {
-        section.report(key, {"scenario.empty_path", {{"key", section.full(key)}}});
-        return "";
-    }
-    std::error_code error;
-    return fs::absolute(fs::path(*given).is_absolute() ? fs::path(*given) : fs::path(folder) / *given, error)
-        .lexically_normal()
-        .string();
 }
 
 void read_checkpoint(const Section& root, Scenario& s) {

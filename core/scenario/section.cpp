@@ -51,6 +51,13 @@ std::vector<Diagnostic> Diagnostics::take() {
     return std::move(found_);
 }
 
+void refuse_for_kind(const Section& section, std::initializer_list<std::string_view> names,
+                     const std::string& kind) {
+    for (const std::string_view key : names)
+        if (section.has(key))
+            section.report(key, {"scenario.key_not_for_kind", {{"key", section.full(key)}, {"kind", kind}}});
+}
+
 std::string join(std::span<const std::string_view> words) {
     std::string text;
     for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);

@@ -89,6 +89,10 @@ class Section {
     toml::source_position where_;
 };
 
+/// Reports the keys of a section that have no meaning for its kind.
+void refuse_for_kind(const Section& section, std::initializer_list<std::string_view> names,
+                     const std::string& kind);
+
 /// "ring, direct"
 std::string join(std::span<const std::string_view> words);
 

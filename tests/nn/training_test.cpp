@@ -164,7 +164,7 @@ TEST_CASE("made data can be learned: the loss falls to nothing") {
     for (int64_t s = 0; s < 300; ++s) {
         const Tensor x = bench.allocator.empty({16, 4}, DType::float32, MemoryCategory::inputs, "x");
         const Tensor y = bench.allocator.empty({16, 4}, DType::float32, MemoryCategory::inputs, "y");
-        data::make_rows(made, s, 16, 0, 16, x.data<float>(), y.data<float>());
+        data::make_samples(made, data::batch_samples(made, s, 16, 0, 16), x.data<float>(), y.data<float>());
         last = training.step(x, y, 0.0).loss;
         if (s == 0) first = last;
     }

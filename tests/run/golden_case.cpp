@@ -85,10 +85,34 @@ void compare_numbers(const char* what, const std::vector<double>& ours, const st
 }  // namespace
 
 const std::vector<std::string>& names() {
-    static const std::vector<std::string> kNames{
-        "toy_single",  "toy_ddp2",         "toy_ddp4",        "mlp_ddp2_buckets",  "mlp_ddp2_accumulate",
-        "toy_fsdp2",   "toy_fsdp3_uneven", "mlp_fsdp4",       "mlp_fsdp2_keep",    "mlp_fsdp2_accumulate",
-        "toy_hsdp2x2", "mlp_hsdp2x2_clip", "mlp_fsdp1_full2", "mlp_fsdp1_gradop2", "mlp_fsdp2_bf16"};
+    static const std::vector<std::string> kNames{"toy_single",
+                                                 "toy_ddp2",
+                                                 "toy_ddp4",
+                                                 "mlp_ddp2_buckets",
+                                                 "mlp_ddp2_accumulate",
+                                                 "toy_fsdp2",
+                                                 "toy_fsdp3_uneven",
+                                                 "mlp_fsdp4",
+                                                 "mlp_fsdp2_keep",
+                                                 "mlp_fsdp2_accumulate",
+                                                 "toy_hsdp2x2",
+                                                 "mlp_hsdp2x2_clip",
+                                                 "mlp_fsdp1_full2",
+                                                 "mlp_fsdp1_gradop2",
+                                                 "mlp_fsdp2_bf16",
+                                                 "gpt_single",
+                                                 "gpt_ddp2",
+                                                 "gpt_fsdp2",
+                                                 "gpt_tied_fsdp2",
+                                                 "gpt_fsdp3_accumulate",
+                                                 "llama_single",
+                                                 "llama_ddp2",
+                                                 "llama_fsdp2",
+                                                 "llama_tied_ddp2",
+                                                 "llama_tied_fsdp4",
+                                                 "gpt_hsdp2x2_clip",
+                                                 "llama_theta_single",
+                                                 "gpt_single_20"};
     return kNames;
 }
 

@@ -90,15 +90,17 @@ TEST_CASE("every epoch of a shuffled run has its own order, whatever was read be
 
 TEST_CASE("a rank reads the numbers of its own samples") {
     const run::SampledBatches batches = batches_of(toy("samples = 12\nshuffle = true\nseed = 3\n", 2, 4));
-    std::vector<float> x(20), y(10), wanted_x(20), wanted_y(10);
+    const auto device = tensor::make_cpu_device();
+    tensor::Allocator memory(*device);
+    const tensor::Tensor x = memory.empty({2, 10}, DType::float32, MemoryCategory::inputs, "x");
+    const tensor::Tensor y = memory.empty({2, 5}, DType::float32, MemoryCategory::inputs, "y");
     batches.read(4, 2, x, y);  // rank 1's two rows
+    std::vector<float> wanted_x(20), wanted_y(10);
     const data::MadeData made{"regression", 3, 12, 10, 5};
     const std::vector<int64_t> samples{batches.sample(4, 2), batches.sample(4, 3)};
-    data::make_samples(made, samples, wanted_x, wanted_y);
-    CHECK(x == wanted_x);
-    CHECK(y == wanted_y);
-    data::make_rows(made, 0, 12, samples[0], 1, std::span(wanted_x).first(10), std::span(wanted_y).first(5));
-    CHECK(std::equal(x.begin(), x.begin() + 10, wanted_x.begin()));
+    data::make_samples(made, samples, std::span(wanted_x), std::span(wanted_y));
+    CHECK(std::ranges::equal(x.data<float>(), wanted_x));
+    CHECK(std::ranges::equal(y.data<float>(), wanted_y));
 }
 
 TEST_CASE("a shuffled run resumed in the middle of an epoch meets the samples it would have met") {

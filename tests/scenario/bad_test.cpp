@@ -79,9 +79,34 @@ std::vector<Case> cases() {
         {"an unknown kind",
          "format = 1\n[model]\nkind = \"tony\"\n[train]\nsteps = 1\nglobal_batch = 8\n",
          {"3:1 scenario.unknown_word"}},
-        {"a kind of a later version",
+        {"a gpt without sizes",
          "format = 1\n[model]\nkind = \"gpt\"\nvocab = 32\n[train]\nsteps = 1\nglobal_batch = 8\n",
-         {"3:1 scenario.word_not_supported", "4:1 scenario.not_supported"}},
+         {"2:1 scenario.missing_key", "2:1 scenario.missing_key", "2:1 scenario.missing_key",
+          "2:1 scenario.missing_key", "2:1 scenario.missing_key"}},
+        {"heads that do not divide dim",
+         "format = 1\n[model]\nkind = \"gpt\"\ndim = 10\nhidden = 8\nlayers = 1\nvocab = 9\nseq = 4\nheads = "
+         "4\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"9:1 scenario.heads"}},
+        {"heads of an odd number of elements",
+         "format = 1\n[model]\nkind = \"llama\"\ndim = 12\nhidden = 8\nlayers = 1\nvocab = 9\nseq = 4\nheads "
+         "= 4\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"9:1 scenario.odd_head_dim"}},
+        {"key/value heads that do not divide heads",
+         "format = 1\n[model]\nkind = \"llama\"\ndim = 16\nhidden = 8\nlayers = 1\nvocab = 9\nseq = 4\nheads "
+         "= 4\nkv_heads = 3\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"10:1 scenario.kv_heads"}},
+        {"llama's keys for gpt",
+         "format = 1\n[model]\nkind = \"gpt\"\ndim = 16\nhidden = 8\nlayers = 1\nvocab = 9\nseq = 4\nheads = "
+         "4\nkv_heads = 2\nrope_theta = 1e4\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"10:1 scenario.key_not_for_kind", "11:1 scenario.key_not_for_kind"}},
+        {"tokens of an mlp",
+         "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 1\nvocab = 9\n"
+         "[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"7:1 scenario.key_not_for_kind"}},
+        {"regression for gpt",
+         "format = 1\n[model]\nkind = \"gpt\"\ndim = 16\nhidden = 8\nlayers = 1\nvocab = 9\nseq = 4\nheads = "
+         "4\n[train]\nsteps = 1\nglobal_batch = 8\n[data]\nkind = \"regression\"\n",
+         {"14:1 scenario.data_kind"}},
         {"sizes for toy",
          kModel + "dim = 4\n[train]\nsteps = 1\nglobal_batch = 8\n",
          {"4:1 scenario.key_not_for_kind"}},

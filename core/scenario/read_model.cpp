@@ -1,0 +1,182 @@
+#include "core/scenario/read_model.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/data/sampler.h"
+#include "core/scenario/keys.h"
+#include "core/scenario/named_path.h"
+
+namespace meshscope::scenario {
+namespace {
+
+constexpr IntegerRange kSeed{0, std::numeric_limits<int64_t>::max()};
+constexpr int64_t kMostSamples = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostParameters = int64_t{1} << 31;
+
+bool is_transformer(const std::string& kind) {
+    return kind == "gpt" || kind == "llama";
+}
+
+/// The numbers from 1 to `most` that `good` accepts, nearest to `wanted`: one below and one above, where
+/// there are such.
+template <class Good>
+std::vector<int64_t> nearest_of(int64_t wanted, int64_t most, Good good) {
+    std::vector<int64_t> found;
+    for (int64_t n = std::min(wanted, most); n >= 1 && found.empty(); --n)
+        if (good(n)) found.push_back(n);
+    for (int64_t n = wanted + 1; n <= most; ++n)
+        if (good(n)) {
+            found.push_back(n);
+            break;
+        }
+    return found;
+}
+
+/// Heads must divide dim, key/value heads must divide heads, and rotary positions turn pairs.
+bool check_heads(const Section& model, const nn::ModelSpec& spec) {
+    const int64_t pairs = spec.kind == "llama" ? 2 : 1;
+    bool fine = true;
+    if (spec.dim % (spec.heads * pairs) != 0) {
+        const int64_t step = spec.heads * pairs;
+        std::vector<int64_t> dims;
+        if (spec.dim > step) dims.push_back(spec.dim / step * step);
+        dims.push_back((spec.dim / step + 1) * step);
+        const std::vector<int64_t> heads =
+            nearest_of(spec.heads, spec.dim, [&](int64_t n) { return spec.dim % (n * pairs) == 0; });
+        const bool odd = spec.dim % spec.heads == 0;
+        const Message hint =
+            heads.empty()
+                ? Message{"scenario.hint.dims", {{"dims", dims}, {"heads", spec.heads}}}
+                : Message{"scenario.hint.heads", {{"values", heads}, {"dims", dims}, {"heads", spec.heads}}};
+        model.report(
+            "heads",
+            {odd ? "scenario.odd_head_dim" : "scenario.heads", {{"heads", spec.heads}, {"dim", spec.dim}}},
+            hint);
+        fine = false;
+    }
+    if (spec.kind == "llama" && spec.heads % spec.kv_heads != 0) {
+        model.report(
+            "kv_heads", {"scenario.kv_heads", {{"kv_heads", spec.kv_heads}, {"heads", spec.heads}}},
+            {"scenario.hint.kv_heads", {{"values", nearest_of(spec.kv_heads, spec.heads, [&](int64_t n) {
+                                             return spec.heads % n == 0;
+                                         })}}});
+        fine = false;
+    }
+    return fine;
+}
+
+/// How many parameters a model has; sizes are at most 2^20, layers at most 10^4: below 2^60.
+int64_t n_parameters(const nn::ModelSpec& m) {
+    if (m.kind == "mlp") return m.layers * (2 * m.dim * m.hidden + (m.bias ? m.dim + m.hidden : 0));
+    const bool llama = m.kind == "llama";
+    const int64_t kv_dim = llama ? m.dim / m.heads * m.kv_heads : m.dim;
+    const int64_t block =
+        2 * m.dim * m.dim + 2 * m.dim * kv_dim + (llama ? 3 : 2) * m.dim * m.hidden + (llama ? 2 : 4) * m.dim;
+    return m.layers * block + (m.tied ? 1 : 2) * m.vocab * m.dim + (llama ? 1 : m.seq + 2) * m.dim;
+}
+
+/// The sizes of every kind but toy. False where one is missing or wrong. Every key is looked at, also where
+/// the kind is not known.
+bool read_sizes(const Section& model, nn::ModelSpec& spec) {
+    const bool transformer = is_transformer(spec.kind);
+    bool fine = true;
+    const auto size = [&](std::string_view key, int64_t& into, bool needed, int64_t most = 1 << 20) {
+        const bool missing = needed && !model.require(key);
+        const auto value = model.integer(key, {1, most});
+        if (value) into = *value;
+        fine = fine && !missing && (value || !model.has(key));
+    };
+    const bool sized = transformer || spec.kind == "mlp";
+    size("dim", spec.dim, sized);
+    size("hidden", spec.hidden, sized);
+    size("layers", spec.layers, sized, 10000);
+    size("vocab", spec.vocab, transformer);
+    size("seq", spec.seq, transformer);
+    size("heads", spec.heads, transformer);
+    spec.kv_heads = spec.heads;
+    size("kv_heads", spec.kv_heads, false);
+    spec.bias = model.boolean("bias").value_or(true);
+    spec.tied = model.boolean("tied").value_or(false);
+    spec.rope_theta = model.number("rope_theta", {0, 1e12, false}).value_or(spec.rope_theta);
+    if (!fine || !sized) return false;
+    if (transformer && !check_heads(model, spec)) return false;
+    const int64_t parameters = n_parameters(spec);
+    if (parameters > kMostParameters)
+        model.report("layers",
+                     {"scenario.model_too_large", {{"parameters", parameters}, {"most", kMostParameters}}});
+    return parameters <= kMostParameters;
+}
+
+void refuse_foreign_sizes(const Section& model, const std::string& kind) {
+    if (kind == "toy") refuse_for_kind(model, {"dim", "hidden", "layers"}, kind);
+    if (kind != "mlp") refuse_for_kind(model, {"bias"}, kind);
+    if (kind != "llama") refuse_for_kind(model, {"kv_heads", "rope_theta"}, kind);
+    if (!is_transformer(kind)) refuse_for_kind(model, {"vocab", "seq", "heads", "tied"}, kind);
+}
+
+/// How samples are dealt to ranks.
+void read_sampler(const Section& data, Scenario& s) {
+    s.data_sampler = data.word("sampler", samplers()).value_or("contiguous") == "distributed";
+    s.data_shuffle = data.boolean("shuffle").value_or(false);
+    s.data_drop_last = data.boolean("drop_last").value_or(false);
+    if (s.data_sampler && !data.has("file")) {
+        if (data.require("samples") && s.data_samples < 1)
+            data.report("samples", {"scenario.sampler_needs_samples", {}});
+        if (s.data_shuffle && s.data_samples > data::kMostShuffled)
+            data.report("samples",
+                        {"sampler.too_many", {{"samples", s.data_samples}, {"most", data::kMostShuffled}}});
+    } else if (!s.data_sampler) {
+        for (const std::string_view key : {"shuffle", "drop_last"})
+            if (data.has(key)) data.report(key, {"scenario.needs_sampler", {{"key", data.full(key)}}});
+    }
+}
+
+/// What a model can be trained on when its data are made.
+std::string made_kind(const std::string& model_kind) {
+    return is_transformer(model_kind) ? "tokens" : "regression";
+}
+
+}  // namespace
+
+void read_model(const Section& root, const Section& model, Scenario& s) {
+    if (!model.present()) {
+        root.require("model");
+        return;
+    }
+    model.require("kind");
+    const std::optional<std::string> kind = model.word("kind", model_kinds());
+    if (kind) {
+        s.model.kind = *kind;
+        refuse_foreign_sizes(model, *kind);
+    }
+    nn::ModelSpec spec;
+    spec.kind = kind.value_or("");
+    if (read_sizes(model, spec)) s.model = spec;
+    s.model_seed = static_cast<uint64_t>(model.integer("seed", kSeed).value_or(0));
+    s.weights = existing_file(model, "weights", s.folder);
+}
+
+bool model_is_known(const Scenario& s) {
+    return s.model.kind == "toy" || s.model.dim > 0;
+}
+
+void read_data(const Section& root, Scenario& s) {
+    const Section data = root.section("data");
+    s.data_file = existing_file(data, "file", s.folder);
+    s.data_kind = made_kind(s.model.kind);
+    const std::optional<std::string> kind = data.word("kind", data_kinds());
+    if (kind && *kind != s.data_kind)
+        data.report("kind", {"scenario.data_kind", {{"kind", *kind}, {"model", s.model.kind}}},
+                    {"scenario.hint.known", {{"known", s.data_kind}}});
+    s.data_samples = data.integer("samples", {0, kMostSamples}).value_or(0);
+    s.data_seed = static_cast<uint64_t>(data.integer("seed", kSeed).value_or(0));
+    read_sampler(data, s);
+    if (!data.has("file")) return;
+    for (const std::string_view key : {"kind", "samples", "seed", "sampler"})
+        if (data.has(key))
+            data.report(key,
+                        {"scenario.keys_exclude", {{"key", data.full(key)}, {"other", data.full("file")}}});
+}
+
+}  // namespace meshscope::scenario
