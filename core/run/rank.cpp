@@ -119,6 +119,7 @@ class Rank {
                 parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
                                                 .sequence_parallel = scenario_.parallel.sequence_parallel,
                                                 .loss_parallel = scenario_.parallel.loss_parallel});
+        if (shared.not_finite) watch_.emplace(rank_);
         strategy_ = make_strategy(scenario_, context, *model_);
     }
 
@@ -138,6 +139,7 @@ class Rank {
     }
 
     trace::RankRecord finish() {
+        if (watch_) (*shared_.not_finite)[static_cast<std::size_t>(rank_.value)] = watch_->found();
         executor_.finish();
         return recorder_.take();
     }
@@ -184,7 +186,7 @@ class Rank {
             loss += train_microbatch(pass, x.narrow(m * micro_rows, micro_rows),
                                      y.narrow(m * micro_rows, micro_rows));
         }
-        update();
+        update(step);
         const auto index = static_cast<std::size_t>(rank_.value);
         shared_.losses[index].push_back(loss / scenario_.accumulate);
         if (rank_.value == 0 && shared_.options.progress)
@@ -199,27 +201,47 @@ class Rank {
         strategy_->before_forward(pass);
         nn::Tape tape(allocator_, &recorder_);
         strategy_->attach(tape);
+        if (watch_) {
+            watch_->at(pass.step, pass.microbatch, Phase::forward);
+            watch_->watch(tape);
+        }
         const nn::Variable loss = model_->loss(tape, x, y);
         const double value = double(tape.value(loss).data<float>()[0]);
         recorder_.set_phase(Phase::backward);
+        if (watch_) watch_->at(pass.step, pass.microbatch, Phase::backward);
         tape.backward(loss, 1.0F / static_cast<float>(scenario_.accumulate));
         strategy_->after_backward(pass);
         return value;
     }
 
-    void update() {
+    void update(int32_t step) {
         recorder_.set_phase(Phase::optimizer);
         recorder_.set_microbatch(0);
         const std::vector<tensor::Tensor> gradients = strategy_->gradients();
         if (tensor_parallel_)
             tensor_parallel_->sum_partial_gradients(gradients, strategy_->local_parameters());
+        if (watch_) {
+            watch_->at(step, 0, Phase::optimizer);
+            look_at_parameters("gradient", gradients);
+        }
         if (scenario_.clip_norm) {
             const double norm = strategy_->gradient_norm();
             nn::clip_gradients(gradients, norm, *scenario_.clip_norm, allocator_, &recorder_);
             shared_.grad_norms[static_cast<std::size_t>(rank_.value)].push_back(norm);
         }
         optimizer_->step(gradients);
+        if (watch_) look_at_parameters(scenario_.optimizer.kind, {});
         strategy_->after_step();
+    }
+
+    /// The numbers of every local parameter, or of its gradient when gradients are given: what is not finite
+    /// here was made by a reduction, or by the optimizer.
+    void look_at_parameters(std::string_view op, const std::vector<tensor::Tensor>& gradients) {
+        const auto locals = strategy_->local_parameters();
+        for (std::size_t i = 0; i < locals.size(); ++i) {
+            if (!gradients.empty() && i >= gradients.size()) return;
+            watch_->look(locals[i].parameter->name, op, gradients.empty() ? locals[i].value : gradients[i]);
+        }
     }
 
     /// Whether this rank hands over its part of a parameter. Where no data strategy divides the work, the
@@ -260,6 +282,7 @@ class Rank {
     std::unique_ptr<nn::Model> model_;
     DataPlace place_;
     std::unique_ptr<parallel::TensorParallel> tensor_parallel_;  ///< null: the mesh has no tp dim
+    std::optional<FiniteWatch> watch_;
     std::unique_ptr<parallel::Strategy> strategy_;
     std::unique_ptr<nn::Optimizer> optimizer_;
 };

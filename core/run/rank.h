@@ -7,6 +7,7 @@
 
 #include "core/comm/stream_executor.h"
 #include "core/parallel/strategy.h"
+#include "core/run/finite.h"
 #include "core/run/groups.h"
 #include "core/run/run.h"
 #include "core/run/sources.h"
@@ -47,6 +48,8 @@ struct SharedRun {
     std::vector<NamedArray>& parameters;           ///< whole; each rank fills the elements it owns
     std::vector<int64_t>& wall_ns;                 ///< [rank]
     bool dry = false;  ///< on a device without memory, in groups without peers; no parameters are handed over
+    /// [rank]; not null: a second run, which looks for the op that made NaN or Inf.
+    std::vector<std::optional<NotFinite>>* not_finite = nullptr;
 };
 
 /// One rank's whole life in a run: set-up, every step, hand-over.

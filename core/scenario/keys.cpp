@@ -130,6 +130,9 @@ constexpr Key kKeys[] = {
 
     {"check", "id", "string", "required"},
     {"check", "sql", "string", "required"},
+    {"check", "title", "table", "(none)"},
+    {"check.title", "en", "string", "required"},
+    {"check.title", "zh", "string", "required"},
 };
 
 constexpr std::array<std::string_view, 2> kModels{"toy", "mlp"};

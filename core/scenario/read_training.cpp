@@ -21,6 +21,10 @@ constexpr int64_t kMostParameters = int64_t{1} << 31;
 std::string existing_file(const Section& section, std::string_view key, const std::string& folder) {
     const std::optional<std::string> given = section.text(key);
     if (!given) return "";
+    if (given->empty()) {
+        section.report(key, {"scenario.empty_path", {{"key", section.full(key)}}});
+        return "";
+    }
     std::error_code error;
     const fs::path path = fs::path(*given).is_absolute() ? fs::path(*given) : fs::path(folder) / *given;
     const fs::path absolute = fs::absolute(path, error).lexically_normal();
@@ -34,7 +38,8 @@ void refuse_for_kind(const Section& section, std::initializer_list<std::string_v
                      const std::string& kind) {
     for (const std::string_view key : names)
         if (section.has(key))
-            section.report(key, {"scenario.key_not_for_kind", {{"key", section.full(key)}, {"kind", kind}}});
+            section.report_key(key,
+                               {"scenario.key_not_for_kind", {{"key", section.full(key)}, {"kind", kind}}});
 }
 
 void read_model(const Section& root, const Section& model, Scenario& s) {
@@ -74,11 +79,11 @@ void read_data(const Section& root, Scenario& s) {
     s.data_kind = data.word("kind", data_kinds()).value_or(s.data_kind);
     s.data_samples = data.integer("samples", {0, kCount.most}).value_or(0);
     s.data_seed = static_cast<uint64_t>(data.integer("seed", kSeed).value_or(0));
-    if (!data.has("file")) return;
+    if (!data.has("file") || data.text("file") == "") return;  // an empty name was reported; it names no data
     for (const std::string_view key : {"kind", "samples", "seed"})
         if (data.has(key))
-            data.report(key,
-                        {"scenario.keys_exclude", {{"key", data.full(key)}, {"other", data.full("file")}}});
+            data.report_key(
+                key, {"scenario.keys_exclude", {{"key", data.full(key)}, {"other", data.full("file")}}});
 }
 
 void read_train(const Section& root, const Section& train, Scenario& s) {
@@ -135,16 +140,17 @@ void read_hardware(const Section& root, Scenario& s) {
 
 }  // namespace
 
-void read_training(const Section& root, Scenario& scenario) {
+bool read_training(const Section& root, Scenario& scenario) {
     const Section model = root.section("model");
     read_model(root, model, scenario);
     read_data(root, scenario);
     const Section train = root.section("train");
     read_train(root, train, scenario);
     read_optimizer(root, scenario);
-    read_mesh_and_parallel(root, model, train, scenario);
+    const bool mesh_known = read_mesh_and_parallel(root, model, train, scenario);
     read_record(root, scenario);
     read_hardware(root, scenario);
+    return mesh_known;
 }
 
 }  // namespace meshscope::scenario
