@@ -145,6 +145,10 @@ void run_collectives_bench(const CollectivesBench& bench, const run::Backends& b
         }
 }
 
+int64_t measured_bytes(int64_t bytes, int32_t ranks) {
+    return part_of(bytes, ranks) * 4 * ranks;
+}
+
 std::vector<int64_t> parse_sizes(std::string_view text) {
     std::vector<int64_t> sizes;
     while (true) {

@@ -44,6 +44,9 @@ struct CollectivesBenchRow {
 void run_collectives_bench(const CollectivesBench& bench, const run::Backends& backends,
                            const std::function<void(const CollectivesBenchRow&)>& each);
 
+/// What is measured when `bytes` are asked for: each rank's part is a whole number of float32, at least one.
+int64_t measured_bytes(int64_t bytes, int32_t ranks);
+
 /// "1K,64K,3M,2G,100" in bytes, K = 1024. Throws UsageError ("bench.collectives.size").
 std::vector<int64_t> parse_sizes(std::string_view text);
 

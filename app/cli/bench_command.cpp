@@ -64,6 +64,12 @@ CollectivesBench read(const CollectivesWords& words) {
 
 void run(const CollectivesWords& words, CommandContext& context) {
     const CollectivesBench bench = read(words);
+    for (const int64_t bytes : bench.sizes)
+        if (const int64_t measured = measured_bytes(bytes, bench.ranks); measured != bytes)
+            context.err << context.text(
+                               "bench.collectives.rounded",
+                               {{"bytes", bytes}, {"measured", measured}, {"ranks", int64_t{bench.ranks}}})
+                        << '\n';
     run_collectives_bench(bench, *context.make_backends(), [&](const CollectivesBenchRow& row) {
         const ordered_json line{{"op", name(row.op)},
                                 {"bytes", row.bytes},
@@ -82,18 +88,23 @@ void add_collectives(CLI::App& bench, CommandContext& context) {
     command->footer(context.text("bench.collectives.examples"));
     auto words = std::make_shared<CollectivesWords>();
     command->add_option("--backend", words->backend, context.text("bench.collectives.help.backend"))
+        ->capture_default_str()
         ->type_name("B");
     command->add_option("--ranks", words->ranks, context.text("bench.collectives.help.ranks"))
+        ->capture_default_str()
         ->type_name("N")
         ->check(CLI::Range(1, 1024));
     command->add_option("--sizes", words->sizes, context.text("bench.collectives.help.sizes"))
+        ->capture_default_str()
         ->type_name("1K,64K");
     command->add_option("--ops", words->ops, context.text("bench.collectives.help.ops"))
         ->type_name("all_reduce,…")
         ->delimiter(',');
     command->add_option("--algorithm", words->algorithm, context.text("bench.collectives.help.algorithm"))
+        ->capture_default_str()
         ->type_name("ring|direct|tree");
     command->add_option("--record", words->record, context.text("bench.collectives.help.record"))
+        ->capture_default_str()
         ->type_name("off|collectives|hops|values");
     command->callback([words, &context] { run(*words, context); });
 }
@@ -135,30 +146,57 @@ void add_step(CLI::App& bench, CommandContext& context) {
     StepBench& b = words->bench;
     const auto help = [&](const char* id) { return context.text(id); };
     command->add_option("--strategy", b.strategy, help("bench.step.help.strategy"))
+        ->capture_default_str()
         ->type_name("single|ddp|fsdp2|hsdp");
     command->add_option("--ranks", b.ranks, help("bench.collectives.help.ranks"))
+        ->capture_default_str()
         ->type_name("N")
         ->check(CLI::Range(1, 1024));
-    command->add_option("--backend", words->backend, help("bench.collectives.help.backend"))->type_name("B");
+    command->add_option("--backend", words->backend, help("bench.collectives.help.backend"))
+        ->capture_default_str()
+        ->type_name("B");
     command->add_option("--model", b.model.kind, help("bench.step.help.model"))
+        ->capture_default_str()
         ->type_name("gpt|llama|mlp|toy");
     const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 20);
-    command->add_option("--dim", b.model.dim, help("bench.step.help.dim"))->check(positive);
-    command->add_option("--hidden", b.model.hidden, help("bench.step.help.hidden"))->check(positive);
+    command->add_option("--dim", b.model.dim, help("bench.step.help.dim"))
+        ->capture_default_str()
+        ->check(positive);
+    command->add_option("--hidden", b.model.hidden, help("bench.step.help.hidden"))
+        ->capture_default_str()
+        ->check(positive);
     command->add_option("--layers", b.model.layers, help("bench.step.help.layers"))
+        ->capture_default_str()
         ->check(CLI::Range(1, 1000));
-    command->add_option("--heads", b.model.heads, help("bench.step.help.heads"))->check(positive);
-    command->add_option("--kv-heads", b.model.kv_heads, help("bench.step.help.kv_heads"))->check(positive);
-    command->add_option("--seq", b.model.seq, help("bench.step.help.seq"))->check(positive);
-    command->add_option("--vocab", b.model.vocab, help("bench.step.help.vocab"))->check(positive);
-    command->add_option("--batch", b.batch, help("bench.step.help.batch"))->check(positive);
+    command->add_option("--heads", b.model.heads, help("bench.step.help.heads"))
+        ->capture_default_str()
+        ->check(positive);
+    command->add_option("--kv-heads", b.model.kv_heads, help("bench.step.help.kv_heads"))
+        ->capture_default_str()
+        ->check(positive);
+    command->add_option("--seq", b.model.seq, help("bench.step.help.seq"))
+        ->capture_default_str()
+        ->check(positive);
+    command->add_option("--vocab", b.model.vocab, help("bench.step.help.vocab"))
+        ->capture_default_str()
+        ->check(positive);
+    command->add_option("--batch", b.batch, help("bench.step.help.batch"))
+        ->capture_default_str()
+        ->check(positive);
     command->add_option("--optimizer", b.optimizer, help("bench.step.help.optimizer"))
+        ->capture_default_str()
         ->type_name("sgd|adam|adamw");
-    command->add_option("--steps", b.steps, help("bench.step.help.steps"))->check(CLI::Range(1, 100000));
-    command->add_option("--repeats", b.repeats, help("bench.step.help.repeats"))->check(CLI::Range(1, 1000));
+    command->add_option("--steps", b.steps, help("bench.step.help.steps"))
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100000));
+    command->add_option("--repeats", b.repeats, help("bench.step.help.repeats"))
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1000));
     command->add_option("--algorithm", words->algorithm, help("bench.collectives.help.algorithm"))
+        ->capture_default_str()
         ->type_name("ring|direct");
     command->add_option("--record", words->record, help("bench.collectives.help.record"))
+        ->capture_default_str()
         ->type_name("collectives|hops|values");
     command->add_option("--profile", words->profile, help("bench.step.help.profile"))->type_name("NAME|FILE");
     command->callback([words, &context] { run(*words, context); });
@@ -198,6 +236,7 @@ void add_profile(CLI::App& bench, CommandContext& context) {
 
 void add_bench_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("bench", context.text("bench.about"));
+    command->footer(context.text("bench.examples"));
     command->require_subcommand(1);
     add_collectives(*command, context);
     add_step(*command, context);

@@ -34,6 +34,7 @@ struct CommandContext {
     std::function<std::string(const char* name)> environment{};  ///< "" when unset; the only way to getenv
     std::function<std::unique_ptr<run::Backends>()> make_backends{};  ///< the registry
     const std::atomic<bool>* cancelled = nullptr;                     ///< set by Ctrl-C and SIGTERM
+    std::atomic<bool>* polled = nullptr;                              ///< see Polling
 
     /// Set by a command's callback; main returns it.
     ExitCode exit_code = ExitCode::ok;
@@ -49,6 +50,24 @@ struct CommandContext {
     std::string styled(const std::string& words, const char* code) const {
         return colour ? std::string("\x1b[") + code + "m" + words + "\x1b[0m" : words;
     }
+};
+
+/// While one lives, the first Ctrl-C (or SIGTERM) only sets context.cancelled, and whoever holds it looks there
+/// and ends in order; a second one ends the process. Without one the first ends the process at once.
+class Polling {
+  public:
+    explicit Polling(const CommandContext& context) : polled_(context.polled) {
+        if (polled_) before_ = polled_->exchange(true);
+    }
+    ~Polling() {
+        if (polled_) polled_->store(before_);
+    }
+    Polling(const Polling&) = delete;
+    Polling& operator=(const Polling&) = delete;
+
+  private:
+    std::atomic<bool>* polled_;
+    bool before_ = false;
 };
 
 /// How a command is made. Each has a file pair app/cli/X_command.{h,cpp} with one function

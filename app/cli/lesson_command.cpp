@@ -10,6 +10,7 @@
 
 #include "app/cli/lesson_store.h"
 #include "app/cli/lesson_tell.h"
+#include "app/cli/outputs.h"
 #include "app/cli/run_command.h"
 #include "app/cli/table.h"
 #include "core/scenario/check_lesson.h"
@@ -65,12 +66,18 @@ void run(const Options& options, CommandContext& context) {
     for (const LessonFolder& lesson : lessons) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
         const scenario::LessonText text = scenario::read_lesson(lesson.folder, i18n::name(context.language));
+        std::vector<std::string> inputs = inputs_of(scenario);
+        for (const char* language : {"en", "zh"})
+            inputs.push_back(lesson.folder + "/lesson." + language + ".md");
+        check_outputs({options.trace}, inputs);
         const run::RunResult result = run_lesson(scenario, options, context);
         if (!options.trace.empty()) trace::write_trace(*result.trace, options.trace);
         if (result.trace->info.steps < scenario.steps) {
             context.exit_code = ExitCode::interrupted;
             return;
         }
+        if (result.not_finite)
+            context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
         const bool ask = context.in_is_tty && context.out_is_tty && !options.no_input;
         tell_lesson(scenario, text, *result.trace, {ask, terminal_width(context)}, std::cin, context);
         if (lessons.size() > 1) context.out << '\n';
@@ -87,7 +94,10 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
         const auto en = scenario::read_lesson(lesson.folder, "en"),
                    zh = scenario::read_lesson(lesson.folder, "zh");
         const run::RunResult result = run_lesson(scenario, options, context);
+        if (result.trace->info.steps < scenario.steps) throw Cancelled({"cli.lesson.check_cancelled", {}});
         checks = scenario::check_lesson(scenario, en, zh, *result.trace, trace::TraceDatabase(*result.trace));
+    } catch (const Cancelled&) {
+        throw;  // no lesson's failure, and no other lesson shall begin
     } catch (const Error& error) {
         for (const std::string& line : i18n::describe_error(error, context.catalogue, context.language).lines)
             context.out << failed << "  " << lesson.name << "  " << line << '\n';
@@ -95,10 +105,14 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
     }
     bool all = true;
     for (const scenario::LessonCheck& check : checks) {
-        const std::string where = lesson.name + "  " + check.kind + " " + check.id;
+        const std::string name = check_name(check.id, check.title, context);
+        const std::string where =
+            lesson.name + "  " + context.text("cli.lesson.kind." + check.kind, {{"id", name}});
         if (check.problems.empty()) context.out << ok << "  " << where << '\n';
         for (const Message& problem : check.problems)
-            context.out << failed << "  " << where << ": " << context.text(problem) << '\n';
+            context.out << failed << "  " << where << ": "
+                        << (check.position.line > 0 ? i18n::place(check.position) + ": " : "")
+                        << context.text(problem) << '\n';
         all &= check.problems.empty();
     }
     return all;

@@ -3,26 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/scenario/lesson_names.h"
 #include "core/scenario/nearest.h"
 
 namespace meshscope::cli {
-namespace {
-
 namespace fs = std::filesystem;
-
-/// "hsdp" of "02_hsdp".
-std::string short_name(const std::string& name) {
-    const std::size_t bar = name.find('_');
-    return bar == std::string::npos ? name : name.substr(bar + 1);
-}
-
-std::string number(const std::string& name) {
-    std::string digits = name.substr(0, name.find('_'));
-    digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
-    return digits;
-}
-
-}  // namespace
 
 std::string lesson_root(const std::string& given, const CommandContext& context) {
     std::vector<std::string> candidates;
@@ -51,9 +36,8 @@ std::vector<LessonFolder> choose_lessons(const std::vector<LessonFolder>& lesson
     if (word == "all") return lessons;
     std::vector<std::string> names;
     for (const LessonFolder& lesson : lessons) {
-        if (word == lesson.name || word == short_name(lesson.name) || word == number(lesson.name))
-            return {lesson};
-        names.push_back(short_name(lesson.name));
+        if (scenario::names_lesson(word, lesson.name)) return {lesson};
+        names.push_back(scenario::short_lesson_name(lesson.name));
     }
     const std::string guess = scenario::nearest(word, names);
     if (!guess.empty()) throw UsageError({"cli.lesson.unknown_meant", {{"name", word}, {"guess", guess}}});

@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 
 #include "app/cli/command.h"
+#include "app/cli/help_formatter.h"
 #include "app/cli/usage.h"
 #include "app/cli/version.h"
 #include "backends/registry.h"
@@ -15,11 +17,14 @@
 namespace meshscope::cli {
 namespace {
 
-std::atomic<bool> g_cancelled{false};  // written by a signal handler, which can reach nothing else
+// A signal handler can reach nothing else.
+std::atomic<bool> g_cancelled{false};  ///< it was asked to stop
+std::atomic<bool> g_polled{false};     ///< what runs looks at g_cancelled
 
 extern "C" void on_interrupt(int signal) {
-    // A second Ctrl-C means it: the default action ends the process at once.
-    if (g_cancelled.exchange(true)) {
+    // A second Ctrl-C means it, and where nobody looks at the flag the first does: the default action ends
+    // the process at once.
+    if (g_cancelled.exchange(true) || !g_polled) {
         std::signal(signal, SIG_DFL);
         std::raise(signal);
     }
@@ -58,10 +63,7 @@ void set_up(CLI::App& app, CommandContext& context) {
     app.footer(context.text("cli.examples"));
     const std::string options = context.text("cli.help.options");
     app.option_defaults()->group(options);
-    app.get_formatter()->label("Usage", context.text("cli.help.usage"));
-    app.get_formatter()->label("OPTIONS", context.text("cli.help.options_word"));
-    app.get_formatter()->label("SUBCOMMAND", context.text("cli.help.command_word"));
-    app.get_formatter()->column_width(34);
+    app.formatter(std::make_shared<HelpFormatter>(context));  // before any command: they inherit it
     app.set_help_flag("-h,--help", context.text("cli.help.help"));
     app.set_version_flag("--version", version_text(context), context.text("cli.help.version"))
         ->group(options);
@@ -95,6 +97,7 @@ int run_program(int argc, char** argv) {
     context.environment = environment;
     context.make_backends = backends::make_registry;
     context.cancelled = &g_cancelled;
+    context.polled = &g_polled;
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
     std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, told as such below

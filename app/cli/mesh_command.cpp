@@ -23,6 +23,8 @@ using nlohmann::ordered_json;
 /// More than this is no answer that anyone reads: numbers in one answer, and in all of them.
 constexpr int64_t kLargestAnswer = int64_t{1} << 24;
 constexpr int64_t kLargestOutput = int64_t{1} << 28;
+/// Up to here all groups of a mesh are listed when one rank is asked for; beyond, that rank's alone.
+constexpr int64_t kLargestTable = int64_t{1} << 18;
 /// Rows and groups a terminal gets; the rest is counted.
 constexpr int64_t kShownRanks = 64;
 constexpr size_t kShownGroups = 8;
@@ -202,6 +204,32 @@ void print_derived(const Derived& derived, int64_t first, int64_t last, CommandC
     print_ranks(result, replies, first, true, context);
 }
 
+/// One rank of a mesh too large to list: its coordinate and groups, which cost nothing but their own length.
+void print_one_rank(const DeviceMesh& mesh, GlobalRank rank, CommandContext& context) {
+    context.out << context.styled(mesh.repr(), "1") << '\n'
+                << context.text("cli.mesh.ranks_of_world",
+                                {{"ranks", mesh.size()}, {"world", mesh.world_size()}})
+                << "; " << cost_text(mesh.cost(), context) << "\n\n";
+    const std::optional<std::vector<int64_t>> coordinate = mesh.coordinate(rank);
+    if (!coordinate) {
+        context.out << context.text("cli.mesh.rank") << ' ' << rank.value << ": "
+                    << context.text("cli.mesh.outside") << '\n';
+        return;
+    }
+    Table table;
+    table.header = {context.text("cli.mesh.dim"), context.text("cli.mesh.size"),
+                    context.text("cli.mesh.layout"), context.text("cli.mesh.coordinate"),
+                    context.text("cli.mesh.own_group", {{"rank", int64_t{rank.value}}})};
+    table.right = {false, true, false, true};
+    for (int64_t dim = 0; dim < mesh.ndim(); ++dim) {
+        const bool listed = mesh.size(dim) <= kLargestAnswer;
+        table.rows.push_back({dim_name(mesh, dim), std::to_string(mesh.size(dim)), mesh.layout(dim).to_text(),
+                              std::to_string((*coordinate)[static_cast<size_t>(dim)]),
+                              listed ? short_list(mesh.group(rank, dim)) : "…"});
+    }
+    print_table(table, context.out);
+}
+
 void print_words(const DeviceMesh& root, const std::vector<Asked>& asked, int64_t first, int64_t last,
                  CommandContext& context) {
     const int64_t shown = std::min(last, first + kShownRanks);
@@ -235,16 +263,24 @@ void run(const MeshWords& words, CommandContext& context) {
         if (request.json) context.out << dump(to_json(refusal.message(), context)) << '\n';
         context.err << "meshscope: " << context.text(refusal.message()) << '\n';
         const std::string pytorch = mesh::pytorch_exception(refusal.message());
-        if (!pytorch.empty())
+        // PyTorch has no check of a size below 1: what stops it speaks of something else.
+        if (!pytorch.empty() && refusal.message().id != "mesh.bad_size")
             context.err << "meshscope: " << context.text("cli.mesh.pytorch_says", {{"exception", pytorch}})
                         << '\n';
         context.exit_code = ExitCode::bad_input;
         return;
     }
+    const bool questions = !request.slices.empty() || !request.flatten.empty() ||
+                           !request.unflatten.empty() || !request.concatenate.empty();
+    if (request.rank && !request.json && !questions && root->size() > kLargestTable) {
+        print_one_rank(*root, GlobalRank{static_cast<int32_t>(*request.rank)}, context);
+        return;
+    }
     const int64_t first = request.rank.value_or(0);
     const int64_t last = request.rank ? first + 1 : request.world;
     if (root->size() > kLargestAnswer || (request.json && root->size() > kLargestOutput / (last - first)))
-        throw UsageError({"cli.mesh.too_much", {{"ranks", last - first}, {"size", root->size()}}});
+        throw UsageError({"cli.mesh.too_much",
+                          {{"ranks", last - first}, {"size", root->size()}, {"most", kLargestAnswer}}});
     const std::vector<Asked> asked = derive_all(*root, request);
     if (request.json) {
         print_json(*root, asked, first, last, context);

@@ -1,13 +1,11 @@
 #include "app/cli/run_command.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <sstream>
 
+#include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_json.h"
 #include "app/cli/table.h"
@@ -19,31 +17,10 @@
 namespace meshscope::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Options {
     std::string scenario, backend = "threads", trace, json, save, level, resume;
     bool quiet = false;
 };
-
-/// A run may take long: whether its files can be written, and hit nothing that is read, is found out before.
-void check_outputs(const Options& options) {
-    std::vector<fs::path> outputs;
-    for (const std::string* path : {&options.trace, &options.json, &options.save}) {
-        if (path->empty() || *path == "-") continue;
-        std::error_code error;
-        const fs::path absolute = fs::absolute(*path, error);
-        if (fs::equivalent(absolute, options.scenario, error))
-            throw UsageError({"cli.run.overwrites_scenario", {{"path", *path}}});
-        for (const fs::path& other : outputs)
-            if (other == absolute.lexically_normal())
-                throw UsageError({"cli.run.same_output", {{"path", *path}}});
-        outputs.push_back(absolute.lexically_normal());
-        const std::string folder = absolute.parent_path().string();
-        if (access(folder.c_str(), W_OK | X_OK) != 0)
-            throw IoError({"cli.run.folder_not_writable", {{"path", *path}, {"folder", folder}}});
-    }
-}
 
 void write_outputs(const Options& options, const run::RunResult& result, CommandContext& context) {
     std::vector<std::string> written;
@@ -90,7 +67,7 @@ void print_summary(const run::RunResult& result, const CommandContext& context) 
 void run_command(const Options& options, CommandContext& context) {
     context.json_errors = options.json == "-";
     const scenario::Scenario scenario = scenario::read_scenario(options.scenario);
-    check_outputs(options);
+    check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
     run::RunOptions run_options;
     run_options.backend = options.backend;
     run_options.resume = options.resume;
@@ -99,6 +76,7 @@ void run_command(const Options& options, CommandContext& context) {
         run_options.level =
             static_cast<trace::Level>(std::find(words.begin(), words.end(), options.level) - words.begin());
     }
+    const Polling polling(context);  // up to the last file: a signal while they are written must not cut them
     const run::RunResult result = run_with_progress(scenario, context, run_options, options.quiet);
     write_outputs(options, result, context);
     const bool talks = !options.quiet && options.json != "-";
@@ -106,6 +84,9 @@ void run_command(const Options& options, CommandContext& context) {
         print_losses(*result.trace, context);
         print_summary(result, context);
     }
+    // Told even by --quiet: nobody may take such a run for a trained model.
+    if (result.not_finite)
+        context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
     if (result.trace->info.steps < scenario.steps) {
         context.err << context.text("cli.run.cancelled", {{"steps", int64_t{result.trace->info.steps}},
                                                           {"asked", int64_t{scenario.steps}}})
@@ -127,6 +108,7 @@ void run_command(const Options& options, CommandContext& context) {
 run::RunResult run_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
                                  run::RunOptions options, bool quiet) {
     ProgressBar bar(context.err, context.err_is_tty && !quiet);
+    const Polling polling(context);
     options.cancel = context.cancelled;
     options.progress = [&](int32_t done, int32_t steps, double loss) {
         std::ostringstream text;
@@ -164,16 +146,32 @@ void print_losses(const trace::Trace& trace, const CommandContext& context) {
     print_table(table, context.out);
 }
 
+std::string not_finite_text(const run::NotFinite& found, const CommandContext& context) {
+    if (!found.found) return context.text("run.not_finite_unplaced", {{"step", int64_t{found.step}}});
+    return context.text("run.not_finite", {{"value", found.value},
+                                           {"step", int64_t{found.step}},
+                                           {"rank", int64_t{found.rank}},
+                                           {"op", found.op},
+                                           {"phase", std::string(name(found.phase))},
+                                           {"microbatch", int64_t{found.microbatch}}});
+}
+
+std::string check_name(const std::string& id, const scenario::Text& title, const CommandContext& context) {
+    const std::string& words = context.language == i18n::Language::zh ? title.zh : title.en;
+    return words.empty() ? id : words;
+}
+
 bool print_checks(const std::vector<scenario::CheckResult>& checks, const CommandContext& context) {
     bool all = true;
     for (const scenario::CheckResult& check : checks) {
         all &= check.passed;
+        const std::string name = check_name(check.id, check.title, context);
         if (check.passed) {
-            context.out << context.styled(context.text("cli.check.ok"), "32") << "  " << check.id << '\n';
+            context.out << context.styled(context.text("cli.check.ok"), "32") << "  " << name << '\n';
             continue;
         }
-        context.out << context.styled(context.text("cli.check.failed"), "31") << "  " << check.id << ": "
-                    << (check.error ? context.text(*check.error)
+        context.out << context.styled(context.text("cli.check.failed"), "31") << "  " << name << ": "
+                    << (check.error ? i18n::place(check.position) + ": " + context.text(*check.error)
                                     : context.text("cli.check.value", {{"value", check.value}}))
                     << '\n';
     }

@@ -12,6 +12,12 @@ void add_run_command(CLI::App& app, CommandContext& context);
 run::RunResult run_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
                                  run::RunOptions options, bool quiet);
 
+/// What to say of a number that is no longer finite.
+std::string not_finite_text(const run::NotFinite& found, const CommandContext& context);
+
+/// A check's title in the language, else its id.
+std::string check_name(const std::string& id, const scenario::Text& title, const CommandContext& context);
+
 /// A table of losses (and gradient norms), long runs shortened in the middle.
 void print_losses(const trace::Trace& trace, const CommandContext& context);
 

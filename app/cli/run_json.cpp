@@ -52,6 +52,16 @@ std::string run_json(const run::RunResult& result) {
     out["steps"] = trace.info.steps;
     out["backend"] = trace.info.backend;
     out["wall_ns"] = result.wall_ns;
+    if (result.not_finite) {
+        const run::NotFinite& f = *result.not_finite;
+        out["not_finite"] = {{"step", f.step}};
+        if (f.found)
+            out["not_finite"].update({{"rank", f.rank},
+                                      {"microbatch", f.microbatch},
+                                      {"phase", name(f.phase)},
+                                      {"op", f.op},
+                                      {"value", f.value}});
+    }
     ordered_json collectives = ordered_json::array(), memory = ordered_json::array();
     for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
         const auto rank = static_cast<int32_t>(r);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <ostream>
+#include <utility>
 
 namespace meshscope::cli {
 namespace {
@@ -35,10 +36,21 @@ bool is_wide(uint32_t c) {
            (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFD);
 }
 
-/// Chinese punctuation that must not begin a line.
+bool is_one_of(uint32_t c, std::u32string_view characters) {
+    return characters.find(static_cast<char32_t>(c)) != std::u32string_view::npos;
+}
+
+/// Chinese punctuation that must not begin a line (GB/T 15834).
 bool sticks_to_the_left(uint32_t c) {
-    return c == 0x3001 || c == 0x3002 || c == 0xFF0C || c == 0xFF1A || c == 0xFF1B || c == 0xFF01 ||
-           c == 0xFF1F || c == 0xFF09 || c == 0x300B || c == 0x300D || c == 0x201D;
+    return is_one_of(c, U"、。，．：；！？）］｝》〉」』】〕”’…—·");
+}
+
+/// What opens something must not end a line. The ASCII brackets too, when Chinese follows them at once.
+bool opens(uint32_t c) {
+    return is_one_of(c, U"（［｛《〈「『【〔“‘");
+}
+bool opens_in_ascii(uint32_t c) {
+    return c == '(' || c == '[' || c == '{';
 }
 
 std::string padded(const std::string& text, int width, bool right) {
@@ -78,6 +90,7 @@ std::vector<std::string> wrap(std::string_view text, int width) {
     std::vector<std::string> lines;
     std::string line, word;  // `word` is what must not be broken; it joins `line` when it ends
     int line_width = 0;
+    bool opened = false;  // the character before opens something
     const auto end_word = [&] {
         const int word_width = display_width(word);
         const bool first = line.empty();
@@ -95,12 +108,14 @@ std::vector<std::string> wrap(std::string_view text, int width) {
         const CodePoint c = code_point_at(text, i);
         const std::string_view bytes = text.substr(i, c.bytes);
         i += c.bytes;
+        const bool may_begin_a_line = (is_wide(c.value) && !sticks_to_the_left(c.value)) || opens(c.value);
+        const bool after_opening = std::exchange(opened, opens(c.value) || opens_in_ascii(c.value));
         if (c.value == '\n') {
             end_word();
             lines.push_back(line);
             line.clear();
             line_width = 0;
-        } else if (c.value == ' ' || (is_wide(c.value) && !sticks_to_the_left(c.value))) {
+        } else if (c.value == ' ' || (may_begin_a_line && !after_opening)) {
             end_word();
             word = bytes;
         } else {

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "app/cli/table.h"
+#include "core/base/same_file.h"
 #include "core/trace/export.h"
 #include "core/trace/query.h"
 #include "core/trace/store.h"
@@ -148,14 +149,16 @@ void info(const std::string& path, bool json, CommandContext& context) {
 
 void query(const std::string& path, const std::string& sql, bool json, bool csv, CommandContext& context) {
     const TraceDatabase database = TraceDatabase::open(path);
+    const Polling polling(context);
+    const trace::QueryLimits limits = trace::generous_limits(context.cancelled);
     if (!json && !csv) {
-        print_table(table_of(database.query(sql, trace::generous_limits())), context.out);
+        print_table(table_of(database.query(sql, limits)), context.out);
         return;
     }
     std::vector<std::string> fields;
     bool first = true;
     database.query(
-        sql, trace::generous_limits(),
+        sql, limits,
         [&](const std::vector<std::string>& columns) {
             if (csv)
                 context.out << trace::csv_line(columns);
@@ -179,19 +182,28 @@ void query(const std::string& path, const std::string& sql, bool json, bool csv,
 
 void export_to(const std::string& format, const std::string& path, const std::string& out,
                const std::string& what, CommandContext& context) {
-    const trace::TextSink to_stdout = [&](std::string_view text) { context.out << text; };
+    refuse_to_overwrite(out, std::vector{path});
+    const auto go_on = [&] {
+        if (context.cancelled && *context.cancelled) throw Cancelled({"cli.trace.export_cancelled", {}});
+    };
+    const trace::TextSink to_stdout = [&](std::string_view text) {
+        go_on();
+        context.out << text;
+    };
     if (format == "perfetto") {
         const trace::Trace trace = trace::read_trace(path);
+        const Polling polling(context);
         if (out == "-")
             write_perfetto(trace, to_stdout);
         else
-            export_perfetto(trace, out);
+            export_perfetto(trace, out, go_on);
     } else {
         const TraceDatabase database = TraceDatabase::open(path);
+        const Polling polling(context);
         if (out == "-")
             write_csv(database, what, to_stdout);
         else
-            export_csv(database, what, out);
+            export_csv(database, what, out, go_on);
     }
     if (out != "-") context.err << context.text("cli.trace.written", {{"path", out}}) << '\n';
 }

@@ -37,16 +37,36 @@ Language language_of_file(std::string_view file) {
     return zh ? Language::zh : Language::en;
 }
 
-/// The length of the placeholder that starts at text[i] == '{', its closing brace included; 0 when it is
-/// none.
-std::size_t placeholder_length(std::string_view text, std::size_t i) {
+/// What stands between braces: {name}, or {name|one|many}, which is the word that fits the number called
+/// name.
+struct Placeholder {
+    std::string_view name, one, many;
+    std::size_t length = 0;  ///< in the text, both braces included; 0: none begins there
+    bool has_forms = false;
+};
+
+Placeholder placeholder_at(std::string_view text, std::size_t i) {
     const std::size_t close = text.find('}', i);
-    if (close == std::string_view::npos || close == i + 1) return 0;
+    if (close == std::string_view::npos) return {};
     const std::string_view inner = text.substr(i + 1, close - i - 1);
-    const bool word = std::all_of(inner.begin(), inner.end(), [](char c) {
+    Placeholder found;
+    const std::size_t bar = std::min(inner.find('|'), inner.size());
+    found.name = inner.substr(0, bar);
+    const bool word = std::all_of(found.name.begin(), found.name.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     });
-    return word ? close - i + 1 : 0;
+    if (found.name.empty() || !word) return {};
+    if (bar < inner.size()) {
+        const std::size_t second = inner.find('|', bar + 1);
+        if (second == std::string_view::npos ||
+            inner.find_first_of("|{", second + 1) != std::string_view::npos)
+            return {};
+        found.one = inner.substr(bar + 1, second - bar - 1);
+        found.many = inner.substr(second + 1);
+        found.has_forms = true;
+    }
+    found.length = close - i + 1;
+    return found;
 }
 
 }  // namespace
@@ -128,21 +148,21 @@ std::string fill(std::string_view text, const std::vector<MessageArg>& args) {
             i += 2;
             continue;
         }
-        const std::size_t length = c == '{' ? placeholder_length(text, i) : 0;
-        if (length == 0) {
+        const Placeholder found = c == '{' ? placeholder_at(text, i) : Placeholder{};
+        if (found.length == 0) {
             result += c;
             ++i;
             continue;
         }
-        const std::string_view name = text.substr(i + 1, length - 2);
         const auto arg =
-            std::find_if(args.begin(), args.end(), [&](const MessageArg& a) { return a.name == name; });
+            std::find_if(args.begin(), args.end(), [&](const MessageArg& a) { return a.name == found.name; });
         if (arg == args.end()) {
-            result += text.substr(i, length);
+            result += text.substr(i, found.length);
         } else {
-            result += to_text(arg->value);
+            const std::string value = to_text(arg->value);
+            result += !found.has_forms ? value : std::string(value == "1" ? found.one : found.many);
         }
-        i += length;
+        i += found.length;
     }
     return result;
 }
@@ -154,9 +174,9 @@ std::vector<std::string> placeholders(std::string_view text) {
             i += 2;
             continue;
         }
-        const std::size_t length = text[i] == '{' ? placeholder_length(text, i) : 0;
-        if (length > 0) names.emplace(text.substr(i + 1, length - 2));
-        i += length > 0 ? length : 1;
+        const Placeholder found = text[i] == '{' ? placeholder_at(text, i) : Placeholder{};
+        if (found.length > 0) names.emplace(found.name);
+        i += found.length > 0 ? found.length : 1;
     }
     return {names.begin(), names.end()};
 }

@@ -64,7 +64,9 @@ class Catalogue {
     std::vector<std::string> problems_;
 };
 
-/// Fills {name} placeholders from `args`; one without an argument stays as it is.
+/// Fills placeholders from `args`; one without an argument stays as it is. {name} becomes the argument;
+/// {name|one|many} becomes `one` where the argument is 1, else `many`: "{n} {n|rank|ranks}". Chinese needs no
+/// such forms.
 std::string fill(std::string_view text, const std::vector<MessageArg>& args);
 
 /// The names of the placeholders in a text, ascending, each once.

@@ -70,10 +70,14 @@ ErrorText describe_error(const std::exception& error, const Catalogue& catalogue
     if (const auto* ours = dynamic_cast<const Error*>(&error)) {
         const Message& message = ours->message();
         ExitCode code = ExitCode::internal;
-        if (message.id == "backend.unknown" || message.id == "backend.not_built") {
+        if (message.id == "file.output_is_input") {
+            code = ExitCode::usage;
+        } else if (message.id == "backend.unknown" || message.id == "backend.not_built") {
             code = ExitCode::backend_missing;
         } else if (dynamic_cast<const InvalidArgument*>(&error)) {
             code = ExitCode::bad_input;
+        } else if (dynamic_cast<const Cancelled*>(&error)) {
+            code = ExitCode::interrupted;
         } else if (dynamic_cast<const IoError*>(&error)) {
             code = ExitCode::io;
         } else if (dynamic_cast<const CommError*>(&error)) {

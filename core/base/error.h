@@ -58,6 +58,11 @@ class IoError : public Error {
     using Error::Error;
 };
 
+/// The user stopped the work. Exit code 130.
+class Cancelled : public Error {
+    using Error::Error;
+};
+
 /// A collective or a transfer failed: on which rank, in which group, at which call, and why.
 class CommError : public Error {
   public:

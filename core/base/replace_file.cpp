@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -13,6 +14,9 @@
 
 namespace meshscope {
 namespace {
+
+/// As many as Linux follows itself.
+constexpr int kMostLinks = 40;
 
 [[noreturn]] void refuse(const std::string& path, int error) {
     throw IoError(
@@ -25,6 +29,20 @@ std::string folder_of(const std::string& path) {
     return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+/// What `path` leads to when symbolic links are followed, also when that does not exist yet: a rename would
+/// put a file in the place of the link.
+std::string behind_links(std::string path, const std::string& asked) {
+    std::array<char, 4096> target{};
+    for (int followed = 0; followed <= kMostLinks; ++followed) {
+        const ssize_t length = readlink(path.c_str(), target.data(), target.size());
+        if (length < 0) return path;  // no link
+        if (length == static_cast<ssize_t>(target.size())) refuse(asked, ENAMETOOLONG);
+        const std::string next(target.data(), static_cast<std::size_t>(length));
+        path = next.starts_with('/') ? next : folder_of(path) + "/" + next;
+    }
+    refuse(asked, ELOOP);
+}
+
 /// A name in the same folder (a rename cannot cross file systems) that no one else uses.
 std::string part_name(const std::string& path, int attempt) {
     const std::size_t slash = path.rfind('/');
@@ -35,11 +53,19 @@ std::string part_name(const std::string& path, int attempt) {
 
 }  // namespace
 
-ReplaceFile::ReplaceFile(std::string path) : path_(std::move(path)) {
+std::string file_to_write(const std::string& path) {
+    std::string target = behind_links(path, path);
     struct stat status {};
-    if (stat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) refuse(path_, EISDIR);
+    if (stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+        if (S_ISDIR(status.st_mode)) refuse(path, EISDIR);
+        throw IoError(Message{"file.not_regular_output", {{"path", path}}});
+    }
+    return target;
+}
+
+ReplaceFile::ReplaceFile(std::string path) : path_(std::move(path)), target_(file_to_write(path_)) {
     for (int attempt = 0; file_ < 0; ++attempt) {
-        part_ = part_name(path_, attempt);
+        part_ = part_name(target_, attempt);
         file_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file_ < 0 && (errno != EEXIST || attempt == 100)) refuse(path_, errno);
     }
@@ -64,11 +90,11 @@ void ReplaceFile::commit() {
     const int closed = close(file_);
     file_ = -1;
     if (closed != 0) refuse(path_, errno);
-    if (std::rename(part_.c_str(), path_.c_str()) != 0) refuse(path_, errno);
+    if (std::rename(part_.c_str(), target_.c_str()) != 0) refuse(path_, errno);
     committed_ = true;
     // The rename itself must survive a power cut; a file system that cannot sync folders has still done the
     // rename.
-    const int folder = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int folder = open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
         fsync(folder);
         close(folder);

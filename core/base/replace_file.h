@@ -7,11 +7,13 @@ namespace meshscope {
 
 /// Makes a file so that a reader of `path` sees the old file or the whole new one, never a part: what is
 /// written goes to part_path(), beside it; commit() forces it to the disk and renames it. Without a commit
-/// the part is removed and the old file stays as it was.
+/// the part is removed and the old file stays as it was. When `path` is a symbolic link, what it leads to is
+/// written and the link stays.
 class ReplaceFile {
   public:
     /// Creates the part. Throws IoError "file.cannot_write" {path, reason} when the folder does not allow it,
-    /// or when `path` is a directory.
+    /// or when `path` is a directory; "file.not_regular_output" {path} when it is a device, a pipe or a
+    /// socket: a rename would put a file in its place.
     explicit ReplaceFile(std::string path);
     ReplaceFile(const ReplaceFile&) = delete;
     ReplaceFile& operator=(const ReplaceFile&) = delete;
@@ -28,10 +30,14 @@ class ReplaceFile {
     void commit();
 
   private:
-    std::string path_, part_;
+    std::string path_, target_, part_;  ///< target_: path_ with its links followed
     int file_ = -1;
     bool committed_ = false;
 };
+
+/// What `path` leads to when symbolic links are followed, for writers that are no ReplaceFile. Throws as its
+/// constructor does for what is there but no regular file.
+std::string file_to_write(const std::string& path);
 
 /// The whole of `bytes` as the new content of `path`, as ReplaceFile does it.
 void replace_file(const std::string& path, std::string_view bytes);

@@ -242,6 +242,9 @@ void refuse_safetensors(const std::string& path, int64_t byte, Message message) 
 
 std::vector<HeaderEntry> parse_safetensors_header(std::string_view text, int64_t data_bytes,
                                                   const std::string& path) {
+    // The JSON reader takes a NUL for the end; safetensors' own allows nothing but blanks behind the object.
+    if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
+        refuse_safetensors(path, kHeaderBegin + static_cast<int64_t>(nul), {"safetensors.json", {}});
     int64_t consumed = 0;
     HeaderReader reader(path, consumed);
     nlohmann::json::sax_parse(CountingIterator(text.data(), &consumed),

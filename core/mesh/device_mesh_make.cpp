@@ -74,6 +74,10 @@ void check_sizes(const Shape& shape, int64_t world_size) {
                    : PyTorchError{"RuntimeError", "upper bound and lower bound inconsistent with step sign"});
     }
     const int64_t needed = product_of(shape);
+    if (needed == std::numeric_limits<int64_t>::max())  // the product stopped there: how many is not known
+        refuse("mesh.larger_than_world",
+               {{"mesh", shape_text(shape)}, {"needed", std::string(">2^63-1")}, {"world", world_size}},
+               {"RuntimeError", ""});
     if (needed > world_size)
         refuse("mesh.larger_than_world",
                {{"mesh", shape_text(shape)}, {"needed", needed}, {"world", world_size}},

@@ -43,6 +43,8 @@ struct Tape::Impl {
     std::vector<Region> regions;  // in the order they were entered, so outer ones stand before inner ones
     int32_t region = -1;          // the open one in forward, the running node's in backward
     std::vector<std::function<void(Parameter&)>> ready_hooks;
+    std::function<void(std::string_view, const Tensor&)> watcher;
+    std::string_view running;  // the node whose backward runs
     std::unordered_map<Parameter*, int32_t> uses_left;  // during backward
     bool ran_backward = false;
     bool weights_waiting = false;  // backward_input has run, backward_weight has not
@@ -146,6 +148,10 @@ void Tape::on_gradient_ready(std::function<void(Parameter&)> hook) {
     impl_->ready_hooks.push_back(std::move(hook));
 }
 
+void Tape::watch(std::function<void(std::string_view op, const Tensor& made)> watcher) {
+    impl_->watcher = std::move(watcher);
+}
+
 void Tape::enter(Module& module) {
     const auto next = static_cast<int32_t>(impl_->nodes.size());
     impl_->regions.push_back({&module, impl_->region, next, next - 1});
@@ -165,6 +171,7 @@ void Tape::leave(Module& module) {
 
 Variable Tape::append(Node node, Tensor value, bool needs_grad) {
     const auto index = static_cast<int32_t>(impl_->nodes.size());
+    if (impl_->watcher) impl_->watcher(node.name, value);
     const Variable output = impl_->add_slot({std::move(value), {}, index, needs_grad});
     impl_->nodes.push_back({std::move(node), output, impl_->region, Tensor()});
     return output;
@@ -173,6 +180,7 @@ Variable Tape::append(Node node, Tensor value, bool needs_grad) {
 void Tape::accumulate(Variable v, Tensor grad) {
     Slot& slot = impl_->slot(v);
     if (!slot.needs_grad) return;
+    if (impl_->watcher) impl_->watcher(impl_->running, grad);
     if (!slot.grad.defined()) {
         slot.grad = std::move(grad);
     } else if (!slot.grad.shared()) {
@@ -187,6 +195,7 @@ void Tape::accumulate(Variable v, Tensor grad) {
 }
 
 void Tape::accumulate(Parameter& parameter, Tensor grad) {
+    if (impl_->watcher) impl_->watcher(impl_->running, grad);
     if (!parameter.grad.defined()) {
         parameter.grad = std::move(grad);
     } else {
@@ -225,6 +234,7 @@ void Tape::Impl::run_backward(Tape& tape, Variable output, Tensor grad, bool wei
             for (const Region& r : regions)
                 if (r.last == index && r.first <= index) call(r.module->hooks.pre_backward, *r.module);
             region = record.region;
+            running = record.node.name;
             {
                 const Tensor node_grad = std::move(slot(record.output).grad);
                 slot(record.output).grad = Tensor();
@@ -297,6 +307,7 @@ void Tape::backward_weight() {
         Impl::Record& record = impl.nodes[i];
         if (!record.node.backward_weight) continue;
         impl.region = record.region;
+        impl.running = record.node.name;
         {
             const Tensor grad = std::move(record.grad);
             record.grad = Tensor();

@@ -47,6 +47,11 @@ class Tape {
     /// order. Hooks run in the order they were added; `parameter.grad` holds the sum with earlier passes.
     void on_gradient_ready(std::function<void(Parameter&)> hook);
 
+    /// Called with every value that a node made, right after it was made: in forward its output, in backward
+    /// the gradients of its inputs and parameters. `op` is the node's name. For looking, not for changing;
+    /// one watcher at most.
+    void watch(std::function<void(std::string_view op, const Tensor& made)> watcher);
+
     /// A module's region: everything appended between enter and leave. They call the module's forward hooks;
     /// regions nest. Backward hooks fire as ModuleHooks says, outer regions' pre_backward first and
     /// post_backward last; a region through which no gradient flows fires none. leave() throws

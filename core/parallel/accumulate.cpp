@@ -26,9 +26,14 @@ double Accumulate::run_microbatch(const Pass& pass, const Tensor& x, const Tenso
     const Tensor input = strategy_->input(x);
     nn::Tape tape(*context_.allocator, recorder);
     strategy_->attach(tape);
+    if (context_.watcher) {
+        context_.watcher->at(pass.step, pass.microbatch, Phase::forward);
+        context_.watcher->watch(tape);
+    }
     const nn::Variable loss = model_.loss(tape, input, y);
     const double value = double(tape.value(loss).data<float>()[0]);
     if (recorder) recorder->set_phase(Phase::backward);
+    if (context_.watcher) context_.watcher->at(pass.step, pass.microbatch, Phase::backward);
     tape.backward(loss, 1.0F / static_cast<float>(microbatches_));
     strategy_->after_backward(pass);
     return value;

@@ -18,6 +18,16 @@ namespace meshscope::parallel {
 
 using tensor::Tensor;
 
+/// Looks at what the tapes of a rank compute, where somebody wants that (a search for the first NaN, say).
+class TapeWatcher {
+  public:
+    virtual ~TapeWatcher() = default;
+    /// What comes next belongs here.
+    virtual void at(int32_t step, int32_t microbatch, Phase phase) = 0;
+    /// A tape was made that will run there.
+    virtual void watch(nn::Tape& tape) = 0;
+};
+
 /// What a rank hands to a strategy. Nothing here is global; one object a rank, outliving the strategy.
 struct RankContext {
     GlobalRank rank;
@@ -30,6 +40,7 @@ struct RankContext {
     comm::ProcessGroup* cp = nullptr;
     tensor::Allocator* allocator = nullptr;
     trace::Recorder* recorder = nullptr;  ///< may be null
+    TapeWatcher* watcher = nullptr;       ///< may be null
 };
 
 /// Where a pass through the model stands in its step.

@@ -143,6 +143,7 @@ class Rank {
                 parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
                                                 .sequence_parallel = scenario_.parallel.sequence_parallel,
                                                 .loss_parallel = scenario_.parallel.loss_parallel});
+        if (shared.not_finite) context.watcher = &watch_.emplace(rank_);
         runner_ = make_runner(scenario_, context, *model_, scenario_.global_batch / place_.size);
         const std::vector<int64_t> coordinate = *shared.mesh.coordinate(rank_);
         reports_ = runner_->reads_target();
@@ -172,6 +173,7 @@ class Rank {
     }
 
     trace::RankRecord finish() {
+        if (watch_) (*shared_.not_finite)[static_cast<std::size_t>(rank_.value)] = watch_->found();
         executor_.finish();
         return recorder_.take();
     }
@@ -232,24 +234,39 @@ class Rank {
                                  "y");
         if (x.defined() || y.defined()) shared_.batches.read(step, place_.index * rows, x, y);
         const std::optional<double> loss = runner_->run(step, x, y);
-        update();
+        update(step);
         if (!loss) return;
         shared_.losses[static_cast<std::size_t>(rank_.value)].push_back(*loss);
         if (reports_ && shared_.options.progress) shared_.options.progress(step + 1, scenario_.steps, *loss);
     }
 
-    void update() {
+    void update(int32_t step) {
         recorder_.set_phase(Phase::optimizer);
         recorder_.set_microbatch(0);
         const std::vector<tensor::Tensor> gradients = runner_->gradients();
         if (tensor_parallel_) tensor_parallel_->sum_partial_gradients(gradients, runner_->local_parameters());
+        if (watch_) {
+            watch_->at(step, 0, Phase::optimizer);
+            look_at_parameters("gradient", gradients);
+        }
         if (scenario_.clip_norm) {
             const double norm = runner_->gradient_norm();
             nn::clip_gradients(gradients, norm, *scenario_.clip_norm, allocator_, &recorder_);
             shared_.grad_norms[static_cast<std::size_t>(rank_.value)].push_back(norm);
         }
         optimizer_->step(gradients);
+        if (watch_) look_at_parameters(scenario_.optimizer.kind, {});
         runner_->after_step();
+    }
+
+    /// The numbers of every local parameter, or of its gradient when gradients are given: what is not finite
+    /// here was made by a reduction, or by the optimizer.
+    void look_at_parameters(std::string_view op, const std::vector<tensor::Tensor>& gradients) {
+        const auto& locals = runner_->local_parameters();
+        for (std::size_t i = 0; i < locals.size(); ++i) {
+            if (!gradients.empty() && i >= gradients.size()) return;
+            watch_->look(locals[i].parameter->name, op, gradients.empty() ? locals[i].value : gradients[i]);
+        }
     }
 
     /// Whether this rank hands over its part of a parameter. Where no data strategy divides the work, the
@@ -291,6 +308,7 @@ class Rank {
     std::unique_ptr<nn::Model> model_;
     DataPlace place_;
     std::unique_ptr<parallel::TensorParallel> tensor_parallel_;  ///< null: the mesh has no tp dim
+    std::optional<FiniteWatch> watch_;
     std::unique_ptr<parallel::StepRunner> runner_;
     bool reports_ = false;  ///< the first rank that knows the loss tells the progress
     std::unique_ptr<nn::Optimizer> optimizer_;

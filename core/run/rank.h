@@ -9,6 +9,7 @@
 #include "core/parallel/strategy.h"
 #include "core/run/checkpoint/load.h"
 #include "core/run/checkpoint/save.h"
+#include "core/run/finite.h"
 #include "core/run/groups.h"
 #include "core/run/run.h"
 #include "core/run/sources.h"
@@ -51,6 +52,8 @@ struct SharedRun {
     bool dry = false;  ///< on a device without memory, in groups without peers; no parameters are handed over
     const checkpoint::Checkpoint* resumed = nullptr;  ///< what the run goes on from; null: it begins anew
     const checkpoint::SavePlan* save = nullptr;       ///< null: nothing is saved
+    /// [rank]; not null: a second run, which looks for the op that made NaN or Inf.
+    std::vector<std::optional<NotFinite>>* not_finite = nullptr;
 };
 
 /// One rank's whole life in a run: set-up, every step, hand-over.

@@ -1,6 +1,9 @@
 #include "core/run/run.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
 #include <thread>
 
 #include "core/base/error.h"
@@ -39,6 +42,46 @@ Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOption
 std::vector<double> with_earlier(std::vector<double> earlier, const std::vector<double>& own) {
     earlier.insert(earlier.end(), own.begin(), own.end());
     return earlier;
+}
+
+/// The first step whose numbers are not finite. A parameter may be none while no loss has seen it yet: then
+/// it is the last step.
+std::optional<int32_t> first_step_not_finite(const trace::RunInfo& info,
+                                             const std::vector<NamedArray>& parameters) {
+    for (std::size_t s = 0; s < info.losses.size(); ++s)
+        if (!std::isfinite(info.losses[s]) ||
+            (s < info.grad_norms.size() && !std::isfinite(info.grad_norms[s])))
+            return static_cast<int32_t>(s);
+    for (const NamedArray& parameter : parameters)
+        if (!std::all_of(parameter.numbers.begin(), parameter.numbers.end(),
+                         [](float x) { return std::isfinite(x); }))
+            return info.steps - 1;
+    return std::nullopt;
+}
+
+/// Runs the steps up to the first bad one again, every rank looking at what it makes.
+NotFinite find_not_finite(const SharedRun& before, const Backends& backends, int32_t step) {
+    scenario::Scenario again = before.scenario;
+    again.steps = step + 1;
+    RunOptions options = before.options;
+    options.progress = {};
+    const auto ranks = before.records.size();
+    std::vector<trace::RankRecord> records(ranks);
+    std::vector<std::vector<double>> losses(ranks), grad_norms(ranks);
+    std::vector<int64_t> wall_ns(ranks, 0);
+    std::vector<NamedArray> parameters = before.parameters;
+    std::vector<std::optional<NotFinite>> findings(ranks);
+    StopVote vote(options.cancel);
+    SharedRun shared{again,           options,        before.mesh,       before.groups,
+                     before.weights,  before.batches, trace::Level::off, before.executor_mode,
+                     before.epoch_ns, vote,           records,           losses,
+                     grad_norms,      parameters,     wall_ns,           false,
+                     before.resumed,  nullptr,        &findings};
+    const auto world = backends.open(options.backend, static_cast<int32_t>(ranks));
+    world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
+    NotFinite nothing;
+    nothing.step = step;
+    return first_of(findings).value_or(nothing);
 }
 
 }  // namespace
@@ -103,6 +146,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     info.losses = with_earlier(checkpoints.save.header.losses, mean_by_step(losses));
     info.grad_norms = with_earlier(checkpoints.save.header.grad_norms, mean_by_step(grad_norms));
     info.steps = static_cast<int32_t>(info.losses.size());
+    if (const auto step = first_step_not_finite(info, result.parameters))
+        result.not_finite = find_not_finite(shared, backends, *step);
     for (const int64_t ns : wall_ns) result.wall_ns = std::max(result.wall_ns, ns);
     result.trace = std::make_shared<const trace::Trace>(
         trace::merge(std::move(info), groups.groups, std::move(records)));

@@ -1,6 +1,7 @@
 #include "core/run/sources.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -32,6 +33,23 @@ void copy_floats(const data::NamedTensor& from, int64_t first, std::span<float> 
     if (!numbers.empty()) std::memcpy(numbers.data(), from.bytes.data() + first * 4, numbers.size_bytes());
 }
 
+/// Adds what is wrong with the first number of `tensor` that is not finite.
+void check_finite(FileCheck& check, const char* id, const data::NamedTensor& tensor) {
+    const auto all = static_cast<std::size_t>(tensor.n_elements());
+    float x = 0;
+    for (std::size_t i = 0; i < all; ++i) {
+        std::memcpy(&x, tensor.bytes.data() + i * sizeof x, sizeof x);
+        if (std::isfinite(x)) continue;
+        check.add({id,
+                   {{"name", tensor.name},
+                    {"index", static_cast<int64_t>(i)},
+                    {"value", std::string(std::isnan(x) ? "nan"
+                                          : x > 0       ? "inf"
+                                                        : "-inf")}}});
+        return;
+    }
+}
+
 class WeightsOfFile final : public parallel::InitialValues {
   public:
     WeightsOfFile(const std::string& path, const nn::Model& model) : file_(data::read_safetensors(path)) {
@@ -49,6 +67,8 @@ class WeightsOfFile final : public parallel::InitialValues {
                 check.add(
                     {"weights.shape",
                      {{"name", parameter->name}, {"found", found->shape}, {"shape", parameter->shape}}});
+            else
+                check_finite(check, "weights.not_finite", *found);
             by_index_.push_back(found);
         }
         for (const data::NamedTensor& tensor : file_.tensors)
@@ -126,6 +146,8 @@ class BatchesOfFile final : public Batches {
             check.add({"data.shape", {{"name", wanted}, {"found", found->shape}, {"shape", shape}}});
         else if (dtype == DType::int64)
             check_tokens(check, *found, scenario.model.vocab);
+        else
+            check_finite(check, "data.not_finite", *found);
         return found;
     }
 

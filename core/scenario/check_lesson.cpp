@@ -119,12 +119,14 @@ std::vector<LessonCheck> check_lesson(const Scenario& scenario, const LessonText
         check_text(scenario, *text, language, targets, checks);
     }
     for (const auto& [id, answer] : read_numbers(scenario, database)) {
-        checks.push_back({"number", id, {}});
+        const auto number = std::find_if(scenario.numbers.begin(), scenario.numbers.end(),
+                                         [&wanted = id](const auto& n) { return n.id == wanted; });
+        checks.push_back({"number", id, {}, number->at});
         if (answer.error) checks.back().problems.push_back(*answer.error);
     }
     for (const auto& step : scenario.steps_of_lesson) {
         if (step.at.empty()) continue;
-        checks.push_back({"at", step.id, {}});
+        checks.push_back({"at", step.id, {}, step.at_position});
         try {
             step_event(step, database, trace);
         } catch (const Error& error) {
@@ -132,7 +134,7 @@ std::vector<LessonCheck> check_lesson(const Scenario& scenario, const LessonText
         }
     }
     for (const auto& quiz : scenario.quizzes) {
-        checks.push_back({"quiz", quiz.id, {}});
+        checks.push_back({"quiz", quiz.id, {}, quiz.answer_at});
         const Answer answer = quiz_answer(quiz, database);
         if (answer.error) {
             checks.back().problems.push_back(*answer.error);
@@ -145,7 +147,7 @@ std::vector<LessonCheck> check_lesson(const Scenario& scenario, const LessonText
         }
     }
     for (const CheckResult& result : run_checks(scenario, database)) {
-        checks.push_back({"check", result.id, {}});
+        checks.push_back({"check", result.id, {}, result.position, result.title});
         if (result.error) {
             checks.back().problems.push_back(*result.error);
         } else if (!result.passed) {

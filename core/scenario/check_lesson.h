@@ -15,6 +15,8 @@ struct LessonCheck {
     std::string kind;               ///< "text", "link", "number", "at", "quiz", "check"
     std::string id;                 ///< of the step, number, quiz or check
     std::vector<Message> problems;  ///< empty: it holds
+    SourcePosition position = {};   ///< of the SQL in the scenario, where there is any
+    Text title = {};                ///< a check's
 };
 
 /// Holds a lesson to its promises on a run of its scenario: both texts have the scenario's steps in its

@@ -72,7 +72,7 @@ std::vector<std::string> list_items(const std::string& text) {
 std::vector<CheckResult> run_checks(const Scenario& scenario, const TraceDatabase& database) {
     std::vector<CheckResult> results;
     for (const Scenario::Check& check : scenario.checks) {
-        CheckResult result{check.id, false, "", {}};
+        CheckResult result{check.id, check.title, check.at, false, "", {}};
         try {
             const Cell cell = database.value(check.sql);
             result.passed = is_true(cell);

@@ -14,6 +14,8 @@ namespace meshscope::scenario {
 /// What a [[check]] gave on a run.
 struct CheckResult {
     std::string id;
+    Text title;               ///< empty: the id is all there is to show
+    SourcePosition position;  ///< of its SQL
     bool passed = false;
     std::string value;             ///< what its SQL gave, as text
     std::optional<Message> error;  ///< why it could not be asked; then it has not passed

@@ -147,6 +147,9 @@ constexpr Key kKeys[] = {
 
     {"check", "id", "string", "required"},
     {"check", "sql", "string", "required"},
+    {"check", "title", "table", "(none)"},
+    {"check.title", "en", "string", "required"},
+    {"check.title", "zh", "string", "required"},
 };
 
 constexpr std::array<std::string_view, 4> kModels{"toy", "mlp", "gpt", "llama"};

@@ -9,6 +9,10 @@ namespace fs = std::filesystem;
 std::string existing_file(const Section& section, std::string_view key, const std::string& folder) {
     const std::optional<std::string> given = section.text(key);
     if (!given) return "";
+    if (given->empty()) {
+        section.report(key, {"scenario.empty_path", {{"key", section.full(key)}}});
+        return "";
+    }
     std::error_code error;
     const fs::path path = fs::path(*given).is_absolute() ? fs::path(*given) : fs::path(folder) / *given;
     const fs::path absolute = fs::absolute(path, error).lexically_normal();
@@ -22,7 +26,7 @@ std::string folder_path(const Section& section, std::string_view key, const std:
     const std::optional<std::string> given = section.text(key);
     if (!given) return "";
     if (given->empty()) {
-        section.report(key, {"scenario.empty_path", {{"key", section.full(key)}}});
+        section.report(key, {"scenario.empty_folder", {{"key", section.full(key)}}});
         return "";
     }
     std::error_code error;

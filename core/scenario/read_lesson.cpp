@@ -6,6 +6,7 @@
 #include "core/scenario/keys.h"
 #include "core/scenario/lesson.h"
 #include "core/scenario/read_parallel.h"
+#include "core/scenario/read_training.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -47,9 +48,10 @@ void check_numbers(const Section& section, const Text& text, const std::set<std:
             if (!numbers.count(id)) section.report(key, {"scenario.unknown_number", {{"id", id}}});
 }
 
-/// The ranks a step's picture has: those of its own mesh, else the run's.
-int64_t ranks_shown(const Scenario& s, const Scenario::LessonStep& step) {
-    if (step.mesh_shape.empty()) return world_size(s);
+/// The ranks a step's picture has: those of its own mesh, else the run's; the most there can be where that
+/// mesh was written wrongly, since advice from a guess would be wrong too.
+int64_t ranks_shown(const Scenario& s, const Scenario::LessonStep& step, bool own_mesh, bool mesh_known) {
+    if (step.mesh_shape.empty()) return own_mesh || !mesh_known ? kMostRanks : world_size(s);
     int64_t ranks = 1;
     for (const int64_t n : step.mesh_shape) ranks *= n;
     return ranks;
@@ -67,7 +69,7 @@ void read_choices(const Section& quiz, Scenario::Quiz& q) {
     const auto right =
         std::count_if(q.choices.begin(), q.choices.end(), [](const auto& c) { return c.right; });
     if (q.kind != "choice") {
-        if (quiz.has("choice")) quiz.report("choice", {"scenario.choices_not_for", {{"kind", q.kind}}});
+        if (quiz.has("choice")) quiz.report_key("choice", {"scenario.choices_not_for", {{"kind", q.kind}}});
     } else if (q.choices.size() < 2) {
         quiz.report("id", {"scenario.too_few_choices", {{"id", q.id}}});
     } else if (right != 1) {
@@ -91,6 +93,7 @@ void read_quiz(const Section& quiz, Scenario& s, std::set<std::string>& seen,
     if (question.present() || quiz.require("question")) q.question = both_languages(question);
     check_numbers(question, q.question, numbers);
     q.answer = quiz.text("answer").value_or("");
+    q.answer_at = quiz.position_of("answer");
     if (kind && *kind != "choice") quiz.require("answer");
     q.tolerance = quiz.number("tolerance", {0, 1e30}).value_or(0.0);
     if (kind) read_choices(quiz, q);
@@ -104,7 +107,7 @@ void read_quiz(const Section& quiz, Scenario& s, std::set<std::string>& seen,
 
 }  // namespace
 
-void read_lesson_content(const Section& root, Scenario& s) {
+void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
     const Section title = root.section("title");
     s.title = {title.text("en").value_or(""), title.text("zh").value_or("")};
 
@@ -115,6 +118,7 @@ void read_lesson_content(const Section& root, Scenario& s) {
         out.id = read_id(step, seen);
         out.view = step.word("view", views()).value_or("timeline");
         out.at = step.text("at").value_or("");
+        out.at_position = step.position_of("at");
         out.slice = step.text("slice").value_or("");
         const Section mesh = step.section("mesh");
         if (mesh.present()) {
@@ -123,7 +127,8 @@ void read_lesson_content(const Section& root, Scenario& s) {
             out.mesh_shape = std::move(keys.shape);
             out.mesh_names = std::move(keys.names);
         }
-        if (const auto rank = step.integer("rank", {0, ranks_shown(s, out) - 1}))
+        if (const auto rank =
+                step.integer("rank", {0, ranks_shown(s, out, step.has("mesh"), mesh_known) - 1}))
             out.rank = static_cast<int32_t>(*rank);
         s.steps_of_lesson.push_back(std::move(out));
     }
@@ -132,6 +137,7 @@ void read_lesson_content(const Section& root, Scenario& s) {
         Scenario::Number out;
         out.id = read_id(number, numbers);
         out.sql = required_text(number, "sql");
+        out.at = number.position_of("sql");
         s.numbers.push_back(std::move(out));
     }
     seen.clear();
@@ -141,6 +147,9 @@ void read_lesson_content(const Section& root, Scenario& s) {
         Scenario::Check out;
         out.id = read_id(check, seen, true);
         out.sql = required_text(check, "sql");
+        out.at = check.position_of("sql");
+        const Section check_title = check.section("title");
+        if (check_title.present()) out.title = both_languages(check_title);
         s.checks.push_back(std::move(out));
     }
 }

@@ -128,7 +128,7 @@ void read_sampler(const Section& data, Scenario& s) {
                         {"sampler.too_many", {{"samples", s.data_samples}, {"most", data::kMostShuffled}}});
     } else if (!s.data_sampler) {
         for (const std::string_view key : {"shuffle", "drop_last"})
-            if (data.has(key)) data.report(key, {"scenario.needs_sampler", {{"key", data.full(key)}}});
+            if (data.has(key)) data.report_key(key, {"scenario.needs_sampler", {{"key", data.full(key)}}});
     }
 }
 
@@ -172,11 +172,11 @@ void read_data(const Section& root, Scenario& s) {
     s.data_samples = data.integer("samples", {0, kMostSamples}).value_or(0);
     s.data_seed = static_cast<uint64_t>(data.integer("seed", kSeed).value_or(0));
     read_sampler(data, s);
-    if (!data.has("file")) return;
+    if (!data.has("file") || data.text("file") == "") return;  // an empty name was reported; it names no data
     for (const std::string_view key : {"kind", "samples", "seed", "sampler"})
         if (data.has(key))
-            data.report(key,
-                        {"scenario.keys_exclude", {{"key", data.full(key)}, {"other", data.full("file")}}});
+            data.report_key(
+                key, {"scenario.keys_exclude", {{"key", data.full(key)}, {"other", data.full("file")}}});
 }
 
 }  // namespace meshscope::scenario

@@ -78,7 +78,8 @@ void check_names(const Section& mesh, const Names& names) {
 }
 
 /// Reads shape, names and world; false when the shape cannot be used for further checks.
-bool read_mesh(const Section& mesh, DataStrategy strategy, Scenario& s) {
+bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
+    const DataStrategy strategy = s.parallel.data;
     const MeshKeys given = read_mesh_keys(mesh);
     const auto world = mesh.integer("world", {1, kMostRanks});
     if (mesh.has("shape") && given.shape.empty()) return false;
@@ -94,7 +95,7 @@ bool read_mesh(const Section& mesh, DataStrategy strategy, Scenario& s) {
         s.mesh_names = given.names;
     } else if (role.size() == ndim) {
         s.mesh_names = role;
-    } else if (!mesh.has("names") && ndim > 1 && strategy == DataStrategy::none) {
+    } else if (!mesh.has("names") && ndim > 1 && strategy_known && strategy == DataStrategy::none) {
         mesh.require("names");
     }
     for (std::size_t i = 0; i < given.names.size(); ++i)
@@ -274,7 +275,7 @@ MeshKeys read_mesh_keys(const Section& mesh) {
     return {*shape, names.value_or(Names{})};
 }
 
-void read_mesh_and_parallel(const Section& root, const Section& model, const Section& train, Scenario& s) {
+bool read_mesh_and_parallel(const Section& root, const Section& model, const Section& train, Scenario& s) {
     const Section parallel = root.section("parallel");
     const std::optional<std::string> strategy = parallel.word("data", data_strategies());
     const bool strategy_known = strategy || !parallel.has("data");
@@ -282,15 +283,16 @@ void read_mesh_and_parallel(const Section& root, const Section& model, const Sec
         const auto found = std::find(data_strategies().begin(), data_strategies().end(), *strategy);
         s.parallel.data = static_cast<DataStrategy>(found - data_strategies().begin());
     }
-    const bool mesh_known = read_mesh(root.section("mesh"), s.parallel.data, s);
-    if (!strategy_known) return;  // what the other keys mean depends on it
+    const Section mesh = root.section("mesh");
+    const bool mesh_known = read_mesh(mesh, strategy_known, s) && (mesh.present() || !root.has("mesh"));
     read_parallel_options(parallel, s);
-    read_sharding(parallel, mesh_known, s);
-    if (mesh_known) read_pipeline(parallel, train, model_is_known(s), s);
-    refuse_foreign_keys(parallel, s);
-    if (!mesh_known) return;
-    read_tensor_parallel(parallel, model, s);
-    check_batch(train, s);
+    read_sharding(parallel, mesh_known && strategy_known, s);
+    if (mesh_known && strategy_known) read_pipeline(parallel, train, model_is_known(s), s);
+    // What a key is for, and into how many parts a batch is cut, depends on the strategy.
+    if (strategy_known) refuse_foreign_keys(parallel, s);
+    if (mesh_known) read_tensor_parallel(parallel, model, s);
+    if (mesh_known && strategy_known) check_batch(train, s);
+    return mesh_known;
 }
 
 }  // namespace meshscope::scenario

@@ -7,8 +7,9 @@ namespace meshscope::scenario {
 
 /// Reads [mesh] and [parallel]; `scenario` holds the model and [train] already, so that the batch can be
 /// checked against the ranks that share it (reported in `train`), and the units and what tensor parallelism
-/// cuts against the model (reported in `model`).
-void read_mesh_and_parallel(const Section& root, const Section& model, const Section& train,
+/// cuts against the model (reported in `model`). False when the mesh could not be read, so that nobody can say
+/// how many ranks there are.
+bool read_mesh_and_parallel(const Section& root, const Section& model, const Section& train,
                             Scenario& scenario);
 
 /// A mesh's shape and names, for the run or for a lesson's picture: the shape has 1 to 8 dims and at most

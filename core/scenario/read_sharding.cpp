@@ -85,12 +85,12 @@ void read_wrap(const Section& section, Scenario& s) {
     const auto wrap = section.word("wrap", kWraps);
     const auto least = section.integer("wrap_min_elements", {1, int64_t{1} << 40});
     if (wrap && section.has("units"))
-        section.report("wrap", {"scenario.keys_exclude",
-                                {{"key", section.full("wrap")}, {"other", section.full("units")}}});
+        section.report_key("wrap", {"scenario.keys_exclude",
+                                    {{"key", section.full("wrap")}, {"other", section.full("units")}}});
     if (wrap && *wrap == "size") {
         if (section.require("wrap_min_elements") && least) options.wrap_min_elements = *least;
     } else if (section.has("wrap_min_elements")) {
-        section.report("wrap_min_elements", {"scenario.wrap_min_without_size", {}});
+        section.report_key("wrap_min_elements", {"scenario.wrap_min_without_size", {}});
     }
 }
 
@@ -156,7 +156,7 @@ void refuse_foreign_keys(const Section& section, const Scenario& s) {
         std::string known;
         for (const DataStrategy strategy : use.strategies)
             known += (known.empty() ? "" : "\", \"") + word_of(strategy);
-        section.report(
+        section.report_key(
             use.key, {"scenario.key_needs_strategy", {{"key", section.full(use.key)}, {"strategy", known}}});
     }
 }

@@ -42,7 +42,7 @@ void read_tensor_parallel(const Section& parallel, const Section& model, Scenari
     if (!roles.tp || *roles.tp >= s.mesh_shape.size()) {
         for (const char* key : {"tp_plan", "sequence_parallel", "loss_parallel"})
             if (parallel.has(key))
-                parallel.report(
+                parallel.report_key(
                     key,
                     {"scenario.key_needs_dim", {{"key", parallel.full(key)}, {"dim", std::string("tp")}}},
                     {"scenario.hint.dim_example", {}});
@@ -51,12 +51,12 @@ void read_tensor_parallel(const Section& parallel, const Section& model, Scenari
     const bool tokens = s.model.kind == "gpt" || s.model.kind == "llama";
     for (const char* key : {"sequence_parallel", "loss_parallel"})
         if (parallel.boolean(key).value_or(false) && !tokens)
-            parallel.report(
+            parallel.report_key(
                 key, {"scenario.key_needs_tokens", {{"key", parallel.full(key)}, {"kind", s.model.kind}}});
     if (p.sequence_parallel && p.tp_plan_linear)
-        parallel.report("tp_plan", {"scenario.keys_exclude",
-                                    {{"key", parallel.full("tp_plan") + " = \"linear\""},
-                                     {"other", parallel.full("sequence_parallel")}}});
+        parallel.report_key("tp_plan", {"scenario.keys_exclude",
+                                        {{"key", parallel.full("tp_plan") + " = \"linear\""},
+                                         {"other", parallel.full("sequence_parallel")}}});
     if (!tokens || s.model.heads < 1) return;
 
     const int64_t ranks = s.mesh_shape[*roles.tp];

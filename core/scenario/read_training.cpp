@@ -106,17 +106,18 @@ void read_hardware(const Section& root, Scenario& s) {
 
 }  // namespace
 
-void read_training(const Section& root, Scenario& scenario) {
+bool read_training(const Section& root, Scenario& scenario) {
     const Section model = root.section("model");
     read_model(root, model, scenario);
     read_data(root, scenario);
     const Section train = root.section("train");
     read_train(root, train, scenario);
     read_optimizer(root, scenario);
-    read_mesh_and_parallel(root, model, train, scenario);
+    const bool mesh_known = read_mesh_and_parallel(root, model, train, scenario);
     read_checkpoint(root, scenario);
     read_record(root, scenario);
     read_hardware(root, scenario);
+    return mesh_known;
 }
 
 }  // namespace meshscope::scenario

@@ -84,8 +84,8 @@ Scenario parse_scenario(std::string_view text, const std::string& path) {
     Diagnostics diagnostics(path);
     const Section root(diagnostics, &table, "", {1, 1});
     check_format(root);
-    read_training(root, scenario);
-    read_lesson_content(root, scenario);
+    const bool mesh_known = read_training(root, scenario);
+    read_lesson_content(root, mesh_known, scenario);
     if (!diagnostics.empty()) throw InputError(diagnostics.take());
     return scenario;
 }

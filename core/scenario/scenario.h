@@ -97,8 +97,9 @@ struct Scenario {
         /// ranks 0 … product-1. Empty: the run's own. Names empty: unnamed.
         mesh::Shape mesh_shape;
         mesh::Names mesh_names;
+        SourcePosition at_position;
     };
-    struct Number { std::string id, sql; };
+    struct Number { std::string id, sql; SourcePosition at; };  ///< at: where the SQL stands
     struct Choice { Text text; Text hint; bool right = false; };
     struct Quiz {
         std::string id, step, kind;      ///< kind: number, choice, ranks, order
@@ -108,9 +109,10 @@ struct Scenario {
         std::vector<Choice> choices;     ///< kind choice
         struct Hint { std::string when; Text text; };
         std::vector<Hint> hints;         ///< for likely wrong answers: `when` is the answer as text
+        SourcePosition answer_at;
         Text reveal;                     ///< shown after the guess, numbers as {{id}}
     };
-    struct Check { std::string id, sql; };
+    struct Check { std::string id, sql; SourcePosition at; Text title; };
     std::vector<LessonStep> steps_of_lesson;
     std::vector<Number> numbers;
     std::vector<Quiz> quizzes;

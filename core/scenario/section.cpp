@@ -30,10 +30,13 @@ std::string_view type_name(const toml::node& node) {
     }
 }
 
+/// "1e10", not "1e+10": as people write it in a file.
 std::string text_of(double value) {
     std::ostringstream out;
     out << value;
-    return out.str();
+    std::string text = out.str();
+    if (const std::size_t plus = text.find("e+"); plus != std::string::npos) text.erase(plus + 1, 1);
+    return text;
 }
 
 }  // namespace
@@ -106,7 +109,22 @@ toml::source_position Section::at(std::string_view key) const {
     return where_;
 }
 
+toml::source_position Section::value_at(std::string_view key) const {
+    const toml::node* value = node(key);
+    // Tables made by dotted keys stand nowhere.
+    return value && value->source().begin.line > 0 ? value->source().begin : at(key);
+}
+
+SourcePosition Section::position_of(std::string_view key) const {
+    const toml::source_position at = value_at(key);
+    return {diagnostics_->file(), static_cast<int>(at.line), static_cast<int>(at.column), -1};
+}
+
 void Section::report(std::string_view key, Message message, Message hint) const {
+    diagnostics_->add(value_at(key), std::move(message), std::move(hint));
+}
+
+void Section::report_key(std::string_view key, Message message, Message hint) const {
     diagnostics_->add(at(key), std::move(message), std::move(hint));
 }
 
@@ -125,6 +143,15 @@ void Section::wrong_type(std::string_view key, std::string_view wanted, const to
     report(key,
            {"scenario.wrong_type",
             {{"key", full(key)}, {"wanted", std::string(wanted)}, {"found", std::string(type_name(found))}}});
+}
+
+void Section::wrong_element(std::string_view key, std::size_t index, std::string_view wanted,
+                            const toml::node& found) const {
+    report_element(key, index,
+                   {"scenario.wrong_type",
+                    {{"key", full(key) + "[" + std::to_string(index) + "]"},
+                     {"wanted", std::string(wanted)},
+                     {"found", std::string(type_name(found))}}});
 }
 
 bool Section::require(std::string_view key) const {
@@ -158,8 +185,11 @@ std::optional<double> Section::number(std::string_view key, NumberRange range) c
         wrong_type(key, "number", *value);
         return std::nullopt;
     }
-    const bool inside =
-        std::isfinite(*x) && *x <= range.most && (range.least_itself ? *x >= range.least : *x > range.least);
+    const bool inside = *x <= range.most && (range.least_itself ? *x >= range.least : *x > range.least);
+    if (!std::isfinite(*x)) {
+        report(key, {"scenario.not_finite", {{"key", full(key)}, {"value", text_of(*x)}}});
+        return std::nullopt;
+    }
     if (!inside) {
         report(key, {"scenario.out_of_range", {{"key", full(key)}, {"value", text_of(*x)}}},
                {range.least_itself ? "scenario.hint.range" : "scenario.hint.range_above",
@@ -211,11 +241,7 @@ std::optional<std::vector<int64_t>> Section::integers(std::string_view key, Inte
     for (std::size_t i = 0; i < array->size(); ++i) {
         const auto* integer = array->get(i)->as_integer();
         if (!integer) {
-            report_element(key, i,
-                           {"scenario.wrong_type",
-                            {{"key", full(key)},
-                             {"wanted", std::string("integer")},
-                             {"found", std::string(type_name(*array->get(i)))}}});
+            wrong_element(key, i, "integer", *array->get(i));
             return std::nullopt;
         }
         if (integer->get() < each.least || integer->get() > each.most) {
@@ -232,13 +258,19 @@ std::optional<std::vector<double>> Section::numbers(std::string_view key) const 
     const toml::node* value = node(key);
     if (!value) return std::nullopt;
     const toml::array* array = value->as_array();
-    if (!array ||
-        !std::all_of(array->begin(), array->end(), [](const toml::node& n) { return n.is_number(); })) {
+    if (!array) {
         wrong_type(key, "array of numbers", *value);
         return std::nullopt;
     }
     std::vector<double> result;
-    for (const toml::node& element : *array) result.push_back(element.value_or(0.0));
+    for (std::size_t i = 0; i < array->size(); ++i) {
+        const toml::node& element = *array->get(i);
+        if (!element.is_number()) {
+            wrong_element(key, i, "number", element);
+            return std::nullopt;
+        }
+        result.push_back(element.value_or(0.0));
+    }
     return result;
 }
 
@@ -246,13 +278,19 @@ std::optional<std::vector<std::string>> Section::texts(std::string_view key) con
     const toml::node* value = node(key);
     if (!value) return std::nullopt;
     const toml::array* array = value->as_array();
-    if (!array ||
-        !std::all_of(array->begin(), array->end(), [](const toml::node& n) { return n.is_string(); })) {
+    if (!array) {
         wrong_type(key, "array of strings", *value);
         return std::nullopt;
     }
     std::vector<std::string> result;
-    for (const toml::node& element : *array) result.push_back(element.value_or(std::string()));
+    for (std::size_t i = 0; i < array->size(); ++i) {
+        const toml::node& element = *array->get(i);
+        if (!element.is_string()) {
+            wrong_element(key, i, "string", element);
+            return std::nullopt;
+        }
+        result.push_back(element.value_or(std::string()));
+    }
     return result;
 }
 
@@ -268,11 +306,15 @@ std::vector<Section> Section::sections(std::string_view key) const {
     const toml::node* value = node(key);
     if (!value) return {};
     const toml::array* array = value->as_array();
-    if (!array ||
-        !std::all_of(array->begin(), array->end(), [](const toml::node& n) { return n.is_table(); })) {
+    if (!array) {
         wrong_type(key, "array of tables", *value);
         return {};
     }
+    for (std::size_t i = 0; i < array->size(); ++i)
+        if (!array->get(i)->is_table()) {
+            wrong_element(key, i, "table", *array->get(i));
+            return {};
+        }
     std::vector<Section> result;
     for (const toml::node& element : *array)
         result.emplace_back(*diagnostics_, element.as_table(), full(key), element.source().begin);

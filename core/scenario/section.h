@@ -17,6 +17,7 @@ namespace meshscope::scenario {
 class Diagnostics {
   public:
     explicit Diagnostics(std::string file) : file_(std::move(file)) {}
+    const std::string& file() const { return file_; }
     void add(toml::source_position at, Message message, Message hint = {});
     void add(Diagnostic diagnostic) { found_.push_back(std::move(diagnostic)); }
     bool empty() const { return found_.empty(); }
@@ -39,7 +40,8 @@ struct NumberRange {
 
 /// One table of a scenario file, read key by key. Making it reports the keys that the table may not hold
 /// (with "did you mean") and those this version does not support; each getter reports a wrong type or an
-/// impossible value and then gives nothing. Every mistake stands at its key; of arrays, at the element.
+/// impossible value and then gives nothing. A mistake of a value stands at the value, of an array at the
+/// element; what is wrong with a key itself stands at the key.
 class Section {
   public:
     /// `table` may be null: an absent table, standing at `where`. `path` is its name in keys(): "train",
@@ -51,6 +53,10 @@ class Section {
     bool has(std::string_view key) const { return node(key) != nullptr; }
     /// Where a key stands, or the table when it is absent.
     toml::source_position at(std::string_view key) const;
+    /// Where its value stands; where the key does, when the file does not say.
+    toml::source_position value_at(std::string_view key) const;
+    /// The same with the file's name, for mistakes found later: what SQL says is known when it is run.
+    SourcePosition position_of(std::string_view key) const;
     toml::source_position where() const { return where_; }
     /// "train.steps", for messages.
     std::string full(std::string_view key) const;
@@ -73,8 +79,10 @@ class Section {
 
     /// Reports that `key` must be there; true when it is.
     bool require(std::string_view key) const;
-    /// Reports a mistake at a key, or at an element of its array.
+    /// Reports a mistake of a value, of the key itself (it should not be there), or of an element of its
+    /// array.
     void report(std::string_view key, Message message, Message hint = {}) const;
+    void report_key(std::string_view key, Message message, Message hint = {}) const;
     /// Reports a mistake of another file that this one names, with its own position.
     void report_at(Diagnostic diagnostic) const;
     void report_element(std::string_view key, std::size_t index, Message message, Message hint = {}) const;
@@ -82,6 +90,8 @@ class Section {
     void wrong_type(std::string_view key, std::string_view wanted, const toml::node& found) const;
 
   private:
+    void wrong_element(std::string_view key, std::size_t index, std::string_view wanted,
+                       const toml::node& found) const;
     void refuse_unknown_keys() const;
     Diagnostics* diagnostics_;
     const toml::table* table_;

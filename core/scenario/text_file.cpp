@@ -6,10 +6,23 @@
 #include "core/base/error.h"
 
 namespace meshscope::scenario {
+namespace {
+
+/// What the shell already opened for this program (`run /dev/stdin`, `run <(…)`) may be a pipe.
+bool is_open_already(const std::string& path) {
+    return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
+}  // namespace
 
 std::string read_text_file(const std::string& path) {
     std::error_code error;
-    if (std::filesystem::is_directory(path, error)) throw IoError({"file.is_a_folder", {{"path", path}}});
+    const std::filesystem::file_status status = std::filesystem::status(path, error);
+    if (std::filesystem::is_directory(status)) throw IoError({"file.is_a_folder", {{"path", path}}});
+    // Opening a pipe would wait for a writer, for ever if need be.
+    if (!is_open_already(path) && std::filesystem::exists(status) &&
+        !std::filesystem::is_regular_file(status))
+        throw IoError({"file.not_regular_input", {{"path", path}}});
     std::ifstream in(path, std::ios::binary);
     if (!in) throw IoError({"file.cannot_read", {{"path", path}}});
     std::string text(static_cast<std::size_t>(kMostTextBytes) + 1, '\0');

@@ -65,15 +65,18 @@ void write_csv(const TraceDatabase& database, std::string_view view, const TextS
         Message{"export.unknown_table", {{"name", std::string(view)}, {"known", known_views}}});
 }
 
-void export_csv(const TraceDatabase& database, std::string_view view, const std::string& path) {
+void export_csv(const TraceDatabase& database, std::string_view view, const std::string& path,
+                const std::function<void()>& go_on) {
     ReplaceFile file(path);
     std::string buffer;
     write_csv(database, view, [&](std::string_view text) {
         buffer += text;
         if (buffer.size() < (1U << 20)) return;
+        if (go_on) go_on();
         file.write(buffer);
         buffer.clear();
     });
+    if (go_on) go_on();
     file.write(buffer);
     file.commit();
 }

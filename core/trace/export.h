@@ -31,8 +31,10 @@ bool is_csv_view(std::string_view view);
 /// One line of CSV, CRLF included.
 std::string csv_line(const std::vector<std::string>& fields);
 
-/// The same into a file, beside and renamed. Throw also IoError "file.cannot_write".
-void export_perfetto(const Trace& trace, const std::string& path);
-void export_csv(const TraceDatabase& database, std::string_view view, const std::string& path);
+/// The same into a file, beside and renamed. `go_on` is called before each part of about a megabyte; what it
+/// throws ends the export, and nothing is left. Throw also IoError "file.cannot_write".
+void export_perfetto(const Trace& trace, const std::string& path, const std::function<void()>& go_on = {});
+void export_csv(const TraceDatabase& database, std::string_view view, const std::string& path,
+                const std::function<void()>& go_on = {});
 
 }  // namespace meshscope::trace

@@ -244,9 +244,12 @@ void write_perfetto(const Trace& trace, const TextSink& out) {
     Exporter(trace, out).write();
 }
 
-void export_perfetto(const Trace& trace, const std::string& path) {
+void export_perfetto(const Trace& trace, const std::string& path, const std::function<void()>& go_on) {
     ReplaceFile file(path);
-    write_perfetto(trace, [&](std::string_view text) { file.write(text); });
+    write_perfetto(trace, [&](std::string_view text) {
+        if (go_on) go_on();
+        file.write(text);
+    });
     file.commit();
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -27,14 +28,16 @@ struct Budget {
     int64_t steps = 0;
     sqlite3_int64 bytes_before = 0;
     Clock::time_point begin = Clock::now();
-    enum class End { none, steps, bytes } end = End::none;
+    enum class End { none, steps, bytes, cancelled } end = End::none;
 };
 
 extern "C" int on_progress(void* data) {
     auto* budget = static_cast<Budget*>(data);
     budget->steps += kStride;
-    if (budget->steps > budget->limits.steps ||
-        Clock::now() - budget->begin > std::chrono::milliseconds(budget->limits.time_ms))
+    if (budget->limits.cancel != nullptr && budget->limits.cancel->load())
+        budget->end = Budget::End::cancelled;
+    else if (budget->steps > budget->limits.steps ||
+             Clock::now() - budget->begin > std::chrono::milliseconds(budget->limits.time_ms))
         budget->end = Budget::End::steps;
     else if (sqlite3_memory_used() - budget->bytes_before > budget->limits.bytes)
         budget->end = Budget::End::bytes;
@@ -85,6 +88,31 @@ Cell cell(const sqlite::Statement& row, int i) {
     return std::monostate{};
 }
 
+/// What keeping a row costs: texts that are longer than a short string's own buffer lie elsewhere.
+int64_t kept_bytes(const std::vector<Cell>& row) {
+    auto bytes = static_cast<int64_t>(sizeof row + row.size() * sizeof(Cell));
+    for (const Cell& cell : row)
+        if (const auto* text = std::get_if<std::string>(&cell);
+            text && text->size() >= sizeof(std::string) / 2)
+            bytes += static_cast<int64_t>(text->size()) + 1;
+    return bytes;
+}
+
+/// Statements that change something. SQLite calls some of them mistakes before it asks whether they are
+/// allowed
+/// ("cannot modify collectives because it is a view"), which is no help.
+bool wants_to_change(std::string_view sql) {
+    constexpr std::string_view kBlank = " \t\r\n;(";
+    const std::size_t begin = std::min(sql.find_first_not_of(kBlank), sql.size());
+    std::string word(sql.substr(begin, sql.find_first_of(kBlank, begin) - begin));
+    for (char& c : word)
+        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    constexpr std::string_view kWords[] = {"INSERT",    "UPDATE",  "DELETE",  "REPLACE", "CREATE", "DROP",
+                                           "ALTER",     "PRAGMA",  "ATTACH",  "DETACH",  "VACUUM", "BEGIN",
+                                           "SAVEPOINT", "REINDEX", "ANALYZE", "COMMIT",  "RELEASE"};
+    return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+}
+
 bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
 }
@@ -113,9 +141,11 @@ struct TraceDatabase::Impl {
     }
 };
 
-QueryLimits generous_limits() {
+QueryLimits generous_limits(const std::atomic<bool>* cancel) {
     constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-    return {kNone, kNone, int64_t{2} << 30, 600'000};
+    QueryLimits limits{.rows = kNone, .steps = kNone, .bytes = int64_t{2} << 30, .time_ms = 600'000};
+    limits.cancel = cancel;
+    return limits;
 }
 
 TraceDatabase::TraceDatabase(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
@@ -165,24 +195,35 @@ void TraceDatabase::query(std::string_view sql, const QueryLimits& limits,
                 throw InvalidArgument(Message{"query.too_many_rows", {{"rows", limits.rows}}});
             for (int i = 0; i < count; ++i) cells[static_cast<std::size_t>(i)] = cell(statement, i);
             row(cells);
+            // A row a step: the machine may need few instructions for each and so seldom look.
+            if (limits.cancel != nullptr && limits.cancel->load())
+                throw Cancelled(Message{"query.cancelled", {}});
         }
     } catch (const sqlite::Failure& failure) {
         const std::string reason = failure.what();
+        if (budget.end == Budget::End::cancelled) throw Cancelled(Message{"query.cancelled", {}});
         if (budget.end == Budget::End::steps)
             throw InvalidArgument(Message{"query.too_long", {{"steps", budget.steps}}});
         if (budget.end == Budget::End::bytes || failure.code() == SQLITE_NOMEM ||
             failure.code() == SQLITE_TOOBIG)
             throw InvalidArgument(Message{"query.too_large", {{"bytes", limits.bytes}}});
-        const bool denied = failure.code() == SQLITE_AUTH || failure.code() == SQLITE_READONLY;
+        const bool denied =
+            failure.code() == SQLITE_AUTH || failure.code() == SQLITE_READONLY || wants_to_change(sql);
         throw InvalidArgument(Message{denied ? "query.not_allowed" : "query.sql", {{"reason", reason}}});
     }
 }
 
 QueryResult TraceDatabase::query(std::string_view sql, const QueryLimits& limits) const {
     QueryResult result;
+    int64_t bytes = 0;
     query(
         sql, limits, [&](const std::vector<std::string>& columns) { result.columns = columns; },
-        [&](const std::vector<Cell>& row) { result.rows.push_back(row); });
+        [&](const std::vector<Cell>& row) {
+            bytes += kept_bytes(row);
+            if (bytes > limits.result_bytes)
+                throw InvalidArgument(Message{"query.result_too_large", {{"bytes", limits.result_bytes}}});
+            result.rows.push_back(row);
+        });
     return result;
 }
 

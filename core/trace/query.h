@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,10 +27,13 @@ struct QueryLimits {
     int64_t steps = 200'000'000;  ///< instructions of SQLite's virtual machine; a second or a few
     int64_t bytes = 256 << 20;    ///< of memory
     int64_t time_ms = 30'000;
+    int64_t result_bytes = 64 << 20;  ///< of rows that a QueryResult keeps; a result handed over has none
+    /// Looked at all the time; once it is true the query ends with Cancelled "query.cancelled".
+    const std::atomic<bool>* cancel = nullptr;
 };
 
 /// No limits but memory and time, for queries that a user types.
-QueryLimits generous_limits();
+QueryLimits generous_limits(const std::atomic<bool>* cancel = nullptr);
 
 /// A trace as a data base to ask: the tables and views that docs/trace.md describes. Nothing can be changed
 /// through it, no file and no other data base can be reached. One thread at a time.
@@ -48,10 +52,12 @@ class TraceDatabase {
     ///   "query.not_allowed" {reason}    anything but reading this trace
     ///   "query.empty", "query.more_than_one"
     ///   "query.too_many_rows" {rows}, "query.too_long" {steps}, "query.too_large" {bytes}: a limit was
-    ///   reached.
+    ///   reached; "query.result_too_large" {bytes} likewise
+    /// and Cancelled "query.cancelled" when limits.cancel was set.
     QueryResult query(std::string_view sql, const QueryLimits& limits = {}) const;
 
-    /// The same, handing over row by row; `columns` comes once, before the first row.
+    /// The same, handing over row by row, so that no result is too large; `columns` comes once, before the
+    /// first row.
     void query(std::string_view sql, const QueryLimits& limits,
                const std::function<void(const std::vector<std::string>&)>& columns,
                const std::function<void(const std::vector<Cell>&)>& row) const;

@@ -33,23 +33,14 @@ class Reader {
 
     Trace read_all() {
         checksums();
-        meta();
-        vocabulary();
-        strings();
-        mesh();
-        groups();
-        steps();
-        rank_info();
-        events();
-        dependencies();
-        hops();
-        snapshots();
-        values();
-        memory();
+        each_part(*this);
         return std::move(trace_);
     }
 
   private:
+    template <class Parts>
+    friend void each_part(Parts& parts);
+
     template <class Row>
     void table(const std::string& name, const std::string& order, const Row& row) {
         TableReader rows(database_, name, order);
@@ -283,6 +274,7 @@ class Reader {
     }
 
     void values() {
+        snapshots();
         table("value_block", "rank, ordinal", [&](TableReader& row) {
             std::vector<float>& list = rank(row).values;
             row.skip();

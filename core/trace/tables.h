@@ -7,6 +7,24 @@
 
 namespace meshscope::trace {
 
+/// Every part of a trace in the order in which the file holds it. Writing and reading must agree on it:
+/// strings stand before what names them, events before what points at them.
+template <class Parts>
+void each_part(Parts& parts) {
+    parts.meta();
+    parts.vocabulary();
+    parts.strings();
+    parts.mesh();
+    parts.groups();
+    parts.steps();
+    parts.rank_info();
+    parts.events();
+    parts.dependencies();
+    parts.hops();
+    parts.values();
+    parts.memory();
+}
+
 /// Makes schema() in an empty data base and fills it with the trace, in one transaction. Throws
 /// sqlite::Failure.
 void write_tables(sqlite::Database& database, const Trace& trace);

@@ -33,22 +33,14 @@ class Writer {
 
     void write_all() {
         for (const std::string& statement : schema()) database_.exec(statement);
-        meta();
-        vocabulary();
-        strings();
-        mesh();
-        groups();
-        steps();
-        rank_info();
-        events();
-        dependencies();
-        hops();
-        values();
-        memory();
+        each_part(*this);
         checksums();
     }
 
   private:
+    template <class Parts>
+    friend void each_part(Parts& parts);
+
     template <class Fill>
     void table(const std::string& name, int columns, const Fill& fill) {
         TableWriter rows(database_, name, columns);

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -18,7 +20,45 @@ json ready(const DrivenApp& app) {
                         [](const json& s) { return s["document"] == "02_hsdp" && !s["boxes"].empty(); });
 }
 
+/// The program's exit code without a display, and what it said.
+std::pair<int, std::string> run_without_display(std::vector<std::string> words, const Folder& folder,
+                                                const std::string& output = "") {
+    words.insert(words.begin(), kApp);
+    const std::string said = output.empty() ? folder.file("said") : output;
+    const int code = Child(words, {"DISPLAY=", "WAYLAND_DISPLAY=", "LC_ALL=C"}, said).wait();
+    return {code, output.empty() ? content(said) : ""};
+}
+
 }  // namespace
+
+TEST_CASE("what the command line asks wrongly is told before anything runs, with 2") {
+    const Folder folder;
+    const std::string lesson = std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/02_hsdp";
+    const auto step = run_without_display({"2", "--render", folder.file("a"), "--step", "99"}, folder);
+    INFO(step.second);
+    CHECK(step.first == 2);
+    CHECK(step.second.find("--step cannot be 99; this lesson has the steps 1 to ") != std::string::npos);
+    CHECK_FALSE(fs::exists(folder.path / "a"));
+
+    fs::copy(lesson, folder.path / "lesson");
+    for (const char* file : {"lesson/scenario.toml", "lesson/lesson.en.md"}) {
+        const std::string before = content(folder.file(file));
+        const auto film = run_without_display(
+            {folder.file("lesson"), "--render", folder.file("a"), "--mp4", folder.file(file)}, folder);
+        INFO(film.second);
+        CHECK(film.first == 2);
+        CHECK(film.second.find("would overwrite") != std::string::npos);
+        const auto dump =
+            run_without_display({folder.file("lesson"), "--dump-state", folder.file(file)}, folder);
+        CHECK(dump.first == 2);
+        CHECK(content(folder.file(file)) == before);
+    }
+    REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+    CHECK(run_without_display({"2", "--render", folder.file("a"), "--mp4", folder.file("pipe")}, folder)
+              .first == 74);
+    CHECK(fs::is_fifo(folder.path / "pipe"));
+    CHECK(run_without_display({"--help"}, folder, "/dev/full").first == 74);
+}
 
 TEST_CASE("a real pointer: tabs, a rank, a slice, the timeline's ruler and wheel, play") {
     const Folder folder;

@@ -122,6 +122,22 @@ TEST_CASE("an ffmpeg that fails is an error with the film's name, and leaves not
     CHECK_FALSE(fs::exists(o.mp4));
 }
 
+TEST_CASE("frames go to a folder that exists or can be made, not to a tree that is missing") {
+    const Folder folder;
+    try {
+        gui::render_film(test::lesson(), options(folder.path / "none/a", 1), test::catalogue(), "", nullptr);
+        FAIL("a missing folder was made");
+    } catch (const IoError& error) {
+        CHECK(describe(error.message()) == "window.no_folder(path=" + (folder.path / "none/a").string() +
+                                               ", folder=" + (folder.path / "none").string() + ")");
+    }
+    CHECK_FALSE(fs::exists(folder.path / "none"));
+    gui::Options o = options(folder.path / "b", 1);
+    o.render += "/";
+    gui::render_film(test::lesson(), o, test::catalogue(), "", nullptr);
+    CHECK(fs::exists(folder.path / "b/frame_00000.png"));
+}
+
 TEST_CASE("words for a shell are quoted where they must be") {
     CHECK(window::as_shell_line({"ffmpeg", "-i", "a b'c.png", "x.mp4"}) == "ffmpeg -i 'a b'\\''c.png' x.mp4");
     CHECK(window::find_program("ffmpeg", "/nowhere:") == "");

@@ -1,6 +1,7 @@
 #include "core/base/replace_file.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -81,4 +82,39 @@ TEST_CASE("a missing folder and a directory are refused") {
     const Folder folder;
     CHECK_THROWS_AS(replace_file(folder.file("none/a"), "x"), IoError);
     CHECK_THROWS_AS(replace_file(folder.path.string(), "x"), IoError);
+}
+
+TEST_CASE("a pipe is refused and stays a pipe, also behind a link") {
+    const Folder folder;
+    REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+    fs::create_symlink("pipe", folder.file("link"));
+    for (const char* name : {"pipe", "link"}) {
+        INFO(name);
+        std::string id;
+        try {
+            replace_file(folder.file(name), "x");
+        } catch (const IoError& e) {
+            id = e.message().id;
+        }
+        CHECK(id == "file.not_regular_output");
+    }
+    CHECK(fs::is_fifo(folder.file("pipe")));
+    CHECK(fs::is_symlink(folder.file("link")));
+    CHECK(folder.files() == 2);
+}
+
+TEST_CASE("through a link its target is written, and the link stays") {
+    const Folder folder;
+    fs::create_directory(folder.path / "far");
+    fs::create_symlink("far/new", folder.file("link"));
+    fs::create_symlink(folder.file("link"), folder.file("link_to_link"));
+    replace_file(folder.file("link"), "one");  // the target does not exist yet
+    CHECK(content(folder.file("far/new")) == "one");
+    replace_file(folder.file("link_to_link"), "two");
+    CHECK(content(folder.file("far/new")) == "two");
+    CHECK(fs::is_symlink(folder.file("link")));
+    CHECK(fs::is_symlink(folder.file("link_to_link")));
+
+    fs::create_symlink("circle", folder.file("circle"));
+    CHECK_THROWS_AS(replace_file(folder.file("circle"), "x"), IoError);
 }

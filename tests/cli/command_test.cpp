@@ -58,6 +58,60 @@ TEST_CASE("every command explains itself with examples, in both languages") {
     check_help({});
 }
 
+TEST_CASE("help has no English word of its maker in Chinese, and names every option's values") {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"run"},
+                                                  {"trace", "query"},
+                                                  {"trace", "export"},
+                                                  {"bench", "collectives"},
+                                                  {}}) {
+        std::vector<std::string> all{"--lang", "zh"};
+        all.insert(all.end(), words.begin(), words.end());
+        all.emplace_back("--help");
+        const std::string help = program::run(all).out;
+        INFO(help);
+        for (const char* english :
+             {"Positionals", "REQUIRED", "TEXT", "Excludes", "INT in", "用法: ", "选项:"})
+            CHECK(help.find(english) == std::string::npos);
+        CHECK(help.find("用法：meshscope") != std::string::npos);
+        CHECK(help.find("选项：\n") != std::string::npos);
+    }
+    for (const char* language : {"en", "zh"}) {
+        const std::string help = program::run({"run", "--help", "--lang", language}).out;
+        CHECK(help.find("--level off|collectives|hops|values ") != std::string::npos);
+    }
+    const std::string query = program::run({"trace", "query", "--help"}).out;
+    CHECK(query.find("FILE (required)") != std::string::npos);
+    CHECK(query.find("--csv (not with --json)") != std::string::npos);
+}
+
+TEST_CASE("bench shows examples of its own and every default") {
+    const std::string help = program::run({"bench", "--help"}).out;
+    CHECK(help.find("meshscope bench step --strategy") != std::string::npos);
+    CHECK(help.find("meshscope lesson") == std::string::npos);
+    const std::string collectives = program::run({"bench", "collectives", "--help"}).out;
+    for (const char* part :
+         {"N (1 … 1024) = 4", "1K,64K = 1K,64K,1M,16M", "= direct", "= off", "= threads"}) {
+        INFO(part << '\n' << collectives);
+        CHECK(collectives.find(part) != std::string::npos);
+    }
+    const std::string step = program::run({"bench", "step", "--help"}).out;
+    for (const char* part : {"= single", "= 256", "= 1024", "= 64", "= adamw", "= 20", "= collectives"}) {
+        INFO(part << '\n' << step);
+        CHECK(step.find(part) != std::string::npos);
+    }
+}
+
+TEST_CASE("bench says when it measures another size than the one asked for") {
+    const auto odd =
+        program::run({"bench", "collectives", "--ranks", "2", "--sizes", "7", "--ops", "broadcast"});
+    REQUIRE(odd.exit_code == 0);
+    CHECK(nlohmann::json::parse(odd.out)["bytes"] == 8);
+    CHECK(odd.err.find("8 bytes are measured instead") != std::string::npos);
+    const auto even =
+        program::run({"bench", "collectives", "--ranks", "2", "--sizes", "8", "--ops", "broadcast"});
+    CHECK(even.err.empty());
+}
+
 TEST_CASE("what is wrong with a command line is told, with what was meant, and exits with 2") {
     const auto fails = [](const std::vector<std::string>& words, const std::string& said) {
         const auto ended = program::run(words);

@@ -54,7 +54,7 @@ bool is_something_else(const std::string& text) {
         "(linear|relu|gelu_tanh|mse|add)\\..*|(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|divide|accumulate)");
     static const std::regex kModules("(net1|net2|layers|train|model|layer)\\..*");
     static const std::regex kTables(
-        "(lesson\\.(step|number)(\\.mesh)?|quiz\\.(choice(\\.hint)?|hint|question|reveal))");
+        "(lesson\\.(step|number)(\\.mesh)?|quiz\\.(choice(\\.hint)?|hint|question|reveal)|check\\.title)");
     return (std::regex_match(text, kKernels) || std::regex_match(text, kModules) ||
             std::regex_match(text, kTables)) &&
            text != "model.size" && text != "model.unknown_kind";
@@ -128,6 +128,38 @@ TEST_CASE("placeholders are filled by name, braces can be written, and gaps stay
     CHECK(i18n::fill("{{a}} {b} {", args) == "{a} {b} {");
     CHECK(i18n::fill("{not a name} {}", args) == "{not a name} {}");
     CHECK(i18n::placeholders("{b} {a} {a} {{c}} {") == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("a word takes the form that fits its number") {
+    const auto ranks = [](MessageValue n) {
+        return i18n::fill("{n} {n|rank|ranks} {n|runs|run}", {{"n", std::move(n)}});
+    };
+    CHECK(ranks(int64_t{1}) == "1 rank runs");
+    CHECK(ranks(int64_t{0}) == "0 ranks run");
+    CHECK(ranks(int64_t{2}) == "2 ranks run");
+    CHECK(ranks(int64_t{-1}) == "-1 ranks run");
+    CHECK(ranks(std::string(">2^63-1")) == ">2^63-1 ranks run");
+    CHECK(i18n::fill("{n|rank|ranks} {n|rank} {n|a|b|c} {|a|b}", {}) ==
+          "{n|rank|ranks} {n|rank} {n|a|b|c} {|a|b}");
+    CHECK(i18n::fill("{n|rank} {n|a|b|c}", {{"n", int64_t{1}}}) == "{n|rank} {n|a|b|c}");
+    CHECK(i18n::placeholders("{n} {n|rank|ranks} {m|a|b}") == std::vector<std::string>{"m", "n"});
+}
+
+TEST_CASE("no English text counts one of a thing in the plural") {
+    // Where a number stands before a plural, a form for one must stand beside it; those listed are never one.
+    static const std::set<std::string> kNeverOne{
+        "run.too_many_ranks",      "scenario.too_large",  "lesson.too_large",
+        "scenario.mesh_too_large", "query.too_many_rows", "query.too_large",
+        "query.result_too_large",  "query.too_long",      "cli.mesh.world_too_large"};
+    const Catalogue catalogue = Catalogue::embedded();
+    const std::regex plural(
+        "\\{[a-z_]+\\} (ranks|steps|rows|columns|frames|dims|collectives|hops|elements|samples)\\b");
+    std::vector<std::string> found;
+    for (const std::string& id : catalogue.ids(Language::en))
+        if (!kNeverOne.count(id) && !id.starts_with("rule.") &&
+            std::regex_search(*catalogue.find(id, Language::en), plural))
+            found.push_back(id);
+    CHECK(found == std::vector<std::string>{});
 }
 
 TEST_CASE("an unknown id describes itself, and a missing language falls back") {

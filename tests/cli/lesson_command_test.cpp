@@ -120,9 +120,9 @@ TEST_CASE("lesson check finds each kind of broken promise") {
         return text.replace(text.find(from), from.size(), to);
     };
     check(kScenario, kText, "");
-    check(with(kScenario, "= 1 FROM", "= 9 FROM"), kText, "check one scatter: its query gave 0");
+    check(with(kScenario, "= 1 FROM", "= 9 FROM"), kText, ": its query gave 0");
     check(with(kScenario, "WHERE rank = 0 LIMIT 1\"\n[[lesson", "WHERE rank = 9\"\n[[lesson"), kText,
-          "at one: ");
+          "event of step one: ");
     check(with(kScenario, "when = \"1\"", "when = \"2\""), kText, "quiz how-many: ");
     check(with(kScenario, "SELECT group_ranks", "SELECT unit"), kText, "quiz who: ");
     check(kScenario, with(kText, "rank:1", "rank:2"), "[rank 1](rank:2) points at nothing");
@@ -131,6 +131,36 @@ TEST_CASE("lesson check finds each kind of broken promise") {
     check(kScenario, kText + "## two\n\nMore.\n", "one, two");
     check(kScenario, "no title\n", "lesson.en.md:1:1");
     check(with(kScenario, "steps = 2", "steps = 0"), kText, "scenario.toml:6:1");
+}
+
+TEST_CASE("lesson check speaks Chinese, and points at the SQL that failed") {
+    const program::Folder folder;
+    std::string broken = kScenario;
+    const std::string good = "SELECT sum(op = 'reduce_scatter')";
+    REQUIRE(broken.find(good) != std::string::npos);
+    broken.replace(broken.find(good), good.size(), "SELEKT sum(op = 'reduce_scatter')");
+    write_lesson(folder, broken, kText);
+    const auto ended = program::run({"--lang", "zh", "lesson", "check", "a", "--scenarios", folder.file("")});
+    INFO(ended.out);
+    CHECK(ended.exit_code == 1);
+    for (const char* word : {"课文 en", "链接 zh one", "题目 how-many", "检查 one scatter"})
+        CHECK(ended.out.find(word) != std::string::npos);
+    const auto line =
+        1 +
+        std::count(broken.begin(), broken.begin() + static_cast<std::ptrdiff_t>(broken.find("SELEKT")), '\n');
+    CHECK(ended.out.find("scenario.toml:" + std::to_string(line) + ":7: ") != std::string::npos);
+}
+
+TEST_CASE("a lesson's trace never goes into one of the lesson's files") {
+    const program::Folder folder;
+    write_lesson(folder, kScenario, kText);
+    for (const char* file : {"01_a/scenario.toml", "01_a/lesson.zh.md"}) {
+        const auto ended = program::run(
+            {"lesson", "run", "a", "--scenarios", folder.file(""), "--trace", folder.file(file)});
+        CHECK(ended.exit_code == 2);
+    }
+    CHECK(program::content(folder.file("01_a/scenario.toml")) == kScenario);
+    CHECK(program::content(folder.file("01_a/lesson.zh.md")) == kText);
 }
 
 TEST_CASE("a lesson that does not exist is a usage error that says what there is") {

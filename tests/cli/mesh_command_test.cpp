@@ -145,3 +145,31 @@ TEST_CASE("mesh ends with the contract's exit codes, and says what was wrong") {
         CHECK(ended.out.find(row.says) != std::string::npos);
     }
 }
+
+TEST_CASE("one rank of a mesh of a billion is answered at once; what cannot be says the limit") {
+    const Ended one = run_mesh({"--shape", "1000,1000,1000", "--names", "a,b,c", "--rank", "5"});
+    INFO(one.out);
+    CHECK(one.exit_code == 0);
+    CHECK(one.out.find("1000000000 ranks in a world of 1000000000") != std::string::npos);
+    // Row-major: rank 5 stands at (0, 0, 5); dim a steps by 10^6, b by 10^3, c by 1.
+    CHECK(one.out.find("[5, 1000005, 2000005, … 999000005] (1000)") != std::string::npos);
+    CHECK(one.out.find("[5, 1005, 2005, … 999005] (1000)") != std::string::npos);
+    CHECK(one.out.find("[0, 1, 2, … 999] (1000)") != std::string::npos);
+    const Ended listed = run_mesh({"--shape", "1000,1000,1000", "--rank", "5", "--json"}, true);
+    CHECK(listed.exit_code == 2);
+    CHECK(listed.out.find("at most 16777216") != std::string::npos);
+}
+
+TEST_CASE("a shape whose product is no number any more is not given one") {
+    const Ended ended = run_mesh({"--shape", "99999999999,99999999999"}, true);
+    CHECK(ended.exit_code == 65);
+    CHECK(ended.out.find("needs >2^63-1 ranks") != std::string::npos);
+    CHECK(ended.out.find("9223372036854775807") == std::string::npos);
+}
+
+TEST_CASE("a size below 1 is told without PyTorch's sentence about something else") {
+    const Ended ended = run_mesh({"--shape=-1,2"}, true);
+    CHECK(ended.exit_code == 65);
+    CHECK(ended.out.find("has size -1") != std::string::npos);
+    CHECK(ended.out.find("PyTorch") == std::string::npos);
+}

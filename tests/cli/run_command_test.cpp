@@ -1,9 +1,14 @@
 // The command `meshscope run`: its JSON is the contract that outside checks read, its exit codes and files
 // too.
+#include <sys/stat.h>
+
+#include <csignal>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "app/i18n/catalogue.h"
+#include "core/data/safetensors.h"
 #include "core/trace/store.h"
 #include "tests/cli/program.h"
 #include "tests/run/golden_case.h"
@@ -94,6 +99,73 @@ TEST_CASE("run tells losses and checks in words, and exits with 1 when a check f
     CHECK(quiet.out.find("it does not") != std::string::npos);
 }
 
+TEST_CASE("a check shows its title in the language, and where its SQL stands when it cannot be run") {
+    const program::Folder folder;
+    const std::string checks =
+        "[[check]]\nid = \"holds\"\nsql = \"SELECT 1\"\ntitle = { en = \"It holds\", zh = \"成立\" }\n"
+        "[[check]]\nid = \"broken\"\nsql = \"SELEKT\"\n";
+    const std::string path = folder.write("s.toml", kToy + checks);
+    const auto en = program::run({"run", path}), zh = program::run({"run", path, "--lang", "zh"});
+    CHECK(en.out.find("It holds\n") != std::string::npos);
+    CHECK(zh.out.find("成立\n") != std::string::npos);
+    CHECK(en.out.find("broken: " + path + ":17:7: ") != std::string::npos);  // kToy has 10 lines
+}
+
+TEST_CASE("a run that goes to NaN or Inf names the op and the rank, and its JSON stays JSON") {
+    const program::Folder folder;
+    // One huge input on one row: rank 3 of 4 has it, and squaring the error overflows there.
+    const auto numbers = [](std::size_t n, std::size_t at, float there) {
+        std::vector<float> all(n, 0.5F);
+        all[at] = there;
+        return all;
+    };
+    data::write_safetensors(folder.file("d.safetensors"),
+                            {data::named_floats("x0", {8, 10}, std::vector<float>(80, 0.5F)),
+                             data::named_floats("y0", {8, 5}, numbers(40, 7 * 5, 3e30F)),
+                             data::named_floats("x1", {8, 10}, std::vector<float>(80, 0.5F)),
+                             data::named_floats("y1", {8, 5}, std::vector<float>(40, 0.5F))});
+    std::string text = kToy + "[data]\nfile = \"d.safetensors\"\n";
+    const auto ended =
+        program::run({"run", folder.write("s.toml", text), "-q", "--json", folder.file("o.json")});
+    INFO(ended.err);
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.err.find("inf came first in step 0 on rank 3, made by mse (forward") != std::string::npos);
+    const json out = golden::read_json(folder.file("o.json"));
+    CHECK(out["losses"][0].is_null());
+    CHECK(out["not_finite"]["rank"] == 3);
+    CHECK(out["not_finite"]["op"] == "mse");
+    CHECK(out["not_finite"]["step"] == 0);
+}
+
+TEST_CASE("weights and data that are not finite are refused by name and index") {
+    const program::Folder folder;
+    const std::string scenario = folder.write("s.toml", kToy);
+    REQUIRE(program::run({"run", scenario, "-q", "--save", folder.file("w.safetensors")}).exit_code == 0);
+    data::SafetensorsFile file = data::read_safetensors(folder.file("w.safetensors"));
+    std::vector<float> numbers = file.tensors[1].floats();
+    numbers[3] = -std::numeric_limits<float>::infinity();
+    const std::string name = file.tensors[1].name;
+    file.tensors[1] = data::named_floats(name, file.tensors[1].shape, numbers);
+    data::write_safetensors(folder.file("w.safetensors"), file.tensors);
+    std::string text = kToy;
+    text.insert(text.find("[train]"), "weights = \"w.safetensors\"\n");
+    const auto weights = program::run({"run", folder.write("w.toml", text)});
+    CHECK(weights.exit_code == 65);
+    CHECK(weights.err.find(name + ": element 3 is -inf") != std::string::npos);
+
+    std::vector<float> x(80, 1.0F);
+    x[79] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<float> y(40, 1.0F);
+    data::write_safetensors(folder.file("d.safetensors"),
+                            {data::named_floats("x0", {8, 10}, x), data::named_floats("y0", {8, 5}, y),
+                             data::named_floats("x1", {8, 10}, std::vector<float>(80, 1.0F)),
+                             data::named_floats("y1", {8, 5}, y)});
+    const auto batches =
+        program::run({"run", folder.write("d.toml", kToy + "[data]\nfile = \"d.safetensors\"\n")});
+    CHECK(batches.exit_code == 65);
+    CHECK(batches.err.find("x0: element 79 is nan") != std::string::npos);
+}
+
 TEST_CASE("run --trace writes a record that reads back") {
     const program::Folder folder;
     const auto ended = program::run(
@@ -148,6 +220,49 @@ TEST_CASE("a missing backend, file or folder has its own exit code") {
               .exit_code == 2);
     CHECK(program::content(scenario) == kToy);
     CHECK_FALSE(std::filesystem::exists(folder.file("x")));
+}
+
+TEST_CASE("no output may be a file that the run reads, under whatever name") {
+    const program::Folder folder;
+    const std::string scenario = folder.write("s.toml", kToy);
+    const auto saved = program::run({"run", scenario, "-q", "--save", folder.file("w.safetensors")});
+    REQUIRE(saved.exit_code == 0);
+    const std::string weights = program::content(folder.file("w.safetensors"));
+    std::string text = kToy;
+    text.insert(text.find("[train]"), "weights = \"w.safetensors\"\n");
+    folder.write("from_weights.toml", text);
+    std::filesystem::create_symlink("w.safetensors", folder.file("link"));
+    for (const char* option : {"--trace", "--json", "--save"}) {
+        for (const char* output : {"w.safetensors", "link", "from_weights.toml"}) {
+            INFO(option << ' ' << output);
+            const auto ended =
+                program::run({"run", folder.file("from_weights.toml"), option, folder.file(output)});
+            CHECK(ended.exit_code == 2);
+            CHECK(ended.err.find(folder.file(output) + " would overwrite ") != std::string::npos);
+        }
+    }
+    CHECK(program::content(folder.file("w.safetensors")) == weights);
+    CHECK(program::content(folder.file("from_weights.toml")) == text);
+}
+
+TEST_CASE("a pipe is neither waited for nor replaced") {
+    const program::Folder folder;
+    REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+    const auto read = program::run({"run", folder.file("pipe")});
+    CHECK(read.exit_code == 74);
+    CHECK(read.err.find("pipe is a device, a pipe or a socket") != std::string::npos);
+    const auto written =
+        program::run({"run", folder.write("s.toml", kToy), "-q", "--json", folder.file("pipe")});
+    CHECK(written.exit_code == 74);
+    CHECK(std::filesystem::is_fifo(folder.file("pipe")));
+}
+
+TEST_CASE("where nobody looks for Ctrl-C, the first one ends the program") {
+    // Without the default action this would go on for minutes.
+    const auto ended = program::run({"bench", "collectives", "--ranks", "4", "--sizes", "64M", "--ops",
+                                     "all_reduce,all_gather,broadcast,all_to_all,reduce_scatter"},
+                                    {600, "", {}});
+    CHECK(ended.exit_code == 128 + SIGINT);
 }
 
 TEST_CASE("Ctrl-C ends a run after its present step, with valid files") {

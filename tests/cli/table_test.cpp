@@ -25,6 +25,19 @@ TEST_CASE("text is wrapped at spaces, Chinese between characters but not before 
     CHECK(wrap("先收集，再计算。", 8) == std::vector<std::string>{"先收集，", "再计算。"});
     CHECK(wrap("先收集，再", 6) == std::vector<std::string>{"先收", "集，再"});
     CHECK(wrap("averyveryverylongword x", 5) == std::vector<std::string>{"averyveryverylongword", "x"});
+    CHECK(wrap("他说“先收集，再计算”。", 6) ==
+          std::vector<std::string>{"他说", "“先收", "集，再", "计算”。"});
+    CHECK(wrap("先看（甲）再看", 6) == std::vector<std::string>{"先看", "（甲）", "再看"});
+    CHECK(wrap("数(甲)组", 4) == std::vector<std::string>{"数(甲)", "组"});
+    // Wherever the line ends: nothing that opens ends it, nothing that closes begins one.
+    const std::string text = "读《分布式》时，注意“通信”（例如【all_gather】）：它在前向里发生；“反向”也有。";
+    for (int width = 6; width < 40; ++width)
+        for (const std::string& line : wrap(text, width)) {
+            INFO(width << " " << line);
+            for (const char* opening : {"（", "《", "“", "【"}) CHECK_FALSE(line.ends_with(opening));
+            for (const char* closing : {"）", "》", "”", "】", "，", "。", "：", "；"})
+                CHECK_FALSE(line.starts_with(closing));
+        }
     for (const std::string& line : wrap("net1 的 all_gather 在 shard 组里把 55 个元素变成 110 个。", 20))
         CHECK(display_width(line) <= 20);
 }

@@ -235,6 +235,16 @@ TEST_CASE("headers that lie are refused by name") {
     CHECK(refusal.byte >= 8);
 }
 
+TEST_CASE("behind the header's object stand blanks or nothing, as safetensors writes and reads it") {
+    const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+    CHECK_NOTHROW(parse_safetensors(file_of(header + "   ", 4), "w"));
+    for (const std::string& tail : {std::string(1, '\0'), std::string("  \0 ", 4), std::string("\0x", 2)}) {
+        const Refusal refusal = refusal_of(file_of(header + tail, 4));
+        CHECK(refusal.ids == std::vector<std::string>{"safetensors.json"});
+        CHECK(refusal.byte == static_cast<int64_t>(8 + header.size() + tail.find('\0')));
+    }
+}
+
 TEST_CASE("a header's length is checked before it is believed") {
     const auto with_length = [](uint64_t length) {
         const auto bytes = std::bit_cast<std::array<char, 8>>(length);

@@ -135,6 +135,12 @@ std::vector<Case> cases() {
          {"4:1 scenario.no_such_file"}},
         // data
         {"a data file that is not there", kTrain + "[data]\nfile = \"no\"\n", {"8:1 scenario.no_such_file"}},
+        {"a file without a name is one mistake",
+         kTrain + "[data]\nfile = \"\"\nkind = \"regression\"\nseed = 1\n",
+         {"8:8 scenario.empty_path"}},
+        {"weights without a name",
+         kModel + "weights = \"\"\n[train]\nsteps = 1\nglobal_batch = 8\n",
+         {"4:11 scenario.empty_path"}},
         {"a file and a kind",
          kTrain + "[data]\nfile = \"no\"\nkind = \"regression\"\n",
          {"8:1 scenario.no_such_file", "9:1 scenario.keys_exclude"}},
@@ -188,6 +194,9 @@ std::vector<Case> cases() {
         {"a mesh whose size overflows",
          kTrain + "[mesh]\nshape = [4096, 4096, 4096, 4096, 4096, 4096]\n",
          {"8:1 scenario.mesh_too_large"}},
+        {"a name that is a number",
+         kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"replicate\", 3]\n",
+         {"9:23 scenario.wrong_type"}},
         {"a name twice",
          kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"a\", \"a\"]\n",
          {"9:15 scenario.name_twice"}},
@@ -296,6 +305,13 @@ std::vector<Case> cases() {
         {"a size without wrapping by it",
          kTrain + "[parallel]\ndata = \"fsdp1\"\nwrap_min_elements = 10\n",
          {"9:1 scenario.wrap_min_without_size"}},
+        {"an unknown strategy hides no other mistake",
+         kTrain + "[mesh]\nshape = [2, 2]\n[parallel]\ndata = \"dpd\"\nalgorithm = \"rings\"\n"
+                  "reshard_after_forward = 3\nforward_prefetch = 1\nsharding_strategy = \"full\"\n"
+                  "bucket_cap_mb = -1\nunits = [\"net9\"]\nwrap = \"no\"\n",
+         {"10:8 scenario.unknown_word", "11:13 scenario.unknown_word", "12:25 scenario.wrong_type",
+          "13:20 scenario.wrong_type", "14:21 scenario.unknown_word", "15:17 scenario.out_of_range",
+          "16:10 scenario.unknown_module", "17:8 scenario.unknown_word"}},
         {"a bucket of nothing",
          kTrain + "[parallel]\ndata = \"ddp\"\nbucket_cap_mb = 0.0\n",
          {"9:1 scenario.out_of_range"}},
@@ -323,6 +339,15 @@ std::vector<Case> cases() {
         {"a step twice", kStep + "[[lesson.step]]\nid = \"one\"\n", {"10:1 scenario.id_twice"}},
         {"a view that is none", kStep + "view = \"3d\"\n", {"9:1 scenario.unknown_word"}},
         {"a rank outside the world", kStep + "rank = 1\n", {"9:1 scenario.out_of_range"}},
+        {"a rank on a mesh that was written wrongly gets no advice from a guess",
+         kStep + "rank = 100\n[mesh]\nshape = [2, \"x\"]\n",
+         {"11:13 scenario.wrong_type"}},
+        {"a rank on a picture's mesh that was written wrongly",
+         kStep + "rank = 100\nmesh = { shape = [0] }\n",
+         {"10:19 scenario.out_of_range"}},
+        {"a check's title in one language",
+         kTrain + "[[check]]\nid = \"a\"\nsql = \"SELECT 1\"\ntitle = { en = \"a\" }\n",
+         {"10:9 scenario.missing_key"}},
         {"a number without SQL", kTrain + "[[lesson.number]]\nid = \"n\"\n", {"7:1 scenario.missing_key"}},
         {"one step that is no table of an array",
          kTrain + "[lesson]\nstep = 1\n",
@@ -392,6 +417,25 @@ TEST_CASE("hints say what would be right") {
     CHECK(hint(kTrain + "[parallel]\ndata = \"dpd\"\n") == "scenario.hint.did_you_mean(guess=ddp)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"everything\"\n") ==
           "scenario.hint.known(known=none, ddp, fsdp2, fsdp1, zero1, zero2, zero3)");
+}
+
+TEST_CASE("an element of the wrong type is named by its index, an infinite number by what it is") {
+    const auto first = [](const std::string& text) {
+        try {
+            scenario::parse_scenario(text, "bad.toml");
+        } catch (const InputError& error) {
+            return describe(only(error).message);
+        }
+        return std::string("(none)");
+    };
+    CHECK(first(kTrain + "[mesh]\nshape = [2]\nnames = [3]\n") ==
+          "scenario.wrong_type(key=mesh.names[0], wanted=string, found=integer)");
+    CHECK(first(kTrain + "[mesh]\nshape = [2, \"x\"]\n") ==
+          "scenario.wrong_type(key=mesh.shape[1], wanted=integer, found=string)");
+    CHECK(first(kTrain + "[optimizer]\nkind = \"adam\"\nbetas = [0.9, true]\n") ==
+          "scenario.wrong_type(key=optimizer.betas[1], wanted=number, found=boolean)");
+    CHECK(first(kTrain + "[optimizer]\nweight_decay = -inf\n") ==
+          "scenario.not_finite(key=optimizer.weight_decay, value=-inf)");
 }
 
 TEST_CASE("a file that is too large is refused before it is parsed") {

@@ -178,6 +178,9 @@ TEST_CASE("exports are whole files or none") {
     CHECK(example::content(folder.file("h.csv")).size() > 10000);
     CHECK_THROWS_AS(export_perfetto(trace, folder.file("none/t.json")), IoError);
     CHECK_THROWS_AS(export_csv(TraceDatabase(trace), "nothing", folder.file("h.csv")), InvalidArgument);
+    const auto stop = [] { throw Cancelled({"cli.trace.export_cancelled", {}}); };
+    CHECK_THROWS_AS(export_csv(TraceDatabase(trace), "hops", folder.file("h.csv"), stop), Cancelled);
+    CHECK_THROWS_AS(export_perfetto(trace, folder.file("p.json"), stop), Cancelled);
     CHECK(example::content(folder.file("h.csv")).size() > 10000);
     CHECK(folder.files() == 2);
 }

@@ -1,6 +1,9 @@
 #include "core/trace/query.h"
 
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/trace/store.h"
@@ -168,6 +171,55 @@ TEST_CASE("limits end a query that would not end") {
     CHECK(refused(db, "SELECT length(zeroblob(100000000))") == "query.too_large");
     // and the next query is unharmed
     CHECK(one(db, "SELECT count(*) FROM collectives") == "2");
+}
+
+TEST_CASE("a result that is kept has a limit, one that is handed over row by row has none") {
+    const TraceDatabase db(example::merged());
+    const std::string long_rows =
+        "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c LIMIT 2000) "
+        "SELECT i, hex(zeroblob(5000)) FROM c";  // 2000 rows of 10,000 characters
+    QueryLimits limits;
+    limits.result_bytes = 1 << 20;
+    CHECK(refused(db, long_rows, limits) == "query.result_too_large");
+    limits.result_bytes = 32 << 20;
+    CHECK(refused(db, long_rows, limits) == "answered");
+    limits.result_bytes = 1 << 20;
+    int64_t rows = 0;
+    db.query(
+        long_rows, limits, [](const auto&) {}, [&](const auto&) { ++rows; });
+    CHECK(rows == 2000);
+}
+
+TEST_CASE("a flag that another thread sets ends a query that would not end") {
+    const TraceDatabase db(example::merged());
+    std::atomic<bool> cancel{false};
+    std::thread other([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        cancel = true;
+    });
+    const auto ends = [&](const std::string& sql) {
+        try {
+            db.query(
+                sql, generous_limits(&cancel), [](const auto&) {}, [](const auto&) {});
+        } catch (const Cancelled& cancelled) {
+            return cancelled.message().id;
+        }
+        return std::string("answered");
+    };
+    const std::string count = "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c) ";
+    CHECK(ends(count + "SELECT count(*) FROM c") == "query.cancelled");
+    CHECK(ends(count + "SELECT i FROM c") == "query.cancelled");  // the flag stays set
+    other.join();
+}
+
+TEST_CASE("statements that change something are told that only SELECT is allowed, views or not") {
+    const TraceDatabase db(example::merged());
+    for (const std::string sql : {"DELETE FROM collectives", "  update collectives SET id = 0",
+                                  "INSERT INTO hops VALUES (1)", "DROP TABLE no_such_table"}) {
+        INFO(sql);
+        CHECK(refused(db, sql) == "query.not_allowed");
+    }
+    CHECK(refused(db, "SELEKT 1") == "query.sql");
 }
 
 TEST_CASE("queries that are no query say so") {

@@ -103,6 +103,27 @@ TEST_CASE("trace export writes what the library writes") {
     CHECK(run({"export", "csv", w.path, "-o", w.folder.file("none/out")}).exit_code == 74);
 }
 
+TEST_CASE("Ctrl-C ends a query that would not end, with 130") {
+    const Written w;
+    const auto ended = program::run({"trace", "query", w.path,
+                                     "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c) SELECT "
+                                     "count(*) FROM c"},
+                                    {700, "", {}});
+    CHECK(ended.exit_code == 130);
+    CHECK(ended.err.find("the query was not finished") != std::string::npos);
+}
+
+TEST_CASE("trace export does not write over the trace it reads") {
+    const Written w;
+    const std::string before = example::content(w.path);
+    for (const char* format : {"csv", "perfetto"}) {
+        const auto ended = run({"export", format, w.path, "-o", w.path});
+        CHECK(ended.exit_code == 2);
+        CHECK(ended.err.find("would overwrite " + w.path) != std::string::npos);
+    }
+    CHECK(example::content(w.path) == before);
+}
+
 TEST_CASE("bad trace files end with their exit code and one message") {
     const Written w;
     const std::string bad = w.folder.file("bad");

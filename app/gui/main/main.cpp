@@ -16,6 +16,8 @@
 #include "app/i18n/catalogue.h"
 #include "app/i18n/error_text.h"
 #include "core/base/error.h"
+#include "core/base/replace_file.h"
+#include "core/base/same_file.h"
 
 namespace meshscope::gui {
 namespace {
@@ -56,9 +58,9 @@ class Program {
                 options.language = language_ == i18n::Language::zh ? view::Language::zh : view::Language::en;
             }
             if (options.help || options.version) {
-                std::fputs(options.help ? help_text(language_).c_str() : version_line().c_str(), stdout);
-                return 0;
+                return print(options.help ? help_text(language_) : version_line());
             }
+            check_before(options);
             if (options.bench > 0) return bench(options);
             if (!options.render.empty()) return film(options);
             if (environment("DISPLAY").empty() && environment("WAYLAND_DISPLAY").empty()) {
@@ -90,8 +92,40 @@ class Program {
         return code >= 0 ? code : static_cast<int>(text.exit_code);
     }
 
+    /// A full disk or a closed pipe is seen when the text leaves the program.
+    int print(const std::string& text) const {
+        if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+        tell({"error.stdout", {}});
+        return static_cast<int>(i18n::ExitCode::io);
+    }
+
+    /// What can be told before a scenario is run: an output that is an input, a lesson step that is none.
+    static void check_before(Options& options) {
+        for (std::string* output : {&options.mp4, &options.dump_state})
+            if (!output->empty()) *output = file_to_write(*output);
+        if (options.open.empty()) return;
+        session::Preview preview;
+        try {
+            preview = session::preview(options.open, places());
+        } catch (const Error&) {
+            return;  // it is told when it is opened: in the window, where there is one
+        }
+        for (const std::string& output : {options.mp4, options.dump_state})
+            refuse_to_overwrite(output, preview.inputs);
+        if (preview.lesson_steps) check_step(options, *preview.lesson_steps);
+    }
+
+    static void check_step(const Options& options, int32_t steps) {
+        if (options.lesson_step < steps) return;
+        if (steps == 0) throw InvalidArgument({"app.no_steps", {{"name", options.open}}});
+        throw InvalidArgument({"app.no_such_step",
+                               {{"step", int64_t{options.lesson_step} + 1}, {"steps", int64_t{steps}}}});
+    }
+
     std::shared_ptr<const session::Document> load(const Options& options) const {
-        return session::load_document(options.open, places(), nullptr);
+        auto document = session::load_document(options.open, places(), nullptr);
+        check_step(options, static_cast<int32_t>(document->steps.size()));
+        return document;
     }
 
     int film(const Options& options) const {
@@ -115,7 +149,7 @@ class Program {
             "{\"bench\":\"app\",\"frames\":%zu,\"width\":%d,\"height\":%d,\"ms_median\":%.2f,\"ms_p95\":%.2f,"
             "\"fps_median\":%.1f}\n",
             ms.size(), options.width, options.height, median, slow, 1000.0 / median);
-        return 0;
+        return print("");
     }
 
     i18n::Catalogue catalogue_;

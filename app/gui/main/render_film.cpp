@@ -41,6 +41,18 @@ struct Studio {
     Stage stage;
 };
 
+/// Only the folder itself, as with every output of the command line: a slip of the pen shall not make a tree.
+void make_folder(const std::string& name) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (fs::is_directory(name, error)) return;
+    const fs::path folder = fs::absolute(name, error).lexically_normal();
+    const fs::path parent = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
+    if (!fs::is_directory(parent, error))
+        throw IoError({"window.no_folder", {{"path", name}, {"folder", parent.string()}}});
+    if (!fs::create_directory(name, error)) throw IoError({"window.cannot_write", {{"path", name}}});
+}
+
 }  // namespace
 
 void set_up(Stage& stage, const Options& options, std::shared_ptr<const session::Document> document) {
@@ -57,9 +69,7 @@ void set_up(Stage& stage, const Options& options, std::shared_ptr<const session:
 FilmReport render_film(std::shared_ptr<const session::Document> document, const Options& options,
                        const i18n::Catalogue& catalogue, const std::string& path_value,
                        const std::function<void(int, int)>& progress) {
-    std::error_code error;
-    std::filesystem::create_directories(options.render, error);
-    if (error) throw IoError({"window.cannot_write", {{"path", options.render}}});
+    make_folder(options.render);
 
     Studio studio(options, catalogue);
     set_up(studio.stage, options, std::move(document));

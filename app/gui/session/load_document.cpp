@@ -6,6 +6,7 @@
 #include "backends/registry.h"
 #include "core/base/error.h"
 #include "core/run/run.h"
+#include "core/scenario/lesson_names.h"
 #include "core/scenario/scenario.h"
 #include "core/trace/store.h"
 
@@ -20,7 +21,7 @@ bool is_lesson(const fs::path& folder) {
 }
 
 /// The scenario file that `what` names: a file, a folder, or a lesson of the known places ("02_hsdp",
-/// "hsdp").
+/// "hsdp", "2").
 std::string scenario_file(const std::string& what, const Places& places) {
     std::error_code ignored;
     if (fs::is_regular_file(what, ignored)) return what;
@@ -29,8 +30,7 @@ std::string scenario_file(const std::string& what, const Places& places) {
     std::string known;
     for (const Offer& offer : find_lessons(places)) {
         const std::string folder = fs::path(offer.id).parent_path().filename().string();
-        const size_t mark = folder.find('_');
-        if (folder == what || (mark != std::string::npos && folder.substr(mark + 1) == what)) return offer.id;
+        if (scenario::names_lesson(what, folder)) return offer.id;
         known += (known.empty() ? "" : ", ") + folder;
     }
     throw InvalidArgument({"app.lesson_unknown", {{"name", what}, {"known", known}}});
@@ -73,7 +73,7 @@ std::vector<Offer> find_lessons(const Places& places) {
                 for (const int64_t n : scenario.mesh_shape)
                     shape += (shape.empty() ? "" : ", ") + std::to_string(n);
                 const std::string ranks = std::to_string(scenario::world_size(scenario));
-                offer.subtitle = {ranks + " ranks · mesh (" + shape + ")",
+                offer.subtitle = {ranks + (ranks == "1" ? " rank" : " ranks") + " · mesh (" + shape + ")",
                                   ranks + " 个 rank · mesh (" + shape + ")"};
                 offers.push_back(std::move(offer));
             } catch (const Error&) {
@@ -84,6 +84,15 @@ std::vector<Offer> find_lessons(const Places& places) {
     }
     std::sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.id < b.id; });
     return offers;
+}
+
+Preview preview(const std::string& what, const Places& places) {
+    if (fs::path(what).extension() == ".mscope") return {{what}, {}};
+    const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, places));
+    const std::string folder = scenario.folder.empty() ? "." : scenario.folder;
+    return {{scenario.path, scenario.weights, scenario.data_file, folder + "/lesson.en.md",
+             folder + "/lesson.zh.md"},
+            static_cast<int32_t>(scenario.steps_of_lesson.size())};
 }
 
 std::shared_ptr<const Document> load_document(const std::string& what, const Places& places,

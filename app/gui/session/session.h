@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,15 @@ struct Places {
 
 /// The lessons below those folders: sub-folders with a scenario.toml and lesson texts, by name.
 std::vector<Offer> find_lessons(const Places& places);
+
+/// What is known of a thing before it is opened.
+struct Preview {
+    std::vector<std::string> inputs;      ///< every file that opening it reads; "" and missing ones may be among them
+    std::optional<int32_t> lesson_steps;  ///< nothing for a trace, which must be read first
+};
+
+/// Looks, runs nothing. Throws InputError, IoError, InvalidArgument ("app.lesson_unknown").
+Preview preview(const std::string& what, const Places& places);
 
 /// Opens a .mscope file, or really runs a scenario file or a lesson (by name, or its folder's), and makes it
 /// ready to show. `progress` is called on another thread after each step of a run. Throws InputError,

@@ -41,6 +41,10 @@ void Stage::forward(int32_t step, int32_t microbatch, Tensor input, const Tensor
     strategy_->before_forward({step, microbatch, false});
     flight.tape = std::make_unique<nn::Tape>(*context_.allocator, context_.recorder);
     nn::Tape& tape = *flight.tape;
+    if (context_.watcher) {
+        context_.watcher->at(step, microbatch, Phase::forward);
+        context_.watcher->watch(tape);
+    }
     if (!first()) flight.input = tape.leaf(std::move(input));
     tape.enter(*model_);
     nn::Variable stream = first() ? model_->embed(tape, input) : flight.input;
@@ -75,6 +79,7 @@ Pass Stage::announce_backward(int32_t step, int32_t microbatch, bool completes, 
 void Stage::backward(int32_t step, int32_t microbatch, Tensor grad, bool input_only) {
     InFlight& flight = at(microbatch);
     nn::Tape& tape = *flight.tape;
+    if (context_.watcher) context_.watcher->at(step, microbatch, Phase::backward);
     const float seed = 1.0F / static_cast<float>(microbatches_);
     if (input_only) {
         // Whatever the strategy hangs on the tape concerns finished gradients: those come with W.
@@ -94,6 +99,7 @@ void Stage::backward(int32_t step, int32_t microbatch, Tensor grad, bool input_o
 
 void Stage::backward_weight(int32_t step, int32_t microbatch) {
     InFlight& flight = at(microbatch);
+    if (context_.watcher) context_.watcher->at(step, microbatch, Phase::backward);
     const Pass pass = announce_backward(step, microbatch, true, *flight.tape);
     flight.tape->backward_weight();
     flight.tape.reset();

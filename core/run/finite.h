@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/kinds.h"
+#include "core/nn/tape.h"
+#include "core/parallel/strategy.h"
+#include "core/tensor/device.h"
+
+namespace meshscope::run {
+
+/// The first number of a run that is infinite or NaN, and what made it.
+struct NotFinite {
+    int32_t step = 0;    ///< the first whose loss, gradient norm or parameters were not finite
+    bool found = false;  ///< whether the second run met the op that made it; the rest means nothing otherwise
+    int32_t rank = 0;
+    int32_t microbatch = 0;
+    Phase phase = Phase::setup;
+    std::string op;     ///< "layers.0.up: linear"; after backward "net1.weight: gradient", "net1.weight: sgd"
+    std::string value;  ///< "inf", "-inf" or "nan"
+    int64_t order = 0;  ///< how manyth tensor of its rank; ranks that run the same program count alike
+};
+
+/// "inf", "-inf" or "nan" for the first such number of a float32 or bfloat16 tensor; nothing when all are
+/// finite or the tensor holds something else. Cost: one pass over the numbers.
+std::optional<std::string> first_not_finite(const tensor::Tensor& tensor);
+
+/// Looks at everything that one rank makes until something is not finite. Used in a second run only, when the
+/// first had a loss that was none: a run costs nothing for it.
+class FiniteWatch final : public parallel::TapeWatcher {
+  public:
+    explicit FiniteWatch(GlobalRank rank) : rank_(rank) {}
+
+    void at(int32_t step, int32_t microbatch, Phase phase) override;
+    /// Every value and gradient of the tape; `this` must outlive it.
+    void watch(nn::Tape& tape) override;
+    void look(std::string_view unit, std::string_view op, const tensor::Tensor& made);
+
+    const std::optional<NotFinite>& found() const { return found_; }
+
+  private:
+    GlobalRank rank_;
+    NotFinite where_;
+    std::optional<NotFinite> found_;
+};
+
+/// The first of the ranks' findings: the earliest step, then the earliest place in the program, then the
+/// lowest rank. A rank that got the number from another by a collective met it later in its program, so the
+/// maker wins.
+std::optional<NotFinite> first_of(const std::vector<std::optional<NotFinite>>& findings);
+
+}  // namespace meshscope::run
