@@ -52,8 +52,8 @@ struct CommandContext {
     }
 };
 
-/// While one lives, the first Ctrl-C (or SIGTERM) only sets context.cancelled, and whoever holds it looks there
-/// and ends in order; a second one ends the process. Without one the first ends the process at once.
+/// While one lives, the first Ctrl-C (or SIGTERM) only sets context.cancelled, and whoever holds it looks
+/// there and ends in order; a second one ends the process. Without one the first ends the process at once.
 class Polling {
   public:
     explicit Polling(const CommandContext& context) : polled_(context.polled) {

@@ -27,8 +27,8 @@ class InvalidArgument : public Error {
     using Error::Error;
 };
 
-/// Where in a user's file something stands. Lines and columns count from 1 (columns in code points); 0 = unknown.
-/// `byte` counts from 0; -1 = unknown.
+/// Where in a user's file something stands. Lines and columns count from 1 (columns in code points); 0 =
+/// unknown. `byte` counts from 0; -1 = unknown.
 struct SourcePosition {
     std::string file;
     int line = 0;

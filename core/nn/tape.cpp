@@ -44,7 +44,7 @@ struct Tape::Impl {
     int32_t region = -1;          // the open one in forward, the running node's in backward
     std::vector<std::function<void(Parameter&)>> ready_hooks;
     std::function<void(std::string_view, const Tensor&)> watcher;
-    std::string_view running;  // the node whose backward runs
+    std::string_view running;                           // the node whose backward runs
     std::unordered_map<Parameter*, int32_t> uses_left;  // during backward
     bool ran_backward = false;
     bool weights_waiting = false;  // backward_input has run, backward_weight has not

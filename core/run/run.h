@@ -50,7 +50,7 @@ struct RunResult {
     std::vector<NamedArray> parameters;  ///< in Model::parameters() order
     /// Set when a loss, a gradient norm or a parameter after the last step is not finite.
     std::optional<NotFinite> not_finite;
-    int64_t wall_ns = 0;                 ///< the steps alone, set-up not counted
+    int64_t wall_ns = 0;  ///< the steps alone, set-up not counted
 };
 
 /// The most ranks a run may start; more can be run dry only.
@@ -58,8 +58,8 @@ inline constexpr int32_t kMostRunRanks = 4096;
 
 /// Really runs a scenario: reads weights and data, starts the ranks, trains, merges the records. Throws
 /// InputError for unusable files, CommError when a rank failed (the first cause), InvalidArgument
-/// ("run.too_many_ranks"). When a number went to NaN or Inf, the steps up to there run once more, unrecorded, to
-/// find the op and the rank that made it: the same bits come out again.
+/// ("run.too_many_ranks"). When a number went to NaN or Inf, the steps up to there run once more, unrecorded,
+/// to find the op and the rank that made it: the same bits come out again.
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
                        const RunOptions& options = {});
 

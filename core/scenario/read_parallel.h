@@ -7,8 +7,8 @@ namespace meshscope::scenario {
 
 /// Reads [mesh] and [parallel]; `scenario` holds the model and [train] already, so that the batch can be
 /// checked against the ranks that share it (reported in `train`), and the units and what tensor parallelism
-/// cuts against the model (reported in `model`). False when the mesh could not be read, so that nobody can say
-/// how many ranks there are.
+/// cuts against the model (reported in `model`). False when the mesh could not be read, so that nobody can
+/// say how many ranks there are.
 bool read_mesh_and_parallel(const Section& root, const Section& model, const Section& train,
                             Scenario& scenario);
 

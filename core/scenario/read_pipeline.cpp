@@ -44,7 +44,7 @@ void read_pipeline(const Section& parallel, const Section& train, bool model_kno
         if (dim) parallel.require("schedule");
         for (const char* key : {"microbatches", "stages_per_rank"})
             if (parallel.has(key))
-                parallel.report(key, {"scenario.key_needs_schedule", {{"key", parallel.full(key)}}});
+                parallel.report_key(key, {"scenario.key_needs_schedule", {{"key", parallel.full(key)}}});
         return;
     }
     if (!dim) parallel.report("schedule", {"scenario.schedule_needs_pp", {}});

@@ -105,9 +105,9 @@ void read_precision(const Section& section, Scenario& s) {
     const bool one_rank = std::ranges::all_of(s.mesh_shape, [](int64_t n) { return n == 1; });
     if (s.parallel.data == DataStrategy::fsdp1 && table.present() &&
         (one_rank || s.parallel.fsdp1.strategy == parallel::ShardingStrategy::no_shard))
-        section.report("mixed_precision", {"scenario.precision_needs_shards", {}});
+        section.report_key("mixed_precision", {"scenario.precision_needs_shards", {}});
     if (table.present() && section.has("schedule"))
-        section.report("mixed_precision", {"scenario.precision_pipeline", {}});
+        section.report_key("mixed_precision", {"scenario.precision_pipeline", {}});
     s.parallel.fsdp1.precision = precision;
 }
 

@@ -39,7 +39,7 @@ class Reader {
 
   private:
     template <class Parts>
-    friend void each_part(Parts& parts);
+    friend void trace::each_part(Parts& parts);
 
     template <class Row>
     void table(const std::string& name, const std::string& order, const Row& row) {

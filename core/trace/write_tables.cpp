@@ -39,7 +39,7 @@ class Writer {
 
   private:
     template <class Parts>
-    friend void each_part(Parts& parts);
+    friend void trace::each_part(Parts& parts);
 
     template <class Fill>
     void table(const std::string& name, int columns, const Fill& fill) {

@@ -77,7 +77,7 @@ TEST_CASE("help has no English word of its maker in Chinese, and names every opt
     }
     for (const char* language : {"en", "zh"}) {
         const std::string help = program::run({"run", "--help", "--lang", language}).out;
-        CHECK(help.find("--level off|collectives|hops|values ") != std::string::npos);
+        CHECK(help.find("--level off|collectives|hops|values") != std::string::npos);
     }
     const std::string query = program::run({"trace", "query", "--help"}).out;
     CHECK(query.find("FILE (required)") != std::string::npos);

@@ -130,7 +130,7 @@ TEST_CASE("lesson check finds each kind of broken promise") {
     check(kScenario, with(kText, "{{gathers}}", "{{scatters}}"), "scatters");
     check(kScenario, kText + "## two\n\nMore.\n", "one, two");
     check(kScenario, "no title\n", "lesson.en.md:1:1");
-    check(with(kScenario, "steps = 2", "steps = 0"), kText, "scenario.toml:6:1");
+    check(with(kScenario, "steps = 2", "steps = 0"), kText, "scenario.toml:6:9");
 }
 
 TEST_CASE("lesson check speaks Chinese, and points at the SQL that failed") {

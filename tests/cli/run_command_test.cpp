@@ -187,7 +187,7 @@ TEST_CASE("a bad scenario lists all its mistakes, exits with 65, and overwrites 
     CHECK(ended.err.find(bad + ":4:1: train.steps is missing") != std::string::npos);
     CHECK(ended.err.find(bad + ":5:1: there is no key train.stepz") != std::string::npos);
     CHECK(ended.err.find("did you mean steps?") != std::string::npos);
-    CHECK(ended.err.find(bad + ":6:1: train.global_batch cannot be 0") != std::string::npos);
+    CHECK(ended.err.find(bad + ":6:16: train.global_batch cannot be 0") != std::string::npos);
     CHECK(program::content(old) == "old");
     const auto as_json = program::run({"run", bad, "--json", "-"});
     CHECK(as_json.exit_code == 65);

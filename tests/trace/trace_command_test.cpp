@@ -105,10 +105,11 @@ TEST_CASE("trace export writes what the library writes") {
 
 TEST_CASE("Ctrl-C ends a query that would not end, with 130") {
     const Written w;
-    const auto ended = program::run({"trace", "query", w.path,
-                                     "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c) SELECT "
-                                     "count(*) FROM c"},
-                                    {700, "", {}});
+    const auto ended =
+        program::run({"trace", "query", w.path,
+                      "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c) SELECT "
+                      "count(*) FROM c"},
+                     {700, "", {}});
     CHECK(ended.exit_code == 130);
     CHECK(ended.err.find("the query was not finished") != std::string::npos);
 }

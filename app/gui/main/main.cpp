@@ -118,8 +118,8 @@ class Program {
     static void check_step(const Options& options, int32_t steps) {
         if (options.lesson_step < steps) return;
         if (steps == 0) throw InvalidArgument({"app.no_steps", {{"name", options.open}}});
-        throw InvalidArgument({"app.no_such_step",
-                               {{"step", int64_t{options.lesson_step} + 1}, {"steps", int64_t{steps}}}});
+        throw InvalidArgument(
+            {"app.no_such_step", {{"step", int64_t{options.lesson_step} + 1}, {"steps", int64_t{steps}}}});
     }
 
     std::shared_ptr<const session::Document> load(const Options& options) const {

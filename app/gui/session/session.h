@@ -22,7 +22,8 @@ std::vector<Offer> find_lessons(const Places& places);
 
 /// What is known of a thing before it is opened.
 struct Preview {
-    std::vector<std::string> inputs;      ///< every file that opening it reads; "" and missing ones may be among them
+    std::vector<std::string>
+        inputs;  ///< every file that opening it reads; "" and missing ones may be among them
     std::optional<int32_t> lesson_steps;  ///< nothing for a trace, which must be read first
 };
 
