@@ -2,6 +2,7 @@
 
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/strokes.h"
+#include "app/gui/view/memory_columns.h"
 #include "harness.h"
 #include "tests/test.h"
 
@@ -95,4 +96,34 @@ TEST_CASE("an arrow's line ends at the head's foot") {
     panels::shorten(path, 60);
     CHECK(path.size() == 2);
     CHECK(path.back().x == Approx(30));
+}
+
+TEST_CASE(
+    "a hatch stands out from the tint that it lies on, in every theme; in high contrast it is twice as "
+    "dense") {
+    const window::Theme& dark = window::theme(window::ThemeKind::dark);
+    for (const auto kind : {window::ThemeKind::dark, window::ThemeKind::light, window::ThemeKind::contrast}) {
+        const window::Theme& theme = window::theme(kind);
+        const bool high = kind == window::ThemeKind::contrast;
+        for (int c = 0; c < kMemoryCategories; ++c) {
+            Shape s;
+            view::style_category(s, static_cast<MemoryCategory>(c));
+            if (s.pattern == view::Fill::solid) continue;
+            INFO("theme " << static_cast<int>(kind) << " category " << c);
+            const window::Rgb under =
+                window::mix(theme.fill(s.fill), theme.fill(view::Token::panel), s.fill_alpha);
+            const panels::HatchLook look = panels::hatch_look(theme, s);
+            CHECK(window::contrast(window::mix(look.line, under, look.alpha), under) >= (high ? 3.0 : 1.4));
+        }
+        Shape s;
+        s.fill = view::Token::pink;
+        for (const auto pattern : {view::Fill::hatch, view::Fill::dense_hatch, view::Fill::cross_hatch}) {
+            s.pattern = pattern;
+            const panels::HatchLook look = panels::hatch_look(theme, s);
+            CHECK(look.step - look.width >= 1.99);  // else lines melt into one tint
+            // Density is the share that the lines cover.
+            if (high && pattern == view::Fill::hatch)
+                CHECK(look.width / look.step >= 2 * dark.hatch_width / dark.hatch_step);
+        }
+    }
 }

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -100,7 +101,53 @@ TEST_CASE("a film is an MP4 file; without ffmpeg the frames stay and the command
     const auto with = gui::render_film(test::lesson(), o, test::catalogue(), path_value(), nullptr);
     CHECK(with.mp4 == o.mp4);
     CHECK(content(o.mp4).substr(4, 4) == "ftyp");
-    CHECK_FALSE(fs::exists(o.mp4 + ".part.mp4"));
+}
+
+TEST_CASE("a film being written touches no other file, and leaves the process's signals alone") {
+    const Folder folder;
+    fs::create_directories(folder.path / "bin");
+    const std::string keeps = (folder.path / "bin/keeps").string(),
+                      dies = (folder.path / "bin/dies").string();
+    // Both write what they are given to their last argument; one stops at once.
+    std::ofstream(keeps) << "#!/bin/sh\nfor a; do last=$a; done\ncat > \"$last\"\n";
+    std::ofstream(dies) << "#!/bin/sh\nexit 0\n";
+    for (const auto& p : {keeps, dies}) fs::permissions(p, fs::perms::owner_all);
+    const std::string mp4 = (folder.path / "film.mp4").string(), other = mp4 + ".part.mp4";
+    std::ofstream(other) << "mine";
+    struct sigaction before {
+    }, during{};
+    ::sigaction(SIGPIPE, nullptr, &before);
+    window::Image frame;
+    frame.width = frame.height = 2;
+    frame.rgb.assign(12, 7);
+    {
+        window::Film first(keeps, mp4, 2, 2, 30), second(keeps, mp4, 2, 2, 30);  // two renders at once
+        ::sigaction(SIGPIPE, nullptr, &during);
+        CHECK(during.sa_handler == before.sa_handler);
+        first.add(frame);
+        second.add(frame);
+        second.add(frame);
+        first.finish();
+        CHECK(content(mp4).size() == 12);
+        second.finish();
+        CHECK(content(mp4).size() == 24);
+        window::Film dropped(keeps, mp4, 2, 2, 30);
+        dropped.add(frame);
+    }
+    CHECK(content(mp4).size() == 24);
+    CHECK(content(other) == "mine");
+    // Only what was there and the film: no part is left.
+    CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 3);
+    {
+        window::Film gone(dies, mp4, 2, 2, 30);
+        frame.rgb.assign(1'000'000, 7);
+        CHECK_THROWS_AS(
+            [&] {
+                for (int i = 0; i < 100; ++i) gone.add(frame);
+            }(),
+            IoError);
+    }
+    CHECK(content(mp4).size() == 24);
 }
 
 TEST_CASE("an ffmpeg that fails is an error with the film's name, and leaves nothing half done") {

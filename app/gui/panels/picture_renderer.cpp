@@ -108,18 +108,13 @@ class Renderer {
             fill_polygon(*ui_.draw, path, colour);
         }
         if (s.pattern == Fill::solid) return;
-        const ImU32 line = s.hatch != Token::none ? ui_.colour(s.hatch, 0.75F * std::max(s.fill_alpha, 0.6F))
-                           : is_neutral(s.fill)   ? ui_.colour(Token::line2)
-                                                  : ui_.colour(s.fill, 0.75F);
-        const float step =
-            ui_.px(s.pattern == Fill::dense_hatch ? ui_.theme.hatch_step / 2 : ui_.theme.hatch_step);
+        const HatchLook look = hatch_look(ui_.theme, s);
+        const ImU32 line = Ui::pack(look.line, look.alpha);
+        const float step = ui_.px(look.step), width = ui_.px(look.width);
         const Rect box = bounds(s);
-        hatch(*ui_.draw, snapped({box.x, box.y}), snapped({box.x + box.w, box.y + box.h}), step, line,
-              ui_.px(1), false);
-        if (s.pattern == Fill::cross_hatch) {
-            hatch(*ui_.draw, snapped({box.x, box.y}), snapped({box.x + box.w, box.y + box.h}), step, line,
-                  ui_.px(1), true);
-        }
+        const ImVec2 low = snapped({box.x, box.y}), high = snapped({box.x + box.w, box.y + box.h});
+        hatch(*ui_.draw, low, high, step, line, width, false);
+        if (s.pattern == Fill::cross_hatch) hatch(*ui_.draw, low, high, step, line, width, true);
     }
 
     void text(const Shape& s) {
@@ -197,6 +192,21 @@ bool contains(const Shape& s, Point p) {
 }
 
 }  // namespace
+
+HatchLook hatch_look(const window::Theme& theme, const view::Shape& s) {
+    HatchLook look;
+    const Token token = s.hatch != Token::none ? s.hatch : is_neutral(s.fill) ? Token::line2 : s.fill;
+    look.line = theme.fill(token);
+    look.alpha = theme.solid_tints        ? 1
+                 : s.hatch != Token::none ? 0.75F * std::max(s.fill_alpha, 0.6F)
+                 : token == Token::line2  ? 1
+                                          : 0.75F;
+    // Closer lines still leave two pixels between them: nearer ones melt into a tint.
+    look.step = s.pattern == Fill::dense_hatch ? std::max(theme.hatch_step / 2, theme.hatch_width + 2)
+                                               : theme.hatch_step;
+    look.width = theme.hatch_width;
+    return look;
+}
 
 Rect bounds(const view::Shape& s) {
     if (s.points.empty() || s.kind == ShapeKind::rect || s.kind == ShapeKind::circle ||

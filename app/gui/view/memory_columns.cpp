@@ -96,7 +96,8 @@ void style_category(Shape& s, MemoryCategory category) {
             s.hatch = Token::pink;
             break;
         case MemoryCategory::inputs:
-            s.fill = Token::compute;
+            s.fill = Token::yellow;  // grey-blues are parameters and optimizer state
+            s.fill_alpha = 0.5F;
             break;
         case MemoryCategory::temporaries:
             s.fill = Token::red;

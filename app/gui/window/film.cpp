@@ -1,13 +1,11 @@
 #include "app/gui/window/film.h"
 
-#include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
-#include <system_error>
 
 #include "core/base/error.h"
 
@@ -63,20 +61,22 @@ std::string find_program(const std::string& program, const std::string& path) {
 }
 
 Film::Film(const std::string& ffmpeg, const std::string& mp4, int width, int height, int frames_per_s)
-    : mp4_(mp4), part_(mp4 + ".part.mp4") {
-    std::signal(SIGPIPE, SIG_IGN);  // a dead ffmpeg shall be an error of write(), not of us
+    : file_(mp4) {
+    // The part's name does not tell the format, so it is named; the part is there already, so it is
+    // overwritten.
     const std::vector<std::string> words =
         join(join({ffmpeg, "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s",
                    std::to_string(width) + "x" + std::to_string(height), "-r", std::to_string(frames_per_s),
                    "-i", "-"},
                   encoder()),
-             {part_});
+             {"-f", "mp4", file_.part_path()});
     std::vector<char*> arguments;
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
 
+    // A socket, not a pipe: writing to one that no one reads can be asked to raise no signal.
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw IoError({"window.film_failed", {{"path", mp4_}}});
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail();
     child_ = ::fork();
     if (child_ == 0) {
         ::dup2(ends[0], STDIN_FILENO);
@@ -84,46 +84,44 @@ Film::Film(const std::string& ffmpeg, const std::string& mp4, int width, int hei
         ::_exit(127);
     }
     ::close(ends[0]);
-    pipe_ = ends[1];
+    socket_ = ends[1];
     if (child_ < 0) {
-        ::close(pipe_);
-        pipe_ = -1;
-        throw IoError({"window.film_failed", {{"path", mp4_}}});
+        ::close(socket_);
+        socket_ = -1;
+        fail();
     }
 }
 
 Film::~Film() {
-    if (pipe_ >= 0) ::close(pipe_);
+    if (socket_ >= 0) ::close(socket_);
     if (child_ > 0) ::waitpid(child_, nullptr, 0);
-    std::error_code ignored;
-    std::filesystem::remove(part_, ignored);
+}
+
+void Film::fail() const {
+    throw IoError({"window.film_failed", {{"path", file_.path()}}});
 }
 
 void Film::add(const Image& image) {
     const uint8_t* at = image.rgb.data();
     size_t left = image.rgb.size();
     while (left > 0) {
-        const ssize_t wrote = ::write(pipe_, at, left);
+        const ssize_t wrote = ::send(socket_, at, left, MSG_NOSIGNAL);
         if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) throw IoError({"window.film_failed", {{"path", mp4_}}});
+        if (wrote <= 0) fail();
         at += wrote;
         left -= static_cast<size_t>(wrote);
     }
 }
 
 void Film::finish() {
-    ::close(pipe_);
-    pipe_ = -1;
+    ::close(socket_);
+    socket_ = -1;
     int status = 0;
     while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
     }
     child_ = -1;
-    std::error_code error;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        std::filesystem::rename(part_, mp4_, error);
-        if (!error) return;
-    }
-    throw IoError({"window.film_failed", {{"path", mp4_}}});
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail();
+    file_.commit();
 }
 
 }  // namespace meshscope::window

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/gui/window/frame_buffer.h"
+#include "core/base/replace_file.h"
 
 namespace meshscope::window {
 
@@ -16,12 +17,13 @@ std::string as_shell_line(const std::vector<std::string>& command);
 /// The full path of `program` in PATH's folders; "" when there is none. `path` is PATH's value.
 std::string find_program(const std::string& program, const std::string& path);
 
-/// A film being written: raw frames go through a pipe to ffmpeg, started by its arguments (no shell). Ignores
-/// SIGPIPE for the process. The film is written beside and renamed when finish() finds that ffmpeg was
-/// content.
+/// A film being written: raw frames go through a socket to ffmpeg, started by its arguments (no shell); an
+/// ffmpeg that dies is an error of add(), never a signal. The film is written beside, under a name that no
+/// one else uses, and renamed when finish() finds that ffmpeg was content.
 class Film {
   public:
-    /// Width and height must be even. Throws IoError ("window.film_failed") when ffmpeg cannot be started.
+    /// Width and height must be even. Throws IoError ("window.film_failed") when ffmpeg cannot be started,
+    /// "file.cannot_write" where the film cannot be made.
     Film(const std::string& ffmpeg, const std::string& mp4, int width, int height, int frames_per_s);
     ~Film();
     Film(const Film&) = delete;
@@ -32,8 +34,10 @@ class Film {
     void finish();
 
   private:
-    std::string mp4_, part_;
-    int pipe_ = -1;
+    [[noreturn]] void fail() const;
+
+    ReplaceFile file_;
+    int socket_ = -1;
     int child_ = -1;
 };
 

@@ -68,7 +68,7 @@ Theme make_light() {
             {Token::sky, 0x2E86BE, 0x1B6A9C},
             {Token::orange, 0xB87A00, 0x8A5C00},
             {Token::green, 0x00875F, 0x007350},
-            {Token::pink, 0xB0608F, 0x954873},
+            {Token::pink, 0xB1608F, 0x954873},
             {Token::yellow, 0x8C8200, 0x6E6600},
             {Token::blue, 0x0062A3, 0},
             {Token::red, 0xC04E00, 0xA84400},
@@ -92,7 +92,9 @@ Theme make_contrast() {
             {Token::red, 0xFF9A66, 0},    {Token::grey, 0xC3CCD6, 0},     {Token::ink, 0x0B0F15, 0}});
     t.on_compute = hex(0xFFFFFF);
     t.hairline = 2;
-    t.hatch_step = 3;
+    // Twice as dense by ink, not by count: one-pixel lines three pixels apart melt into a flat tint.
+    t.hatch_step = 4.5F;
+    t.hatch_width = 1.6F;
     t.solid_tints = true;
     return t;
 }

@@ -23,7 +23,8 @@ struct Theme {
     std::array<Rgb, kTokens> words;  ///< the same for text: hues that are too pale to read are darker here
     Rgb on_compute;                  ///< text on a compute bar
     float hairline = 1;              ///< logical pixels
-    float hatch_step = 6;            ///< logical pixels between hatch lines
+    float hatch_step = 6;            ///< logical pixels from one hatch line to the next
+    float hatch_width = 1;           ///< of a hatch line
     bool solid_tints = false;        ///< tints are mixed to solid colours instead of drawn with alpha
 
     Rgb fill(view::Token token) const { return fills[static_cast<size_t>(token)]; }
