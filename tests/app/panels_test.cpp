@@ -1,5 +1,6 @@
 #include <set>
 
+#include "app/gui/panels/layout.h"
 #include "harness.h"
 #include "tests/test.h"
 
@@ -233,4 +234,56 @@ TEST_CASE("the facts are copied as text") {
     REQUIRE(copied.size() == 1);
     CHECK(copied[0].find("all_gather") != std::string::npos);
     CHECK(copied[0].find("220 B") != std::string::npos);
+}
+
+TEST_CASE("Back and Next keep their place above the controls, on every step and however far it is scrolled") {
+    for (const char* name : {"02_hsdp", "01_device_mesh"}) {
+        test::Harness harness;
+        harness.open(test::lesson(name));
+        const auto steps = static_cast<int>(harness.state().document->steps.size());
+        for (int step = 0; step < steps; ++step) {
+            harness.settle();
+            REQUIRE(harness.has_widget("lesson_on"));
+            const view::Point on = harness.widget("lesson_on");
+            if (harness.state().view != view::ViewKind::memory) {  // there they stand at the foot
+                if (step > 0) CHECK(harness.widget("lesson_back").y == on.y);
+                CHECK(on.y + 19 <= 720 - panels::kTransport);
+                CHECK(on.y + 60 > 720 - panels::kTransport);
+                harness.wheel({150, 300}, -20);
+                harness.settle();
+                CHECK(harness.widget("lesson_on").y == on.y);
+            }
+            CHECK(harness.state().lesson_step == step);
+            if (step + 1 < steps) harness.click(harness.widget("lesson_on"));
+        }
+    }
+}
+
+TEST_CASE("where there is no lower part the mesh's table is below and can be scrolled to") {
+    test::Harness harness(640, 360);
+    harness.open(test::lesson("01_device_mesh"));
+    harness.settle();
+    REQUIRE(harness.state().view == view::ViewKind::mesh);
+    const float foot = 360 - panels::kFoot;
+    CHECK(harness.shape("cell", 7, 0).y > foot);
+    harness.wheel({320, 200}, -40);
+    harness.settle();
+    CHECK(harness.shape("cell", 7, 0).y < foot);
+    harness.click(harness.shape("cell", 7, 0));
+    harness.settle();
+    CHECK(harness.state().selection.rank == 7);
+}
+
+TEST_CASE("choosing an event brings its rank's lanes into view") {
+    test::Harness harness;
+    harness.open(test::lesson("01_device_mesh"));
+    harness.stage().act(session::SetView{view::ViewKind::timeline});
+    harness.settle();
+    for (const int32_t rank : {7, 0, 5}) {
+        harness.stage().act(session::SelectEvent{{rank, 3}, false});
+        harness.settle();
+        const view::Point lane = harness.shape("rank", rank);
+        CHECK(lane.y > 52);
+        CHECK(lane.y < 700);
+    }
 }

@@ -1,5 +1,7 @@
 #include "app/gui/view/timeline_view.h"
 
+#include <algorithm>
+
 #include "app/gui/view/stepping.h"
 #include "app/gui/view/timeline_bars.h"
 #include "tests/test.h"
@@ -158,4 +160,39 @@ TEST_CASE("numbers are written as look.md says") {
     CHECK(view::format_time(999'600) == "1.00 ms");
     CHECK(view::format_number(-0.25F) == "\u22120.25");
     CHECK(view::format_number(59) == "59");
+}
+
+TEST_CASE("the lanes scroll by as much as brings a chosen rank into view whole, and no more") {
+    test::TraceBuilder b({8}, {"shard"});
+    for (int32_t r = 0; r < 8; ++r) b.compute(r, "linear", "net", Phase::forward, 400);
+    const auto g = b.add_dim_groups(0)[0];
+    test::TraceBuilder::Call call;
+    call.stream = Stream::all_reduce;
+    b.collective(g, call, std::vector<std::vector<float>>(8, {1, 2, 3, 4, 5, 6, 7, 8}));
+    const auto trace = b.take();
+    const auto clock = time::modelled(trace, time::classroom());
+    const test::FakeMeasure measure;
+    const test::CatalogueTexts texts(view::Language::en);
+    const view::Selection nothing;
+    for (const float height : {170.F, 230.F, 328.F, 420.F, 700.F}) {
+        INFO(height);
+        const view::Input input{trace, clock, {}, nothing, {656, height}, view::Language::en, measure, texts};
+        view::TimelineOptions options;
+        for (const int32_t rank : {5, 0, 7, 3, 3, 6}) {
+            const float before = options.scroll_y;
+            const auto seen = [&](const view::Picture& p) {
+                const auto lanes = find(p, "lane", rank);
+                return lanes.size() >= 2 && std::all_of(lanes.begin(), lanes.end(), [&](const auto* s) {
+                           return s->box.y >= 0 && s->box.y + s->box.h <= height;
+                       });
+            };
+            const bool already = seen(view::timeline_view(input, options));
+            options.scroll_y = view::timeline_scroll_to(input, options, rank);
+            const auto picture = view::timeline_view(input, options);
+            CHECK(seen(picture));
+            if (already) CHECK(options.scroll_y == before);
+            CHECK(options.scroll_y >= 0);
+            CHECK(options.scroll_y <= picture.content_height - height + 0.01F);  // the panel can go there
+        }
+    }
 }

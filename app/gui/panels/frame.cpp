@@ -13,7 +13,7 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     wishes.drawer_open = s.facts_drawer;
     wishes.split = s.split;
     const Layout at = arrange(width, height, wishes);
-    scene_host(ui, memory, at.scene);
+    scene_host(ui, memory, at.scene, at.lower.w <= 0);
     if (at.lower.w > 0) {
         lower_host(ui, memory, at.lower);
         splitter(ui, memory, at.splitter, at.scene.h + at.splitter.h + at.lower.h);

@@ -23,7 +23,10 @@ float progress(Ui& ui, Memory& memory, float x, float y, float w, int count, int
     return y + 4;
 }
 
-float steps_buttons(Ui& ui, Memory& memory, float x, float y, float w) {
+/// Back and Next keep their place above the controls, however long the step is.
+constexpr float kStepsButtons = 58;
+
+void steps_buttons(Ui& ui, Memory& memory, float x, float y, float w) {
     const auto count = static_cast<int32_t>(ui.state.document->steps.size());
     const float wide = (w - 8) / 2;
     const std::string back =
@@ -38,7 +41,6 @@ float steps_buttons(Ui& ui, Memory& memory, float x, float y, float w) {
                ui.state.lesson_step + 1 < count, Icon::next)) {
         ui.act(session::GoToLessonStep{ui.state.lesson_step + 1});
     }
-    return y + 38;
 }
 
 /// A run without a lesson: what it was.
@@ -69,21 +71,12 @@ float about_run(Ui& ui, float x, float y, float w) {
     return y;
 }
 
-}  // namespace
-
-void lesson_column(Ui& ui, Memory& memory, Rect box) {
-    ui.panel = "lesson";
-    ui.fill(box, Token::panel);
-    // A new step starts at its top.
-    const std::string key = "lesson" + std::to_string(ui.state.lesson_step);
+/// What the step says and asks, scrolling where it is longer than its room.
+void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     Region region(ui, key, box);
     const float x = box.x + 24, w = box.w - 48;
     float y = region.top() + 20;
     const session::Document& document = *ui.state.document;
-    if (document.steps.empty()) {
-        region.content_ends(about_run(ui, x, y, w) + 16);
-        return;
-    }
     const auto count = static_cast<int>(document.steps.size());
     const session::LessonStep& step = document.steps[static_cast<size_t>(ui.state.lesson_step)];
     y = paragraph(ui, x, y, w, ui.pick(document.title), Face::caption, Token::mute) + 4;
@@ -93,8 +86,27 @@ void lesson_column(Ui& ui, Memory& memory, Rect box) {
     for (const session::QuizCard& quiz : document.quizzes) {
         if (quiz.step == step.id) y = quiz_card(ui, memory, quiz, x - 4, y, w + 8) + 16;
     }
-    y = steps_buttons(ui, memory, x, y, w);
-    region.content_ends(y + 24);
+    region.content_ends(y + 4);
+}
+
+}  // namespace
+
+void lesson_column(Ui& ui, Memory& memory, Rect box) {
+    ui.panel = "lesson";
+    ui.fill(box, Token::panel);
+    // A new step starts at its top.
+    const std::string key = "lesson" + std::to_string(ui.state.lesson_step);
+    const float x = box.x + 24, w = box.w - 48;
+    const session::Document& document = *ui.state.document;
+    if (document.steps.empty()) {
+        Region region(ui, key, box);
+        region.content_ends(about_run(ui, x, region.top() + 20, w) + 16);
+        return;
+    }
+    const float foot = std::min(kStepsButtons, box.h);
+    lesson_step(ui, memory, key, {box.x, box.y, box.w, box.h - foot});
+    ui.hairline(box.x, box.y + box.h - foot, box.w);
+    steps_buttons(ui, memory, x, box.y + box.h - foot + 10, w);
 }
 
 void foot_row(Ui& ui, Memory& memory, Rect box) {

@@ -16,7 +16,8 @@ float quiz_card(Ui& ui, Memory& memory, const session::QuizCard& quiz, float x, 
 void transport(Ui& ui, Memory& memory, Rect box);
 /// The controls and the lesson's step in one row, where the lesson column is folded.
 void foot_row(Ui& ui, Memory& memory, Rect box);
-void scene_host(Ui& ui, Memory& memory, Rect box);
+/// `alone`: there is no lower part, so what it would hold (the mesh's table) follows below and scrolls.
+void scene_host(Ui& ui, Memory& memory, Rect box, bool alone);
 /// What stands under the scene: the timeline, or the mesh view's table.
 void lower_host(Ui& ui, Memory& memory, Rect box);
 void timeline_host(Ui& ui, Memory& memory, Rect box);

@@ -143,21 +143,41 @@ void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Pi
     }
 }
 
-void scene_host(Ui& ui, Memory& memory, Rect box) {
+namespace {
+
+/// The slice box and the mesh; where the lower part is missing, the table of all ranks below, a line of which
+/// shows.
+void mesh_host(Ui& ui, Memory& memory, Rect box, bool alone) {
+    Region region(ui, "scene", box, alone);
+    const float top = alone ? region.top() : box.y;
+    const float used = slice_box(ui, memory, {box.x, top, box.w, box.h});
+    view::MeshOptions options;
+    // Sheets slide apart for 480 ms after the slice changed.
+    options.slice_progress =
+        ui.state.reduced_motion ? 1.0F : static_cast<float>(std::min(1.0, ui.state.slice_age_s / 0.48));
+    const float peek = alone ? ui.line(Face::body) + 6 : 0;
+    const float high = std::max(1.0F, box.h - used - peek);
+    picture_panel(ui, memory, "mesh", view::mesh_view(view_input(ui, box.w, high), options),
+                  {box.x, top + used});
+    if (!alone) return;
+    ui.panel = "mesh_table";
+    const float y = top + used + high;
+    const view::Picture table = view::mesh_table(view_input(ui, box.w, 1), options);
+    ui.fill({box.x, y, box.w, table.height}, Token::panel);
+    ui.hairline(box.x, y, box.w);
+    picture_panel(ui, memory, "mesh_table", table, {box.x, y});
+    region.content_ends(y + table.height);
+}
+
+}  // namespace
+
+void scene_host(Ui& ui, Memory& memory, Rect box, bool alone) {
     // The frame was cleared with the scene's colour: no need to fill it once more.
     if (box.w < 40 || box.h < 40) return;
     switch (ui.state.view) {
         case ViewKind::mesh: {
             ui.panel = "mesh";
-            const Region region(ui, "scene", box, false);
-            const float used = slice_box(ui, memory, box);
-            view::MeshOptions options;
-            // Sheets slide apart for 480 ms after the slice changed.
-            options.slice_progress = ui.state.reduced_motion
-                                         ? 1.0F
-                                         : static_cast<float>(std::min(1.0, ui.state.slice_age_s / 0.48));
-            picture_panel(ui, memory, "mesh", view::mesh_view(view_input(ui, box.w, box.h - used), options),
-                          {box.x, box.y + used});
+            mesh_host(ui, memory, box, alone);
             return;
         }
         case ViewKind::collective: {

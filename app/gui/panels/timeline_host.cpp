@@ -31,8 +31,16 @@ void timeline_host(Ui& ui, Memory& memory, Rect box) {
     options.begin_ns = ui.state.range_begin_ns;
     options.end_ns = ui.state.range_end_ns;
     float& scroll = memory.scrolls["timeline"];
-    options.scroll_y = scroll;
     const view::Input input = view_input(ui, box.w, box.h);
+    options.scroll_y = scroll;
+    // What was just chosen comes into view; after that the lanes stay where the reader puts them.
+    const view::Selection& chosen = ui.state.selection;
+    Memory::Seen seen{ui.state.document.get(), chosen.event_rank, chosen.event, chosen.rank, box.h};
+    if (memory.timeline_seen != seen) {
+        memory.timeline_seen = seen;
+        if (const auto rank = chosen.event ? chosen.event_rank : chosen.rank)
+            options.scroll_y = scroll = view::timeline_scroll_to(input, options, *rank);
+    }
     const view::Picture picture = view::timeline_view(input, options);
     const view::TimeAxis axis = view::timeline_axis(input, options);
     render(ui, picture, {box.x, box.y});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,14 @@ struct Memory {
     std::vector<Place> places;
     std::map<std::string, std::string> fields;  ///< text fields by id
     std::map<std::string, float> scrolls;       ///< own scroll positions (timeline), logical pixels
+    /// For what the timeline was last scrolled: another selection, run or height scrolls it again.
+    struct Seen {
+        const void* document = nullptr;
+        std::optional<int32_t> event_rank, event, rank;
+        float height = 0;
+        friend bool operator==(const Seen&, const Seen&) = default;
+    };
+    Seen timeline_seen;
     bool scrubbing = false;
     int64_t drag_begin_ns = 0, drag_end_ns = 0;
     float drag_x = 0, drag_y = 0, drag_scroll = 0;

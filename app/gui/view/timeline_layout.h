@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,11 @@ struct TimelineLayout {
         return at == 0 ? 0 : compute + gap + static_cast<float>(at - 1) * (lane + gap);
     }
     float lane_height(std::size_t at) const { return at == 0 ? compute : lane; }
+    /// How many ranks have all their lanes in a picture this high; at least one.
+    int32_t shown(float height) const {
+        return std::max(
+            1, static_cast<int32_t>(std::floor((height - axis.lanes_y + pad) / std::max(1.F, block))));
+    }
     float block_height() const { return lane_y(lanes.size() - 1) + lane_height(lanes.size() - 1) + 2 * pad; }
 };
 TimelineLayout timeline_layout(const Input& input, const TimelineOptions& options);

@@ -26,13 +26,14 @@ class Timeline {
     }
 
     Picture draw() {
-        const float all = at_.axis.lanes_y + at_.block * static_cast<float>(in_.trace.ranks.size()) + 8;
+        // As much more than the height as makes the last rank stand whole: scrolling goes by whole ranks.
+        const int32_t hidden = static_cast<int32_t>(in_.trace.ranks.size()) - at_.shown(in_.size.height);
         header();
         ruler();
         lanes();
         cursor();
         Picture picture = p_.take();
-        picture.content_height = std::max(in_.size.height, all);
+        picture.content_height = in_.size.height + at_.block * static_cast<float>(std::max(0, hidden));
         return picture;
     }
 
@@ -352,6 +353,14 @@ class Timeline {
 };
 
 }  // namespace
+
+float timeline_scroll_to(const Input& input, const TimelineOptions& options, int32_t rank) {
+    const TimelineLayout at = timeline_layout(input, options);
+    const auto first = static_cast<int32_t>(std::lround(options.scroll_y / at.block));
+    const int32_t shown = at.shown(input.size.height);
+    if (rank >= first && rank < first + shown) return options.scroll_y;
+    return at.block * static_cast<float>(rank < first ? rank : rank - shown + 1);
+}
 
 Picture timeline_view(const Input& input, const TimelineOptions& options) {
     return Timeline(input, options).draw();

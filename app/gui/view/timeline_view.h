@@ -24,6 +24,10 @@ struct TimeAxis {
 };
 TimeAxis timeline_axis(const Input& input, const TimelineOptions& options = {});
 
+/// Where the lanes must be scrolled to so that `rank` is seen whole, from `options.scroll_y`: unchanged when
+/// it is. Lanes scroll by whole ranks.
+float timeline_scroll_to(const Input& input, const TimelineOptions& options, int32_t rank);
+
 /// Lanes of ranks × streams with the clock's bars, exposed communication in amber, cursor, ruler. The picture
 /// may be higher than the size: the panel scrolls. Ids: "event" a = rank, b = event id; "merged" a = rank, b
 /// = first event id; "lane" a = rank, b = stream; "rank" a = rank; "step" a = step; "exposed" a = rank;
