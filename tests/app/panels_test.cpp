@@ -243,15 +243,17 @@ TEST_CASE("Back and Next keep their place above the controls, on every step and 
         const auto steps = static_cast<int>(harness.state().document->steps.size());
         for (int step = 0; step < steps; ++step) {
             harness.settle();
-            REQUIRE(harness.has_widget("lesson_on"));
-            const view::Point on = harness.widget("lesson_on");
+            // A disabled button takes no pointer: at the ends one of the two is looked at.
+            const char* id = step + 1 < steps ? "lesson_on" : "lesson_back";
+            REQUIRE(harness.has_widget(id));
+            const view::Point on = harness.widget(id);
             if (harness.state().view != view::ViewKind::memory) {  // there they stand at the foot
                 if (step > 0) CHECK(harness.widget("lesson_back").y == on.y);
                 CHECK(on.y + 19 <= 720 - panels::kTransport);
                 CHECK(on.y + 60 > 720 - panels::kTransport);
                 harness.wheel({150, 300}, -20);
                 harness.settle();
-                CHECK(harness.widget("lesson_on").y == on.y);
+                CHECK(harness.widget(id).y == on.y);
             }
             CHECK(harness.state().lesson_step == step);
             if (step + 1 < steps) harness.click(harness.widget("lesson_on"));

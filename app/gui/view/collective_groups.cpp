@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 
 #include "app/gui/view/collective_cells.h"
 #include "app/gui/view/common.h"
@@ -10,6 +12,14 @@
 #include "app/gui/view/stepping.h"
 
 namespace meshscope::view {
+namespace {
+
+Rect join(const Rect& a, const Rect& b) {
+    const float x = std::min(a.x, b.x), y = std::min(a.y, b.y);
+    return {x, y, std::max(a.x + a.w, b.x + b.w) - x, std::max(a.y + a.h, b.y + b.h) - y};
+}
+
+}  // namespace
 
 void CollectivePicture::groups(Rect area) {
     auto count = states_.size();
@@ -60,6 +70,7 @@ void CollectivePicture::groups(Rect area) {
                         grid.w / static_cast<float>(columns), grid.h / static_cast<float>(rows)};
         one_group(shown[k], {cell.x + 4, cell.y + 5, cell.w - 8, cell.h - 10}, side ? area.x : -1);
     }
+    nodes(area, columns == 1);
     if (heads && !places_.empty()) column_heads(area.y - line - 2);
     idle_links(columns);
 }
@@ -244,22 +255,73 @@ void CollectivePicture::circle(const CollectiveState& s, std::size_t m, const Gr
     if (const std::string words = p_.fit({std::to_string(rank)}, Face::mono_small, box.w - 4);
         !words.empty() && box.h >= 16)
         p_.label(box, words, Face::mono_small, Token::text, Token::none, id);
-    const auto n = s.buffers[m].pieces.size();
-    const float each = std::min(7.F, (box.w + 16) / static_cast<float>(std::max<std::size_t>(1, n)));
-    if (each < 3 || box.w < 14) return;
-    const float w = each * static_cast<float>(n);
-    draw_buffer(p_, s, m, {box.x + (box.w - w) / 2, box.y + box.h + 3, w, 9}, false);
+    if (place.buffers.empty()) return;
+    Rect row = place.buffers[m];
+    const auto n = static_cast<float>(std::max<std::size_t>(1, s.buffers[m].pieces.size()));
+    // Cells too small for a figure are small squares; they begin where the circle is.
+    const float each = std::min(row.w / n, row.w / n < 20 ? 9.F : 70.F);
+    if (each < 3) return;
+    const float w = each * n, middle = box.x + box.w / 2;
+    row.x = row.x > middle ? row.x : row.x + row.w < middle ? row.x + row.w - w : row.x + (row.w - w) / 2;
+    row.w = w;
+    const bool marks = row.h >= 30 && each >= 20;
+    if (each < 12) row = {row.x, row.y + (row.h - std::min(row.h, 9.F)) / 2, row.w, std::min(row.h, 9.F)};
+    draw_buffer(p_, s, m, row, marks);
 }
 
 void CollectivePicture::flights(const CollectiveState& s, const GroupPlace& place) {
     std::size_t busy = 0;
     for (const auto& h : s.hops) busy += h.hop.round == s.round ? 1 : 0;
-    const bool small = !place.cards || busy > s.ranks.size() * 2;
+    const bool small = !place.cards || place.tight || busy > s.ranks.size() * 2;
     p_.layer = kFlights;
     for (const auto& h : s.hops) {
         if (h.landed || (!h.flying && h.hop.round != s.round)) continue;
         if (busy > 4096) break;
         draw_flight(p_, s, h, hop_path(place, h.sender, h.receiver), small, options_.reduced_motion);
+    }
+}
+
+int32_t CollectivePicture::node_of_rank(int32_t rank) const {
+    const auto& nodes = in_.trace.info.node_of_rank;
+    return rank >= 0 && static_cast<std::size_t>(rank) < nodes.size() ? nodes[static_cast<std::size_t>(rank)]
+                                                                      : -1;
+}
+
+void CollectivePicture::nodes(Rect area, bool below_each_other) {
+    std::map<int32_t, Rect> boxes;
+    bool crosses = false;
+    for (const auto& [i, place] : places_) {
+        crosses = crosses || node_of(i) < 0;
+        for (std::size_t m = 0; m < place.members.size(); ++m) {
+            const int32_t node = node_of_rank(states_[i].ranks[m]);
+            if (node < 0) return;
+            Rect box = place.members[m];
+            if (m < place.buffers.size()) box = join(box, place.buffers[m]);
+            const auto [at, first] = boxes.emplace(node, box);
+            if (!first) at->second = join(at->second, box);
+        }
+    }
+    if (!crosses || boxes.size() < 2) return;
+    const bool columns = below_each_other && places_[0].second.facing;
+    for (auto& [node, box] : boxes)
+        box = columns ? Rect{box.x - 12, area.y + 1, box.w + 24, area.h - 2}
+                      : Rect{box.x - 9, box.y - 9, box.w + 18, box.h + 18};
+    // Where ranks of several nodes stand among each other a box would lie.
+    for (auto a = boxes.begin(); a != boxes.end(); ++a)
+        for (auto b = std::next(a); b != boxes.end(); ++b)
+            if (a->second.x < b->second.x + b->second.w && b->second.x < a->second.x + a->second.w &&
+                a->second.y < b->second.y + b->second.h && b->second.y < a->second.y + a->second.h)
+                return;
+    const float line = p_.line_height(Face::caption);
+    for (const auto& [node, box] : boxes) {
+        const Id id{"node", node};
+        p_.layer = kNodes;
+        p_.rect(box, Token::panel, 14, id).stroke = Token::line2;
+        const std::string words = "node " + std::to_string(node);
+        p_.layer = kWords;
+        if (columns && places_.size() > 1) continue;  // its column's head says it
+        for (const float y : {box.y - line, box.y + box.h + 1, box.y + 1})
+            if (p_.try_text(words, {box.x + 6, y}, Face::caption, Token::mute, Align::left, id)) break;
     }
 }
 
@@ -269,8 +331,23 @@ void CollectivePicture::column_heads(float y) {
     const auto& dim = group(own_).mesh_dim;
     for (std::size_t m = 0; m < place.members.size(); ++m) {
         const auto& box = place.members[m];
-        p_.try_text(dim + " = " + std::to_string(m), {box.x + box.w / 2, y}, Face::caption,
-                    dim_hue(dim, dim_position(own_)), Align::centre);
+        const std::string words = dim + " = " + std::to_string(m);
+        // A column that stands on one node, while its groups do not, says so.
+        int32_t node = node_of_rank(states_[places_[0].first].ranks[m]);
+        for (const auto& [i, other] : places_)
+            if (node_of(i) >= 0 || m >= states_[i].ranks.size() || node_of_rank(states_[i].ranks[m]) != node)
+                node = -1;
+        const std::string where = node >= 0 ? "node " + std::to_string(node) : "";
+        const float w = p_.width(words, Face::caption),
+                    more = node >= 0 ? 12 + p_.width(where, Face::caption) : 0;
+        const float middle = m < place.buffers.size()
+                                 ? join(box, place.buffers[m]).x + join(box, place.buffers[m]).w / 2
+                                 : box.x + box.w / 2;
+        const Token hue = dim_hue(dim, dim_position(own_));
+        p_.try_text(words, {middle - (w + more) / 2, y}, Face::caption, hue);
+        if (node >= 0)
+            p_.try_text(where, {middle - (w + more) / 2 + w + 12, y}, Face::caption, Token::mute, Align::left,
+                        {"node", node});
     }
 }
 

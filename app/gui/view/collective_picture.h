@@ -38,8 +38,15 @@ class CollectivePicture {
         return in_.trace.groups[static_cast<std::size_t>(instances_[i].group)];
     }
     float header();
-    // What the hues and marks mean: beside the title when it fits there, else on a line of its own.
-    void legend(float left, float y, float& bottom);
+    // What the hues and marks mean, in full or short words.
+    struct Entry {
+        std::string words;
+        int64_t origin;  // -1 padding, -2 complete
+    };
+    std::vector<Entry> legend(bool full) const;
+    float legend_width(const std::vector<Entry>& entries) const;
+    // Breaks at the picture's edge; gives the y below.
+    float draw_legend(const std::vector<Entry>& entries, float x, float y);
     float footer();
     // All groups that make this call, in a grid; where they do not fit, the shown one and a note.
     void groups(Rect area);
@@ -58,6 +65,10 @@ class CollectivePicture {
     // A rank without room for a card: a circle with its number, its buffer as a short row of squares below.
     void circle(const CollectiveState& s, std::size_t m, const GroupPlace& place);
     void flights(const CollectiveState& s, const GroupPlace& place);
+    int32_t node_of_rank(int32_t rank) const;
+    // The machines behind groups that reach over several: one box round the ranks of each, where they stand
+    // together.
+    void nodes(Rect area, bool below_each_other);
     // "shard = 0" over the two columns of facing pairs.
     void column_heads(float y);
     // The groups of another dim that join ranks above each other: idle now, so only their pattern.

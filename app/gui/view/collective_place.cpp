@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace meshscope::view {
 namespace {
 
 constexpr float kLeastCardWidth = 108, kLeastCardHeight = 58;
+constexpr float kTightCardWidth = 90, kTightCardHeight = 46, kTightGap = 44;
+constexpr float kReturn = 34;      // below a row of cards, for the path back
+constexpr float kLeastMarked = 7;  // radius from which a circle has its buffer beside it
 
 Point centre(const Rect& r) {
     return {r.x + r.w / 2, r.y + r.h / 2};
@@ -22,47 +26,106 @@ Point leave(const Rect& box, Point d, bool round) {
     return {c.x + d.x * t, c.y + d.y * t};
 }
 
-void ring(GroupPlace& out, std::size_t n, Rect cell) {
+// Cards in two rows, the lower running back; false where they have no room.
+bool two_rows(GroupPlace& out, std::size_t n, Rect cell, float gap_x, float gap_y, float least_w,
+              float least_h) {
     const std::size_t top = (n + 1) / 2;
-    const float gap_x = 112, gap_y = 56;
     const float w = std::min(300.F, (cell.w - gap_x * static_cast<float>(top - 1)) / static_cast<float>(top));
     const float h = std::min(124.F, (cell.h - gap_y) / 2);
-    if (w >= kLeastCardWidth && h >= kLeastCardHeight && n <= 8) {
-        const float step = top > 1 ? std::min((cell.w - w) / static_cast<float>(top - 1), w + 190) : 0;
-        const float x0 = cell.x + (cell.w - w - step * static_cast<float>(top - 1)) / 2;
-        const float gap = std::min(cell.h - 2 * h, 150.F), y0 = cell.y + (cell.h - 2 * h - gap) / 2;
-        for (std::size_t m = 0; m < n; ++m) {
-            // The lower row runs back, so that neighbours in the ring are neighbours here; of an odd ring it
-            // stands between.
-            const std::size_t below = n - top;
-            const float column =
-                m < top ? static_cast<float>(m) : static_cast<float>(n - 1 - m) + (below < top ? 0.5F : 0.F);
-            out.members.push_back({x0 + step * column, m < top ? y0 : y0 + h + gap, w, h});
-        }
-        return;
+    if (w < least_w || h < least_h || n > 8) return false;
+    const float step = top > 1 ? std::min((cell.w - w) / static_cast<float>(top - 1), w + 190) : 0;
+    const float x0 = cell.x + (cell.w - w - step * static_cast<float>(top - 1)) / 2;
+    const float gap = std::min(cell.h - 2 * h, 150.F), y0 = cell.y + (cell.h - 2 * h - gap) / 2;
+    for (std::size_t m = 0; m < n; ++m) {
+        // Neighbours in the ring are neighbours here; of an odd ring the lower row stands between.
+        const std::size_t below = n - top;
+        const float column =
+            m < top ? static_cast<float>(m) : static_cast<float>(n - 1 - m) + (below < top ? 0.5F : 0.F);
+        out.members.push_back({x0 + step * column, m < top ? y0 : y0 + h + gap, w, h});
     }
+    return true;
+}
+
+// Cards in one row, for a ring in flat room: its last path runs back below them.
+bool one_row(GroupPlace& out, std::size_t n, Rect cell) {
+    const float w = std::min(220.F, (cell.w - kTightGap * static_cast<float>(n - 1)) / static_cast<float>(n));
+    const float h = std::min(110.F, cell.h - kReturn);
+    if (n > 8 || w < kTightCardWidth || h < kTightCardHeight) return false;
+    const float step = (cell.w - w) / static_cast<float>(n - 1), y = cell.y + (cell.h - kReturn - h) / 2;
+    for (std::size_t m = 0; m < n; ++m)
+        out.members.push_back({cell.x + step * static_cast<float>(m), y, w, h});
+    out.row = true;
+    return true;
+}
+
+void ring(GroupPlace& out, std::size_t n, Rect cell, bool neighbours) {
+    if (two_rows(out, n, cell, 112, 56, kLeastCardWidth, kLeastCardHeight)) return;
+    out.tight = true;
+    if (two_rows(out, n, cell, kTightGap, 38, kTightCardWidth, kTightCardHeight)) return;
+    if (neighbours && one_row(out, n, cell)) return;
     out.cards = false;
+    const std::size_t top = (n + 1) / 2;
+    const auto count = static_cast<float>(n);
+    // The buffer stands outside the round: above the upper ranks, below the lower ones.
+    float high = n <= 8 ? 18.F : 9.F;
     if (cell.w > 1.5F * cell.h) {
         // Flat room: two rows, the lower running back.
         const float step = cell.w / static_cast<float>(top);
-        const float r = std::clamp(std::min(step * 0.28F, cell.h * 0.17F), 1.5F, 27.F);
+        const auto radius = [&] {
+            return std::clamp(std::min(step * 0.28F, (cell.h - 2 * (high + 4)) * 0.2F), 1.5F, 27.F);
+        };
+        if (radius() < 8) high = 9;
+        if (radius() < kLeastMarked) high = -4;
+        const float r = radius(), wide = std::min(step - 10, 26 * count);
         for (std::size_t m = 0; m < n; ++m) {
+            const bool upper = m < top;
             const float column =
-                m < top ? static_cast<float>(m) : static_cast<float>(n - 1 - m) + (n % 2 == 1 ? 0.5F : 0.F);
-            const float y = cell.y + (m < top ? cell.h * 0.22F : cell.h * 0.74F);
-            out.members.push_back({cell.x + step * (column + 0.5F) - r, y - r, 2 * r, 2 * r});
+                upper ? static_cast<float>(m) : static_cast<float>(n - 1 - m) + (n % 2 == 1 ? 0.5F : 0.F);
+            const float x = cell.x + step * (column + 0.5F),
+                        y = upper ? cell.y + high + 4 + r : cell.y + cell.h - high - 4 - r;
+            out.members.push_back({x - r, y - r, 2 * r, 2 * r});
+            if (high > 0)
+                out.buffers.push_back({x - wide / 2, upper ? y - r - 4 - high : y + r + 4, wide, high});
         }
         return;
     }
     const Point c = centre(cell);
     const float rx = cell.w / 2, ry = cell.h / 2;
     // Circles as large as neighbours on the round allow.
-    const float around = 3.14159265F * (rx + ry) / static_cast<float>(std::max<std::size_t>(n, 3));
+    const float around = 3.14159265F * (rx + ry) / std::max(count, 3.F);
     const float r = std::clamp(around * 0.32F, 1.5F, std::max(1.5F, std::min(27.F, std::min(rx, ry) * 0.3F)));
+    if (r < kLeastMarked) high = 0;
+    const float wide = std::min({26 * count, around - 10, 2 * r + 44, rx * 0.5F});
+    const auto angle = [&](std::size_t m) {
+        return -2.35619449F + 6.2831853F * static_cast<float>(m) / count;
+    };
+    const auto beside = [&](std::size_t m) { return std::fabs(std::sin(angle(m))) < 0.4F; };
+    float side = 0;
+    for (std::size_t m = 0; m < n && high > 0; ++m)
+        if (beside(m)) side = wide + 4;
     for (std::size_t m = 0; m < n; ++m) {
-        const float a = -2.35619449F + 6.2831853F * static_cast<float>(m) / static_cast<float>(n);
-        const Point p{c.x + (rx - r - 4) * std::cos(a), c.y + (ry - r - 14) * std::sin(a)};
+        const float a = angle(m);
+        const Point p{c.x + (rx - r - 4 - side) * std::cos(a), c.y + (ry - r - 6 - high) * std::sin(a)};
         out.members.push_back({p.x - r, p.y - r, 2 * r, 2 * r});
+        if (high <= 0) continue;
+        if (beside(m))
+            out.buffers.push_back(
+                {std::cos(a) > 0 ? p.x + r + 4 : p.x - r - 4 - wide, p.y - high / 2, wide, high});
+        else
+            out.buffers.push_back({p.x - wide / 2, p.y < c.y ? p.y - r - 4 - high : p.y + r + 4, wide, high});
+    }
+}
+
+// Two circles too low for cards, their buffers on the far sides: between them the chunks travel.
+void facing_circles(GroupPlace& out) {
+    for (std::size_t m = 0; m < out.members.size(); ++m) {
+        const Rect box = out.members[m];
+        const float r = std::min({27.F, box.w / 4, box.h / 2});
+        const float wide = std::min(150.F, box.w - 2 * r - 8), high = std::min(32.F, box.h);
+        const bool left = m == 0;
+        const float x = left ? box.x + box.w - 2 * r : box.x, y = box.y + box.h / 2;
+        out.members[m] = {x, y - r, 2 * r, 2 * r};
+        out.buffers.push_back({left ? x - 8 - wide : x + 2 * r + 8, y - high / 2, wide, high});
     }
 }
 
@@ -84,6 +147,9 @@ bool tree(GroupPlace& out, const std::vector<int32_t>& depth, Rect cell) {
         const float y = levels > 1 ? cell.y + (cell.h - h) * static_cast<float>(d) / (levels - 1)
                                    : cell.y + (cell.h - h) / 2;
         out.members.push_back({x - w / 2, y, w, h});
+        // Beside the circle: its links come from above and leave below.
+        const float wide = std::min(120.F, cell.w / static_cast<float>(width[row]) - w - 14);
+        if (!out.cards) out.buffers.push_back({x + w / 2 + 4, y + h / 2 - 7, std::max(0.F, wide / 2), 14});
     }
     return true;
 }
@@ -129,25 +195,27 @@ GroupPlace place_group(const CollectiveState& state, Rect cell) {
             out.members = {{x, y, w, h}, {x + spread - w, y, w, h}};
         }
         out.cards = w >= kLeastCardWidth && h >= 44;
-        if (!out.cards)
-            for (auto& m : out.members) {
-                const float r = std::min({27.F, m.w / 2, m.h / 2});
-                const Point c = centre(m);
-                m = {c.x - r, c.y - r, 2 * r, 2 * r};
-            }
+        if (!out.cards) facing_circles(out);
         return out;
     }
     if (state.algorithm == Algorithm::tree)
         if (const auto depth = tree_depths(state); !depth.empty() && tree(out, depth, cell)) return out;
     out.members.clear();
+    out.buffers.clear();
     out.cards = true;
-    ring(out, n, cell);
+    ring(out, n, cell, state.algorithm == Algorithm::ring);
     return out;
 }
 
 Path hop_path(const GroupPlace& place, int32_t sender, int32_t receiver) {
     const Rect &from = place.members[static_cast<std::size_t>(sender)],
                &to = place.members[static_cast<std::size_t>(receiver)];
+    if (place.row && std::abs(sender - receiver) > 1) {
+        const float side = sender > receiver ? 1.F : -1.F, drop = kReturn * 0.9F;
+        const Point a{centre(from).x - side * from.w * 0.2F, from.y + from.h + 3},
+            d{centre(to).x + side * to.w * 0.2F, to.y + to.h + 3};
+        return {a, {a.x - side * 24, a.y + drop}, {d.x + side * 24, d.y + drop}, d};
+    }
     if (place.facing) {
         // Above for the way there, below for the way back.
         const bool right = from.x < to.x;

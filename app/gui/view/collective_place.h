@@ -11,8 +11,12 @@ namespace meshscope::view {
 struct GroupPlace {
     Rect cell;                  ///< all of it
     std::vector<Rect> members;  ///< card, or the square round the circle
+    std::vector<Rect>
+        buffers;  ///< beside each circle, where no path runs; empty with cards, which hold theirs
     bool cards = true;
     bool facing = false;  ///< two cards left and right
+    bool tight = false;   ///< little room between cards: what travels is a mark alone
+    bool row = false;     ///< a ring in one row: the last one's path runs back below
 };
 
 /// How far along the tree a member is: 0 the root; by the hops of the collective. Empty when they are no
@@ -20,7 +24,8 @@ struct GroupPlace {
 std::vector<int32_t> tree_depths(const CollectiveState& state);
 
 /// Two ranks face each other; a tree hangs from its root; any others stand round a ring in group order,
-/// clockwise from the upper left, as cards while those have room, else as circles. Cost: O(members).
+/// clockwise from the upper left, as cards while those have room (a ring in flat room: in one row), else as
+/// circles with their buffers outside the round. Cost: O(members).
 GroupPlace place_group(const CollectiveState& state, Rect cell);
 
 /// The path of a hop from one place to another: a shallow curve whose two directions do not lie on each

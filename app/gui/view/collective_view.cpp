@@ -48,49 +48,69 @@ float CollectivePicture::header() {
     const float y = 10, x = kPad + 4;
     p_.text(op, {x, y}, Face::mono_title, op_hue(e.op), Align::left, {"title"});
     const float after = x + p_.width(op, Face::mono_title) + 14;
-    const std::string words = p_.fit({full, brief}, Face::body, in_.size.width - kPad - after);
     const float body_y = y + (p_.line_height(Face::mono_title) - p_.line_height(Face::body)) / 2;
-    if (!words.empty()) p_.text(words, {after, body_y}, Face::body, Token::text, Align::left, {"title"});
-    const float end = after + p_.width(words, Face::body) + 24;
     float bottom = y + p_.line_height(Face::mono_title) + 6;
-    legend(end, body_y, bottom);
-    return bottom;
+    const float right = in_.size.width - kPad, whole = right - kPad - 4;
+    std::string words = p_.fit({full, brief}, Face::body, right - after);
+    // The legend stands beside the title, else on a line of its own. In low pictures it takes no line as long
+    // as shorter words, of its own or of the title, make room for it.
+    const auto entries = legend(true), short_entries = legend(false);
+    const float w = legend_width(entries), w_short = legend_width(short_entries);
+    const float gap = in_.size.height < 300 ? 16.F : 24.F;
+    const auto room = [&](const std::string& title) {
+        return right - after - p_.width(title, Face::body) - gap;
+    };
+    const bool low = in_.size.height < 300;
+    const auto* chosen = &entries;
+    bool line = false;
+    if (w > room(words)) {
+        const bool beside = low && w_short <= room(brief);
+        line = !beside;
+        if (beside || w > whole) chosen = &short_entries;
+        if (beside && w_short > room(words)) words = brief;
+    }
+    if (!words.empty()) p_.text(words, {after, body_y}, Face::body, Token::text, Align::left, {"title"});
+    const float wide = legend_width(*chosen);
+    if (chosen->empty()) return bottom;
+    const float below = draw_legend(*chosen, line ? kPad + 4 : right - wide, line ? bottom : body_y);
+    return line ? below + 6 : bottom;
 }
 
-void CollectivePicture::legend(float left, float y, float& bottom) {
+std::vector<CollectivePicture::Entry> CollectivePicture::legend(bool full) const {
     const auto& s = own();
-    struct Entry {
-        std::string words;
-        int64_t origin;  // -1 padding, -2 complete
-    };
     std::vector<Entry> entries;
-    const bool several = states_.size() > 1;
-    for (std::size_t m = 0; m < s.ranks.size() && m < 8; ++m) {
-        const std::string who =
-            several ? group(own_).mesh_dim + " = " + std::to_string(m) : "rank " + std::to_string(s.ranks[m]);
-        entries.push_back({who, static_cast<int64_t>(m)});
+    const std::string head = states_.size() > 1 ? group(own_).mesh_dim + " = " : "rank ";
+    for (std::size_t m = 0; m < s.ranks.size() && s.ranks.size() <= 8; ++m) {
+        const std::string number = states_.size() > 1 ? std::to_string(m) : std::to_string(s.ranks[m]);
+        // Short: the first says what the others' numbers are.
+        entries.push_back({full || m == 0 ? head + number : number, static_cast<int64_t>(m)});
     }
-    if (s.ranks.size() > 8) entries.clear();
+    const std::string brief = full ? "" : ".short";
     bool padded = false;
     for (const auto& b : s.buffers)
         for (const auto& piece : b.pieces) padded = padded || piece.padding > 0;
-    if (padded) entries.push_back({p_.say("view.collective.padding"), -1});
+    if (padded) entries.push_back({p_.say("view.collective.padding" + brief), -1});
     if (!moves_origins(s.op))
         entries.push_back(
-            {p_.say("view.collective.complete", {arg("ranks", static_cast<int64_t>(s.ranks.size()))}), -2});
+            {p_.say("view.collective.complete" + brief, {arg("ranks", static_cast<int64_t>(s.ranks.size()))}),
+             -2});
+    return entries;
+}
+
+float CollectivePicture::legend_width(const std::vector<Entry>& entries) const {
     float total = 0;
-    for (const auto& e : entries) total += 20 + p_.width(e.words, Face::caption) + 18;
-    total -= 18;
+    for (const auto& e : entries) total += (total > 0 ? 18.F : 0.F) + 20 + p_.width(e.words, Face::caption);
+    return total;
+}
+
+float CollectivePicture::draw_legend(const std::vector<Entry>& entries, float x, float y) {
     const float line = p_.line_height(Face::caption);
-    float x = in_.size.width - kPad - total;
-    if (entries.empty()) return;
-    if (x < left) {
-        x = kPad + 4;
-        if (in_.size.height < 300 || total > in_.size.width - 2 * kPad - 8) return;
-        y = bottom;
-        bottom += line + 6;
-    }
     for (const auto& e : entries) {
+        const float w = 20 + p_.width(e.words, Face::caption);
+        if (x + w > in_.size.width - kPad + 0.5F && x > kPad + 4) {
+            x = kPad + 4;
+            y += line;
+        }
         const Point c{x + 6, y + line / 2 + 1};
         if (e.origin >= 0)
             p_.symbol(c, 5.5F, e.origin);
@@ -105,8 +125,9 @@ void CollectivePicture::legend(float left, float y, float& bottom) {
             }
         }
         p_.text(e.words, {x + 20, y}, Face::caption, Token::soft);
-        x += 20 + p_.width(e.words, Face::caption) + 18;
+        x += w + 18;
     }
+    return y + line;
 }
 
 float CollectivePicture::footer() {

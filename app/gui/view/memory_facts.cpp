@@ -4,6 +4,7 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_columns.h"
 #include "app/gui/view/memory_view.h"
+#include "app/gui/view/stepping.h"
 #include "app/gui/view/timeline_bars.h"
 
 namespace meshscope::view {
@@ -23,10 +24,23 @@ Picture memory_facts(const Input& input, const MemoryOptions& options) {
         return p.take();
     }
     const std::size_t peak = highest(columns);
+    // The column that was chosen; else the one under the cursor; else, before the step's first, the peak.
     std::size_t shown = peak;
-    if (input.selection.event && input.selection.event_rank == rank)
+    const char* heading = "view.memory.why";
+    const auto find = [&](int32_t event, const char* words) {
         for (std::size_t i = 0; i < columns.size(); ++i)
-            if (columns[i].event == *input.selection.event) shown = i;
+            if (columns[i].event == event) {
+                shown = i;
+                if (i != peak) heading = words;
+                return true;
+            }
+        return false;
+    };
+    const bool picked = input.selection.event && input.selection.event_rank == rank &&
+                        find(*input.selection.event, "view.memory.here");
+    if (!picked)
+        if (const auto now = event_at(input.trace, input.clock, input.cursor, rank))
+            find(now->event, "view.memory.now");
     const auto& column = columns[shown];
     const auto& event = input.trace.event(rank, column.event);
     const auto head = [&](const std::string& words, const std::string& note) {
@@ -38,7 +52,7 @@ Picture memory_facts(const Input& input, const MemoryOptions& options) {
         y += 8;
         p.tell(words + " · " + note);
     };
-    head(p.say(shown == peak ? "view.memory.why" : "view.memory.here"), "rank " + std::to_string(rank));
+    head(p.say(heading), "rank " + std::to_string(rank));
     const std::string cause = memory::cause_text(input.trace, event);
     const std::string sentence =
         p.say(shown == peak ? "view.memory.cause" : "view.memory.at",
@@ -47,7 +61,7 @@ Picture memory_facts(const Input& input, const MemoryOptions& options) {
                arg("below", format_exact_bytes(columns[peak].total - column.total))});
     p.tell(sentence);
     y = p.paragraph(sentence, {kPad, y}, Face::body, Token::soft, right - kPad, {"cause"}) + 16;
-    head(p.say("view.memory.live"), p.say("view.memory.bytes"));
+    head(p.say(shown == peak ? "view.memory.live.peak" : "view.memory.live"), p.say("view.memory.bytes"));
 
     const auto live = memory::live_at(input.trace, rank, column.changes);
     int64_t largest = 1, sum = 0;

@@ -13,14 +13,15 @@
 namespace meshscope::view {
 namespace {
 
-constexpr float kPad = 24, kSmallest = 40, kSmall = 62, kSmallGap = 22;
+constexpr float kPad = 24, kSmallest = 40, kSmall = 62, kSmallGap = 22, kLeastBig = 150;
+constexpr std::size_t kMostRows = 48;  // below each other; more unequal ranks are told as a number
 
 enum : int { kBack, kStacks, kLines, kWords, kFlags };
 
 class Memory {
   public:
     Memory(const Input& input, const MemoryOptions& options)
-        : in_(input), p_(input), focus_(focus_rank(input)) {
+        : in_(input), p_(input), focus_(focus_rank(input)), low_(input.size.height < 320) {
         step_ = options.step >= -1 ? options.step : step_at(input.trace, input.clock, input.cursor.t_ns);
         for (std::size_t r = 0; r < input.trace.ranks.size(); ++r)
             columns_.push_back(memory_columns(input.trace, static_cast<int32_t>(r), step_));
@@ -34,24 +35,42 @@ class Memory {
         }
         for (const auto& columns : columns_)
             for (const auto& c : columns) most_ = std::max(most_, c.total);
-        gutter_ =
-            kPad +
-            std::max(p_.width("rank " + std::to_string(columns_.size() - 1), Face::body),
-                     p_.width(axis_bytes(byte_step(std::max<int64_t>(1, most_), 4) * 4), Face::mono_small)) +
-            12;
-        const float words = p_.line_height(Face::mono_small);
-        const float flag = p_.line_height(Face::body) + 14;
-        const float left = in_.size.height - y - flag - words - 16;
-        // The chosen rank takes what the small ones leave, at least half.
         const auto others = rows();
+        float names = p_.width("rank " + std::to_string(columns_.size() - 1), Face::body);
+        for (const auto& row : others) names = std::max(names, p_.width(row_name(row), Face::body));
+        gutter_ =
+            kPad + 12 +
+            std::max(std::min(names, in_.size.width * 0.2F),
+                     p_.width(axis_bytes(byte_step(std::max<int64_t>(1, most_), 4) * 4), Face::mono_small));
+        const float words = p_.line_height(Face::caption) + 6;
+        const float flag = p_.line_height(Face::body) + (low_ ? 10.F : 14.F);
+        const float left = in_.size.height - y - flag - words - (low_ ? 4.F : 16.F);
+        // The chosen rank takes what the small ones leave, at least half. Where that is too low to read it
+        // takes the whole height, and the others are below: the panel scrolls.
         const auto count = static_cast<float>(others.size());
-        const float big = std::max(left * 0.46F, left - count * (kSmall + kSmallGap));
+        float big = std::max(left * 0.46F, left - count * (kSmall + kSmallGap));
         small_ = std::clamp((left - big) / std::max(1.F, count) - kSmallGap, kSmallest, kSmall);
+        const bool all_fit =
+            count == 0 || (big >= kLeastBig && big + count * (small_ + kSmallGap) <= left + 1);
+        if (!all_fit) {
+            // The first row below still shows its flag, so that it is seen that there is more.
+            const float peek = low_ ? 0.F : kSmallGap + 20;
+            small_ = kSmall;
+            big = std::max(left * 0.46F, std::min(left - peek, 420.F));
+            if (big < kLeastBig) big = std::max(40.F, left);
+        }
+        p_.picture().content_height = 1e6F;  // known at the end
         const Rect chart{gutter_, y + flag, in_.size.width - kPad - gutter_, std::max(40.F, big)};
         main_chart(chart);
-        small_charts(others, chart.y + chart.h + words + 12);
+        const float end = small_charts(others, chart.y + chart.h + words + (low_ ? 2.F : 8.F));
+        const float line = p_.line_height(Face::caption);
+        const std::string marks = p_.fit({p_.say("view.memory.columns")}, Face::caption, chart.w);
+        if (!marks.empty() && end + line <= in_.size.height)
+            p_.text(marks, {gutter_, in_.size.height - line - 4}, Face::caption, Token::mute);
         tell();
-        return p_.take();
+        Picture picture = p_.take();
+        picture.height = picture.content_height = std::max(in_.size.height, end);
+        return picture;
     }
 
   private:
@@ -61,8 +80,8 @@ class Memory {
 
     float header() {
         p_.layer = kWords;
-        float y = 10;
-        const std::string title = p_.say("view.memory.title", {arg("step", step_)});
+        float y = low_ ? 6.F : 10.F;
+        const std::string title = p_.say(low_ ? "view.step" : "view.memory.title", {arg("step", step_)});
         p_.text(title, {kPad, y}, Face::title, Token::text);
         p_.tell(title);
         float x = kPad + p_.width(title, Face::title) + 32;
@@ -84,7 +103,7 @@ class Memory {
             p_.text(words, {x + 22, ly}, Face::caption, Token::soft, Align::left, id);
             x += w;
         }
-        return (wrapped ? ly + line : y + p_.line_height(Face::title)) + 8;
+        return (wrapped ? ly + line : y + p_.line_height(Face::title)) + (low_ ? 2.F : 8.F);
     }
 
     bool present(MemoryCategory c) const {
@@ -94,7 +113,7 @@ class Memory {
         return false;
     }
 
-    // The other ranks, one row each while they fit; else those with equal memory share a row.
+    // The other ranks, one row each while they fit; else those with equal memory share a row, told as one.
     std::vector<Row> rows() const {
         std::vector<Row> out;
         for (std::size_t r = 0; r < columns_.size(); ++r)
@@ -113,6 +132,14 @@ class Memory {
         }
         return folded;
     }
+    // "rank 1", "rank 0–3", "rank 0 +6".
+    static std::string row_name(const Row& row) {
+        const std::string first = "rank " + std::to_string(row.ranks[0]);
+        if (row.ranks.size() == 1) return first;
+        const bool run = row.ranks.back() - row.ranks[0] + 1 == static_cast<int32_t>(row.ranks.size());
+        return run ? first + "–" + std::to_string(row.ranks.back())
+                   : first + " +" + std::to_string(row.ranks.size() - 1);
+    }
     static bool equal(const std::vector<MemoryColumn>& a, const std::vector<MemoryColumn>& b) {
         return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                           [](const MemoryColumn& x, const MemoryColumn& y) { return x.bytes == y.bytes; });
@@ -123,6 +150,7 @@ class Memory {
     struct Chart {
         Rect box;
         std::vector<MemoryColumn> columns;
+        std::size_t each = 1;  // events in a column
         int32_t rank = 0;
         float x(std::size_t i) const {
             return std::round(box.x + box.w * static_cast<float>(i) / static_cast<float>(columns.size()));
@@ -135,8 +163,10 @@ class Memory {
         Chart c;
         c.box = box;
         c.rank = rank;
-        c.columns = join_columns(columns_[static_cast<std::size_t>(rank)],
-                                 static_cast<std::size_t>(std::max(1.F, box.w / 3)));
+        const auto& all = columns_[static_cast<std::size_t>(rank)];
+        const auto most = static_cast<std::size_t>(std::max(1.F, box.w / 3));
+        c.columns = join_columns(all, most);
+        c.each = all.size() <= most ? 1 : (all.size() + most - 1) / most;
         c.scale = box.h * 0.94F / static_cast<float>(std::max<int64_t>(1, most_));
         return c;
     }
@@ -195,16 +225,17 @@ class Memory {
         return sum;
     }
 
+    // The column that an event of this step stands in.
     std::optional<std::size_t> index_of(const Chart& c, int32_t event) const {
-        std::optional<std::size_t> found;
-        for (std::size_t i = 0; i < c.columns.size(); ++i)
-            if (c.columns[i].event <= event) found = i;
-        return found;
+        const auto& all = columns_[static_cast<std::size_t>(c.rank)];
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (all[i].event == event) return i / c.each;
+        return std::nullopt;
     }
 
     void cursor(const Chart& c) {
         const auto now = event_at(in_.trace, in_.clock, in_.cursor, c.rank);
-        if (!now || in_.trace.event(now->rank, now->event).step != step_) return;
+        if (!now) return;
         if (const auto i = index_of(c, now->event)) {
             p_.layer = kLines;
             const float x = (c.x(*i) + c.x(*i + 1)) / 2;
@@ -220,34 +251,40 @@ class Memory {
             .stroke_alpha = alpha;
     }
 
-    // "AG net1", "F net1", "F", …: the first that fits; the last of them when `room` is 0.
-    std::string column_label(int32_t rank, int32_t event, float room) const {
+    // What a column is called, longest first: "AG net1", "F net1 linear", "relu". A phase's mark alone says
+    // too little to stand under a column.
+    std::vector<std::string> column_labels(int32_t rank, int32_t event) const {
         const auto& e = in_.trace.event(rank, event);
-        auto choices = event_labels(p_, in_.trace, e);
+        const std::string unit(in_.trace.text(e.unit));
         if (e.kind == trace::EventKind::collective) {
             const std::string mark = op_mark(e.op);
-            choices = {mark + " " + std::string(in_.trace.text(e.unit)), mark};
+            if (unit.empty()) return {mark};
+            return {mark + " " + unit, mark};
         }
-        return p_.fit(choices, Face::caption, room);
+        auto choices = event_labels(p_, in_.trace, e);
+        if (!(unit.empty() && in_.trace.text(e.name).empty())) choices.pop_back();
+        return choices;
     }
 
     void main_chart(Rect box) {
         const Chart c = chart_of(focus_, box);
         p_.layer = kWords;
-        p_.text("rank " + std::to_string(focus_), {kPad, box.y}, Face::body, Token::text, Align::left,
+        // Low charts need their whole left side for the axis: the name stands above it.
+        const float name_y = box.h >= 150 ? box.y : box.y - p_.line_height(Face::body) - 2;
+        p_.text("rank " + std::to_string(focus_), {kPad, name_y}, Face::body, Token::text, Align::left,
                 {"rank", focus_});
-        back(c, box.h > 160 ? 4 : 2, true);
+        back(c, box.h > 160 ? 4 : 3, true);
         stacks(c);
         cursor(c);
         const std::size_t peak = highest(c.columns);
-        const bool other = in_.selection.event && in_.selection.event_rank == focus_ &&
-                           *in_.selection.event != c.columns[peak].event;
+        std::optional<std::size_t> picked;
+        if (in_.selection.event && in_.selection.event_rank == focus_)
+            picked = index_of(c, *in_.selection.event);
+        const bool other = picked && *picked != peak;
         outline(c, peak, other ? 1 : 2, other ? 0.6F : 1, {"peak", focus_, c.columns[peak].event});
-        if (other)
-            if (const auto i = index_of(c, *in_.selection.event))
-                outline(c, *i, 2, 1, {"column", focus_, c.columns[*i].event});
+        if (other) outline(c, *picked, 2, 1, {"column", focus_, c.columns[*picked].event});
         flag(c, peak);
-        labels(c, peak);
+        labels(c, peak, picked);
     }
 
     // White pole and pennant at the exact event, bytes and cause in it.
@@ -258,7 +295,8 @@ class Memory {
         const std::string cause = memory::cause_text(in_.trace, in_.trace.event(focus_, column.event));
         const float h = p_.line_height(Face::body) + 4, y = c.box.y - h - 6;
         const float x = (c.x(peak) + c.x(peak + 1)) / 2;
-        const float right = in_.size.width - kPad - x, left = x - kPad;
+        // A low chart has its rank's name beside the flag.
+        const float right = in_.size.width - kPad - x, left = x - (c.box.h >= 150 ? kPad : c.box.x);
         const bool to_right = right >= left * 0.8F;
         const std::string words =
             p_.fit({p_.say("view.memory.peak", {arg("bytes", bytes), arg("cause", cause)}),
@@ -280,53 +318,70 @@ class Memory {
         }
     }
 
-    void labels(const Chart& c, std::size_t peak) {
-        p_.layer = kWords;
-        const float y = c.box.y + c.box.h + 4;
-        const auto put = [&](std::size_t i, Token colour, float room) {
-            const std::string words = column_label(c.rank, c.columns[i].event, room);
-            const float half = p_.width(words, Face::caption) / 2;
-            const float x = std::clamp((c.x(i) + c.x(i + 1)) / 2, c.box.x + half,
-                                       std::max(c.box.x + half, c.box.x + c.box.w - half));
-            p_.try_text(words, {x, y}, Face::caption, colour, Align::centre,
-                        {"column", c.rank, c.columns[i].event});
+    // Names of columns: fewer, but in words that tell them apart. First those that stand out, then
+    // communication, then the rest from the left; a mark joins each to its column.
+    void labels(const Chart& c, std::size_t peak, std::optional<std::size_t> picked) {
+        const float y = c.box.y + c.box.h + 6, line = p_.line_height(Face::caption);
+        std::vector<std::string> said(c.columns.size());
+        const auto before = [&](std::size_t i) {
+            while (i > 0)
+                if (!said[--i].empty()) return said[i];
+            return std::string();
         };
-        put(peak, Token::text, std::max(110.F, c.x(peak + 1) - c.x(peak)));
-        for (std::size_t i = 0; i < c.columns.size(); ++i)
-            if (i != peak) put(i, Token::mute, c.x(i + 1) - c.x(i) - 4);
-    }
-
-    void small_charts(const std::vector<Row>& others, float y) {
-        std::size_t done = 0;
-        for (const auto& row : others) {
-            const float line = p_.line_height(Face::caption);
-            const bool last_room =
-                y + kSmallGap + small_ + (done + 1 < others.size() ? line + 4 : 0) > in_.size.height;
-            if (last_room) {
-                std::size_t ranks = 0;
-                for (std::size_t i = done; i < others.size(); ++i) ranks += others[i].ranks.size();
+        const auto put = [&](std::size_t i, Token colour) {
+            if (!said[i].empty()) return;
+            const float middle = (c.x(i) + c.x(i + 1)) / 2;
+            for (const auto& words : column_labels(c.rank, c.columns[i].event)) {
+                const float w = p_.width(words, Face::caption);
+                if (w > std::max(92.F, c.x(i + 1) - c.x(i))) continue;
+                // The same word once for neighbours: it holds until the next.
+                if (words == before(i)) continue;
+                const float x = std::clamp(middle - w / 2, c.box.x, std::max(c.box.x, c.box.x + c.box.w - w));
+                if (!p_.is_free({x - 5, y, w + 10, line})) continue;
                 p_.layer = kWords;
-                p_.try_text(p_.say("view.memory.more", {arg("ranks", static_cast<int64_t>(ranks))}),
-                            {kPad, y + 2}, Face::caption, Token::mute);
+                p_.text(words, {x, y}, Face::caption, colour, Align::left,
+                        {"column", c.rank, c.columns[i].event});
+                said[i] = words;
+                const float tx = std::floor(middle) + 0.5F;
+                p_.layer = kLines;
+                p_.line({tx, c.box.y + c.box.h}, {tx, c.box.y + c.box.h + 5}, colour);
                 return;
             }
-            small_chart(row, {gutter_, y + kSmallGap, in_.size.width - kPad - gutter_, small_});
+        };
+        const auto collective = [&](std::size_t i) {
+            return in_.trace.event(c.rank, c.columns[i].event).kind == trace::EventKind::collective;
+        };
+        put(peak, Token::text);
+        if (picked) put(*picked, Token::text);
+        for (std::size_t i = 0; i < c.columns.size(); ++i)
+            if (collective(i)) put(i, Token::mute);
+        for (std::size_t i = 0; i < c.columns.size(); ++i)
+            if (!collective(i)) put(i, Token::mute);
+    }
+
+    // Gives the y below the last row.
+    float small_charts(const std::vector<Row>& others, float y) {
+        for (std::size_t k = 0; k < others.size() && k < kMostRows; ++k) {
+            small_chart(others[k], {gutter_, y + kSmallGap, in_.size.width - kPad - gutter_, small_});
             y += kSmallGap + small_;
-            ++done;
         }
+        if (others.size() > kMostRows) {
+            std::size_t ranks = 0;
+            for (std::size_t i = kMostRows; i < others.size(); ++i) ranks += others[i].ranks.size();
+            p_.layer = kWords;
+            p_.text(p_.say("view.memory.more", {arg("ranks", static_cast<int64_t>(ranks))}), {kPad, y + 8},
+                    Face::caption, Token::mute);
+            y += 8 + p_.line_height(Face::caption);
+        }
+        return y + 8;
     }
 
     void small_chart(const Row& row, Rect box) {
         const Chart c = chart_of(row.ranks[0], box);
         if (c.columns.empty()) return;
         p_.layer = kWords;
-        std::string words = "rank " + std::to_string(row.ranks[0]);
-        if (row.ranks.size() > 1) {
-            const std::string range = words + "–" + std::to_string(row.ranks.back());
-            const bool run = row.ranks.back() - row.ranks[0] + 1 == static_cast<int32_t>(row.ranks.size());
-            words = p_.fit({run ? range : words + " +" + std::to_string(row.ranks.size() - 1), words},
-                           Face::body, gutter_ - kPad - 4);
-        }
+        const std::string words =
+            p_.fit({row_name(row), "rank " + std::to_string(row.ranks[0])}, Face::body, gutter_ - kPad - 4);
         if (!words.empty())
             p_.text(words, {kPad, box.y}, Face::body, Token::soft, Align::left, {"rank", row.ranks[0]});
         back(c, 2, false);
@@ -361,6 +416,7 @@ class Memory {
     const Input& in_;
     Painter p_;
     int32_t focus_ = 0, step_ = 0;
+    bool low_ = false;  // margins give way to the chart
     std::vector<std::vector<MemoryColumn>> columns_;
     int64_t most_ = 0;
     float gutter_ = 90, small_ = kSmall;

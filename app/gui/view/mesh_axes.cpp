@@ -12,12 +12,12 @@ void MeshPicture::flat_axes() {
     p_.layer = kWords;
     const float line = p_.line_height(Face::caption);
     float top = 8, left = 12;
-    const float node_room = q_.sliced || q_.node_of_rank.empty() ? 0 : line;
+    const float node_room = q_.node_of_rank.empty() ? 0 : line;
     Rect all = body(0);
     for (int64_t i = 1; i < count_; ++i) all = join(all, body(i));
     float x_rows = 0;
     for (const auto& d : at_.dims) x_rows += d.horizontal && d.div == 1 && d.size > 1 ? 1.F : 0.F;
-    top = std::max(4.F, all.y - 12 - line * x_rows - node_room);
+    top = std::max(4.F, all.y - std::max(12.F, edge_of(at_.pitch_y) + 3) - line * x_rows - node_room);
     for (auto d = at_.dims.rbegin(); d != at_.dims.rend(); ++d) {
         if (d->size < 2) continue;
         const bool folded = d->div > 1 || d->size < q_.shape[d->dim];
@@ -63,7 +63,7 @@ void MeshPicture::headings(const PlacedDim& d, bool folded, float edge) {
         if (d.horizontal) {
             p_.try_text(words, {b.x + b.w / 2, edge}, face, hue, Align::centre, id);
         } else {
-            const float right = std::max(p_.width(words, face) + 4, b.x - 14 - node_margin());
+            const float right = std::max(p_.width(words, face) + 4, b.x - 14 - edge_of(at_.pitch_x));
             p_.try_text(words, {right, b.y + b.h / 2 - line / 2}, face, hue, Align::right, id);
         }
     }
@@ -90,6 +90,7 @@ void MeshPicture::axis_name(const PlacedDim& d, float edge, const Id& id) {
 }
 
 void MeshPicture::arrow(Point from, Point to, Token hue, const Id& id) {
+    keep_off({from, to}, false);
     auto& line = p_.line(from, to, hue, 2);
     line.arrow = true;
     line.id = id;

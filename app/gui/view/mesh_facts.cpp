@@ -133,7 +133,9 @@ class Facts {
             shape += (d ? ", " : "") + (m.layout(d).shape().empty() ? std::string("1") : text.first);
             stride += (d ? ", " : "") + (m.layout(d).stride().empty() ? std::string("()") : text.second);
         }
-        return {"(" + shape + ")", "(" + stride + ")"};
+        // A tuple of one is written with its comma, as Python does.
+        const std::string end = m.ndim() == 1 ? ",)" : ")";
+        return {"(" + shape + end, "(" + stride + end};
     }
 
     void layouts() {

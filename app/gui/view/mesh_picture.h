@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/gui/view/mesh_layout.h"
@@ -29,6 +30,7 @@ class MeshPicture {
     /// Layers of the picture.
     enum : int { kNodes, kSheets, kHulls, kLinks, kRanks, kWords, kSelected };
     enum class Detail { card, circle, square };
+    static constexpr float kSheetReach = 0.43F;  // of a pitch, from a circle's middle to its sheet's edge
     // Between the whole mesh and the slice every rank goes straight from one place to the other.
     void place();
 
@@ -57,7 +59,13 @@ class MeshPicture {
     }
     void headings(const PlacedDim& d, bool folded, float edge);
     float label_room(const PlacedDim&) const { return std::max(label_left_, 40.F); }
-    float node_margin() const { return q_.sliced || q_.node_of_rank.empty() ? 0.F : 10.F; }
+    // From a rank to the outer edge of the node or sheet it stands in, so that headings stay clear of it.
+    float edge_of(float pitch) const {
+        const float sheet = !q_.sliced                  ? 0.F
+                            : detail_ == Detail::circle ? kSheetReach * pitch - radius_
+                                                        : 12.F;
+        return std::max(q_.node_of_rank.empty() ? 0.F : 10.F, sheet);
+    }
     // The name with an arrow, where there is no room for "name = index" at each index.
     void axis_name(const PlacedDim& d, float edge, const Id& id);
     void arrow(Point from, Point to, Token hue, const Id& id);
@@ -74,7 +82,15 @@ class MeshPicture {
     // A line from member to member of every group, in the dim's hue and pattern.
     void links();
     void link(std::size_t dim, int64_t a, int64_t b, int64_t first, bool bow);
+    bool bows(std::size_t dim) const;
+    // The way from one member to the next: two points, or a bezier's four where it passes beside others.
+    std::vector<Point> way(int64_t a, int64_t b, bool bow, float cut) const;
     void ranks();
+    // Lines that a coordinate beside its circle must not cross.
+    void keep_off(const std::vector<Point>& path, bool closed);
+    bool crossed(const Rect& box) const;
+    // Where every circle's coordinate stands: all of them, or none.
+    void place_coordinates();
     void circle(int64_t i, Token ring, float s, const Id& id);
     static std::string format_tight(const std::vector<int64_t>& at);
     void square(int64_t i, Token ring, float s, const Id& id);
@@ -83,8 +99,8 @@ class MeshPicture {
     void card_groups(int64_t i, const Rect& b, float y, float pad, float line);
     std::vector<int64_t> group_members(int64_t i, std::size_t d) const;
     std::vector<int64_t> group_ranks(int64_t i, std::size_t d) const;
-    // The selected rank's groups, one hull a dim; where others stand between, rings round the members
-    // instead.
+    // The selected rank's groups, one hull a dim; where others stand between, rings round the members, joined
+    // by a band.
     void hulls();
     void you();
     // Every rank with its coordinate, and every group once.
@@ -99,6 +115,8 @@ class MeshPicture {
     Rect area_, card_;
     Detail detail_ = Detail::circle;
     float radius_ = 10, label_left_ = 0;
+    std::vector<std::pair<Point, Point>> edges_;
+    std::vector<Point> coordinates_;  ///< by index, the texts' top left corners; empty: none is drawn
 };
 
 }  // namespace meshscope::view

@@ -8,6 +8,11 @@
 #include "app/gui/view/format.h"
 
 namespace meshscope::view {
+namespace {
+
+constexpr float kSheetEdge = 12;  // from a card to the edge of its sheet
+
+}  // namespace
 
 void MeshPicture::nodes() {
     if (q_.node_of_rank.empty()) return;
@@ -21,18 +26,23 @@ void MeshPicture::nodes() {
         const float margin = detail_ == Detail::card ? 9.F : std::min(14.F, at_.pitch() * 0.14F);
         const auto outline = round_of(ranks, margin);
         if (!alone(outline, ranks)) continue;
-        p_.layer = kNodes;
-        auto& shape = p_.polygon(outline, Token::panel, {"node", node});
-        shape.stroke = Token::line;
+        // A slice's sheets are boxes already: then the machine has its name alone.
+        if (!q_.sliced) {
+            p_.layer = kNodes;
+            auto& shape = p_.polygon(outline, Token::panel, {"node", node});
+            shape.stroke = Token::line;
+            keep_off(outline, true);
+        }
         p_.layer = kWords;
-        Point corner = outline.front();
-        for (const Point& o : outline)
-            if (o.y < corner.y || (o.y == corner.y && o.x < corner.x)) corner = o;
         Rect all = body(ranks[0]);
         for (const int64_t i : ranks) all = join(all, body(i));
-        p_.try_text("node " + std::to_string(node),
-                    {all.x - margin, all.y - margin - p_.line_height(Face::caption)}, Face::caption,
-                    Token::mute, Align::left, {"node", node});
+        const float line = p_.line_height(Face::caption),
+                    edge = std::max(margin, q_.sliced ? kSheetEdge + 2 : 0.F);
+        const std::string words = "node " + std::to_string(node);
+        for (const Point at :
+             {Point{all.x - margin, all.y - edge - line}, Point{all.x - margin, all.y + all.h + edge},
+              Point{all.x + all.w + edge_of(at_.pitch_x) + 8, all.y + all.h / 2 - line / 2}})
+            if (p_.try_text(words, at, Face::caption, Token::mute, Align::left, {"node", node})) break;
     }
 }
 
@@ -64,17 +74,23 @@ void MeshPicture::sheets() {
         if (d.inner)
             (d.horizontal ? ex : ey) =
                 kept(d.dim) ? d.step : (d.horizontal ? Point{at_.pitch_x, 0} : Point{0, at_.pitch_y});
-    const float reach = detail_ == Detail::square ? 0.5F : 0.43F;
+    const float reach = detail_ == Detail::square ? 0.5F : kSheetReach;
     p_.layer = kSheets;
     for (const auto& [key, members] : sheets) {
         std::vector<Rect> corners;
-        for (const int64_t i : members)
+        // Round cards the edge keeps one distance; hulls stand inside it.
+        for (const int64_t i : members) {
+            if (detail_ == Detail::card) corners.push_back(body(i));
             for (const float sx : {-reach, reach})
                 for (const float sy : {-reach, reach})
-                    corners.push_back(
-                        {pos(i).x + sx * ex.x + sy * ey.x, pos(i).y + sx * ex.y + sy * ey.y, 0, 0});
+                    if (detail_ != Detail::card)
+                        corners.push_back(
+                            {pos(i).x + sx * ex.x + sy * ey.x, pos(i).y + sx * ex.y + sy * ey.y, 0, 0});
+        }
         const bool mine = strength(members[0]) >= 1 && q_.index_of(q_.asking) >= 0;
-        auto& sheet = p_.polygon(hull(corners, 0), mine ? Token::accentbg : Token::panel,
+        const auto outline = hull(corners, detail_ == Detail::card ? kSheetEdge : 0);
+        keep_off(outline, true);
+        auto& sheet = p_.polygon(outline, mine ? Token::accentbg : Token::panel,
                                  {"sheet", q_.ranks[static_cast<std::size_t>(members[0])]});
         sheet.fill_alpha = (mine ? 1.F : 0.55F) * progress_;
         sheet.stroke = mine ? Token::accent : Token::line2;
@@ -97,29 +113,44 @@ void MeshPicture::links() {
             if (k + 1 >= q_.shape[dim]) continue;
             if (placed && placed->size < q_.shape[dim] && (k + 1) % placed->size == 0)
                 continue;  // a fold's end
-            link(dim, i, i + step, i - k * step, placed && !placed->inner && !at_.skewed);
+            link(dim, i, i + step, i - k * step, bows(dim));
         }
     }
 }
 
-void MeshPicture::link(std::size_t dim, int64_t a, int64_t b, int64_t first, bool bow) {
-    const bool dropped = q_.sliced && !kept(dim);
+bool MeshPicture::bows(std::size_t dim) const {
+    for (const auto& d : at_.dims)
+        if (d.dim == dim && d.div == 1) return !d.inner && !at_.skewed;
+    return false;
+}
+
+std::vector<Point> MeshPicture::way(int64_t a, int64_t b, bool bow, float cut) const {
     Point from = pos(a), to = pos(b);
     const float length = std::hypot(to.x - from.x, to.y - from.y);
-    const float cut = detail_ == Detail::card ? 0.F : std::min(radius_ + 3, length * 0.45F);
+    cut = std::min(cut, length * 0.45F);
     const Point u{(to.x - from.x) / std::max(1.F, length), (to.y - from.y) / std::max(1.F, length)};
     from = {from.x + u.x * cut, from.y + u.y * cut};
     to = {to.x - u.x * cut, to.y - u.y * cut};
+    if (!bow) return {from, to};
+    // Outer dims of a flat grid pass beside the ranks between, not through them.
+    const float side = std::min(at_.pitch() * 0.42F, 30.F) + (detail_ == Detail::card ? card_.h / 2 : 0.F);
+    const Point n{-u.y * side, u.x * side};
+    return {from, {from.x - n.x, from.y - std::fabs(n.y)}, {to.x - n.x, to.y - std::fabs(n.y)}, to};
+}
+
+void MeshPicture::link(std::size_t dim, int64_t a, int64_t b, int64_t first, bool bow) {
+    const bool dropped = q_.sliced && !kept(dim);
+    const auto path = way(a, b, bow, detail_ == Detail::card ? 0.F : radius_ + 3);
     Shape* line = nullptr;
-    if (bow) {
-        // Outer dims of a flat grid pass beside the ranks between, not through them.
-        const float side =
-            std::min(at_.pitch() * 0.42F, 30.F) + (detail_ == Detail::card ? card_.h / 2 : 0.F);
-        const Point n{-u.y * side, u.x * side};
-        line = &p_.bezier(from, {from.x - n.x, from.y - std::fabs(n.y)}, {to.x - n.x, to.y - std::fabs(n.y)},
-                          to, q_.hue(dim));
+    if (path.size() == 4) {
+        line = &p_.bezier(path[0], path[1], path[2], path[3], q_.hue(dim));
+        std::vector<Point> bent;
+        for (int k = 0; k <= 6; ++k)
+            bent.push_back(bezier_at(path[0], path[1], path[2], path[3], static_cast<float>(k) / 6));
+        keep_off(bent, false);
     } else {
-        line = &p_.line(from, to, q_.hue(dim));
+        line = &p_.line(path[0], path[1], q_.hue(dim));
+        keep_off(path, false);
     }
     line->stroke_style = q_.stroke(dim);
     line->width = line->stroke_style == Stroke::double_line      ? 1.4F
@@ -137,11 +168,12 @@ void MeshPicture::hulls() {
     for (std::size_t d = 0; d < q_.shape.size(); ++d) {
         if (q_.shape[d] < 2) continue;
         const auto members = group_members(i, d);
-        // One inside the other, and never as far as the neighbours.
-        const float gap = at_.pitch() / 2 - radius_;
+        // One inside the other, never as far as the neighbours, and inside the sheet of a slice.
         const float step = static_cast<float>(d + 1) / static_cast<float>(q_.shape.size());
-        const float margin = detail_ == Detail::card ? 4 + 3 * static_cast<float>(d)
-                                                     : std::min(4 + 8 * step, gap * (0.3F + 0.5F * step));
+        const float gap = at_.pitch() / 2 - radius_, edge = 0.41F * at_.pitch() - radius_ - 2;
+        float margin = std::min(4 + 8 * step, gap * (0.3F + 0.5F * step));
+        if (q_.sliced) margin = std::min(margin, std::max(2.F, edge * (0.4F + 0.6F * step)));
+        if (detail_ == Detail::card) margin = std::min(kSheetEdge - 3, 4 + 3 * static_cast<float>(d));
         const auto outline = round_of(members, margin);
         const Id id{"group", static_cast<int64_t>(d), q_.ranks[static_cast<std::size_t>(members[0])]};
         if (alone(outline, members)) {
@@ -149,12 +181,24 @@ void MeshPicture::hulls() {
             h.fill_alpha = 0.07F;
             h.stroke = q_.hue(d);
             h.width = 2;
-        } else {
-            for (const int64_t m : members) {
-                auto& h = p_.polygon(round_of({m}, margin), Token::none, id);
-                h.stroke = q_.hue(d);
-                h.width = 2;
+            keep_off(outline, true);
+            continue;
+        }
+        for (std::size_t m = 0; m < members.size(); ++m) {
+            if (m > 0) {
+                // One group, not several: a band from ring to ring.
+                const auto path = way(members[m - 1], members[m], bows(d), 0);
+                auto& band = path.size() == 4 ? p_.bezier(path[0], path[1], path[2], path[3], q_.hue(d))
+                                              : p_.line(path[0], path[1], q_.hue(d));
+                band.width = 8;
+                band.stroke_alpha = 0.35F;
+                band.id = {"band", static_cast<int64_t>(d), q_.ranks[static_cast<std::size_t>(members[0])]};
             }
+            const auto ring = round_of({members[m]}, margin);
+            auto& h = p_.polygon(ring, Token::none, id);
+            h.stroke = q_.hue(d);
+            h.width = 2;
+            keep_off(ring, true);
         }
     }
 }

@@ -14,11 +14,12 @@ Picture MeshPicture::draw() {
         corner_axes();
     else
         flat_axes();
-    if (!q_.sliced) nodes();
+    nodes();
     sheets();
     links();
-    ranks();
     hulls();
+    if (detail_ == Detail::circle) place_coordinates();
+    ranks();
     you();
     tell();
     return p_.take();
@@ -118,22 +119,70 @@ void MeshPicture::circle(int64_t i, Token ring, float s, const Id& id) {
     const std::string number = std::to_string(rank);
     const Face face = radius_ >= 22 ? Face::mono_title : radius_ >= 14 ? Face::mono : Face::mono_small;
     if (p_.width(number, face) <= 2 * radius_ - 2) p_.label(body(i), number, face, colour, Token::none, id);
-    if (radius_ < 18) return;
-    const std::string where = format_tight(coordinate(i));
-    const float line = p_.line_height(Face::mono_small);
-    const Point c0 = pos(i);
-    const Token tone = s < 1 ? Token::mute : Token::soft;
-    // Beside the links, not on them: above the first row, below the last, at the lower right between.
-    int64_t row = 0, rows = 1;
-    for (const auto& d : at_.dims)
-        if (!d.horizontal && d.inner) {
-            row = coordinate(i)[d.dim] / d.div % d.size;
-            rows = d.size;
+    if (coordinates_.empty()) return;
+    p_.text(format_tight(coordinate(i)), coordinates_[static_cast<std::size_t>(i)], Face::mono_small,
+            s < 1 ? Token::mute : Token::soft);
+}
+
+void MeshPicture::keep_off(const std::vector<Point>& path, bool closed) {
+    for (std::size_t i = 0; i + 1 < path.size(); ++i) edges_.emplace_back(path[i], path[i + 1]);
+    if (closed && path.size() > 2) edges_.emplace_back(path.back(), path.front());
+}
+
+bool MeshPicture::crossed(const Rect& box) const {
+    // Clipped at the box (Liang and Barsky): a part inside means that the line crosses or touches it.
+    return std::any_of(edges_.begin(), edges_.end(), [&](const auto& edge) {
+        const auto& [a, b] = edge;
+        float from = 0, to = 1;
+        const float d[2] = {b.x - a.x, b.y - a.y}, at[2] = {a.x, a.y};
+        const float low[2] = {box.x, box.y}, high[2] = {box.x + box.w, box.y + box.h};
+        for (int k = 0; k < 2; ++k) {
+            if (std::fabs(d[k]) < 1e-4F) {
+                if (at[k] < low[k] || at[k] > high[k]) return false;
+                continue;
+            }
+            float t0 = (low[k] - at[k]) / d[k], t1 = (high[k] - at[k]) / d[k];
+            if (t0 > t1) std::swap(t0, t1);
+            from = std::max(from, t0);
+            to = std::min(to, t1);
         }
-    const float above = c0.y - radius_ - line - (ring == Token::sel ? 8.F : 2.F), below = c0.y + radius_ + 2;
-    if (row == 0 && p_.try_text(where, {c0.x, above}, Face::mono_small, tone, Align::centre)) return;
-    if (row + 1 == rows && p_.try_text(where, {c0.x, below}, Face::mono_small, tone, Align::centre)) return;
-    p_.try_text(where, {c0.x + radius_ * 0.8F, c0.y + radius_ * 0.75F}, Face::mono_small, tone);
+        return from <= to;
+    });
+}
+
+void MeshPicture::place_coordinates() {
+    if (radius_ < 18) return;
+    const float line = p_.line_height(Face::mono_small);
+    std::vector<Rect> placed;
+    const auto meets = [](const Rect& a, const Rect& b) {
+        return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+    };
+    for (int64_t i = 0; i < count_; ++i) {
+        const float w = p_.width(format_tight(coordinate(i)), Face::mono_small), aside = radius_ * 0.8F;
+        // Above, below, then the four corners between the links; then the same outside the hulls.
+        const Point c = pos(i);
+        std::vector<Point> candidates;
+        for (const float away : {radius_ + 3, radius_ + 17}) {
+            const float down = away == radius_ + 3 ? radius_ * 0.75F : radius_ + 8;
+            for (const float side : {-w / 2, aside, -aside - w, -aside, aside - w})
+                for (const bool above : {true, false})
+                    candidates.push_back({c.x + side, above ? c.y - (side == -w / 2 ? away : down) - line
+                                                            : c.y + (side == -w / 2 ? away : down)});
+        }
+        bool found = false;
+        for (const Point at : candidates) {
+            const Rect box{at.x, at.y, w, line}, wide{at.x - 2, at.y + 2, w + 4, line - 4};
+            if (box.x < 0 || box.y < 0 || box.x + w > in_.size.width || box.y + line > in_.size.height ||
+                !p_.is_free(box) || crossed(wide) ||
+                std::any_of(placed.begin(), placed.end(), [&](const Rect& r) { return meets(r, box); }))
+                continue;
+            placed.push_back(box);
+            found = true;
+            break;
+        }
+        if (!found) return;
+    }
+    for (const Rect& box : placed) coordinates_.push_back({box.x, box.y});
 }
 
 std::string MeshPicture::format_tight(const std::vector<int64_t>& at) {
@@ -219,8 +268,11 @@ void MeshPicture::you() {
     const float w = p_.width(word, Face::body), line = p_.line_height(Face::body);
     const Point c = pos(i);
     const float out = radius_ + 26;
-    for (const Point d : {Point{-1, 0.75F}, Point{1, 0.75F}, Point{-1, -0.75F}, Point{1, -0.75F}}) {
-        const Point at{c.x + d.x * (out + w / 2), c.y + d.y * out};
+    const Point corners[] = {{-1, 0.75F}, {1, 0.75F}, {-1, -0.75F}, {1, -0.75F}};
+    for (int k = 0; k < 8; ++k) {
+        // Off every line where that can be.
+        const Point d = corners[k % 4], at{c.x + d.x * (out + w / 2), c.y + d.y * out};
+        if (k < 4 && crossed({at.x - w / 2, at.y - line / 2 + 3, w, line - 6})) continue;
         if (!p_.try_text(word, {at.x, at.y - line / 2}, Face::body, Token::text, Align::centre)) continue;
         const Point start{at.x, at.y - d.y / 0.75F * line * 0.45F},
             end{c.x + d.x * (radius_ + 2), c.y + d.y * 6};
