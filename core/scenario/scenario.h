@@ -99,7 +99,7 @@ struct Scenario {
         mesh::Names mesh_names;
         SourcePosition at_position;
     };
-    struct Number { std::string id, sql; SourcePosition at; };  ///< at: where the SQL stands
+    struct Number { std::string id, sql; SourcePosition at = {}; };  ///< at: where the SQL stands
     struct Choice { Text text; Text hint; bool right = false; };
     struct Quiz {
         std::string id, step, kind;      ///< kind: number, choice, ranks, order
@@ -112,7 +112,7 @@ struct Scenario {
         SourcePosition answer_at;
         Text reveal;                     ///< shown after the guess, numbers as {{id}}
     };
-    struct Check { std::string id, sql; SourcePosition at; Text title; };
+    struct Check { std::string id, sql; SourcePosition at = {}; Text title = {}; };
     std::vector<LessonStep> steps_of_lesson;
     std::vector<Number> numbers;
     std::vector<Quiz> quizzes;

@@ -10,7 +10,7 @@ using namespace meshscope::test;
 namespace {
 
 /// A small model of tokens, fifty steps of 8 samples; `rest` holds [mesh] and [parallel].
-std::string scenario(const std::string& kind, const std::string& rest) {
+std::string tokens_scenario(const std::string& kind, const std::string& rest) {
     return "format = 1\n[model]\nkind = \"" + kind +
            "\"\ndim = 16\nhidden = 24\nlayers = 2\nvocab = 13\nseq = 6\nheads = 4\nseed = 3\n" +
            (kind == "llama" ? "kv_heads = 2\n" : "tied = true\n") +
@@ -24,7 +24,7 @@ std::string scenario(const std::string& kind, const std::string& rest) {
 TEST_CASE("gpt and llama train for fifty steps with DDP, FSDP2 and HSDP as on one rank, and learn") {
     const std::string kind = GENERATE("gpt", "llama");
     INFO(kind);
-    const auto alone = run_text(scenario(kind, one_rank()));
+    const auto alone = run_text(tokens_scenario(kind, one_rank()));
     const std::vector<double>& losses = alone.trace->info.losses;
     REQUIRE(losses.size() == 50);
     CHECK(losses.front() == Approx(std::log(13.0)).epsilon(0.1));  // knows nothing: every token is as likely
@@ -34,6 +34,6 @@ TEST_CASE("gpt and llama train for fifty steps with DDP, FSDP2 and HSDP as on on
           "[mesh]\nshape = [4]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\n",
           "[mesh]\nshape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = \"fsdp2\"\n"}) {
         INFO(rest);
-        check_equal(run_text(scenario(kind, rest)), alone);
+        check_equal(run_text(tokens_scenario(kind, rest)), alone);
     }
 }

@@ -179,14 +179,12 @@ TEST_CASE("only a stage's own parameters and optimizer state live on its rank") 
 }
 
 TEST_CASE("on the modelled clock, without communication cost, bubbles are those of the formulas") {
-    const time::Profile profile{.name = "drawing",
-                                .flops_per_s = 1e9,
-                                .memory_bytes_per_s = 1e18,
-                                .launch_ns = 0,
-                                .latency_inside_ns = 0,
-                                .latency_between_ns = 0,
-                                .bandwidth_inside_bytes_per_s = 1e18,
-                                .bandwidth_between_bytes_per_s = 1e18};
+    time::Profile profile;
+    profile.name = "drawing";
+    profile.flops_per_s = 1e9;
+    profile.memory_bytes_per_s = 1e18;
+    profile.bandwidth_inside_bytes_per_s = 1e18;
+    profile.bandwidth_between_bytes_per_s = 1e18;
     for (const int ranks : {2, 4})
         for (const int microbatches : {8, 16})
             for (const std::string& kind : schedules()) {
