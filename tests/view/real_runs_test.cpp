@@ -66,6 +66,34 @@ names = ["shard"]
 data = "fsdp2"
 )";
 
+// Two stages, four micro-batches: sends and recvs.
+const char* const kPipeline = R"(
+format = 1
+[model]
+kind = "mlp"
+dim = 6
+hidden = 10
+layers = 2
+seed = 3
+[data]
+kind = "regression"
+samples = 8
+seed = 1
+[train]
+steps = 1
+global_batch = 8
+[optimizer]
+kind = "sgd"
+lr = 0.1
+[mesh]
+shape = [2]
+names = ["pp"]
+[parallel]
+data = "none"
+schedule = "gpipe"
+microbatches = 4
+)";
+
 std::shared_ptr<const trace::Trace> trace_of(std::string text, const char* algorithm) {
     text += "algorithm = \"" + std::string(algorithm) + "\"\n";
     const auto scenario = scenario::parse_scenario(text, "test.toml");
@@ -150,4 +178,43 @@ TEST_CASE("every view of a real run keeps its texts apart and its bytes true") {
             REQUIRE(!columns.empty());
             CHECK(columns[view::highest(columns)].total == memory::peak(*trace, r, step).bytes);
         }
+}
+
+TEST_CASE(
+    "a transfer between stages: the receiver holds nothing before the hop has landed, then what was sent") {
+    const auto trace = trace_of(kPipeline, "ring");
+    const auto clock = time::modelled(*trace, time::classroom());
+    int64_t transfers = 0;
+    for (const auto& instance : trace::collectives(*trace)) {
+        const auto& first = trace->event(instance.ranks[0], instance.events[0]);
+        if (first.op != CollectiveOp::send && first.op != CollectiveOp::recv) continue;
+        if (instance.ranks.size() != 2) continue;
+        ++transfers;
+        const auto before = view::collective_state(*trace, clock, instance, -1),
+                   after = view::collective_state(*trace, clock, instance, clock.end_ns);
+        for (std::size_t m = 0; m < 2; ++m) {
+            const bool sends = trace->event(instance.ranks[m], instance.events[m]).op == CollectiveOp::send;
+            REQUIRE(before.buffers[m].pieces.size() == 1);
+            CHECK(before.buffers[m].pieces[0].from_count == (sends ? 1 : 0));
+            CHECK(after.buffers[m].pieces[0].from_count == 1);
+        }
+        CHECK(after.buffers[0].values == after.buffers[1].values);
+    }
+    CHECK(transfers == 8);  // four activations forward, four gradients back
+    // Which micro-batch it is stands in the title and in the facts.
+    view::Selection selection;
+    const auto& events = trace->ranks[0].events;
+    const auto last = std::find_if(events.rbegin(), events.rend(),
+                                   [](const auto& e) { return e.op == CollectiveOp::send; });
+    REQUIRE(last != events.rend());
+    selection.event_rank = 0;
+    selection.event = last->id;
+    const test::FakeMeasure measure;
+    const test::CatalogueTexts texts(view::Language::en);
+    const view::Input input{*trace, clock, {0}, selection, {1032, 560}, view::Language::en, measure, texts};
+    CHECK(last->microbatch == 3);
+    CHECK(test::says_part(view::collective_view(input), "micro-batch 3"));
+    const auto facts = view::describe_event(input, {0, last->id});
+    CHECK(std::any_of(facts.rows.begin(), facts.rows.end(),
+                      [](const auto& r) { return r.label == "micro-batch" && r.value == "3"; }));
 }

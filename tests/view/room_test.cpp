@@ -171,6 +171,12 @@ TEST_CASE("no path of a ring runs through a cell, at any size and in any form") 
         }
         CHECK(paths >= n);
         CHECK(through == 0);
+        for (int32_t r = 0; r < n; ++r) {
+            const auto shapes = find(picture, "rank", r);
+            CHECK(std::any_of(shapes.begin(), shapes.end(), [&](const auto* s) {
+                return s->kind == ShapeKind::text && s->text.find(std::to_string(r)) != std::string::npos;
+            }));
+        }
         // The hues are explained wherever they stand for few enough ranks.
         CHECK(says(picture, "rank 0"));
         int64_t marks = 0;

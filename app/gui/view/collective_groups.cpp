@@ -213,8 +213,18 @@ void CollectivePicture::card(const CollectiveState& s, std::size_t m, const Rect
                      Align::right);
         y += line + 3;
     }
+    // No room for a line above: mark and number stand before the buffer.
+    float before = 0;
+    if (!title) {
+        const std::string words = std::to_string(rank);
+        const float mark = s.ranks.size() > 2 ? 18.F : 0.F, w = p_.width(words, Face::body);
+        if (mark > 0) p_.symbol({box.x + pad + 6, box.y + box.h / 2}, 5.5F, static_cast<int64_t>(m));
+        p_.label({box.x + pad + mark, box.y, w, box.h}, words, Face::body, Token::text, Token::none, id,
+                 Align::left);
+        before = mark + w + 8;
+    }
     const float bottom = box.y + box.h - (ranges ? foot + 5 : 6);
-    const Rect row{box.x + pad, y, inner, std::min(bottom - y, 54.F + marks)};
+    const Rect row{box.x + pad + before, y, inner - before, std::min(bottom - y, 54.F + marks)};
     draw_buffer(p_, s, m, row, reduces);
     if (ranges) range_words(s, m, {row.x, row.y + row.h + 2, row.w, foot});
 }

@@ -213,8 +213,9 @@ class Replay {
     }
 
     bool holds_source(std::size_t m) const {
-        if (state_.op == CollectiveOp::send) return true;
-        if (state_.op == CollectiveOp::recv) return false;
+        // The two sides of a transfer are events of their own: what each did tells who has the data.
+        if (event(m).op == CollectiveOp::send) return true;
+        if (event(m).op == CollectiveOp::recv) return false;
         return event(m).peer == instance_.ranks[m] || event(m).peer < 0;
     }
 

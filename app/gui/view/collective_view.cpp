@@ -34,8 +34,10 @@ float CollectivePicture::header() {
     const auto& e = event();
     const std::string op(name(e.op)), phase = p_.say("view.phase." + std::string(name(e.phase)));
     const std::string unit(in_.trace.text(e.unit));
-    const std::string where =
+    std::string where =
         unit.empty() ? phase : p_.say("view.collective.where", {arg("unit", unit), arg("phase", phase)});
+    if (has_microbatches(in_.trace, shown_.rank))
+        where = p_.say("view.collective.microbatch", {arg("where", where), arg("microbatch", e.microbatch)});
     const std::vector<MessageArg> args{
         arg("where", where), arg("hop", int64_t{std::min(s.round + 1, s.rounds)}), arg("hops", s.rounds)};
     const char* state = s.rounds == 0                       ? "alone"

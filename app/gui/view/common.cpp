@@ -71,6 +71,11 @@ const trace::Event* selected_event(const Input& input) {
                                                               : nullptr;
 }
 
+bool has_microbatches(const trace::Trace& trace, int32_t rank) {
+    const auto& events = trace.ranks[static_cast<std::size_t>(rank)].events;
+    return std::any_of(events.begin(), events.end(), [](const auto& e) { return e.microbatch > 0; });
+}
+
 bool same_collective(const trace::Event& a, const trace::Event& b) {
     return a.kind == trace::EventKind::collective && b.kind == trace::EventKind::collective &&
            a.group == b.group && a.sequence == b.sequence;

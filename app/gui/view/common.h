@@ -21,6 +21,9 @@ std::string op_mark(CollectiveOp op);
 /// The selected event, when there is one and it exists.
 const trace::Event* selected_event(const Input& input);
 
+/// True when the rank's steps are cut into micro-batches. Cost: O(its events) where they are not.
+bool has_microbatches(const trace::Trace& trace, int32_t rank);
+
 /// True when both are the same collective as different members saw it.
 bool same_collective(const trace::Event& a, const trace::Event& b);
 

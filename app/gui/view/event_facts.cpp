@@ -43,8 +43,15 @@ class Describer {
         if (e_.flops > 0) row("view.fact.flops", format_count(e_.flops));
         if (e_.touched_bytes > 0) row("view.fact.touched", format_exact_bytes(e_.touched_bytes));
         row("view.fact.stream", std::string(name(e_.stream)));
-        if (in_.trace.info.steps > 1) row("view.fact.step", format_count(e_.step));
+        when();
         duration();
+    }
+
+    // Step and micro-batch, where there is more than one.
+    void when() {
+        if (in_.trace.info.steps > 1) row("view.fact.step", format_count(e_.step));
+        if (has_microbatches(in_.trace, f_.ref.rank))
+            row("view.fact.microbatch", format_count(e_.microbatch));
     }
 
     void collective() {
@@ -68,14 +75,16 @@ class Describer {
         for (const auto& hop : in_.trace.ranks[static_cast<std::size_t>(f_.ref.rank)].hops)
             if (hop.event == e_.id) rounds = std::max(rounds, hop.round + 1);
         const std::string algorithm(name(e_.algorithm));
-        if (e_.algorithm == Algorithm::none)
-            row("view.fact.algorithm", p_.say("view.fact.alone"), false);
-        else
+        // A transfer is one hop by its name already.
+        const bool transfer = e_.op == CollectiveOp::send || e_.op == CollectiveOp::recv;
+        if (e_.algorithm != Algorithm::none)
             row("view.fact.algorithm",
                 rounds > 0 ? p_.say("view.fact.hops", {arg("algorithm", algorithm), arg("hops", rounds)})
                            : algorithm);
+        else if (!transfer)
+            row("view.fact.algorithm", p_.say("view.fact.alone"), false);
         row("view.fact.sequence", format_count(e_.sequence));
-        if (in_.trace.info.steps > 1) row("view.fact.step", format_count(e_.step));
+        when();
         duration();
         f_.sent = format_exact_bytes(e_.sent_bytes);
         if (const auto formula = byte_formula(in_.trace, e_)) {

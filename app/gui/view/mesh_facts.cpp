@@ -203,7 +203,9 @@ class Facts {
         });
         squares(p_.say("view.mesh.layout.slice"), 0, [](std::size_t) { return int64_t{0}; });
         y_ += 4;
-        const std::string note = p_.say("view.mesh.cost.note", {arg("calls", cost.new_group)});
+        const std::string note = cost.new_group > 0
+                                     ? p_.say("view.mesh.cost.note", {arg("calls", cost.new_group)})
+                                     : p_.say("view.mesh.cost.none");
         p_.tell(note);
         y_ = p_.paragraph(note, {kPad, y_}, Face::body, Token::soft, right_ - kPad) + 16;
     }
