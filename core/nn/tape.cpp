@@ -265,7 +265,7 @@ namespace {
 /// The gradient of a loss: one number.
 Tensor seed_gradient(tensor::Allocator& allocator, const Tensor& loss, float seed) {
     if (loss.n_elements() != 1) throw InvalidArgument({"tape.loss", {{"shape", loss.shape()}}});
-    Tensor grad = allocator.empty(loss.shape(), DType::float32, MemoryCategory::activations, "loss grad");
+    Tensor grad = allocator.empty(loss.shape(), loss.dtype(), MemoryCategory::activations, "loss grad");
     allocator.device().kernels().fill(grad, seed);
     return grad;
 }

@@ -31,7 +31,7 @@ double Accumulate::run_microbatch(const Pass& pass, const Tensor& x, const Tenso
         context_.watcher->watch(tape);
     }
     const nn::Variable loss = model_.loss(tape, input, y);
-    const double value = double(tape.value(loss).data<float>()[0]);
+    const double value = tape.value(loss).item();
     if (recorder) recorder->set_phase(Phase::backward);
     if (context_.watcher) context_.watcher->at(pass.step, pass.microbatch, Phase::backward);
     tape.backward(loss, 1.0F / static_cast<float>(microbatches_));

@@ -58,7 +58,8 @@ void refuse_for_kind(const Section& section, std::initializer_list<std::string_v
                      const std::string& kind) {
     for (const std::string_view key : names)
         if (section.has(key))
-            section.report(key, {"scenario.key_not_for_kind", {{"key", section.full(key)}, {"kind", kind}}});
+            section.report_key(key,
+                               {"scenario.key_not_for_kind", {{"key", section.full(key)}, {"kind", kind}}});
 }
 
 std::string join(std::span<const std::string_view> words) {

@@ -36,6 +36,14 @@ void WithBfloat16<Base>::add(const Tensor& out, const Tensor& a, const Tensor& b
 }
 
 template <class Base>
+void WithBfloat16<Base>::add_rows(const Tensor& out, const Tensor& a, const Tensor& row) const {
+    if (!is_bfloat16({out, a, row})) return Base::add_rows(out, a, row);
+    Wide wide(*this, *device_);
+    Base::add_rows(wide.out(out), wide.in(a), wide.in(row));
+    wide.round();
+}
+
+template <class Base>
 void WithBfloat16<Base>::multiply(const Tensor& out, const Tensor& a, const Tensor& b) const {
     if (!is_bfloat16({out, a, b})) return Base::multiply(out, a, b);
     Wide wide(*this, *device_);

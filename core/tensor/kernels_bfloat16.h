@@ -22,6 +22,7 @@ class WithBfloat16 final : public Base {
     void scale(const Tensor& in_out, float factor) const override;
     void axpy(const Tensor& y, float a, const Tensor& x) const override;
     void add(const Tensor& out, const Tensor& a, const Tensor& b) const override;
+    void add_rows(const Tensor& out, const Tensor& a, const Tensor& row) const override;
     void multiply(const Tensor& out, const Tensor& a, const Tensor& b) const override;
     void linear_forward(const Tensor& y, const Tensor& x, const Tensor& weight,
                         const Tensor& bias) const override;

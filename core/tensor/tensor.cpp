@@ -64,6 +64,12 @@ Tensor Tensor::narrow(int64_t first, int64_t rows) const {
     return result;
 }
 
+double Tensor::item() const {
+    const Tensor one = view({1});
+    if (dtype_ == DType::bfloat16) return double{from_bfloat16(one.data<uint16_t>()[0])};
+    return double{one.data<float>()[0]};
+}
+
 Tensor Tensor::slice(int64_t first, int64_t n) const {
     if (first < 0 || n < 0 || n > n_elements_ || first > n_elements_ - n)
         throw InvalidArgument(

@@ -44,6 +44,10 @@ class Tensor {
     template <class T>
     std::span<T> data() const;
 
+    /// torch.Tensor.item() of a float32 or bfloat16 tensor: its only element. Throws as data() does, and
+    /// InvalidArgument ("tensor.view") when there are more or none.
+    double item() const;
+
     /// Same numbers under another shape; throws InvalidArgument ("tensor.view") when the counts differ.
     Tensor view(Shape shape) const;
     /// Rows [first, first + rows) of dim 0, sharing memory. Throws InvalidArgument ("tensor.out_of_range").

@@ -95,7 +95,8 @@ TEST_CASE("bench shows examples of its own and every default") {
         CHECK(collectives.find(part) != std::string::npos);
     }
     const std::string step = program::run({"bench", "step", "--help"}).out;
-    for (const char* part : {"= single", "= 256", "= 1024", "= 64", "= adamw", "= 20", "= collectives"}) {
+    for (const char* part :
+         {"= single", "= gpt", "= 64", "= 256", "= 32", "= 8", "= adamw", "= 20", "= collectives"}) {
         INFO(part << '\n' << step);
         CHECK(step.find(part) != std::string::npos);
     }

@@ -51,10 +51,16 @@ bool is_something_else(const std::string& text) {
     if (kExtensions.count(text.substr(text.rfind('.') + 1)) || kKnown.count(text)) return true;
     // Compute events are named after kernels, in PyTorch's words; they are shown as they are.
     static const std::regex kKernels(
-        "(linear|relu|gelu_tanh|mse|add)\\..*|(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|divide|accumulate)");
-    static const std::regex kModules("(net1|net2|layers|train|model|layer)\\..*");
+        "(linear|relu|gelu_tanh|mse|add)\\..*|(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|divide|accumulate)|"
+        "(attention|bias|cross_entropy|embedding|layer_norm|rms_norm|rotary|silu_mul)"
+        "([._]parts?)?(\\.(backward|input_grad|weight_grad))?|"
+        "tp\\.(copy|share_input|sum_partial|vocab_cross_entropy|loss\\.(row_max|row_sum_exp|pick_targets))|"
+        "sp\\.(copy_in|copy_out|pack|unpack|gather_for_all|gather_parts|scatter_sum)");
+    static const std::regex kModules("(net1|net2|layers|blocks|tok|pos|train|model|layer)\\..*");
     static const std::regex kTables(
-        "(lesson\\.(step|number)(\\.mesh)?|quiz\\.(choice(\\.hint)?|hint|question|reveal)|check\\.title)");
+        "(lesson\\.(step|number)(\\.mesh)?|quiz\\.(choice(\\.hint)?|hint|question|reveal)|check\\.title|"
+        "parallel\\.mixed_precision|"
+        "compute\\.(kernels|overlap)|links\\.(inside|between))");
     return (std::regex_match(text, kKernels) || std::regex_match(text, kModules) ||
             std::regex_match(text, kTables)) &&
            text != "model.size" && text != "model.unknown_kind";

@@ -104,6 +104,7 @@ std::string file_with_a_date(const Key& key) {
     std::string text = format;
     if (table.starts_with("quiz.")) text += "[[quiz]]\nkind = \"choice\"\n";
     if (table == "quiz.choice.hint") text += "[[quiz.choice]]\n";
+    if (table == "check.title") text += "[[check]]\n";
     if (table == "lesson.step.mesh") text += "[[lesson.step]]\n";
     return text + (kLists.count(table) ? "[[" + table + "]]\n" : "[" + table + "]\n") + entry;
 }

@@ -40,7 +40,8 @@ Variable mse(Tape& tape, Variable prediction, const Tensor& target) {
 Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets) {
     const Tensor input = tape.value(logits);
     const Tensor lse = activation(tape, targets.shape(), "log-sum-exp");
-    const Tensor loss = activation(tape, {1}, "loss");
+    const Tensor loss =
+        activation(tape, {1}, "loss", input.dtype());  // bfloat16's loss is bfloat16, as PyTorch's
     {
         const ComputeEvent event(tape.recorder(), "cross_entropy", tape.unit(),
                                  kCrossEntropyFlops * input.n_elements(), input.bytes());

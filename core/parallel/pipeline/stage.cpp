@@ -53,7 +53,7 @@ void Stage::forward(int32_t step, int32_t microbatch, Tensor input, const Tensor
     tape.leave(*model_);
     if (last()) {
         stream = model_->criterion(tape, stream, target);
-        flight.loss = double(tape.value(stream).data<float>()[0]);
+        flight.loss = tape.value(stream).item();
     }
     flight.output = stream;
 }
