@@ -45,10 +45,9 @@ bool check_heads(const Section& model, const nn::ModelSpec& spec) {
         const std::vector<int64_t> heads =
             nearest_of(spec.heads, spec.dim, [&](int64_t n) { return spec.dim % (n * pairs) == 0; });
         const bool odd = spec.dim % spec.heads == 0;
-        const Message hint =
-            heads.empty()
-                ? Message{"scenario.hint.dims", {{"dims", dims}, {"heads", spec.heads}}}
-                : Message{"scenario.hint.heads", {{"values", heads}, {"dims", dims}, {"heads", spec.heads}}};
+        Message hint{"scenario.hint.dims", {{"dims", dims}, {"heads", spec.heads}}};
+        if (!heads.empty())
+            hint = {"scenario.hint.heads", {{"values", heads}, {"dims", dims}, {"heads", spec.heads}}};
         model.report(
             "heads",
             {odd ? "scenario.odd_head_dim" : "scenario.heads", {{"heads", spec.heads}, {"dim", spec.dim}}},
