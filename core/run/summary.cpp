@@ -90,9 +90,9 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
     const auto word = scenario::data_strategies()[static_cast<std::size_t>(scenario.parallel.data)];
     double ranks =
         1;  // HSDP shares out along its shard dim alone; other dims that cut the model divide it too
-    for (std::size_t d = 0; d < scenario.mesh_shape.size(); ++d) {
-        const bool named = d < scenario.mesh_names.size();
-        const auto role = named ? mesh::role_of(scenario.mesh_names[d]) : std::nullopt;
+    // Without names no dim has a role.
+    for (std::size_t d = 0; d < std::min(scenario.mesh_shape.size(), scenario.mesh_names.size()); ++d) {
+        const std::optional<mesh::Role> role = mesh::role_of(scenario.mesh_names[d]);
         if (role == mesh::Role::tp || role == mesh::Role::pp)
             parameters /= static_cast<double>(scenario.mesh_shape[d]);
         else if (role == mesh::Role::shard)

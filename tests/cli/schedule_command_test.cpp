@@ -18,7 +18,8 @@ program::Ended run_schedule(std::vector<std::string> words, const std::string& l
 
 TEST_CASE("schedule --json prints PyTorch's orders, the kind in any case") {
     std::ifstream file(std::string(MESHSCOPE_TEST_DATA) + "/misc.json");
-    for (const json& entry : json::parse(file).at("pipeline_schedules")) {
+    const json asked = json::parse(file);
+    for (const json& entry : asked.at("pipeline_schedules")) {
         std::string kind = entry["schedule"];
         for (char& c : kind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
         const auto ended = run_schedule({"--kind", kind, "--ranks", entry["pp"].dump(), "--stages-per-rank",
