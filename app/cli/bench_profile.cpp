@@ -7,20 +7,12 @@
 
 #include "app/cli/bench_collectives.h"
 #include "app/cli/bench_step.h"
+#include "app/cli/bench_timing.h"
 #include "core/comm/stream_executor.h"
 #include "core/time/clock.h"
 
 namespace meshscope::cli {
 namespace {
-
-constexpr int32_t kWarmUpSteps = 3;
-
-double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 /// Every call of one kernel with the same work.
 struct Calls {

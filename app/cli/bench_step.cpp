@@ -3,21 +3,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "app/cli/bench_timing.h"
 #include "core/base/error.h"
 #include "core/memory/ledger.h"
 #include "core/time/clock.h"
 
 namespace meshscope::cli {
 namespace {
-
-constexpr int32_t kWarmUpSteps = 3;
-
-double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 /// Milliseconds of a timed step on the modelled clock: what all of them take, divided by their number.
 double modelled_step(const trace::Trace& trace, const time::Profile& profile) {

@@ -24,14 +24,20 @@ double sharded_gradient_norm(std::span<const Tensor> gradients, std::span<const 
     if (!group) return norm_over_tp(whole, cut, context);
     std::array<float, 2> sums{static_cast<float>(whole), static_cast<float>(cut)};
     const auto used = std::span(sums).first(context.tp ? 2 : 1);
-    const Tensor total = context.allocator->empty({static_cast<int64_t>(used.size())}, DType::float32,
-                                                  MemoryCategory::temporaries, "gradient norm");
-    kernels.upload(total, used);
+    sum_over(*group, used, rule, context);
+    return norm_over_tp(double(sums[0]), context.tp ? double(sums[1]) : 0.0, context);
+}
+
+void sum_over(comm::ProcessGroup& group, std::span<float> numbers, std::string_view rule,
+              const RankContext& context) {
+    const tensor::Kernels& kernels = context.allocator->device().kernels();
+    const Tensor sums = context.allocator->empty({static_cast<int64_t>(numbers.size())}, DType::float32,
+                                                 MemoryCategory::temporaries, "gradient norm");
+    kernels.upload(sums, numbers);
     if (context.recorder)
         context.recorder->depend(Stream::all_reduce, context.recorder->last_event(Stream::compute));
-    group->all_reduce(total, ReduceOp::sum, {.stream = Stream::all_reduce, .cause = {rule, "model"}}).wait();
-    kernels.download(used, total);
-    return norm_over_tp(double(sums[0]), context.tp ? double(sums[1]) : 0.0, context);
+    group.all_reduce(sums, ReduceOp::sum, {.stream = Stream::all_reduce, .cause = {rule, "model"}}).wait();
+    kernels.download(numbers, sums);
 }
 
 double model_norm(std::span<const double> squares, std::span<const LocalParameter> parameters,

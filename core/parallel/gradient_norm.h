@@ -14,6 +14,11 @@ namespace meshscope::parallel {
 double sharded_gradient_norm(std::span<const Tensor> gradients, std::span<const LocalParameter> parameters,
                              comm::ProcessGroup* group, std::string_view rule, const RankContext& context);
 
+/// Sums each of the numbers over the group, in one all_reduce on the all_reduce stream behind what was
+/// computed so far. Every rank of the group calls it with as many; `rule` says why.
+void sum_over(comm::ProcessGroup& group, std::span<float> numbers, std::string_view rule,
+              const RankContext& context);
+
 /// The 2-norm of the gradients of the whole model. `squares` holds one Σ g² for each local parameter, over
 /// all rows of Parameter::shape: summed over the ranks of the data dims already. Parameters are summed in
 /// double, in their order; then norm_over_tp.

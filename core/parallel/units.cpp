@@ -90,4 +90,13 @@ std::vector<std::vector<std::string>> units_by_size(nn::Model& model, int64_t mi
     return units;
 }
 
+void hang_hooks(const std::vector<nn::Module*>& modules, const UnitHooks& hooks) {
+    for (nn::Module* module : modules) {
+        module->hooks.pre_forward.push_back([call = hooks.pre_forward](nn::Module&) { call(); });
+        module->hooks.post_forward.push_back([call = hooks.post_forward](nn::Module&) { call(); });
+        module->hooks.pre_backward.push_back([call = hooks.pre_backward](nn::Module&) { call(); });
+        module->hooks.post_backward.push_back([call = hooks.post_backward](nn::Module&) { call(); });
+    }
+}
+
 }  // namespace meshscope::parallel

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,13 @@ std::vector<UnitPlan> plan_units(nn::Model& model, const std::vector<std::vector
 /// are in no unit yet count at least `min_elements`. Returns names for plan_units; inner modules stand before
 /// those around them. Source: torch/distributed/fsdp/wrap.py, _recursive_wrap.
 std::vector<std::vector<std::string>> units_by_size(nn::Model& model, int64_t min_elements);
+
+/// What a unit does around the work of each of its modules.
+struct UnitHooks {
+    std::function<void()> pre_forward, post_forward, pre_backward, post_backward;
+};
+
+/// Hangs them on every module of the unit, behind the hooks that hang there already.
+void hang_hooks(const std::vector<nn::Module*>& modules, const UnitHooks& hooks);
 
 }  // namespace meshscope::parallel

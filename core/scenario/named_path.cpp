@@ -6,33 +6,36 @@ namespace meshscope::scenario {
 
 namespace fs = std::filesystem;
 
-std::string existing_file(const Section& section, std::string_view key, const std::string& folder) {
+namespace {
+
+/// What the key gives, absolute, taken from `folder` where relative; empty where the key is missing, or empty
+/// and reported as `empty_id`.
+fs::path given_path(const Section& section, std::string_view key, const std::string& folder,
+                    const std::string& empty_id) {
     const std::optional<std::string> given = section.text(key);
-    if (!given) return "";
+    if (!given) return {};
     if (given->empty()) {
-        section.report(key, {"scenario.empty_path", {{"key", section.full(key)}}});
-        return "";
+        section.report(key, {empty_id, {{"key", section.full(key)}}});
+        return {};
     }
     std::error_code error;
     const fs::path path = fs::path(*given).is_absolute() ? fs::path(*given) : fs::path(folder) / *given;
-    const fs::path absolute = fs::absolute(path, error).lexically_normal();
-    if (fs::is_regular_file(absolute, error)) return absolute.string();
-    section.report(key, {"scenario.no_such_file", {{"key", section.full(key)}, {"path", absolute.string()}}},
+    return fs::absolute(path, error).lexically_normal();
+}
+
+}  // namespace
+
+std::string existing_file(const Section& section, std::string_view key, const std::string& folder) {
+    const fs::path path = given_path(section, key, folder, "scenario.empty_path");
+    std::error_code error;
+    if (path.empty() || fs::is_regular_file(path, error)) return path.string();
+    section.report(key, {"scenario.no_such_file", {{"key", section.full(key)}, {"path", path.string()}}},
                    {"scenario.hint.relative_path", {}});
     return "";
 }
 
 std::string folder_path(const Section& section, std::string_view key, const std::string& folder) {
-    const std::optional<std::string> given = section.text(key);
-    if (!given) return "";
-    if (given->empty()) {
-        section.report(key, {"scenario.empty_folder", {{"key", section.full(key)}}});
-        return "";
-    }
-    std::error_code error;
-    return fs::absolute(fs::path(*given).is_absolute() ? fs::path(*given) : fs::path(folder) / *given, error)
-        .lexically_normal()
-        .string();
+    return given_path(section, key, folder, "scenario.empty_folder").string();
 }
 
 }  // namespace meshscope::scenario

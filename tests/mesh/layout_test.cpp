@@ -7,23 +7,11 @@
 
 #include "core/base/error.h"
 #include "tests/test.h"
+#include "tests/thrown.h"
 
 using namespace meshscope;
 using namespace meshscope::mesh;
 using Numbers = std::vector<int64_t>;
-
-namespace {
-
-std::string refused_id(const auto& call) {
-    try {
-        call();
-    } catch (const InvalidArgument& error) {
-        return error.message().id;
-    }
-    return "nothing was refused";
-}
-
-}  // namespace
 
 TEST_CASE("a layout is coalesced, so equal layouts have one spelling") {
     CHECK(Layout({2, 2}, {2, 1}).to_text() == "4:1");
@@ -46,8 +34,8 @@ TEST_CASE("a layout's offsets come in row-major order") {
     CHECK(layout.numel() == 6);
     CHECK(layout.cosize() == 6);
     CHECK(Layout({2, 2}, {4, 1}).cosize() == 6);
-    CHECK(refused_id([&] { (void)layout.offset(6); }) == "mesh.layout_index");
-    CHECK(refused_id([&] { (void)layout.offset(-1); }) == "mesh.layout_index");
+    CHECK(test::thrown_id<InvalidArgument>([&] { (void)layout.offset(6); }) == "mesh.layout_index");
+    CHECK(test::thrown_id<InvalidArgument>([&] { (void)layout.offset(-1); }) == "mesh.layout_index");
 }
 
 TEST_CASE("a complement places a layout so that the world is covered once") {
@@ -56,7 +44,9 @@ TEST_CASE("a complement places a layout so that the world is covered once") {
     CHECK(Layout({2}, {4}).complement(8).to_text() == "4:1");
     CHECK(Layout().complement(8).to_text() == "8:1");
     CHECK(Layout({8}, {1}).complement(8).to_text() == "():()");
-    CHECK(refused_id([] { (void)Layout({2, 3}, {2, 1}).complement(12); }) == "mesh.layout_overlaps");
+    CHECK(test::thrown_id<InvalidArgument>([] {
+              (void)Layout({2, 3}, {2, 1}).complement(12);
+          }) == "mesh.layout_overlaps");
 }
 
 TEST_CASE("the rows of a layout are the groups of a dim") {
@@ -104,10 +94,10 @@ TEST_CASE("a composition is the function of functions") {
         for (int64_t i = 0; i < inner.numel(); ++i)
             CHECK(composed.offset(i) == outer.offset(inner.offset(i)));
     }
-    CHECK(refused_id([] {
+    CHECK(test::thrown_id<InvalidArgument>([] {
               (void)Layout({2, 3}, {6, 1}).composition(Layout({3}, {2}));
           }) == "mesh.layout_cut_across");
-    CHECK(refused_id([] { (void)Layout({4}, {1}).composition(Layout({4}, {2})); }) ==
+    CHECK(test::thrown_id<InvalidArgument>([] { (void)Layout({4}, {1}).composition(Layout({4}, {2})); }) ==
           "mesh.layout_too_small");
 }
 
@@ -123,7 +113,7 @@ TEST_CASE("slicing asks for falling strides, concatenating only for no overlap")
 }
 
 TEST_CASE("a layout that cannot be is refused") {
-    CHECK(refused_id([] { Layout({2, 2}, {1}); }) == "mesh.layout_lengths");
-    CHECK(refused_id([] { Layout({0}, {1}); }) == "mesh.layout_values");
-    CHECK(refused_id([] { Layout({2}, {-1}); }) == "mesh.layout_values");
+    CHECK(test::thrown_id<InvalidArgument>([] { Layout({2, 2}, {1}); }) == "mesh.layout_lengths");
+    CHECK(test::thrown_id<InvalidArgument>([] { Layout({0}, {1}); }) == "mesh.layout_values");
+    CHECK(test::thrown_id<InvalidArgument>([] { Layout({2}, {-1}); }) == "mesh.layout_values");
 }

@@ -25,17 +25,7 @@ void check_model(const ModelSpec& spec, int64_t batch) {
     bench.fill(*model);
     const Tensor x = bench.random(model->input_shape(batch), 1);
     const Tensor y = bench.random(model->target_shape(batch), 2);
-    const auto loss = [&] {
-        Tape tape(bench.allocator, nullptr);
-        const Variable result = model->loss(tape, x, y);
-        return static_cast<double>(tape.value(result).data<float>()[0]);
-    };
-    Tape tape(bench.allocator, nullptr);
-    tape.backward(model->loss(tape, x, y));
-    for (const auto& parameter : model->all_parameters()) {
-        CAPTURE(parameter->name);
-        check_slopes(parameter->value, parameter->grad, loss);
-    }
+    test::check_model(*model, x, y, bench);
 }
 
 }  // namespace

@@ -29,17 +29,7 @@ void check_model(const ModelSpec& spec) {
     bench.fill_wide(*model, 0.5F);
     const Tensor x = bench.tokens(model->input_shape(2), spec.vocab, 1);
     const Tensor y = bench.tokens(model->target_shape(2), spec.vocab, 2);
-    const auto loss = [&] {
-        Tape tape(bench.allocator, nullptr);
-        const Variable result = model->loss(tape, x, y);
-        return static_cast<double>(tape.value(result).data<float>()[0]);
-    };
-    Tape tape(bench.allocator, nullptr);
-    tape.backward(model->loss(tape, x, y));
-    for (const auto& parameter : model->all_parameters()) {
-        CAPTURE(parameter->name);
-        check_slopes(parameter->value, parameter->grad, loss);
-    }
+    test::check_model(*model, x, y, bench);
 }
 
 ModelSpec gpt() {

@@ -5,6 +5,7 @@
 #include "core/nn/layers/loss.h"
 #include "tests/nn/bench.h"
 #include "tests/test.h"
+#include "tests/thrown.h"
 
 using namespace meshscope;
 using namespace meshscope::nn;
@@ -21,15 +22,6 @@ void log_hooks(Module& module, Lines& lines) {
     module.hooks.post_backward.push_back(
         [&lines, name](Module&) { lines.push_back("post_backward " + name); });
     for (Module* child : module.children()) log_hooks(*child, lines);
-}
-
-std::string id_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.message().id;
-    }
-    return "nothing thrown";
 }
 
 }  // namespace
@@ -227,18 +219,18 @@ TEST_CASE("wrong uses of the tape are refused") {
     Module b("b");
     Tape tape(bench.allocator, nullptr);
     const Variable x = tape.leaf(bench.random({2, 3}, 1));
-    CHECK(id_of([&] { tape.backward(x); }) == "tape.loss");
-    CHECK(id_of([&] { tape.leave(a); }) == "tape.region");
+    CHECK(test::thrown_id([&] { tape.backward(x); }) == "tape.loss");
+    CHECK(test::thrown_id([&] { tape.leave(a); }) == "tape.region");
     tape.enter(a);
     tape.enter(b);
-    CHECK(id_of([&] { tape.leave(a); }) == "tape.region");
+    CHECK(test::thrown_id([&] { tape.leave(a); }) == "tape.region");
     const Variable loss = mse(tape, x, bench.random({2, 3}, 2));
-    CHECK(id_of([&] { tape.backward(loss); }) == "tape.region");
+    CHECK(test::thrown_id([&] { tape.backward(loss); }) == "tape.region");
     tape.leave(b);
     tape.leave(a);
     tape.backward(loss);
-    CHECK(id_of([&] { tape.backward(loss); }) == "tape.backward_twice");
-    CHECK(id_of([&] { tape.value({77}); }) == "tape.variable");
+    CHECK(test::thrown_id([&] { tape.backward(loss); }) == "tape.backward_twice");
+    CHECK(test::thrown_id([&] { tape.value({77}); }) == "tape.variable");
     Parameter stray{0, "stray", {1}, 1, {}, {}};
-    CHECK(id_of([&] { tape.accumulate(stray, bench.random({1}, 1)); }) == "tape.parameter");
+    CHECK(test::thrown_id([&] { tape.accumulate(stray, bench.random({1}, 1)); }) == "tape.parameter");
 }

@@ -52,4 +52,19 @@ inline void check_layer(const std::function<nn::Variable(nn::Tape&, nn::Variable
     for (nn::Parameter* parameter : parameters) check_slopes(parameter->value, parameter->grad, loss);
 }
 
+/// A model under test: every parameter's gradient of its loss against the slopes.
+inline void check_model(const nn::Model& model, const nn::Tensor& x, const nn::Tensor& y, Bench& bench) {
+    const auto loss = [&] {
+        nn::Tape tape(bench.allocator, nullptr);
+        const nn::Variable result = model.loss(tape, x, y);
+        return static_cast<double>(tape.value(result).data<float>()[0]);
+    };
+    nn::Tape tape(bench.allocator, nullptr);
+    tape.backward(model.loss(tape, x, y));
+    for (const auto& parameter : model.all_parameters()) {
+        CAPTURE(parameter->name);
+        check_slopes(parameter->value, parameter->grad, loss);
+    }
+}
+
 }  // namespace meshscope::test

@@ -5,6 +5,7 @@
 #include "core/nn/layers/loss.h"
 #include "tests/nn/bench.h"
 #include "tests/test.h"
+#include "tests/thrown.h"
 
 using namespace meshscope;
 using namespace meshscope::nn;
@@ -22,15 +23,6 @@ std::vector<std::vector<float>> gradients(const Model& model) {
     std::vector<std::vector<float>> all;
     for (const auto& parameter : model.all_parameters()) all.push_back(numbers(parameter->grad));
     return all;
-}
-
-std::string id_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.message().id;
-    }
-    return "nothing thrown";
 }
 
 }  // namespace
@@ -140,13 +132,15 @@ TEST_CASE("wrong uses of the halves are refused") {
     Tape tape(bench.allocator, nullptr);
     const Variable x = tape.leaf(bench.random({2, 3}, 1));
     const Variable doubled = add(tape, x, x);
-    CHECK(id_of([&] { tape.backward_weight(); }) == "tape.weight_first");
-    CHECK(id_of([&] { tape.backward(doubled, bench.random({3, 2}, 1)); }) == "tape.gradient");
-    CHECK(id_of([&] {
+    CHECK(test::thrown_id([&] { tape.backward_weight(); }) == "tape.weight_first");
+    CHECK(test::thrown_id([&] { tape.backward(doubled, bench.random({3, 2}, 1)); }) == "tape.gradient");
+    CHECK(test::thrown_id([&] {
               tape.backward(tape.input(bench.random({2, 3}, 5)), bench.random({2, 3}, 1));
           }) == "tape.loss");
     tape.backward_input(doubled, bench.random({2, 3}, 1));
-    CHECK(id_of([&] { tape.backward_input(doubled, bench.random({2, 3}, 1)); }) == "tape.backward_twice");
+    CHECK(test::thrown_id([&] {
+              tape.backward_input(doubled, bench.random({2, 3}, 1));
+          }) == "tape.backward_twice");
     tape.backward_weight();
-    CHECK(id_of([&] { tape.backward_weight(); }) == "tape.weight_first");
+    CHECK(test::thrown_id([&] { tape.backward_weight(); }) == "tape.weight_first");
 }

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "tests/tensor/kernel_pair.h"
+#include "tests/thrown.h"
 
 using namespace meshscope;
 using namespace meshscope::tensor;
@@ -236,16 +237,19 @@ TEST_CASE("the other kernels take bfloat16, and fast and naive ones agree") {
 TEST_CASE("a mixture of float32 and bfloat16 is refused by name") {
     HalfPair p;
     for (const Kernels* k : {&p.fast, &p.plain}) {
-        CHECK(refused([&] { k->add(p.random_half({2}), p.random({2}), p.random_half({2})); }) ==
-              "tensor.wrong_dtype");
-        CHECK(refused([&] {
+        CHECK(test::thrown_id<InvalidArgument>([&] {
+                  k->add(p.random_half({2}), p.random({2}), p.random_half({2}));
+              }) == "tensor.wrong_dtype");
+        CHECK(test::thrown_id<InvalidArgument>([&] {
                   k->linear_forward(p.random({2, 2}), p.random_half({2, 3}), p.random_half({2, 3}), Tensor());
               }) == "tensor.wrong_dtype");
-        CHECK(refused([&] { k->mse_forward(p.random_half({1}), p.random_half({2}), p.random({2})); }) ==
-              "tensor.wrong_dtype");
-        CHECK(refused([&] { k->sgd_step(p.random_half({2}), p.random({2}), Tensor(), {}); }) ==
-              "tensor.wrong_dtype");
-        CHECK(refused([&] {
+        CHECK(test::thrown_id<InvalidArgument>([&] {
+                  k->mse_forward(p.random_half({1}), p.random_half({2}), p.random({2}));
+              }) == "tensor.wrong_dtype");
+        CHECK(test::thrown_id<InvalidArgument>([&] {
+                  k->sgd_step(p.random_half({2}), p.random({2}), Tensor(), {});
+              }) == "tensor.wrong_dtype");
+        CHECK(test::thrown_id<InvalidArgument>([&] {
                   k->linear_forward(p.random_half({2, 2}), p.random_half({2, 3}), p.random_half({2, 4}),
                                     Tensor());
               }) == "kernel.shape");

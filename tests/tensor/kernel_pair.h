@@ -68,15 +68,4 @@ inline double distance(const Tensor& a, const Tensor& b) {
     return worst;
 }
 
-/// The id of what `call` throws, or "nothing thrown".
-template <class F>
-std::string refused(const F& call) {
-    try {
-        call();
-    } catch (const InvalidArgument& error) {
-        return error.message().id;
-    }
-    return "nothing thrown";
-}
-
 }  // namespace meshscope::tensor

@@ -3,6 +3,7 @@
 
 #include "core/tensor/kernels_cpu.h"
 #include "tests/tensor/kernel_pair.h"
+#include "tests/thrown.h"
 
 using namespace meshscope;
 using namespace meshscope::tensor;
@@ -253,37 +254,38 @@ TEST_CASE("what does not fit is refused by name") {
     for (const Kernels* k : {&p.fast, &p.plain}) {
         const Tensor table = p.random({3, 2});
         for (const int64_t wrong : {int64_t{-1}, int64_t{3}}) {
-            CHECK(refused([&] {
+            CHECK(test::thrown_id<InvalidArgument>([&] {
                       k->embedding_forward(p.random({1, 2}), table, p.indices({wrong}));
                   }) == "kernel.index");
-            CHECK(refused([&] {
+            CHECK(test::thrown_id<InvalidArgument>([&] {
                       k->embedding_backward(table, p.random({1, 2}), p.indices({wrong}), true);
                   }) == "kernel.index");
-            CHECK(refused([&] {
+            CHECK(test::thrown_id<InvalidArgument>([&] {
                       k->cross_entropy_forward(p.random({1}), p.random({1}), p.random({1, 3}),
                                                p.indices({wrong}));
                   }) == "kernel.index");
-            CHECK(refused([&] {
+            CHECK(test::thrown_id<InvalidArgument>([&] {
                       k->cross_entropy_backward(p.random({1, 3}), p.random({1}), p.random({1, 3}),
                                                 p.random({1}), p.indices({wrong}));
                   }) == "kernel.index");
         }
-        CHECK(refused([&] {
+        CHECK(test::thrown_id<InvalidArgument>([&] {
                   k->embedding_forward(p.random({2, 2}), table, p.indices({0}));
               }) == "kernel.shape");
-        CHECK(refused([&] {
+        CHECK(test::thrown_id<InvalidArgument>([&] {
                   k->embedding_forward(p.random({1, 2}), table, p.random({1}));
               }) == "tensor.wrong_dtype");
-        CHECK(refused([&] {
+        CHECK(test::thrown_id<InvalidArgument>([&] {
                   k->layer_norm_forward(p.random({2, 3}), p.random({2}), p.random({3}), p.random({2, 3}),
                                         p.random({3}), Tensor(), 1e-5);
               }) == "kernel.shape");
         RotaryShape odd;
         odd.batch = odd.tokens = odd.heads = 1;
         odd.head_dim = 3;
-        CHECK(refused([&] { k->rotary(p.random({3}), p.random({3}), odd, false); }) == "kernel.shape");
+        CHECK(test::thrown_id<InvalidArgument>(
+                  [&] { k->rotary(p.random({3}), p.random({3}), odd, false); }) == "kernel.shape");
         AttentionShape uneven = shape_of({1, 2, 2, 3, 2, 2}, true);
-        CHECK(refused([&] {
+        CHECK(test::thrown_id<InvalidArgument>([&] {
                   k->attention_forward(p.random({2, 6}), p.random({6}), p.random({2, 6}), p.random({2, 4}),
                                        p.random({2, 4}), uneven);
               }) == "kernel.shape");

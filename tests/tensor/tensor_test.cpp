@@ -6,20 +6,10 @@
 #include "core/tensor/kernels.h"
 #include "tests/tensor/memory_log.h"
 #include "tests/test.h"
+#include "tests/thrown.h"
 
 using namespace meshscope;
 using namespace meshscope::tensor;
-
-namespace {
-std::string id_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.message().id;
-    }
-    return "nothing thrown";
-}
-}  // namespace
 
 TEST_CASE("an allocation is reported once and freed when its last handle is dropped") {
     const auto device = make_cpu_device();
@@ -82,7 +72,7 @@ TEST_CASE("each dtype has its own span, and no other") {
     CHECK(make(DType::int64).data<int64_t>().size() == 3);
     CHECK(make(DType::uint8).data<uint8_t>().size() == 3);
     CHECK(make(DType::bfloat16).bytes() == 6);
-    CHECK(id_of([&] { make(DType::int64).data<float>(); }) == "tensor.wrong_dtype");
+    CHECK(test::thrown_id([&] { make(DType::int64).data<float>(); }) == "tensor.wrong_dtype");
 }
 
 TEST_CASE("what cannot be is refused") {
@@ -90,18 +80,18 @@ TEST_CASE("what cannot be is refused") {
     test::MemoryLog log;
     Allocator allocator(*device, &log);
     const Tensor t = allocator.zeros({2, 3}, DType::float32, MemoryCategory::inputs, "t");
-    CHECK(id_of([&] { t.view({7}); }) == "tensor.view");
-    CHECK(id_of([&] { t.narrow(1, 2); }) == "tensor.out_of_range");
-    CHECK(id_of([&] { t.narrow(-1, 1); }) == "tensor.out_of_range");
-    CHECK(id_of([&] { t.slice(6, 1); }) == "tensor.out_of_range");
-    CHECK(id_of([&] { t.slice(INT64_MAX, INT64_MAX); }) == "tensor.out_of_range");
-    CHECK(id_of([] { Tensor().data<float>(); }) == "tensor.undefined");
-    CHECK(id_of([] { count({-1, 2}); }) == "tensor.bad_shape");
-    CHECK(id_of([] { count({INT64_MAX, INT64_MAX}); }) == "tensor.bad_shape");
+    CHECK(test::thrown_id([&] { t.view({7}); }) == "tensor.view");
+    CHECK(test::thrown_id([&] { t.narrow(1, 2); }) == "tensor.out_of_range");
+    CHECK(test::thrown_id([&] { t.narrow(-1, 1); }) == "tensor.out_of_range");
+    CHECK(test::thrown_id([&] { t.slice(6, 1); }) == "tensor.out_of_range");
+    CHECK(test::thrown_id([&] { t.slice(INT64_MAX, INT64_MAX); }) == "tensor.out_of_range");
+    CHECK(test::thrown_id([] { Tensor().data<float>(); }) == "tensor.undefined");
+    CHECK(test::thrown_id([] { count({-1, 2}); }) == "tensor.bad_shape");
+    CHECK(test::thrown_id([] { count({INT64_MAX, INT64_MAX}); }) == "tensor.bad_shape");
     CHECK(count({}) == 1);
     CHECK(count({0, INT64_MAX}) == 0);
     const std::size_t reports = log.lines.size();
-    CHECK(id_of([&] {
+    CHECK(test::thrown_id([&] {
               allocator.empty({int64_t{1} << 52U}, DType::float32, MemoryCategory::inputs, "huge");
           }) == "device.out_of_memory");
     CHECK(log.lines.size() == reports);

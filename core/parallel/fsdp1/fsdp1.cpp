@@ -37,7 +37,11 @@ Fsdp1::Fsdp1(const RankContext& context, nn::Model& model, Fsdp1Options options)
             std::make_unique<FlatUnit>(plan.name, std::move(plan.parameters), context_, comm_, alignment);
         state->modules = plan.modules.size();
         state->is_root = plan.is_root;
-        if (!state->unit->empty()) hang_hooks(*state, plan.modules);
+        if (!state->unit->empty())
+            hang_hooks(plan.modules, {.pre_forward = [this, &unit = *state] { pre_forward(unit); },
+                                      .post_forward = [this, &unit = *state] { post_forward(unit); },
+                                      .pre_backward = [this, &unit = *state] { pre_backward(unit); },
+                                      .post_backward = [this, &unit = *state] { post_backward(unit); }});
         states_.push_back(std::move(state));
     }
 }
@@ -64,15 +68,6 @@ void Fsdp1::choose_groups() {
         comm_.replicate = std::exchange(comm_.shard, nullptr);
     if (!comm_.shard && options_.precision.param != DType::float32)
         throw InvalidArgument({"scenario.precision_needs_shards", {}});
-}
-
-void Fsdp1::hang_hooks(State& state, const std::vector<nn::Module*>& modules) {
-    for (nn::Module* module : modules) {
-        module->hooks.pre_forward.push_back([this, &state](nn::Module&) { pre_forward(state); });
-        module->hooks.post_forward.push_back([this, &state](nn::Module&) { post_forward(state); });
-        module->hooks.pre_backward.push_back([this, &state](nn::Module&) { pre_backward(state); });
-        module->hooks.post_backward.push_back([this, &state](nn::Module&) { post_backward(state); });
-    }
 }
 
 void Fsdp1::load(const InitialValues& values) {

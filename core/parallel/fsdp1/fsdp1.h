@@ -53,7 +53,6 @@ class Fsdp1 final : public Strategy {
     };
 
     void choose_groups();
-    void hang_hooks(State& state, const std::vector<nn::Module*>& modules);
     void pre_forward(State& state);
     void post_forward(State& state);
     void pre_backward(State& state);

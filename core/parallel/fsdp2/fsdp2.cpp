@@ -39,17 +39,11 @@ void Fsdp2::add_unit(std::string name, std::vector<nn::Module*> modules,
     state->unit = std::make_unique<Unit>(std::move(name), std::move(parameters), context_, comm_);
     state->modules = std::move(modules);
     state->is_root = root;
-    hang_hooks(*state);
+    hang_hooks(state->modules, {.pre_forward = [this, &unit = *state] { pre_forward(unit); },
+                                .post_forward = [this, &unit = *state] { post_forward(unit); },
+                                .pre_backward = [this, &unit = *state] { pre_backward(unit); },
+                                .post_backward = [this, &unit = *state] { post_backward(unit); }});
     states_.push_back(std::move(state));
-}
-
-void Fsdp2::hang_hooks(State& state) {
-    for (nn::Module* module : state.modules) {
-        module->hooks.pre_forward.push_back([this, &state](nn::Module&) { pre_forward(state); });
-        module->hooks.post_forward.push_back([this, &state](nn::Module&) { post_forward(state); });
-        module->hooks.pre_backward.push_back([this, &state](nn::Module&) { pre_backward(state); });
-        module->hooks.post_backward.push_back([this, &state](nn::Module&) { post_backward(state); });
-    }
 }
 
 void Fsdp2::load(const InitialValues& values) {
@@ -159,27 +153,17 @@ std::vector<Tensor> Fsdp2::gradients() const {
 
 double Fsdp2::gradient_norm() {
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
-    const auto n = static_cast<int64_t>(local_.size());
-    const Tensor squares =
-        context_.allocator->empty({n}, DType::float32, MemoryCategory::temporaries, "gradient norms");
     const std::vector<Tensor> grads = gradients();
+    std::vector<float> squares(grads.size());
     {
         int64_t elements = 0;
         for (const Tensor& grad : grads) elements += grad.n_elements();
         const ComputeScope scope(context_.recorder, "grad_norm", "model", 2 * elements, 4 * elements);
         for (std::size_t i = 0; i < grads.size(); ++i)
-            squares.data<float>()[i] = static_cast<float>(kernels.sum_of_squares(grads[i]));
+            squares[i] = static_cast<float>(kernels.sum_of_squares(grads[i]));
     }
-    if (comm_.shard) {
-        if (context_.recorder)
-            context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
-        comm_.shard
-            ->all_reduce(squares, ReduceOp::sum,
-                         {.stream = Stream::all_reduce, .cause = {"clip.grad_norm.all_reduce", "model"}})
-            .wait();
-    }
-    const auto summed = squares.data<float>();
-    return model_norm(std::vector<double>(summed.begin(), summed.end()), local_, context_);
+    if (comm_.shard) sum_over(*comm_.shard, squares, "clip.grad_norm.all_reduce", context_);
+    return model_norm(std::vector<double>(squares.begin(), squares.end()), local_, context_);
 }
 
 void Fsdp2::after_step() {

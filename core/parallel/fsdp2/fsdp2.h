@@ -60,7 +60,6 @@ class Fsdp2 final : public Strategy {
 
     void add_unit(std::string name, std::vector<nn::Module*> modules, std::vector<nn::Parameter*> parameters,
                   bool root);
-    void hang_hooks(State& state);
     void pre_forward(State& state);
     void post_forward(State& state);
     void pre_backward(State& state);

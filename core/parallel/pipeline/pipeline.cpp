@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/parallel/gradient_norm.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel::pipeline {
@@ -188,16 +189,9 @@ double Pipeline::gradient_norm() {
         const double norm = stage->strategy().gradient_norm();
         squares += norm * norm;
     }
-    const Tensor sum =
-        context_.allocator->empty({1}, DType::float32, MemoryCategory::temporaries, "gradient norm");
-    sum.data<float>()[0] = static_cast<float>(squares);
-    if (context_.recorder)
-        context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
-    context_.pp
-        ->all_reduce(sum, ReduceOp::sum,
-                     {.stream = Stream::all_reduce, .cause = {"pp.grad_norm.all_reduce", "model"}})
-        .wait();
-    return std::sqrt(double(sum.data<float>()[0]));
+    auto sum = static_cast<float>(squares);
+    sum_over(*context_.pp, {&sum, 1}, "pp.grad_norm.all_reduce", context_);
+    return std::sqrt(double(sum));
 }
 
 void Pipeline::after_step() {

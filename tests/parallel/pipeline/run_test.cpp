@@ -6,7 +6,7 @@
 
 #include "core/parallel/pipeline/schedule.h"
 #include "core/time/clock.h"
-#include "tests/parallel/run_helper.h"
+#include "tests/parallel/train_helper.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -14,8 +14,6 @@ using namespace meshscope::test;
 using meshscope::parallel::pipeline::ScheduleKind;
 
 namespace {
-
-constexpr const char* kAlone = "[mesh]\nshape = [1]\nnames = [\"replicate\"]\n";
 
 std::string mlp(int layers, const std::string& mesh_and_parallel, const std::string& train = "") {
     return "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 6\nlayers = " + std::to_string(layers) +
@@ -26,25 +24,6 @@ std::string mlp(int layers, const std::string& mesh_and_parallel, const std::str
 std::string pipeline(const std::string& kind, int ranks, int microbatches, const std::string& more = "") {
     return "[mesh]\nshape = [" + std::to_string(ranks) + "]\nnames = [\"pp\"]\n[parallel]\nschedule = \"" +
            kind + "\"\nmicrobatches = " + std::to_string(microbatches) + "\n" + more;
-}
-
-void check_equal(const run::RunResult& a, const run::RunResult& b) {
-    REQUIRE(a.trace->info.losses.size() == b.trace->info.losses.size());
-    for (std::size_t s = 0; s < a.trace->info.losses.size(); ++s)
-        CHECK(a.trace->info.losses[s] == Approx(b.trace->info.losses[s]).epsilon(2e-5));
-    REQUIRE(a.trace->info.grad_norms.size() == b.trace->info.grad_norms.size());
-    for (std::size_t s = 0; s < a.trace->info.grad_norms.size(); ++s)
-        CHECK(a.trace->info.grad_norms[s] == Approx(b.trace->info.grad_norms[s]).epsilon(1e-4));
-    REQUIRE(a.parameters.size() == b.parameters.size());
-    for (std::size_t p = 0; p < a.parameters.size(); ++p) {
-        INFO(a.parameters[p].name);
-        double worst = 0;
-        for (std::size_t i = 0; i < a.parameters[p].numbers.size(); ++i) {
-            const double x = double(a.parameters[p].numbers[i]), y = double(b.parameters[p].numbers[i]);
-            worst = std::max(worst, std::abs(x - y) - 2e-4 * std::abs(y));
-        }
-        CHECK(worst <= 2e-5);
-    }
 }
 
 std::vector<std::string> schedules() {
@@ -86,7 +65,7 @@ trace::Trace with_unit_costs(trace::Trace trace) {
 
 TEST_CASE("every schedule trains like one rank, on 2 and on 4 ranks, layers even and uneven") {
     for (const int layers : {4, 8, 9}) {
-        const auto alone = run_text(mlp(layers, kAlone));
+        const auto alone = run_text(mlp(layers, one_rank()));
         for (const std::string& kind : schedules())
             for (const int ranks : {2, 4}) {
                 const auto parsed = *parallel::pipeline::parse_schedule_kind(kind);
@@ -98,7 +77,7 @@ TEST_CASE("every schedule trains like one rank, on 2 and on 4 ranks, layers even
 }
 
 TEST_CASE("three stages a rank, clipping, and micro-batches of one sample") {
-    const auto alone = run_text(mlp(6, kAlone, "clip_norm = 0.5\n"));
+    const auto alone = run_text(mlp(6, one_rank(), "clip_norm = 0.5\n"));
     check_equal(
         run_text(mlp(6, pipeline("Interleaved1F1B", 2, 12, "stages_per_rank = 3\n"), "clip_norm = 0.5\n")),
         alone);
@@ -111,7 +90,7 @@ TEST_CASE("three stages a rank, clipping, and micro-batches of one sample") {
 }
 
 TEST_CASE("pipelines go together with DDP, FSDP2 and HSDP") {
-    const auto alone = run_text(mlp(4, kAlone, "clip_norm = 0.5\n"));
+    const auto alone = run_text(mlp(4, one_rank(), "clip_norm = 0.5\n"));
     for (const std::string& kind : schedules()) {
         const std::string rest = "schedule = \"" + kind + "\"\nmicrobatches = 4\n";
         for (const std::string& mesh :

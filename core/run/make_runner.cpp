@@ -1,0 +1,83 @@
+#include "core/run/make_runner.h"
+
+#include "core/base/error.h"
+#include "core/parallel/accumulate.h"
+#include "core/parallel/ddp/ddp.h"
+#include "core/parallel/fsdp1/fsdp1.h"
+#include "core/parallel/fsdp2/fsdp2.h"
+#include "core/parallel/pipeline/pipeline.h"
+#include "core/parallel/single.h"
+#include "core/parallel/zero/zero.h"
+#include "core/parallel/zero/zero_redundancy.h"
+
+namespace meshscope::run {
+namespace {
+
+using scenario::DataStrategy;
+using scenario::Scenario;
+
+/// What of the units lies in this model: a pipeline's stage has some of the modules only.
+std::vector<std::vector<std::string>> units_in(nn::Model& model,
+                                               std::vector<std::vector<std::string>> units) {
+    for (std::vector<std::string>& unit : units)
+        std::erase_if(unit, [&](const std::string& name) { return model.find(name) == nullptr; });
+    std::erase_if(units, [](const std::vector<std::string>& unit) { return unit.empty(); });
+    return units;
+}
+
+std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
+                                                  const parallel::RankContext& context, nn::Model& model) {
+    const Scenario::Parallel& p = scenario.parallel;
+    switch (p.data) {
+        case DataStrategy::none:
+            return std::make_unique<parallel::Single>(context, model);
+        case DataStrategy::ddp:
+            return std::make_unique<parallel::Ddp>(context, model, parallel::DdpOptions{p.bucket_cap_mb});
+        case DataStrategy::fsdp2:
+            return std::make_unique<parallel::Fsdp2>(
+                context, model,
+                parallel::Fsdp2Options{.units = units_in(model, p.units),
+                                       .reshard_after_forward = p.reshard_after_forward,
+                                       .keep_root = p.keep_root,
+                                       .set_is_last_backward = p.is_last_backward,
+                                       .backward_prefetch = p.backward_prefetch,
+                                       .pipeline = p.pipeline.has_value(),
+                                       .precision = p.precision});
+        case DataStrategy::fsdp1: {
+            parallel::Fsdp1Options options = p.fsdp1;
+            options.units = p.units;
+            return std::make_unique<parallel::Fsdp1>(context, model, std::move(options));
+        }
+        case DataStrategy::zero1:
+        case DataStrategy::zero2:
+        case DataStrategy::zero3: {
+            if (p.zero_redundancy)
+                return std::make_unique<parallel::ZeroRedundancy>(context, model,
+                                                                  parallel::DdpOptions{p.bucket_cap_mb});
+            const auto stage = p.data == DataStrategy::zero1   ? parallel::ZeroStage::optimizer
+                               : p.data == DataStrategy::zero2 ? parallel::ZeroStage::gradients
+                                                               : parallel::ZeroStage::parameters;
+            parallel::ZeroOptions options{p.bucket_cap_mb, p.fsdp1};
+            options.units.units = p.units;
+            return parallel::make_zero(context, model, stage, options);
+        }
+    }
+    throw InvalidArgument({"run.unknown_strategy", {}});
+}
+
+}  // namespace
+
+std::unique_ptr<parallel::StepRunner> make_runner(const Scenario& scenario,
+                                                  const parallel::RankContext& context, nn::Model& model,
+                                                  int64_t rows) {
+    const auto& shape = scenario.parallel.pipeline;
+    if (!shape)
+        return std::make_unique<parallel::Accumulate>(context, model, make_strategy(scenario, context, model),
+                                                      scenario.accumulate);
+    return std::make_unique<parallel::pipeline::Pipeline>(
+        context, parallel::pipeline::make_schedule(*shape), rows / shape->microbatches,
+        [&] { return nn::make_model(scenario.model); },
+        [&](nn::Model& stage) { return make_strategy(scenario, context, stage); });
+}
+
+}  // namespace meshscope::run
