@@ -13,7 +13,8 @@ constexpr std::array<std::string_view, 10> kReduceOps{"none", "sum",  "product",
 constexpr std::array<std::string_view, 6> kStreams{"compute",    "all_gather", "reduce_scatter",
                                                     "all_reduce", "copy",       "p2p"};
 constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward", "optimizer"};
-constexpr std::array<std::string_view, 4> kAlgorithms{"none", "ring", "direct", "tree"};
+constexpr std::array<std::string_view, 7> kAlgorithms{"none", "ring", "direct", "tree", "recursive_doubling",
+                                                      "halving_doubling", "star"};
 constexpr std::array<std::string_view, kMemoryCategories> kCategories{
     "parameters",  "sharded_parameters", "unsharded_parameters", "gradients", "optimizer_state",
     "activations", "communication",      "inputs",               "temporaries"};

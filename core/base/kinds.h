@@ -24,7 +24,7 @@ enum class Stream : uint8_t { compute, all_gather, reduce_scatter, all_reduce, c
 enum class Phase : uint8_t { setup, forward, backward, optimizer };
 
 /// How a collective moved its bytes. `none`: a group of one, nothing moved.
-enum class Algorithm : uint8_t { none, ring, direct, tree };
+enum class Algorithm : uint8_t { none, ring, direct, tree, recursive_doubling, halving_doubling, star };
 
 /// What a piece of memory is for.
 enum class MemoryCategory : uint8_t {

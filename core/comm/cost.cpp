@@ -73,6 +73,42 @@ class Formulas {
     }
 
     Cost all_reduce() const {
+        switch (q_.algorithm) {
+            case Algorithm::tree:
+                return elements(2 * ceil_log2(p_), reduce_children(r_, p_) + (r_ == 0 ? 0 : 1),
+                                n() * (broadcast_children(r_, p_) + (r_ == 0 ? 0 : 1)),
+                                n() * (reduce_children(r_, p_) + (r_ == 0 ? 0 : 1)));
+            case Algorithm::star:
+                return r_ == 0 ? elements(2, p_ - 1, n() * (p_ - 1), n() * (p_ - 1))
+                               : elements(2, 1, n(), n());
+            case Algorithm::recursive_doubling:
+            case Algorithm::halving_doubling:
+                return pairwise_all_reduce();
+            default:
+                return chunked_all_reduce();
+        }
+    }
+    /// Recursive doubling and halving-doubling: folded to q places, see their cards.
+    Cost pairwise_all_reduce() const {
+        int32_t q = 1, steps = 0;
+        for (; q * 2 <= p_; q *= 2) ++steps;
+        const int32_t pairs = p_ - q;
+        const bool halves = q_.algorithm == Algorithm::halving_doubling;
+        const int64_t rounds = (halves ? 2 : 1) * steps + (pairs > 0 ? 2 : 0);
+        const bool paired = r_ < 2 * pairs;
+        if (paired && r_ % 2 == 0) return elements(rounds, 1, n(), n());
+        const int64_t extra = paired ? 1 : 0;
+        if (!halves) return elements(rounds, steps + extra, n() * (steps + extra), n() * (steps + extra));
+        // Halving: all but its chunk is given up, in halves; doubling: what it has is sent, 1, 2, 4 … chunks.
+        const int32_t place = paired ? r_ / 2 : r_ - pairs;
+        const std::vector<Part> chunks = chunk_parts(n(), q);
+        int64_t moved = n() - chunks[static_cast<std::size_t>(place)].elements;
+        for (int32_t d = 1; d < q; d *= 2)
+            for (int32_t c = place / d * d; c < place / d * d + d; ++c)
+                moved += chunks[static_cast<std::size_t>(c)].elements;
+        return elements(rounds, 2 * steps + extra, moved + extra * n(), moved + extra * n());
+    }
+    Cost chunked_all_reduce() const {
         const std::vector<Part> parts = chunk_parts(n(), p_);
         const auto chunk = [&](int32_t c) { return parts[static_cast<std::size_t>((c + p_) % p_)].elements; };
         if (!direct())  // all but r in the first half and all but r+1 in the second; received: all but r-1,

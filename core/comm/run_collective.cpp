@@ -17,6 +17,25 @@ void run_alone(Wire& wire, const CheckedCall& call, const std::byte* input) {
     copy_bytes(call.output, input, wire.bytes(n));
 }
 
+void run_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n, Algorithm algorithm) {
+    switch (algorithm) {
+        case Algorithm::direct:
+            return direct_all_reduce(wire, op, data, n);
+        case Algorithm::tree:
+            return tree_all_reduce(wire, op, data, n);
+        case Algorithm::star:
+            return star_all_reduce(wire, op, data, n);
+        case Algorithm::recursive_doubling:
+            return recursive_doubling_all_reduce(wire, op, data, n);
+        case Algorithm::halving_doubling:
+            return halving_doubling_all_reduce(wire, op, data, n);
+        case Algorithm::ring:
+        case Algorithm::none:
+            break;
+    }
+    ring_all_reduce(wire, op, data, n);
+}
+
 void run_rooted(Wire& wire, const CheckedCall& call, const std::byte* input, ReduceOp op, bool direct) {
     const int32_t root = call.peer;
     const bool at_root = wire.me() == root;
@@ -63,8 +82,7 @@ void run_collective(Wire& wire, const CheckedCall& call, Algorithm algorithm) {
     switch (call.op) {
         case CollectiveOp::all_reduce:
             copy_bytes(call.output, input, wire.bytes(call.in_elements));
-            return direct ? direct_all_reduce(wire, op, call.output, call.out_elements)
-                          : ring_all_reduce(wire, op, call.output, call.out_elements);
+            return run_all_reduce(wire, op, call.output, call.out_elements, algorithm);
         case CollectiveOp::all_gather: {
             const Part own = part_of(call.out_parts, wire.me());
             copy_bytes(call.output + wire.bytes(own.first), input, wire.bytes(own.elements));

@@ -60,7 +60,7 @@ void Wire::record(int32_t from, const Piece& piece, Transport::Bytes data, int64
     if (!records_hops_) return;
     trace::Hop hop;
     hop.event = event_;
-    hop.round = piece.round;
+    hop.round = first_round_ + piece.round;
     hop.src = global(from).value;
     hop.dst = global(me_).value;
     hop.chunk = piece.chunk;

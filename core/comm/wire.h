@@ -91,6 +91,9 @@ class Wire {
     /// back before it goes. Not in the rank's memory record, as a library's own buffers are not.
     std::byte* scratch(int64_t n);
 
+    /// The round that a Piece's round 0 means from now on: for an algorithm made of two others.
+    void begin_at_round(int32_t round) { first_round_ = round; }
+
     /// Bytes posted so far.
     int64_t sent_bytes() const { return sent_bytes_; }
 
@@ -113,6 +116,7 @@ class Wire {
     std::vector<Transport::Ticket> tickets_;
     std::vector<std::unique_ptr<std::byte[]>> scratch_;
     int64_t sent_bytes_ = 0;
+    int32_t first_round_ = 0;
 };
 
 }  // namespace meshscope::comm

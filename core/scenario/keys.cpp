@@ -157,7 +157,8 @@ constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
 constexpr std::array<std::string_view, 7> kStrategies{"none",  "ddp",   "fsdp2", "fsdp1",
                                                       "zero1", "zero2", "zero3"};
-constexpr std::array<std::string_view, 2> kAlgorithms{"ring", "direct"};
+constexpr std::array<std::string_view, 6> kAlgorithms{
+    "ring", "direct", "tree", "recursive_doubling", "halving_doubling", "star"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};

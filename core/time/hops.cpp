@@ -41,10 +41,26 @@ int64_t formula_ns(const Profile& profile, const Unrecorded& collective) {
     const int64_t n = collective.full_bytes;
     const int64_t part = n / collective.members;
     const bool tree = event.algorithm == Algorithm::tree;
+    // Those that pair ranks by bits: 2^steps places, and the rest folded into them.
+    const int64_t steps = std::bit_width(static_cast<uint64_t>(collective.members)) - 1;
+    const int64_t places = int64_t{1} << steps;
+    const int64_t folds = places == collective.members ? 0 : 1;
     int64_t hops = others, moved = collective.sent_bytes, reduced = 0;
     switch (event.op) {
         case CollectiveOp::all_reduce:
-            if (event.algorithm == Algorithm::direct && n <= kOneRoundBytes) {
+            if (event.algorithm == Algorithm::tree || event.algorithm == Algorithm::star) {
+                reduced = (tree ? rounds : others) * n;
+                hops = 2 * (tree ? rounds : others);
+                moved = 2 * reduced;
+            } else if (event.algorithm == Algorithm::recursive_doubling) {
+                hops = steps + 2 * folds;
+                moved = hops * n;
+                reduced = (steps + folds) * n;
+            } else if (event.algorithm == Algorithm::halving_doubling) {
+                hops = 2 * steps + 2 * folds;
+                reduced = n / places * (places - 1) + folds * n;
+                moved = 2 * reduced;
+            } else if (event.algorithm == Algorithm::direct && n <= kOneRoundBytes) {
                 reduced = others * n;
             } else {
                 hops = 2 * others;

@@ -37,6 +37,10 @@ struct Unrecorded {
 /// | | α | β | γ |
 /// | --- | --- | --- | --- |
 /// | ring all_reduce | 2(p-1) | 2n(p-1)/p | n(p-1)/p |
+/// | tree all_reduce | 2⌈lg p⌉ | 2⌈lg p⌉·n | ⌈lg p⌉·n |
+/// | star all_reduce | 2(p-1) | 2(p-1)·n | (p-1)·n |
+/// | recursive doubling | lg q + 2f | (lg q + 2f)·n | (lg q + f)·n |
+/// | halving-doubling | 2 lg q + 2f | 2n(q-1)/q + 2f·n | n(q-1)/q + f·n |
 /// | direct all_reduce | p-1 up to 8 KiB, then 2(p-1) | n(p-1), then 2n(p-1)/p | n(p-1), then n(p-1)/p |
 /// | all_gather; reduce_scatter | p-1 | n(p-1)/p | 0; n(p-1)/p |
 /// | tree broadcast; reduce | ⌈lg p⌉ | ⌈lg p⌉·n | 0; ⌈lg p⌉·n |
@@ -45,8 +49,9 @@ struct Unrecorded {
 /// | send, recv | 1 | n | 0 |
 /// | barrier: tree; direct | 2⌈lg p⌉; p-1 | 0 | 0 |
 ///
-/// (n bytes the full buffer; where all_to_all, all_gather, reduce_scatter and all_reduce were recorded, β
-/// counts the bytes that the record says.) Source: Thakur, Rabenseifner, Gropp 2005.
+/// (q the largest power of two ≤ p, f = 1 where p is another number, else 0. n bytes the full buffer; where
+/// all_to_all, all_gather, reduce_scatter and all_reduce were recorded, β counts the bytes that the record
+/// says.) Source: Thakur, Rabenseifner, Gropp 2005.
 int64_t formula_ns(const Profile& profile, const Unrecorded& collective);
 
 }  // namespace meshscope::time

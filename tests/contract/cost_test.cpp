@@ -33,6 +33,10 @@ std::vector<Case> cases_for() {
             for (const int64_t n : {0, 1, 5, 840, 3001}) cases.push_back({op, algorithm, n});
             cases.push_back({op, algorithm, 4, true});
         }
+    for (const Algorithm algorithm :
+         {Algorithm::tree, Algorithm::recursive_doubling, Algorithm::halving_doubling, Algorithm::star})
+        for (const int64_t n : {0, 1, 5, 840, 3001})
+            cases.push_back({CollectiveOp::all_reduce, algorithm, n});
     return cases;
 }
 

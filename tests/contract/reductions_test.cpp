@@ -1,3 +1,6 @@
+#include <array>
+#include <span>
+
 #include "tests/contract/harness.h"
 #include "tests/contract/reference.h"
 #include "tests/test.h"
@@ -8,6 +11,14 @@ using namespace meshscope::contract;
 namespace {
 
 constexpr double kFactor = 0.3;
+constexpr std::array kEvery{Algorithm::ring,
+                            Algorithm::direct,
+                            Algorithm::tree,
+                            Algorithm::recursive_doubling,
+                            Algorithm::halving_doubling,
+                            Algorithm::star};
+/// Where all_reduce alone has the others.
+constexpr std::array kRingAndDirect{Algorithm::ring, Algorithm::direct};
 
 struct Case {
     DType dtype;
@@ -20,13 +31,13 @@ struct Case {
     }
 };
 
-/// Every dtype, reduce op and algorithm; sizes about p, and one of 1000. `large` adds direct's two-round
-/// sizes.
-std::vector<Case> cases_for(int32_t p) {
+/// Every dtype and reduce op by these algorithms; sizes about p, and one of 1000. `large` adds direct's
+/// two-round sizes.
+std::vector<Case> cases_for(int32_t p, std::span<const Algorithm> algorithms = kEvery) {
     std::vector<Case> cases;
     for (const DType dtype : {DType::float32, DType::bfloat16, DType::int32, DType::int64, DType::uint8})
         for (const ReduceOp op : reduce_ops_of(dtype))
-            for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
+            for (const Algorithm algorithm : algorithms) {
                 for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{p - 1}, int64_t{p}, int64_t{p + 1}})
                     cases.push_back({dtype, op, algorithm, n});
                 if (op == ReduceOp::sum || op == ReduceOp::avg || op == ReduceOp::premul_sum)
@@ -34,8 +45,7 @@ std::vector<Case> cases_for(int32_t p) {
             }
     // Beyond kDirectOneRoundBytes the direct all_reduce goes another way, to the same bits.
     for (const DType dtype : {DType::float32, DType::bfloat16, DType::int32})
-        for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
-            cases.push_back({dtype, ReduceOp::sum, algorithm, 5001});
+        for (const Algorithm algorithm : algorithms) cases.push_back({dtype, ReduceOp::sum, algorithm, 5001});
     return cases;
 }
 
@@ -45,8 +55,21 @@ std::vector<Bytes> inputs_of(const Case& c, int32_t p, int64_t n) {
     return inputs;
 }
 
+/// The order that an all_reduce's card states.
 Order order_of(Algorithm algorithm) {
-    return algorithm == Algorithm::direct ? Order::by_rank : Order::ring;
+    switch (algorithm) {
+        case Algorithm::direct:
+        case Algorithm::star:
+            return Order::by_rank;
+        case Algorithm::tree:
+            return Order::tree;
+        case Algorithm::recursive_doubling:
+            return Order::near;
+        case Algorithm::halving_doubling:
+            return Order::far;
+        default:
+            return Order::ring;
+    }
 }
 
 CallOptions options_of(const Case& c) {
@@ -88,7 +111,7 @@ TEST_CASE("all_reduce gives every rank the reference's bits") {
 TEST_CASE("reduce_scatter gives each rank its part of the reference's bits") {
     for (const std::string& backend : backends_under_test())
         for (int32_t p = 1; p <= 8; ++p) {
-            const auto cases = cases_for(p);
+            const auto cases = cases_for(p, kRingAndDirect);
             const auto results = run_ranks(backend, p, Mode::inline_in_wait, [&](Rank& rank) {
                 const auto world = rank.world();
                 std::vector<Bytes> out;
@@ -119,7 +142,7 @@ TEST_CASE("reduce gives the root the reference's bits and leaves the others' buf
     for (const std::string& backend : backends_under_test())
         for (int32_t p = 1; p <= 8; ++p)
             for (const int32_t root : {0, p / 2, p - 1}) {
-                const auto cases = cases_for(p);
+                const auto cases = cases_for(p, kRingAndDirect);
                 const auto results = run_ranks(backend, p, Mode::inline_in_wait, [&](Rank& rank) {
                     const auto world = rank.world();
                     std::vector<Bytes> out;

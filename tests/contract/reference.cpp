@@ -99,6 +99,19 @@ Number combine(DType dtype, ReduceOp op, Number a, Number b) {
     return is_float(dtype) ? x : rounded(dtype, x);
 }
 
+/// The sums of `places` in pairs d apart, for d = 1, 2, 4 … (near) or …, 4, 2, 1, until one is left.
+Number pairwise(DType dtype, ReduceOp op, std::vector<Number> places, bool near) {
+    while (places.size() > 1) {
+        std::vector<Number> sums;
+        for (std::size_t i = 0; i < places.size() / 2; ++i) {
+            const std::size_t a = near ? 2 * i : i, b = near ? 2 * i + 1 : i + places.size() / 2;
+            sums.push_back(rounded(dtype, combine(dtype, op, places[a], places[b])));
+        }
+        places = std::move(sums);
+    }
+    return places[0];
+}
+
 }  // namespace
 
 std::vector<ReduceOp> reduce_ops_of(DType dtype) {
@@ -148,6 +161,16 @@ Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>&
                     into = rounded(dtype, combine(dtype, op, into, s[static_cast<std::size_t>(v + bit)]));
                 }
             sum = s[0];
+        } else if (order == Order::near || order == Order::far) {
+            int32_t q = 1;
+            while (q * 2 <= p) q *= 2;
+            std::vector<Number> places;
+            for (int32_t rank = 0; rank < p; ++rank) {
+                const bool paired = rank < 2 * (p - q);
+                places.push_back(paired ? rounded(dtype, combine(dtype, op, x(rank), x(rank + 1))) : x(rank));
+                if (paired) ++rank;
+            }
+            sum = pairwise(dtype, op, std::move(places), order == Order::near);
         } else {
             const int32_t first =
                 order == Order::ring && p > 1 ? chunk_of[static_cast<std::size_t>(i)] + 1 : 0;

@@ -23,7 +23,9 @@ Bytes input_of(DType dtype, int32_t rank, int64_t n);
 enum class Order {
     by_rank,  ///< 0, 1, …, p-1; bfloat16 rounded once at the end
     ring,     ///< c+1, c+2, …, c for the element's chunk c; rounded after each
-    tree      ///< the binomial tree with its root; rounded after each
+    tree,     ///< the binomial tree with its root; rounded after each
+    near,     ///< recursive doubling: folded to a power of two, then neighbours first; rounded after each
+    far       ///< halving-doubling: folded, then those far apart first; rounded after each
 };
 
 /// Reduces inputs[rank] element by element. `chunk_of[i]` is element i's chunk (Order::ring); `root`

@@ -17,82 +17,28 @@ using namespace meshscope;
 
 namespace {
 
+std::string scenario_text(const std::string& model, int steps, const std::string& mesh_and_parallel) {
+    return "format = 1\n[model]\n" + model +
+           "[data]\nkind = \"regression\"\nsamples = 24\nseed = 1\n[train]\nsteps = " +
+           std::to_string(steps) + "\nglobal_batch = 24\n[optimizer]\nkind = \"adam\"\nlr = 0.01\n[mesh]\n" +
+           mesh_and_parallel;
+}
+
+const std::string kToyModel = "kind = \"toy\"\nseed = 1\n";
+const std::string kMlpModel = "kind = \"mlp\"\ndim = 6\nhidden = 10\nlayers = 2\nseed = 3\n";
+
 // The toy on HSDP (2,2), and an mlp on 4 shards: PyTorch's oracle pads net2's 33 and 66 (see pytorch's
 // ToyModel).
-const char* const kToy = R"(
-format = 1
-[model]
-kind = "toy"
-seed = 1
-[data]
-kind = "regression"
-samples = 8
-seed = 1
-[train]
-steps = 2
-global_batch = 8
-[optimizer]
-kind = "sgd"
-lr = 0.1
-[mesh]
-shape = [2, 2]
-names = ["replicate", "shard"]
-[parallel]
-data = "fsdp2"
-units = [["net1"], ["net2"]]
-)";
-const char* const kMlp = R"(
-format = 1
-[model]
-kind = "mlp"
-dim = 6
-hidden = 10
-layers = 2
-seed = 3
-[data]
-kind = "regression"
-samples = 8
-seed = 1
-[train]
-steps = 1
-global_batch = 8
-[optimizer]
-kind = "adam"
-lr = 0.01
-[mesh]
-shape = [4]
-names = ["shard"]
-[parallel]
-data = "fsdp2"
-)";
+const std::string kToy = scenario_text(kToyModel, 2,
+                                       "shape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\n"
+                                       "data = \"fsdp2\"\nunits = [[\"net1\"], [\"net2\"]]\n");
+const std::string kMlp =
+    scenario_text(kMlpModel, 1, "shape = [4]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\n");
 
 // Two stages, four micro-batches: sends and recvs.
-const char* const kPipeline = R"(
-format = 1
-[model]
-kind = "mlp"
-dim = 6
-hidden = 10
-layers = 2
-seed = 3
-[data]
-kind = "regression"
-samples = 8
-seed = 1
-[train]
-steps = 1
-global_batch = 8
-[optimizer]
-kind = "sgd"
-lr = 0.1
-[mesh]
-shape = [2]
-names = ["pp"]
-[parallel]
-data = "none"
-schedule = "gpipe"
-microbatches = 4
-)";
+const std::string kPipeline = scenario_text(kMlpModel, 1,
+                                            "shape = [2]\nnames = [\"pp\"]\n[parallel]\ndata = \"none\"\n"
+                                            "schedule = \"gpipe\"\nmicrobatches = 4\n");
 
 std::shared_ptr<const trace::Trace> trace_of(std::string text, const char* algorithm) {
     text += "algorithm = \"" + std::string(algorithm) + "\"\n";
@@ -134,7 +80,7 @@ std::string compare(const trace::Trace& trace, const trace::CollectiveInstance& 
 }  // namespace
 
 TEST_CASE("replaying the hops of real runs gives each recorded output, bit for bit") {
-    const auto* text = GENERATE(kToy, kMlp);
+    const std::string text = GENERATE(values({kToy, kMlp}));
     const auto* algorithm = GENERATE("ring", "direct");
     const auto trace = trace_of(text, algorithm);
     const auto instances = trace::collectives(*trace);
@@ -149,8 +95,34 @@ TEST_CASE("replaying the hops of real runs gives each recorded output, bit for b
             if (const auto formula = view::byte_formula(*trace, e)) CHECK(formula->bytes == e.sent_bytes);
 }
 
+TEST_CASE(
+    "every all_reduce algorithm replays bit for bit, and at its end every rank holds all ranks' numbers") {
+    const auto* algorithm =
+        GENERATE("ring", "direct", "tree", "recursive_doubling", "halving_doubling", "star");
+    const int32_t ranks = GENERATE(2, 3, 4, 6, 8);
+    const auto trace = trace_of(scenario_text(kToyModel, 1,
+                                              "shape = [" + std::to_string(ranks) +
+                                                  "]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n"),
+                                algorithm);
+    int64_t reductions = 0;
+    for (const auto& instance : trace::collectives(*trace)) {
+        if (trace->event(instance.ranks[0], instance.events[0]).op != CollectiveOp::all_reduce) continue;
+        ++reductions;
+        INFO(algorithm << " on " << ranks);
+        CHECK(compare(*trace, instance) == "");
+        const auto state = view::collective_after(*trace, instance, 1 << 20);
+        for (const auto& buffer : state.buffers)
+            for (const auto& piece : buffer.pieces)
+                if (piece.elements > 0) CHECK(piece.from_count == ranks);
+        for (const int32_t r : instance.ranks)
+            for (const auto& e : trace->ranks[static_cast<std::size_t>(r)].events)
+                if (const auto formula = view::byte_formula(*trace, e)) CHECK(formula->bytes == e.sent_bytes);
+    }
+    CHECK(reductions == 1);
+}
+
 TEST_CASE("every view of a real run keeps its texts apart and its bytes true") {
-    const auto trace = trace_of(GENERATE(kToy, kMlp), "ring");
+    const auto trace = trace_of(GENERATE(values({kToy, kMlp})), "ring");
     const auto clock = time::modelled(*trace, time::classroom());
     view::Selection selection;
     selection.rank = 1;

@@ -18,16 +18,21 @@ namespace meshscope::comm {
 
 /// The algorithm that runs when a group is asked for `wanted`: `none` for a group of one; otherwise
 ///
-/// | op | ring | direct | tree |
-/// | --- | --- | --- | --- |
-/// | all_reduce, all_gather, reduce_scatter | ring | direct | ring |
-/// | broadcast, reduce, barrier | tree | direct | tree |
-/// | gather, scatter, all_to_all, send, recv | direct | direct | direct |
+/// | op | ring | direct | tree | recursive_doubling, halving_doubling | star |
+/// | --- | --- | --- | --- | --- | --- |
+/// | all_reduce | ring | direct | tree | as wanted | star |
+/// | all_gather, reduce_scatter | ring | direct | ring | ring | direct |
+/// | broadcast, reduce, barrier | tree | direct | tree | tree | direct |
+/// | gather, scatter, all_to_all, send, recv | direct | direct | direct | direct | direct |
 Algorithm choose_algorithm(CollectiveOp op, Algorithm wanted, int32_t group_size);
 
 /// data: n, in place.
 void ring_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
 void direct_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
+void tree_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
+void star_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
+void recursive_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
+void halving_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
 /// Up to this many bytes direct_all_reduce takes one round: everyone reads everyone.
 inline constexpr int64_t kDirectOneRoundBytes = 8192;
 

@@ -6,9 +6,10 @@ namespace meshscope::comm {
 
 Algorithm choose_algorithm(CollectiveOp op, Algorithm wanted, int32_t group_size) {
     if (group_size == 1) return Algorithm::none;
-    const bool direct = wanted == Algorithm::direct;
+    const bool direct = wanted == Algorithm::direct || wanted == Algorithm::star;
     switch (op) {
         case CollectiveOp::all_reduce:
+            return wanted == Algorithm::none ? Algorithm::ring : wanted;
         case CollectiveOp::all_gather:
         case CollectiveOp::reduce_scatter:
             return direct ? Algorithm::direct : Algorithm::ring;

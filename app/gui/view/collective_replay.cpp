@@ -1,0 +1,341 @@
+#include "app/gui/view/collective_replay.h"
+
+#include <algorithm>
+#include <map>
+
+namespace meshscope::view {
+namespace {
+
+constexpr int32_t kMaskBits = 64;
+
+uint64_t bit(std::size_t member) {
+    return member < kMaskBits ? uint64_t{1} << member : 0;
+}
+
+bool reduces(CollectiveOp op) {
+    return op == CollectiveOp::all_reduce || op == CollectiveOp::reduce || op == CollectiveOp::reduce_scatter;
+}
+
+float combine(ReduceOp op, float held, float came) {
+    switch (op) {
+        case ReduceOp::product:
+            return held * came;
+        case ReduceOp::min:
+            return std::min(held, came);
+        case ReduceOp::max:
+            return std::max(held, came);
+        default:
+            return held + came;  // an average sums on the way and is divided at the end
+    }
+}
+
+}  // namespace
+
+Replay::Replay(const trace::Trace& trace, const trace::CollectiveInstance& instance)
+    : trace_(trace), instance_(instance) {
+    const auto& first = event(0);
+    state_.group = instance.group;
+    state_.op = first.op;
+    state_.reduce_op = first.reduce_op;
+    state_.dtype = first.dtype;
+    state_.ranks = instance.ranks;
+    for (std::size_t m = 0; m < instance.ranks.size(); ++m)
+        if (event(m).algorithm != Algorithm::none) state_.algorithm = event(m).algorithm;
+    collect_hops();
+    for (std::size_t m = 0; m < instance.ranks.size(); ++m) state_.buffers.push_back(buffer(m));
+    trace_contributions();
+}
+
+// Lets the hops land that `landed` names, in order of rounds.
+CollectiveState Replay::run(const std::function<bool(const HopState&)>& landed) {
+    for (std::size_t i = 0; i < state_.hops.size();) {
+        std::size_t end = i;
+        while (end < state_.hops.size() && state_.hops[end].hop.round == state_.hops[i].hop.round) ++end;
+        const auto before = state_.buffers;
+        for (std::size_t k = i; k < end; ++k)
+            if (landed(state_.hops[k])) land(state_.hops[k]);
+        for (std::size_t k = i; k < end; ++k) sum_in_rank_order(i, end, k, before);
+        i = end;
+    }
+    return std::move(state_);
+}
+
+const trace::Event& Replay::event(std::size_t member) const {
+    return trace_.event(instance_.ranks[member], instance_.events[member]);
+}
+const trace::RankTrace& Replay::rank(std::size_t member) const {
+    return trace_.ranks[static_cast<std::size_t>(instance_.ranks[member])];
+}
+const trace::Snapshot* Replay::snapshot(std::size_t member, trace::SnapshotKind kind) const {
+    for (const auto& s : rank(member).snapshots)
+        if (s.event == instance_.events[member] && s.kind == kind) return &s;
+    return nullptr;
+}
+
+void Replay::collect_hops() {
+    std::map<int32_t, int32_t> member_of;
+    for (std::size_t m = 0; m < instance_.ranks.size(); ++m)
+        member_of[instance_.ranks[m]] = static_cast<int32_t>(m);
+    for (std::size_t m = 0; m < instance_.ranks.size(); ++m)
+        for (std::size_t i = 0; i < rank(m).hops.size(); ++i) {
+            const auto& hop = rank(m).hops[i];
+            if (hop.event != instance_.events[m] || !member_of.count(hop.src)) continue;
+            HopState h;
+            h.receiver = static_cast<int32_t>(m);
+            h.sender = member_of[hop.src];
+            h.index = static_cast<int32_t>(i);
+            h.hop = hop;
+            h.offset = hop.offset;
+            state_.hops.push_back(h);
+            state_.rounds = std::max(state_.rounds, hop.round + 1);
+        }
+    std::stable_sort(state_.hops.begin(), state_.hops.end(),
+                     [](const HopState& a, const HopState& b) { return a.hop.round < b.hop.round; });
+}
+
+// How the buffer is cut, before anything has travelled.
+std::vector<Piece> Replay::cut(std::size_t member, int64_t elements) const {
+    std::vector<Piece> pieces;
+    const auto n = instance_.ranks.size();
+    switch (state_.op) {
+        case CollectiveOp::all_gather:
+        case CollectiveOp::gather: {
+            int64_t at = 0;
+            for (std::size_t m = 0; m < n; ++m) {
+                pieces.push_back({static_cast<int32_t>(m), at, event(m).in_elements, event(m).padding, 0, 0});
+                at += event(m).in_elements;
+            }
+            break;
+        }
+        case CollectiveOp::reduce_scatter:
+        case CollectiveOp::scatter: {
+            int64_t at = 0;
+            for (std::size_t m = 0; m < n; ++m) {
+                pieces.push_back({static_cast<int32_t>(m), at, event(m).out_elements, 0, 0, 0});
+                at += event(m).out_elements;
+            }
+            // The sender's record tells how much is padding in all; it stands at the ends of the last
+            // pieces.
+            break;
+        }
+        case CollectiveOp::all_to_all:
+            for (std::size_t m = 0; m < n; ++m) {
+                int64_t count = elements / static_cast<int64_t>(n), at = count * static_cast<int64_t>(m);
+                for (const auto& h : state_.hops)
+                    if (h.receiver == static_cast<int32_t>(member) && h.sender == static_cast<int32_t>(m)) {
+                        count = h.hop.elements;
+                        at = h.hop.offset;
+                    }
+                pieces.push_back({static_cast<int32_t>(m), at, count, 0, 0, 0});
+            }
+            break;
+        default:
+            return cut_by_hops(member, elements);
+    }
+    return pieces;
+}
+
+// all_reduce, reduce, broadcast, send: as the hops cut it, as finely as they do (halving-doubling's early
+// hops carry many chunks at once).
+std::vector<Piece> Replay::cut_by_hops(std::size_t member, int64_t elements) const {
+    std::map<int32_t, Piece> seen;
+    for (const auto& h : state_.hops) {
+        const Piece piece{h.hop.chunk, h.hop.offset, h.hop.elements, 0, 0, 0};
+        const auto [at, first] = seen.emplace(h.hop.chunk, piece);
+        if (!first && piece.elements < at->second.elements) at->second = piece;
+    }
+    std::vector<Piece> pieces;
+    for (const auto& [chunk, piece] : seen) pieces.push_back(piece);
+    if (pieces.empty() && elements > 0) pieces.push_back({0, 0, elements, 0, 0, 0});
+    // Padding stands at the buffer's end.
+    if (!pieces.empty() && event(member).padding > 0) {
+        auto last = std::max_element(pieces.begin(), pieces.end(),
+                                     [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+        last->padding = std::min(last->elements, static_cast<int64_t>(event(member).padding));
+    }
+    return pieces;
+}
+
+BufferState Replay::buffer(std::size_t m) const {
+    BufferState b;
+    b.rank = instance_.ranks[m];
+    b.event = instance_.events[m];
+    const auto& e = event(m);
+    const bool whole_input = reduces(state_.op) || (state_.op == CollectiveOp::scatter && e.in_elements > 0);
+    b.elements = whole_input || e.out_elements == 0 ? e.in_elements : e.out_elements;
+    if (state_.op == CollectiveOp::broadcast) b.elements = std::max(e.in_elements, e.out_elements);
+    b.pieces = cut(m, b.elements);
+    for (const auto& piece : b.pieces) b.elements = std::max(b.elements, piece.offset + piece.elements);
+    fill_own(m, b);
+    return b;
+}
+
+// What the rank holds before the first hop: its own input, in its place.
+void Replay::fill_own(std::size_t m, BufferState& b) const {
+    const auto mine = [&](const Piece& p) {
+        switch (state_.op) {
+            case CollectiveOp::all_gather:
+            case CollectiveOp::gather:
+            case CollectiveOp::all_to_all:
+                return p.chunk == static_cast<int32_t>(m);
+            case CollectiveOp::broadcast:
+            case CollectiveOp::scatter:
+            case CollectiveOp::send:
+            case CollectiveOp::recv:
+                return holds_source(m);
+            default:
+                return true;
+        }
+    };
+    for (auto& p : b.pieces)
+        if (mine(p)) {
+            p.from = bit(m);
+            p.from_count = 1;
+        }
+    const auto* input = snapshot(m, trace::SnapshotKind::input);
+    const bool kept = input != nullptr || snapshot(m, trace::SnapshotKind::output) != nullptr;
+    if (!kept || b.elements > trace::kMaxRecordedValues * static_cast<int64_t>(instance_.ranks.size()))
+        return;
+    b.values.assign(static_cast<std::size_t>(b.elements), 0.F);
+    b.known.assign(static_cast<std::size_t>(b.elements), 0);
+    if (!input) return;
+    const auto& values = rank(m).values;
+    // The input is either the whole buffer or the rank's own piece of it.
+    const bool whole = input->elements >= b.elements;
+    for (const auto& p : b.pieces) {
+        if (!mine(p)) continue;
+        for (int64_t i = 0; i < p.elements; ++i) {
+            const int64_t source = input->values + (whole ? p.offset + i : i);
+            if ((whole ? p.offset + i : i) >= input->elements ||
+                source >= static_cast<int64_t>(values.size()))
+                break;
+            b.values[static_cast<std::size_t>(p.offset + i)] = values[static_cast<std::size_t>(source)];
+            b.known[static_cast<std::size_t>(p.offset + i)] = 1;
+        }
+    }
+}
+
+bool Replay::holds_source(std::size_t m) const {
+    // The two sides of a transfer are events of their own: what each did tells who has the data.
+    if (event(m).op == CollectiveOp::send) return true;
+    if (event(m).op == CollectiveOp::recv) return false;
+    return event(m).peer == instance_.ranks[m] || event(m).peer < 0;
+}
+
+Piece* Replay::piece_of(std::size_t member, int32_t chunk) {
+    for (auto& p : state_.buffers[member].pieces)
+        if (p.chunk == chunk) return &p;
+    return nullptr;
+}
+
+// Which piece of the receiver a hop fills. Gathers name it by the chunk's owner, all_to_all by the
+// sender.
+int32_t Replay::landing_chunk(const HopState& h) const {
+    return state_.op == CollectiveOp::all_to_all ? h.sender : h.hop.chunk;
+}
+
+// Whose data each hop carries: all rounds played through once, senders as they stood before the round.
+void Replay::trace_contributions() {
+    const auto untouched = state_.buffers;
+    for (std::size_t i = 0; i < state_.hops.size();) {
+        std::size_t end = i;
+        while (end < state_.hops.size() && state_.hops[end].hop.round == state_.hops[i].hop.round) ++end;
+        for (std::size_t k = i; k < end; ++k) {
+            auto& h = state_.hops[k];
+            const Piece* source = state_.op == CollectiveOp::all_to_all
+                                      ? nullptr
+                                      : piece_of(static_cast<std::size_t>(h.sender), h.hop.chunk);
+            h.from =
+                source && source->from_count > 0 ? source->from : bit(static_cast<std::size_t>(h.sender));
+            h.from_count = source && source->from_count > 0 ? source->from_count : 1;
+            if (const Piece* target = piece_of(static_cast<std::size_t>(h.receiver), landing_chunk(h)))
+                h.offset = target->offset +
+                           (state_.op == CollectiveOp::all_reduce ? h.hop.offset - target->offset : 0);
+        }
+        for (std::size_t k = i; k < end; ++k) mark(state_.hops[k]);
+        i = end;
+    }
+    state_.buffers = untouched;
+}
+
+// Whether a hop brings this piece of the receiver: the one it names, or one of those in its range.
+bool Replay::covers(const HopState& h, const Piece& piece) const {
+    if (piece.chunk == landing_chunk(h)) return true;
+    return state_.op == CollectiveOp::all_reduce && piece.elements > 0 && piece.offset >= h.hop.offset &&
+           piece.offset + piece.elements <= h.hop.offset + h.hop.elements;
+}
+
+void Replay::mark(const HopState& h) {
+    for (Piece& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces) {
+        if (!covers(h, p)) continue;
+        if (h.hop.reduces) {
+            p.from |= h.from;
+            p.from_count += h.from_count;
+        } else {
+            p.from = h.from;
+            p.from_count = h.from_count;
+        }
+    }
+}
+
+void Replay::land(HopState& h) {
+    mark(h);
+    h.landed = true;
+    h.flying = false;
+    h.progress = 1;
+    auto& b = state_.buffers[static_cast<std::size_t>(h.receiver)];
+    const auto& values = rank(static_cast<std::size_t>(h.receiver)).values;
+    if (h.hop.values < 0 || b.values.empty()) return;
+    for (int64_t i = 0; i < h.hop.elements; ++i) {
+        const auto at = static_cast<std::size_t>(h.offset + i);
+        if (at >= b.values.size() || h.hop.values + i >= static_cast<int64_t>(values.size())) break;
+        const float came = values[static_cast<std::size_t>(h.hop.values + i)];
+        b.values[at] = h.hop.reduces && b.known[at] ? combine(state_.reduce_op, b.values[at], came) : came;
+        b.known[at] = 1;
+    }
+}
+
+// Where one round brings a chunk from several ranks (direct), the engine adds in rank order, its own part
+// in its own place; so does the replay, or the last bits would differ. Done once for each such chunk, at
+// its first hop.
+void Replay::sum_in_rank_order(std::size_t begin, std::size_t end, std::size_t k,
+                               const std::vector<BufferState>& before) {
+    const auto& first = state_.hops[k];
+    if (!first.landed || !first.hop.reduces || first.hop.values < 0) return;
+    const auto same = [&](const HopState& h) {
+        return h.landed && h.hop.reduces && h.receiver == first.receiver && h.hop.chunk == first.hop.chunk;
+    };
+    std::vector<const HopState*> parts;
+    for (std::size_t i = begin; i < end; ++i)
+        if (same(state_.hops[i])) {
+            if (i < k) return;
+            parts.push_back(&state_.hops[i]);
+        }
+    auto& b = state_.buffers[static_cast<std::size_t>(first.receiver)];
+    const auto& held = before[static_cast<std::size_t>(first.receiver)];
+    if (parts.size() < 2 || b.values.empty()) return;
+    std::sort(parts.begin(), parts.end(),
+              [](const HopState* x, const HopState* y) { return x->sender < y->sender; });
+    const auto& values = rank(static_cast<std::size_t>(first.receiver)).values;
+    for (int64_t i = 0; i < first.hop.elements; ++i) {
+        const auto at = static_cast<std::size_t>(first.offset + i);
+        if (at >= b.values.size()) return;
+        bool started = false, own_added = !held.known[at];
+        float sum = 0;
+        const auto add = [&](float v) {
+            sum = started ? combine(state_.reduce_op, sum, v) : v;
+            started = true;
+        };
+        for (const auto* part : parts) {
+            if (!own_added && part->sender > first.receiver) {
+                add(held.values[at]);
+                own_added = true;
+            }
+            add(values[static_cast<std::size_t>(part->hop.values + i)]);
+        }
+        if (!own_added) add(held.values[at]);
+        b.values[at] = sum;
+    }
+}
+
+}  // namespace meshscope::view

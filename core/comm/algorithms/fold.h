@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/comm/wire.h"
+
+namespace meshscope::comm {
+
+/// Algorithms that pair ranks by the bits of their number need a power of two of them. Of p ranks the first
+/// 2(p - q), q the largest power of two ≤ p, go in pairs: the even one hands its numbers to the odd one
+/// before and takes the result after. The q that remain are numbered by place.
+///
+/// Rounds: one before and one after, of n elements each; none when p is a power of two. Source: Thakur,
+/// Rabenseifner, Gropp 2005, section 4.5.
+class Fold {
+  public:
+    explicit Fold(const Wire& wire);
+
+    int32_t places() const { return places_; }
+    /// This rank's place, or -1: it handed its numbers on.
+    int32_t place() const { return place_; }
+    /// The group rank at a place.
+    int32_t rank_at(int32_t place) const;
+    /// Rounds before the first exchange: 0 or 1.
+    int32_t rounds() const { return pairs_ > 0 ? 1 : 0; }
+
+    /// The round before: odd ranks of pairs add what they are handed.
+    void gather(Wire& wire, ReduceOp op, std::byte* data, int64_t n) const;
+    /// The round after, which is the wire's round `round`.
+    void hand_back(Wire& wire, int32_t round, std::byte* data, int64_t n) const;
+
+  private:
+    bool paired(const Wire& wire) const { return wire.me() < 2 * pairs_; }
+    int32_t places_ = 1;
+    int32_t pairs_ = 0;
+    int32_t place_ = -1;
+};
+
+}  // namespace meshscope::comm
