@@ -40,6 +40,8 @@ trace::Level parse_level(const std::string& word) {
     throw UsageError({"bench.level", {{"word", word}}});
 }
 
+constexpr const char* kAlgorithmWords = "ring|direct|tree|recursive_doubling|halving_doubling|star";
+
 Algorithm parse_algorithm_word(const std::string& word) {
     const auto algorithm = parse_algorithm(word);
     if (!algorithm || *algorithm == Algorithm::none) throw UsageError({"bench.algorithm", {{"word", word}}});
@@ -102,7 +104,7 @@ void add_collectives(CLI::App& bench, CommandContext& context) {
         ->delimiter(',');
     command->add_option("--algorithm", words->algorithm, context.text("bench.collectives.help.algorithm"))
         ->capture_default_str()
-        ->type_name("ring|direct|tree");
+        ->type_name(kAlgorithmWords);
     command->add_option("--record", words->record, context.text("bench.collectives.help.record"))
         ->capture_default_str()
         ->type_name("off|collectives|hops|values");
@@ -130,7 +132,9 @@ void run(const StepWords& words, CommandContext& context) {
                       {"ms", rounded(result.ms)},
                       {"ms_unrecorded", rounded(result.ms_unrecorded)},
                       {"tokens_per_s", rounded(result.tokens_per_s)},
-                      {"peak_bytes", result.peak_bytes}};
+                      {"product_ms", rounded(result.product_ms)},
+                      {"peak_bytes", result.peak_bytes},
+                      {"process_peak_bytes", result.process_peak_bytes}};
     if (bench.profile) {
         line["profile"] = bench.profile->name;
         line["modelled_ms"] = rounded(result.modelled_ms);
@@ -147,7 +151,7 @@ void add_step(CLI::App& bench, CommandContext& context) {
     const auto help = [&](const char* id) { return context.text(id); };
     command->add_option("--strategy", b.strategy, help("bench.step.help.strategy"))
         ->capture_default_str()
-        ->type_name("single|ddp|fsdp2|hsdp");
+        ->type_name(step_strategies("|"));
     command->add_option("--ranks", b.ranks, help("bench.collectives.help.ranks"))
         ->capture_default_str()
         ->type_name("N")
@@ -194,7 +198,7 @@ void add_step(CLI::App& bench, CommandContext& context) {
         ->check(CLI::Range(1, 1000));
     command->add_option("--algorithm", words->algorithm, help("bench.collectives.help.algorithm"))
         ->capture_default_str()
-        ->type_name("ring|direct");
+        ->type_name(kAlgorithmWords);
     command->add_option("--record", words->record, help("bench.collectives.help.record"))
         ->capture_default_str()
         ->type_name("collectives|hops|values");

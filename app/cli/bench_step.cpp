@@ -1,15 +1,22 @@
 #include "app/cli/bench_step.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "app/cli/bench_timing.h"
 #include "core/base/error.h"
 #include "core/memory/ledger.h"
 #include "core/time/clock.h"
+#include "core/time/profile.h"
 
 namespace meshscope::cli {
 namespace {
+
+constexpr std::array<std::string_view, 9> kStrategies{"single", "ddp",   "fsdp1", "fsdp2", "hsdp",
+                                                      "zero1",  "zero2", "zero3", "tp"};
 
 /// Milliseconds of a timed step on the modelled clock: what all of them take, divided by their number.
 double modelled_step(const trace::Trace& trace, const time::Profile& profile) {
@@ -17,6 +24,22 @@ double modelled_step(const trace::Trace& trace, const time::Profile& profile) {
     const int64_t begin = time::span_of_step(trace, clock, kWarmUpSteps).begin_ns;
     const int64_t end = time::span_of_step(trace, clock, trace.info.steps - 1).end_ns;
     return static_cast<double>(end - begin) / 1e6 / (trace.info.steps - kWarmUpSteps);
+}
+
+/// Milliseconds of a timed step that rank 0 spent in matrix products, by the record.
+double product_step(const trace::Trace& trace) {
+    int64_t ns = 0;
+    for (const trace::Event& event : trace.ranks[0].events) {
+        if (event.kind != trace::EventKind::compute || event.step < kWarmUpSteps) continue;
+        const std::string_view name = trace.text(event.name);
+        if (time::is_product(name)) ns += event.t_end_ns - event.t_begin_ns;
+    }
+    return static_cast<double>(ns) / 1e6 / (trace.info.steps - kWarmUpSteps);
+}
+
+int64_t process_peak_bytes() {
+    rusage usage{};
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? int64_t{1024} * usage.ru_maxrss : 0;
 }
 
 /// Milliseconds of each timed step.
@@ -38,11 +61,21 @@ std::vector<double> step_times(const scenario::Scenario& scenario, const run::Ba
     if (level != trace::Level::off)
         for (int32_t rank = 0; rank < result.trace->info.world_size; ++rank)
             recorded->peak_bytes = std::max(recorded->peak_bytes, memory::peak(*result.trace, rank).bytes);
+    if (recorded != nullptr) recorded->product_ms = product_step(*result.trace);
     if (recorded != nullptr && profile) recorded->modelled_ms = modelled_step(*result.trace, *profile);
     return times;
 }
 
 }  // namespace
+
+std::string step_strategies(std::string_view separator) {
+    std::string text;
+    for (const std::string_view strategy : kStrategies) {
+        if (!text.empty()) text += separator;
+        text += strategy;
+    }
+    return text;
+}
 
 scenario::Scenario step_bench_scenario(const StepBench& bench) {
     scenario::Scenario scenario;
@@ -58,16 +91,24 @@ scenario::Scenario step_bench_scenario(const StepBench& bench) {
     scenario.optimizer = {
         .kind = bench.optimizer, .lr = 1e-3, .weight_decay = bench.optimizer == "adamw" ? 0.01 : 0.0};
     scenario.parallel.algorithm = bench.algorithm;
+    if (std::ranges::find(kStrategies, bench.strategy) == kStrategies.end()) {
+        throw InvalidArgument({"bench.step.unknown_strategy",
+                               {{"strategy", bench.strategy}, {"known", step_strategies(", ")}}});
+    }
+    int64_t data_ranks = bench.ranks;
     if (bench.strategy == "single") {
         if (bench.ranks != 1)
             throw InvalidArgument({"bench.step.single_ranks", {{"ranks", int64_t{bench.ranks}}}});
-    } else if (bench.strategy == "ddp") {
-        scenario.parallel.data = scenario::DataStrategy::ddp;
-        scenario.mesh_shape = {bench.ranks};
-    } else if (bench.strategy == "fsdp2") {
-        scenario.parallel.data = scenario::DataStrategy::fsdp2;
-        scenario.mesh_shape = {bench.ranks};
-        scenario.mesh_names = {"shard"};
+        return scenario;
+    }
+    scenario.mesh_shape = {bench.ranks};
+    if (bench.strategy == "tp") {
+        if (!tokens) throw InvalidArgument({"bench.step.tp_model", {{"model", bench.model.kind}}});
+        if (scenario.model.kv_heads % bench.ranks != 0)
+            throw InvalidArgument({"bench.step.tp_heads",
+                                   {{"heads", scenario.model.kv_heads}, {"ranks", int64_t{bench.ranks}}}});
+        scenario.mesh_names = {"tp"};
+        data_ranks = 1;
     } else if (bench.strategy == "hsdp") {
         if (bench.ranks % 2 != 0)
             throw InvalidArgument({"bench.step.hsdp_ranks", {{"ranks", int64_t{bench.ranks}}}});
@@ -75,11 +116,17 @@ scenario::Scenario step_bench_scenario(const StepBench& bench) {
         scenario.mesh_shape = {2, bench.ranks / 2};
         scenario.mesh_names = {"replicate", "shard"};
     } else {
-        throw InvalidArgument({"bench.step.unknown_strategy", {{"strategy", bench.strategy}}});
+        using enum scenario::DataStrategy;
+        scenario.parallel.data = bench.strategy == "ddp"     ? ddp
+                                 : bench.strategy == "fsdp1" ? fsdp1
+                                 : bench.strategy == "zero1" ? zero1
+                                 : bench.strategy == "zero2" ? zero2
+                                 : bench.strategy == "zero3" ? zero3
+                                                             : fsdp2;
+        if (bench.strategy != "ddp") scenario.mesh_names = {"shard"};
     }
-    if (bench.batch % bench.ranks != 0)
-        throw InvalidArgument(
-            {"bench.step.batch", {{"batch", bench.batch}, {"ranks", int64_t{bench.ranks}}}});
+    if (bench.batch % data_ranks != 0)
+        throw InvalidArgument({"bench.step.batch", {{"batch", bench.batch}, {"ranks", data_ranks}}});
     return scenario;
 }
 
@@ -96,6 +143,7 @@ StepBenchResult run_step_bench(const StepBench& bench, const run::Backends& back
     }
     result.ms = median(recorded);
     result.ms_unrecorded = median(unrecorded);
+    result.process_peak_bytes = process_peak_bytes();
     const int64_t sample_tokens = scenario.data_kind == "tokens" ? bench.model.seq : 1;
     result.tokens_per_s = result.ms > 0 ? 1e3 * double(bench.batch * sample_tokens) / result.ms : 0;
     return result;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/run/run.h"
 #include "core/scenario/scenario.h"
@@ -12,7 +13,7 @@ namespace meshscope::cli {
 
 /// What `meshscope bench step` is asked.
 struct StepBench {
-    std::string strategy = "single";  ///< single, ddp, fsdp2, hsdp
+    std::string strategy = "single";  ///< one of those that step_strategies names
     int32_t ranks = 1;
     nn::ModelSpec model{
         .kind = "gpt", .dim = 64, .hidden = 256, .layers = 2, .vocab = 256, .seq = 32, .heads = 4};
@@ -32,7 +33,14 @@ struct StepBenchResult {
     double tokens_per_s = 0;  ///< of the recorded runs; a sample counts as one where the model has no tokens
     double modelled_ms = 0;   ///< a step on the modelled clock; 0 without a profile
     int64_t peak_bytes = 0;   ///< the largest of the ranks' memory peaks
+    double product_ms = 0;    ///< of ms, what rank 0's matrix products took: linear layers and attention
+    /// The most memory that the process ever held (resident set), everything included: the program, its
+    /// libraries, all ranks, the record. 0 where the system does not tell.
+    int64_t process_peak_bytes = 0;
 };
+
+/// What --strategy takes, as one text: "single, ddp …".
+std::string step_strategies(std::string_view separator);
 
 /// The scenario that a bench stands for. Throws InvalidArgument ("bench.step.…") for what cannot be run.
 scenario::Scenario step_bench_scenario(const StepBench& bench);

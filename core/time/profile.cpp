@@ -64,13 +64,16 @@ int64_t compute_ns(const Profile& profile, int64_t flops, int64_t touched_bytes)
                                         transfer_ns(touched_bytes, profile.memory_bytes_per_s));
 }
 
+bool is_product(std::string_view kernel) {
+    return kernel.starts_with("linear") || kernel.starts_with("attention");
+}
+
 int64_t compute_ns(const Profile& profile, std::string_view kernel, DType dtype, int64_t flops,
                    int64_t touched_bytes) {
     double flops_per_s = profile.flops_per_s, bytes_per_s = profile.memory_bytes_per_s;
     if (dtype == DType::bfloat16 && profile.bfloat16_flops_per_s > 0)
         flops_per_s = profile.bfloat16_flops_per_s;
-    const bool product = kernel.starts_with("linear") || kernel.starts_with("attention");
-    const auto ramp = product ? static_cast<int64_t>(profile.half_speed_flops) : int64_t{0};
+    const auto ramp = is_product(kernel) ? static_cast<int64_t>(profile.half_speed_flops) : int64_t{0};
     if (const auto own = profile.kernels.find(std::string(kernel)); own != profile.kernels.end()) {
         if (own->second.flops_per_s > 0) flops_per_s = own->second.flops_per_s;
         if (own->second.bytes_per_s > 0) bytes_per_s = own->second.bytes_per_s;

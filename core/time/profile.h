@@ -51,6 +51,9 @@ int64_t transfer_ns(int64_t bytes, double bytes_per_s);
 /// launch + max(flops / flops_per_s, touched_bytes / memory_bytes_per_s), each rounded up to a nanosecond.
 int64_t compute_ns(const Profile& profile, int64_t flops, int64_t touched_bytes);
 
+/// Whether a kernel's time goes into matrix products: "linear…", "attention…".
+bool is_product(std::string_view kernel);
+
 /// The same for a kernel by its name and dtype: products ("linear…", "attention…") with their ramp, others by
 /// their own speeds where the profile has them.
 int64_t compute_ns(const Profile& profile, std::string_view kernel, DType dtype, int64_t flops,

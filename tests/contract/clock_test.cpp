@@ -2,6 +2,9 @@
 // literature to the nanosecond. Thakur, Rabenseifner, Gropp 2005, sections 4.4 and 4.5; α = 100 ns, β = 2 ns
 // a byte, γ = 1 ns a byte.
 #include "core/time/clock.h"
+
+#include <array>
+
 #include "core/time/profile.h"
 #include "tests/contract/harness.h"
 #include "tests/test.h"
@@ -39,7 +42,7 @@ trace::Trace all_reduce(int32_t p, int64_t n, Algorithm algorithm, bool hops) {
     trace::RunInfo info;
     info.world_size = p;
     info.steps = 1;
-    info.mesh_ranks.clear();
+    info.level = hops ? trace::Level::values : trace::Level::collectives;
     trace::Group group;
     group.mesh_dim = "dim";
     for (int32_t r = 0; r < p; ++r) {
