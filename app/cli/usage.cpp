@@ -1,6 +1,8 @@
 #include "app/cli/usage.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <regex>
 
 #include "core/scenario/nearest.h"
 
@@ -47,6 +49,50 @@ std::string unknown_word(const CLI::App& app, const std::string& word, const Com
     return context.text(option ? "cli.unknown_option" : "cli.unknown_word", {{"word", word}});
 }
 
+/// A sentence of CLI11 with gaps, and ours for it. Compared whole; the gaps become the arguments, by name.
+struct Phrase {
+    const char* id;
+    const char* pattern;
+    std::array<const char*, 4> arguments;
+};
+
+/// What CLI11 2.x can say of a value, by its Error.hpp and Validators.hpp.
+constexpr std::array kPhrases{
+    Phrase{"cli.out_of_range",
+           "(\\S+): Value (.*) not in range (\\S+) to (\\S+)",
+           {"option", "value", "least", "most"}},
+    Phrase{"cli.out_of_range",
+           "(\\S+): Value (.*) not in range \\[(\\S+) - (\\S+)\\]",
+           {"option", "value", "least", "most"}},
+    Phrase{"cli.not_one_of", "(\\S+): (.*) not in \\{(.*)\\}", {"option", "value", "known"}},
+    Phrase{"cli.not_convertible", "Could not convert: (\\S+) = (.*)", {"option", "value"}},
+    Phrase{"cli.value_missing", "(\\S+): \\d+ required (?:.*) missing", {"option"}},
+    Phrase{"cli.value_missing", "Expected (?:exactly|at least) \\d+ arguments to (\\S+), got 0", {"option"}},
+    Phrase{"cli.value_count",
+           "(\\S+): At (?:Most|least) (\\d+) required but received (\\d+)",
+           {"option", "expected", "given"}},
+    Phrase{"cli.value_count",
+           "Expected exactly (\\d+) arguments to (\\S+), got (\\d+)",
+           {"expected", "option", "given"}},
+    Phrase{"cli.flag_value", "(\\S+) was given a disallowed flag override", {"option"}},
+    Phrase{"cli.flag_value", "(\\S+): Should be true/false or a number", {"option"}},
+    Phrase{"cli.needs", "(\\S+) requires (\\S+)", {"option", "other"}},
+    Phrase{"cli.excludes", "(\\S+) excludes (\\S+)", {"option", "other"}},
+};
+
+/// CLI11's detail in the user's language; as it stands where it is none that we know.
+std::string translated(const std::string& detail, const CommandContext& context) {
+    for (const Phrase& phrase : kPhrases) {
+        std::smatch match;
+        if (!std::regex_match(detail, match, std::regex(phrase.pattern))) continue;
+        std::vector<MessageArg> arguments;
+        for (std::size_t i = 0; i + 1 < match.size(); ++i)
+            arguments.push_back({phrase.arguments[i], match[i + 1].str()});
+        return context.text(phrase.id, arguments);
+    }
+    return context.text("cli.bad_usage", {{"detail", detail}});
+}
+
 }  // namespace
 
 std::vector<std::string> describe_usage_error(const CLI::App& app, int error_code, const std::string& detail,
@@ -67,7 +113,7 @@ std::vector<std::string> describe_usage_error(const CLI::App& app, int error_cod
             lines.push_back(context.text("cli.missing", {{"name", detail.substr(0, detail.find(' '))}}));
         }
     } else {
-        lines.push_back(context.text("cli.bad_usage", {{"detail", detail}}));
+        lines.push_back(translated(detail, context));
     }
     std::string command = at.get_name();
     for (const CLI::App* parent = at.get_parent(); parent; parent = parent->get_parent())
