@@ -46,6 +46,7 @@ std::string dimension_names(const std::string& kind) {
                                                            {"fsdp1", "\"shard\""},
                                                            {"zero1", "\"shard\""},
                                                            {"pp", "\"pp\""},
+                                                           {"pp_fsdp", "\"pp\", \"shard\""},
                                                            {"hsdp", "\"replicate\", \"shard\""},
                                                            {"tp", "\"tp\""},
                                                            {"tp_sp", "\"tp\""},
@@ -158,7 +159,8 @@ std::string scenario_text(const json& gold, const std::string& name) {
                                                                                  : "fsdp2") +
             "\"\n";
     if (kind == "tp_sp") text += "sequence_parallel = true\n";
-    for (const char* key : {"bucket_cap_mb", "reshard_after_forward", "tp_plan", "schedule", "microbatches"})
+    for (const char* key :
+         {"bucket_cap_mb", "reshard_after_forward", "tp_plan", "schedule", "microbatches", "stages_per_rank"})
         if (strategy.contains(key)) text += std::string(key) + " = " + strategy[key].dump() + "\n";
     if (strategy.contains("sharding")) {
         std::string word = strategy["sharding"];  // ShardingStrategy's name

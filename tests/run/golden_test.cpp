@@ -37,6 +37,18 @@ golden::Outcome train(const std::string& name, const nlohmann::json& gold, const
     return outcome_of(run::run_scenario(scenario, *backends));
 }
 
+/// What a pipeline's run can be held against PyTorch's by. Step 0 exchanges shapes in PyTorch. A receive's
+/// elements stand in `in` there; and it issues sends and receives in pairs, so their order is its own.
+golden::Outcome comparable(golden::Outcome outcome) {
+    std::erase_if(outcome.collectives, [](const golden::Collective& c) { return c.step < 1; });
+    for (golden::Collective& c : outcome.collectives) {
+        c.in = std::max(c.in, c.out);
+        c.out = 0;
+    }
+    std::ranges::stable_sort(outcome.collectives, {}, [](const golden::Collective& c) { return c.op; });
+    return outcome;
+}
+
 }  // namespace
 
 TEST_CASE("every golden run comes out as PyTorch's: losses, parameters, collectives in order") {
@@ -97,17 +109,6 @@ TEST_CASE("the direct algorithm gives PyTorch's numbers and collectives too") {
 }
 
 TEST_CASE("pipelines come out as PyTorch's: losses, parameters, and what travels in every step") {
-    // Step 0 exchanges shapes in PyTorch. A receive's elements stand in `in` there; and it issues sends and
-    // receives in pairs, so their order is its own.
-    const auto comparable = [](golden::Outcome outcome) {
-        std::erase_if(outcome.collectives, [](const golden::Collective& c) { return c.step < 1; });
-        for (golden::Collective& c : outcome.collectives) {
-            c.in = std::max(c.in, c.out);
-            c.out = 0;
-        }
-        std::ranges::stable_sort(outcome.collectives, {}, [](const golden::Collective& c) { return c.op; });
-        return outcome;
-    };
     for (const std::string name : {"mlp_pp2_1f1b", "mlp_pp2_gpipe", "mlp_pp4_1f1b", "mlp_pp4_gpipe"}) {
         INFO(name);
         const nlohmann::json gold = golden::read_case(name);
@@ -117,6 +118,16 @@ TEST_CASE("pipelines come out as PyTorch's: losses, parameters, and what travels
         const auto microbatches = strategy["microbatches"].get<std::size_t>();
         // Two steps; forward and backward over each edge, each a send and a recv.
         CHECK(pytorch.collectives.size() == 2 * edges * microbatches * 2 * 2);
+        CHECK(golden::differences(comparable(train(name, gold)), pytorch) == std::vector<std::string>{});
+    }
+}
+
+TEST_CASE("pipelines over FSDP2 come out as PyTorch's: units are gathered once for all backwards") {
+    for (const std::string name :
+         {"mlp_pp2_fsdp2_gpipe", "mlp_pp2_fsdp2_1f1b", "mlp_pp2_fsdp2_interleaved"}) {
+        INFO(name);
+        const nlohmann::json gold = golden::read_case(name);
+        const golden::Outcome pytorch = comparable(golden::expected(gold, name));
         CHECK(golden::differences(comparable(train(name, gold)), pytorch) == std::vector<std::string>{});
     }
 }
