@@ -8,7 +8,7 @@
 #include "app/gui/view/memory_chart.h"
 #include "app/gui/view/memory_columns.h"
 #include "app/gui/view/stepping.h"
-#include "app/gui/view/stepping.h"
+#include "app/gui/view/timeline_bars.h"
 
 namespace meshscope::view {
 namespace {
