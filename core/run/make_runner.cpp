@@ -30,6 +30,8 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
     const Scenario::Parallel& p = scenario.parallel;
     switch (p.data) {
         case DataStrategy::none:
+            // Ranks of a cp group see other tokens of the same samples: their gradients are averaged.
+            if (context.cp) return std::make_unique<parallel::Ddp>(context, model, parallel::DdpOptions{});
             return std::make_unique<parallel::Single>(context, model);
         case DataStrategy::ddp:
             return std::make_unique<parallel::Ddp>(context, model, parallel::DdpOptions{p.bucket_cap_mb});

@@ -84,6 +84,8 @@ constexpr Key kKeys[] = {
     {"parallel", "tp_plan", "string", "\"block\""},
     {"parallel", "sequence_parallel", "boolean", "false"},
     {"parallel", "loss_parallel", "boolean", "false"},
+    {"parallel", "cp", "string", "\"allgather\""},
+    {"parallel", "cp_load_balance", "boolean", "true where it is possible"},
     {"parallel", "schedule", "string", "(none)"},
     {"parallel", "microbatches", "integer", "required with schedule"},
     {"parallel", "stages_per_rank", "integer", "1 for GPipe and 1F1B, else 2"},
@@ -159,6 +161,7 @@ constexpr std::array<std::string_view, 7> kStrategies{"none",  "ddp",   "fsdp2",
                                                       "zero1", "zero2", "zero3"};
 constexpr std::array<std::string_view, 2> kAlgorithms{"ring", "direct"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
+constexpr std::array<std::string_view, 3> kContextMethods{"allgather", "alltoall", "ulysses"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
@@ -195,6 +198,9 @@ std::span<const std::string_view> algorithms() {
 }
 std::span<const std::string_view> tp_plans() {
     return kTpPlans;
+}
+std::span<const std::string_view> context_methods() {
+    return kContextMethods;
 }
 std::span<const std::string_view> levels() {
     return kLevels;
