@@ -82,10 +82,11 @@ class Rank {
                                                 .sequence_parallel = scenario_.parallel.sequence_parallel,
                                                 .loss_parallel = scenario_.parallel.loss_parallel});
         if (context.cp && context.cp->size() > 1)
-            context_parallel_ =
-                std::make_unique<parallel::ContextParallel>(context, *model_, scenario_.parallel.context);
+            context_parallel_ = std::make_unique<parallel::ContextParallel>(context, scenario_.model.seq,
+                                                                            scenario_.parallel.context);
         if (shared.not_finite) context.watcher = &watch_.emplace(rank_);
-        runner_ = make_runner(scenario_, context, *model_, scenario_.global_batch / place_.size);
+        runner_ = make_runner(scenario_, context, *model_, context_parallel_.get(),
+                              scenario_.global_batch / place_.size);
         const std::vector<int64_t> coordinate = *shared.mesh.coordinate(rank_);
         reports_ = runner_->reads_target();
         for (std::size_t d = 0; d < coordinate.size(); ++d)
@@ -178,8 +179,8 @@ class Rank {
             // Every rank of the cp group has read the same rows; it goes on with its own tokens of them.
             recorder_.set_phase(Phase::forward);
             recorder_.set_microbatch(0);
-            x = context_parallel_->own_tokens(x, "x");
-            y = context_parallel_->own_tokens(y, "y");
+            if (x.defined()) x = context_parallel_->own_tokens(x, "x");
+            if (y.defined()) y = context_parallel_->own_tokens(y, "y");
         }
         const std::optional<double> loss = runner_->run(step, x, y);
         update(step);

@@ -64,13 +64,6 @@ void check_heads(const Section& model, const Scenario& s, int64_t ranks, int64_t
     if (kv_heads != s.model.heads) check("kv_heads", kv_heads);
 }
 
-/// What context parallelism cannot be combined with.
-void refuse_combinations(const Section& parallel, const Section& mesh, const Scenario& s, std::size_t dim) {
-    if (mesh::roles_of(s.mesh_names).pp) mesh.report_element("names", dim, {"scenario.cp_pipeline", {}});
-    if (s.parallel.sequence_parallel && s.model.kind == "gpt")
-        parallel.report_key("sequence_parallel", {"scenario.cp_sequence_gpt", {}});
-}
-
 }  // namespace
 
 void read_context_parallel(const Section& parallel, const Section& mesh, const Section& model, Scenario& s) {
@@ -90,11 +83,12 @@ void read_context_parallel(const Section& parallel, const Section& mesh, const S
                     {"scenario.hint.cp_dim_example", {}});
         return;
     }
-    refuse_combinations(parallel, mesh, s, *roles.cp);
     if (s.model.kind == "toy" || s.model.kind == "mlp") {
         mesh.report_element("names", *roles.cp, {"scenario.cp_needs_tokens", {{"kind", s.model.kind}}});
         return;
     }
+    if (s.parallel.sequence_parallel && s.model.kind == "gpt")
+        parallel.report_key("sequence_parallel", {"scenario.cp_sequence_gpt", {}});
     const bool ulysses = cp.method == ContextMethod::ulysses;
     if (ulysses && parallel.has("cp_load_balance"))
         parallel.report_key("cp_load_balance", {"scenario.cp_balance_ulysses", {}});

@@ -125,6 +125,25 @@ TEST_CASE("beside tensor parallelism it trains like one rank: heads are cut by t
     }
 }
 
+TEST_CASE("in a pipeline it trains like one rank: the stages pass on this rank's tokens only") {
+    const auto deeper = [](const std::string& mesh_and_parallel) {
+        std::string text = tokens("llama", mesh_and_parallel);
+        return text.replace(text.find("layers = 2"), 10, "layers = 4");
+    };
+    const auto alone = run_text(deeper(one_rank()));
+    const std::string two = on_mesh("2, 2", "\"pp\", \"cp\"");
+    const std::string three = on_mesh("2, 2, 2", "\"pp\", \"shard\", \"cp\"", "fsdp2");
+    for (const std::string& where :
+         {two + "schedule = \"GPipe\"\nmicrobatches = 4\n" + kMethods[2],
+          two + "schedule = \"1F1B\"\nmicrobatches = 4\n" + kMethods[0],
+          two + "schedule = \"Interleaved1F1B\"\nmicrobatches = 4\n" + kMethods[2],
+          two + "schedule = \"ZBVZeroBubble\"\nmicrobatches = 4\n" + kMethods[4],
+          three + "schedule = \"InterleavedZeroBubble\"\nmicrobatches = 2\n" + kMethods[2]}) {
+        INFO(where);
+        check_equal(run_text(deeper(where)), alone);
+    }
+}
+
 TEST_CASE("in bfloat16 it stays as near to float32 as FSDP2 alone does") {
     const std::string precision = "mixed_precision = { param = \"bfloat16\" }\n";
     const auto exact = run_text(tokens("llama", one_rank()));
@@ -160,6 +179,24 @@ TEST_CASE("ring attention sends K and V of S/N tokens N-1 times a layer, by eith
                 CHECK(sent(*permuted, rank, "cp.permute.dkv") == Sent{ranks, ranks * kv});
             }
         }
+}
+
+TEST_CASE("a permute is one hop a rank, from the rank before it") {
+    const auto trace = run_text(tokens("gpt", on_mesh("4", "\"cp\"") + kMethods[2])).trace;
+    for (int32_t rank = 0; rank < 4; ++rank) {
+        const trace::RankTrace& record = trace->ranks[static_cast<std::size_t>(rank)];
+        int64_t permutes = 0, hops = 0, from_before = 0;
+        for (const trace::Event& e : record.events) permutes += trace->text(e.rule).starts_with("cp.permute");
+        for (const trace::Hop& hop : record.hops) {
+            const trace::Event& e = trace->event(rank, hop.event);
+            if (!trace->text(e.rule).starts_with("cp.permute")) continue;
+            ++hops;
+            from_before += hop.src == (rank + 3) % 4 && hop.elements == e.out_elements;
+        }
+        CHECK(permutes == 3 * 2 * (3 + 3 + 4));  // steps, layers; forward, backward, gradients
+        CHECK(hops == permutes);
+        CHECK(from_before == permutes);
+    }
 }
 
 TEST_CASE("Ulysses sends (N-1)/N of q, k, v and the output, S/N tokens of h elements, each way") {

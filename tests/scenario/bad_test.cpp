@@ -230,10 +230,6 @@ std::vector<Case> cases() {
         {"DDP on a shard dim beside a model dim",
          kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"shard\", \"cp\"]\n[parallel]\ndata = \"ddp\"\n",
          {"9:9 scenario.mesh_dims", "9:19 scenario.cp_needs_tokens"}},
-        {"a cp dim in a pipeline",
-         tokens(8, 4) + "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"cp\"]\n[parallel]\nschedule = "
-                        "\"GPipe\"\nmicrobatches = 2\n",
-         {"15:16 scenario.cp_pipeline"}},
         {"a rotate method that is none",
          tokens(8, 4) + kContext + "cp = \"all_gather\"\n",
          {"17:6 scenario.unknown_word"}},
@@ -462,7 +458,7 @@ TEST_CASE("hints say what would be right") {
           "scenario.hint.cp_unbalanced(below=8, above=16, sizes=1, 2, 3, 6)");
     CHECK(hint(tokens(8, 2) + kContext + "cp = \"ulysses\"\n") ==
           "scenario.hint.cp_heads_above(below=0, above=4, sizes=1, 2)");
-    CHECK(hint(kTrain + "[parallel]\ncp = \"ulysses\"\n") == "scenario.hint.cp_dim_example");
+    CHECK(hint(kTrain + "[parallel]\ncp = \"ulysses\"\n") == "scenario.hint.cp_dim_example()");
     CHECK(hint(kTrain + "[parallel]\ndata = \"dpd\"\n") == "scenario.hint.did_you_mean(guess=ddp)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"everything\"\n") ==
           "scenario.hint.known(known=none, ddp, fsdp2, fsdp1, zero1, zero2, zero3)");

@@ -15,23 +15,24 @@ bool is_balanced(const ContextParallelOptions& options) {
 
 }  // namespace
 
-ContextParallel::ContextParallel(const RankContext& context, nn::Model& model, ContextParallelOptions options)
+ContextParallel::ContextParallel(const RankContext& context, int64_t tokens, ContextParallelOptions options)
     : context_(context),
-      options_(options),
-      cut_(model.input_shape(1).back(), context.cp->size(), is_balanced(options)) {
-    const int64_t tokens = cut_.tokens_per_rank();
-    const Tensor positions =
-        context.allocator->empty({tokens * cut_.ranks()}, DType::int64, MemoryCategory::inputs, "positions");
+      cut_(tokens, context.cp->size(), is_balanced(options)),
+      positions_(context.allocator->empty({tokens}, DType::int64, MemoryCategory::inputs, "positions")) {
+    auto place = positions_.data<int64_t>().begin();
     for (int64_t rank = 0; rank < cut_.ranks(); ++rank)
-        std::ranges::copy(cut_.positions(rank),
-                          positions.data<int64_t>().subspan(static_cast<std::size_t>(rank * tokens)).begin());
-    model.positions().tokens = positions.slice(context.cp->rank().value * tokens, tokens);
+        place = std::ranges::copy(cut_.positions(rank), place).out;
     if (options.method != ContextMethod::ulysses)
-        ring_ = std::make_unique<RingAttention>(*context.cp, options.method, cut_, positions);
+        ring_ = std::make_unique<RingAttention>(*context.cp, options.method, cut_, positions_);
+}
+
+void ContextParallel::apply(nn::Model& model) const {
+    const int64_t own = cut_.tokens_per_rank();
+    model.positions().tokens = positions_.slice(context_.cp->rank().value * own, own);
     connect(model);
 }
 
-void ContextParallel::connect(nn::Module& module) {
+void ContextParallel::connect(nn::Module& module) const {
     if (auto* attention = dynamic_cast<nn::Attention*>(&module)) {
         attention->core = [this, head_dim = attention->head_dim()](nn::Tape& tape, nn::Variable q,
                                                                    nn::Variable k, nn::Variable v) {
