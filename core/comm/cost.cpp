@@ -130,9 +130,13 @@ class Formulas {
     }
     Cost all_to_all() const {
         const std::vector<int64_t>& counts = q_.received_counts.empty() ? q_.counts : q_.received_counts;
-        int64_t received = 0;
-        for (int32_t c = 0; c < p_; ++c) received += c == r_ ? 0 : part_in(counts, c);
-        return elements(1, p_ - 1, n() - part(r_), received);
+        int64_t received = 0, hops = 0;
+        for (int32_t c = 0; c < p_; ++c) {
+            if (c == r_) continue;
+            received += part_in(counts, c);
+            hops += part_in(counts, c) > 0 ? 1 : 0;  // an empty part is no hop
+        }
+        return elements(1, hops, n() - part(r_), received);
     }
     Cost broadcast() const {
         const int64_t hops = v_ == 0 ? 0 : 1;

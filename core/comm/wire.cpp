@@ -43,6 +43,10 @@ void Wire::wait_all() {
     for (Post post = 0; post < tickets_.size(); ++post) wait(post);
 }
 
+void Wire::receive_nothing(int32_t from) {
+    transport_.receive(global(from), channel_, 0, [](Transport::Bytes) {});
+}
+
 std::byte* Wire::scratch(int64_t n) {
     scratch_.push_back(std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes(n))));
     return scratch_.back().get();

@@ -68,6 +68,10 @@ class Wire {
         transport_.receive(global(from), channel_, bytes(piece.elements), std::ref(handle));
     }
 
+    /// Receives the next message of group rank `from`, which has no bytes, and writes no hop down: the two
+    /// stay in step and find out where they disagree, but nothing moved.
+    void receive_nothing(int32_t from);
+
     /// Receives the same piece from every other member and hands `consume` one pointer a member, by group
     /// rank, with `mine` at this rank's own place: ready for a reduction in rank order.
     template <class Consume>

@@ -32,8 +32,9 @@ class TapeWatcher {
 struct RankContext {
     GlobalRank rank;
     const mesh::DeviceMesh* mesh = nullptr;
-    /// This rank's group along each data dim of the mesh (replicate, shard), in mesh order: a data strategy
-    /// sees these and nothing of tensor or pipeline parallelism.
+    /// This rank's group along each data dim of the mesh (replicate, shard), in mesh order, the last of them
+    /// flattened with the cp dim where there is one: a data strategy sees these and nothing of tensor,
+    /// pipeline or context parallelism.
     std::vector<comm::ProcessGroup*> groups;
     comm::ProcessGroup* tp = nullptr;  ///< null: the mesh has no such dim
     comm::ProcessGroup* pp = nullptr;

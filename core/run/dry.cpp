@@ -43,12 +43,13 @@ std::vector<int32_t> distinct_ranks(const mesh::DeviceMesh& mesh, int32_t world_
         std::sort(found.begin(), found.end());
         return found;
     }
-    const auto pp = mesh::roles_of(mesh.names()).pp;
+    const mesh::Roles roles = mesh::roles_of(mesh.names());
     std::vector<int64_t> places{0};  // into the row-major list of ranks
     for (int64_t d = 0; d < mesh.ndim(); ++d) {
         std::vector<int64_t> next;
         for (const int64_t place : places)
-            for (const int64_t c : chosen(mesh.size(d), pp && static_cast<int64_t>(*pp) == d))
+            for (const int64_t c : chosen(mesh.size(d), static_cast<std::size_t>(d) == roles.pp ||
+                                                            static_cast<std::size_t>(d) == roles.cp))
                 next.push_back(place * mesh.size(d) + c);
         places = std::move(next);
     }
@@ -63,7 +64,7 @@ DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
     if (options.steps > 0) scenario.steps = std::min(scenario.steps, options.steps);
     const mesh::DeviceMesh mesh = build_mesh(scenario);
     const int32_t world_size = scenario::world_size(scenario);
-    const GroupTable groups = make_groups(mesh, world_size);
+    const GroupTable groups = make_groups(mesh, world_size, data_dims(scenario));
     const NoWeights weights;
     const NoBatches batches;
 

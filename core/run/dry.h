@@ -29,8 +29,9 @@ struct DryResult {
 };
 
 /// The ranks that stand for all: every rank of the mesh when the world has at most `all_up_to`, else those
-/// whose coordinate is the first or the last in each mesh dim, and any in the pp dim, where each stage does
-/// other work. So the tails of uneven shards are among them; what lies between is taken to do as they do.
+/// whose coordinate is the first or the last in each mesh dim, and any in the pp and cp dims, where each
+/// stage and each part of the sequence is other work. So the tails of uneven shards are among them; what lies
+/// between is taken to do as they do.
 std::vector<int32_t> distinct_ranks(const mesh::DeviceMesh& mesh, int32_t world_size, int32_t all_up_to);
 
 /// Runs the scenario's own strategy, model and optimizer code, one rank after the other on this thread, on a

@@ -3,17 +3,45 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/mesh/roles.h"
 
 namespace meshscope::run {
 
-int32_t GroupTable::of(GlobalRank rank, std::size_t mesh_dim) const {
-    for (const int32_t index : by_dim.at(mesh_dim))
+namespace {
+
+/// Appends the groups of dim `d` of a mesh or of a view of it; returns their indices.
+std::vector<int32_t> append(GroupTable& table, const mesh::DeviceMesh& mesh, int64_t d,
+                            const std::string& name) {
+    std::vector<int32_t> indices;
+    for (const std::vector<int64_t>& members : mesh.all_groups(d)) {
+        indices.push_back(static_cast<int32_t>(table.groups.size()));
+        table.groups.push_back({name, {members.begin(), members.end()}});
+    }
+    return indices;
+}
+
+}  // namespace
+
+DataDims data_dims(const scenario::Scenario& scenario) {
+    const mesh::Roles roles = mesh::roles_of(scenario.mesh_names);
+    DataDims dims;
+    for (const std::size_t d : roles.data) dims.push_back({d});
+    if (!roles.cp) return dims;
+    if (scenario.parallel.data == scenario::DataStrategy::none || dims.empty()) return {{*roles.cp}};
+    dims.back().push_back(*roles.cp);
+    std::ranges::sort(dims.back());
+    return dims;
+}
+
+int32_t GroupTable::of(GlobalRank rank, const std::vector<int32_t>& indices) const {
+    for (const int32_t index : indices)
         if (std::ranges::binary_search(groups[static_cast<std::size_t>(index)].ranks, rank.value))
             return index;
     throw InvalidArgument({"run.rank_outside_mesh", {{"rank", int64_t{rank.value}}}});
 }
 
-GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, bool with_mesh) {
+GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, const DataDims& data,
+                       bool with_mesh) {
     GroupTable table;
     trace::Group world{"world", {}};
     for (int32_t r = 0; r < world_size; ++r) world.ranks.push_back(r);
@@ -21,11 +49,17 @@ GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, bool wi
     for (int64_t d = 0; d < mesh.ndim(); ++d) {
         const std::string name =
             mesh.names().empty() ? "dim " + std::to_string(d) : mesh.names()[static_cast<std::size_t>(d)];
-        auto& indices = table.by_dim.emplace_back();
-        for (const std::vector<int64_t>& members : mesh.all_groups(d)) {
-            indices.push_back(static_cast<int32_t>(table.groups.size()));
-            table.groups.push_back({name, {members.begin(), members.end()}});
+        table.by_dim.push_back(append(table, mesh, d, name));
+    }
+    for (const std::vector<std::size_t>& dims : data) {
+        if (dims.size() == 1) {
+            table.data.push_back(table.by_dim.at(dims[0]));
+            continue;
         }
+        mesh::Names names;
+        for (const std::size_t d : dims) names.push_back(mesh.names().at(d));
+        const mesh::DeviceMesh flat = mesh.slice(names).flatten();
+        table.data.push_back(append(table, flat, 0, flat.names()[0]));
     }
     if (with_mesh && mesh.size() < world_size) {
         table.whole_mesh = static_cast<int32_t>(table.groups.size());

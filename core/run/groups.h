@@ -1,29 +1,40 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/mesh/device_mesh.h"
+#include "core/scenario/scenario.h"
 #include "core/trace/trace.h"
 
 namespace meshscope::run {
 
+/// Of which dims of the run's mesh each dim of a data strategy's mesh is made, ascending: the data dims
+/// (replicate, shard), one each. Context parallelism averages gradients as data ranks do, so its dim is
+/// flattened into the last of them, mesh["shard", "cp"]._flatten(), as torchtitan does; where no data
+/// strategy is, cp is the only one.
+using DataDims = std::vector<std::vector<std::size_t>>;
+DataDims data_dims(const scenario::Scenario& scenario);
+
 /// The process groups of a run, in the one order that all ranks share: the world first, then every group of
-/// every mesh dim. Event::group and comm::Channel are indices into it.
+/// every mesh dim, then those of flattened dims. Event::group and comm::Channel are indices into it.
 struct GroupTable {
     std::vector<trace::Group> groups;
     std::vector<std::vector<int32_t>>
         by_dim;  ///< [mesh dim]: its groups' indices, in PyTorch's order of creation
+    std::vector<std::vector<int32_t>> data;  ///< [dim of the data strategy's mesh]: the same
 
     int32_t whole_mesh =
         0;  ///< the group of all ranks that train: the world, or of a smaller mesh one of its own
 
-    /// The group of `rank` along `mesh_dim`. The rank must be in the mesh.
-    int32_t of(GlobalRank rank, std::size_t mesh_dim) const;
+    /// Which of these groups has `rank`: one list of by_dim or data. The rank must be in the mesh.
+    int32_t of(GlobalRank rank, const std::vector<int32_t>& indices) const;
 };
 
-/// `dim_names` names the groups; unnamed dims are called "dim 0", "dim 1" …. `with_mesh`: a mesh smaller than
-/// the world gets a group of all its ranks, "mesh".
-GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, bool with_mesh = false);
+/// `dim_names` names the groups; unnamed dims are called "dim 0", "dim 1" …, flattened ones as PyTorch names
+/// them ("shard_cp"). `with_mesh`: a mesh smaller than the world gets a group of all its ranks, "mesh".
+GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, const DataDims& data,
+                       bool with_mesh = false);
 
 }  // namespace meshscope::run

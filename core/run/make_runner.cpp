@@ -30,6 +30,8 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
     const Scenario::Parallel& p = scenario.parallel;
     switch (p.data) {
         case DataStrategy::none:
+            // Ranks of a cp group see other tokens of the same samples: their gradients are averaged.
+            if (context.cp) return std::make_unique<parallel::Ddp>(context, model, parallel::DdpOptions{});
             return std::make_unique<parallel::Single>(context, model);
         case DataStrategy::ddp:
             return std::make_unique<parallel::Ddp>(context, model, parallel::DdpOptions{p.bucket_cap_mb});
@@ -69,15 +71,19 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
 
 std::unique_ptr<parallel::StepRunner> make_runner(const Scenario& scenario,
                                                   const parallel::RankContext& context, nn::Model& model,
+                                                  const parallel::ContextParallel* context_parallel,
                                                   int64_t rows) {
+    const auto parallelize = [&scenario, &context, context_parallel](nn::Model& part) {
+        if (context_parallel) context_parallel->apply(part);
+        return make_strategy(scenario, context, part);
+    };
     const auto& shape = scenario.parallel.pipeline;
     if (!shape)
-        return std::make_unique<parallel::Accumulate>(context, model, make_strategy(scenario, context, model),
+        return std::make_unique<parallel::Accumulate>(context, model, parallelize(model),
                                                       scenario.accumulate);
     return std::make_unique<parallel::pipeline::Pipeline>(
         context, parallel::pipeline::make_schedule(*shape), rows / shape->microbatches,
-        [&] { return nn::make_model(scenario.model); },
-        [&](nn::Model& stage) { return make_strategy(scenario, context, stage); });
+        [&] { return nn::make_model(scenario.model); }, parallelize);
 }
 
 }  // namespace meshscope::run

@@ -1,5 +1,6 @@
 #include "core/run/rank.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -8,6 +9,8 @@
 #include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
 #include "core/nn/optim/optimizer.h"
+#include "core/parallel/context/context_parallel.h"
+#include "core/parallel/tensor/placement.h"
 #include "core/parallel/tensor/tensor_parallel.h"
 #include "core/run/make_runner.h"
 #include "core/tensor/dry_device.h"
@@ -20,7 +23,7 @@ using scenario::DataStrategy;
 using scenario::Scenario;
 
 /// The rank's place among those that share out the batch: row-major over the data dims of the mesh. The ranks
-/// of a tp or pp group stand at the same place.
+/// of a tp, pp or cp group stand at the same place.
 struct DataPlace {
     int64_t index = 0;
     int64_t size = 1;
@@ -52,8 +55,8 @@ class Rank {
           model_(nn::make_model(scenario_.model)),
           place_(data_place(scenario_, shared.mesh, rank_)) {
         std::vector<comm::ProcessGroup*> by_dim;
-        for (std::size_t d = 0; d < shared.groups.by_dim.size(); ++d)
-            by_dim.push_back(join_group(shared.groups.of(rank_, d)));
+        for (const std::vector<int32_t>& indices : shared.groups.by_dim)
+            by_dim.push_back(join_group(shared.groups.of(rank_, indices)));
         if (shared.save)
             saver_.emplace(*shared.save, *join_group(shared.groups.whole_mesh), allocator_, &recorder_);
         parallel::RankContext context;
@@ -62,7 +65,13 @@ class Rank {
         context.allocator = &allocator_;
         context.recorder = &recorder_;
         const mesh::Roles roles = mesh::roles_of(shared.mesh.names());
-        for (const std::size_t d : roles.data) context.groups.push_back(by_dim[d]);
+        for (const std::vector<int32_t>& indices : shared.groups.data) {
+            const auto dim = std::ranges::find(shared.groups.by_dim, indices);
+            context.groups.push_back(
+                dim != shared.groups.by_dim.end()
+                    ? by_dim[static_cast<std::size_t>(dim - shared.groups.by_dim.begin())]
+                    : join_group(shared.groups.of(rank_, indices)));
+        }
         if (roles.tp) context.tp = by_dim[*roles.tp];
         if (roles.pp) context.pp = by_dim[*roles.pp];
         if (roles.cp) context.cp = by_dim[*roles.cp];
@@ -72,8 +81,12 @@ class Rank {
                 parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
                                                 .sequence_parallel = scenario_.parallel.sequence_parallel,
                                                 .loss_parallel = scenario_.parallel.loss_parallel});
+        if (context.cp && context.cp->size() > 1)
+            context_parallel_ = std::make_unique<parallel::ContextParallel>(context, scenario_.model.seq,
+                                                                            scenario_.parallel.context);
         if (shared.not_finite) context.watcher = &watch_.emplace(rank_);
-        runner_ = make_runner(scenario_, context, *model_, scenario_.global_batch / place_.size);
+        runner_ = make_runner(scenario_, context, *model_, context_parallel_.get(),
+                              scenario_.global_batch / place_.size);
         const std::vector<int64_t> coordinate = *shared.mesh.coordinate(rank_);
         reports_ = runner_->reads_target();
         for (std::size_t d = 0; d < coordinate.size(); ++d)
@@ -162,6 +175,13 @@ class Rank {
             y = allocator_.empty(model_->target_shape(rows), model_->target_dtype(), MemoryCategory::inputs,
                                  "y");
         if (x.defined() || y.defined()) shared_.batches.read(step, place_.index * rows, x, y);
+        if (context_parallel_) {
+            // Every rank of the cp group has read the same rows; it goes on with its own tokens of them.
+            recorder_.set_phase(Phase::forward);
+            recorder_.set_microbatch(0);
+            if (x.defined()) x = context_parallel_->own_tokens(x, "x");
+            if (y.defined()) y = context_parallel_->own_tokens(y, "y");
+        }
         const std::optional<double> loss = runner_->run(step, x, y);
         update(step);
         if (!loss) return;
@@ -236,7 +256,8 @@ class Rank {
     std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
     std::unique_ptr<nn::Model> model_;
     DataPlace place_;
-    std::unique_ptr<parallel::TensorParallel> tensor_parallel_;  ///< null: the mesh has no tp dim
+    std::unique_ptr<parallel::TensorParallel> tensor_parallel_;    ///< null: the mesh has no tp dim
+    std::unique_ptr<parallel::ContextParallel> context_parallel_;  ///< null: the mesh has no cp dim
     std::optional<FiniteWatch> watch_;
     std::unique_ptr<parallel::StepRunner> runner_;
     bool reports_ = false;  ///< the first rank that knows the loss tells the progress

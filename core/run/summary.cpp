@@ -95,7 +95,7 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
         const std::optional<mesh::Role> role = mesh::role_of(scenario.mesh_names[d]);
         if (role == mesh::Role::tp || role == mesh::Role::pp)
             parameters /= static_cast<double>(scenario.mesh_shape[d]);
-        else if (role == mesh::Role::shard)
+        else if (role == mesh::Role::shard || role == mesh::Role::cp)  // cp ranks hold shards as well
             ranks *= static_cast<double>(scenario.mesh_shape[d]);
     }
     return memory::zero_state(stage_of(std::string(word)), parameters, ranks, {4, 4, states});

@@ -84,6 +84,8 @@ constexpr Key kKeys[] = {
     {"parallel", "tp_plan", "string", "\"block\""},
     {"parallel", "sequence_parallel", "boolean", "false"},
     {"parallel", "loss_parallel", "boolean", "false"},
+    {"parallel", "cp", "string", "\"allgather\""},
+    {"parallel", "cp_load_balance", "boolean", "true where it is possible"},
     {"parallel", "schedule", "string", "(none)"},
     {"parallel", "microbatches", "integer", "required with schedule"},
     {"parallel", "stages_per_rank", "integer", "1 for GPipe and 1F1B, else 2"},
@@ -160,6 +162,7 @@ constexpr std::array<std::string_view, 7> kStrategies{"none",  "ddp",   "fsdp2",
 constexpr std::array<std::string_view, 6> kAlgorithms{
     "ring", "direct", "tree", "recursive_doubling", "halving_doubling", "star"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
+constexpr std::array<std::string_view, 3> kContextMethods{"allgather", "alltoall", "ulysses"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
@@ -196,6 +199,9 @@ std::span<const std::string_view> algorithms() {
 }
 std::span<const std::string_view> tp_plans() {
     return kTpPlans;
+}
+std::span<const std::string_view> context_methods() {
+    return kContextMethods;
 }
 std::span<const std::string_view> levels() {
     return kLevels;

@@ -38,6 +38,7 @@ std::span<const std::string_view> data_kinds();
 std::span<const std::string_view> data_strategies();
 std::span<const std::string_view> algorithms();
 std::span<const std::string_view> tp_plans();
+std::span<const std::string_view> context_methods();  ///< in ContextMethod's order
 std::span<const std::string_view> levels();
 std::span<const std::string_view> checkpoint_kinds();
 std::span<const std::string_view> samplers();

@@ -38,4 +38,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     return found;
 }
 
+std::string dividing_all(const std::vector<int64_t>& sizes, int64_t most) {
+    std::string text;
+    for (int64_t n = 1; n <= most; ++n)
+        if (std::all_of(sizes.begin(), sizes.end(), [n](int64_t size) { return size % n == 0; }))
+            text += (text.empty() ? "" : ", ") + std::to_string(n);
+    return text;
+}
+
 }  // namespace meshscope::scenario

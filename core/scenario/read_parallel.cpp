@@ -1,7 +1,6 @@
 #include "core/scenario/read_parallel.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 
@@ -9,6 +8,7 @@
 #include "core/mesh/roles.h"
 #include "core/parallel/units.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/read_context.h"
 #include "core/scenario/read_model.h"
 #include "core/scenario/read_pipeline.h"
 #include "core/scenario/read_sharding.h"
@@ -35,9 +35,6 @@ std::string join_names(const Names& names) {
 std::string strategy_word(DataStrategy strategy) {
     return std::string(data_strategies()[static_cast<std::size_t>(strategy)]);
 }
-
-/// Dims whose role nothing plays yet.
-constexpr std::array<std::string_view, 1> kLaterDims{"cp"};
 
 /// The names of the dims that are no tensor, pipeline or context parallelism: what the data strategy gets.
 Names data_names(const Names& names) {
@@ -98,9 +95,6 @@ bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
     } else if (!mesh.has("names") && ndim > 1 && strategy_known && strategy == DataStrategy::none) {
         mesh.require("names");
     }
-    for (std::size_t i = 0; i < given.names.size(); ++i)
-        if (std::find(kLaterDims.begin(), kLaterDims.end(), given.names[i]) != kLaterDims.end())
-            mesh.report_element("names", i, {"scenario.dim_not_supported", {{"name", given.names[i]}}});
     const bool wrong_names = !given.names.empty() && given.names.size() == ndim && given_data != role;
     if (!role.empty() && (wrong_names || role.size() != data_ndim))
         mesh.report(wrong_names ? "names" : "shape",
@@ -291,6 +285,7 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
     if (strategy_known) refuse_foreign_keys(parallel, s);
     if (mesh_known) read_tensor_parallel(parallel, model, s);
+    if (mesh_known) read_context_parallel(parallel, mesh, model, s);
     if (mesh_known && strategy_known) check_batch(train, s);
     return mesh_known;
 }

@@ -5,18 +5,10 @@
 
 #include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/nearest.h"
 
 namespace meshscope::scenario {
 namespace {
-
-/// The tp sizes up to `most` that divide every one of `sizes`: "1, 2, 4".
-std::string dividing(const std::vector<int64_t>& sizes, int64_t most) {
-    std::string text;
-    for (int64_t t = 1; t <= most; ++t)
-        if (std::all_of(sizes.begin(), sizes.end(), [t](int64_t size) { return size % t == 0; }))
-            text += (text.empty() ? "" : ", ") + std::to_string(t);
-    return text;
-}
 
 /// Refuses a size of the model that the tp ranks cannot share evenly.
 void check_divides(const Section& model, std::string_view key, int64_t size, int64_t ranks,
@@ -27,7 +19,7 @@ void check_divides(const Section& model, std::string_view key, int64_t size, int
     model.report(
         key, {"scenario.tp_does_not_divide", {{"key", model.full(key)}, {"size", size}, {"ranks", ranks}}},
         {below > 0 ? "scenario.hint.tp_divides" : "scenario.hint.tp_divides_above",
-         {{"below", below}, {"above", below + ranks}, {"sizes", dividing(together, most)}}});
+         {{"below", below}, {"above", below + ranks}, {"sizes", dividing_all(together, most)}}});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/mesh/device_mesh.h"
 #include "core/nn/model.h"
+#include "core/parallel/context/options.h"
 #include "core/parallel/fsdp1/options.h"
 #include "core/parallel/pipeline/schedule.h"
 #include "core/time/profile.h"
@@ -73,6 +74,7 @@ struct Scenario {
         bool tp_plan_linear = false;     ///< tp_plan = "linear"; "block" otherwise
         bool sequence_parallel = false;
         bool loss_parallel = false;
+        parallel::ContextParallelOptions context;  ///< over the mesh dim cp
         std::optional<parallel::pipeline::ScheduleShape> pipeline;  ///< over the mesh dim pp; checked
     } parallel;
 

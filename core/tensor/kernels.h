@@ -138,6 +138,14 @@ class Kernels {
     /// does not grow with the tokens.
     virtual void attention_forward(const Tensor& o, const Tensor& lse, const Tensor& q, const Tensor& k,
                                    const Tensor& v, const AttentionShape& shape) const = 0;
+    /// Ring attention's online merge: (o, lse) are attention over some keys, (block_o, block_lse) the same
+    /// queries' over other keys; afterwards (o, lse) are attention over both: lse' = log(e^lse +
+    /// e^block_lse), o' = e^(lse - lse') · o + e^(block_lse - lse') · block_o. A row of which one side saw no
+    /// key (lse -∞) is the other side's. float32 only; of `shape` batch, q_tokens, heads and head_dim count.
+    /// 3 flops an element of o. torch/distributed/tensor/experimental/_context_parallel/_attention.py:
+    /// _SDPAMerger, which computes in float32 too.
+    virtual void attention_merge(const Tensor& o, const Tensor& lse, const Tensor& block_o,
+                                 const Tensor& block_lse, const AttentionShape& shape) const = 0;
     /// With p = exp(scale · q · kᵀ - lse) and ds = p · (dout · vᵀ - Σ dout · o): dv = pᵀ · dout,
     /// dq = scale · ds · k, dk = scale · dsᵀ · q. `o` and `lse` may come from more keys than `k` and `v`
     /// hold: then dq is these keys' share. Sums over the query heads of one key/value head: first head

@@ -173,6 +173,30 @@ void CpuKernels::attention_forward(const Tensor& o, const Tensor& lse, const Ten
     }
 }
 
+void CpuKernels::attention_merge(const Tensor& o, const Tensor& lse, const Tensor& block_o,
+                                 const Tensor& block_lse, const AttentionShape& shape) const {
+    expect_attention("attention.merge", shape, {o, block_o}, {}, lse);
+    expect_attention("attention.merge", shape, {o, block_o}, {}, block_lse);
+    for (int64_t b = 0; b < shape.batch; ++b) {
+        for (int64_t h = 0; h < shape.heads; ++h) {
+            const Head head(shape, b, h);
+            for (int64_t t = 0; t < shape.q_tokens; ++t) {
+                float& old_sum = numbers(lse)[head.lse + t];
+                const float block_sum = numbers(block_lse)[head.lse + t];
+                if (block_sum == kMinusInfinity) continue;
+                const float largest = std::max(old_sum, block_sum);
+                const float both =
+                    largest + std::log(std::exp(old_sum - largest) + std::exp(block_sum - largest));
+                const int64_t at = head.query + t * head.query_stride;
+                loops_->scale(numbers(o) + at, std::exp(old_sum - both), shape.head_dim);
+                loops_->axpy(numbers(o) + at, std::exp(block_sum - both), numbers(block_o) + at,
+                             shape.head_dim);
+                old_sum = both;
+            }
+        }
+    }
+}
+
 void CpuKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout,
                                     const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                                     const Tensor& lse, const AttentionShape& shape) const {

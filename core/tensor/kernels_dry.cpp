@@ -67,7 +67,7 @@ void embedding(const char* kernel, const Tensor& y, const Tensor& table, const T
 void attention(const char* kernel, const AttentionShape& shape, std::initializer_list<Tensor> queries,
                std::initializer_list<Tensor> keys, const Tensor& lse) {
     if (shape.kv_heads < 1 || shape.heads % shape.kv_heads != 0)
-        refuse(kernel, *keys.begin(), {shape.batch, shape.k_tokens, shape.heads, shape.head_dim});
+        refuse(kernel, *queries.begin(), {shape.batch, shape.q_tokens, shape.kv_heads, shape.head_dim});
     for (const Tensor& q : queries)
         counted(kernel, q, shape.batch * shape.q_tokens * shape.heads * shape.head_dim);
     for (const Tensor& k : keys)
@@ -188,6 +188,11 @@ void DryKernels::rotary(const Tensor& out, const Tensor& in, const RotaryShape& 
 void DryKernels::attention_forward(const Tensor& o, const Tensor& lse, const Tensor& q, const Tensor& k,
                                    const Tensor& v, const AttentionShape& shape) const {
     attention("attention", shape, {o, q}, {k, v}, lse);
+}
+void DryKernels::attention_merge(const Tensor& o, const Tensor& lse, const Tensor& block_o,
+                                 const Tensor& block_lse, const AttentionShape& shape) const {
+    attention("attention.merge", shape, {o, block_o}, {}, lse);
+    same("attention.merge", {lse, block_lse});
 }
 void DryKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout,
                                     const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,

@@ -51,6 +51,8 @@ class ReferenceKernels : public Kernels {
     void rotary(const Tensor& out, const Tensor& in, const RotaryShape& shape, bool inverse) const override;
     void attention_forward(const Tensor& o, const Tensor& lse, const Tensor& q, const Tensor& k,
                            const Tensor& v, const AttentionShape& shape) const override;
+    void attention_merge(const Tensor& o, const Tensor& lse, const Tensor& block_o, const Tensor& block_lse,
+                         const AttentionShape& shape) const override;
     void attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout,
                             const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                             const Tensor& lse, const AttentionShape& shape) const override;

@@ -86,6 +86,26 @@ void ReferenceKernels::attention_forward(const Tensor& o, const Tensor& lse, con
     });
 }
 
+void ReferenceKernels::attention_merge(const Tensor& o, const Tensor& lse, const Tensor& block_o,
+                                       const Tensor& block_lse, const AttentionShape& shape) const {
+    expect_attention("attention.merge", shape, {o, block_o}, {}, lse);
+    expect_attention("attention.merge", shape, {o, block_o}, {}, block_lse);
+    const Rows rows{shape};
+    float* os = o.data<float>().data();
+    const float* blocks = block_o.data<float>().data();
+    for_each_row(shape, [&](int64_t b, int64_t h, int64_t t) {
+        const auto at = static_cast<std::size_t>(rows.lse(b, h, t));
+        const double old_sum = lse.data<float>()[at], block_sum = block_lse.data<float>()[at];
+        const double largest = std::max(old_sum, block_sum);
+        if (largest == kMinusInfinity) return;  // no key seen by either
+        const double both = largest + std::log(std::exp(old_sum - largest) + std::exp(block_sum - largest));
+        const double keep = std::exp(old_sum - both), take = std::exp(block_sum - both);
+        for (int64_t i = rows.query(b, h, t); i < rows.query(b, h, t) + shape.head_dim; ++i)
+            os[i] = static_cast<float>(keep * os[i] + take * blocks[i]);
+        lse.data<float>()[at] = static_cast<float>(both);
+    });
+}
+
 void ReferenceKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv,
                                           const Tensor& dout, const Tensor& q, const Tensor& k,
                                           const Tensor& v, const Tensor& o, const Tensor& lse,

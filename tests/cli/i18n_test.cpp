@@ -53,8 +53,9 @@ bool is_something_else(const std::string& text) {
     static const std::regex kKernels(
         "(linear|relu|gelu_tanh|mse|add)\\..*|(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|divide|accumulate)|"
         "(attention|bias|cross_entropy|embedding|layer_norm|rms_norm|rotary|silu_mul)"
-        "([._]parts?)?(\\.(backward|input_grad|weight_grad))?|"
+        "([._]parts?)?(\\.(backward|merge|input_grad|weight_grad))?|"
         "tp\\.(copy|share_input|sum_partial|vocab_cross_entropy|loss\\.(row_max|row_sum_exp|pick_targets))|"
+        "cp\\.(cut|pack|unpack|exchange|ring_attention)|"
         "sp\\.(copy_in|copy_out|pack|unpack|gather_for_all|gather_parts|scatter_sum)");
     static const std::regex kModules("(net1|net2|layers|blocks|tok|pos|train|model|layer)\\..*");
     static const std::regex kTables(

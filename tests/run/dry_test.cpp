@@ -112,6 +112,22 @@ TEST_CASE("and by the direct algorithm") {
                           name);
 }
 
+TEST_CASE(
+    "and with context parallelism: every method, alone, flattened with shard, beside tensor parallelism") {
+    const std::string text =
+        "format = 1\n[model]\nkind = \"llama\"\nvocab = 24\nseq = 16\ndim = 16\nheads = 8\nkv_heads = 4\n"
+        "hidden = 20\nlayers = 2\n[train]\nsteps = 2\nglobal_batch = 4\nclip_norm = 0.5\n";
+    for (const std::string method : {"allgather", "alltoall", "ulysses"})
+        for (const std::string mesh :
+             {"[mesh]\nshape = [4]\nnames = [\"cp\"]\n[parallel]\n",
+              "[mesh]\nshape = [2, 2]\nnames = [\"shard\", \"cp\"]\n[parallel]\ndata = \"fsdp2\"\n",
+              "[mesh]\nshape = [2, 2]\nnames = [\"cp\", \"tp\"]\n[parallel]\n",
+              "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"cp\"]\n[parallel]\nschedule = "
+              "\"1F1B\"\nmicrobatches = "
+              "2\n"})
+            check_dry_is_real(text + mesh + "cp = \"" + method + "\"\n", method);
+}
+
 TEST_CASE("a world larger than the mesh leaves the idle ranks empty") {
     const auto scenario =
         scenario::parse_scenario(mlp("shape = [2]\nworld = 3", "data = \"fsdp2\"", 8), "idle.toml");

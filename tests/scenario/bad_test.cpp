@@ -39,6 +39,15 @@ const std::string kStep = kTrain + "[[lesson.step]]\nid = \"one\"\n";           
 const std::string kQuiz =
     kStep + "[[quiz]]\nid = \"q\"\nstep = \"one\"\nquestion = { en = \"a\", zh = \"b\" }\n";  // to 12
 
+/// A model of tokens, to line 12 (one more where `rest` has one); `seq` stands in line 8, `heads` in 9.
+std::string tokens(int64_t seq, int64_t heads, const std::string& kind = "gpt",
+                   const std::string& rest = "") {
+    return "format = 1\n[model]\nkind = \"" + kind +
+           "\"\ndim = 16\nhidden = 8\nlayers = 2\nvocab = 16\nseq = " + std::to_string(seq) +
+           "\nheads = " + std::to_string(heads) + "\n" + rest + "[train]\nsteps = 1\nglobal_batch = 8\n";
+}
+const std::string kContext = "[mesh]\nshape = [4]\nnames = [\"cp\"]\n[parallel]\n";  // four lines
+
 std::vector<Case> cases() {
     return {
         // syntax, as toml++ finds it: line and column in code points
@@ -212,12 +221,42 @@ std::vector<Case> cases() {
          kTrain +
              "[mesh]\nshape = [2, 2]\nnames = [\"shard\", \"replicate\"]\n[parallel]\ndata = \"fsdp2\"\n",
          {"9:9 scenario.mesh_dims"}},
-        {"a dim of a later version",
+        {"keys of context parallelism without its dim",
+         kTrain + "[parallel]\ncp = \"alltoall\"\ncp_load_balance = false\n",
+         {"8:1 scenario.key_needs_dim", "9:1 scenario.key_needs_dim"}},
+        {"context parallelism of samples that are no sequences",
          kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"cp\", \"replicate\"]\n",
-         {"9:10 scenario.dim_not_supported"}},
+         {"9:10 scenario.cp_needs_tokens"}},
         {"DDP on a shard dim beside a model dim",
          kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"shard\", \"cp\"]\n[parallel]\ndata = \"ddp\"\n",
-         {"9:9 scenario.mesh_dims", "9:19 scenario.dim_not_supported"}},
+         {"9:9 scenario.mesh_dims", "9:19 scenario.cp_needs_tokens"}},
+        {"a rotate method that is none",
+         tokens(8, 4) + kContext + "cp = \"all_gather\"\n",
+         {"17:6 scenario.unknown_word"}},
+        {"an odd sequence", tokens(7, 4) + kContext, {"8:7 scenario.cp_seq"}},
+        {"a sequence that cannot be balanced",
+         tokens(12, 4) + kContext + "cp_load_balance = true\n",
+         {"8:7 scenario.cp_seq_balanced"}},
+        {"a sequence that can be cut, but not with load balance, is cut without it",
+         tokens(12, 4) + kContext,
+         {"(none)"}},
+        {"heads that Ulysses cannot deal out",
+         tokens(8, 2) + kContext + "cp = \"ulysses\"\n",
+         {"9:9 scenario.cp_heads"}},
+        {"key/value heads that Ulysses cannot deal out",
+         tokens(8, 4, "llama", "kv_heads = 2\n") + kContext + "cp = \"ulysses\"\n",
+         {"10:12 scenario.cp_heads"}},
+        {"load balance for Ulysses",
+         tokens(8, 4) + kContext + "cp = \"ulysses\"\ncp_load_balance = true\n",
+         {"18:1 scenario.cp_balance_ulysses"}},
+        {"gpt's positions cut by sequence twice",
+         tokens(8, 4) + "[mesh]\nshape = [2, 2]\nnames = [\"cp\", \"tp\"]\n[parallel]\nsequence_parallel = "
+                        "true\n",
+         {"17:1 scenario.cp_sequence_gpt"}},
+        {"a sequence that tp cannot cut again",
+         tokens(12, 4, "llama") + "[mesh]\nshape = [2, 4]\nnames = [\"cp\", \"tp\"]\n[parallel]\n"
+                                  "sequence_parallel = true\nloss_parallel = true\n",
+         {"8:7 scenario.cp_seq_tp"}},
         {"keys of tensor parallelism without its dim",
          kTrain + "[parallel]\ntp_plan = \"block\"\nsequence_parallel = true\n",
          {"8:1 scenario.key_needs_dim", "9:1 scenario.key_needs_dim"}},
@@ -414,6 +453,12 @@ TEST_CASE("hints say what would be right") {
           "scenario.hint.batch_above(above=9)");
     CHECK(hint(kTrain + "[mesh]\nshape = [2, 4]\nnames = [\"a\", \"b\"]\nworld = 6\n") ==
           "scenario.hint.world_at_least(least=8)");
+    CHECK(hint(tokens(7, 4) + kContext) == "scenario.hint.cp_divides(below=4, above=8, sizes=1, 7)");
+    CHECK(hint(tokens(12, 4) + kContext + "cp_load_balance = true\n") ==
+          "scenario.hint.cp_unbalanced(below=8, above=16, sizes=1, 2, 3, 6)");
+    CHECK(hint(tokens(8, 2) + kContext + "cp = \"ulysses\"\n") ==
+          "scenario.hint.cp_heads_above(below=0, above=4, sizes=1, 2)");
+    CHECK(hint(kTrain + "[parallel]\ncp = \"ulysses\"\n") == "scenario.hint.cp_dim_example()");
     CHECK(hint(kTrain + "[parallel]\ndata = \"dpd\"\n") == "scenario.hint.did_you_mean(guess=ddp)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"everything\"\n") ==
           "scenario.hint.known(known=none, ddp, fsdp2, fsdp1, zero1, zero2, zero3)");

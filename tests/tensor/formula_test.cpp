@@ -237,6 +237,10 @@ TEST_CASE("attention over parts of the keys, merged by log-sum-exp, is attention
         kernels->attention_backward(dq, dk, dv, dout, q, k, v, o, lse, whole);
 
         const Tensor merged = p.allocator.zeros({16, 8}, DType::float32, MemoryCategory::temporaries, "t");
+        // The same once more by the kernel, which knows no lse of the whole; it begins with no key seen.
+        const Tensor online = p.copy(merged);
+        const Tensor online_lse = p.random({2, 16});
+        kernels->fill(online_lse, -std::numeric_limits<float>::infinity());
         const Tensor dq_sum = p.copy(merged);
         for (const auto& which : {first, second}) {
             AttentionShape part = whole;
@@ -252,6 +256,7 @@ TEST_CASE("attention over parts of the keys, merged by log-sum-exp, is attention
                         o_part.data<float>()[t * 8 + i] *
                         std::exp(lse_part.data<float>()[at] - lse.data<float>()[at]);
                 }
+            kernels->attention_merge(online, online_lse, o_part, lse_part, part);
             const Tensor dq_part = p.random({16, 8});
             const Tensor dk_part = p.random({8, 8});
             const Tensor dv_part = p.random({8, 8});
@@ -262,6 +267,8 @@ TEST_CASE("attention over parts of the keys, merged by log-sum-exp, is attention
             CHECK(distance(dv_part, rows(dv, which)) < 2e-6);
         }
         CHECK(distance(merged, o) < 2e-6);
+        CHECK(distance(online, o) < 2e-6);
+        CHECK(distance(online_lse, lse) < 2e-6);
         CHECK(distance(dq_sum, dq) < 2e-6);
     }
 }

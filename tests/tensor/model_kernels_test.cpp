@@ -242,6 +242,17 @@ TEST_CASE("attention agrees with the reference over blocks, heads, masks and no 
             const Tensor o = p.random(q.shape());
             const Tensor lse = p.random({batch, heads, q_tokens});
             p.plain.attention_forward(o, lse, q, k, v, shape);
+            // Into what was seen of other keys, which some rows did not see at all either.
+            const Tensor others = p.random(q.shape()), others_lse = p.random({batch, heads, q_tokens});
+            for (std::size_t i = 0; i < others_lse.data<float>().size(); i += 3)
+                others_lse.data<float>()[i] = -std::numeric_limits<float>::infinity();
+            both(p, {q.shape(), {batch, heads, q_tokens}}, 3e-6,
+                 [&](const Kernels& kernels, const auto& out) {
+                     kernels.copy(out[0], others);
+                     kernels.copy(out[1], others_lse);
+                     kernels.attention_merge(out[0], out[1], o, lse, shape);
+                     lower_infinity(out[1]);
+                 });
             both(p, {q.shape(), k.shape(), v.shape()}, 1e-5, [&](const Kernels& kernels, const auto& out) {
                 kernels.attention_backward(out[0], out[1], out[2], dout, q, k, v, o, lse, shape);
             });

@@ -130,6 +130,8 @@ TEST_CASE("dims keep their hue and line: replicate double pink, shard solid sky,
     CHECK(view::dim_stroke("tp", 0) == view::Stroke::dotted);
     CHECK(view::dim_hue("pp", 0) == view::Token::yellow);
     CHECK(view::dim_stroke("cp", 0) == view::Stroke::dash_dot);
+    CHECK(view::dim_hue("shard_cp", 2) == view::Token::sky);
+    CHECK(view::dim_hue("cp_shard", 2) == view::Token::sky);
     const Toy toy;
     const auto picture = view::mesh_view(toy.at(0));
     for (int64_t r = 0; r < 4; ++r) CHECK(!find(picture, "rank", r).empty());

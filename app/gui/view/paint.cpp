@@ -262,6 +262,9 @@ constexpr std::array<DimLook, 5> kDims{{{"replicate", Token::pink, Stroke::doubl
 const DimLook& dim_look(const std::string& name, std::size_t position) {
     for (const auto& look : kDims)
         if (name == look.name) return look;
+    for (const auto& look : kDims)  // data dims stand first in the list
+        if (name.starts_with(std::string(look.name) + "_") || name.ends_with("_" + std::string(look.name)))
+            return look;
     return kDims[position % kDims.size()];
 }
 

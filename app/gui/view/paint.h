@@ -75,8 +75,8 @@ class Painter {
     std::vector<Rect> taken_;
 };
 
-/// Hue and line pattern of a mesh dim: replicate, shard, tp, pp and cp have their own, others cycle by
-/// position.
+/// Hue and line pattern of a mesh dim: replicate, shard, tp, pp and cp have their own, a dim flattened from
+/// them ("shard_cp") that of its data dim; others cycle by position.
 Token dim_hue(const std::string& name, std::size_t position);
 Stroke dim_stroke(const std::string& name, std::size_t position);
 /// Hue of a chunk's owner by its place in the group, 0 … : eight, then again.

@@ -4,8 +4,8 @@
 //   beginning with
 //            its neighbour r+1
 //
-// Steps 1. Bytes a rank sends: all input parts but its own; n(p-1)/p for n elements in even parts. Reduces
-// nothing.
+// An empty part is no hop. Steps 1. Bytes a rank sends: all input parts but its own; n(p-1)/p for n elements
+// in even parts. Reduces nothing.
 #include "core/comm/algorithms/algorithms.h"
 
 namespace meshscope::comm {
@@ -20,6 +20,10 @@ void direct_all_to_all(Wire& wire, std::byte* out, std::span<const Part> out_par
     for (int32_t i = 1; i < wire.size(); ++i) {
         const int32_t peer = wire.of(wire.me() + i);
         const Part coming = out_parts[static_cast<std::size_t>(peer)];
+        if (coming.elements == 0) {  // a permute has one part that is not empty
+            wire.receive_nothing(peer);
+            continue;
+        }
         wire.receive(peer, {0, peer, coming.first, coming.elements, false}, [&](const std::byte* from) {
             copy_bytes(out + wire.bytes(coming.first), from, wire.bytes(coming.elements));
         });

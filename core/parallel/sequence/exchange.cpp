@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "core/base/error.h"
+#include "core/parallel/sequence/cut.h"
 #include "core/parallel/strategy.h"
 #include "core/tensor/kernels.h"
 
@@ -14,29 +14,6 @@ using nn::Shape;
 using nn::Tape;
 using nn::Variable;
 
-/// A whole array cut along a dim: `outer` times, `run` neighbouring elements belong to one part.
-struct Cut {
-    int64_t parts, outer, run;
-    int64_t part_elements() const { return outer * run; }
-};
-
-Cut cut_of(const Shape& whole, int tensor_dim, int64_t parts) {
-    const auto dim = static_cast<std::size_t>(tensor_dim);
-    if (whole.at(dim) % parts != 0)
-        throw InvalidArgument(
-            {"sp.uneven", {{"shape", whole}, {"tensor_dim", int64_t{tensor_dim}}, {"ranks", parts}}});
-    Cut cut{parts, 1, whole[dim] / parts};
-    for (std::size_t d = 0; d < dim; ++d) cut.outer *= whole[d];
-    for (std::size_t d = dim + 1; d < whole.size(); ++d) cut.run *= whole[d];
-    return cut;
-}
-
-Shape scaled(Shape shape, int tensor_dim, int64_t times, int64_t parts) {
-    int64_t& size = shape.at(static_cast<std::size_t>(tensor_dim));
-    size = size * times / parts;
-    return shape;
-}
-
 /// What the nodes below need at each call.
 class Exchange {
   public:
@@ -44,20 +21,19 @@ class Exchange {
 
     Tensor all_gather(const Tensor& part, int tensor_dim, std::string_view rule) {
         const Shape whole = scaled(part.shape(), tensor_dim, group_.size(), 1);
-        const Cut cut = cut_of(whole, tensor_dim, group_.size());
-        const bool in_order = cut.outer == 1;  // parts lie one behind the other: no copy
-        const Tensor joined = empty(whole, part.dtype(), in_order, "all_gather");
+        const Cut cut = Cut::of(whole, tensor_dim, group_.size());
+        const Tensor joined = empty(whole, part.dtype(), cut.in_order(), "all_gather");
         group_.all_gather(joined, part, {}, {.cause = {rule, unit_}}).wait();
-        if (in_order) return joined;
+        if (cut.in_order()) return joined;
         const Tensor result = empty(whole, part.dtype(), true, "all_gather");
         copy_parts(result, joined, cut, true);
         return result;
     }
 
     Tensor reduce_scatter(const Tensor& whole, int tensor_dim, std::string_view rule) {
-        const Cut cut = cut_of(whole.shape(), tensor_dim, group_.size());
+        const Cut cut = Cut::of(whole.shape(), tensor_dim, group_.size());
         Tensor joined = whole;
-        if (cut.outer != 1) {
+        if (!cut.in_order()) {
             joined = empty(whole.shape(), whole.dtype(), false, "reduce_scatter");
             copy_parts(whole, joined, cut, false);
         }
@@ -69,7 +45,7 @@ class Exchange {
 
     /// This rank's part.
     Tensor own_part(const Tensor& whole, int tensor_dim) {
-        const Cut cut = cut_of(whole.shape(), tensor_dim, group_.size());
+        const Cut cut = Cut::of(whole.shape(), tensor_dim, group_.size());
         const Tensor result =
             empty(scaled(whole.shape(), tensor_dim, 1, group_.size()), whole.dtype(), true, "part");
         const ComputeScope scope(tape_.recorder(), "sp.pack", unit_, 0, 2 * result.bytes());
@@ -88,16 +64,10 @@ class Exchange {
             unit_ + " " + what);
     }
 
-    /// Between a whole array and the parts joined one behind the other.
     void copy_parts(const Tensor& whole, const Tensor& joined, const Cut& cut, bool to_whole) {
         const ComputeScope scope(tape_.recorder(), to_whole ? "sp.unpack" : "sp.pack", unit_, 0,
                                  2 * whole.bytes());
-        for (int64_t part = 0; part < cut.parts; ++part)
-            for (int64_t o = 0; o < cut.outer; ++o) {
-                const Tensor there = whole.slice((o * cut.parts + part) * cut.run, cut.run);
-                const Tensor here = joined.slice(part * cut.part_elements() + o * cut.run, cut.run);
-                kernels().copy(to_whole ? there : here, to_whole ? here : there);
-            }
+        parallel::copy_parts(kernels(), whole, joined, cut, to_whole);
     }
 
     Tape& tape_;

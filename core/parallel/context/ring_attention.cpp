@@ -1,0 +1,216 @@
+#include "core/parallel/context/ring_attention.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "core/parallel/context/rotater.h"
+#include "core/parallel/strategy.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::parallel {
+
+using nn::Tape;
+using nn::Variable;
+using tensor::Shape;
+
+namespace {
+
+constexpr int64_t kForwardFlops = 4;    // a pair of query and key, for each head and element of it
+constexpr int64_t kBackwardFlops = 10;  // the scores are computed again
+constexpr int64_t kMergeFlops = 3;      // an element
+
+const tensor::Kernels& kernels(const Tape& tape) {
+    return tape.allocator().device().kernels();
+}
+
+Tensor empty(Tape& tape, Shape shape, DType dtype, MemoryCategory category, std::string_view what) {
+    return tape.allocator().empty(std::move(shape), dtype, category,
+                                  std::string(tape.unit()) + " " + std::string(what));
+}
+
+/// Float32 for what is summed over the blocks: `x` itself where it is, else its numbers in memory of its own.
+Tensor widened(Tape& tape, const Tensor& x) {
+    if (x.dtype() == DType::float32) return x;
+    const Tensor wide =
+        empty(tape, x.shape(), DType::float32, MemoryCategory::temporaries, "attention block");
+    kernels(tape).cast(wide, x);
+    return wide;
+}
+
+/// A sum over the blocks in the type that the layer computes in.
+Tensor narrowed(Tape& tape, const Tensor& sum, DType dtype, std::string_view what) {
+    if (sum.dtype() == dtype) return sum;
+    const Tensor narrow = empty(tape, sum.shape(), dtype, MemoryCategory::activations, what);
+    const ComputeScope scope(tape.recorder(), "cast", tape.unit(), 0, sum.bytes() + narrow.bytes());
+    kernels(tape).cast(narrow, sum);
+    return narrow;
+}
+
+}  // namespace
+
+/// What backward needs.
+struct RingAttention::Saved {
+    Variable q, k, v;
+    Tensor qs, ks, vs;
+    Tensor output;
+    Tensor lse;
+    tensor::AttentionShape shape;
+};
+
+/// One rank's keys and values, as they come past.
+struct RingAttention::Block {
+    Tensor k, v;
+    tensor::AttentionShape shape;
+    int64_t products = 0;  ///< pairs · heads · head_dim · batch; 0: all masked
+};
+
+RingAttention::RingAttention(comm::ProcessGroup& group, ContextMethod method, const TokenCut& cut,
+                             Tensor positions)
+    : group_(group), method_(method), positions_(std::move(positions)) {
+    for (int64_t rank = 0; rank < cut.ranks(); ++rank)
+        pairs_.push_back(cut.seen_pairs(group.rank().value, rank));
+}
+
+RingAttention::Block RingAttention::block(int32_t i, const Tensor& buffer, const Saved& saved) const {
+    const int32_t source = (group_.rank().value - i + group_.size()) % group_.size();
+    const int64_t n = saved.ks.n_elements();
+    Block block{saved.ks, saved.vs, saved.shape};
+    if (i > 0) {
+        block.k = buffer.slice(0, n).view(saved.ks.shape());
+        block.v = buffer.slice(n, n).view(saved.vs.shape());
+    }
+    const int64_t tokens = saved.shape.q_tokens;
+    block.shape.q_positions = positions_.slice(group_.rank().value * tokens, tokens);
+    block.shape.k_positions = positions_.slice(source * tokens, tokens);
+    block.products = pairs_[static_cast<std::size_t>(source)] * saved.shape.batch * saved.shape.heads *
+                     saved.shape.head_dim;
+    return block;
+}
+
+Tensor RingAttention::packed(Tape& tape, const Saved& saved) const {
+    const int64_t n = saved.ks.n_elements();
+    const Tensor buffer =
+        empty(tape, {2 * n}, saved.ks.dtype(), MemoryCategory::communication, "keys and values");
+    const ComputeScope scope(tape.recorder(), "cp.pack", tape.unit(), 0, 2 * buffer.bytes());
+    kernels(tape).copy(buffer.slice(0, n), saved.ks.flat());
+    kernels(tape).copy(buffer.slice(n, n), saved.vs.flat());
+    return buffer;
+}
+
+Variable RingAttention::operator()(Tape& tape, Variable q, Variable k, Variable v, int64_t head_dim) const {
+    Saved saved{q, k, v, tape.value(q), tape.value(k), tape.value(v), {}, {}, {}};
+    saved.shape.batch = saved.qs.dim(0);
+    saved.shape.q_tokens = saved.shape.k_tokens = saved.qs.dim(1);
+    saved.shape.heads = saved.qs.dim(2) / head_dim;
+    saved.shape.kv_heads = saved.ks.dim(2) / head_dim;
+    saved.shape.head_dim = head_dim;
+    saved.shape.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
+    forward(tape, saved);
+    const Tensor output = saved.output;
+    Tape::Node node;
+    node.name = "cp.ring_attention";
+    node.inputs = {q, k, v};
+    node.backward_input = [this, saved = std::move(saved)](Tape& t, const Tensor& grad) {
+        backward(t, saved, grad);
+    };
+    return tape.append(std::move(node), output,
+                       tape.needs_grad(q) || tape.needs_grad(k) || tape.needs_grad(v));
+}
+
+void RingAttention::forward(Tape& tape, Saved& saved) const {
+    const tensor::AttentionShape& whole = saved.shape;
+    const DType dtype = saved.qs.dtype();
+    const Shape rows{whole.batch, whole.heads, whole.q_tokens};
+    saved.output = empty(tape, saved.qs.shape(), dtype, MemoryCategory::activations, "attention output");
+    saved.lse = empty(tape, rows, DType::float32, MemoryCategory::activations, "attention log-sum-exp");
+    const bool gathers = method_ == ContextMethod::allgather;
+    Rotater rotater(tape, group_, method_, gathers ? "cp.all_gather.kv" : "cp.permute.kv", "keys and values");
+    Tensor sum, buffer = packed(tape, saved);
+    for (int32_t i = 0; i < group_.size(); ++i) {
+        if (i > 0) buffer = rotater.next();
+        if (i + 1 < group_.size()) rotater.exchange(buffer);
+        const Block b = block(i, buffer, saved);
+        if (b.products == 0) continue;
+        Tensor output = saved.output, lse = saved.lse;
+        if (i > 0) {
+            output = empty(tape, saved.qs.shape(), dtype, MemoryCategory::temporaries, "attention block");
+            lse = empty(tape, rows, DType::float32, MemoryCategory::temporaries, "attention block");
+        }
+        {
+            const ComputeScope scope(tape.recorder(), "attention", tape.unit(), kForwardFlops * b.products,
+                                     2 * saved.qs.bytes() + 2 * saved.ks.bytes());
+            kernels(tape).attention_forward(output, lse, saved.qs, b.k, b.v, b.shape);
+        }
+        if (i == 0) {  // the diagonal: every query sees itself
+            sum = widened(tape, output);
+            continue;
+        }
+        const ComputeScope scope(tape.recorder(), "attention.merge", tape.unit(),
+                                 kMergeFlops * output.n_elements(), 3 * sum.bytes());
+        kernels(tape).attention_merge(sum, saved.lse, widened(tape, output), lse, whole);
+    }
+    if (dtype != DType::float32) {
+        const ComputeScope scope(tape.recorder(), "cast", tape.unit(), 0, sum.bytes() + saved.output.bytes());
+        kernels(tape).cast(saved.output, sum);
+    }
+}
+
+void RingAttention::backward(Tape& tape, const Saved& saved, const Tensor& grad) const {
+    const DType dtype = saved.qs.dtype();
+    const bool wide = dtype == DType::float32;
+    const int64_t n = saved.ks.n_elements();
+    const bool gathers = method_ == ContextMethod::allgather;
+    Rotater kv_rotater(tape, group_, method_, gathers ? "cp.all_gather.kv_again" : "cp.permute.kv_again",
+                       "keys and values");
+    // The gradients are different on every rank they pass: gathering cannot replace the ring here.
+    Rotater grad_rotater(tape, group_, ContextMethod::alltoall, "cp.permute.dkv", "key and value grads");
+    const Tensor dq =
+        empty(tape, saved.qs.shape(), DType::float32,
+              wide ? MemoryCategory::activations : MemoryCategory::temporaries, "attention query grad");
+    Tensor dkv = empty(tape, {2 * n}, DType::float32, MemoryCategory::communication, "key and value grads");
+    Tensor buffer = packed(tape, saved);
+    for (int32_t i = 0; i < group_.size(); ++i) {
+        if (i > 0) buffer = kv_rotater.next();
+        if (i + 1 < group_.size()) kv_rotater.exchange(buffer);
+        const Block b = block(i, buffer, saved);
+        const bool in_place = i == 0 && wide;
+        Tensor dq_block = dq, dk_block = dkv.slice(0, n), dv_block = dkv.slice(n, n);
+        if (b.products > 0) {
+            if (!in_place) {
+                const auto part = [&](const Shape& shape) {
+                    return empty(tape, shape, dtype, MemoryCategory::temporaries, "attention block grad");
+                };
+                dq_block = part(saved.qs.shape());
+                dk_block = part({n});
+                dv_block = part({n});
+            }
+            const ComputeScope scope(tape.recorder(), "attention.backward", tape.unit(),
+                                     kBackwardFlops * b.products,
+                                     4 * saved.qs.bytes() + 4 * saved.ks.bytes());
+            kernels(tape).attention_backward(dq_block, dk_block, dv_block, grad, saved.qs, b.k, b.v,
+                                             saved.output, saved.lse, b.shape);
+        }
+        if (i > 0) dkv = grad_rotater.next();
+        if (b.products > 0 && !in_place) {
+            const ComputeScope scope(tape.recorder(), "grad_sum", tape.unit(), dq.n_elements() + 2 * n,
+                                     3 * (dq.bytes() + dkv.bytes()));
+            const auto add = [&](const Tensor& sum, const Tensor& more) {
+                if (i == 0)
+                    kernels(tape).cast(sum, more);
+                else
+                    kernels(tape).add(sum, sum, widened(tape, more));
+            };
+            add(dq, dq_block);
+            add(dkv.slice(0, n), dk_block);
+            add(dkv.slice(n, n), dv_block);
+        }
+        grad_rotater.exchange(dkv);
+    }
+    dkv = grad_rotater.next();
+    tape.accumulate(saved.q, narrowed(tape, dq, dtype, "attention query grad"));
+    tape.accumulate(saved.k, narrowed(tape, dkv.slice(0, n).view(saved.ks.shape()), dtype, "key grad"));
+    tape.accumulate(saved.v, narrowed(tape, dkv.slice(n, n).view(saved.vs.shape()), dtype, "value grad"));
+}
+
+}  // namespace meshscope::parallel
