@@ -69,15 +69,19 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
 
 std::unique_ptr<parallel::StepRunner> make_runner(const Scenario& scenario,
                                                   const parallel::RankContext& context, nn::Model& model,
-                                                  int64_t rows) {
+                                                  parallel::TensorParallel* tensor_parallel, int64_t rows) {
+    const auto parallelize = [&](nn::Model& part) {
+        if (tensor_parallel) tensor_parallel->apply(part);
+        return make_strategy(scenario, context, part);
+    };
     const auto& shape = scenario.parallel.pipeline;
     if (!shape)
-        return std::make_unique<parallel::Accumulate>(context, model, make_strategy(scenario, context, model),
+        return std::make_unique<parallel::Accumulate>(context, model, parallelize(model),
                                                       scenario.accumulate);
     return std::make_unique<parallel::pipeline::Pipeline>(
-        context, parallel::pipeline::make_schedule(*shape), rows / shape->microbatches,
-        [&] { return nn::make_model(scenario.model); },
-        [&](nn::Model& stage) { return make_strategy(scenario, context, stage); });
+        context, parallel::pipeline::make_schedule(*shape),
+        parallel::pipeline::Microbatch{rows / shape->microbatches, scenario.parallel.precision.param},
+        [&] { return nn::make_model(scenario.model); }, parallelize);
 }
 
 }  // namespace meshscope::run

@@ -8,6 +8,7 @@
 #include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
 #include "core/nn/optim/optimizer.h"
+#include "core/parallel/tensor/placement.h"
 #include "core/parallel/tensor/tensor_parallel.h"
 #include "core/run/make_runner.h"
 #include "core/tensor/dry_device.h"
@@ -68,12 +69,13 @@ class Rank {
         if (roles.cp) context.cp = by_dim[*roles.cp];
         if (context.tp)
             tensor_parallel_ = std::make_unique<parallel::TensorParallel>(
-                context, *model_,
+                context,
                 parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
                                                 .sequence_parallel = scenario_.parallel.sequence_parallel,
                                                 .loss_parallel = scenario_.parallel.loss_parallel});
         if (shared.not_finite) context.watcher = &watch_.emplace(rank_);
-        runner_ = make_runner(scenario_, context, *model_, scenario_.global_batch / place_.size);
+        runner_ = make_runner(scenario_, context, *model_, tensor_parallel_.get(),
+                              scenario_.global_batch / place_.size);
         const std::vector<int64_t> coordinate = *shared.mesh.coordinate(rank_);
         reports_ = runner_->reads_target();
         for (std::size_t d = 0; d < coordinate.size(); ++d)

@@ -81,7 +81,7 @@ class Transformer final : public Model {
     Shape target_shape(int64_t batch) const override { return {batch, spec_.seq}; }
     DType input_dtype() const override { return DType::int64; }
     DType target_dtype() const override { return DType::int64; }
-    Shape stream_shape(int64_t batch) const override { return {batch, spec_.seq, spec_.dim}; }
+    Shape stream_shape(int64_t batch) const override { return {batch, spec_.seq / stream_parts, spec_.dim}; }
 
   private:
     Layer* add_norm(const std::string& name) {
