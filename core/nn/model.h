@@ -65,6 +65,8 @@ class Model : public Module {
     virtual DType target_dtype() const { return DType::float32; }
     /// What the stream looks like between two layers.
     virtual Shape stream_shape(int64_t batch) const = 0;
+    /// Into how many parts sequence parallelism has cut the tokens of the stream; each rank holds one.
+    int64_t stream_parts = 1;
     /// Where in the sequence the tokens stand that the model sees. Context parallelism changes it.
     Positions& positions() { return positions_; }
 

@@ -36,7 +36,8 @@ class StepRunner {
     /// optimizer.zero_grad(set_to_none=True).
     virtual void after_step() = 0;
 
-    /// Strategy::remembered() and remember(), where one strategy works for the whole model.
+    /// Strategy::remembered() and remember(). Ranks that run the same part of the model remember the same;
+    /// where they run different parts, remember() finds its own in the ranks' numbers one behind the other.
     virtual std::vector<int64_t> remembered() const { return {}; }
     virtual void remember(std::span<const int64_t>) {}
 };

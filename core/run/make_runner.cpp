@@ -71,10 +71,10 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
 
 std::unique_ptr<parallel::StepRunner> make_runner(const Scenario& scenario,
                                                   const parallel::RankContext& context, nn::Model& model,
-                                                  const parallel::ContextParallel* context_parallel,
-                                                  int64_t rows) {
-    const auto parallelize = [&scenario, &context, context_parallel](nn::Model& part) {
-        if (context_parallel) context_parallel->apply(part);
+                                                  const ModelParallel& cuts, int64_t rows) {
+    const auto parallelize = [&scenario, &context, cuts](nn::Model& part) {
+        if (cuts.tensor) cuts.tensor->apply(part);
+        if (cuts.context) cuts.context->apply(part);
         return make_strategy(scenario, context, part);
     };
     const auto& shape = scenario.parallel.pipeline;
@@ -82,7 +82,8 @@ std::unique_ptr<parallel::StepRunner> make_runner(const Scenario& scenario,
         return std::make_unique<parallel::Accumulate>(context, model, parallelize(model),
                                                       scenario.accumulate);
     return std::make_unique<parallel::pipeline::Pipeline>(
-        context, parallel::pipeline::make_schedule(*shape), rows / shape->microbatches,
+        context, parallel::pipeline::make_schedule(*shape),
+        parallel::pipeline::Microbatch{rows / shape->microbatches, scenario.parallel.precision.param},
         [&] { return nn::make_model(scenario.model); }, parallelize);
 }
 

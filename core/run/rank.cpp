@@ -77,7 +77,7 @@ class Rank {
         if (roles.cp) context.cp = by_dim[*roles.cp];
         if (context.tp)
             tensor_parallel_ = std::make_unique<parallel::TensorParallel>(
-                context, *model_,
+                context,
                 parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
                                                 .sequence_parallel = scenario_.parallel.sequence_parallel,
                                                 .loss_parallel = scenario_.parallel.loss_parallel});
@@ -85,7 +85,7 @@ class Rank {
             context_parallel_ = std::make_unique<parallel::ContextParallel>(context, scenario_.model.seq,
                                                                             scenario_.parallel.context);
         if (shared.not_finite) context.watcher = &watch_.emplace(rank_);
-        runner_ = make_runner(scenario_, context, *model_, context_parallel_.get(),
+        runner_ = make_runner(scenario_, context, *model_, {tensor_parallel_.get(), context_parallel_.get()},
                               scenario_.global_batch / place_.size);
         const std::vector<int64_t> coordinate = *shared.mesh.coordinate(rank_);
         reports_ = runner_->reads_target();

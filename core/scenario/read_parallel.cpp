@@ -281,7 +281,7 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     const bool mesh_known = read_mesh(mesh, strategy_known, s) && (mesh.present() || !root.has("mesh"));
     read_parallel_options(parallel, s);
     read_sharding(parallel, mesh_known && strategy_known, s);
-    if (mesh_known && strategy_known) read_pipeline(parallel, train, model_is_known(s), s);
+    if (mesh_known && strategy_known) read_pipeline(parallel, model, train, s);
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
     if (strategy_known) refuse_foreign_keys(parallel, s);
     if (mesh_known) read_tensor_parallel(parallel, model, s);

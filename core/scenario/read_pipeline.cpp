@@ -1,6 +1,8 @@
 #include "core/scenario/read_pipeline.h"
 
 #include "core/mesh/roles.h"
+#include "core/scenario/keys.h"
+#include "core/scenario/read_model.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -21,21 +23,49 @@ std::optional<ScheduleKind> read_kind(const Section& parallel) {
     return kind;
 }
 
-/// What a pipeline cannot be combined with.
+/// What a pipeline cannot be combined with. Data strategies: PyTorch's stages know modules of DDP and FSDP2
+/// (pipelining/stage.py, backward_maybe_with_fsdp), and ZeRO-1 is an optimizer over either. An FSDP1 unit
+/// gathers for one backward after each forward, and a stage runs several forwards first; ZeRO-2 would reduce
+/// in every micro-batch's backward, which DeepSpeed refuses too (PipelineEngine).
 void refuse_combinations(const Section& parallel, const Section& train, const Scenario& s) {
-    if (s.parallel.data != DataStrategy::none && s.parallel.data != DataStrategy::ddp &&
-        s.parallel.data != DataStrategy::fsdp2)
-        parallel.report("data", {"scenario.pipeline_strategy", {}});
-    if (mesh::roles_of(s.mesh_names).tp) parallel.report("schedule", {"scenario.pipeline_tensor", {}});
+    using enum DataStrategy;
+    const DataStrategy data = s.parallel.data;
+    if (data == fsdp1 || data == zero2 || data == zero3)
+        parallel.report(
+            "data",
+            {"scenario.pipeline_strategy",
+             {{"strategy", std::string(data_strategies()[static_cast<std::size_t>(data)])}}},
+            {data == zero2 ? "scenario.hint.pipeline_zero2" : "scenario.hint.pipeline_fsdp2", {}});
     if (train.has("accumulate") && s.accumulate > 1)
         train.report("accumulate", {"scenario.pipeline_accumulate", {{"accumulate", int64_t{s.accumulate}}}});
     if (s.parallel.is_last_backward)
         parallel.report("is_last_backward", {"scenario.pipeline_last_backward", {}});
 }
 
+/// Every stage needs a layer, and a tied parameter one stage.
+void check_stages(const Section& parallel, const Section& model, const ScheduleShape& shape,
+                  const Scenario& s) {
+    const int64_t layers = nn::make_model(s.model)->n_layers();
+    if (layers < shape.stages()) {
+        const int64_t ranks = layers / shape.stages_per_rank;
+        Message hint{"scenario.hint.pipeline_one_stage", {{"layers", layers}}};
+        if (ranks > 0)
+            hint = {"scenario.hint.pipeline_ranks",
+                    {{"ranks", ranks}, {"stages_per_rank", int64_t{shape.stages_per_rank}}}};
+        parallel.report(
+            "schedule",
+            {"pipeline.too_few_layers", {{"layers", layers}, {"stages", int64_t{shape.stages()}}}}, hint);
+    }
+    if (s.model.tied && shape.stages() > 1)
+        model.report("tied",
+                     {"scenario.pipeline_tied",
+                      {{"stages", int64_t{shape.stages()}}, {"last", int64_t{shape.stages() - 1}}}},
+                     {"scenario.hint.pipeline_tied", {}});
+}
+
 }  // namespace
 
-void read_pipeline(const Section& parallel, const Section& train, bool model_known, Scenario& s) {
+void read_pipeline(const Section& parallel, const Section& model, const Section& train, Scenario& s) {
     const auto dim = mesh::roles_of(s.mesh_names).pp;
     const std::optional<ScheduleKind> kind = read_kind(parallel);
     const auto microbatches = parallel.integer("microbatches", {1, kMostMicrobatches});
@@ -62,10 +92,7 @@ void read_pipeline(const Section& parallel, const Section& train, bool model_kno
         parallel.report(stages ? "stages_per_rank" : "microbatches", std::move(*reason));
         return;
     }
-    const int64_t layers = model_known ? nn::make_model(s.model)->n_layers() : shape.stages();
-    if (layers < shape.stages())
-        parallel.report("schedule", {"pipeline.too_few_layers",
-                                     {{"layers", layers}, {"stages", int64_t{shape.stages()}}}});
+    if (model_is_known(s)) check_stages(parallel, model, shape, s);
     s.parallel.pipeline = shape;
 }
 

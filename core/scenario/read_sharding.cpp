@@ -4,7 +4,10 @@
 #include <array>
 #include <initializer_list>
 
+#include "core/mesh/roles.h"
+#include "core/parallel/units.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/read_model.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -57,19 +60,29 @@ std::string two_dim_meshes(int64_t ranks) {
     return text.empty() ? "[2, 2]" : text;
 }
 
+/// The sizes of the dims that the data strategy works on, whatever stands between them.
+std::vector<int64_t> data_sizes(const Scenario& s) {
+    std::vector<int64_t> sizes;
+    for (const std::size_t d : mesh::roles_of(s.mesh_names).data)
+        if (d < s.mesh_shape.size())
+            sizes.push_back(s.mesh_shape[d]);  // a wrong number of names was reported
+    return sizes;
+}
+
 /// Hybrid sharding needs replicas and shards, the others one dim.
 void check_dims(const Section& section, const Scenario& s) {
     if (s.parallel.data != DataStrategy::fsdp1) return;
-    const bool two = s.mesh_names.size() >= 2 && s.mesh_names[0] == "replicate" && s.mesh_names[1] == "shard";
+    const std::vector<int64_t> sizes = data_sizes(s);
+    const bool two = sizes.size() == 2;
     const bool hybrid = is_hybrid(s.parallel.fsdp1.strategy);
     const std::string strategy(kStrategies[static_cast<std::size_t>(s.parallel.fsdp1.strategy)]);
     int64_t ranks = 1;
-    for (const int64_t n : s.mesh_shape) ranks *= n;
+    for (const int64_t n : sizes) ranks *= n;
     if (hybrid && !two) {
         section.report("sharding_strategy",
                        {"scenario.hybrid_needs_two_dims", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
                        {"scenario.hint.hybrid_meshes", {{"meshes", two_dim_meshes(ranks)}}});
-    } else if (hybrid && s.mesh_shape.size() > 1 && s.mesh_shape[1] == 1) {
+    } else if (hybrid && sizes[1] == 1) {
         section.report("sharding_strategy",
                        {"scenario.hybrid_shard_of_one", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
                        {"scenario.hint.hybrid_meshes", {{"meshes", two_dim_meshes(ranks)}}});
@@ -77,6 +90,20 @@ void check_dims(const Section& section, const Scenario& s) {
         section.report(section.has("sharding_strategy") ? "sharding_strategy" : "data",
                        {"scenario.flat_needs_one_dim", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
                        {"scenario.hint.flat_meshes", {{"ranks", ranks}}});
+    }
+}
+
+/// A module that becomes a unit by its size must not hold a parameter that another module shares.
+void check_wrap(const Section& section, const Scenario& s) {
+    const int64_t least = s.parallel.fsdp1.wrap_min_elements;
+    if (least == 0 || !model_is_known(s)) return;
+    const std::unique_ptr<nn::Model> model = nn::make_model(s.model);
+    try {
+        parallel::plan_units(*model, parallel::units_by_size(*model, least));
+    } catch (const InvalidArgument& error) {
+        // Only the embedding and the head share one.
+        section.report("wrap_min_elements", error.message(),
+                       {"scenario.hint.wrap_shared", {{"least", s.model.vocab * s.model.dim + 1}}});
     }
 }
 
@@ -89,6 +116,7 @@ void read_wrap(const Section& section, Scenario& s) {
                                     {{"key", section.full("wrap")}, {"other", section.full("units")}}});
     if (wrap && *wrap == "size") {
         if (section.require("wrap_min_elements") && least) options.wrap_min_elements = *least;
+        check_wrap(section, s);
     } else if (section.has("wrap_min_elements")) {
         section.report_key("wrap_min_elements", {"scenario.wrap_min_without_size", {}});
     }
@@ -102,12 +130,11 @@ void read_precision(const Section& section, Scenario& s) {
     if (const auto word = table.word("param", kPrecisions)) precision.param = *parse_dtype(*word);
     if (s.parallel.data == DataStrategy::fsdp1) precision.reduce = precision.param;
     if (const auto word = table.word("reduce", kPrecisions)) precision.reduce = *parse_dtype(*word);
-    const bool one_rank = std::ranges::all_of(s.mesh_shape, [](int64_t n) { return n == 1; });
-    if (s.parallel.data == DataStrategy::fsdp1 && table.present() &&
-        (one_rank || s.parallel.fsdp1.strategy == parallel::ShardingStrategy::no_shard))
+    const std::vector<int64_t> sizes = data_sizes(s);
+    const bool whole =
+        s.parallel.fsdp1.strategy == ShardingStrategy::no_shard || (!sizes.empty() && sizes.back() == 1);
+    if (s.parallel.data == DataStrategy::fsdp1 && table.present() && whole)
         section.report_key("mixed_precision", {"scenario.precision_needs_shards", {}});
-    if (table.present() && section.has("schedule"))
-        section.report_key("mixed_precision", {"scenario.precision_pipeline", {}});
     s.parallel.fsdp1.precision = precision;
 }
 

@@ -56,10 +56,14 @@ void read_tensor_parallel(const Section& parallel, const Section& model, Scenari
     std::vector<int64_t> together{s.model.heads, kv_heads};
     check_divides(model, "heads", s.model.heads, ranks, together);
     if (kv_heads != s.model.heads) check_divides(model, "kv_heads", kv_heads, ranks, together);
-    if (p.sequence_parallel) {
-        check_divides(model, "seq", s.model.seq, ranks, {s.model.seq});
-        if (!p.loss_parallel) check_divides(model, "vocab", s.model.vocab, ranks, {s.model.vocab});
-    }
+    if (!p.sequence_parallel) return;
+    check_divides(model, "seq", s.model.seq, ranks, {s.model.seq});
+    // Where parameters lie in one flat array, or go to ranks by their size, the norms' gradients, which the
+    // tp ranks sum, lie at the same place on all of them only where every cut is even.
+    const bool flat =
+        p.data != DataStrategy::none && p.data != DataStrategy::ddp && p.data != DataStrategy::fsdp2;
+    if (flat) check_divides(model, "hidden", s.model.hidden, ranks, {s.model.hidden});
+    if (flat || !p.loss_parallel) check_divides(model, "vocab", s.model.vocab, ranks, {s.model.vocab});
 }
 
 }  // namespace meshscope::scenario

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/tensor/kernels_cpu.h"
-#include "core/tensor/kernels_reference.h"
+#include "core/tensor/kernels_bfloat16_parts.h"
 
 namespace meshscope::tensor {
 
@@ -13,10 +12,10 @@ namespace meshscope::tensor {
 /// The float32 copies are as large as the call's operands, live as long as the call, and are not reported to
 /// any sink.
 template <class Base>
-class WithBfloat16 final : public Base {
+class WithBfloat16 final : public WithBfloat16Parts<Base> {
   public:
     /// Copies are made on `device`, which must outlive the kernels.
-    explicit WithBfloat16(Device& device) : device_(&device) {}
+    explicit WithBfloat16(Device& device) : WithBfloat16Parts<Base>(device), device_(&device) {}
 
     void fill(const Tensor& out, float value) const override;
     void scale(const Tensor& in_out, float factor) const override;

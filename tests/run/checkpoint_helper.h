@@ -29,6 +29,21 @@ inline const std::string kTp = "[mesh]\nshape = [2]\nnames = [\"tp\"]\n[parallel
 inline const std::string kFsdpTp =
     "[mesh]\nshape = [3, 2]\nnames = [\"shard\", \"tp\"]\n[parallel]\ndata = \"fsdp2\"\n";
 
+inline std::string in_two_stages(const std::string& mesh, const std::string& schedule) {
+    return "[mesh]\nshape = " + mesh + "\nschedule = \"" + schedule + "\"\nmicrobatches = 4\n";
+}
+/// Three replicas: with two the order in which a ring adds is of no account.
+inline const std::string kPpDdp = in_two_stages(
+    "[2, 3]\nnames = [\"pp\", \"replicate\"]\n[parallel]\ndata = \"ddp\"\nbucket_cap_mb = 0.0002", "GPipe");
+inline const std::string kPpZero = in_two_stages(
+    "[3, 2]\nnames = [\"shard\", \"pp\"]\n[parallel]\ndata = \"zero1\"\nzero_variant = "
+    "\"pytorch\"\nbucket_cap_mb = 0.0002",
+    "1F1B");
+/// Both stages on each rank of the pipeline.
+inline const std::string kPpTp = in_two_stages(
+    "[1, 3, 2]\nnames = [\"pp\", \"replicate\", \"tp\"]\n[parallel]\ndata = \"ddp\"\nbucket_cap_mb = 0.0001",
+    "ZBVZeroBubble");
+
 inline const std::string kAdamw = "[optimizer]\nkind = \"adamw\"\nlr = 0.01\n";
 inline const std::string kMomentum = "[optimizer]\nkind = \"sgd\"\nlr = 0.05\nmomentum = 0.9\n";
 

@@ -40,8 +40,8 @@ int64_t collectives(const run::RunResult& result, const std::string& rule) {
 }  // namespace
 
 TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
-    const std::string parallel =
-        GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp, kFsdpTp);
+    const std::string parallel = GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp,
+                                          kFsdpTp, kPpDdp, kPpZero, kPpTp);
     const std::string optimizer = GENERATE(kAdamw, kMomentum);
     const std::string kind = GENERATE("sharded", "rank0");
     INFO(parallel << optimizer << kind);
@@ -69,9 +69,27 @@ TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
     CHECK(collectives(through, "checkpoint.barrier") == (parallel == kSingle ? 0 : 2));
 }
 
+TEST_CASE("a pipeline's checkpoint keeps, stage by stage, the order in which DDP's gradients arrived") {
+    for (const auto& [parallel, stages_on] : {std::pair(kPpDdp, 1), std::pair(kPpTp, 2)}) {
+        INFO(parallel);
+        const test::Folder folder;
+        run_at(text(5, parallel, "folder = \"a\"\n"), folder);
+        const Checkpoint saved = open(folder.file("a"), text(6, parallel));
+        // Two stages of one layer each, whose backward reaches down before up and a bias before its weight:
+        // parameters 3 and 2, then 1 and 0.
+        CHECK(saved.manifest().strategy_state ==
+              std::vector<int64_t>{2, 0, 4, 3, 2, 1, 0, 2, 1, 4, 3, 2, 1, 0});
+        CHECK(saved.manifest().strategy == "ddp, 2 stages");
+        // The buckets are cut before the first step, not after it: each stage's own.
+        const auto resumed = run_at(text(6, parallel, "resume = \"a\"\n"), folder);
+        CHECK(collectives(resumed, "ddp.rebuild.order") == 2 * stages_on);
+        CHECK(collectives(resumed, "ddp.bucket.all_reduce") > stages_on);
+    }
+}
+
 TEST_CASE("what one strategy saved on its ranks another loads on its own, bit for bit") {
-    const std::string from =
-        GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp, kFsdpTp);
+    const std::string from = GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp,
+                                      kFsdpTp, kPpDdp, kPpZero, kPpTp);
     const std::string kind = GENERATE("sharded", "rank0");
     const test::Folder folder;
     const auto trained = run_at(text(5, from, "folder = \"a\"\nkind = \"" + kind + "\"\n"), folder);

@@ -8,57 +8,12 @@
 #include "core/memory/ledger.h"
 #include "core/run/run.h"
 #include "tests/run/golden_case.h"
+#include "tests/run/same_record.h"
 #include "tests/test.h"
 
 using namespace meshscope;
 
 namespace {
-
-std::string line(const trace::Trace& t, const trace::Event& e) {
-    std::string text = std::to_string(e.id) + " step " + std::to_string(e.step);
-    const auto add = [&](std::string_view word) { text.append(" ").append(word); };
-    add(name(e.phase));
-    add(name(e.stream));
-    add(t.text(e.name));
-    add(t.text(e.unit));
-    add(t.text(e.rule));
-    add(t.text(e.source));
-    if (e.kind == trace::EventKind::collective) {
-        add(name(e.op));
-        add(name(e.reduce_op));
-        add(name(e.dtype));
-        add(name(e.algorithm));
-        for (const int32_t rank : t.groups[static_cast<std::size_t>(e.group)].ranks)
-            add(std::to_string(rank));
-    }
-    for (const int64_t n :
-         {int64_t{e.prefetch}, int64_t{e.microbatch}, int64_t{e.sequence}, int64_t{e.peer},
-          int64_t{e.padding}, e.in_elements, e.out_elements, e.sent_bytes, e.flops, e.touched_bytes})
-        add(std::to_string(n));
-    return text;
-}
-
-std::string line(const trace::Trace& t, const trace::MemoryChange& m) {
-    std::string text = std::to_string(m.after_event) + " step " + std::to_string(m.step) + " ";
-    text.append(name(m.phase)).append(" ").append(name(m.category)).append(" ").append(t.text(m.label));
-    return text + " " + std::to_string(m.allocation) + " " + std::to_string(m.delta_bytes);
-}
-
-std::string line(const trace::Trace&, const trace::Dependency& d) {
-    return std::to_string(d.event) + " on " + std::to_string(d.on);
-}
-
-/// The first thing that differs in a list, "" when nothing does.
-template <class T>
-std::string difference(const char* what, const trace::Trace& dry, const std::vector<T>& a,
-                       const trace::Trace& real, const std::vector<T>& b) {
-    for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-        const std::string x = i < a.size() ? line(dry, a[i]) : "(nothing)";
-        const std::string y = i < b.size() ? line(real, b[i]) : "(nothing)";
-        if (x != y) return std::string(what) + ": dry " + x + ", real " + y;
-    }
-    return "";
-}
 
 void check_dry_is_real(const std::string& text, const std::string& name) {
     const auto scenario = scenario::parse_scenario(text, name + ".toml");
@@ -67,22 +22,11 @@ void check_dry_is_real(const std::string& text, const std::string& name) {
     options.level = trace::Level::collectives;
     const auto real = run::run_scenario(scenario, *backends, options).trace;
     const auto dry = run::run_dry(scenario).trace;
-    REQUIRE(dry->ranks.size() == real->ranks.size());
-    CHECK(dry->info.steps == real->info.steps);
+    INFO(name);
+    CHECK(test::first_difference(*dry, *real) == "");
     for (std::size_t r = 0; r < real->ranks.size(); ++r) {
-        INFO(name << " rank " << r);
-        const trace::RankTrace &a = dry->ranks[r], &b = real->ranks[r];
-        CHECK(difference("event", *dry, a.events, *real, b.events) == "");
-        CHECK(difference("memory", *dry, a.memory, *real, b.memory) == "");
-        CHECK(difference("dependency", *dry, a.dependencies, *real, b.dependencies) == "");
-        CHECK_FALSE(b.events.empty());
-        const auto rank = static_cast<int32_t>(r);
-        const memory::Peak predicted = memory::peak(*dry, rank), measured = memory::peak(*real, rank);
-        CHECK(predicted.bytes == measured.bytes);
-        CHECK(predicted.by_category == measured.by_category);
-        CHECK(predicted.cause == measured.cause);
-        CHECK(predicted.step == measured.step);
-        CHECK(measured.bytes > 0);
+        CHECK_FALSE(real->ranks[r].events.empty());
+        CHECK(memory::peak(*real, static_cast<int32_t>(r)).bytes > 0);
     }
 }
 

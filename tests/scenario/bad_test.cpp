@@ -35,7 +35,10 @@ const std::string kMlp =
     "[train]\nsteps = 1\nglobal_batch = 8\n";                                                  // to 9
 const std::string kFsdp = kMlp + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n";        // to 13
 const std::string kPipeline = kTrain + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\n";  // to 10
-const std::string kStep = kTrain + "[[lesson.step]]\nid = \"one\"\n";                          // to 8
+const std::string kTied =
+    "format = 1\n[model]\nkind = \"gpt\"\ndim = 4\nhidden = 4\nlayers = 2\nvocab = 5\nseq = 2\nheads = 1\n"
+    "tied = true\n[train]\nsteps = 1\nglobal_batch = 8\n";             // to 13
+const std::string kStep = kTrain + "[[lesson.step]]\nid = \"one\"\n";  // to 8
 const std::string kQuiz =
     kStep + "[[quiz]]\nid = \"q\"\nstep = \"one\"\nquestion = { en = \"a\", zh = \"b\" }\n";  // to 12
 
@@ -263,6 +266,13 @@ std::vector<Case> cases() {
         {"a sequence where there is none",
          kTrain + "[mesh]\nshape = [2]\nnames = [\"tp\"]\n[parallel]\nloss_parallel = true\n",
          {"11:1 scenario.key_needs_tokens"}},
+        {"an inner width that cuts flat arrays unevenly beside sequence parallelism",
+         "format = 1\n[model]\nkind = \"gpt\"\ndim = 4\nhidden = 5\nlayers = 2\nvocab = 7\nseq = 2\nheads = "
+         "2\n"
+         "[train]\nsteps = 1\nglobal_batch = 8\n[mesh]\nshape = [2, 2]\nnames = [\"shard\", "
+         "\"tp\"]\n[parallel]\n"
+         "data = \"zero2\"\nsequence_parallel = true\nloss_parallel = true\n",
+         {"5:10 scenario.tp_does_not_divide", "7:9 scenario.tp_does_not_divide"}},
         {"an unknown plan",
          kTrain + "[mesh]\nshape = [2]\nnames = [\"tp\"]\n[parallel]\ntp_plan = \"colwise\"\n",
          {"11:11 scenario.unknown_word"}},
@@ -311,10 +321,23 @@ std::vector<Case> cases() {
          kTrain + "[mesh]\nshape = [1]\n[parallel]\ndata = \"fsdp1\"\n[parallel.mixed_precision]\nparam = "
                   "\"bfloat16\"\n",
          {"11:11 scenario.precision_needs_shards"}},
-        {"mixed precision in a pipeline",
-         kPipeline + "data = \"fsdp2\"\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                     "[parallel.mixed_precision]\nparam = \"bfloat16\"\n",
-         {"9:9 scenario.mesh_dims", "14:11 scenario.precision_pipeline"}},
+        {"a pipeline with ZeRO-2",
+         kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n[parallel]\ndata = \"zero2\"\n"
+                  "schedule = \"gpipe\"\nmicrobatches = 2\n",
+         {"11:8 scenario.pipeline_strategy"}},
+        {"a pipeline with ZeRO-3",
+         kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n[parallel]\ndata = \"zero3\"\n"
+                  "schedule = \"gpipe\"\nmicrobatches = 2\n",
+         {"11:8 scenario.pipeline_strategy"}},
+        {"a tied model cut into stages",
+         kTied +
+             "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n",
+         {"10:8 scenario.pipeline_tied"}},
+        {"a tied model in the two stages of one rank",
+         kTied +
+             "[mesh]\nshape = [1]\nnames = [\"pp\"]\n[parallel]\nschedule = \"LoopedBFS\"\nmicrobatches = "
+             "2\n",
+         {"10:8 scenario.pipeline_tied"}},
         {"mixed precision for DDP",
          kTrain + "[parallel]\ndata = \"ddp\"\n[parallel.mixed_precision]\nparam = \"bfloat16\"\n",
          {"9:11 scenario.key_needs_strategy"}},
@@ -341,6 +364,18 @@ std::vector<Case> cases() {
         {"wrapping by a size not said",
          kTrain + "[parallel]\ndata = \"fsdp1\"\nwrap = \"size\"\n",
          {"7:1 scenario.missing_key"}},
+        {"a tied embedding that would be a unit by its size",
+         kTied +
+             "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp1\"\nwrap = \"size\"\nwrap_min_elements = 20\n",
+         {"19:21 parallel.shared_parameter"}},
+        {"hybrid sharding beside tensor parallelism, one rank a shard group",
+         kTrain + "[mesh]\nshape = [2, 2, 1]\nnames = [\"tp\", \"replicate\", \"shard\"]\n[parallel]\ndata = "
+                  "\"fsdp1\"\nsharding_strategy = \"hybrid_shard\"\n",
+         {"12:21 scenario.hybrid_shard_of_one"}},
+        {"flat sharding on two dims with another between them",
+         kTrain + "[mesh]\nshape = [2, 2, 2]\nnames = [\"replicate\", \"tp\", \"shard\"]\n[parallel]\ndata = "
+                  "\"fsdp1\"\n",
+         {"11:8 scenario.flat_needs_one_dim"}},
         {"a size without wrapping by it",
          kTrain + "[parallel]\ndata = \"fsdp1\"\nwrap_min_elements = 10\n",
          {"9:1 scenario.wrap_min_without_size"}},

@@ -1,4 +1,5 @@
 // Kernels on bfloat16: sums in float32, one rounding (two where PyTorch has two operations).
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -232,6 +233,49 @@ TEST_CASE("the other kernels take bfloat16, and fast and naive ones agree") {
         k.attention_backward(out[0], out[1], out[2], dy, x, dy, x, o, lse, shape);
     });
     CHECK(p.fast.sum_of_squares(x) == Approx(p.plain.sum_of_squares(p.wide(x))).epsilon(1e-13));
+}
+
+TEST_CASE("of a cut table and cut logits, bfloat16 gives float32's figures, rounded once") {
+    HalfPair p;
+    const Tensor table = p.random_half({4, 12}), dy = p.random_half({9, 12}), logits = p.random_half({9, 5});
+    const Tensor at = p.random_indices(9, 11), targets = p.random_indices(9, 8);  // some stand elsewhere
+    const Tensor wide_logits = p.wide(logits), seed = p.half_of({0.25F}, {1});
+    const auto rounds = [&](const Tensor& half, const Tensor& exact) {
+        for (std::size_t i = 0; i < exact.data<float>().size(); ++i)
+            CHECK(p.wide(half).data<float>()[i] == bf16(double(exact.data<float>()[i])));
+    };
+    for (const Kernels* k : {&p.fast, &p.plain}) {
+        const Tensor y = p.random_half({9, 12}), wide_y = p.random({9, 12});
+        k->embedding_part_forward(y, table, at, 3);
+        k->embedding_part_forward(wide_y, p.wide(table), at, 3);
+        rounds(y, wide_y);
+        const Tensor dtable = p.random_half({4, 12}), wide_dtable = p.random({4, 12});
+        k->embedding_part_backward(dtable, dy, at, 3, false);
+        k->embedding_part_backward(wide_dtable, p.wide(dy), at, 3, false);
+        rounds(dtable, wide_dtable);
+
+        const Tensor largest = p.random({9}), sums = p.random({9}), picked = p.random({9}),
+                     lse = p.random({9});
+        const auto same = [&](const Tensor& figures, const std::function<void(const Tensor&)>& exact) {
+            const Tensor wanted = p.random({9});
+            exact(wanted);
+            CHECK(std::ranges::equal(figures.data<float>(), wanted.data<float>()));
+        };
+        k->row_max(largest, logits);
+        same(largest, [&](const Tensor& out) { k->row_max(out, wide_logits); });
+        k->row_sum_exp(sums, logits, largest);
+        same(sums, [&](const Tensor& out) { k->row_sum_exp(out, wide_logits, largest); });
+        k->pick_targets(picked, logits, targets, 2);
+        same(picked, [&](const Tensor& out) { k->pick_targets(out, wide_logits, targets, 2); });
+        const Tensor loss = p.random_half({1}), wide_loss = p.random({1});
+        k->cross_entropy_of_parts(loss, lse, largest, sums, picked);
+        k->cross_entropy_of_parts(wide_loss, lse, largest, sums, picked);
+        rounds(loss, wide_loss);
+        const Tensor grad = p.random_half({9, 5}), wide_grad = p.random({9, 5});
+        k->cross_entropy_part_backward(grad, seed, logits, lse, targets, 2);
+        k->cross_entropy_part_backward(wide_grad, p.wide(seed), wide_logits, lse, targets, 2);
+        rounds(grad, wide_grad);
+    }
 }
 
 TEST_CASE("a mixture of float32 and bfloat16 is refused by name") {

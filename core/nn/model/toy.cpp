@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/nn/layers/activation.h"
 #include "core/nn/layers/linear.h"
 #include "core/nn/layers/loss.h"
@@ -38,7 +40,10 @@ class Toy final : public Model {
 
     Shape input_shape(int64_t batch) const override { return {batch, kInputs}; }
     Shape target_shape(int64_t batch) const override { return {batch, kOutputs}; }
-    Shape stream_shape(int64_t batch) const override { return {batch, kHidden}; }
+    /// What net1 makes and net2 takes: of a pipeline's stage tensor parallelism has cut one of them only.
+    Shape stream_shape(int64_t batch) const override {
+        return {batch, std::min(net1_->weight().shape[0], net2_->weight().shape[1])};
+    }
 
   private:
     static constexpr int64_t kInputs = 10;

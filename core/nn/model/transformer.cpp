@@ -82,7 +82,8 @@ class Transformer final : public Model {
     DType input_dtype() const override { return DType::int64; }
     DType target_dtype() const override { return DType::int64; }
     Shape stream_shape(int64_t batch) const override {
-        return {batch, positions_.tokens.defined() ? positions_.tokens.n_elements() : spec_.seq, spec_.dim};
+        const int64_t tokens = positions_.tokens.defined() ? positions_.tokens.n_elements() : spec_.seq;
+        return {batch, tokens / stream_parts, spec_.dim};
     }
 
   private:

@@ -103,8 +103,10 @@ void Fsdp2::prefetch_before(State& state) {
 }
 
 void Fsdp2::post_backward(State& state) {
-    if (++state.ran_backward < state.modules.size() || options_.pipeline) return;
-    if (sync_) {
+    if (++state.ran_backward < state.modules.size()) return;
+    if (options_.pipeline) {
+        state.unit->keep_gradients();
+    } else if (sync_) {
         state.unit->reduce_gradients(true);
     } else {
         state.unit->reshard();
@@ -135,6 +137,10 @@ void Fsdp2::reshard() {
 }
 
 void Fsdp2::after_backward(const Pass& pass) {
+    // The hooks of a backward in two halves ran in the first, before there were gradients to keep. (PyTorch's
+    // W leaves them in the type they were computed in until the next post_backward.)
+    if (options_.pipeline)
+        for (auto& state : states_) state->unit->keep_gradients();
     if (options_.set_is_last_backward && !pass.last) return;
     for (auto& state : states_) {
         state->unit->finish_backward();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/parallel/gradient_norm.h"
@@ -17,9 +18,9 @@ Lowering lowering_of(const Schedule& schedule) {
 
 }  // namespace
 
-Pipeline::Pipeline(const RankContext& context, const Schedule& schedule, int64_t rows,
+Pipeline::Pipeline(const RankContext& context, const Schedule& schedule, Microbatch microbatch,
                    const MakeModel& make_model, const Stage::MakeStrategy& make_strategy)
-    : context_(context), schedule_(schedule), rows_(rows) {
+    : context_(context), schedule_(schedule), microbatch_(microbatch) {
     const auto rank = static_cast<std::size_t>(context_.pp->rank().value);
     actions_ = std::move(lower(schedule_, lowering_of(schedule_)).at(rank));
     for (int32_t stage = 0; stage < schedule_.shape.stages(); ++stage)
@@ -122,13 +123,13 @@ void Pipeline::forward(Stage& stage, int32_t microbatch) {
     const Key key{stage.index(), microbatch};
     Tensor input, target;
     if (stage.first()) {
-        input = x_.narrow(microbatch * rows_, rows_);
+        input = x_.narrow(microbatch * microbatch_.rows, microbatch_.rows);
     } else if (auto handed = local_activations_.extract(key); !handed.empty()) {
         input = std::move(handed.mapped());
     } else {
         input = received(activations_, key);
     }
-    if (stage.last()) target = y_.narrow(microbatch * rows_, rows_);
+    if (stage.last()) target = y_.narrow(microbatch * microbatch_.rows, microbatch_.rows);
     stage.forward(step_, microbatch, std::move(input), target);
     if (!stage.last() && find(stage.index() + 1))
         local_activations_[{stage.index() + 1, microbatch}] = stage.take_output(microbatch);
@@ -165,8 +166,8 @@ void Pipeline::send(Stage& stage, int32_t microbatch, bool activation) {
 void Pipeline::receive(Stage& stage, int32_t microbatch, bool activation) {
     const GroupRank from{home(stage.index() + (activation ? -1 : 1))};
     Receive& under_way = (activation ? activations_ : gradients_)[{stage.index(), microbatch}];
-    under_way.buffer = context_.allocator->empty(stage.model().stream_shape(rows_), DType::float32,
-                                                 MemoryCategory::activations,
+    under_way.buffer = context_.allocator->empty(stage.model().stream_shape(microbatch_.rows),
+                                                 microbatch_.stream_dtype, MemoryCategory::activations,
                                                  stage.name() + (activation ? " input" : " output grad"));
     under_way.work =
         context_.pp->recv(under_way.buffer, from,
@@ -196,6 +197,35 @@ double Pipeline::gradient_norm() {
 
 void Pipeline::after_step() {
     for (const auto& stage : stages_) stage->strategy().after_step();
+}
+
+std::vector<int64_t> Pipeline::remembered() const {
+    std::vector<int64_t> records;
+    for (const auto& stage : stages_) {
+        const std::vector<int64_t> learned = stage->strategy().remembered();
+        if (learned.empty()) continue;
+        records.insert(records.end(),
+                       {schedule_.shape.stages(), stage->index(), static_cast<int64_t>(learned.size())});
+        records.insert(records.end(), learned.begin(), learned.end());
+    }
+    return records;
+}
+
+void Pipeline::remember(std::span<const int64_t> state) {
+    constexpr std::size_t kHeader = 3;
+    std::map<int64_t, std::span<const int64_t>> by_stage;
+    while (!state.empty()) {
+        if (state.size() < kHeader || state[0] != schedule_.shape.stages() || state[2] < 0 ||
+            std::cmp_greater(state[2], state.size() - kHeader))
+            return;
+        const auto learned = state.subspan(kHeader, static_cast<std::size_t>(state[2]));
+        const auto [there, added] = by_stage.emplace(state[1], learned);
+        if (!added && !std::ranges::equal(there->second, learned)) return;
+        state = state.subspan(kHeader + learned.size());
+    }
+    for (const auto& stage : stages_)
+        if (const auto found = by_stage.find(stage->index()); found != by_stage.end())
+            stage->strategy().remember(found->second);
 }
 
 }  // namespace meshscope::parallel::pipeline

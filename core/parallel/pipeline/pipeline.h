@@ -11,13 +11,19 @@
 
 namespace meshscope::parallel::pipeline {
 
+/// What travels through a pipeline at once.
+struct Microbatch {
+    int64_t rows = 0;                     ///< samples
+    DType stream_dtype = DType::float32;  ///< of activations between stages: what the stages compute in
+};
+
 /// Pipeline parallelism: this rank's stages, worked through in the order of a schedule. Activations and their
 /// gradients travel between the ranks of the pp group by send and recv.
 ///
-/// Communication stands in the record's p2p stream, in the order that add_send_recv_in_time() gives it, so neighbours agree
-/// on it and nobody waits in a circle. A receive is issued where the schedule has it and waited for by the
-/// compute that reads it; a send is buffered and holds nobody up. Neighbouring stages on one rank (the turn
-/// of a V) hand over the tensor itself. Source: torch/distributed/pipelining/schedules.py,
+/// Communication stands in the record's p2p stream, in the order that add_send_recv_in_time() gives it, so
+/// neighbours agree on it and nobody waits in a circle. A receive is issued where the schedule has it and
+/// waited for by the compute that reads it; a send is buffered and holds nobody up. Neighbouring stages on
+/// one rank (the turn of a V) hand over the tensor itself. Source: torch/distributed/pipelining/schedules.py,
 /// _PipelineScheduleRuntime; stage.py.
 ///
 /// One difference from PyTorch: the first stage's I does the input gradients inside the stage, PyTorch leaves
@@ -27,10 +33,9 @@ class Pipeline final : public StepRunner {
     using MakeModel = std::function<std::unique_ptr<nn::Model>()>;
 
     /// `context.pp` has schedule.shape.ranks ranks, in the order of the pipeline. `make_model` gives the
-    /// whole model, once a stage; `rows` are a micro-batch's samples. Throws InvalidArgument
-    /// ("pipeline.too_few_layers").
-    Pipeline(const RankContext& context, const Schedule& schedule, int64_t rows, const MakeModel& make_model,
-             const Stage::MakeStrategy& make_strategy);
+    /// whole model, once a stage. Throws InvalidArgument ("pipeline.too_few_layers").
+    Pipeline(const RankContext& context, const Schedule& schedule, Microbatch microbatch,
+             const MakeModel& make_model, const Stage::MakeStrategy& make_strategy);
     ~Pipeline() override;
 
     void load(const InitialValues& values) override;
@@ -41,6 +46,12 @@ class Pipeline final : public StepRunner {
     std::vector<Tensor> gradients() const override;
     double gradient_norm() override;
     void after_step() override;
+    /// For each stage whose strategy learned something: the number of stages, the stage, how many numbers,
+    /// the numbers.
+    std::vector<int64_t> remembered() const override;
+    /// Records as above, of any stages; those of this rank's are used. Nothing is where the number of stages
+    /// was another, or where two records of one stage disagree.
+    void remember(std::span<const int64_t> state) override;
 
   private:
     /// A receive under way, by stage and micro-batch.
@@ -65,7 +76,7 @@ class Pipeline final : public StepRunner {
 
     RankContext context_;
     Schedule schedule_;
-    int64_t rows_;     ///< of a micro-batch
+    Microbatch microbatch_;
     Actions actions_;  ///< this rank's
     std::vector<std::unique_ptr<Stage>> stages_;
     std::vector<LocalParameter> local_;

@@ -47,7 +47,7 @@ void Stage::forward(int32_t step, int32_t microbatch, Tensor input, const Tensor
     }
     if (!first()) flight.input = tape.leaf(std::move(input));
     tape.enter(*model_);
-    nn::Variable stream = first() ? model_->embed(tape, input) : flight.input;
+    nn::Variable stream = first() ? model_->embed(tape, strategy_->input(input)) : flight.input;
     for (int64_t i = layers_.first; i < layers_.end; ++i) stream = model_->layer(tape, i, stream);
     if (last()) stream = model_->head(tape, stream);
     tape.leave(*model_);

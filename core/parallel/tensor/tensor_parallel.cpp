@@ -44,9 +44,12 @@ constexpr ExchangeRules kScatterEmbedding{"sp.embedding.scatter", "sp.embedding.
 
 }  // namespace
 
-TensorParallel::TensorParallel(const RankContext& context, nn::Model& model, TensorParallelOptions options)
-    : context_(context), options_(options), partial_(model.all_parameters().size(), false) {
+TensorParallel::TensorParallel(const RankContext& context, TensorParallelOptions options)
+    : context_(context), options_(options) {}
+
+void TensorParallel::apply(nn::Model& model) {
     for (Module* child : model.children()) visit(*child, false);
+    if (options_.sequence_parallel) model.stream_parts = context_.tp->size();
     if (options_.sequence_parallel || options_.loss_parallel) connect_tokens(model);
 }
 
@@ -72,8 +75,7 @@ void TensorParallel::visit(Module& module, bool input_is_whole) {
         return;
     }
     if (options_.sequence_parallel && one_of(kNorms, name))
-        for (const nn::Parameter* parameter : module.own_parameters())
-            partial_[static_cast<std::size_t>(parameter->index)] = true;
+        partial_.insert(module.own_parameters().begin(), module.own_parameters().end());
     const bool block = one_of(kBlocks, name) && !options_.linear_plan;
     if (block) module.map_input = whole_input();
     for (Module* child : module.children()) visit(*child, block);
@@ -96,14 +98,17 @@ void TensorParallel::connect_row_wise(nn::Linear& linear) {
     linear.map_output = [&group](Tape& tape, Variable x) {
         return scatter_sum(tape, x, kSequence, group, kScatterOutput);
     };
-    if (linear.bias()) partial_[static_cast<std::size_t>(linear.bias()->index)] = true;
+    if (linear.bias()) partial_.insert(linear.bias());
 }
 
 void TensorParallel::connect_tokens(nn::Model& model) {
-    comm::ProcessGroup& group = *context_.tp;
-    auto& head = dynamic_cast<nn::Linear&>(*model.find("head"));
-    auto& tok = dynamic_cast<nn::Embedding&>(*model.find("tok"));
+    // A pipeline's stage has one of them, or neither.
+    if (auto* head = dynamic_cast<nn::Linear*>(model.find("head"))) connect_head(model, *head);
+    if (auto* tok = dynamic_cast<nn::Embedding*>(model.find("tok"))) connect_embedding(model, *tok);
+}
 
+void TensorParallel::connect_head(nn::Model& model, nn::Linear& head) {
+    comm::ProcessGroup& group = *context_.tp;
     cut(head.weight(), 0);
     head.map_input = whole_input();
     if (options_.loss_parallel)
@@ -115,7 +120,10 @@ void TensorParallel::connect_tokens(nn::Model& model) {
         head.map_output = [&group](Tape& tape, Variable x) {
             return gather_for_all(tape, x, kVocabulary, group, "tp.logits.gather");
         };
+}
 
+void TensorParallel::connect_embedding(nn::Model& model, nn::Embedding& tok) {
+    comm::ProcessGroup& group = *context_.tp;
     if (options_.sequence_parallel) {
         cut(tok.weight(), 0);
         tok.map_output = [&group](Tape& tape, Variable x) {
@@ -143,7 +151,7 @@ void TensorParallel::sum_partial_gradients(std::span<const Tensor> gradients,
     std::vector<Tensor> shares;
     int64_t n = 0;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-        if (!partial_[static_cast<std::size_t>(parameters[i].parameter->index)]) continue;
+        if (!partial_.contains(parameters[i].parameter)) continue;
         shares.push_back(gradients[i].flat());
         n += gradients[i].n_elements();
     }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <set>
 #include <span>
-#include <string>
-#include <vector>
 
+#include "core/nn/layers/embedding.h"
 #include "core/nn/layers/linear.h"
 #include "core/nn/model.h"
 #include "core/parallel/strategy.h"
@@ -18,10 +18,10 @@ struct TensorParallelOptions {
     bool loss_parallel = false;      ///< gpt, llama: the loss is computed on logits cut by vocabulary
 };
 
-/// Tensor parallelism of one model on one rank, applied from outside before a data strategy: PyTorch's
-/// parallelize_module with Megatron's plan (arXiv 1909.08053), and sequence parallelism beside it (arXiv
-/// 2205.05198). Afterwards the model's cut parameters are this rank's parts and a data strategy works on them
-/// as on any others.
+/// Tensor parallelism on one rank, applied from outside before a data strategy: PyTorch's parallelize_module
+/// with Megatron's plan (arXiv 1909.08053), and sequence parallelism beside it (arXiv 2205.05198). Afterwards
+/// the model's cut parameters are this rank's parts and a data strategy works on them as on any others. A
+/// pipeline's stages are models of their own, each of them cut when all but its pieces is out of it.
 ///
 /// - column-wise (cut by outputs, bias too): wq, wk, wv, up, gate, net1; row-wise (cut by inputs, the bias
 ///   whole and added once, after the sum): wo, down, net2.
@@ -33,8 +33,12 @@ struct TensorParallelOptions {
 /// the gathered vocabulary must divide by the ranks, which the scenario reader checks.
 class TensorParallel {
   public:
-    /// Cuts and connects `model`, whose parameters have no values yet. context.tp is the group.
-    TensorParallel(const RankContext& context, nn::Model& model, TensorParallelOptions options);
+    /// context.tp is the group.
+    TensorParallel(const RankContext& context, TensorParallelOptions options);
+
+    /// Cuts and connects a model, or the pieces of one that a pipeline's stage keeps, whose parameters have
+    /// no values yet. The model outlives it.
+    void apply(nn::Model& model);
 
     /// After the step's last backward: sums over the tp group the gradients of the parameters that are whole
     /// on every rank but saw only its part of the sequence (the norms). One all_reduce for all of them
@@ -46,13 +50,17 @@ class TensorParallel {
     void connect_column_wise(nn::Linear& linear, bool input_is_whole);
     void connect_row_wise(nn::Linear& linear);
     void connect_tokens(nn::Model& model);
+    void connect_head(nn::Model& model, nn::Linear& head);
+    void connect_embedding(nn::Model& model, nn::Embedding& tok);
     /// What makes the input of column-wise layers whole, and sums its gradient.
     nn::VariableMap whole_input() const;
     void cut(nn::Parameter& parameter, int32_t tensor_dim);
 
     RankContext context_;
     TensorParallelOptions options_;
-    std::vector<bool> partial_;  ///< by parameter index: its gradient is a share of the sum over the tp group
+    /// Those whose gradient is a share of the sum over the tp group. Looked up, never walked through: in the
+    /// order of addresses no two runs would be alike.
+    std::set<const nn::Parameter*> partial_;
 };
 
 }  // namespace meshscope::parallel

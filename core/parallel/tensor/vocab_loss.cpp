@@ -42,7 +42,7 @@ Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets,
     }
     reduce(picked, ReduceOp::sum, "tp.loss.picked");
     const Tensor lse = a_number_a_row("log-sum-exp", MemoryCategory::activations);
-    const Tensor loss = tape.allocator().empty({1}, DType::float32, MemoryCategory::activations, "loss");
+    const Tensor loss = tape.allocator().empty({1}, input.dtype(), MemoryCategory::activations, "loss");
     {
         const ComputeScope scope(tape.recorder(), "cross_entropy", "loss", 4 * lse.n_elements(),
                                  4 * lse.bytes());
@@ -52,7 +52,7 @@ Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets,
     node.name = "tp.vocab_cross_entropy";
     node.inputs = {logits};
     node.backward_input = [logits, input, lse, targets, first](Tape& t, const Tensor& grad_loss) {
-        Tensor grad = t.allocator().empty(input.shape(), DType::float32, MemoryCategory::activations,
+        Tensor grad = t.allocator().empty(input.shape(), input.dtype(), MemoryCategory::activations,
                                           "cross_entropy input grad");
         {
             const ComputeScope scope(t.recorder(), "cross_entropy.backward", "loss", 3 * input.n_elements(),

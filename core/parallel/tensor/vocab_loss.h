@@ -11,8 +11,8 @@ namespace meshscope::parallel {
 /// logits (…, V here), of the classes [first, first + V here) out of `classes`; targets (…, int64). Three
 /// all_reduces of one number a row: MAX ("tp.loss.max"), SUM of exponentials ("tp.loss.sum_exp"), SUM of the
 /// target's logit, which one rank holds ("tp.loss.picked"); none in backward. Keeps the logits and one
-/// log-sum-exp a row. Throws InvalidArgument ("kernel.index") for a target outside [0, classes). Source:
-/// torch/distributed/tensor/parallel/loss.py.
+/// log-sum-exp a row. The loss has the logits' type, the rows' figures are float32. Throws InvalidArgument
+/// ("kernel.index") for a target outside [0, classes). Source: torch/distributed/tensor/parallel/loss.py.
 nn::Variable vocab_cross_entropy(nn::Tape& tape, nn::Variable logits, const tensor::Tensor& targets,
                                  int64_t first, int64_t classes, comm::ProcessGroup& group);
 

@@ -37,6 +37,7 @@ class Zero final : public Strategy {
 
     void load(const InitialValues& values) override;
     void before_forward(const Pass& pass) override;
+    void before_backward(const Pass& pass) override { before_forward(pass); }
     void attach(nn::Tape& tape) override;
     void after_backward(const Pass& pass) override;
     const std::vector<LocalParameter>& local_parameters() const override { return local_; }

@@ -25,11 +25,14 @@ class ZeroRedundancy final : public Strategy {
     void load(const InitialValues& values) override;
     void before_forward(const Pass& pass) override { ddp_.before_forward(pass); }
     void attach(nn::Tape& tape) override { ddp_.attach(tape); }
+    void before_backward(const Pass& pass) override { ddp_.before_backward(pass); }
     void after_backward(const Pass& pass) override { ddp_.after_backward(pass); }
     const std::vector<LocalParameter>& local_parameters() const override { return local_; }
     std::vector<Tensor> gradients() const override;
     double gradient_norm() override { return ddp_.gradient_norm(); }
     void after_step() override;
+    std::vector<int64_t> remembered() const override { return ddp_.remembered(); }
+    void remember(std::span<const int64_t> arrival) override { ddp_.remember(arrival); }
 
   private:
     RankContext context_;

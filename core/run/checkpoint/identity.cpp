@@ -55,7 +55,10 @@ Identity identity_of(const scenario::Scenario& scenario) {
 }
 
 std::string strategy_word(const scenario::Scenario& scenario) {
-    return std::string(scenario::data_strategies()[static_cast<std::size_t>(scenario.parallel.data)]);
+    std::string word(scenario::data_strategies()[static_cast<std::size_t>(scenario.parallel.data)]);
+    if (const auto& pipeline = scenario.parallel.pipeline)
+        word += ", " + std::to_string(pipeline->stages()) + " stages";
+    return word;
 }
 
 SavePlan plan_saving(const scenario::Scenario& scenario, const nn::Model& model, const Identity& identity,

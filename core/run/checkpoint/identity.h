@@ -10,7 +10,7 @@ namespace meshscope::run::checkpoint {
 /// strategy, learning rate and number of steps may differ. Cost: reads the data file for its checksum.
 Identity identity_of(const scenario::Scenario& scenario);
 
-/// The data strategy's word: "ddp".
+/// What strategy state belongs to: the data strategy's word, "ddp", and in a pipeline "ddp, 4 stages".
 std::string strategy_word(const scenario::Scenario& scenario);
 
 /// The plan of a run's saving. `before`: what is resumed, or null. Throws InputError

@@ -148,9 +148,15 @@ void Saver::describe(Manifest& manifest, int32_t steps_done, const std::vector<L
     const std::vector<double> mean_losses = mean_by_step(losses), mean_norms = mean_by_step(norms);
     manifest.losses.insert(manifest.losses.end(), mean_losses.begin(), mean_losses.end());
     manifest.grad_norms.insert(manifest.grad_norms.end(), mean_norms.begin(), mean_norms.end());
-    const bool agree = std::ranges::all_of(
-        layouts, [&](const Layout& other) { return other.strategy_state == layouts[0].strategy_state; });
-    if (agree) manifest.strategy_state = layouts[0].strategy_state;
+    // Ranks that run the same part of the model learned the same; the stages of a pipeline each their own.
+    for (std::size_t r = 0; r < layouts.size(); ++r) {
+        const std::vector<int64_t>& learned = layouts[r].strategy_state;
+        const bool known =
+            std::any_of(layouts.begin(), layouts.begin() + static_cast<std::ptrdiff_t>(r),
+                        [&](const Layout& earlier) { return earlier.strategy_state == learned; });
+        if (!known)
+            manifest.strategy_state.insert(manifest.strategy_state.end(), learned.begin(), learned.end());
+    }
     std::vector<int64_t> steps(plan_.parameters.size(), 0);
     for (const Layout& layout : layouts)
         for (const Piece& piece : layout.pieces) {

@@ -1,0 +1,131 @@
+#include "tests/parallel/property/check.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace meshscope::test {
+namespace {
+
+using trace::Event;
+using trace::Trace;
+
+/// The groups of a mesh dim by the definition: of ranks 0 … n-1 laid out row-major, those that differ in this
+/// coordinate only.
+std::set<std::vector<int32_t>> groups_of_dim(const std::vector<int64_t>& shape, std::size_t dim) {
+    int64_t ranks = 1, inner = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        ranks *= shape[d];
+        if (d > dim) inner *= shape[d];
+    }
+    std::map<int64_t, std::vector<int32_t>> by_rest;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+        const int64_t here = rank / inner % shape[dim];
+        by_rest[rank - here * inner].push_back(static_cast<int32_t>(rank));
+    }
+    std::set<std::vector<int32_t>> groups;
+    for (const auto& [rest, members] : by_rest) groups.insert(members);
+    return groups;
+}
+
+std::string wrong_groups(const Trace& trace) {
+    for (std::size_t d = 0; d < trace.info.mesh_shape.size(); ++d) {
+        std::set<std::vector<int32_t>> found;
+        for (const trace::Group& group : trace.groups)
+            if (group.mesh_dim == trace.info.mesh_names[d]) found.insert(group.ranks);
+        if (found != groups_of_dim(trace.info.mesh_shape, d)) return "groups of " + trace.info.mesh_names[d];
+    }
+    return "";
+}
+
+std::string told(const Trace& trace, int32_t rank, const Event& e) {
+    std::string text = "rank " + std::to_string(rank) + " event " + std::to_string(e.id) + " ";
+    text.append(name(e.op)).append(" ").append(trace.text(e.rule));
+    return text + " " + std::to_string(e.in_elements) + "->" + std::to_string(e.out_elements);
+}
+
+bool point_to_point(const Event& e) {
+    return e.op == CollectiveOp::send || e.op == CollectiveOp::recv;
+}
+
+/// Calls that all members make: the same one for the same number.
+std::string disagreement(const Trace& trace) {
+    std::map<std::pair<int32_t, int32_t>, std::vector<std::pair<int32_t, const Event*>>> calls;
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+        for (const Event& e : trace.ranks[r].events)
+            if (e.kind == trace::EventKind::collective && !point_to_point(e))
+                calls[{e.group, e.sequence}].emplace_back(static_cast<int32_t>(r), &e);
+    for (const auto& [key, members] : calls) {
+        const auto& [rank, first] = members.front();
+        if (members.size() != trace.groups[static_cast<std::size_t>(key.first)].ranks.size())
+            return "not all take part: " + told(trace, rank, *first);
+        for (const auto& [other_rank, e] : members)
+            if (e->op != first->op || e->reduce_op != first->reduce_op || e->dtype != first->dtype ||
+                e->rule != first->rule || e->in_elements != first->in_elements ||
+                e->out_elements != first->out_elements || e->peer != first->peer || e->step != first->step)
+                return told(trace, rank, *first) + " and " + told(trace, other_rank, *e);
+    }
+    return "";
+}
+
+/// Every pair of ranks sends and receives the same in the same order.
+std::string lost_message(const Trace& trace) {
+    using Message = std::pair<int64_t, DType>;
+    std::map<std::pair<int32_t, int32_t>, std::vector<Message>> sent, received;
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+        for (const Event& e : trace.ranks[r].events) {
+            if (e.kind != trace::EventKind::collective || !point_to_point(e)) continue;
+            const auto me = static_cast<int32_t>(r);
+            if (e.op == CollectiveOp::send)
+                sent[{me, e.peer}].emplace_back(e.in_elements, e.dtype);
+            else
+                received[{e.peer, me}].emplace_back(e.out_elements, e.dtype);
+        }
+    return sent == received ? "" : "what is sent is not what is received";
+}
+
+bool stays(const Trace& trace, const trace::MemoryChange& change) {
+    using enum MemoryCategory;
+    return change.category == parameters || change.category == sharded_parameters ||
+           change.category == optimizer_state ||
+           (change.category == communication && trace.text(change.label).starts_with("bucket "));
+}
+
+}  // namespace
+
+std::string groups_that_disagree(const Trace& trace) {
+    for (const auto& check : {wrong_groups, disagreement, lost_message})
+        if (std::string found = check(trace); !found.empty()) return found;
+    return "";
+}
+
+std::string memory_left_over(const Trace& trace) {
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+        std::map<uint64_t, const trace::MemoryChange*> alive;
+        std::map<int32_t, int64_t> bytes_after;  // by step
+        int64_t bytes = 0;
+        const auto& changes = trace.ranks[r].memory;
+        for (std::size_t i = 0; i < changes.size(); ++i) {
+            const trace::MemoryChange& change = changes[i];
+            bytes += change.delta_bytes;
+            if (change.delta_bytes < 0)
+                alive.erase(change.allocation);
+            else
+                alive[change.allocation] = &change;
+            if (i + 1 < changes.size() && changes[i + 1].step == change.step) continue;
+            bytes_after[change.step] = bytes;
+            for (const auto& [allocation, made] : alive)
+                if (!stays(trace, *made))
+                    return "rank " + std::to_string(r) + " after step " + std::to_string(change.step) + ": " +
+                           std::string(trace.text(made->label));
+        }
+        for (const auto& [step, left] : bytes_after)
+            if (step >= 2 && bytes_after.contains(step - 1) && bytes_after.at(step - 1) != left)
+                return "rank " + std::to_string(r) + ": " + std::to_string(left) + " bytes after step " +
+                       std::to_string(step) + ", " + std::to_string(bytes_after.at(step - 1)) + " before it";
+    }
+    return "";
+}
+
+}  // namespace meshscope::test
