@@ -1,6 +1,9 @@
 #include "core/tensor/kernels_check.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
+#include "core/tensor/dtype.h"
 
 namespace meshscope::tensor {
 namespace {
@@ -23,6 +26,19 @@ void expect_count(std::string_view kernel, const Tensor& tensor, int64_t n, DTyp
         throw InvalidArgument(
             {"tensor.wrong_dtype",
              {{"dtype", std::string(name(tensor.dtype()))}, {"wanted", std::string(name(dtype))}}});
+}
+
+bool cast_float16(const Tensor& out, const Tensor& in) {
+    const auto half = [](const Tensor& t) { return t.defined() && t.dtype() == DType::float16; };
+    if (half(out)) {
+        expect_count("cast", out, in.n_elements(), DType::float16);
+        std::ranges::transform(in.data<float>(), out.data<Float16>().begin(), to_float16);
+        return true;
+    }
+    if (!half(in)) return false;
+    expect_count("cast", out, in.n_elements());
+    std::ranges::transform(in.data<Float16>(), out.data<float>().begin(), from_float16);
+    return true;
 }
 
 LinearSizes linear_sizes(std::string_view kernel, const Tensor& x, const Tensor& y, const Tensor& weight) {
