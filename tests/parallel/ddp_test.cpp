@@ -56,9 +56,9 @@ TEST_CASE("ten Linear(1024,1024): one all_reduce of 41,984,000 bytes, then three
                          "test.toml"),
                      {});
     const auto rows = [](std::vector<int64_t> bytes) {
-        Rows rows;
-        for (const int64_t n : bytes) rows.push_back("AR " + std::to_string(n / 4));
-        return rows;
+        Rows found;
+        for (const int64_t n : bytes) found.push_back("AR " + std::to_string(n / 4));
+        return found;
     };
     CHECK(collectives_of(*dry.trace, 1, 0) == rows({41'984'000}));
     Rows second{"broadcast 21", "broadcast 3"};

@@ -214,7 +214,7 @@ TEST_CASE("FSDP2 trains like one rank with every setting") {
     for (const std::string& other :
          {shard(4, "reshard_after_forward = 2"), shard(6, units + "reshard_after_forward = [3, 2, false]"),
           hsdp("reshard_after_forward = 2\ngradient_sync = \"all_reduce_last\""),
-          fsdp2("shape = [2, 4]\nnames = [\"replicate\", \"shard\"]",
+          fsdp2("shape = [3, 4]\nnames = [\"replicate\", \"shard\"]",
                 "reshard_after_forward = 2\nis_last_backward = true\ncpu_offload = true"),
           hsdp("gradient_sync = \"all_reduce_last\"\nis_last_backward = true\ncpu_offload = true"),
           hsdp("gradient_sync = \"every\"\nis_last_backward = true"),

@@ -111,6 +111,7 @@ void Ddp::reduce_used_map() {
 void Ddp::add_unused() {
     for (const auto& parameter : model_.all_parameters()) {
         if (used_[static_cast<std::size_t>(parameter->index)] != 0 && !static_pending_) continue;
+        if (!static_pending_ && !rebuilt_ && cuts_anew()) arrival_.push_back(parameter.get());
         copy_in(*parameter);
         mark_ready(*parameter);
     }
