@@ -22,6 +22,7 @@ void read_powersgd(const Section& parallel, Scenario& s) {
     p.error_feedback = table.boolean("error_feedback").value_or(true);
     p.warm_start = table.boolean("warm_start").value_or(true);
     p.seed = static_cast<uint64_t>(table.integer("seed", {0, int64_t{1} << 62}).value_or(0));
+    if (s.parallel.data != DataStrategy::ddp) return;  // the key itself was refused
     if (s.parallel.ddp.hook != parallel::DdpHook::powersgd) {
         if (table.present()) parallel.report_key("powersgd", {"scenario.powersgd_without_hook", {}});
         return;
@@ -56,7 +57,7 @@ void read_batches(const Section& root, bool mesh_known, Scenario& s) {
     const Section data = root.section("data");
     const auto batches = data.integers("batches", {0, s.steps});
     if (!batches) return;
-    if (!s.parallel.ddp.join) {
+    if (!s.parallel.ddp.join || s.parallel.data != DataStrategy::ddp) {
         data.report_key("batches", {"scenario.batches_without_join", {}});
         return;
     }
@@ -85,13 +86,14 @@ void read_ddp(const Section& root, const Section& parallel, bool mesh_known, Sce
     ddp.find_unused_parameters = parallel.boolean("find_unused_parameters").value_or(false);
     ddp.join = parallel.boolean("join").value_or(false);
     ddp.divide_by_initial_world_size = parallel.boolean("divide_by_initial_world_size").value_or(true);
+    read_powersgd(parallel, s);
+    read_batches(root, mesh_known, s);
+    if (s.parallel.data != DataStrategy::ddp) return;
     if (ddp.static_graph && ddp.find_unused_parameters)
         parallel.report("find_unused_parameters", {"scenario.static_finds_unused", {}});
     if (ddp.hook == parallel::DdpHook::powersgd && root.section("checkpoint").present())
         parallel.report("ddp_hook", {"scenario.powersgd_checkpoint", {}});
-    read_powersgd(parallel, s);
     check_join(root, parallel, s);
-    read_batches(root, mesh_known, s);
 }
 
 }  // namespace meshscope::scenario

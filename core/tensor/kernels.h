@@ -50,8 +50,8 @@ class Kernels {
     virtual void fill(const Tensor& out, float value) const = 0;
     /// Any dtype, the same on both sides.
     virtual void copy(const Tensor& out, const Tensor& in) const = 0;
-    /// Between float32 and bfloat16 or float16 (round to nearest, ties to even), or a copy where the dtypes
-    /// are the same.
+    /// Between float32, bfloat16 and float16 (round to nearest, ties to even), or a copy where the dtypes are
+    /// the same.
     virtual void cast(const Tensor& out, const Tensor& in) const = 0;
     /// From and to the host's memory; counts must match.
     virtual void upload(const Tensor& out, std::span<const float> numbers) const = 0;

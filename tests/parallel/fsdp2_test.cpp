@@ -100,6 +100,44 @@ TEST_CASE("three micro-batches under HSDP: PyTorch's counts for each way to let 
     CHECK(counts("is_last_backward = true\nreshard_after_backward = false") == Counts{9, 2, 2});
 }
 
+TEST_CASE(
+    "told which backward is the last, units fetch what nobody needs: PyTorch's trace of micro-batch 1") {
+    const auto result =
+        run_text(toy_scenario(hsdp(kEachLinear + "gradient_sync = \"every\"\nis_last_backward = true"),
+                              "kind = \"sgd\"\nlr = 0.05", "accumulate = 3"));
+    const auto rows = [&](int32_t microbatch, Phase phase) {
+        Rows found;
+        for (const trace::Event& event : result.trace->ranks[0].events) {
+            if (event.kind != trace::EventKind::collective || event.step != 1 || event.phase != phase ||
+                event.microbatch != microbatch)
+                continue;
+            const char* const op = event.op == CollectiveOp::all_gather       ? "AG "
+                                   : event.op == CollectiveOp::reduce_scatter ? "RS "
+                                                                              : "AR ";
+            found.push_back(op + std::string(result.trace->text(event.unit)));
+        }
+        return found;
+    };
+    CHECK(rows(1, Phase::backward) ==
+          Rows{"AG net2", "AG net1", "RS net2", "AR net2", "AG net2", "RS net1", "AR net1"});
+    CHECK(rows(2, Phase::forward) == Rows{"AG net1"});  // net2's stale gather serves
+    CHECK(count_of(collectives_of(*result.trace, 0, 1), "AG") == 13);
+}
+
+TEST_CASE("4 x Linear(256,256) on four ranks with Adam: the parts of PyTorch's FSDPMemTracker peak") {
+    const auto result = run_text(
+        "format = 1\n[model]\nkind = \"mlp\"\ndim = 256\nhidden = 256\nlayers = 2\nbias = "
+        "false\n[train]\nsteps = 2\nglobal_batch = 256\n[optimizer]\n" +
+        kAdam + "\n" +
+        shard(4, "units = [\"layers.0.up\", \"layers.0.down\", \"layers.1.up\", \"layers.1.down\"]"));
+    const auto peak = [&](MemoryCategory category) { return held(*result.trace, 2, category).peak; };
+    CHECK(peak(MemoryCategory::sharded_parameters) == 262'144);
+    CHECK(peak(MemoryCategory::unsharded_parameters) == 262'144);
+    CHECK(peak(MemoryCategory::optimizer_state) == 524'304 - 4 * 4);  // without PyTorch's step, a float each
+    // Its all-gather's buffer and its reduce-scatter's input, 262,144 each, at once.
+    CHECK(peak(MemoryCategory::communication) == 2 * 262'144);
+}
+
 TEST_CASE("gradients are averaged as _get_gradient_divide_factors says") {
     const auto of = [](int64_t ranks, int64_t replicas, DType dtype, std::optional<double> factor,
                        bool force) { return GradientDivide::of(ranks, replicas, dtype, factor, force); };
@@ -143,9 +181,8 @@ TEST_CASE("a divide factor scales the step, and every way to the mean is the sam
 TEST_CASE("gradients reduced in float16 are divided before and after, and train near float32") {
     const auto alone = run_text(mlp_scenario(one_rank(), "kind = \"sgd\"\nlr = 0.05"));
     for (const std::string train : {"", "accumulate = 2"}) {
-        const auto half =
-            run_text(mlp_scenario(shard(6, "[parallel.mixed_precision]\nreduce = \"float16\""),
-                                  "kind = \"sgd\"\nlr = 0.05", train));
+        const auto half = run_text(mlp_scenario(shard(6, "[parallel.mixed_precision]\nreduce = \"float16\""),
+                                                "kind = \"sgd\"\nlr = 0.05", train));
         for (const trace::Event& event : half.trace->ranks[0].events)
             if (event.op == CollectiveOp::reduce_scatter && event.kind == trace::EventKind::collective) {
                 CHECK(event.dtype == DType::float16);

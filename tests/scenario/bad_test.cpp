@@ -314,9 +314,9 @@ std::vector<Case> cases() {
           "13:20 scenario.wrong_type", "14:21 scenario.unknown_word", "15:17 scenario.out_of_range",
           "16:10 scenario.unknown_module", "17:8 scenario.unknown_word"}},
         {"DDP's keys for FSDP2",
-         kFsdp + "static_graph = true\njoin = true\nddp_hook = \"allreduce\"\n",
+         kFsdp + "static_graph = true\nfind_unused_parameters = true\njoin = true\nddp_hook = \"allreduce\"\n",
          {"14:1 scenario.key_needs_strategy", "15:1 scenario.key_needs_strategy",
-          "16:1 scenario.key_needs_strategy"}},
+          "16:1 scenario.key_needs_strategy", "17:1 scenario.key_needs_strategy"}},
         {"a hook that is none", kDdp + "ddp_hook = \"fp8_compress\"\n", {"9:12 scenario.unknown_word"}},
         {"PowerSGD too early",
          kDdp + "ddp_hook = \"powersgd\"\n[parallel.powersgd]\nstart_iteration = 1\n",
@@ -348,8 +348,8 @@ std::vector<Case> cases() {
          kDdp + "join = true\n[data]\nbatches = [0]\n",
          {"11:11 scenario.batches_steps"}},
         {"uneven batches of a sampler that evens them",
-         kDdp + "join = true\n[data]\nsampler = \"distributed\"\nbatches = [1]\n",
-         {"12:1 scenario.batches_sampler"}},
+         kDdp + "join = true\n[data]\nsamples = 8\nsampler = \"distributed\"\nbatches = [1]\n",
+         {"13:1 scenario.batches_sampler"}},
         {"a reshard that does not divide the shards",
          kFsdp + "reshard_after_forward = 3\n",
          {"14:25 scenario.reshard_factor"}},
@@ -481,7 +481,7 @@ TEST_CASE("hints say what would be right") {
           "scenario.hint.world_at_least(least=8)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"dpd\"\n") == "scenario.hint.did_you_mean(guess=ddp)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"everything\"\n") ==
-          "scenario.hint.known(known=none, ddp, fsdp2, fsdp1, zero1, zero2, zero3)");
+          "scenario.hint.known(known=none, ddp, fsdp2, fsdp1, zero1, zero2, zero3, dp)");
 }
 
 TEST_CASE("an element of the wrong type is named by its index, an infinite number by what it is") {
