@@ -5,7 +5,8 @@
 namespace meshscope {
 namespace {
 
-constexpr std::array<std::string_view, 5> kDTypes{"float32", "bfloat16", "int32", "int64", "uint8"};
+constexpr std::array<std::string_view, 6> kDTypes{"float32", "bfloat16", "int32",
+                                                   "int64",   "uint8",    "float16"};
 constexpr std::array<std::string_view, 11> kOps{"broadcast", "reduce",         "all_reduce", "gather", "all_gather", "scatter",
                                                 "reduce_scatter", "all_to_all", "send",       "recv",   "barrier"};
 constexpr std::array<std::string_view, 10> kReduceOps{"none", "sum",  "product", "min", "max",
@@ -17,7 +18,8 @@ constexpr std::array<std::string_view, 7> kAlgorithms{"none", "ring", "direct", 
                                                       "halving_doubling", "star"};
 constexpr std::array<std::string_view, kMemoryCategories> kCategories{
     "parameters",  "sharded_parameters", "unsharded_parameters", "gradients", "optimizer_state",
-    "activations", "communication",      "inputs",               "temporaries"};
+    "activations", "communication",      "inputs",               "temporaries",
+    "offloaded"};
 
 template <class Enum, std::size_t N>
 std::string_view word_of(const std::array<std::string_view, N>& words, Enum value) {
@@ -53,7 +55,7 @@ std::optional<MemoryCategory> parse_memory_category(std::string_view word) {
 }
 
 int64_t bytes_per_element(DType dtype) {
-    constexpr std::array<int64_t, 5> kBytes{4, 2, 4, 8, 1};
+    constexpr std::array<int64_t, 6> kBytes{4, 2, 4, 8, 1, 2};
     return kBytes[static_cast<std::size_t>(dtype)];
 }
 

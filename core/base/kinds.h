@@ -9,7 +9,7 @@ namespace meshscope {
 /// The small vocabularies that every room shares. Each has one spelling, PyTorch's; `name()` gives it and
 /// `parse_*` reads it back (nothing when the word is unknown).
 
-enum class DType : uint8_t { float32, bfloat16, int32, int64, uint8 };
+enum class DType : uint8_t { float32, bfloat16, int32, int64, uint8, float16 };
 
 enum class CollectiveOp : uint8_t {
     broadcast, reduce, all_reduce, gather, all_gather, scatter, reduce_scatter, all_to_all, send, recv, barrier
@@ -36,9 +36,10 @@ enum class MemoryCategory : uint8_t {
     activations,           ///< kept for backward, and the gradients that flow between layers
     communication,         ///< buckets, gather and scatter buffers
     inputs,                ///< the batch
-    temporaries
+    temporaries,
+    offloaded              ///< in the host's memory (CPU offload): not counted in what the device holds
 };
-inline constexpr int kMemoryCategories = 9;
+inline constexpr int kMemoryCategories = 10;
 
 std::string_view name(DType value);
 std::string_view name(CollectiveOp value);
@@ -56,7 +57,7 @@ std::optional<Phase> parse_phase(std::string_view word);
 std::optional<Algorithm> parse_algorithm(std::string_view word);
 std::optional<MemoryCategory> parse_memory_category(std::string_view word);
 
-/// Bytes of one element: 4, 2, 4, 8, 1.
+/// Bytes of one element: 4, 2, 4, 8, 1, 2.
 int64_t bytes_per_element(DType dtype);
 
 }  // namespace meshscope

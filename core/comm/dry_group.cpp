@@ -98,7 +98,8 @@ void answer_alike(const CheckedCall& call, int32_t size, int32_t me) {
 }
 
 bool is_control(const CheckedCall& call) {
-    const bool whole = call.dtype != DType::float32 && call.dtype != DType::bfloat16;
+    const bool whole =
+        call.dtype == DType::int32 || call.dtype == DType::int64 || call.dtype == DType::uint8;
     return whole && std::max(call.in_elements, call.out_elements) <= DryGroup::kControlElements;
 }
 

@@ -24,6 +24,8 @@ BFloat16 narrow(float x) {
     return {tensor::to_bfloat16(x)};
 }
 
+using tensor::Float16;  // computed in float too
+
 /// What a stored T is computed in.
 template <class T>
 struct Computed {
@@ -36,6 +38,12 @@ struct Computed<BFloat16> {
     using type = float;
     static float load(BFloat16 x) { return widen(x); }
     static BFloat16 store(float x) { return narrow(x); }
+};
+template <>
+struct Computed<Float16> {
+    using type = float;
+    static float load(Float16 x) { return tensor::from_float16(x); }
+    static Float16 store(float x) { return tensor::to_float16(x); }
 };
 
 // Integers wrap around: computed as unsigned, where overflow is defined. Narrow ones in 32 bits first.
@@ -128,6 +136,8 @@ void dispatch(ReduceOp op, DType dtype, Work&& work) {
             return with_op(float{}, std::false_type{});
         case DType::bfloat16:
             return with_op(BFloat16{}, std::false_type{});
+        case DType::float16:
+            return with_op(Float16{}, std::false_type{});
         case DType::int32:
             return with_op(int32_t{}, std::true_type{});
         case DType::int64:
@@ -135,6 +145,17 @@ void dispatch(ReduceOp op, DType dtype, Work&& work) {
         case DType::uint8:
             return with_op(uint8_t{}, std::true_type{});
     }
+}
+
+/// Calls `work(T{})` for a dtype that holds fractions.
+template <class Work>
+void with_float_type(DType dtype, Work&& work) {
+    if (dtype == DType::float32)
+        work(float{});
+    else if (dtype == DType::bfloat16)
+        work(BFloat16{});
+    else
+        work(Float16{});
 }
 
 template <class T>
@@ -150,7 +171,7 @@ const T* as(const std::byte* data) {
 
 void check_reduce_op(ReduceOp op, DType dtype) {
     if (op == ReduceOp::none) throw InvalidArgument({"comm.reduce_op_missing", {}});
-    const bool floats = dtype == DType::float32 || dtype == DType::bfloat16;
+    const bool floats = dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
     const bool bits = op == ReduceOp::band || op == ReduceOp::bor || op == ReduceOp::bxor;
     const bool fractions = op == ReduceOp::avg || op == ReduceOp::premul_sum;
     if ((bits && floats) || (fractions && !floats))
@@ -210,23 +231,21 @@ void finish_reduce(ReduceOp op, DType dtype, std::byte* data, int64_t n, int32_t
     if (op != ReduceOp::avg) return;
     check_reduce_op(op, dtype);
     const auto divisor = static_cast<float>(p);
-    if (dtype == DType::float32) {
-        float* x = as<float>(data);
-        for (int64_t i = 0; i < n; ++i) x[i] /= divisor;
-    } else {
-        BFloat16* x = as<BFloat16>(data);
-        for (int64_t i = 0; i < n; ++i) x[i] = narrow(widen(x[i]) / divisor);
-    }
+    with_float_type(dtype, [&](auto type) {
+        using T = decltype(type);
+        T* const x = as<T>(data);
+        for (int64_t i = 0; i < n; ++i) x[i] = Computed<T>::store(Computed<T>::load(x[i]) / divisor);
+    });
 }
 
 void premultiply(DType dtype, double factor, std::byte* out, const std::byte* in, int64_t n) {
     check_reduce_op(ReduceOp::premul_sum, dtype);
     const auto f = static_cast<float>(factor);
-    if (dtype == DType::float32) {
-        for (int64_t i = 0; i < n; ++i) as<float>(out)[i] = f * as<float>(in)[i];
-    } else {
-        for (int64_t i = 0; i < n; ++i) as<BFloat16>(out)[i] = narrow(f * widen(as<BFloat16>(in)[i]));
-    }
+    with_float_type(dtype, [&](auto type) {
+        using T = decltype(type);
+        for (int64_t i = 0; i < n; ++i)
+            as<T>(out)[i] = Computed<T>::store(f * Computed<T>::load(as<T>(in)[i]));
+    });
 }
 
 std::vector<float> to_floats(DType dtype, std::span<const std::byte> data) {
@@ -243,6 +262,9 @@ std::vector<float> to_floats(DType dtype, std::span<const std::byte> data) {
             break;
         case DType::bfloat16:
             fill(BFloat16{});
+            break;
+        case DType::float16:
+            fill(Float16{});
             break;
         case DType::int32:
             fill(int32_t{});

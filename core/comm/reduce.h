@@ -18,7 +18,7 @@ void check_reduce_op(ReduceOp op, DType dtype);
 /// into[i] = from[i] ∘ into[i] for n elements, where ∘ is `op` (AVG and PREMUL_SUM add: see finish and
 /// premultiply).
 ///
-/// float32 in float32; bfloat16 widened to float32 and rounded (to nearest, ties to even) after each call;
+/// float32 in float32; bfloat16 and float16 widened to float32 and rounded (to nearest, ties to even) after each call;
 /// integers wrap around. MIN and MAX return NaN when either is NaN. `into` and `from` may not overlap. One
 /// pass, 3n elements moved.
 void reduce_into(ReduceOp op, DType dtype, std::byte* into, const std::byte* from, int64_t n);
@@ -28,8 +28,8 @@ void reduce_pair(ReduceOp op, DType dtype, std::byte* out, const std::byte* from
                  int64_t n);
 
 /// out[i] = ((sources[0][i] ∘ sources[1][i]) ∘ sources[2][i]) …: in the order given, in one pass over memory.
-/// bfloat16 is summed in float32 and rounded once, at the end; AVG divides by sources.size() before that
-/// rounding. `out` may be one of the sources, whole.
+/// bfloat16 and float16 are summed in float32 and rounded once, at the end; AVG divides by sources.size()
+/// before that rounding. `out` may be one of the sources, whole.
 void reduce_many(ReduceOp op, DType dtype, std::byte* out, std::span<const std::byte* const> sources,
                  int64_t n);
 

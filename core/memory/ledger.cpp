@@ -43,7 +43,7 @@ Ledger ledger(const trace::Trace& trace, int32_t rank) {
         now.after_event = change.after_event;
         now.step = change.step;
         now.bytes[static_cast<size_t>(change.category)] += change.delta_bytes;
-        now.total_bytes += change.delta_bytes;
+        if (on_device(change.category)) now.total_bytes += change.delta_bytes;
         result.points.push_back(now);
     }
     return result;
@@ -61,6 +61,7 @@ std::vector<LiveTensor> live_at(const trace::Trace& trace, int32_t rank, int64_t
     std::unordered_map<uint64_t, size_t> place;
     for (int64_t i = 0; i < changes; ++i) {
         const trace::MemoryChange& change = record.memory[static_cast<size_t>(i)];
+        if (!on_device(change.category)) continue;
         const auto [at, is_new] = place.try_emplace(change.allocation, tensors.size());
         if (is_new) tensors.push_back({std::string(trace.text(change.label)), change.category, 0});
         tensors[at->second].bytes += change.delta_bytes;

@@ -12,8 +12,8 @@ namespace meshscope::memory {
 
 using ByCategory = std::array<int64_t, kMemoryCategories>;
 
-/// A rank's bytes by category after each change, from the trace's MemoryChange list. total_bytes is the sum
-/// of bytes.
+/// A rank's bytes by category after each change, from the trace's MemoryChange list. total_bytes is what the
+/// device holds: the sum of bytes without the offloaded ones, which lie in the host's memory.
 struct Ledger {
     struct Point {
         int32_t after_event = -1;
@@ -30,6 +30,11 @@ struct LiveTensor {
     MemoryCategory category = MemoryCategory::temporaries;
     int64_t bytes = 0;
 };
+
+/// Whether a category is the device's memory.
+inline constexpr bool on_device(MemoryCategory category) {
+    return category != MemoryCategory::offloaded;
+}
 
 /// The highest total of a rank, where it was, and what was alive.
 struct Peak {
@@ -52,8 +57,9 @@ Ledger ledger(const trace::Trace& trace, int32_t rank);
 /// two passes and a sort.
 Peak peak(const trace::Trace& trace, int32_t rank, int32_t step = -2);
 
-/// What was alive after the first `changes` changes of the rank's list, largest first, equal ones oldest
-/// first. Throws InvalidArgument ("memory.no_change") when the list is shorter. Cost: one pass and a sort.
+/// What was alive on the device after the first `changes` changes of the rank's list, largest first, equal
+/// ones oldest first. Throws InvalidArgument ("memory.no_change") when the list is shorter. Cost: one pass
+/// and a sort.
 std::vector<LiveTensor> live_at(const trace::Trace& trace, int32_t rank, int64_t changes);
 
 /// The event that change number `change` of the rank belongs to: the compute event that was under way (its

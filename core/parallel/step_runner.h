@@ -29,6 +29,12 @@ class StepRunner {
     /// rank's rows; nothing where another rank computes it.
     virtual std::optional<double> run(int32_t step, const Tensor& x, const Tensor& y) = 0;
 
+    /// Whether this rank's optimizer works: not on the devices that DataParallel only lends out.
+    virtual bool updates() const { return true; }
+    /// Strategy::shadow() for every pass of a step, and Strategy::finish().
+    virtual void shadow(int32_t /*step*/) {}
+    virtual void finish(bool /*last_joiner*/) {}
+
     /// One gradient for each local parameter, same order; valid until after_step().
     virtual std::vector<Tensor> gradients() const = 0;
     /// The global 2-norm over the whole model of the gradients. Every rank calls it.

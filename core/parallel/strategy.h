@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,6 +40,9 @@ struct RankContext {
     comm::ProcessGroup* tp = nullptr;  ///< null: the mesh has no such dim
     comm::ProcessGroup* pp = nullptr;
     comm::ProcessGroup* cp = nullptr;
+    /// This rank's part of its shard group when that is cut into groups of so many neighbours: what an integer
+    /// reshard_after_forward needs.
+    std::map<int64_t, comm::ProcessGroup*> shard_parts;
     tensor::Allocator* allocator = nullptr;
     trace::Recorder* recorder = nullptr;  ///< may be null
     TapeWatcher* watcher = nullptr;       ///< may be null
@@ -97,6 +101,12 @@ class Strategy {
     /// Makes the whole parameters and keeps them until reshard(). (UNSHARD and RESHARD.)
     virtual void unshard() {}
     virtual void reshard() {}
+
+    /// Uneven inputs (torch.distributed.algorithms.join.Join): answers the collectives of a pass for which
+    /// other ranks have a batch and this one has none.
+    virtual void shadow(const Pass&) {}
+    /// After the last step: `last_joiner` where this rank had a batch in it.
+    virtual void finish(bool /*last_joiner*/) {}
 
     /// Fixed after load().
     virtual const std::vector<LocalParameter>& local_parameters() const = 0;

@@ -33,6 +33,10 @@ double whole_gradient_norm(std::span<const LocalParameter> parameters, const Ran
     std::vector<double> squares;
     for (const LocalParameter& local : parameters) {
         const Tensor& grad = local.parameter->grad;
+        if (!grad.defined()) {  // unused on every rank
+            squares.push_back(0);
+            continue;
+        }
         const ComputeScope scope(context.recorder, "grad_norm", local.parameter->name, 2 * grad.n_elements(),
                                  grad.bytes());
         squares.push_back(kernels.sum_of_squares(grad));

@@ -64,7 +64,8 @@ DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
     if (options.steps > 0) scenario.steps = std::min(scenario.steps, options.steps);
     const mesh::DeviceMesh mesh = build_mesh(scenario);
     const int32_t world_size = scenario::world_size(scenario);
-    const GroupTable groups = make_groups(mesh, world_size, data_dims(scenario));
+    const GroupTable groups = make_groups(mesh, world_size, data_dims(scenario), false,
+                                          parallel::part_sizes(scenario.parallel.fsdp2));
     const NoWeights weights;
     const NoBatches batches;
 

@@ -23,6 +23,9 @@ std::optional<std::string> first_not_finite(const tensor::Tensor& tensor) {
     } else if (tensor.dtype() == DType::bfloat16) {
         for (const uint16_t bits : tensor.data<uint16_t>())
             if (const float x = tensor::from_bfloat16(bits); !std::isfinite(x)) return word(x);
+    } else if (tensor.dtype() == DType::float16) {
+        for (const tensor::Float16 half : tensor.data<tensor::Float16>())
+            if (const float x = tensor::from_float16(half); !std::isfinite(x)) return word(x);
     }
     return std::nullopt;
 }

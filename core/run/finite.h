@@ -26,7 +26,7 @@ struct NotFinite {
     int64_t order = 0;  ///< how manyth tensor of its rank; ranks that run the same program count alike
 };
 
-/// "inf", "-inf" or "nan" for the first such number of a float32 or bfloat16 tensor; nothing when all are
+/// "inf", "-inf" or "nan" for the first such number of a float32, bfloat16 or float16 tensor; nothing when all are
 /// finite or the tensor holds something else. Cost: one pass over the numbers.
 std::optional<std::string> first_not_finite(const tensor::Tensor& tensor);
 

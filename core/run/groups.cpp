@@ -20,6 +20,22 @@ std::vector<int32_t> append(GroupTable& table, const mesh::DeviceMesh& mesh, int
     return indices;
 }
 
+/// Adds the groups of `size` neighbours of each of these groups.
+void add_shard_parts(GroupTable& table, const std::vector<int32_t>& wholes, int64_t size) {
+    std::vector<int32_t>& indices = table.shard_parts[size];
+    const auto each = static_cast<std::size_t>(size);
+    for (const int32_t whole : wholes) {
+        const std::vector<int32_t> ranks = table.groups[static_cast<std::size_t>(whole)].ranks;
+        const std::string name = table.groups[static_cast<std::size_t>(whole)].mesh_dim;
+        for (std::size_t first = 0; first + each <= ranks.size(); first += each) {
+            indices.push_back(static_cast<int32_t>(table.groups.size()));
+            const auto begin = ranks.begin() + static_cast<std::ptrdiff_t>(first);
+            table.groups.push_back(
+                {name + "/" + std::to_string(size), {begin, begin + static_cast<std::ptrdiff_t>(each)}});
+        }
+    }
+}
+
 }  // namespace
 
 DataDims data_dims(const scenario::Scenario& scenario) {
@@ -40,8 +56,8 @@ int32_t GroupTable::of(GlobalRank rank, const std::vector<int32_t>& indices) con
     throw InvalidArgument({"run.rank_outside_mesh", {{"rank", int64_t{rank.value}}}});
 }
 
-GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, const DataDims& data,
-                       bool with_mesh) {
+GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, const DataDims& data, bool with_mesh,
+                       const std::vector<int64_t>& shard_parts) {
     GroupTable table;
     trace::Group world{"world", {}};
     for (int32_t r = 0; r < world_size; ++r) world.ranks.push_back(r);
@@ -67,6 +83,7 @@ GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, const D
         for (const int64_t rank : mesh.ranks(GlobalRank{0})) all.ranks.push_back(static_cast<int32_t>(rank));
         std::ranges::sort(all.ranks);
     }
+    for (const int64_t size : shard_parts) add_shard_parts(table, table.data.back(), size);
     return table;
 }
 

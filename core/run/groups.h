@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,19 @@ struct GroupTable {
     int32_t whole_mesh =
         0;  ///< the group of all ranks that train: the world, or of a smaller mesh one of its own
 
-    /// Which of these groups has `rank`: one list of by_dim or data. The rank must be in the mesh.
+    /// FSDP2's integer reshard_after_forward: by size, the groups of so many neighbours into which the groups
+    /// of the data strategy's last dim are cut; called "shard/2".
+    std::map<int64_t, std::vector<int32_t>> shard_parts;
+
+    /// Which of these groups has `rank`: one list of by_dim, data or shard_parts. The rank must be in the
+    /// mesh.
     int32_t of(GlobalRank rank, const std::vector<int32_t>& indices) const;
 };
 
 /// `dim_names` names the groups; unnamed dims are called "dim 0", "dim 1" …, flattened ones as PyTorch names
 /// them ("shard_cp"). `with_mesh`: a mesh smaller than the world gets a group of all its ranks, "mesh".
+/// `shard_parts`: sizes, each a factor of the data strategy's last dim's.
 GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, const DataDims& data,
-                       bool with_mesh = false);
+                       bool with_mesh = false, const std::vector<int64_t>& shard_parts = {});
 
 }  // namespace meshscope::run

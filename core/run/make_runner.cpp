@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/parallel/accumulate.h"
+#include "core/parallel/data_parallel/data_parallel.h"
 #include "core/parallel/ddp/ddp.h"
 #include "core/parallel/fsdp1/fsdp1.h"
 #include "core/parallel/fsdp2/fsdp2.h"
@@ -33,18 +34,20 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
             // Ranks of a cp group see other tokens of the same samples: their gradients are averaged.
             if (context.cp) return std::make_unique<parallel::Ddp>(context, model, parallel::DdpOptions{});
             return std::make_unique<parallel::Single>(context, model);
-        case DataStrategy::ddp:
-            return std::make_unique<parallel::Ddp>(context, model, parallel::DdpOptions{p.bucket_cap_mb});
-        case DataStrategy::fsdp2:
-            return std::make_unique<parallel::Fsdp2>(
-                context, model,
-                parallel::Fsdp2Options{.units = units_in(model, p.units),
-                                       .reshard_after_forward = p.reshard_after_forward,
-                                       .keep_root = p.keep_root,
-                                       .set_is_last_backward = p.is_last_backward,
-                                       .backward_prefetch = p.backward_prefetch,
-                                       .pipeline = p.pipeline.has_value(),
-                                       .precision = p.precision});
+        case DataStrategy::dp:
+            break;  // no Strategy: its ranks are one process
+        case DataStrategy::ddp: {
+            parallel::DdpOptions options = p.ddp;
+            options.bucket_cap_mb = p.bucket_cap_mb;
+            return std::make_unique<parallel::Ddp>(context, model, options);
+        }
+        case DataStrategy::fsdp2: {
+            parallel::Fsdp2Options options = p.fsdp2;
+            options.units = units_in(model, p.units);
+            options.pipeline = p.pipeline.has_value();
+            options.precision = p.precision;
+            return std::make_unique<parallel::Fsdp2>(context, model, std::move(options));
+        }
         case DataStrategy::fsdp1: {
             parallel::Fsdp1Options options = p.fsdp1;
             options.units = p.units;
@@ -53,9 +56,11 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
         case DataStrategy::zero1:
         case DataStrategy::zero2:
         case DataStrategy::zero3: {
-            if (p.zero_redundancy)
-                return std::make_unique<parallel::ZeroRedundancy>(context, model,
-                                                                  parallel::DdpOptions{p.bucket_cap_mb});
+            if (p.zero_redundancy) {
+                parallel::DdpOptions options;
+                options.bucket_cap_mb = p.bucket_cap_mb;
+                return std::make_unique<parallel::ZeroRedundancy>(context, model, options);
+            }
             const auto stage = p.data == DataStrategy::zero1   ? parallel::ZeroStage::optimizer
                                : p.data == DataStrategy::zero2 ? parallel::ZeroStage::gradients
                                                                : parallel::ZeroStage::parameters;
@@ -78,6 +83,8 @@ std::unique_ptr<parallel::StepRunner> make_runner(const Scenario& scenario,
         return make_strategy(scenario, context, part);
     };
     const auto& shape = scenario.parallel.pipeline;
+    if (scenario.parallel.data == DataStrategy::dp)
+        return std::make_unique<parallel::DataParallel>(context, model, rows, scenario.accumulate);
     if (!shape)
         return std::make_unique<parallel::Accumulate>(context, model, parallelize(model),
                                                       scenario.accumulate);

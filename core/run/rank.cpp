@@ -31,7 +31,9 @@ struct DataPlace {
 
 DataPlace data_place(const Scenario& scenario, const mesh::DeviceMesh& mesh, GlobalRank rank) {
     DataPlace place;
-    if (scenario.parallel.data == DataStrategy::none) return place;
+    // DataParallel is one process: its first device reads every batch.
+    if (scenario.parallel.data == DataStrategy::none || scenario.parallel.data == DataStrategy::dp)
+        return place;
     const std::vector<int64_t> coordinate = *mesh.coordinate(rank);
     for (const std::size_t d : mesh::roles_of(mesh.names()).data) {
         const int64_t size = mesh.size(static_cast<int64_t>(d));
@@ -75,6 +77,8 @@ class Rank {
         if (roles.tp) context.tp = by_dim[*roles.tp];
         if (roles.pp) context.pp = by_dim[*roles.pp];
         if (roles.cp) context.cp = by_dim[*roles.cp];
+        for (const auto& [size, indices] : shared.groups.shard_parts)
+            context.shard_parts[size] = join_group(shared.groups.of(rank_, indices));
         if (context.tp)
             tensor_parallel_ = std::make_unique<parallel::TensorParallel>(
                 context,
@@ -104,9 +108,13 @@ class Rank {
         const auto index = static_cast<std::size_t>(rank_.value);
         const auto started = std::chrono::steady_clock::now();
         for (; step < scenario_.steps && shared_.vote.goes_on(step); ++step) {
-            train_step(step);
+            if (has_batch(step))
+                train_step(step);
+            else
+                shadow_step(step);
             if (saver_) saver_->after_step(step + 1, state());
         }
+        runner_->finish(step == 0 || has_batch(step - 1));
         if (saver_) saver_->finish(step, state());
         shared_.wall_ns[index] =
             std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - started)
@@ -159,8 +167,16 @@ class Rank {
                                                                        .beta1 = o.beta1,
                                                                        .beta2 = o.beta2,
                                                                        .eps = o.eps,
-                                                                       .weight_decay = o.weight_decay},
+                                                                       .weight_decay = o.weight_decay,
+                                                                       .memory = optimizer_memory()},
                                                      std::move(slots), allocator_, &recorder_);
+    }
+
+    /// Offloaded shards are updated where they lie.
+    MemoryCategory optimizer_memory() const {
+        const bool offloaded =
+            scenario_.parallel.data == DataStrategy::fsdp2 && scenario_.parallel.fsdp2.cpu_offload;
+        return offloaded ? MemoryCategory::offloaded : MemoryCategory::optimizer_state;
     }
 
     void train_step(int32_t step) {
@@ -189,7 +205,19 @@ class Rank {
         if (reports_ && shared_.options.progress) shared_.options.progress(step + 1, scenario_.steps, *loss);
     }
 
+    /// Whether this rank's data reach that far; with uneven inputs others may go on without it.
+    bool has_batch(int32_t step) const {
+        const std::vector<int64_t>& batches = scenario_.data_batches;
+        return batches.empty() || step < batches[static_cast<std::size_t>(place_.index)];
+    }
+
+    void shadow_step(int32_t step) {
+        recorder_.set_step(step);
+        runner_->shadow(step);
+    }
+
     void update(int32_t step) {
+        if (!runner_->updates()) return runner_->after_step();
         recorder_.set_phase(Phase::optimizer);
         recorder_.set_microbatch(0);
         const std::vector<tensor::Tensor> gradients = runner_->gradients();

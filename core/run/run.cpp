@@ -94,7 +94,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         throw InvalidArgument(
             {"run.too_many_ranks", {{"ranks", int64_t{world_size}}, {"most", int64_t{kMostRunRanks}}}});
     const bool saves = !scenario.checkpoint.folder.empty();
-    const GroupTable groups = make_groups(mesh, world_size, data_dims(scenario), saves);
+    const GroupTable groups = make_groups(mesh, world_size, data_dims(scenario), saves,
+                                          parallel::part_sizes(scenario.parallel.fsdp2));
     const std::unique_ptr<nn::Model> model = nn::make_model(scenario.model);
     const Checkpoints checkpoints = open_checkpoints(scenario, options, *model);
     std::unique_ptr<const parallel::InitialValues> drawn;

@@ -49,6 +49,7 @@ constexpr Key kKeys[] = {
     {"data", "sampler", "string", "\"contiguous\""},
     {"data", "shuffle", "boolean", "false"},
     {"data", "drop_last", "boolean", "false"},
+    {"data", "batches", "array of integers", "(none)"},
 
     {"train", "steps", "integer", "required"},
     {"train", "global_batch", "integer", "required"},
@@ -69,13 +70,14 @@ constexpr Key kKeys[] = {
 
     {"parallel", "data", "string", "\"none\""},
     {"parallel", "bucket_cap_mb", "number", "(none)"},
-    {"parallel", "reshard_after_forward", "boolean or \"default\"", "true"},
+    {"parallel", "reshard_after_forward", "boolean, integer, \"default\" or array of booleans and integers",
+     "true"},
     {"parallel", "is_last_backward", "boolean", "false"},
-    {"parallel", "backward_prefetch", "boolean or string", "true"},
+    {"parallel", "backward_prefetch", "boolean, integer or string", "true"},
     {"parallel", "units", "array of strings or of arrays of strings", "the model's layers"},
     {"parallel", "algorithm", "string", "\"ring\""},
     {"parallel", "sharding_strategy", "string", "\"full_shard\""},
-    {"parallel", "forward_prefetch", "boolean", "false"},
+    {"parallel", "forward_prefetch", "boolean or integer", "false"},
     {"parallel", "limit_all_gathers", "boolean", "true"},
     {"parallel", "use_orig_params", "boolean", "true"},
     {"parallel", "wrap", "string", "\"layers\""},
@@ -90,6 +92,26 @@ constexpr Key kKeys[] = {
     {"parallel", "microbatches", "integer", "required with schedule"},
     {"parallel", "stages_per_rank", "integer", "1 for GPipe and 1F1B, else 2"},
     {"parallel", "mixed_precision", "table", "(none)"},
+
+    {"parallel", "ddp_hook", "string", "(none)"},
+    {"parallel", "powersgd", "table", "(none)"},
+    {"parallel", "gradient_as_bucket_view", "boolean", "false"},
+    {"parallel", "static_graph", "boolean", "false"},
+    {"parallel", "find_unused_parameters", "boolean", "false"},
+    {"parallel", "join", "boolean", "false"},
+    {"parallel", "divide_by_initial_world_size", "boolean", "true"},
+    {"parallel", "reshard_after_backward", "boolean", "true"},
+    {"parallel", "gradient_sync", "string", "\"last\""},
+    {"parallel", "gradient_divide_factor", "number", "the data-parallel ranks"},
+    {"parallel", "force_sum_reduction", "boolean", "false"},
+    {"parallel", "cpu_offload", "boolean", "false"},
+
+    {"parallel.powersgd", "matrix_approximation_rank", "integer", "1"},
+    {"parallel.powersgd", "start_iteration", "integer", "1000"},
+    {"parallel.powersgd", "min_compression_rate", "number", "2.0"},
+    {"parallel.powersgd", "error_feedback", "boolean", "true"},
+    {"parallel.powersgd", "warm_start", "boolean", "true"},
+    {"parallel.powersgd", "seed", "integer", "0"},
 
     {"parallel.mixed_precision", "param", "string", "\"float32\""},
     {"parallel.mixed_precision", "reduce", "string", "by strategy"},
@@ -157,8 +179,8 @@ constexpr Key kKeys[] = {
 constexpr std::array<std::string_view, 4> kModels{"toy", "mlp", "gpt", "llama"};
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
-constexpr std::array<std::string_view, 7> kStrategies{"none",  "ddp",   "fsdp2", "fsdp1",
-                                                      "zero1", "zero2", "zero3"};
+constexpr std::array<std::string_view, 8> kStrategies{"none",  "ddp",   "fsdp2", "fsdp1",
+                                                      "zero1", "zero2", "zero3", "dp"};
 constexpr std::array<std::string_view, 6> kAlgorithms{
     "ring", "direct", "tree", "recursive_doubling", "halving_doubling", "star"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};

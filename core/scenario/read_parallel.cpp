@@ -9,6 +9,8 @@
 #include "core/parallel/units.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/read_context.h"
+#include "core/scenario/read_ddp.h"
+#include "core/scenario/read_fsdp2.h"
 #include "core/scenario/read_model.h"
 #include "core/scenario/read_pipeline.h"
 #include "core/scenario/read_sharding.h"
@@ -53,7 +55,7 @@ bool is_zero(DataStrategy strategy) {
 
 /// The data dims a strategy works on, by name; empty: any.
 Names dims_of(DataStrategy strategy, std::size_t ndim) {
-    if (strategy == DataStrategy::ddp) return {"replicate"};
+    if (strategy == DataStrategy::ddp || strategy == DataStrategy::dp) return {"replicate"};
     if (strategy == DataStrategy::fsdp2 || strategy == DataStrategy::fsdp1)
         return ndim == 2 ? Names{"replicate", "shard"} : Names{"shard"};
     if (is_zero(strategy)) return {"shard"};
@@ -62,6 +64,7 @@ Names dims_of(DataStrategy strategy, std::size_t ndim) {
 
 Message dims_hint(DataStrategy strategy) {
     if (strategy == DataStrategy::ddp) return {"scenario.hint.dims_ddp", {}};
+    if (strategy == DataStrategy::dp) return {"scenario.hint.dims_dp", {}};
     return {is_zero(strategy) ? "scenario.hint.dims_zero" : "scenario.hint.dims_fsdp2", {}};
 }
 
@@ -114,6 +117,14 @@ bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
         s.world_size = world;
     }
     return true;
+}
+
+/// DataParallel is one process with several devices: nothing else can share it.
+void check_one_process(const Section& root, const Section& parallel, const Scenario& s) {
+    const mesh::Roles roles = mesh::roles_of(s.mesh_names);
+    if (roles.tp || roles.pp || roles.cp) parallel.report("data", {"scenario.dp_one_process", {}});
+    const Section data = root.section("data");
+    if (s.data_sampler) data.report("sampler", {"scenario.dp_sampler", {}});
 }
 
 /// micro_batch × accumulate (of a pipeline: microbatches) × ranks must be the global batch, where the file
@@ -229,16 +240,6 @@ void read_units(const Section& parallel, Scenario& s) {
 void read_parallel_options(const Section& parallel, Scenario& s) {
     Scenario::Parallel& p = s.parallel;
     p.bucket_cap_mb = parallel.number("bucket_cap_mb", {0, 1e6, false});
-    if (const toml::node* reshard = parallel.node("reshard_after_forward")) {
-        if (const auto* flag = reshard->as_boolean()) {
-            p.reshard_after_forward = flag->get();
-        } else if (reshard->as_string() && reshard->as_string()->get() == "default") {
-            p.keep_root = true;
-        } else {
-            parallel.wrong_type("reshard_after_forward", "boolean or \"default\"", *reshard);
-        }
-    }
-    p.is_last_backward = parallel.boolean("is_last_backward").value_or(false);
     if (const auto word = parallel.word("algorithm", algorithms())) p.algorithm = *parse_algorithm(*word);
     if (model_is_known(s)) read_units(parallel, s);
 }
@@ -281,9 +282,12 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     const bool mesh_known = read_mesh(mesh, strategy_known, s) && (mesh.present() || !root.has("mesh"));
     read_parallel_options(parallel, s);
     read_sharding(parallel, mesh_known && strategy_known, s);
+    read_ddp(root, parallel, mesh_known, s);
+    read_fsdp2(parallel, mesh_known, s);
     if (mesh_known && strategy_known) read_pipeline(parallel, model, train, s);
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
     if (strategy_known) refuse_foreign_keys(parallel, s);
+    if (mesh_known && s.parallel.data == DataStrategy::dp) check_one_process(root, parallel, s);
     if (mesh_known) read_tensor_parallel(parallel, model, s);
     if (mesh_known) read_context_parallel(parallel, mesh, model, s);
     if (mesh_known && strategy_known) check_batch(train, s);

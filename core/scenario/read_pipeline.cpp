@@ -38,7 +38,7 @@ void refuse_combinations(const Section& parallel, const Section& train, const Sc
             {data == zero2 ? "scenario.hint.pipeline_zero2" : "scenario.hint.pipeline_fsdp2", {}});
     if (train.has("accumulate") && s.accumulate > 1)
         train.report("accumulate", {"scenario.pipeline_accumulate", {{"accumulate", int64_t{s.accumulate}}}});
-    if (s.parallel.is_last_backward)
+    if (s.parallel.fsdp2.set_is_last_backward)
         parallel.report("is_last_backward", {"scenario.pipeline_last_backward", {}});
 }
 

@@ -19,6 +19,8 @@ constexpr std::array<std::string_view, 5> kStrategies{"full_shard", "shard_grad_
                                                       "hybrid_shard_zero2", "no_shard"};
 constexpr std::array<std::string_view, 3> kPrefetches{"none", "pre", "post"};
 constexpr std::array<std::string_view, 2> kPrecisions{"float32", "bfloat16"};
+constexpr std::array<std::string_view, 3> kReductions{"float32", "bfloat16", "float16"};
+constexpr IntegerRange kPrefetchedUnits{1, 1 << 16};
 constexpr std::array<std::string_view, 2> kVariants{"paper", "pytorch"};
 constexpr std::array<std::string_view, 2> kWraps{"layers", "size"};
 
@@ -31,22 +33,36 @@ std::size_t place_of(const std::array<std::string_view, N>& words, const std::st
     return static_cast<std::size_t>(std::ranges::find(words, word) - words.begin());
 }
 
-/// A boolean for fsdp2 (and, meaning "pre" and "none", for fsdp1); one of three words for fsdp1.
+/// A boolean for fsdp2 (and, meaning "pre" and "none", for fsdp1), or how many units; one of three words for
+/// fsdp1.
 void read_backward_prefetch(const Section& section, Scenario& s) {
     const toml::node* node = section.node("backward_prefetch");
     if (!node) return;
     if (const auto* flag = node->as_boolean()) {
-        s.parallel.backward_prefetch = flag->get();
+        s.parallel.fsdp2.backward_prefetch = flag->get();
         s.parallel.fsdp1.backward_prefetch = flag->get() ? BackwardPrefetch::pre : BackwardPrefetch::none;
+    } else if (node->as_integer() && s.parallel.data == DataStrategy::fsdp2) {
+        const auto units = section.integer("backward_prefetch", kPrefetchedUnits);
+        s.parallel.fsdp2.backward_prefetch_units = static_cast<int32_t>(units.value_or(0));
     } else if (node->as_string()) {
         const auto word = section.word("backward_prefetch", kPrefetches);
         if (!word) return;
         s.parallel.fsdp1.backward_prefetch = static_cast<BackwardPrefetch>(place_of(kPrefetches, *word));
         if (s.parallel.data == DataStrategy::fsdp2)
             section.report("backward_prefetch", {"scenario.prefetch_word", {{"word", *word}}},
-                           {"scenario.hint.known", {{"known", std::string("true, false")}}});
+                           {"scenario.hint.known", {{"known", std::string("true, false, 1, 2 …")}}});
     } else {
-        section.wrong_type("backward_prefetch", "boolean or string", *node);
+        section.wrong_type("backward_prefetch", "boolean, integer or string", *node);
+    }
+}
+
+/// How many units for fsdp2, a boolean for the others.
+void read_forward_prefetch(const Section& section, Scenario& s) {
+    if (s.parallel.data == DataStrategy::fsdp2) {
+        const auto units = section.integer("forward_prefetch", kPrefetchedUnits);
+        s.parallel.fsdp2.forward_prefetch_units = static_cast<int32_t>(units.value_or(0));
+    } else {
+        s.parallel.fsdp1.forward_prefetch = section.boolean("forward_prefetch").value_or(false);
     }
 }
 
@@ -129,10 +145,10 @@ void read_precision(const Section& section, Scenario& s) {
     parallel::MixedPrecision& precision = s.parallel.precision;
     if (const auto word = table.word("param", kPrecisions)) precision.param = *parse_dtype(*word);
     if (s.parallel.data == DataStrategy::fsdp1) precision.reduce = precision.param;
-    if (const auto word = table.word("reduce", kPrecisions)) precision.reduce = *parse_dtype(*word);
+    if (const auto word = table.word("reduce", kReductions)) precision.reduce = *parse_dtype(*word);
     const std::vector<int64_t> sizes = data_sizes(s);
-    const bool whole =
-        s.parallel.fsdp1.strategy == ShardingStrategy::no_shard || (!sizes.empty() && sizes.back() == 1);
+    const bool whole = s.parallel.fsdp1.strategy == parallel::ShardingStrategy::no_shard ||
+                       (!sizes.empty() && sizes.back() == 1);
     if (s.parallel.data == DataStrategy::fsdp1 && table.present() && whole)
         section.report_key("mixed_precision", {"scenario.precision_needs_shards", {}});
     s.parallel.fsdp1.precision = precision;
@@ -151,7 +167,7 @@ void read_sharding(const Section& section, bool mesh_known, Scenario& s) {
     if (const auto word = section.word("sharding_strategy", kStrategies))
         fsdp1.strategy = static_cast<ShardingStrategy>(place_of(kStrategies, *word));
     read_backward_prefetch(section, s);
-    fsdp1.forward_prefetch = section.boolean("forward_prefetch").value_or(false);
+    read_forward_prefetch(section, s);
     fsdp1.limit_all_gathers = section.boolean("limit_all_gathers").value_or(true);
     fsdp1.use_orig_params = section.boolean("use_orig_params").value_or(true);
     read_wrap(section, s);
@@ -163,19 +179,31 @@ void read_sharding(const Section& section, bool mesh_known, Scenario& s) {
 
 void refuse_foreign_keys(const Section& section, const Scenario& s) {
     using enum DataStrategy;
-    static const std::array<KeyUse, 13> kUses{{{"bucket_cap_mb", {ddp, zero1, zero2}},
+    static const std::array<KeyUse, 25> kUses{{{"bucket_cap_mb", {ddp, zero1, zero2}},
                                                {"reshard_after_forward", {fsdp2}},
                                                {"is_last_backward", {fsdp2}},
                                                {"backward_prefetch", {fsdp2, fsdp1, zero3}},
                                                {"units", {fsdp2, fsdp1, zero3}},
                                                {"sharding_strategy", {fsdp1}},
-                                               {"forward_prefetch", {fsdp1, zero3}},
+                                               {"forward_prefetch", {fsdp2, fsdp1, zero3}},
                                                {"limit_all_gathers", {fsdp1}},
                                                {"use_orig_params", {fsdp1}},
                                                {"zero_variant", {zero1}},
                                                {"mixed_precision", {fsdp2, fsdp1}},
                                                {"wrap", {fsdp1, zero3}},
-                                               {"wrap_min_elements", {fsdp1, zero3}}}};
+                                               {"wrap_min_elements", {fsdp1, zero3}},
+                                               {"ddp_hook", {ddp}},
+                                               {"powersgd", {ddp}},
+                                               {"gradient_as_bucket_view", {ddp}},
+                                               {"static_graph", {ddp}},
+                                               {"find_unused_parameters", {ddp}},
+                                               {"join", {ddp}},
+                                               {"divide_by_initial_world_size", {ddp}},
+                                               {"reshard_after_backward", {fsdp2}},
+                                               {"gradient_sync", {fsdp2}},
+                                               {"gradient_divide_factor", {fsdp2}},
+                                               {"force_sum_reduction", {fsdp2}},
+                                               {"cpu_offload", {fsdp2}}}};
     for (const KeyUse& use : kUses) {
         if (!section.has(use.key) ||
             std::ranges::find(use.strategies, s.parallel.data) != use.strategies.end())

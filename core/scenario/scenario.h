@@ -11,7 +11,9 @@
 #include "core/mesh/device_mesh.h"
 #include "core/nn/model.h"
 #include "core/parallel/context/options.h"
+#include "core/parallel/ddp/options.h"
 #include "core/parallel/fsdp1/options.h"
+#include "core/parallel/fsdp2/options.h"
 #include "core/parallel/pipeline/schedule.h"
 #include "core/time/profile.h"
 #include "core/trace/event.h"
@@ -23,7 +25,7 @@ struct Text {
     std::string en, zh;
 };
 
-enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1, zero1, zero2, zero3 };
+enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1, zero1, zero2, zero3, dp };
 
 /// What is trained, on what, how: one scenario file, read and checked, nothing run yet. docs/scenario.md tables every key.
 struct Scenario {
@@ -43,6 +45,9 @@ struct Scenario {
     bool data_sampler = false;         ///< [data] sampler = "distributed": DistributedSampler and BatchSampler
     bool data_shuffle = false, data_drop_last = false;
 
+    /// [data] batches: for how many steps each data-parallel rank has a batch, the first ones; empty: for all.
+    std::vector<int64_t> data_batches;
+
     int32_t steps = 1;
     int64_t global_batch = 1;
     int32_t accumulate = 1;
@@ -61,11 +66,8 @@ struct Scenario {
     struct Parallel {
         DataStrategy data = DataStrategy::none;
         std::optional<double> bucket_cap_mb;
-        /// true: units are freed after forward; "default" (PyTorch's own) frees all but the root.
-        bool reshard_after_forward = true;
-        bool keep_root = false;
-        bool is_last_backward = false;
-        bool backward_prefetch = true;     ///< fsdp2's
+        parallel::DdpOptions ddp;          ///< without bucket_cap_mb
+        parallel::Fsdp2Options fsdp2;      ///< without units, precision, pipeline
         parallel::Fsdp1Options fsdp1;      ///< zero3's units and prefetch too
         parallel::MixedPrecision precision;  ///< fsdp2's, fsdp1's
         bool zero_redundancy = false;      ///< zero1 as PyTorch's ZeroRedundancyOptimizer

@@ -50,18 +50,18 @@ class Kernels {
     virtual void fill(const Tensor& out, float value) const = 0;
     /// Any dtype, the same on both sides.
     virtual void copy(const Tensor& out, const Tensor& in) const = 0;
-    /// Between float32 and bfloat16 (round to nearest, ties to even), or a copy where the dtypes are the
-    /// same.
+    /// Between float32, bfloat16 and float16 (round to nearest, ties to even), or a copy where the dtypes are
+    /// the same.
     virtual void cast(const Tensor& out, const Tensor& in) const = 0;
     /// From and to the host's memory; counts must match.
     virtual void upload(const Tensor& out, std::span<const float> numbers) const = 0;
     virtual void download(std::span<float> numbers, const Tensor& in) const = 0;
 
-    /// x ← factor · x.
+    /// x ← factor · x; of float16 too (computed in float32, rounded once).
     virtual void scale(const Tensor& in_out, float factor) const = 0;
     /// y ← y + a · x. y may be x.
     virtual void axpy(const Tensor& y, float a, const Tensor& x) const = 0;
-    /// out = a + b. out may be a or b.
+    /// out = a + b; of float16 too, as scale. out may be a or b.
     virtual void add(const Tensor& out, const Tensor& a, const Tensor& b) const = 0;
     /// out (B, D) = each row of a (B, D) + row (D). out may be a.
     virtual void add_rows(const Tensor& out, const Tensor& a, const Tensor& row) const = 0;

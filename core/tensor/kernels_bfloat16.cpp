@@ -13,6 +13,10 @@ void WithBfloat16<Base>::fill(const Tensor& out, float value) const {
 
 template <class Base>
 void WithBfloat16<Base>::scale(const Tensor& in_out, float factor) const {
+    if (in_out.defined() && in_out.dtype() == DType::float16) {
+        for (Float16& x : in_out.template data<Float16>()) x = to_float16(factor * from_float16(x));
+        return;
+    }
     if (!is_bfloat16({in_out})) return Base::scale(in_out, factor);
     Wide wide(*this, *device_);
     Base::scale(wide.in_out(in_out), factor);
@@ -29,6 +33,15 @@ void WithBfloat16<Base>::axpy(const Tensor& y, float a, const Tensor& x) const {
 
 template <class Base>
 void WithBfloat16<Base>::add(const Tensor& out, const Tensor& a, const Tensor& b) const {
+    if (out.defined() && out.dtype() == DType::float16) {
+        const auto sums = out.template data<Float16>(), as = a.template data<Float16>(),
+                   bs = b.template data<Float16>();
+        expect_count("add", a, out.n_elements(), DType::float16);
+        expect_count("add", b, out.n_elements(), DType::float16);
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            sums[i] = to_float16(from_float16(as[i]) + from_float16(bs[i]));
+        return;
+    }
     if (!is_bfloat16({out, a, b})) return Base::add(out, a, b);
     Wide wide(*this, *device_);
     Base::add(wide.out(out), wide.in(a), wide.in(b));

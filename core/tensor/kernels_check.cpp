@@ -1,6 +1,9 @@
 #include "core/tensor/kernels_check.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
+#include "core/tensor/dtype.h"
 
 namespace meshscope::tensor {
 namespace {
@@ -23,6 +26,28 @@ void expect_count(std::string_view kernel, const Tensor& tensor, int64_t n, DTyp
         throw InvalidArgument(
             {"tensor.wrong_dtype",
              {{"dtype", std::string(name(tensor.dtype()))}, {"wanted", std::string(name(dtype))}}});
+}
+
+bool cast_float16(const Tensor& out, const Tensor& in) {
+    const auto is = [](const Tensor& t, DType dtype) { return t.defined() && t.dtype() == dtype; };
+    if (is(out, DType::float16)) {
+        expect_count("cast", out, in.n_elements(), DType::float16);
+        const auto halves = out.data<Float16>();
+        if (is(in, DType::bfloat16))
+            std::ranges::transform(in.data<uint16_t>(), halves.begin(),
+                                   [](uint16_t x) { return to_float16(from_bfloat16(x)); });
+        else
+            std::ranges::transform(in.data<float>(), halves.begin(), to_float16);
+        return true;
+    }
+    if (!is(in, DType::float16)) return false;
+    expect_count("cast", out, in.n_elements(), out.dtype());
+    if (is(out, DType::bfloat16))
+        std::ranges::transform(in.data<Float16>(), out.data<uint16_t>().begin(),
+                               [](Float16 x) { return to_bfloat16(from_float16(x)); });
+    else
+        std::ranges::transform(in.data<Float16>(), out.data<float>().begin(), from_float16);
+    return true;
 }
 
 LinearSizes linear_sizes(std::string_view kernel, const Tensor& x, const Tensor& y, const Tensor& weight) {

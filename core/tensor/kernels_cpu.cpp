@@ -19,6 +19,7 @@ float* numbers(const Tensor& tensor) {
 void CpuKernels::cast(const Tensor& out, const Tensor& in) const {
     if (out.dtype() == in.dtype()) return copy(out, in);
     expect_count("cast", out, in.n_elements(), out.dtype());
+    if (cast_float16(out, in)) return;
     if (out.dtype() == DType::bfloat16)
         loops_->to_bfloat16(out.data<uint16_t>().data(), numbers(in), in.n_elements());
     else

@@ -39,6 +39,7 @@ void ReferenceKernels::copy(const Tensor& out, const Tensor& in) const {
 void ReferenceKernels::cast(const Tensor& out, const Tensor& in) const {
     if (out.dtype() == in.dtype()) return copy(out, in);
     expect_count("cast", out, in.n_elements(), out.dtype());
+    if (cast_float16(out, in)) return;
     if (out.dtype() == DType::bfloat16) {
         std::ranges::transform(in.data<float>(), out.data<uint16_t>().begin(), to_bfloat16);
     } else {

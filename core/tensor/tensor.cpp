@@ -42,6 +42,7 @@ template std::span<uint16_t> Tensor::data<uint16_t>() const;
 template std::span<int32_t> Tensor::data<int32_t>() const;
 template std::span<int64_t> Tensor::data<int64_t>() const;
 template std::span<uint8_t> Tensor::data<uint8_t>() const;
+template std::span<Float16> Tensor::data<Float16>() const;
 
 Tensor Tensor::view(Shape shape) const {
     if (count(shape) != n_elements_)

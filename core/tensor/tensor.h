@@ -40,7 +40,7 @@ class Tensor {
     bool shared() const { return storage_.use_count() > 1; }
 
     /// The numbers; throws InvalidArgument ("tensor.wrong_dtype") when T is not the dtype (float, int32_t,
-    /// int64_t, uint8_t, uint16_t for bfloat16), "tensor.undefined" when there are none.
+    /// int64_t, uint8_t, uint16_t for bfloat16, Float16), "tensor.undefined" when there are none.
     template <class T>
     std::span<T> data() const;
 

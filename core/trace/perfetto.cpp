@@ -45,6 +45,8 @@ std::string_view kineto_name(DType dtype) {
             return "Float";
         case DType::bfloat16:
             return "BFloat16";
+        case DType::float16:
+            return "Half";
         case DType::int32:
             return "Int";
         case DType::int64:

@@ -12,6 +12,11 @@
 namespace meshscope::trace {
 namespace {
 
+/// What a change adds to the device's memory: offloaded tensors are the host's.
+int64_t on_device(const MemoryChange& change) {
+    return change.category == MemoryCategory::offloaded ? 0 : change.delta_bytes;
+}
+
 /// Numbers of a rank's value table in one block: 256 KiB.
 constexpr std::size_t kValuesABlock = 65536;
 
@@ -192,7 +197,7 @@ class Writer {
                 }
                 int64_t total = 0, peak = 0, peak_step = -1, peak_ordinal = -1;
                 for (std::size_t i = 0; i < rank.memory.size(); ++i) {
-                    total += rank.memory[i].delta_bytes;
+                    total += on_device(rank.memory[i]);
                     if (total <= peak) continue;
                     peak = total;
                     peak_step = rank.memory[i].step;
@@ -309,7 +314,7 @@ class Writer {
             for (std::size_t r = 0; r < trace_.ranks.size(); ++r) {
                 int64_t total = 0, ordinal = 0;
                 for (const MemoryChange& m : trace_.ranks[r].memory) {
-                    total += m.delta_bytes;
+                    total += on_device(m);
                     rows.add(static_cast<int64_t>(r))
                         .add(ordinal++)
                         .add(int64_t{m.after_event})

@@ -14,8 +14,8 @@ using namespace meshscope::contract;
 
 namespace {
 
-constexpr std::array<DType, 5> kDTypes{DType::float32, DType::bfloat16, DType::int32, DType::int64,
-                                       DType::uint8};
+constexpr std::array<DType, 6> kDTypes{DType::float32, DType::bfloat16, DType::float16,
+                                       DType::int32,   DType::int64,    DType::uint8};
 constexpr std::array<Algorithm, 2> kAlgorithms{Algorithm::ring, Algorithm::direct};
 
 struct Case {

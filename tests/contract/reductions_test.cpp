@@ -35,7 +35,8 @@ struct Case {
 /// two-round sizes.
 std::vector<Case> cases_for(int32_t p, std::span<const Algorithm> algorithms = kEvery) {
     std::vector<Case> cases;
-    for (const DType dtype : {DType::float32, DType::bfloat16, DType::int32, DType::int64, DType::uint8})
+    for (const DType dtype :
+         {DType::float32, DType::bfloat16, DType::float16, DType::int32, DType::int64, DType::uint8})
         for (const ReduceOp op : reduce_ops_of(dtype))
             for (const Algorithm algorithm : algorithms) {
                 for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{p - 1}, int64_t{p}, int64_t{p + 1}})
@@ -44,7 +45,7 @@ std::vector<Case> cases_for(int32_t p, std::span<const Algorithm> algorithms = k
                     cases.push_back({dtype, op, algorithm, 1000});
             }
     // Beyond kDirectOneRoundBytes the direct all_reduce goes another way, to the same bits.
-    for (const DType dtype : {DType::float32, DType::bfloat16, DType::int32})
+    for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16, DType::int32})
         for (const Algorithm algorithm : algorithms) cases.push_back({dtype, ReduceOp::sum, algorithm, 5001});
     return cases;
 }

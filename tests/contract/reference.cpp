@@ -16,7 +16,7 @@ struct Number {
 };
 
 bool is_float(DType dtype) {
-    return dtype == DType::float32 || dtype == DType::bfloat16;
+    return dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
 }
 
 Number load(DType dtype, const std::byte* at) {
@@ -29,6 +29,12 @@ Number load(DType dtype, const std::byte* at) {
             uint16_t bits = 0;
             std::memcpy(&bits, at, 2);
             x.f = tensor::from_bfloat16(bits);
+            break;
+        }
+        case DType::float16: {
+            tensor::Float16 half;
+            std::memcpy(&half.bits, at, 2);
+            x.f = tensor::from_float16(half);
             break;
         }
         case DType::int32: {
@@ -52,6 +58,9 @@ void store(DType dtype, Number x, std::byte* at) {
         std::memcpy(at, &x.f, 4);
     } else if (dtype == DType::bfloat16) {
         const uint16_t bits = tensor::to_bfloat16(x.f);
+        std::memcpy(at, &bits, 2);
+    } else if (dtype == DType::float16) {
+        const uint16_t bits = tensor::to_float16(x.f).bits;
         std::memcpy(at, &bits, 2);
     } else {
         std::memcpy(at, &x.i,

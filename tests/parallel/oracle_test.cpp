@@ -1,5 +1,6 @@
 // The traces that PyTorch 2.15's fully_shard leaves for Linear(10,10), ReLU, Linear(10,5), element for
 // element.
+#include "core/run/dry.h"
 #include "tests/parallel/run_helper.h"
 #include "tests/test.h"
 
@@ -103,4 +104,18 @@ TEST_CASE("what a step sends: DDP 990 B a rank, FSDP2 1,980 B, HSDP 1,056 B insi
     const auto hsdp = run_text(toy("shape = [2, 2]\nnames = [\"replicate\", \"shard\"]", kEachLinear));
     CHECK(sent(*hsdp.trace, 1, "shard") == 4 * 1056);
     CHECK(sent(*hsdp.trace, 1, "replicate") == 4 * 352);
+}
+
+TEST_CASE("where every dim divides, FSDP2 sends 1.5 times what DDP does; padding makes it 2 on ToyModel") {
+    const auto sent = [](const std::string& names, const std::string& strategy) {
+        const auto dry = run::run_dry(
+            scenario::parse_scenario("format = 1\n[model]\nkind = \"mlp\"\ndim = 4096\nhidden = "
+                                     "4096\nlayers = 1\n[train]\nsteps = 3\nglobal_batch = "
+                                     "4\n[mesh]\nshape = [4]\nnames = [\"" +
+                                         names + "\"]\n[parallel]\ndata = \"" + strategy + "\"\n",
+                                     "test.toml"),
+            {});
+        return sent_bytes(*dry.trace, 0, 2);
+    };
+    CHECK(sent("shard", "fsdp2") * 2 == sent("replicate", "ddp") * 3);
 }

@@ -36,4 +36,28 @@ int64_t count_of(const std::vector<std::string>& rows, const std::string& word) 
     return std::ranges::count_if(rows, [&](const std::string& row) { return row.starts_with(word); });
 }
 
+Held held(const trace::Trace& trace, int32_t rank, MemoryCategory category) {
+    const trace::RankTrace& record = trace.ranks[static_cast<std::size_t>(rank)];
+    int32_t optimizer = -1;
+    for (const trace::Event& event : record.events)
+        if (trace.text(event.name) == "adam") optimizer = event.id;
+    Held found;
+    int64_t now = 0;
+    for (const trace::MemoryChange& change : record.memory) {
+        if (change.category != category) continue;
+        now += change.delta_bytes;
+        found.peak = std::max(found.peak, now);
+        if (change.after_event < optimizer) found.last = now;
+    }
+    return found;
+}
+
+int64_t sent_bytes(const trace::Trace& trace, int32_t rank, int32_t step, std::optional<CollectiveOp> op) {
+    int64_t bytes = 0;
+    for (const trace::Event& event : trace.ranks[static_cast<std::size_t>(rank)].events)
+        if (event.kind == trace::EventKind::collective && event.step == step && (!op || event.op == *op))
+            bytes += event.sent_bytes;
+    return bytes;
+}
+
 }  // namespace meshscope::test

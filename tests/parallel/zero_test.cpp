@@ -27,36 +27,6 @@ std::string wide(const std::string& rest) {
            kAdam + "\n" + rest;
 }
 
-/// Bytes one rank sends in a step.
-int64_t sent(const trace::Trace& trace, int32_t rank, int32_t step) {
-    int64_t bytes = 0;
-    for (const trace::Event& event : trace.ranks[static_cast<std::size_t>(rank)].events)
-        if (event.kind == trace::EventKind::collective && event.step == step) bytes += event.sent_bytes;
-    return bytes;
-}
-
-struct Held {
-    int64_t peak = 0;  ///< the most at any time
-    int64_t last = 0;  ///< when the optimizer of the last step ran
-};
-
-/// What a rank held of a category.
-Held held(const trace::Trace& trace, int32_t rank, MemoryCategory category) {
-    const trace::RankTrace& record = trace.ranks[static_cast<std::size_t>(rank)];
-    int32_t optimizer = -1;
-    for (const trace::Event& event : record.events)
-        if (trace.text(event.name) == "adam") optimizer = event.id;
-    Held found;
-    int64_t now = 0;
-    for (const trace::MemoryChange& change : record.memory) {
-        if (change.category != category) continue;
-        now += change.delta_bytes;
-        found.peak = std::max(found.peak, now);
-        if (change.after_event < optimizer) found.last = now;
-    }
-    return found;
-}
-
 }  // namespace
 
 TEST_CASE("every stage sends what the paper says: twice the parameters, stage 3 three times") {
@@ -66,7 +36,7 @@ TEST_CASE("every stage sends what the paper says: twice the parameters, stage 3 
             const auto result = run_text(wide(zero(stage, ranks)));
             for (int32_t rank = 0; rank < ranks; ++rank) {
                 INFO("stage " << stage << " rank " << rank << " of " << ranks);
-                CHECK(sent(*result.trace, rank, 1) == (stage == 3 ? 3 : 2) * once);
+                CHECK(sent_bytes(*result.trace, rank, 1) == (stage == 3 ? 3 : 2) * once);
             }
         }
     }

@@ -25,6 +25,13 @@ inline const std::string kFsdp1 = "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsd
 inline const std::string kZero1 = "[mesh]\nshape = [3]\n[parallel]\ndata = \"zero1\"\n";
 inline const std::string kZero2 = "[mesh]\nshape = [4]\n[parallel]\ndata = \"zero2\"\n";
 
+inline const std::string kDp = "[mesh]\nshape = [3]\n[parallel]\ndata = \"dp\"\n";
+inline const std::string kOffload =
+    "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsdp2\"\ncpu_offload = true\nreshard_after_forward = 2\n";
+inline const std::string kStatic =
+    "[mesh]\nshape = [3]\n[parallel]\ndata = \"ddp\"\nbucket_cap_mb = 0.0003\nstatic_graph = "
+    "true\ngradient_as_bucket_view = true\n";
+
 inline const std::string kTp = "[mesh]\nshape = [2]\nnames = [\"tp\"]\n[parallel]\ndata = \"none\"\n";
 inline const std::string kFsdpTp =
     "[mesh]\nshape = [3, 2]\nnames = [\"shard\", \"tp\"]\n[parallel]\ndata = \"fsdp2\"\n";

@@ -41,7 +41,7 @@ int64_t collectives(const run::RunResult& result, const std::string& rule) {
 
 TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
     const std::string parallel = GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp,
-                                          kFsdpTp, kPpDdp, kPpZero, kPpTp);
+                                          kFsdpTp, kPpDdp, kPpZero, kPpTp, kDp, kOffload, kStatic);
     const std::string optimizer = GENERATE(kAdamw, kMomentum);
     const std::string kind = GENERATE("sharded", "rank0");
     INFO(parallel << optimizer << kind);
@@ -89,7 +89,7 @@ TEST_CASE("a pipeline's checkpoint keeps, stage by stage, the order in which DDP
 
 TEST_CASE("what one strategy saved on its ranks another loads on its own, bit for bit") {
     const std::string from = GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp,
-                                      kFsdpTp, kPpDdp, kPpZero, kPpTp);
+                                      kFsdpTp, kPpDdp, kPpZero, kPpTp, kDp, kOffload, kStatic);
     const std::string kind = GENERATE("sharded", "rank0");
     const test::Folder folder;
     const auto trained = run_at(text(5, from, "folder = \"a\"\nkind = \"" + kind + "\"\n"), folder);
@@ -100,8 +100,8 @@ TEST_CASE("what one strategy saved on its ranks another loads on its own, bit fo
         CHECK(saved.whole("model." + array.name) == array.numbers);
 
     int n = 0;
-    for (const std::string& to :
-         {kSingle, kDdp3, kFsdp4, kFsdp3, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp, kFsdpTp}) {
+    for (const std::string& to : {kSingle, kDdp3, kFsdp4, kFsdp3, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp,
+                                  kFsdpTp, kDp, kOffload}) {
         INFO(kind << ": " << from << " -> " << to);
         // Stopped before its first step, a resumed run hands over what it loaded, and saves it its own way.
         const std::atomic<bool> stop{true};

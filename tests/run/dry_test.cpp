@@ -72,6 +72,27 @@ TEST_CASE(
             check_dry_is_real(text + mesh + "cp = \"" + method + "\"\n", method);
 }
 
+TEST_CASE("and for DDP's hooks and Join, fully_shard's settings, DataParallel") {
+    const std::string replicas = "shape = [2]\nnames = [\"replicate\"]",
+                      hsdp = "shape = [2, 4]\nnames = [\"replicate\", \"shard\"]";
+    const auto check = [](const std::string& mesh, const std::string& parallel,
+                          const std::string& more = "") {
+        std::string text = mlp(mesh, "data = " + parallel, 16) + more;
+        text.replace(text.find("steps = 2"), 9, "steps = 4\naccumulate = 2\nclip_norm = 1.0");
+        check_dry_is_real(text, parallel);
+    };
+    check(replicas, "\"ddp\"\nddp_hook = \"fp16_compress\"\nstatic_graph = true");
+    check(replicas, "\"ddp\"\nfind_unused_parameters = true\ngradient_as_bucket_view = true");
+    check(replicas, "\"ddp\"\nddp_hook = \"powersgd\"", "[parallel.powersgd]\nstart_iteration = 2\n");
+    check(replicas, "\"ddp\"\njoin = true", "[data]\nbatches = [4, 2]\n");
+    check(replicas, "\"dp\"");
+    check(hsdp,
+          "\"fsdp2\"\nreshard_after_forward = 2\ncpu_offload = true\ngradient_sync = \"all_reduce_last\"");
+    check(hsdp, "\"fsdp2\"\nforward_prefetch = 2\nbackward_prefetch = 2\ngradient_sync = \"every\"",
+          "[parallel.mixed_precision]\nparam = \"bfloat16\"\nreduce = \"float16\"\n");
+    check(hsdp, "\"fsdp2\"\ngradient_divide_factor = 3\nreshard_after_backward = false");
+}
+
 TEST_CASE("a world larger than the mesh leaves the idle ranks empty") {
     const auto scenario =
         scenario::parse_scenario(mlp("shape = [2]\nworld = 3", "data = \"fsdp2\"", 8), "idle.toml");

@@ -34,6 +34,7 @@ const std::string kMlp =
     "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 4\nlayers = 2\n"
     "[train]\nsteps = 1\nglobal_batch = 8\n";                                                  // to 9
 const std::string kFsdp = kMlp + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n";        // to 13
+const std::string kDdp = kTrain + "[parallel]\ndata = \"ddp\"\n";                              // to 8
 const std::string kPipeline = kTrain + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\n";  // to 10
 const std::string kTied =
     "format = 1\n[model]\nkind = \"gpt\"\ndim = 4\nhidden = 4\nlayers = 2\nvocab = 5\nseq = 2\nheads = 1\n"
@@ -381,11 +382,75 @@ std::vector<Case> cases() {
          {"9:1 scenario.wrap_min_without_size"}},
         {"an unknown strategy hides no other mistake",
          kTrain + "[mesh]\nshape = [2, 2]\n[parallel]\ndata = \"dpd\"\nalgorithm = \"rings\"\n"
-                  "reshard_after_forward = 3\nforward_prefetch = 1\nsharding_strategy = \"full\"\n"
+                  "reshard_after_forward = 3.5\nforward_prefetch = 1\nsharding_strategy = \"full\"\n"
                   "bucket_cap_mb = -1\nunits = [\"net9\"]\nwrap = \"no\"\n",
          {"10:8 scenario.unknown_word", "11:13 scenario.unknown_word", "12:25 scenario.wrong_type",
           "13:20 scenario.wrong_type", "14:21 scenario.unknown_word", "15:17 scenario.out_of_range",
           "16:10 scenario.unknown_module", "17:8 scenario.unknown_word"}},
+        {"DDP's keys for FSDP2",
+         kFsdp + "static_graph = true\nfind_unused_parameters = true\njoin = true\nddp_hook = \"allreduce\"\n",
+         {"14:1 scenario.key_needs_strategy", "15:1 scenario.key_needs_strategy",
+          "16:1 scenario.key_needs_strategy", "17:1 scenario.key_needs_strategy"}},
+        {"a hook that is none", kDdp + "ddp_hook = \"fp8_compress\"\n", {"9:12 scenario.unknown_word"}},
+        {"PowerSGD too early",
+         kDdp + "ddp_hook = \"powersgd\"\n[parallel.powersgd]\nstart_iteration = 1\n",
+         {"11:19 scenario.powersgd_start"}},
+        {"PowerSGD's numbers for another hook",
+         kDdp + "[parallel.powersgd]\nseed = 1\n",
+         {"9:11 scenario.powersgd_without_hook"}},
+        {"PowerSGD in a checkpoint",
+         kDdp + "ddp_hook = \"powersgd\"\n[checkpoint]\nfolder = \"c\"\n",
+         {"9:12 scenario.powersgd_checkpoint"}},
+        {"two ways to find unused parameters",
+         kDdp + "static_graph = true\nfind_unused_parameters = true\n",
+         {"10:26 scenario.static_finds_unused"}},
+        {"what Join does not go with",
+         kDdp + "join = true\nstatic_graph = true\nddp_hook = \"allreduce\"\n"
+                "divide_by_initial_world_size = false\n[checkpoint]\nfolder = \"c\"\n",
+         {"9:8 scenario.join_static_graph", "9:8 scenario.join_checkpoint",
+          "12:32 scenario.join_hook_divides"}},
+        {"a divisor without Join",
+         kDdp + "divide_by_initial_world_size = true\n",
+         {"9:1 scenario.divide_without_join"}},
+        {"uneven batches that others would wait for",
+         kDdp + "[data]\nbatches = [1]\n",
+         {"10:1 scenario.batches_without_join"}},
+        {"uneven batches for another number of ranks",
+         kDdp + "join = true\n[mesh]\nshape = [2]\n[data]\nbatches = [1]\n",
+         {"13:11 scenario.batches_count"}},
+        {"steps that nobody has a batch for",
+         kDdp + "join = true\n[data]\nbatches = [0]\n",
+         {"11:11 scenario.batches_steps"}},
+        {"uneven batches of a sampler that evens them",
+         kDdp + "join = true\n[data]\nsamples = 8\nsampler = \"distributed\"\nbatches = [1]\n",
+         {"13:1 scenario.batches_sampler"}},
+        {"a reshard that does not divide the shards",
+         kFsdp + "reshard_after_forward = 3\n",
+         {"14:25 scenario.reshard_factor"}},
+        {"reshards of units that are not named",
+         kFsdp + "reshard_after_forward = [2, 0, \"no\"]\n",
+         {"14:25 scenario.reshard_list_needs_units", "14:29 scenario.reshard_factor",
+          "14:32 scenario.bad_reshard"}},
+        {"more reshards than units",
+         kFsdp + "units = [\"layers.0\"]\nreshard_after_forward = [2, true, false]\n",
+         {"15:25 scenario.reshard_list_count"}},
+        {"replicas' sums to delay where there are none",
+         kFsdp + "gradient_sync = \"all_reduce_last\"\n",
+         {"14:17 scenario.sync_needs_replicas"}},
+        {"gradients that travel twice in a pipeline",
+         kPipeline + "data = \"fsdp2\"\nschedule = \"gpipe\"\nmicrobatches = 2\ngradient_sync = "
+                     "\"every\"\n",
+         {"9:9 scenario.mesh_dims", "14:1 scenario.pipeline_reduces"}},
+        {"a factor of nothing", kFsdp + "gradient_divide_factor = 0\n", {"14:26 scenario.out_of_range"}},
+        {"a number of units for FSDP1",
+         kTrain + "[parallel]\ndata = \"fsdp1\"\nbackward_prefetch = 2\nforward_prefetch = 2\n",
+         {"9:21 scenario.wrong_type", "10:20 scenario.wrong_type"}},
+        {"DataParallel over more than data",
+         kMlp + "[mesh]\nshape = [2, 2]\nnames = [\"replicate\", \"tp\"]\n[parallel]\ndata = \"dp\"\n",
+         {"14:8 scenario.dp_one_process"}},
+        {"DataParallel with a sampler for processes",
+         kTrain + "[parallel]\ndata = \"dp\"\n[data]\nsamples = 16\nsampler = \"distributed\"\n",
+         {"11:11 scenario.dp_sampler"}},
         {"a bucket of nothing",
          kTrain + "[parallel]\ndata = \"ddp\"\nbucket_cap_mb = 0.0\n",
          {"9:17 scenario.out_of_range"}},
@@ -496,7 +561,7 @@ TEST_CASE("hints say what would be right") {
     CHECK(hint(kTrain + "[parallel]\ncp = \"ulysses\"\n") == "scenario.hint.cp_dim_example()");
     CHECK(hint(kTrain + "[parallel]\ndata = \"dpd\"\n") == "scenario.hint.did_you_mean(guess=ddp)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"everything\"\n") ==
-          "scenario.hint.known(known=none, ddp, fsdp2, fsdp1, zero1, zero2, zero3)");
+          "scenario.hint.known(known=none, ddp, fsdp2, fsdp1, zero1, zero2, zero3, dp)");
 }
 
 TEST_CASE("an element of the wrong type is named by its index, an infinite number by what it is") {

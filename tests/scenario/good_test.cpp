@@ -55,8 +55,8 @@ TEST_CASE("the keys that the golden comparison writes are read") {
     CHECK(s.optimizer.kind == "adamw");
     CHECK(s.optimizer.weight_decay == 0.01);  // PyTorch's default for AdamW
     CHECK(s.parallel.data == DataStrategy::fsdp2);
-    CHECK(s.parallel.reshard_after_forward);
-    CHECK_FALSE(s.parallel.keep_root);
+    CHECK(s.parallel.fsdp2.reshard_after_forward.reshard);
+    CHECK_FALSE(s.parallel.fsdp2.keep_root);
     CHECK(scenario::world_size(s) == 4);
 }
 
@@ -73,10 +73,10 @@ TEST_CASE("a comparison with bucket_cap_mb, and one that keeps parameters, are r
     CHECK(ddp.accumulate == 4);
     const std::string shard = "[mesh]\nshape = [2]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\n";
     CHECK_FALSE(parse_scenario(head + shard + "reshard_after_forward = false\n", "s.toml")
-                    .parallel.reshard_after_forward);
+                    .parallel.fsdp2.reshard_after_forward.reshard);
     const Scenario pytorch = parse_scenario(head + shard + "reshard_after_forward = \"default\"\n", "s.toml");
-    CHECK(pytorch.parallel.reshard_after_forward);
-    CHECK(pytorch.parallel.keep_root);
+    CHECK(pytorch.parallel.fsdp2.reshard_after_forward.reshard);
+    CHECK(pytorch.parallel.fsdp2.keep_root);
 }
 
 TEST_CASE("units are single modules or modules gathered together") {

@@ -1,5 +1,7 @@
 #include "core/tensor/dtype.h"
 
+#include <bit>
+#include <cmath>
 #include <limits>
 
 #include "tests/test.h"
@@ -22,6 +24,43 @@ TEST_CASE("bfloat16 rounds to the nearest, ties to even") {
 TEST_CASE("a NaN stays a NaN, also where rounding its bits would carry") {
     for (const uint32_t bits : {0x7FFFFFFFU, 0x7F800001U, 0xFFC00000U, 0xFFFFFFFFU})
         CHECK(std::isnan(from_bfloat16(to_bfloat16(std::bit_cast<float>(bits)))));
+}
+
+TEST_CASE("every float16 survives the way through float32, and half way between two the even one is taken") {
+    const auto half = [](uint32_t bits) { return Float16{static_cast<uint16_t>(bits)}; };
+    for (uint32_t i = 0; i <= 0xFFFF; ++i) {
+        const float value = from_float16(half(i));
+        if (std::isnan(value)) {
+            REQUIRE((i & 0x7FFFU) > 0x7C00U);
+            REQUIRE(std::isnan(from_float16(to_float16(value))));
+            continue;
+        }
+        REQUIRE(to_float16(value) == half(i));
+        // IEEE 754: (-1)^s · 2^(e-15) · 1.m, or 2^-14 · 0.m where e is 0.
+        const int exponent = static_cast<int>((i >> 10U) & 31U);
+        const double m = double(i & 0x3FFU) / 1024;
+        if (exponent < 31)
+            REQUIRE(double(std::abs(value)) ==
+                    (exponent == 0 ? std::ldexp(m, -14) : std::ldexp(1 + m, exponent - 15)));
+    }
+    for (uint32_t i = 0; i < 0x7BFF; ++i) {  // neighbours, both finite; their middle is exact in float32
+        const float low = from_float16(half(i)), high = from_float16(half(i + 1)), middle = (low + high) / 2;
+        const Float16 even = half(i % 2 == 0 ? i : i + 1);
+        REQUIRE(to_float16(middle) == even);
+        REQUIRE(to_float16(-middle).bits == (even.bits | 0x8000U));
+        REQUIRE(to_float16(std::nextafter(middle, 0.0F)) == half(i));
+        REQUIRE(to_float16(std::nextafter(middle, 1e9F)) == half(i + 1));
+    }
+}
+
+TEST_CASE("float16 overflows to infinity half way past 65504, and underflows to zero below half its least") {
+    CHECK(to_float16(std::nextafter(65520.0F, 0.0F)).bits == 0x7BFF);
+    CHECK(to_float16(65520.0F).bits == 0x7C00);
+    CHECK(to_float16(-1e10F).bits == 0xFC00);
+    CHECK(to_float16(0x1p-25F).bits == 0);  // half the least: to the even one, 0
+    CHECK(to_float16(std::nextafter(0x1p-25F, 1.0F)).bits == 1);
+    CHECK(to_float16(-0.0F).bits == 0x8000);
+    CHECK(to_float16(std::numeric_limits<float>::denorm_min()).bits == 0);
 }
 
 TEST_CASE("every bfloat16 survives the way through float32") {

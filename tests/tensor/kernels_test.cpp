@@ -187,6 +187,42 @@ TEST_CASE("casting goes both ways, and copying keeps bits of any dtype") {
     CHECK(p.copy(ids).data<int64_t>()[1] == int64_t{1} << 40U);
 }
 
+TEST_CASE("float16 is cast, scaled and added: in float32, rounded once") {
+    Pair p;
+    const Tensor x = p.random({257});
+    const auto half = [&] {
+        return p.allocator.empty({257}, DType::float16, MemoryCategory::temporaries, "half");
+    };
+    for (const Kernels* kernels :
+         {static_cast<const Kernels*>(&p.fast), static_cast<const Kernels*>(&p.plain)}) {
+        const Tensor a = half(), b = half(), back = p.random({257});
+        const Tensor wide =
+            p.allocator.empty({257}, DType::bfloat16, MemoryCategory::temporaries, "bfloat16");
+        kernels->cast(a, x);
+        kernels->cast(back, a);
+        kernels->copy(b, a);
+        kernels->scale(b, 1.0F / 3);
+        kernels->cast(wide, a);
+        const auto as = a.data<Float16>(), bs = b.data<Float16>();
+        for (std::size_t i = 0; i < 257; ++i) {
+            CHECK(as[i] == to_float16(x.data<float>()[i]));
+            CHECK(back.data<float>()[i] == from_float16(as[i]));
+            CHECK(bs[i] == to_float16(1.0F / 3 * from_float16(as[i])));
+            CHECK(wide.data<uint16_t>()[i] == to_bfloat16(from_float16(as[i])));
+        }
+        const Tensor sum = half();
+        kernels->add(sum, a, b);
+        kernels->cast(b, wide);
+        for (std::size_t i = 0; i < 257; ++i)
+            CHECK(b.data<Float16>()[i] == to_float16(from_bfloat16(wide.data<uint16_t>()[i])));
+        kernels->cast(b, x);
+        kernels->scale(b, 1.0F / 3);
+        for (std::size_t i = 0; i < 257; ++i)
+            CHECK(sum.data<Float16>()[i] ==
+                  to_float16(from_float16(as[i]) + from_float16(b.data<Float16>()[i])));
+    }
+}
+
 TEST_CASE("ReLU lets a NaN through and takes no gradient at zero") {
     Pair p;
     const float nan = std::numeric_limits<float>::quiet_NaN();

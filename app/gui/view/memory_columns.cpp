@@ -105,6 +105,12 @@ void style_category(Shape& s, MemoryCategory category) {
             s.pattern = Fill::cross_hatch;
             s.hatch = Token::red;
             break;
+        case MemoryCategory::offloaded:
+            s.fill = Token::grey;
+            s.fill_alpha = 0.35F;
+            s.pattern = Fill::cross_hatch;
+            s.hatch = Token::soft;
+            break;
     }
 }
 

@@ -31,8 +31,9 @@ std::vector<MemoryColumn> join_columns(const std::vector<MemoryColumn>& columns,
 /// Index of the first highest column.
 std::size_t highest(const std::vector<MemoryColumn>& columns);
 
-/// Categories bottom-up: what always stays first, what comes and goes on top.
-inline constexpr std::array<MemoryCategory, kMemoryCategories> kStackOrder{
+/// Categories bottom-up: what always stays first, what comes and goes on top. Offloaded memory is the host's and
+/// no part of the stack.
+inline constexpr std::array<MemoryCategory, kMemoryCategories - 1> kStackOrder{
     MemoryCategory::optimizer_state,      MemoryCategory::sharded_parameters,
     MemoryCategory::parameters,           MemoryCategory::inputs,
     MemoryCategory::activations,          MemoryCategory::gradients,

@@ -21,6 +21,7 @@ struct OptimizerSpec {
     double beta2 = 0.999;       ///< adam, adamw
     double eps = 1e-8;          ///< adam, adamw: added after √v̂
     double weight_decay = 0.0;  ///< sgd, adam: added to the gradient; adamw: decoupled
+    MemoryCategory memory = MemoryCategory::optimizer_state;  ///< of its state; offloaded: the host's
 };
 
 /// torch.optim.SGD, Adam and AdamW over a list of arrays: whole parameters, or the rows of them that this
@@ -33,7 +34,7 @@ class Optimizer {
         tensor::Tensor value;
     };
 
-    /// `recorder` may be null. State comes from `allocator` (category optimizer_state), array by array in
+    /// `recorder` may be null. State comes from `allocator` (category spec.memory), array by array in
     /// their first step, as PyTorch does: sgd with momentum one number an element ("net1.weight momentum"),
     /// adam and adamw two
     /// ("net1.weight exp_avg", "net1.weight exp_avg_sq"), sgd without momentum none.

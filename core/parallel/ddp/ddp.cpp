@@ -36,17 +36,36 @@ Ddp::Ddp(const RankContext& context, nn::Model& model, DdpOptions options)
     : context_(context),
       model_(model),
       group_(*context.groups.at(0)),
-      caps_(BucketCaps::of(options.bucket_cap_mb)) {}
+      options_(options),
+      caps_(BucketCaps::of(options.bucket_cap_mb)),
+      hook_(make_hook(options, context, group_)),
+      static_pending_(options.static_graph),
+      used_(model.all_parameters().size(), 0) {}
 
 void Ddp::load(const InitialValues& values) {
     const bool root = group_.rank() == GroupRank{0};
     local_ = allocate_whole(model_, *context_.allocator, root ? &values : nullptr, root);
     verify_same_model();
-    broadcast_parameters();
+    broadcast_parameters(GroupRank{0}, "ddp.broadcast.initial");
+    make_buckets(first_buckets());
+}
 
+std::vector<std::vector<nn::Parameter*>> Ddp::first_buckets() const {
     std::vector<nn::Parameter*> all;
     for (const auto& parameter : model_.all_parameters()) all.push_back(parameter.get());
-    make_buckets({all});
+    if (cuts_anew()) return {all};
+    // PyTorch cuts in the order of parameters() and turns the buckets round: the caps count from the front,
+    // so the bucket that leaves last has the small one.
+    std::vector<int64_t> bytes;
+    for (const nn::Parameter* parameter : all)
+        bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(DType::float32));
+    std::vector<std::vector<nn::Parameter*>> buckets;
+    for (const std::vector<int32_t>& positions : assign_buckets(bytes, caps_)) {
+        auto& bucket = buckets.emplace_back();
+        for (const int32_t i : positions) bucket.push_back(all[static_cast<std::size_t>(i)]);
+    }
+    std::ranges::reverse(buckets);
+    return buckets;
 }
 
 void Ddp::verify_same_model() {
@@ -76,7 +95,7 @@ void Ddp::verify_same_model() {
         throw InvalidArgument({"ddp.parameter_shapes_differ", {{"rank", int64_t{context_.rank.value}}}});
 }
 
-void Ddp::broadcast_parameters() {
+void Ddp::broadcast_parameters(GroupRank root, std::string_view rule) {
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
     const auto& parameters = model_.all_parameters();
     for (std::size_t first = 0; first < parameters.size();) {
@@ -93,7 +112,7 @@ void Ddp::broadcast_parameters() {
             kernels.copy(flat.slice(at, value.n_elements()), value.flat());
             at += value.n_elements();
         }
-        group_.broadcast(flat, GroupRank{0}, {.cause = {"ddp.broadcast.initial", "model"}}).wait();
+        group_.broadcast(flat, root, {.cause = {rule, "model"}}).wait();
         at = 0;
         for (std::size_t i = first; i < end; ++i) {
             const Tensor& value = parameters[i]->value;
@@ -109,6 +128,7 @@ void Ddp::make_buckets(const std::vector<std::vector<nn::Parameter*>>& parameter
     place_.assign(model_.all_parameters().size(), {-1, -1});
     for (std::size_t b = 0; b < parameters.size(); ++b) {
         Bucket& bucket = buckets_.emplace_back();
+        bucket.index = b;
         bucket.name = "bucket " + std::to_string(b);
         bucket.parameters = parameters[b];
         for (std::size_t i = 0; i < parameters[b].size(); ++i) {
@@ -121,17 +141,6 @@ void Ddp::make_buckets(const std::vector<std::vector<nn::Parameter*>>& parameter
         bucket.flat = context_.allocator->empty({bucket.elements}, DType::float32,
                                                 MemoryCategory::communication, bucket.name);
     }
-}
-
-void Ddp::before_forward(const Pass& pass) {
-    sync_ = pass.last;
-    if (!rebuilt_ && !arrival_.empty()) rebuild_buckets();
-    if (sync_) prepare_backward();
-}
-
-void Ddp::before_backward(const Pass& pass) {
-    sync_ = pass.last;
-    if (sync_) prepare_backward();
 }
 
 void Ddp::rebuild_buckets() {
@@ -171,59 +180,11 @@ void Ddp::rebuild_buckets() {
     rebuilt_ = true;
 }
 
-void Ddp::prepare_backward() {
-    next_to_launch_ = 0;
-    for (Bucket& bucket : buckets_) bucket.waiting_for = static_cast<int32_t>(bucket.parameters.size());
-}
-
-void Ddp::attach(nn::Tape& tape) {
-    if (sync_) tape.on_gradient_ready([this](nn::Parameter& parameter) { gradient_ready(parameter); });
-}
-
-void Ddp::gradient_ready(nn::Parameter& parameter) {
-    if (!rebuilt_) arrival_.push_back(&parameter);
-    const auto [b, i] = place_[static_cast<std::size_t>(parameter.index)];
-    Bucket& bucket = buckets_[static_cast<std::size_t>(b)];
-    const Tensor part =
-        bucket.flat.slice(bucket.first[static_cast<std::size_t>(i)], parameter.grad.n_elements());
-    {
-        const ComputeScope scope(context_.recorder, "ddp.copy_to_bucket", bucket.name, part.n_elements(),
-                                 2 * part.bytes());
-        const tensor::Kernels& kernels = context_.allocator->device().kernels();
-        kernels.copy(part, parameter.grad.flat());
-        kernels.scale(part, 1.0F / static_cast<float>(group_.size()));
-    }
-    --bucket.waiting_for;
-    while (next_to_launch_ < buckets_.size() && buckets_[next_to_launch_].waiting_for == 0)
-        launch(buckets_[next_to_launch_++]);
-}
-
-void Ddp::launch(Bucket& bucket) {
-    if (context_.recorder)
-        context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
-    bucket.work =
-        group_.all_reduce(bucket.flat, ReduceOp::sum,
-                          {.stream = Stream::all_reduce, .cause = {"ddp.bucket.all_reduce", bucket.name}});
-}
-
-void Ddp::after_backward(const Pass&) {
-    if (!sync_) return;
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
-    for (Bucket& bucket : buckets_) {
-        if (!bucket.work.valid()) throw InvalidArgument({"ddp.bucket_incomplete", {{"bucket", bucket.name}}});
-        bucket.work.wait();
-        bucket.work = {};
-        const ComputeScope scope(context_.recorder, "ddp.copy_from_bucket", bucket.name, 0,
-                                 2 * bucket.flat.bytes());
-        for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
-            const Tensor& grad = bucket.parameters[i]->grad;
-            kernels.copy(grad.flat(), bucket.flat.slice(bucket.first[i], grad.n_elements()));
-        }
-    }
-}
-
 std::vector<Tensor> Ddp::gradients() const {
-    return whole_gradients(model_);
+    if (!tracks_used()) return whole_gradients(model_);
+    std::vector<Tensor> gradients;  // undefined where no rank used the parameter
+    for (const auto& parameter : model_.all_parameters()) gradients.push_back(parameter->grad);
+    return gradients;
 }
 
 double Ddp::gradient_norm() {
@@ -244,6 +205,7 @@ void Ddp::remember(std::span<const int64_t> arrival) {
     arrival_.clear();
     for (const int64_t index : arrival)
         arrival_.push_back(model_.all_parameters().at(static_cast<std::size_t>(index)).get());
+    if (!arrival_.empty()) static_pending_ = false;
 }
 
 }  // namespace meshscope::parallel

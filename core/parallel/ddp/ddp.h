@@ -1,17 +1,15 @@
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/parallel/ddp/buckets.h"
+#include "core/parallel/ddp/hooks.h"
+#include "core/parallel/ddp/options.h"
 #include "core/parallel/strategy.h"
 
 namespace meshscope::parallel {
-
-struct DdpOptions {
-    std::optional<double> bucket_cap_mb;  ///< absent: 1 MiB for the first bucket, then 25
-};
 
 /// DistributedDataParallel: whole parameters on every rank, gradients averaged by all_reduce in buckets that
 /// leave while backward still computes. Source: torch/nn/parallel/distributed.py,
@@ -26,6 +24,20 @@ struct DdpOptions {
 ///   cut anew.
 /// - A gradient is divided by the number of ranks as it enters its bucket; the all_reduce sums.
 /// - While accumulating (Pass::last false) nothing travels: no_sync().
+/// - gradient_as_bucket_view: a gradient that has entered its bucket is freed, and the parameter's gradient
+/// is
+///   that part of the bucket from then on; nothing is copied back.
+/// - find_unused_parameters: buckets are cut at once, by the parameters' order, and never anew, because the
+///   order of arrival may change; each rank's map of used parameters (one int32 each) is summed behind the
+///   last bucket. A parameter that one rank did not use counts as a gradient of zeros there; one that no rank
+///   used keeps none.
+/// - static_graph: in the first synchronised backward gradients only count, and the map and all buckets are
+///   reduced after it; buckets are cut anew by the order of the second one. From then on as without the flag.
+/// - A hook replaces the reducer's division and all_reduce: see DdpHook.
+/// - join: before each forward the ranks count themselves (an all_reduce of one number) and tell those
+/// without
+///   a batch whether gradients will travel (another one). A rank that has run out answers with zeros; after
+///   the last step the ranks agree on one that took part in it, and it broadcasts its model.
 class Ddp final : public Strategy {
   public:
     Ddp(const RankContext& context, nn::Model& model, DdpOptions options);
@@ -34,6 +46,8 @@ class Ddp final : public Strategy {
     void before_forward(const Pass& pass) override;
     void attach(nn::Tape& tape) override;
     void after_backward(const Pass& pass) override;
+    void shadow(const Pass& pass) override;
+    void finish(bool last_joiner) override;
     void before_backward(const Pass& pass) override;
     const std::vector<LocalParameter>& local_parameters() const override { return local_; }
     std::vector<Tensor> gradients() const override;
@@ -46,6 +60,7 @@ class Ddp final : public Strategy {
 
   private:
     struct Bucket {
+        std::size_t index = 0;
         std::string name;  ///< "bucket 0"
         std::vector<nn::Parameter*> parameters;
         std::vector<int64_t> first;  ///< where each parameter's gradient begins in the flat buffer
@@ -55,23 +70,48 @@ class Ddp final : public Strategy {
         comm::Work work;
     };
 
+    bool tracks_used() const { return options_.find_unused_parameters || options_.static_graph; }
+    /// Whether a later backward may find a parameter unused that an earlier one used.
+    bool is_dynamic() const { return options_.find_unused_parameters && !options_.static_graph; }
+    bool cuts_anew() const { return !is_dynamic(); }
     void verify_same_model();
-    void broadcast_parameters();
+    void broadcast_parameters(GroupRank root, std::string_view rule);
+    std::vector<std::vector<nn::Parameter*>> first_buckets() const;
     void rebuild_buckets();
     void make_buckets(const std::vector<std::vector<nn::Parameter*>>& parameters);
     void prepare_backward();
     void gradient_ready(nn::Parameter& parameter);
+    Tensor part_of(const nn::Parameter& parameter) const;
+    void copy_in(nn::Parameter& parameter);
+    void mark_ready(const nn::Parameter& parameter);
+    void launch_full_buckets();
+    FullBucket full(const Bucket& bucket) const;
     void launch(Bucket& bucket);
+    void finish_bucket(Bucket& bucket);
+    void reduce_used_map();
+    void add_unused();
+    void forget_used();
+    float divisor();
+    comm::Work count_active(float mine);
+    comm::Work tell_sync(float mine);
 
     RankContext context_;
     nn::Model& model_;
     comm::ProcessGroup& group_;
+    DdpOptions options_;
     BucketCaps caps_;
+    std::unique_ptr<CommHook> hook_;  ///< null: the reducer's own
     std::vector<LocalParameter> local_;
     std::vector<Bucket> buckets_;
     std::vector<std::pair<int32_t, int32_t>> place_;  ///< by parameter index: bucket, position in it
     std::vector<nn::Parameter*> arrival_;             ///< order of the first synchronised backward
     bool rebuilt_ = false;
+    bool static_pending_;        ///< static_graph's first synchronised backward has not ended
+    std::vector<int32_t> used_;  ///< by parameter index: whether a gradient came; find_unused, static_graph
+    Tensor used_map_;            ///< the same, summed over the ranks
+    comm::Work used_work_;
+    Tensor active_, sync_flag_;  ///< Join's two numbers
+    comm::Work active_work_;
     bool sync_ = true;
     std::size_t next_to_launch_ = 0;  ///< buckets leave in order, on every rank alike
 };

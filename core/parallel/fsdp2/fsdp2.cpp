@@ -4,10 +4,10 @@
 
 #include "core/base/error.h"
 #include "core/parallel/gradient_norm.h"
-#include "core/parallel/units.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
+
 Fsdp2::Fsdp2(const RankContext& context, nn::Model& model, Fsdp2Options options)
     : context_(context), model_(model), options_(std::move(options)) {
     const std::size_t ndim = context_.groups.size();
@@ -15,11 +15,15 @@ Fsdp2::Fsdp2(const RankContext& context, nn::Model& model, Fsdp2Options options)
         throw InvalidArgument({"fsdp2.mesh_ndim", {{"ndim", static_cast<int64_t>(ndim)}}});
     comm::ProcessGroup* shard = context_.groups.back();
     comm_.precision = options_.precision;
+    comm_.cpu_offload = options_.cpu_offload;
     comm_.shard = shard->size() > 1 ? shard : nullptr;
     comm_.replicate = ndim == 2 ? context_.groups.front() : nullptr;
 
-    for (UnitPlan& plan : plan_units(model_, options_.units))
-        add_unit(std::move(plan.name), std::move(plan.modules), std::move(plan.parameters), plan.is_root);
+    comm_.divide = GradientDivide::of(shard->size(), comm_.replicate ? comm_.replicate->size() : 1,
+                                      options_.precision.reduce, options_.gradient_divide_factor,
+                                      options_.force_sum_reduction);
+
+    for (UnitPlan& plan : plan_units(model_, options_.units)) add_unit(std::move(plan));
     model_.hooks.post_forward.push_back([this](nn::Module&) {
         // The last gather's buffer has served its overlap.
         if (context_.recorder) {
@@ -33,12 +37,30 @@ Fsdp2::Fsdp2(const RankContext& context, nn::Model& model, Fsdp2Options options)
 
 Fsdp2::~Fsdp2() = default;
 
-void Fsdp2::add_unit(std::string name, std::vector<nn::Module*> modules,
-                     std::vector<nn::Parameter*> parameters, bool root) {
+ReshardAfterForward Fsdp2::after_forward_of(const UnitPlan& plan, std::size_t index) const {
+    ReshardAfterForward after = options_.reshard_after_forward;
+    bool keeps_root = options_.keep_root;
+    const auto& by_unit = options_.reshard_by_unit;
+    if (!by_unit.empty()) {
+        keeps_root = index >= by_unit.size();  // PyTorch's default, where the list does not name the root
+        if (!keeps_root) after = by_unit[index];
+    }
+    if (plan.is_root && keeps_root) after = {false, 0};
+    // PyTorch: a factor of 1 keeps the unit, one of the shard size is no special case.
+    if (after.parts == 1) after = {false, 0};
+    if (!comm_.shard || after.parts == comm_.shard->size()) after.parts = 0;
+    return after;
+}
+
+void Fsdp2::add_unit(UnitPlan plan) {
     auto state = std::make_unique<State>();
-    state->unit = std::make_unique<Unit>(std::move(name), std::move(parameters), context_, comm_);
-    state->modules = std::move(modules);
-    state->is_root = root;
+    state->index = states_.size();
+    state->after_forward = after_forward_of(plan, state->index);
+    const int64_t parts = state->after_forward.parts;
+    state->unit = std::make_unique<Unit>(std::move(plan.name), std::move(plan.parameters), context_, comm_,
+                                         parts > 0 ? context_.shard_parts.at(parts) : nullptr);
+    state->modules = std::move(plan.modules);
+    state->is_root = plan.is_root;
     hang_hooks(state->modules, {.pre_forward = [this, &unit = *state] { pre_forward(unit); },
                                 .post_forward = [this, &unit = *state] { post_forward(unit); },
                                 .pre_backward = [this, &unit = *state] { pre_backward(unit); },
@@ -78,20 +100,35 @@ void Fsdp2::pre_forward(State& state) {
     if (state.ran_forward++ > 0) return;
     state.unit->unshard("fsdp2.unshard.forward", false);
     state.unit->wait_for_unshard(true);
+    prefetch_neighbours(state, options_.forward_prefetch_units, 1, "fsdp2.prefetch.forward");
 }
 
 void Fsdp2::post_forward(State& state) {
     if (state.ran_forward < state.modules.size() || state.unit->empty()) return;
     state.post_forward_indices.push_back(post_forward_order_.size());
     post_forward_order_.push_back(&state);
-    if (options_.reshard_after_forward && !(state.is_root && options_.keep_root)) state.unit->reshard();
+    if (state.after_forward.reshard) state.unit->reshard_after_forward();
 }
 
 void Fsdp2::pre_backward(State& state) {
     if (state.ran_backward > 0 || state.unit->empty()) return;
     state.unit->unshard("fsdp2.unshard.backward", false);
     state.unit->wait_for_unshard(false);
-    if (options_.backward_prefetch) prefetch_before(state);
+    if (options_.backward_prefetch_units > 0 && !state.is_root)
+        prefetch_neighbours(state, options_.backward_prefetch_units, -1, "fsdp2.prefetch.backward");
+    else if (options_.backward_prefetch)
+        prefetch_before(state);
+}
+
+/// What set_modules_to_forward_prefetch and set_modules_to_backward_prefetch were told; the root has no list.
+void Fsdp2::prefetch_neighbours(const State& state, int32_t units, int64_t direction, std::string_view rule) {
+    if (state.is_root) return;
+    const auto n_units = static_cast<int64_t>(states_.size()) - 1;
+    for (int64_t i = 1; i <= units; ++i) {
+        const int64_t other = static_cast<int64_t>(state.index) + direction * i;
+        if (other < 0 || other >= n_units) return;
+        states_[static_cast<std::size_t>(other)]->unit->unshard(rule, true);
+    }
 }
 
 /// The unit that ran forward just before this one will be needed next.
@@ -106,12 +143,13 @@ void Fsdp2::post_backward(State& state) {
     if (++state.ran_backward < state.modules.size()) return;
     if (options_.pipeline) {
         state.unit->keep_gradients();
-    } else if (sync_) {
-        state.unit->reduce_gradients(true);
-    } else {
-        state.unit->reshard();
-        state.unit->keep_gradients();
+        return;
     }
+    if (options_.reshard_after_backward || sync_) state.unit->reshard();
+    if (sync_ || options_.gradient_sync != GradientSync::last)
+        state.unit->reduce_gradients(sync_ || options_.gradient_sync == GradientSync::every);
+    else
+        state.unit->keep_gradients();
 }
 
 void Fsdp2::before_backward(const Pass&) {
@@ -120,8 +158,12 @@ void Fsdp2::before_backward(const Pass&) {
 
 void Fsdp2::reduce_gradients() {
     // As backward would: the last unit of forward first, the root at the end.
-    for (std::size_t i = states_.size() - 1; i-- > 0;) states_[i]->unit->reduce_gradients(true);
-    states_.back()->unit->reduce_gradients(true);
+    const auto reduce = [](Unit& unit) {
+        unit.reshard();
+        unit.reduce_gradients();
+    };
+    for (std::size_t i = states_.size() - 1; i-- > 0;) reduce(*states_[i]->unit);
+    reduce(*states_.back()->unit);
     for (auto& state : states_) state->unit->finish_backward();
 }
 

@@ -4,24 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "core/parallel/fsdp2/options.h"
 #include "core/parallel/fsdp2/unit.h"
 #include "core/parallel/strategy.h"
+#include "core/parallel/units.h"
 
 namespace meshscope::parallel {
-
-struct Fsdp2Options {
-    /// Module names of each unit; what no unit names is the root's. Empty: the model's default units.
-    std::vector<std::vector<std::string>> units;
-    bool reshard_after_forward = true;
-    bool keep_root = false;  ///< PyTorch's default: the root unit stays whole between forward and backward
-    bool set_is_last_backward =
-        false;  ///< tell units which backward is the step's last (brings the stale prefetch)
-    bool backward_prefetch = true;
-    /// A pipeline's stage: backward neither frees nor reduces, as under set_reshard_after_backward(False) and
-    /// set_requires_gradient_sync(False); reduce_gradients() does both, once a step.
-    bool pipeline = false;
-    MixedPrecision precision;
-};
 
 /// PyTorch's fully_shard on a 1-D mesh (FSDP) or a 2-D one (HSDP: dim 0 replicate, dim 1 shard): the same
 /// code, HSDP only adds an all_reduce of the sharded gradients over the replicate group.
@@ -52,19 +40,22 @@ class Fsdp2 final : public Strategy {
     /// A unit and where its modules stand in the present pass.
     struct State {
         std::unique_ptr<Unit> unit;
+        std::size_t index = 0;  ///< in states_
+        ReshardAfterForward after_forward;
         std::vector<nn::Module*> modules;
         bool is_root = false;
         std::size_t ran_forward = 0, ran_backward = 0;
         std::vector<std::size_t> post_forward_indices;  ///< its places in post_forward_order_
     };
 
-    void add_unit(std::string name, std::vector<nn::Module*> modules, std::vector<nn::Parameter*> parameters,
-                  bool root);
+    void add_unit(UnitPlan plan);
+    ReshardAfterForward after_forward_of(const UnitPlan& plan, std::size_t index) const;
     void pre_forward(State& state);
     void post_forward(State& state);
     void pre_backward(State& state);
     void post_backward(State& state);
     void prefetch_before(State& state);
+    void prefetch_neighbours(const State& state, int32_t units, int64_t direction, std::string_view rule);
 
     RankContext context_;
     nn::Model& model_;

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "core/base/error.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
 
 Unit::Unit(std::string name, std::vector<nn::Parameter*> parameters, const RankContext& context,
-           UnitComm& comm)
-    : name_(std::move(name)), context_(context), comm_(comm) {
+           UnitComm& comm, comm::ProcessGroup* part)
+    : name_(std::move(name)), context_(context), comm_(comm), part_(part) {
     for (nn::Parameter* parameter : parameters) {
         Sharded s{parameter, {parameter->shape.at(0), shard_ranks()}, 1, {}, {}, {}};
         s.row_elements = tensor::count(parameter->shape) / std::max<int64_t>(1, parameter->shape[0]);
@@ -24,8 +23,10 @@ void Unit::load(const InitialValues& values) {
     for (Sharded& s : sharded_) {
         nn::Shape shape = s.parameter->shape;
         shape[0] = s.cut.rows_per_rank();
-        s.padded = context_.allocator->zeros(shape, DType::float32, MemoryCategory::sharded_parameters,
-                                             s.parameter->name + " shard");
+        s.padded = context_.allocator->zeros(
+            shape, DType::float32,
+            comm_.cpu_offload ? MemoryCategory::offloaded : MemoryCategory::sharded_parameters,
+            s.parameter->name + " shard");
         s.local = s.padded.narrow(0, s.cut.rows_of(shard_rank()));
         values.read(*s.parameter, s.cut.first_row(shard_rank()) * s.row_elements, s.local.data<float>());
     }
@@ -36,26 +37,43 @@ void Unit::append_local(std::vector<LocalParameter>& local, bool owned) const {
         local.push_back({s.parameter, s.local, s.cut.first_row(shard_rank()) * s.row_elements, owned});
 }
 
+/// Where the shard can be gathered from: offloaded, a copy on the device.
+Tensor Unit::on_device(const Sharded& s) {
+    if (!comm_.cpu_offload || s.padded.bytes() == 0) return s.padded.flat();
+    Tensor copy = context_.allocator->empty({s.padded.n_elements()}, DType::float32,
+                                            MemoryCategory::temporaries, s.parameter->name + " shard copy");
+    const ComputeScope scope(context_.recorder, "fsdp2.h2d", name_, 0, copy.bytes(), Stream::copy);
+    context_.allocator->device().kernels().copy(copy, s.padded.flat());
+    return copy;
+}
+
 void Unit::unshard(std::string_view rule, bool prefetch) {
     if (empty() || whole_ || gather_.valid()) return;
     if (!comm_.shard) return;  // one rank holds every row; wait_for_unshard copies from the shard itself
-    gather_buffer_ = context_.allocator->empty({local_elements_ * shard_ranks()}, comm_.precision.param,
+    gather_of_parts_ = in_parts_;
+    comm::ProcessGroup& group = gather_of_parts_ ? *part_ : *comm_.shard;
+    const int64_t whole_elements = local_elements_ * shard_ranks(), ranks = group.size();
+    gather_buffer_ = context_.allocator->empty({whole_elements}, comm_.precision.param,
                                                MemoryCategory::communication, "all_gather " + name_);
-    const Tensor mine = gather_buffer_.slice(local_elements_ * shard_rank(), local_elements_);
+    const Tensor mine =
+        gather_buffer_.slice(whole_elements / ranks * group.rank().value, whole_elements / ranks);
+    std::vector<Tensor> parts;
+    for (const Sharded& s : sharded_)
+        parts.push_back(gather_of_parts_ ? s.post_forward.flat() : on_device(s));
     {
         const ComputeScope scope(context_.recorder, "fsdp2.copy_in", name_, 0, 2 * mine.bytes(),
                                  Stream::copy);
         int64_t at = 0;
-        for (const Sharded& s : sharded_) {
-            context_.allocator->device().kernels().cast(mine.slice(at, s.padded.n_elements()),
-                                                        s.padded.flat());
-            at += s.padded.n_elements();
+        for (const Tensor& part : parts) {
+            context_.allocator->device().kernels().cast(mine.slice(at, part.n_elements()), part);
+            at += part.n_elements();
         }
         if (context_.recorder) context_.recorder->depend(Stream::all_gather, scope.event());
     }
-    gather_ = comm_.shard->all_gather(
-        gather_buffer_, mine, {},
-        {.stream = Stream::all_gather, .cause = {rule, name_, prefetch}, .padding = padding_elements_});
+    gather_ = group.all_gather(gather_buffer_, mine, {},
+                               {.stream = Stream::all_gather,
+                                .cause = {rule, name_, prefetch},
+                                .padding = gather_of_parts_ ? part_padding() : padding_elements_});
 }
 
 void Unit::wait_for_unshard(bool forward) {
@@ -90,157 +108,65 @@ void Unit::wait_for_unshard(bool forward) {
 
 void Unit::copy_out(const Tensor& gathered) {
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    const bool parts = gathered.defined() && gather_of_parts_;
+    const int64_t ranks = parts ? part_->size() : shard_ranks();
+    const int64_t from_each = local_elements_ * shard_ranks() / ranks;
+    std::vector<Tensor> own;  // of one rank, the shard is the whole
+    if (!gathered.defined())
+        for (const Sharded& s : sharded_) own.push_back(on_device(s));
+    if (comm_.cpu_offload && !own.empty() && context_.recorder)
+        context_.recorder->depend(Stream::compute, context_.recorder->last_event(Stream::copy));
     const ComputeScope scope(context_.recorder, "fsdp2.copy_out", name_, 0,
                              2 * local_elements_ * shard_ranks() * bytes_per_element(comm_.precision.param));
     int64_t at = 0;
-    for (Sharded& s : sharded_) {
+    for (std::size_t i = 0; i < sharded_.size(); ++i) {
+        Sharded& s = sharded_[i];
         nn::Shape shape = s.parameter->shape;
         shape[0] = s.cut.padded_rows();
-        const Tensor whole = context_.allocator->empty(
-            shape, comm_.precision.param, MemoryCategory::unsharded_parameters, s.parameter->name);
-        const int64_t part = s.padded.n_elements();
-        for (int64_t r = 0; r < shard_ranks(); ++r)
-            kernels.cast(whole.slice(r * part, part), gathered.defined()
-                                                          ? gathered.slice(r * local_elements_ + at, part)
-                                                          : s.padded.flat());
+        s.whole = context_.allocator->empty(shape, comm_.precision.param,
+                                            MemoryCategory::unsharded_parameters, s.parameter->name);
+        const int64_t part = s.whole.n_elements() / ranks;
+        for (int64_t r = 0; r < ranks; ++r)
+            kernels.cast(s.whole.slice(r * part, part),
+                         gathered.defined() ? gathered.slice(r * from_each + at, part) : own[i]);
         at += part;
-        s.parameter->value = whole.narrow(0, s.cut.rows);
+        s.parameter->value = s.whole.narrow(0, s.cut.rows);
     }
+    for (Sharded& s : sharded_) s.post_forward = {};
+    in_parts_ = false;
 }
 
 void Unit::reshard() {
     if (!whole_) return;
-    for (Sharded& s : sharded_) s.parameter->value = {};
+    for (Sharded& s : sharded_) s.parameter->value = s.whole = {};
     whole_ = false;
 }
 
-Tensor Unit::copy_gradients_in() {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
-    for (Sharded& s : sharded_)
-        if (s.kept.defined() && s.parameter->grad.defined()) keep(s);
-    const Tensor input = context_.allocator->empty({local_elements_ * shard_ranks()}, comm_.precision.reduce,
-                                                   MemoryCategory::communication, "reduce_scatter " + name_);
-    const ComputeScope scope(context_.recorder, "fsdp2.chunk_cat", name_, 0, 2 * input.bytes());
-    kernels.zero(input);  // the padding
-    int64_t at = 0;
-    for (Sharded& s : sharded_) {
-        const Tensor& grad = s.kept.defined() ? s.kept : s.parameter->grad;
-        if (!grad.defined())
-            throw InvalidArgument({"parallel.no_gradient", {{"parameter", s.parameter->name}}});
-        for (int64_t r = 0; r < shard_ranks(); ++r) {
-            const int64_t elements = s.cut.rows_of(r) * s.row_elements;
-            if (elements == 0) continue;
-            kernels.cast(input.slice(r * local_elements_ + at, elements),
-                         grad.slice(s.cut.first_row(r) * s.row_elements, elements));
+void Unit::reshard_after_forward() {
+    if (whole_ && part_) {
+        const ComputeScope scope(
+            context_.recorder, "fsdp2.keep_part", name_, 0,
+            2 * local_elements_ * shard_ranks() / part_->size() * bytes_per_element(comm_.precision.param));
+        for (Sharded& s : sharded_) {
+            const int64_t elements = s.whole.n_elements() / part_->size();
+            s.post_forward = context_.allocator->clone(
+                s.whole.slice(elements * part_->rank().value, elements), MemoryCategory::sharded_parameters,
+                s.parameter->name + " post-forward shard");
         }
-        at += s.padded.n_elements();
+        in_parts_ = true;
     }
-    return input;
+    reshard();
 }
 
-void Unit::keep(Sharded& s) {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
-    Tensor& grad = s.parameter->grad;
-    const Tensor cast = context_.allocator->empty(grad.shape(), comm_.precision.reduce,
-                                                  MemoryCategory::gradients, s.parameter->name + " grad sum");
-    const ComputeScope scope(context_.recorder, "cast", name_, 0, grad.bytes() + cast.bytes());
-    kernels.cast(cast, grad);
-    grad = {};
-    if (s.kept.defined())
-        kernels.add(s.kept, s.kept, cast);
-    else
-        s.kept = cast;
-}
-
-void Unit::keep_gradients() {
-    if (comm_.precision.param == comm_.precision.reduce) return;  // the parameter's grad is the sum
-    for (Sharded& s : sharded_)
-        if (s.parameter->grad.defined()) keep(s);
-}
-
-void Unit::reduce_gradients(bool reshard_first) {
-    if (reshard_first) reshard();
-    if (empty()) return;
-    trace::Recorder* recorder = context_.recorder;
-    if (comm_.scatter.valid()) {  // at most one reduce_scatter input is alive: compute waits
-        comm_.scatter.wait();
-        comm_.scatter = {};
-        comm_.scatter_input = {};
-    }
-    Tensor input = copy_gradients_in();
-    for (Sharded& s : sharded_) s.parameter->grad = s.kept = {};
-
-    Tensor reduced = input;
-    if (comm_.shard) {
-        reduced = context_.allocator->empty({local_elements_}, comm_.precision.reduce,
-                                            MemoryCategory::gradients, name_ + " sharded gradients");
-        if (recorder) recorder->depend(Stream::reduce_scatter, recorder->last_event(Stream::compute));
-        comm_.scatter = comm_.shard->reduce_scatter(reduced, input, ReduceOp::avg, {},
-                                                    {.stream = Stream::reduce_scatter,
-                                                     .cause = {"fsdp2.reduce_scatter.gradients", name_},
-                                                     .padding = input.n_elements() - whole_elements_});
-        comm_.scatter_input = input;
-    }
-    if (comm_.replicate) {
-        if (recorder)
-            recorder->depend(Stream::all_reduce,
-                             comm_.shard ? comm_.scatter.event() : recorder->last_event(Stream::compute));
-        reduction_ = comm_.replicate->all_reduce(reduced, ReduceOp::avg,
-                                                 {.stream = Stream::all_reduce,
-                                                  .cause = {"hsdp.all_reduce.replicas", name_},
-                                                  .padding = padding_elements_});
-    }
-    if (comm_.precision.reduce == DType::float32)
-        take_gradients(reduced);
-    else
-        reduced_ = reduced;  // cast when it has arrived
-}
-
-void Unit::finish_backward() {
-    if (comm_.scatter.valid()) {
-        comm_.scatter.wait();
-        comm_.scatter = {};
-        comm_.scatter_input = {};
-    }
-    if (reduction_.valid()) {
-        reduction_.wait();
-        reduction_ = {};
-    }
-    if (reduced_.defined()) {
-        const Tensor cast = context_.allocator->empty(
-            reduced_.shape(), DType::float32, MemoryCategory::gradients, name_ + " sharded gradients");
-        const ComputeScope scope(context_.recorder, "cast", name_, 0, reduced_.bytes() + cast.bytes());
-        context_.allocator->device().kernels().cast(cast, reduced_);
-        reduced_ = {};
-        take_gradients(cast);
-    }
-    if (gather_.valid()) {  // prefetched, and nobody came for it
-        gather_.wait();
-        gather_ = {};
-        gather_buffer_ = {};
-    }
-}
-
-std::vector<Tensor> Unit::gradients() const {
-    std::vector<Tensor> gradients;
+/// How much of what this rank gives to the gather among neighbours is padding.
+int64_t Unit::part_padding() const {
+    int64_t padding = 0;
     for (const Sharded& s : sharded_) {
-        if (!s.grad.defined())
-            throw InvalidArgument({"parallel.no_gradient", {{"parameter", s.parameter->name}}});
-        gradients.push_back(s.grad);
+        const int64_t all = s.cut.padded_rows() * s.row_elements, part = all / part_->size();
+        const int64_t first = part * part_->rank().value, real = s.cut.rows * s.row_elements;
+        padding += std::clamp<int64_t>(first + part - real, 0, part);
     }
-    return gradients;
-}
-
-void Unit::drop_gradients() {
-    for (Sharded& s : sharded_) s.grad = {};
-}
-
-void Unit::take_gradients(const Tensor& reduced) {
-    int64_t at = 0;
-    for (Sharded& s : sharded_) {
-        s.grad = reduced.slice(at, s.local.n_elements());
-        at += s.padded.n_elements();
-    }
+    return padding;
 }
 
 }  // namespace meshscope::parallel

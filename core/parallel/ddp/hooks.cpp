@@ -1,0 +1,82 @@
+#include "core/parallel/ddp/hooks.h"
+
+#include "core/parallel/ddp/powersgd.h"
+#include "core/tensor/kernels.h"
+
+namespace meshscope::parallel {
+namespace {
+
+/// allreduce_hook and the two compress hooks: the bucket, or a cast of it, is divided by the ranks and
+/// summed.
+class Compress final : public CommHook {
+  public:
+    Compress(DType dtype, const RankContext& context, comm::ProcessGroup& group)
+        : dtype_(dtype), context_(context), group_(group) {}
+
+    void launch(const FullBucket& bucket) override {
+        if (bucket.index >= under_way_.size()) under_way_.resize(bucket.index + 1);
+        UnderWay& travels = under_way_[bucket.index];
+        const tensor::Kernels& kernels = context_.allocator->device().kernels();
+        travels.numbers = bucket.flat;
+        {
+            const bool casts = dtype_ != bucket.flat.dtype();
+            const ComputeScope scope(context_.recorder, casts ? "ddp.compress" : "ddp.divide", bucket.name,
+                                     bucket.flat.n_elements(), 2 * bucket.flat.bytes());
+            if (casts) {
+                travels.numbers = context_.allocator->empty(
+                    bucket.flat.shape(), dtype_, MemoryCategory::communication, bucket.name + " compressed");
+                kernels.cast(travels.numbers, bucket.flat);
+            }
+            kernels.scale(travels.numbers, 1.0F / static_cast<float>(group_.size()));
+        }
+        if (context_.recorder)
+            context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
+        travels.work = group_.all_reduce(
+            travels.numbers, ReduceOp::sum,
+            {.stream = Stream::all_reduce,
+             .cause = {dtype_ == DType::float32 ? "ddp.hook.all_reduce" : "ddp.hook.compressed",
+                       bucket.name}});
+    }
+
+    void finish(const FullBucket& bucket) override {
+        UnderWay& travels = under_way_.at(bucket.index);
+        travels.work.wait();
+        if (dtype_ != bucket.flat.dtype()) {
+            const ComputeScope scope(context_.recorder, "ddp.decompress", bucket.name, 0,
+                                     bucket.flat.bytes() + travels.numbers.bytes());
+            context_.allocator->device().kernels().cast(bucket.flat, travels.numbers);
+        }
+        travels = {};
+    }
+
+  private:
+    struct UnderWay {
+        Tensor numbers;
+        comm::Work work;
+    };
+    DType dtype_;
+    RankContext context_;
+    comm::ProcessGroup& group_;
+    std::vector<UnderWay> under_way_;  ///< by bucket
+};
+
+}  // namespace
+
+std::unique_ptr<CommHook> make_hook(const DdpOptions& options, const RankContext& context,
+                                    comm::ProcessGroup& group) {
+    switch (options.hook) {
+        case DdpHook::none:
+            break;
+        case DdpHook::allreduce:
+            return std::make_unique<Compress>(DType::float32, context, group);
+        case DdpHook::fp16_compress:
+            return std::make_unique<Compress>(DType::float16, context, group);
+        case DdpHook::bf16_compress:
+            return std::make_unique<Compress>(DType::bfloat16, context, group);
+        case DdpHook::powersgd:
+            return std::make_unique<PowerSgd>(options.powersgd, context, group);
+    }
+    return nullptr;
+}
+
+}  // namespace meshscope::parallel
