@@ -8,6 +8,7 @@
 #include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
 #include "core/nn/optim/optimizer.h"
+#include "core/parallel/tensor/placement.h"
 #include "core/parallel/tensor/tensor_parallel.h"
 #include "core/run/make_runner.h"
 #include "core/tensor/dry_device.h"
