@@ -21,7 +21,8 @@ enum class ReduceOp : uint8_t { none, sum, product, min, max, avg, band, bor, bx
 /// A rank's queues of ordered work, as PyTorch's CUDA streams.
 enum class Stream : uint8_t { compute, all_gather, reduce_scatter, all_reduce, copy, p2p };
 
-enum class Phase : uint8_t { setup, forward, backward, optimizer };
+/// `evaluation`: a forward whose loss is only looked at, between two steps; it has the step it follows.
+enum class Phase : uint8_t { setup, forward, backward, optimizer, evaluation };
 
 /// How a collective moved its bytes. `none`: a group of one, nothing moved.
 enum class Algorithm : uint8_t { none, ring, direct, tree };

@@ -19,6 +19,7 @@ class Accumulate final : public StepRunner {
         return strategy_->local_parameters();
     }
     std::optional<double> run(int32_t step, const Tensor& x, const Tensor& y) override;
+    std::vector<float> evaluate(int32_t step, const Tensor& x, const Tensor& y) override;
     std::vector<Tensor> gradients() const override { return strategy_->gradients(); }
     double gradient_norm() override { return strategy_->gradient_norm(); }
     void after_step() override { strategy_->after_step(); }

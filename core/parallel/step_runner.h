@@ -29,6 +29,11 @@ class StepRunner {
     /// rank's rows; nothing where another rank computes it.
     virtual std::optional<double> run(int32_t step, const Tensor& x, const Tensor& y) = 0;
 
+    /// The loss of each row of x and y alone, by a forward that keeps nothing for a backward. Every rank
+    /// calls it, with as many rows. Throws InvalidArgument ("run.evaluation_runner") where the runner has no
+    /// whole model.
+    virtual std::vector<float> evaluate(int32_t step, const Tensor& x, const Tensor& y);
+
     /// One gradient for each local parameter, same order; valid until after_step().
     virtual std::vector<Tensor> gradients() const = 0;
     /// The global 2-norm over the whole model of the gradients. Every rank calls it.

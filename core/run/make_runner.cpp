@@ -71,13 +71,18 @@ std::unique_ptr<parallel::StepRunner> make_runner(const Scenario& scenario,
                                                   const parallel::RankContext& context, nn::Model& model,
                                                   int64_t rows) {
     const auto& shape = scenario.parallel.pipeline;
-    if (!shape)
+    if (!shape) {
+        nn::checkpoint_layers(model, scenario.recompute);
         return std::make_unique<parallel::Accumulate>(context, model, make_strategy(scenario, context, model),
                                                       scenario.accumulate);
+    }
     return std::make_unique<parallel::pipeline::Pipeline>(
         context, parallel::pipeline::make_schedule(*shape), rows / shape->microbatches,
         [&] { return nn::make_model(scenario.model); },
-        [&](nn::Model& stage) { return make_strategy(scenario, context, stage); });
+        [&](nn::Model& stage) {
+            nn::checkpoint_layers(stage, scenario.recompute);
+            return make_strategy(scenario, context, stage);
+        });
 }
 
 }  // namespace meshscope::run

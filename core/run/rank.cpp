@@ -10,6 +10,7 @@
 #include "core/nn/optim/optimizer.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/parallel/tensor/tensor_parallel.h"
+#include "core/run/evaluate.h"
 #include "core/run/make_runner.h"
 #include "core/tensor/dry_device.h"
 #include "core/tensor/kernels.h"
@@ -74,6 +75,7 @@ class Rank {
                                                 .sequence_parallel = scenario_.parallel.sequence_parallel,
                                                 .loss_parallel = scenario_.parallel.loss_parallel});
         if (shared.not_finite) context.watcher = &watch_.emplace(rank_);
+        make_evaluator(context);
         runner_ = make_runner(scenario_, context, *model_, scenario_.global_batch / place_.size);
         const std::vector<int64_t> coordinate = *shared.mesh.coordinate(rank_);
         reports_ = runner_->reads_target();
@@ -93,6 +95,7 @@ class Rank {
         const auto started = std::chrono::steady_clock::now();
         for (; step < scenario_.steps && shared_.vote.goes_on(step); ++step) {
             train_step(step);
+            if (evaluator_ && evaluator_->follows(step)) evaluate(step);
             if (saver_) saver_->after_step(step + 1, state());
         }
         if (saver_) saver_->finish(step, state());
@@ -170,6 +173,20 @@ class Rank {
         if (reports_ && shared_.options.progress) shared_.options.progress(step + 1, scenario_.steps, *loss);
     }
 
+    void make_evaluator(parallel::RankContext context) {
+        if (scenario_.evaluation.every == 0) return;
+        if (scenario_.parallel.data == DataStrategy::none) context.groups.clear();  // all do the same
+        evaluator_.emplace(scenario_, context, *model_, place_.index, place_.size, !shared_.dry);
+    }
+
+    void evaluate(int32_t step) {
+        const Evaluated evaluated = evaluator_->run(step, *runner_);
+        recorder_.set_phase(Phase::optimizer);  // what a checkpoint sends is of the step again
+        recorder_.set_microbatch(0);
+        if (shared_.evaluations)
+            (*shared_.evaluations)[static_cast<std::size_t>(rank_.value)].push_back(evaluated);
+    }
+
     void update(int32_t step) {
         recorder_.set_phase(Phase::optimizer);
         recorder_.set_microbatch(0);
@@ -239,6 +256,7 @@ class Rank {
     DataPlace place_;
     std::unique_ptr<parallel::TensorParallel> tensor_parallel_;  ///< null: the mesh has no tp dim
     std::optional<FiniteWatch> watch_;
+    std::optional<Evaluator> evaluator_;  ///< none: the scenario evaluates nothing
     std::unique_ptr<parallel::StepRunner> runner_;
     bool reports_ = false;  ///< the first rank that knows the loss tells the progress
     std::unique_ptr<nn::Optimizer> optimizer_;

@@ -18,7 +18,8 @@ std::vector<Summary::Collective> collectives_of(const trace::Trace& trace, std::
     std::vector<Summary::Collective> rows;
     std::map<Key, std::size_t> places;
     for (const trace::Event& e : trace.ranks[rank].events) {
-        if (e.kind != trace::EventKind::collective || e.step != step) continue;
+        if (e.kind != trace::EventKind::collective || e.step != step || e.phase == Phase::evaluation)
+            continue;
         const trace::Group& group = trace.groups[static_cast<std::size_t>(e.group)];
         const auto size = static_cast<int64_t>(group.ranks.size());
         const Key key{std::string(name(e.op)), group.mesh_dim, size};
@@ -69,7 +70,7 @@ Summary summarize(const trace::Trace& trace, const time::Profile& profile, time:
         rank.rank = static_cast<int32_t>(r);
         rank.peak = memory::peak(trace, rank.rank);
         for (const trace::Event& e : trace.ranks[r].events) {
-            if (e.step != summary.step) continue;
+            if (e.step != summary.step || e.phase == Phase::evaluation) continue;
             rank.sent_bytes += e.sent_bytes;
             rank.flops += e.flops;
         }

@@ -11,6 +11,7 @@
 #include "core/scenario/keys.h"
 #include "core/scenario/read_model.h"
 #include "core/scenario/read_pipeline.h"
+#include "core/scenario/read_recompute.h"
 #include "core/scenario/read_sharding.h"
 #include "core/scenario/read_tensor.h"
 #include "core/scenario/read_training.h"
@@ -292,6 +293,7 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     if (strategy_known) refuse_foreign_keys(parallel, s);
     if (mesh_known) read_tensor_parallel(parallel, model, s);
     if (mesh_known && strategy_known) check_batch(train, s);
+    read_recompute(train, parallel, s);
     return mesh_known;
 }
 
