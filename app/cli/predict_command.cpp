@@ -36,6 +36,7 @@ struct Answer {
     std::optional<Summary> measured;
     int64_t measured_step_ns = 0;  ///< the last step on this machine's own clock
     memory::ModelState formula;
+    std::optional<double> activations;  ///< by formula, of transformers
     int32_t world_size = 0;
 };
 
@@ -98,6 +99,10 @@ void print_json(const Answer& answer, CommandContext& context) {
                       {"parameters", answer.formula.parameters},
                       {"gradients", answer.formula.gradients},
                       {"optimizer_state", answer.formula.optimizer}};
+    if (answer.activations) {
+        out["formula"]["activations"] = *answer.activations;
+        out["formula"]["activations_source"] = "Korthikanti et al., arXiv 2205.05198";
+    }
     if (answer.measured) {
         out["measured"] = to_json(*answer.measured);
         out["measured"]["measured_step_ns"] = answer.measured_step_ns;
@@ -160,6 +165,7 @@ void print_memory(const Answer& answer, const CommandContext& context) {
             formula = answer.formula.parameters;
         if (category == MemoryCategory::gradients) formula = answer.formula.gradients;
         if (category == MemoryCategory::optimizer_state) formula = answer.formula.optimizer;
+        if (category == MemoryCategory::activations) formula = answer.activations.value_or(-1);
         if (of(rank, category) > 0 || real > 0)
             add(std::string(name(category)), of(rank, category), real, formula);
     }
@@ -171,6 +177,11 @@ void print_memory(const Answer& answer, const CommandContext& context) {
                                                      {"cause", rank.peak.cause}})
                 << '\n';
     print_table(table, context.out);
+    context.out << context.text("cli.predict.sources", {{"zero", std::string("arXiv 1910.02054")}}) << '\n';
+    if (answer.activations)
+        context.out << context.text("cli.predict.activations",
+                                    {{"korthikanti", std::string("arXiv 2205.05198")}})
+                    << '\n';
 }
 
 void print_ranks(const Answer& answer, const CommandContext& context) {
@@ -229,6 +240,7 @@ void predict(const Options& options, CommandContext& context) {
         answer.predicted = run::summarize(*result.trace, scenario.hardware, time::Absent::as_present);
     }
     answer.formula = run::zero_formula(scenario);
+    answer.activations = run::activation_formula(scenario);
     if (options.measure) {
         scenario::Scenario really = scenario;
         really.steps = std::min(really.steps, options.steps);

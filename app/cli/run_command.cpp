@@ -81,7 +81,7 @@ void run_command(const Options& options, CommandContext& context) {
     write_outputs(options, result, context);
     const bool talks = !options.quiet && options.json != "-";
     if (talks) {
-        print_losses(*result.trace, context);
+        print_losses(*result.trace, context, result.evaluations);
         print_summary(result, context);
     }
     // Told even by --quiet: nobody may take such a run for a trained model.
@@ -120,14 +120,16 @@ run::RunResult run_with_progress(const scenario::Scenario& scenario, const Comma
     return run::run_scenario(scenario, *context.make_backends(), options);
 }
 
-void print_losses(const trace::Trace& trace, const CommandContext& context) {
+void print_losses(const trace::Trace& trace, const CommandContext& context,
+                  const std::vector<run::Evaluated>& evaluations) {
     constexpr std::size_t kShown = 10;  // at each end
     const std::vector<double>& losses = trace.info.losses;
     const std::vector<double>& norms = trace.info.grad_norms;
     Table table;
     table.header = {context.text("cli.run.step"), context.text("cli.run.loss")};
     if (!norms.empty()) table.header.push_back(context.text("cli.run.grad_norm"));
-    table.right = {true, true, true};
+    if (!evaluations.empty()) table.header.push_back(context.text("cli.run.eval_loss"));
+    table.right = {true, true, true, true};
     const auto digits = [](double value) {
         std::ostringstream out;
         out.precision(9);
@@ -141,6 +143,8 @@ void print_losses(const trace::Trace& trace, const CommandContext& context) {
         }
         std::vector<std::string> row{std::to_string(s), digits(losses[s])};
         if (s < norms.size()) row.push_back(digits(norms[s]));
+        for (const run::Evaluated& e : evaluations)
+            if (e.step == static_cast<int32_t>(s)) row.push_back(digits(e.loss));
         table.rows.push_back(std::move(row));
     }
     print_table(table, context.out);

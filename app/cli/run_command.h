@@ -18,8 +18,9 @@ std::string not_finite_text(const run::NotFinite& found, const CommandContext& c
 /// A check's title in the language, else its id.
 std::string check_name(const std::string& id, const scenario::Text& title, const CommandContext& context);
 
-/// A table of losses (and gradient norms), long runs shortened in the middle.
-void print_losses(const trace::Trace& trace, const CommandContext& context);
+/// A table of losses (and gradient norms, and what evaluations came to), long runs shortened in the middle.
+void print_losses(const trace::Trace& trace, const CommandContext& context,
+                  const std::vector<run::Evaluated>& evaluations = {});
 
 /// One line a check; true when all passed.
 bool print_checks(const std::vector<scenario::CheckResult>& checks, const CommandContext& context);

@@ -48,6 +48,8 @@ std::string run_json(const run::RunResult& result) {
     const trace::Trace& trace = *result.trace;
     ordered_json out{{"losses", trace.info.losses}};
     if (!trace.info.grad_norms.empty()) out["grad_norms"] = trace.info.grad_norms;
+    for (const run::Evaluated& e : result.evaluations)
+        out["evaluations"].push_back({{"step", e.step}, {"loss", e.loss}, {"samples", e.samples}});
     out["world_size"] = trace.info.world_size;
     out["steps"] = trace.info.steps;
     out["backend"] = trace.info.backend;

@@ -122,7 +122,13 @@ Rule Catalogue::rule(std::string_view rule_id, Language language) const {
         if (!found) found = find(id, Language::en);
         return found ? *found : std::string();
     };
-    return {part("sentence"), part("pytorch")};
+    constexpr std::string_view kAgain = "recompute.";
+    Rule rule{part("sentence"), part("pytorch")};
+    if (!rule.sentence.empty() || !rule_id.starts_with(kAgain)) return rule;
+    rule = this->rule(rule_id.substr(kAgain.size()), language);
+    if (rule.sentence.empty()) return rule;
+    return {text({"recompute.again.sentence", {{"sentence", rule.sentence}}}, language),
+            text({"recompute.again.pytorch", {{"pytorch", rule.pytorch}}}, language)};
 }
 
 std::vector<std::string> Catalogue::ids(Language language) const {

@@ -46,7 +46,8 @@ class Catalogue {
 
     /// The raw text, placeholders unfilled; null when that language has none.
     const std::string* find(std::string_view id, Language language) const;
-    /// [rule."ID"]; sentences are empty when the rule is unknown.
+    /// [rule."ID"]; sentences are empty when the rule is unknown. "recompute.ID" is rule ID done a second
+    /// time (Recorder::set_recompute): its own words, and around them why it is done again.
     Rule rule(std::string_view rule_id, Language language) const;
 
     /// Every id of a language, ascending. Rules appear as rule.ID.sentence and rule.ID.pytorch.

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 10> kReduceOps{"none", "sum",  "product",
                                                       "avg",  "band", "bor",     "bxor", "premul_sum"};
 constexpr std::array<std::string_view, 6> kStreams{"compute",    "all_gather", "reduce_scatter",
                                                     "all_reduce", "copy",       "p2p"};
-constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward", "optimizer"};
+constexpr std::array<std::string_view, 5> kPhases{"setup", "forward", "backward", "optimizer", "evaluation"};
 constexpr std::array<std::string_view, 7> kAlgorithms{"none", "ring", "direct", "tree", "recursive_doubling",
                                                       "halving_doubling", "star"};
 constexpr std::array<std::string_view, kMemoryCategories> kCategories{

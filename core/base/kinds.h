@@ -12,7 +12,17 @@ namespace meshscope {
 enum class DType : uint8_t { float32, bfloat16, int32, int64, uint8, float16 };
 
 enum class CollectiveOp : uint8_t {
-    broadcast, reduce, all_reduce, gather, all_gather, scatter, reduce_scatter, all_to_all, send, recv, barrier
+    broadcast,
+    reduce,
+    all_reduce,
+    gather,
+    all_gather,
+    scatter,
+    reduce_scatter,
+    all_to_all,
+    send,
+    recv,
+    barrier
 };
 
 /// `none` for calls that reduce nothing. premul_sum multiplies each input by a factor, then sums.
@@ -21,7 +31,8 @@ enum class ReduceOp : uint8_t { none, sum, product, min, max, avg, band, bor, bx
 /// A rank's queues of ordered work, as PyTorch's CUDA streams.
 enum class Stream : uint8_t { compute, all_gather, reduce_scatter, all_reduce, copy, p2p };
 
-enum class Phase : uint8_t { setup, forward, backward, optimizer };
+/// `evaluation`: a forward whose loss is only looked at, between two steps; it has the step it follows.
+enum class Phase : uint8_t { setup, forward, backward, optimizer, evaluation };
 
 /// How a collective moved its bytes. `none`: a group of one, nothing moved.
 enum class Algorithm : uint8_t { none, ring, direct, tree, recursive_doubling, halving_doubling, star };
@@ -33,11 +44,11 @@ enum class MemoryCategory : uint8_t {
     unsharded_parameters,  ///< the whole parameter of an FSDP unit, for a while
     gradients,
     optimizer_state,
-    activations,           ///< kept for backward, and the gradients that flow between layers
-    communication,         ///< buckets, gather and scatter buffers
-    inputs,                ///< the batch
+    activations,    ///< kept for backward, and the gradients that flow between layers
+    communication,  ///< buckets, gather and scatter buffers
+    inputs,         ///< the batch
     temporaries,
-    offloaded              ///< in the host's memory (CPU offload): not counted in what the device holds
+    offloaded  ///< in the host's memory (CPU offload): not counted in what the device holds
 };
 inline constexpr int kMemoryCategories = 10;
 

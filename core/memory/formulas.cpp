@@ -28,4 +28,23 @@ double activation_bytes(Kept kept, const LayerShape& l) {
     return 0;
 }
 
+double activation_bytes(BlockKept kept, const BlockShape& b) {
+    const double t = b.tensor_ranks, outer_t = b.sequence_parallel ? b.tensor_ranks : 1;
+    const double attention = 2 * b.width + 2 * b.kv_width;  // q, k, v and what attention makes of them
+    const double products = (b.gated ? 2 : 1) * b.hidden;   // the mlp's, before its activation function
+    double numbers = 0;
+    switch (kept) {
+        case BlockKept::all:
+            numbers = 4 * b.width / outer_t + (attention + products + b.hidden) / t;
+            break;
+        case BlockKept::products:
+            numbers = b.width / outer_t + (attention + products) / t + 2 * b.width;
+            break;
+        case BlockKept::input:
+            numbers = b.width / outer_t;
+            break;
+    }
+    return b.tokens * b.element_bytes * numbers;
+}
+
 }  // namespace meshscope::memory

@@ -26,12 +26,16 @@ Module* Model::find(const std::string& name) {
 }
 
 Variable Model::loss(Tape& tape, const Tensor& x, const Tensor& target) {
+    return criterion(tape, output(tape, x), target);
+}
+
+Variable Model::output(Tape& tape, const Tensor& x) {
     tape.enter(*this);
     Variable stream = embed(tape, x);
     for (int64_t i = 0; i < n_layers(); ++i) stream = layer(tape, i, stream);
     const Variable output = head(tape, stream);
     tape.leave(*this);
-    return criterion(tape, output, target);
+    return output;
 }
 
 std::vector<Parameter*> Model::parameters_of(const std::vector<Module*>& modules) {

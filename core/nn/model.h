@@ -34,6 +34,9 @@ class Model : public Module {
     /// One element, the mean over the batch.
     Variable loss(Tape& tape, const Tensor& x, const Tensor& target);
 
+    /// The forward pass without the criterion.
+    Variable output(Tape& tape, const Tensor& x);
+
     /// Data of `batch` samples → the stream.
     virtual Variable embed(Tape& tape, const Tensor& x) = 0;
     int64_t n_layers() const { return static_cast<int64_t>(layer_modules_.size()); }

@@ -36,8 +36,11 @@ struct Tape::Impl {
         Tensor grad;  // of the output; between backward_input and backward_weight only
     };
 
-    tensor::Allocator* allocator;
-    trace::Recorder* recorder;
+    tensor::Allocator* allocator = nullptr;
+    trace::Recorder* recorder = nullptr;
+    Tape* around = nullptr;  // this tape does a piece of its work
+    Grad mode = Grad::on;
+    Kept* kept = nullptr;
     std::vector<Slot> slots;
     std::vector<Record> nodes;
     std::vector<Region> regions;  // in the order they were entered, so outer ones stand before inner ones
@@ -66,8 +69,8 @@ struct Tape::Impl {
     }
 
     std::string_view unit() const {
-        return region < 0 ? std::string_view()
-                          : std::string_view(regions[static_cast<std::size_t>(region)].module->name());
+        if (region >= 0) return regions[static_cast<std::size_t>(region)].module->name();
+        return around == nullptr ? std::string_view() : around->unit();
     }
 
     /// Which nodes lead to `loss` through variables that need a gradient.
@@ -97,15 +100,32 @@ struct Tape::Impl {
         for (std::size_t i = 0; i < hooks.size(); ++i) hooks[i](module);
     }
 
+    /// One of the uses of `parameter` in this pass is done.
+    void count_use(Parameter& parameter) {
+        const auto found = uses_left.find(&parameter);
+        if (found == uses_left.end())
+            throw InvalidArgument({"tape.parameter", {{"parameter", parameter.name}}});
+        if (--found->second > 0) return;
+        if (around != nullptr) return around->impl_->count_use(parameter);
+        for (std::size_t i = 0; i < ready_hooks.size(); ++i) ready_hooks[i](parameter);
+    }
+
     void add_in_place(const Tensor& sum, const Tensor& more) {
         const ComputeEvent event(recorder, "grad_sum", unit(), sum.n_elements(), 3 * sum.bytes());
         allocator->device().kernels().add(sum, sum, more);
     }
 };
 
-Tape::Tape(tensor::Allocator& allocator, trace::Recorder* recorder) : impl_(std::make_unique<Impl>()) {
+Tape::Tape(tensor::Allocator& allocator, trace::Recorder* recorder, Grad grad)
+    : impl_(std::make_unique<Impl>()) {
     impl_->allocator = &allocator;
     impl_->recorder = recorder;
+    impl_->mode = grad;
+}
+
+Tape::Tape(Tape& around, Grad grad) : Tape(around.allocator(), around.recorder(), grad) {
+    impl_->around = &around;
+    impl_->watcher = around.impl_->watcher;
 }
 
 Tape::~Tape() = default;
@@ -124,7 +144,7 @@ Variable Tape::input(Tensor value) {
     return impl_->add_slot({std::move(value), {}, -1, false});
 }
 Variable Tape::leaf(Tensor value) {
-    return impl_->add_slot({std::move(value), {}, -1, true});
+    return impl_->add_slot({std::move(value), {}, -1, impl_->mode == Grad::on});
 }
 const Tensor& Tape::value(Variable v) const {
     return impl_->slot(v).value;
@@ -172,6 +192,7 @@ void Tape::leave(Module& module) {
 Variable Tape::append(Node node, Tensor value, bool needs_grad) {
     const auto index = static_cast<int32_t>(impl_->nodes.size());
     if (impl_->watcher) impl_->watcher(node.name, value);
+    if (impl_->mode == Grad::off) return impl_->add_slot({std::move(value), {}, -1, false});
     const Variable output = impl_->add_slot({std::move(value), {}, index, needs_grad});
     impl_->nodes.push_back({std::move(node), output, impl_->region, Tensor()});
     return output;
@@ -202,11 +223,21 @@ void Tape::accumulate(Parameter& parameter, Tensor grad) {
         impl_->add_in_place(parameter.grad, grad);
         grad = Tensor();  // frees it before the hooks look at the memory
     }
-    const auto found = impl_->uses_left.find(&parameter);
-    if (found == impl_->uses_left.end())
-        throw InvalidArgument({"tape.parameter", {{"parameter", parameter.name}}});
-    if (--found->second > 0) return;
-    for (std::size_t i = 0; i < impl_->ready_hooks.size(); ++i) impl_->ready_hooks[i](parameter);
+    impl_->count_use(parameter);
+}
+
+void Tape::keep_in(Kept* kept) {
+    impl_->kept = kept;
+}
+
+Tensor Tape::reuse() {
+    Kept* const kept = impl_->kept;
+    if (kept == nullptr || impl_->mode == Grad::off) return {};
+    return std::move(kept->values.at(kept->next++));
+}
+
+void Tape::keep(const Tensor& made) {
+    if (impl_->kept != nullptr && impl_->mode == Grad::off) impl_->kept->values.push_back(made);
 }
 
 void Tape::Impl::check_backward(Variable output) {
@@ -236,16 +267,18 @@ void Tape::Impl::run_backward(Tape& tape, Variable output, Tensor grad, bool wei
             region = record.region;
             running = record.node.name;
             {
-                const Tensor node_grad = std::move(slot(record.output).grad);
+                Tensor node_grad = std::move(slot(record.output).grad);
                 slot(record.output).grad = Tensor();
                 if (keeps) record.grad = node_grad;
                 if (weights_now && record.node.backward_weight) record.node.backward_weight(tape, node_grad);
                 if (record.node.backward_input) record.node.backward_input(tape, node_grad);
+                if (record.node.backward_both) record.node.backward_both(tape, std::move(node_grad));
             }
         }
         // Whether it ran or not, nothing will ask for its values again, but for a weight gradient put off.
         if (!keeps) record.node.backward_weight = nullptr;
         record.node.backward_input = nullptr;
+        record.node.backward_both = nullptr;
         if (record.output.id != output.id) tape.release(record.output);
         if (runs[i]) {
             for (std::size_t r = regions.size(); r-- > 0;)

@@ -20,8 +20,22 @@ namespace meshscope::nn {
 /// input's gradient. The input of the first layer needs no gradient and none is computed for it.
 class Tape {
   public:
+    /// Whether backward will come. Off is torch.no_grad(): values are computed and nothing is kept for a
+    /// backward, so an activation is freed as soon as the model releases it; nothing needs a gradient.
+    enum class Grad : uint8_t { on, off };
+    /// What a tape of a layer's work kept of it for the tape that does the work once more: of some nodes
+    /// their values, in order.
+    struct Kept {
+        std::vector<Tensor> values;
+        std::size_t next = 0;
+    };
+
     /// `recorder` may be null. Activations and their gradients come from `allocator`.
-    Tape(tensor::Allocator& allocator, trace::Recorder* recorder);
+    Tape(tensor::Allocator& allocator, trace::Recorder* recorder, Grad grad = Grad::on);
+    /// A tape for a piece of the work of `around`, which outlives it: same memory, record and watcher, and
+    /// unit() continues there. Of a parameter whose gradient is complete in this tape, `around` learns that
+    /// one of the uses is done that its own node announced.
+    Tape(Tape& around, Grad grad);
     ~Tape();
 
     tensor::Allocator& allocator() const;
@@ -62,6 +76,13 @@ class Tape {
     /// outside of all.
     std::string_view unit() const;
 
+    /// Kernels that are worth more than the memory of what they make (matrix products, attention) ask reuse()
+    /// for their output first, and hand what they made to keep(). A tape with `kept` appends it there while
+    /// Grad is off, and gives it back while it is on; any other tape does nothing and gives nothing.
+    void keep_in(Kept* kept);
+    Tensor reuse();
+    void keep(const Tensor& made);
+
     /// Appends a node. `backward_weight` and `backward_input` get the gradient of `output`; the tape calls
     /// weight first. Both must be callable after the forward values of other nodes were freed; what they need
     /// they keep: the tape drops them, and with them what they keep, as soon as the node has run.
@@ -71,6 +92,9 @@ class Tape {
         std::vector<Parameter*> parameters;  ///< in the order their gradients become ready
         std::function<void(Tape&, const Tensor& grad_output)> backward_weight;  ///< may be empty
         std::function<void(Tape&, const Tensor& grad_output)> backward_input;   ///< may be empty
+        /// Instead of the two: both parts at once, when backward_input()'s time has come. It owns the
+        /// gradient.
+        std::function<void(Tape&, Tensor grad_output)> backward_both{};
     };
     Variable append(Node node, Tensor value, bool needs_grad);
     bool needs_grad(Variable v) const;

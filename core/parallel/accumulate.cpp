@@ -39,4 +39,18 @@ double Accumulate::run_microbatch(const Pass& pass, const Tensor& x, const Tenso
     return value;
 }
 
+std::vector<float> Accumulate::evaluate(int32_t step, const Tensor& x, const Tensor& y) {
+    strategy_->before_evaluation(step);
+    nn::Tape tape(*context_.allocator, context_.recorder, nn::Tape::Grad::off);
+    const nn::Variable output = model_.output(tape, strategy_->input(x));
+    std::vector<float> losses;
+    for (int64_t row = 0; row < x.dim(0); ++row) {
+        const nn::Variable one = tape.input(tape.value(output).narrow(row, 1));
+        const nn::Variable loss = model_.criterion(tape, one, y.narrow(row, 1));
+        losses.push_back(static_cast<float>(tape.value(loss).item()));
+        tape.release(loss);
+    }
+    return losses;
+}
+
 }  // namespace meshscope::parallel

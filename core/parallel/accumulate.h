@@ -19,6 +19,7 @@ class Accumulate final : public StepRunner {
         return strategy_->local_parameters();
     }
     std::optional<double> run(int32_t step, const Tensor& x, const Tensor& y) override;
+    std::vector<float> evaluate(int32_t step, const Tensor& x, const Tensor& y) override;
     void shadow(int32_t step) override {
         for (int32_t m = 0; m < microbatches_; ++m) strategy_->shadow({step, m, m + 1 == microbatches_});
     }

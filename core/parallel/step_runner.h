@@ -29,6 +29,11 @@ class StepRunner {
     /// rank's rows; nothing where another rank computes it.
     virtual std::optional<double> run(int32_t step, const Tensor& x, const Tensor& y) = 0;
 
+    /// The loss of each row of x and y alone, by a forward that keeps nothing for a backward. Every rank
+    /// calls it, with as many rows. Throws InvalidArgument ("run.evaluation_runner") where the runner has no
+    /// whole model.
+    virtual std::vector<float> evaluate(int32_t step, const Tensor& x, const Tensor& y);
+
     /// Whether this rank's optimizer works: not on the devices that DataParallel only lends out.
     virtual bool updates() const { return true; }
     /// Strategy::shadow() for every pass of a step, and Strategy::finish().

@@ -91,6 +91,10 @@ class Strategy {
     virtual void attach(nn::Tape& tape) = 0;
     virtual void after_backward(const Pass& pass) = 0;
 
+    /// A forward without backward (torch.no_grad()) comes between two steps. What waits for a backward must
+    /// not notice.
+    virtual void before_evaluation(int32_t /*step*/) {}
+
     /// Only pipelines call these.
     ///
     /// A backward of an earlier forward comes; `pass.last`: the stage's last one, in which gradients may

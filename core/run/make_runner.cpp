@@ -80,11 +80,14 @@ std::unique_ptr<parallel::StepRunner> make_runner(const Scenario& scenario,
     const auto parallelize = [&scenario, &context, cuts](nn::Model& part) {
         if (cuts.tensor) cuts.tensor->apply(part);
         if (cuts.context) cuts.context->apply(part);
+        nn::checkpoint_layers(part, scenario.recompute);
         return make_strategy(scenario, context, part);
     };
     const auto& shape = scenario.parallel.pipeline;
-    if (scenario.parallel.data == DataStrategy::dp)
+    if (scenario.parallel.data == DataStrategy::dp) {
+        nn::checkpoint_layers(model, scenario.recompute);
         return std::make_unique<parallel::DataParallel>(context, model, rows, scenario.accumulate);
+    }
     if (!shape)
         return std::make_unique<parallel::Accumulate>(context, model, parallelize(model),
                                                       scenario.accumulate);

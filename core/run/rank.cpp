@@ -12,6 +12,7 @@
 #include "core/parallel/context/context_parallel.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/parallel/tensor/tensor_parallel.h"
+#include "core/run/evaluate.h"
 #include "core/run/make_runner.h"
 #include "core/tensor/dry_device.h"
 #include "core/tensor/kernels.h"
@@ -89,6 +90,7 @@ class Rank {
             context_parallel_ = std::make_unique<parallel::ContextParallel>(context, scenario_.model.seq,
                                                                             scenario_.parallel.context);
         if (shared.not_finite) context.watcher = &watch_.emplace(rank_);
+        make_evaluator(context);
         runner_ = make_runner(scenario_, context, *model_, {tensor_parallel_.get(), context_parallel_.get()},
                               scenario_.global_batch / place_.size);
         const std::vector<int64_t> coordinate = *shared.mesh.coordinate(rank_);
@@ -112,6 +114,7 @@ class Rank {
                 train_step(step);
             else
                 shadow_step(step);
+            if (evaluator_ && evaluator_->follows(step)) evaluate(step);
             if (saver_) saver_->after_step(step + 1, state());
         }
         runner_->finish(step == 0 || has_batch(step - 1));
@@ -216,6 +219,20 @@ class Rank {
         runner_->shadow(step);
     }
 
+    void make_evaluator(parallel::RankContext context) {
+        if (scenario_.evaluation.every == 0) return;
+        if (scenario_.parallel.data == DataStrategy::none) context.groups.clear();  // all do the same
+        evaluator_.emplace(scenario_, context, *model_, place_.index, place_.size, !shared_.dry);
+    }
+
+    void evaluate(int32_t step) {
+        const Evaluated evaluated = evaluator_->run(step, *runner_);
+        recorder_.set_phase(Phase::optimizer);  // what a checkpoint sends is of the step again
+        recorder_.set_microbatch(0);
+        if (shared_.evaluations)
+            (*shared_.evaluations)[static_cast<std::size_t>(rank_.value)].push_back(evaluated);
+    }
+
     void update(int32_t step) {
         if (!runner_->updates()) return runner_->after_step();
         recorder_.set_phase(Phase::optimizer);
@@ -287,6 +304,7 @@ class Rank {
     std::unique_ptr<parallel::TensorParallel> tensor_parallel_;    ///< null: the mesh has no tp dim
     std::unique_ptr<parallel::ContextParallel> context_parallel_;  ///< null: the mesh has no cp dim
     std::optional<FiniteWatch> watch_;
+    std::optional<Evaluator> evaluator_;  ///< none: the scenario evaluates nothing
     std::unique_ptr<parallel::StepRunner> runner_;
     bool reports_ = false;  ///< the first rank that knows the loss tells the progress
     std::unique_ptr<nn::Optimizer> optimizer_;

@@ -54,6 +54,7 @@ struct SharedRun {
     const checkpoint::SavePlan* save = nullptr;       ///< null: nothing is saved
     /// [rank]; not null: a second run, which looks for the op that made NaN or Inf.
     std::vector<std::optional<NotFinite>>* not_finite = nullptr;
+    std::vector<std::vector<Evaluated>>* evaluations = nullptr;  ///< [rank]; null: nobody wants to know
 };
 
 /// One rank's whole life in a run: set-up, every step, hand-over.

@@ -109,6 +109,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     std::vector<trace::RankRecord> records(ranks);
     std::vector<std::vector<double>> losses(ranks), grad_norms(ranks);
     std::vector<int64_t> wall_ns(ranks, 0);
+    std::vector<std::vector<Evaluated>> evaluations(ranks);
     RunResult result;
     for (const auto& parameter : model->all_parameters())
         result.parameters.push_back(
@@ -135,7 +136,9 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                      wall_ns,
                      false,
                      checkpoints.resumed.get(),
-                     saves ? &checkpoints.save : nullptr};
+                     saves ? &checkpoints.save : nullptr,
+                     nullptr,
+                     &evaluations};
     try {
         world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
     } catch (...) {
@@ -149,6 +152,9 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     info.steps = static_cast<int32_t>(info.losses.size());
     if (const auto step = first_step_not_finite(info, result.parameters))
         result.not_finite = find_not_finite(shared, backends, *step);
+    // All ranks got the same; some stand outside the mesh.
+    for (std::vector<Evaluated>& of_rank : evaluations)
+        if (result.evaluations.empty()) result.evaluations = std::move(of_rank);
     for (const int64_t ns : wall_ns) result.wall_ns = std::max(result.wall_ns, ns);
     result.trace = std::make_shared<const trace::Trace>(
         trace::merge(std::move(info), groups.groups, std::move(records)));

@@ -45,12 +45,20 @@ struct NamedArray {
     std::vector<float> numbers;
 };
 
+/// What an evaluation came to.
+struct Evaluated {
+    int32_t step = 0;  ///< the one it followed
+    double loss = 0;   ///< the mean over the samples of the evaluation set, each once
+    int64_t samples = 0;
+};
+
 struct RunResult {
     std::shared_ptr<const trace::Trace> trace;
     std::vector<NamedArray> parameters;  ///< in Model::parameters() order
     /// Set when a loss, a gradient norm or a parameter after the last step is not finite.
     std::optional<NotFinite> not_finite;
-    int64_t wall_ns = 0;  ///< the steps alone, set-up not counted
+    std::vector<Evaluated> evaluations;  ///< of this run, not of the one it went on from
+    int64_t wall_ns = 0;                 ///< the steps alone, set-up not counted
 };
 
 /// The most ranks a run may start; more can be run dry only.

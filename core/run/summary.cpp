@@ -18,7 +18,8 @@ std::vector<Summary::Collective> collectives_of(const trace::Trace& trace, std::
     std::vector<Summary::Collective> rows;
     std::map<Key, std::size_t> places;
     for (const trace::Event& e : trace.ranks[rank].events) {
-        if (e.kind != trace::EventKind::collective || e.step != step) continue;
+        if (e.kind != trace::EventKind::collective || e.step != step || e.phase == Phase::evaluation)
+            continue;
         const trace::Group& group = trace.groups[static_cast<std::size_t>(e.group)];
         const auto size = static_cast<int64_t>(group.ranks.size());
         const Key key{std::string(name(e.op)), group.mesh_dim, size};
@@ -69,7 +70,7 @@ Summary summarize(const trace::Trace& trace, const time::Profile& profile, time:
         rank.rank = static_cast<int32_t>(r);
         rank.peak = memory::peak(trace, rank.rank);
         for (const trace::Event& e : trace.ranks[r].events) {
-            if (e.step != summary.step) continue;
+            if (e.step != summary.step || e.phase == Phase::evaluation) continue;
             rank.sent_bytes += e.sent_bytes;
             rank.flops += e.flops;
         }
@@ -99,6 +100,42 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
             ranks *= static_cast<double>(scenario.mesh_shape[d]);
     }
     return memory::zero_state(stage_of(std::string(word)), parameters, ranks, {4, 4, states});
+}
+
+std::optional<double> activation_formula(const scenario::Scenario& scenario) {
+    using parallel::pipeline::ScheduleKind;
+    const nn::ModelSpec& model = scenario.model;
+    const bool llama = model.kind == "llama";
+    if (!llama && model.kind != "gpt") return std::nullopt;
+    double blocks = static_cast<double>(model.layers);
+    auto samples = static_cast<double>(scenario.global_batch) /
+                   static_cast<double>(scenario::data_parallel_size(scenario)) / scenario.accumulate;
+    if (const auto& shape = scenario.parallel.pipeline) {
+        samples /= shape->microbatches;
+        blocks /= shape->stages();
+        if (shape->kind == ScheduleKind::gpipe)
+            blocks *= shape->microbatches;
+        else if (shape->kind == ScheduleKind::one_f_one_b)
+            blocks *= std::min(shape->microbatches, shape->ranks);
+        else
+            return std::nullopt;
+    }
+    const std::optional<std::size_t> tp = mesh::roles_of(scenario.mesh_names).tp;
+    const auto width = static_cast<double>(model.dim);
+    const memory::BlockShape block{
+        .tokens = samples * static_cast<double>(model.seq),
+        .width = width,
+        .kv_width =
+            llama ? width / static_cast<double>(model.heads) * static_cast<double>(model.kv_heads) : width,
+        .hidden = static_cast<double>(model.hidden),
+        .gated = llama,
+        .element_bytes = static_cast<double>(bytes_per_element(scenario.parallel.precision.param)),
+        .tensor_ranks = tp ? static_cast<double>(scenario.mesh_shape[*tp]) : 1.0,
+        .sequence_parallel = scenario.parallel.sequence_parallel};
+    const auto kept = scenario.recompute == nn::Recompute::none        ? memory::BlockKept::all
+                      : scenario.recompute == nn::Recompute::selective ? memory::BlockKept::products
+                                                                       : memory::BlockKept::input;
+    return blocks * memory::activation_bytes(kept, block);
 }
 
 }  // namespace meshscope::run

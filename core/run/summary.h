@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,15 @@ Summary summarize(const trace::Trace& trace, const time::Profile& profile, time:
 
 /// ZeRO's formula for a scenario: its strategy's stage, float32 throughout, its optimizer's state. Counts the
 /// model's parameters, each once, and the ranks that share them out.
+///
+/// float32 is what is kept under mixed precision too: that casts what is gathered, computed and reduced.
 memory::ModelState zero_formula(const scenario::Scenario& scenario);
+
+/// The activations that the model's blocks keep between forward and backward on a rank, by the count of arXiv
+/// 2205.05198 with this run's own batch, types, tensor and sequence parallelism and recomputation: bytes a
+/// block (memory::activation_bytes of BlockKept) × blocks, on a pipeline × the micro-batches that the first
+/// stage has under way (GPipe: all; 1F1B: one a stage). Nothing for models that are no transformers, and for
+/// the other schedules.
+std::optional<double> activation_formula(const scenario::Scenario& scenario);
 
 }  // namespace meshscope::run

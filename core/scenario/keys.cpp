@@ -16,6 +16,7 @@ constexpr Key kKeys[] = {
     {"", "optimizer", "table", "(none)"},
     {"", "mesh", "table", "(none)"},
     {"", "parallel", "table", "(none)"},
+    {"", "eval", "table", "(none)"},
     {"", "checkpoint", "table", "(none)"},
     {"", "record", "table", "(none)"},
     {"", "hardware", "table", "(none)"},
@@ -56,6 +57,7 @@ constexpr Key kKeys[] = {
     {"train", "accumulate", "integer", "1"},
     {"train", "micro_batch", "integer", "(none)"},
     {"train", "clip_norm", "number", "(none)"},
+    {"train", "recompute", "string", "\"none\""},
 
     {"optimizer", "kind", "string", "\"sgd\""},
     {"optimizer", "lr", "number", "0.1"},
@@ -115,6 +117,10 @@ constexpr Key kKeys[] = {
 
     {"parallel.mixed_precision", "param", "string", "\"float32\""},
     {"parallel.mixed_precision", "reduce", "string", "by strategy"},
+
+    {"eval", "every", "integer", "required"},
+    {"eval", "samples", "integer", "required"},
+    {"eval", "batch", "integer", "a micro-batch"},
 
     {"checkpoint", "folder", "string", "(none)"},
     {"checkpoint", "every", "integer", "0"},
@@ -187,6 +193,7 @@ constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
 constexpr std::array<std::string_view, 3> kContextMethods{"allgather", "alltoall", "ulysses"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
+constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
 constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};
 constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
@@ -230,6 +237,9 @@ std::span<const std::string_view> levels() {
 }
 std::span<const std::string_view> samplers() {
     return kSamplers;
+}
+std::span<const std::string_view> recompute_kinds() {
+    return kRecompute;
 }
 std::span<const std::string_view> checkpoint_kinds() {
     return kCheckpoints;

@@ -42,6 +42,8 @@ std::span<const std::string_view> context_methods();  ///< in ContextMethod's or
 std::span<const std::string_view> levels();
 std::span<const std::string_view> checkpoint_kinds();
 std::span<const std::string_view> samplers();
+/// In the order of nn::Recompute.
+std::span<const std::string_view> recompute_kinds();
 std::span<const std::string_view> views();
 std::span<const std::string_view> quiz_kinds();
 

@@ -14,11 +14,15 @@ using parallel::ReshardAfterForward;
 constexpr std::array<std::string_view, 3> kSyncs{"last", "all_reduce_last", "every"};
 constexpr const char* kReshardType = "boolean, integer, \"default\" or array of booleans and integers";
 
-/// Ranks of a shard group; 0: the mesh does not say.
+/// Ranks of a shard group, into which a cp dim is flattened; 0: the mesh does not say.
 int64_t shard_ranks(const Scenario& s) {
-    for (std::size_t d = 0; d < std::min(s.mesh_names.size(), s.mesh_shape.size()); ++d)
-        if (mesh::role_of(s.mesh_names[d]) == mesh::Role::shard) return s.mesh_shape[d];
-    return 0;
+    int64_t shard = 0, cp = 1;
+    for (std::size_t d = 0; d < std::min(s.mesh_names.size(), s.mesh_shape.size()); ++d) {
+        const auto role = mesh::role_of(s.mesh_names[d]);
+        if (role == mesh::Role::shard) shard = s.mesh_shape[d];
+        if (role == mesh::Role::cp) cp = s.mesh_shape[d];
+    }
+    return shard * cp;
 }
 
 std::string factors(int64_t ranks) {

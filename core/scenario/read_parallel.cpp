@@ -13,6 +13,7 @@
 #include "core/scenario/read_fsdp2.h"
 #include "core/scenario/read_model.h"
 #include "core/scenario/read_pipeline.h"
+#include "core/scenario/read_recompute.h"
 #include "core/scenario/read_sharding.h"
 #include "core/scenario/read_tensor.h"
 #include "core/scenario/read_training.h"
@@ -291,6 +292,7 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     if (mesh_known) read_tensor_parallel(parallel, model, s);
     if (mesh_known) read_context_parallel(parallel, mesh, model, s);
     if (mesh_known && strategy_known) check_batch(train, s);
+    read_recompute(train, parallel, s);
     return mesh_known;
 }
 

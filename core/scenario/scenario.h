@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/mesh/device_mesh.h"
 #include "core/nn/model.h"
+#include "core/nn/recompute.h"
 #include "core/parallel/context/options.h"
 #include "core/parallel/ddp/options.h"
 #include "core/parallel/fsdp1/options.h"
@@ -53,6 +54,7 @@ struct Scenario {
     int32_t accumulate = 1;
     std::optional<double> clip_norm;
     std::optional<int64_t> micro_batch;  ///< what one rank takes at once, when the file says it
+    nn::Recompute recompute = nn::Recompute::none;  ///< [train] recompute, of each layer
 
     struct Optimizer {
         std::string kind = "sgd";      ///< sgd, adam, adamw
@@ -87,6 +89,12 @@ struct Scenario {
         int32_t keep = 0;              ///< how many of the newest stay; 0 = all
         std::string resume;            ///< absolute; "" = begin anew
     } checkpoint;
+
+    struct Evaluation {
+        int32_t every = 0;             ///< steps between two; 0 = none
+        int64_t samples = 0;           ///< of the evaluation set
+        int64_t batch = 1;             ///< samples a rank runs forward at once
+    } evaluation;
 
     trace::Level level = trace::Level::values;
     time::Profile hardware = time::classroom();  ///< [hardware] profile

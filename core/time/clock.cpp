@@ -31,7 +31,7 @@ Interval span_of_step(const trace::Trace& trace, const Clock& clock, int32_t ste
     for (size_t r = 0; r < trace.ranks.size(); ++r) {
         const std::vector<trace::Event>& events = trace.ranks[r].events;
         for (size_t i = 0; i < events.size(); ++i) {
-            if (events[i].step != step) continue;
+            if (events[i].step != step || events[i].phase == Phase::evaluation) continue;
             const Interval& at = clock.events[r][i];
             span.begin_ns = found ? std::min(span.begin_ns, at.begin_ns) : at.begin_ns;
             span.end_ns = found ? std::max(span.end_ns, at.end_ns) : at.end_ns;

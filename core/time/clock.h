@@ -69,7 +69,8 @@ Clock measured(const trace::Trace& trace);
 enum class Absent : uint8_t { refused, as_present };
 Clock modelled(const trace::Trace& trace, const Profile& profile, Absent absent = Absent::refused);
 
-/// From the first begin to the last end of a step's events over all ranks; empty (0, 0) when it has none.
+/// From the first begin to the last end of a step's events over all ranks, an evaluation after it not
+/// counted; empty (0, 0) when it has none.
 Interval span_of_step(const trace::Trace& trace, const Clock& clock, int32_t step);
 
 }  // namespace meshscope::time

@@ -50,7 +50,8 @@ Bubble bubble(const trace::Trace& trace, const Clock& clock, int32_t rank, int32
         throw InvalidArgument({"time.no_rank", {{"rank", int64_t{rank}}, {"ranks", ranks}}});
     }
     const auto counts = [&](const trace::Event& e) {
-        return e.step == step && (!passes_only || e.phase == Phase::forward || e.phase == Phase::backward);
+        return e.step == step && e.phase != Phase::evaluation &&
+               (!passes_only || e.phase == Phase::forward || e.phase == Phase::backward);
     };
     std::vector<Interval> busy, all;
     for (size_t r = 0; r < static_cast<size_t>(ranks); ++r) {
@@ -86,7 +87,7 @@ Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int
     std::vector<Interval> compute;
     std::vector<Interval> compute_of_step;
     for (size_t i = 0; i < events.size(); ++i) {
-        const bool counted = step < -1 || events[i].step == step;
+        const bool counted = step < -1 || (events[i].step == step && events[i].phase != Phase::evaluation);
         const bool computes = events[i].kind == trace::EventKind::compute;
         if (computes && events[i].stream != Stream::compute) continue;  // a copy into a buffer hides nothing
         if (computes) {

@@ -126,7 +126,12 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
     event.step = step_;
     event.phase = phase_;
     event.microbatch = microbatch_;
-    event.name = impl_->strings.intern(name);
+    if (recompute_) {
+        event.name = impl_->strings.intern(std::string(name) + ".recompute");
+        event.rule = impl_->strings.intern("recompute.forward");
+    } else {
+        event.name = impl_->strings.intern(name);
+    }
     event.unit = impl_->strings.intern(unit);
     event.flops = flops;
     event.touched_bytes = touched_bytes;
@@ -151,7 +156,10 @@ int32_t Recorder::issue_collective(Event draft, const Cause& cause, const std::s
     draft.microbatch = microbatch_;
     draft.name = 0;
     draft.unit = impl_->strings.intern(cause.unit);
-    draft.rule = impl_->strings.intern(cause.rule);
+    if (recompute_)
+        draft.rule = impl_->strings.intern("recompute." + std::string(cause.rule));
+    else
+        draft.rule = impl_->strings.intern(cause.rule);
     draft.source = impl_->strings.intern(source);
     draft.t_issue_ns = now_ns();
     impl_->events.push(draft);

@@ -59,6 +59,10 @@ class Recorder final : public MemorySink {
     void set_step(int32_t step) { step_ = step; }
     void set_phase(Phase phase) { phase_ = phase; }
     void set_microbatch(int32_t microbatch) { microbatch_ = microbatch; }
+    /// While on, what is recorded runs for the second time, because its results were not kept: the compute
+    /// event "linear" is called "linear.recompute" and has the rule "recompute.forward", and a collective's
+    /// rule R becomes "recompute.R".
+    void set_recompute(bool on) { recompute_ = on; }
     int32_t step() const { return step_; }
     Phase phase() const { return phase_; }
 
@@ -102,6 +106,7 @@ class Recorder final : public MemorySink {
     int32_t step_ = -1;
     Phase phase_ = Phase::setup;
     int32_t microbatch_ = 0;
+    bool recompute_ = false;
     std::unique_ptr<Impl> impl_;
 };
 

@@ -79,6 +79,41 @@ TEST_CASE("run --json says why each collective is there, how it went, and what m
     }
 }
 
+TEST_CASE("run tells what evaluations came to, and every collective done a second time has its words") {
+    const program::Folder folder;
+    const std::string path = folder.write(
+        "s.toml",
+        "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 2\n[train]\nsteps = 3\n"
+        "global_batch = 4\nrecompute = \"full\"\n[eval]\nevery = 2\nsamples = 3\n"
+        "[mesh]\nshape = [2, 2]\nnames = [\"replicate\", \"tp\"]\n[parallel]\ndata = \"ddp\"\n");
+    const json out = json::parse(program::run({"run", path, "--json", "-"}).out);
+    REQUIRE(out["evaluations"].size() == 1);
+    CHECK(out["evaluations"][0]["step"] == 1);
+    CHECK(out["evaluations"][0]["samples"] == 3);
+    const double loss = out["evaluations"][0]["loss"];
+    CHECK(loss > 0);
+    const i18n::Catalogue catalogue = i18n::Catalogue::embedded();
+    int again = 0;
+    for (const json& c : out["collectives"]) {
+        const std::string rule = c["reason"];
+        for (const i18n::Language language : {i18n::Language::en, i18n::Language::zh}) {
+            CHECK_FALSE(catalogue.rule(rule, language).sentence.empty());
+            CHECK_FALSE(catalogue.rule(rule, language).pytorch.empty());
+        }
+        again += rule == "recompute.tp.rowwise.partial_sum";
+    }
+    CHECK(again == 4 * 3 * 2);  // ranks × steps × layers
+    const i18n::Rule first = catalogue.rule("tp.rowwise.partial_sum", i18n::Language::en);
+    const i18n::Rule second = catalogue.rule("recompute.tp.rowwise.partial_sum", i18n::Language::en);
+    CHECK(second.sentence.find(first.sentence) != std::string::npos);
+    CHECK(second.pytorch.find("checkpoint") != std::string::npos);
+    CHECK(catalogue.rule("recompute.nothing.such", i18n::Language::en).sentence.empty());
+
+    const auto table = program::run({"run", path}), chinese = program::run({"--lang", "zh", "run", path});
+    CHECK(table.out.find("evaluation loss") != std::string::npos);
+    CHECK(chinese.out.find("评估损失") != std::string::npos);
+}
+
 TEST_CASE("run tells losses and checks in words, and exits with 1 when a check fails") {
     const program::Folder folder;
     const std::string good =

@@ -28,3 +28,23 @@ TEST_CASE("activations of a layer of 175 billion parameters, t = 8, in GiB (arXi
     CHECK(gib(Kept::nothing) == Approx(0.047).epsilon(0.005));
     CHECK(activation_bytes(Kept::all, layer) == Approx(2048.0 * 12288 * (34 + 5 * 96.0 * 2048 / 12288)));
 }
+
+TEST_CASE("a block of our own counting is the paper's without dropout: two masks, a byte a number each") {
+    const LayerShape layer{.sequence = 2048, .batch = 1, .width = 12288, .heads = 96, .tensor_ranks = 8};
+    const double sbh = 2048.0 * 12288, t = 8;
+    BlockShape block{.tokens = 2048,
+                     .width = 12288,
+                     .kv_width = 12288,
+                     .hidden = 4 * 12288,
+                     .element_bytes = 2,
+                     .tensor_ranks = t};
+    CHECK(activation_bytes(BlockKept::all, block) ==
+          Approx(activation_bytes(Kept::selective, layer) - 2 * sbh));
+    CHECK(activation_bytes(BlockKept::input, block) == Approx(activation_bytes(Kept::nothing, layer)));
+    // Its input, wo's and down's output whole; q, k, v, attention's output and the four widths of up's cut.
+    CHECK(activation_bytes(BlockKept::products, block) == Approx(sbh * 2 * (3 + 8 / t)));
+    block.sequence_parallel = true;
+    CHECK(activation_bytes(BlockKept::all, block) ==
+          Approx(activation_bytes(Kept::sequence_selective, layer) - 2 * sbh / t));
+    CHECK(activation_bytes(BlockKept::input, block) == Approx(activation_bytes(Kept::nothing, layer) / t));
+}

@@ -53,7 +53,7 @@ inline void check_layer(const std::function<nn::Variable(nn::Tape&, nn::Variable
 }
 
 /// A model under test: every parameter's gradient of its loss against the slopes.
-inline void check_model(const nn::Model& model, const nn::Tensor& x, const nn::Tensor& y, Bench& bench) {
+inline void check_model(nn::Model& model, const nn::Tensor& x, const nn::Tensor& y, Bench& bench) {
     const auto loss = [&] {
         nn::Tape tape(bench.allocator, nullptr);
         const nn::Variable result = model.loss(tape, x, y);

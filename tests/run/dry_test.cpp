@@ -4,6 +4,9 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "backends/registry.h"
 #include "core/memory/ledger.h"
 #include "core/run/run.h"
@@ -46,7 +49,12 @@ int64_t peak_resident_bytes() {
 }  // namespace
 
 TEST_CASE("for every golden case a dry run records what the real run records: events, memory, bytes, order") {
-    for (const std::string& name : golden::names())
+    std::vector<std::string> names;  // whatever lies there: no list can forget one
+    for (const auto& entry : std::filesystem::directory_iterator(std::string(MESHSCOPE_TEST_DATA) + "/train"))
+        if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+    std::ranges::sort(names);
+    CHECK(names.size() >= golden::names().size() + golden::unordered_names().size());
+    for (const std::string& name : names)
         check_dry_is_real(golden::scenario_text(golden::read_case(name), name), name);
 }
 

@@ -84,6 +84,32 @@ std::vector<Case> cases() {
         {"a value where a table stands",
          "format = 1\nmesh = 4\n" + kTrain.substr(11),
          {"2:8 scenario.wrong_type"}},
+        // recomputation and evaluation
+        {"an unknown recomputation", kTrain + "recompute = \"some\"\n", {"7:13 scenario.unknown_word"}},
+        {"a unit inside of a layer that runs again as a whole",
+         "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 4\nlayers = 2\n"
+         "[train]\nsteps = 1\nglobal_batch = 8\nrecompute = \"full\"\n[mesh]\nshape = [2]\n[parallel]\n"
+         "data = \"fsdp2\"\nunits = [\"layers.0\", \"layers.1.up\"]\n",
+         {"15:22 scenario.recompute_units"}},
+        {"units by size that end inside of a layer",
+         "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 4\nlayers = 2\n"
+         "[train]\nsteps = 1\nglobal_batch = 8\nrecompute = \"selective\"\n[mesh]\nshape = [2]\n[parallel]\n"
+         "data = \"fsdp1\"\nwrap = \"size\"\nwrap_min_elements = 10\n",
+         {"16:21 scenario.recompute_units"}},
+        {"recomputation with a backward in two pieces",
+         "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 4\nlayers = 4\n"
+         "[train]\nsteps = 1\nglobal_batch = 8\nrecompute = \"full\"\n[mesh]\nshape = [2]\nnames = [\"pp\"]\n"
+         "[parallel]\nschedule = \"ZBVZeroBubble\"\nmicrobatches = 4\n",
+         {"15:12 scenario.recompute_split"}},
+        {"an evaluation without its keys",
+         kTrain + "[eval]\n",
+         {"7:1 scenario.missing_key", "7:1 scenario.missing_key"}},
+        {"an evaluation after the end",
+         kTrain + "[eval]\nevery = 2\nsamples = 0\n",
+         {"8:9 scenario.out_of_range", "9:11 scenario.out_of_range"}},
+        {"an evaluation on a pipeline",
+         kPipeline + "schedule = \"GPipe\"\nmicrobatches = 2\n[eval]\nevery = 1\nsamples = 4\n",
+         {"14:1 scenario.eval_pipeline"}},
         // model
         {"no model", "format = 1\n[train]\nsteps = 1\nglobal_batch = 8\n", {"1:1 scenario.missing_key"}},
         {"no kind",

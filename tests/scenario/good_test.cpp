@@ -79,6 +79,18 @@ TEST_CASE("a comparison with bucket_cap_mb, and one that keeps parameters, are r
     CHECK(pytorch.parallel.fsdp2.keep_root);
 }
 
+TEST_CASE("recomputation and an evaluation are read; its batch is a micro-batch unless it is said") {
+    const std::string text =
+        "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 4\nglobal_batch = 24\naccumulate = 3\n"
+        "recompute = \"selective\"\n[eval]\nevery = 2\nsamples = 10\n";
+    const scenario::Scenario s = scenario::parse_scenario(text, "eval.toml");
+    CHECK(s.recompute == nn::Recompute::selective);
+    CHECK(s.evaluation.every == 2);
+    CHECK(s.evaluation.samples == 10);
+    CHECK(s.evaluation.batch == 8);
+    CHECK(scenario::parse_scenario(text + "batch = 3\n", "eval.toml").evaluation.batch == 3);
+}
+
 TEST_CASE("units are single modules or modules gathered together") {
     const Scenario s = parse_scenario(
         "format = 1\n[model]\nkind = \"mlp\"\ndim = 2\nhidden = 2\nlayers = 6\n[train]\nsteps = "

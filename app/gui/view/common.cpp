@@ -29,6 +29,9 @@ std::vector<std::string> event_labels(const Painter& painter, const trace::Trace
         case Phase::optimizer:
             mark = painter.say("view.mark.optimizer");
             break;
+        case Phase::evaluation:
+            mark = painter.say("view.mark.evaluation");
+            break;
         case Phase::setup:
             mark = "";
             break;

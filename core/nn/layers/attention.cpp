@@ -51,13 +51,17 @@ Variable attention(Tape& tape, Variable q, Variable k, Variable v, int64_t head_
     const Tensor vs = tape.value(v);
     const tensor::AttentionShape shape = shape_of(qs, ks, head_dim, positions);
     const int64_t products = n_pairs(shape) * head_dim;
-    const Tensor output = activation(tape, qs.shape(), "attention output", qs.dtype());
-    const Tensor lse = activation(tape, {shape.batch, shape.heads, shape.q_tokens}, "attention log-sum-exp");
-    {
+    Tensor output = tape.reuse();
+    Tensor lse = tape.reuse();
+    if (!output.defined()) {
+        output = activation(tape, qs.shape(), "attention output", qs.dtype());
+        lse = activation(tape, {shape.batch, shape.heads, shape.q_tokens}, "attention log-sum-exp");
         const ComputeEvent event(tape.recorder(), "attention", tape.unit(), kForwardFlops * products,
                                  qs.bytes() + ks.bytes() + vs.bytes() + output.bytes());
         kernels(tape).attention_forward(output, lse, qs, ks, vs, shape);
     }
+    tape.keep(output);
+    tape.keep(lse);
     Tape::Node node;
     node.name = "attention";
     node.inputs = {q, k, v};

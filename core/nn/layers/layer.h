@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "core/nn/module.h"
 #include "core/nn/tape.h"
 
@@ -10,9 +12,17 @@ class Layer : public Module {
   public:
     using Module::Module;
 
-    /// map_input, compute(), map_output, inside the module's region. The caller keeps x and releases it when
-    /// nothing needs it any more. Throws what the kernels throw ("kernel.shape").
+    /// work() inside the module's region. The caller keeps x and releases it when nothing needs it any more.
+    /// Throws what the kernels throw ("kernel.shape").
     Variable forward(Tape& tape, Variable x);
+
+    /// map_input, compute(), map_output.
+    Variable work(Tape& tape, Variable x);
+
+    /// Called instead of work(), with the layer, so that something from outside decides when it is done:
+    /// activation checkpointing hangs here. Inside of the hooks, so of an FSDP unit that is this layer, as
+    /// fully_shard(checkpoint_wrapper(layer)) has it. Empty: work().
+    std::function<Variable(Tape&, Variable x, Layer& layer)> around;
 
   protected:
     /// The layer itself. Releases what it made on the way, not `x`.

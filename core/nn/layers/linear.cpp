@@ -23,11 +23,13 @@ Variable Linear::compute(Tape& tape, Variable x) {
     const int64_t matrix_bytes =
         bytes_per_element(input.dtype()) * (rows * inputs + inputs * outputs + rows * outputs);
 
-    const Tensor output = activation(tape, with_last(input.shape(), outputs), "output", input.dtype());
-    {
+    Tensor output = tape.reuse();
+    if (!output.defined()) {
+        output = activation(tape, with_last(input.shape(), outputs), "output", input.dtype());
         const ComputeEvent event(tape.recorder(), "linear", name_, flops, matrix_bytes);
         kernels(tape).linear_forward(output, input, weight_->value, bias == nullptr ? Tensor() : bias->value);
     }
+    tape.keep(output);
 
     Tape::Node node;
     node.name = "linear";
@@ -59,7 +61,7 @@ Variable Linear::compute(Tape& tape, Variable x) {
             t.accumulate(x, std::move(input_grad));
         };
     }
-    return tape.append(std::move(node), output, true);
+    return tape.append(std::move(node), std::move(output), true);
 }
 
 Variable Linear::after_map(Tape& tape, Variable x) {

@@ -33,6 +33,7 @@ class Fsdp1 final : public Strategy {
     Tensor input(const Tensor& x) override { return cast_input(x, options_.precision.param, context_); }
     void attach(nn::Tape&) override {}
     void after_backward(const Pass& pass) override;
+    void before_evaluation(int32_t step) override { before_forward({step, 0, false}); }
     const std::vector<LocalParameter>& local_parameters() const override { return local_; }
     std::vector<Tensor> gradients() const override;
     /// √ of the squares of all shards, summed by one all_reduce of one float over the shard group.

@@ -27,6 +27,10 @@ class Fsdp2 final : public Strategy {
     Tensor input(const Tensor& x) override { return cast_input(x, options_.precision.param, context_); }
     void attach(nn::Tape&) override {}
     void after_backward(const Pass& pass) override;
+    /// As in PyTorch its units stand in the order in which the next backward prefetches, before those of that
+    /// backward's own forward: the unit that ran first there prefetches the one that ran last here, which may
+    /// be a gather that nobody waits for.
+    void before_evaluation(int32_t step) override { before_forward({step, 0, false}); }
     void before_backward(const Pass& pass) override;
     void reduce_gradients() override;
     void unshard() override;

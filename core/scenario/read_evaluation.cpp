@@ -1,0 +1,35 @@
+#include "core/scenario/read_evaluation.h"
+
+#include <algorithm>
+
+#include "core/mesh/roles.h"
+
+namespace meshscope::scenario {
+namespace {
+
+constexpr int64_t kMostSamples = int64_t{1} << 24;  ///< each rank keeps a loss of each
+
+/// Where there is nothing to evaluate on, or nobody who could.
+void refuse_combinations(const Section& eval, const Scenario& s) {
+    if (!s.data_file.empty()) eval.report_key("samples", {"scenario.eval_file", {}});
+    if (s.parallel.pipeline) eval.report_key("every", {"scenario.eval_pipeline", {}});
+    if (s.parallel.data == DataStrategy::dp) eval.report_key("every", {"scenario.eval_dp", {}});
+    if (s.parallel.ddp.join) eval.report_key("every", {"scenario.eval_join", {}});
+    if (mesh::roles_of(s.mesh_names).cp) eval.report_key("every", {"scenario.eval_context", {}});
+}
+
+}  // namespace
+
+void read_evaluation(const Section& root, Scenario& s) {
+    const Section eval = root.section("eval");
+    if (!eval.present()) return;
+    eval.require("every");
+    eval.require("samples");
+    s.evaluation.every = static_cast<int32_t>(eval.integer("every", {1, s.steps}).value_or(0));
+    s.evaluation.samples = eval.integer("samples", {1, kMostSamples}).value_or(0);
+    const int64_t micro_batch = s.global_batch / data_parallel_size(s) / s.accumulate;
+    s.evaluation.batch = eval.integer("batch", {1, kMostSamples}).value_or(std::max<int64_t>(1, micro_batch));
+    refuse_combinations(eval, s);
+}
+
+}  // namespace meshscope::scenario

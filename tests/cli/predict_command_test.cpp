@@ -1,0 +1,106 @@
+// The command `meshscope predict`, run as a user runs it.
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+#include "tests/test.h"
+
+using nlohmann::json;
+
+namespace {
+
+/// gpt on `ranks` FSDP2 ranks with Adam: 2 blocks, dim 16, hidden 32, 11 tokens, 8 a sample, 2 samples a
+/// rank.
+std::string write_scenario(const program::Folder& folder, const std::string& recompute = "none") {
+    const std::string path = folder.file("s.toml");
+    std::ofstream(path)
+        << "format = 1\n[model]\nkind = \"gpt\"\ndim = 16\nhidden = 32\nlayers = 2\nvocab = 11\n"
+           "seq = 8\nheads = 2\n[train]\nsteps = 2\nglobal_batch = 8\nrecompute = \""
+        << recompute
+        << "\"\n[optimizer]\nkind = \"adam\"\n[mesh]\nshape = [4]\n[parallel]\ndata = "
+           "\"fsdp2\"\n";
+    return path;
+}
+
+json predicted(std::vector<std::string> words) {
+    words.insert(words.begin(), {"predict", "--json"});
+    const auto ended = program::run(words);
+    INFO(ended.err);
+    REQUIRE(ended.exit_code == 0);
+    return json::parse(ended.out);
+}
+
+}  // namespace
+
+TEST_CASE("predict --measure: every figure measured is the figure predicted") {
+    const program::Folder folder;
+    for (const std::string recompute : {"none", "selective", "full"}) {
+        INFO(recompute);
+        const json answer = predicted({write_scenario(folder, recompute), "--measure"});
+        const json &dry = answer["predicted"], &real = answer["measured"];
+        CHECK(dry["collectives"] == real["collectives"]);
+        REQUIRE(dry["ranks"].size() == 4);
+        for (std::size_t r = 0; r < 4; ++r)
+            for (const char* key :
+                 {"rank", "peak_bytes", "peak_step", "peak_cause", "by_category", "bytes", "flops"})
+                CHECK(dry["ranks"][r][key] == real["ranks"][r][key]);
+    }
+}
+
+TEST_CASE("predict --json gives ZeRO's formula and the activations', by the papers' counts") {
+    const program::Folder folder;
+    // tok 11·16, pos 8·16, head 11·16, ln_f 2·16; a block: wq wk wv wo 4·16·16, up and down 2·16·32, norms
+    // 4·16.
+    const double parameters = 11 * 16 + 8 * 16 + 11 * 16 + 2 * 16 + 2 * (4 * 16 * 16 + 2 * 16 * 32 + 4 * 16);
+    for (const std::string recompute : {"none", "selective", "full"}) {
+        const json formula = predicted({write_scenario(folder, recompute)})["formula"];
+        CHECK(formula["parameters"] == parameters * 4 / 4);  // 4 bytes, 4 ranks
+        CHECK(formula["gradients"] == parameters * 4 / 4);
+        CHECK(formula["optimizer_state"] == parameters * 8 / 4);  // Adam in float32: two moments
+        // 2 samples of 8 tokens, 2 blocks; none: 8 widths and twice the hidden, selective 7 and once, full 1.
+        const double numbers = recompute == "none" ? 8 * 16 + 2 * 32 : recompute == "full" ? 16 : 7 * 16 + 32;
+        CHECK(formula["activations"] == 2 * (2 * 8) * 4 * numbers);
+        CHECK(formula["activations_source"] == "Korthikanti et al., arXiv 2205.05198");
+    }
+}
+
+TEST_CASE("predict prints tables in both languages, with a column for the formula and its source") {
+    const program::Folder folder;
+    const std::string path = write_scenario(folder);
+    const auto english = program::run({"--lang", "en", "predict", path});
+    CHECK(english.exit_code == 0);
+    for (const char* part : {"4 of 4 ranks run dry", "all_gather", "reduce_scatter", "sharded_parameters",
+                             "activations", "formula", "arXiv 1910.02054", "arXiv 2205.05198", "classroom"}) {
+        INFO(part);
+        CHECK(english.out.find(part) != std::string::npos);
+    }
+    CHECK(english.out.find(std::to_string(2 * (2 * 8) * 4 * (8 * 16 + 2 * 32))) != std::string::npos);
+    const auto chinese = program::run({"--lang", "zh", "predict", path, "--measure"});
+    CHECK(chinese.exit_code == 0);
+    CHECK(chinese.out.find("公式") != std::string::npos);
+    CHECK(chinese.out.find("Korthikanti 等人") != std::string::npos);
+}
+
+TEST_CASE("predict --ranks runs one rank of each role, --steps no more steps, --profile other hardware") {
+    const program::Folder folder;
+    const std::string path = write_scenario(folder);
+    const json two = predicted({path, "--ranks", "2", "--steps", "1", "--profile", "a100"});
+    CHECK(two["predicted"]["ranks"].size() == 2);
+    CHECK(two["predicted"]["ranks"][1]["rank"] == 3);
+    CHECK(two["predicted"]["step"] == 0);
+    CHECK(two["predicted"]["profile"] == "a100");
+    CHECK(two["world_size"] == 4);
+    CHECK(predicted({path, "--ranks", "all"})["predicted"]["ranks"].size() == 4);
+}
+
+TEST_CASE("predict refuses what it cannot do, with the contract's exit codes") {
+    const program::Folder folder;
+    const std::string path = write_scenario(folder);
+    CHECK(program::run({"predict", path, "--ranks", "some"}).exit_code == 2);
+    CHECK(program::run({"predict", path, "--steps", "0"}).exit_code == 2);
+    CHECK(program::run({"predict"}).exit_code == 2);
+    CHECK(program::run({"predict", folder.file("none.toml")}).exit_code == 74);
+    CHECK(program::run({"predict", path, "--profile", "abacus"}).exit_code != 0);
+    std::ofstream(folder.file("bad.toml")) << "format = 1\n[model]\nkind = \"tony\"\n";
+    CHECK(program::run({"predict", folder.file("bad.toml")}).exit_code == 65);
+}
