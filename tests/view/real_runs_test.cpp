@@ -66,6 +66,49 @@ names = ["shard"]
 data = "fsdp2"
 )";
 
+// Ring attention by permutes, under FSDP2 over the flattened dims; and Ulysses alone.
+const char* const kRing = R"(
+format = 1
+[model]
+kind = "gpt"
+vocab = 8
+seq = 8
+dim = 4
+heads = 2
+hidden = 4
+layers = 1
+seed = 3
+[train]
+steps = 1
+global_batch = 2
+[mesh]
+shape = [2, 2]
+names = ["shard", "cp"]
+[parallel]
+data = "fsdp2"
+cp = "alltoall"
+)";
+const char* const kUlysses = R"(
+format = 1
+[model]
+kind = "gpt"
+vocab = 8
+seq = 8
+dim = 4
+heads = 4
+hidden = 4
+layers = 1
+seed = 3
+[train]
+steps = 1
+global_batch = 2
+[mesh]
+shape = [4]
+names = ["cp"]
+[parallel]
+cp = "ulysses"
+)";
+
 // Two stages, four micro-batches: sends and recvs.
 const char* const kPipeline = R"(
 format = 1
@@ -134,7 +177,7 @@ std::string compare(const trace::Trace& trace, const trace::CollectiveInstance& 
 }  // namespace
 
 TEST_CASE("replaying the hops of real runs gives each recorded output, bit for bit") {
-    const auto* text = GENERATE(kToy, kMlp);
+    const auto* text = GENERATE(kToy, kMlp, kRing, kUlysses);
     const auto* algorithm = GENERATE("ring", "direct");
     const auto trace = trace_of(text, algorithm);
     const auto instances = trace::collectives(*trace);
@@ -150,7 +193,7 @@ TEST_CASE("replaying the hops of real runs gives each recorded output, bit for b
 }
 
 TEST_CASE("every view of a real run keeps its texts apart and its bytes true") {
-    const auto trace = trace_of(GENERATE(kToy, kMlp), "ring");
+    const auto trace = trace_of(GENERATE(kToy, kMlp, kRing, kUlysses), "ring");
     const auto clock = time::modelled(*trace, time::classroom());
     view::Selection selection;
     selection.rank = 1;
@@ -178,6 +221,29 @@ TEST_CASE("every view of a real run keeps its texts apart and its bytes true") {
             REQUIRE(!columns.empty());
             CHECK(columns[view::highest(columns)].total == memory::peak(*trace, r, step).bytes);
         }
+}
+
+TEST_CASE("a permute on four ranks: nobody holds anything at first, then each what the rank before it sent") {
+    std::string text = kRing;
+    text.replace(text.find("[2, 2]"), 6, "[1, 4]");
+    const auto trace = trace_of(text, "ring");
+    int64_t permutes = 0;
+    for (const auto& instance : trace::collectives(*trace)) {
+        if (trace->event(instance.ranks[0], instance.events[0]).op != CollectiveOp::all_to_all) continue;
+        ++permutes;
+        const auto before = view::collective_after(*trace, instance, 0),
+                   after = view::collective_after(*trace, instance, 1000);
+        for (std::size_t m = 0; m < 4; ++m)
+            for (const auto& piece : after.buffers[m].pieces) {
+                const bool comes = piece.chunk == static_cast<int32_t>((m + 3) % 4);
+                CHECK(piece.elements == (comes ? after.buffers[m].elements : 0));
+                if (comes) CHECK(piece.from_count == 1);
+            }
+        for (std::size_t m = 0; m < 4; ++m)
+            for (const auto& piece : before.buffers[m].pieces)
+                if (piece.elements > 0) CHECK(piece.from_count == 0);
+    }
+    CHECK(permutes == 3 + 3 + 4);  // K and V forward, again backward, and their gradients
 }
 
 TEST_CASE(
