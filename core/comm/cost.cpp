@@ -136,7 +136,8 @@ class Formulas {
             received += part_in(counts, c);
             hops += part_in(counts, c) > 0 ? 1 : 0;  // an empty part is no hop
         }
-        return elements(1, hops, n() - part(r_), received);
+        const int64_t sent = n() - part(r_);
+        return elements(hops > 0 || sent > 0 ? 1 : 0, hops, sent, received);
     }
     Cost broadcast() const {
         const int64_t hops = v_ == 0 ? 0 : 1;

@@ -281,3 +281,14 @@ TEST_CASE(
         CHECK(order == first);
     }
 }
+
+TEST_CASE("the same scenario gives the same record and the same bits again") {
+    for (const std::string& method : kThree) {
+        INFO(method);
+        const std::string text = tokens("llama", on_mesh("2, 2", "\"shard\", \"cp\"", "fsdp2") + method);
+        const auto first = run_text(text), again = run_text(text);
+        CHECK(trace::identical(*first.trace, *again.trace, trace::Ignore::times));
+        for (std::size_t i = 0; i < first.parameters.size(); ++i)
+            CHECK(first.parameters[i].numbers == again.parameters[i].numbers);
+    }
+}

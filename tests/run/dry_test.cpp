@@ -109,7 +109,9 @@ TEST_CASE("a world larger than the mesh leaves the idle ranks empty") {
     CHECK(result.trace->ranks[2].events.empty());
 }
 
-TEST_CASE("of a large world one rank of each role is run: first and last of each dim, every pipeline stage") {
+TEST_CASE(
+    "of a large world one rank of each role is run: first and last of each dim, every pipeline stage and "
+    "every part of the sequence") {
     const auto ranks = [](std::vector<int64_t> shape, std::vector<std::string> names, int32_t all_up_to) {
         int64_t world = 1;
         for (const int64_t n : shape) world *= n;
@@ -120,6 +122,7 @@ TEST_CASE("of a large world one rank of each role is run: first and last of each
     CHECK(ranks({3}, {"shard"}, 64) == std::vector<int32_t>{0, 1, 2});
     CHECK(ranks({4, 8}, {"replicate", "shard"}, 31) == std::vector<int32_t>{0, 7, 24, 31});
     CHECK(ranks({3, 8}, {"pp", "shard"}, 8) == std::vector<int32_t>{0, 7, 8, 15, 16, 23});
+    CHECK(ranks({8, 4}, {"shard", "cp"}, 8) == std::vector<int32_t>{0, 1, 2, 3, 28, 29, 30, 31});
     CHECK(ranks({1, 8}, {"replicate", "shard"}, 4) == std::vector<int32_t>{0, 7});
 }
 

@@ -24,6 +24,13 @@ std::string scenario_text(const std::string& model, int steps, const std::string
            mesh_and_parallel;
 }
 
+std::string tokens_text(int heads, const std::string& mesh_and_parallel) {
+    return "format = 1\n[model]\nkind = \"gpt\"\nvocab = 8\nseq = 8\ndim = 4\nheads = " +
+           std::to_string(heads) +
+           "\nhidden = 4\nlayers = 1\nseed = 3\n[train]\nsteps = 1\nglobal_batch = 2\n[mesh]\n" +
+           mesh_and_parallel;
+}
+
 const std::string kToyModel = "kind = \"toy\"\nseed = 1\n";
 const std::string kMlpModel = "kind = \"mlp\"\ndim = 6\nhidden = 10\nlayers = 2\nseed = 3\n";
 
@@ -34,6 +41,11 @@ const std::string kToy = scenario_text(kToyModel, 2,
                                        "data = \"fsdp2\"\nunits = [[\"net1\"], [\"net2\"]]\n");
 const std::string kMlp =
     scenario_text(kMlpModel, 1, "shape = [4]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\n");
+
+// Ring attention by permutes, under FSDP2 over the flattened dims; and Ulysses alone.
+const std::string kRing = tokens_text(
+    2, "shape = [2, 2]\nnames = [\"shard\", \"cp\"]\n[parallel]\ndata = \"fsdp2\"\ncp = \"alltoall\"\n");
+const std::string kUlysses = tokens_text(4, "shape = [4]\nnames = [\"cp\"]\n[parallel]\ncp = \"ulysses\"\n");
 
 // Two stages, four micro-batches: sends and recvs.
 const std::string kPipeline = scenario_text(kMlpModel, 1,
@@ -80,7 +92,7 @@ std::string compare(const trace::Trace& trace, const trace::CollectiveInstance& 
 }  // namespace
 
 TEST_CASE("replaying the hops of real runs gives each recorded output, bit for bit") {
-    const std::string text = GENERATE(values({kToy, kMlp}));
+    const std::string text = GENERATE(values({kToy, kMlp, kRing, kUlysses}));
     const auto* algorithm = GENERATE("ring", "direct");
     const auto trace = trace_of(text, algorithm);
     const auto instances = trace::collectives(*trace);
@@ -122,7 +134,7 @@ TEST_CASE(
 }
 
 TEST_CASE("every view of a real run keeps its texts apart and its bytes true") {
-    const auto trace = trace_of(GENERATE(values({kToy, kMlp})), "ring");
+    const auto trace = trace_of(GENERATE(values({kToy, kMlp, kRing, kUlysses})), "ring");
     const auto clock = time::modelled(*trace, time::classroom());
     view::Selection selection;
     selection.rank = 1;
@@ -150,6 +162,29 @@ TEST_CASE("every view of a real run keeps its texts apart and its bytes true") {
             REQUIRE(!columns.empty());
             CHECK(columns[view::highest(columns)].total == memory::peak(*trace, r, step).bytes);
         }
+}
+
+TEST_CASE("a permute on four ranks: nobody holds anything at first, then each what the rank before it sent") {
+    std::string text = kRing;
+    text.replace(text.find("[2, 2]"), 6, "[1, 4]");
+    const auto trace = trace_of(text, "ring");
+    int64_t permutes = 0;
+    for (const auto& instance : trace::collectives(*trace)) {
+        if (trace->event(instance.ranks[0], instance.events[0]).op != CollectiveOp::all_to_all) continue;
+        ++permutes;
+        const auto before = view::collective_after(*trace, instance, 0),
+                   after = view::collective_after(*trace, instance, 1000);
+        for (std::size_t m = 0; m < 4; ++m)
+            for (const auto& piece : after.buffers[m].pieces) {
+                const bool comes = piece.chunk == static_cast<int32_t>((m + 3) % 4);
+                CHECK(piece.elements == (comes ? after.buffers[m].elements : 0));
+                if (comes) CHECK(piece.from_count == 1);
+            }
+        for (std::size_t m = 0; m < 4; ++m)
+            for (const auto& piece : before.buffers[m].pieces)
+                if (piece.elements > 0) CHECK(piece.from_count == 0);
+    }
+    CHECK(permutes == 3 + 3 + 4);  // K and V forward, again backward, and their gradients
 }
 
 TEST_CASE(

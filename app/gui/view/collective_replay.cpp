@@ -118,17 +118,26 @@ std::vector<Piece> Replay::cut(std::size_t member, int64_t elements) const {
             // pieces.
             break;
         }
-        case CollectiveOp::all_to_all:
+        case CollectiveOp::all_to_all: {
+            // Even parts, where no hops tell. Else those of the hops, and the rest is the member's own: a
+            // permute has one part that is not empty.
+            std::vector<int64_t> counts(n, elements / static_cast<int64_t>(n));
+            if (!state_.hops.empty()) {
+                counts.assign(n, 0);
+                counts[member] = elements;
+                for (const auto& h : state_.hops) {
+                    if (h.receiver != static_cast<int32_t>(member)) continue;
+                    counts[static_cast<std::size_t>(h.sender)] = h.hop.elements;
+                    counts[member] -= h.hop.elements;
+                }
+            }
+            int64_t at = 0;
             for (std::size_t m = 0; m < n; ++m) {
-                int64_t count = elements / static_cast<int64_t>(n), at = count * static_cast<int64_t>(m);
-                for (const auto& h : state_.hops)
-                    if (h.receiver == static_cast<int32_t>(member) && h.sender == static_cast<int32_t>(m)) {
-                        count = h.hop.elements;
-                        at = h.hop.offset;
-                    }
-                pieces.push_back({static_cast<int32_t>(m), at, count, 0, 0, 0});
+                pieces.push_back({static_cast<int32_t>(m), at, counts[m], 0, 0, 0});
+                at += counts[m];
             }
             break;
+        }
         default:
             return cut_by_hops(member, elements);
     }

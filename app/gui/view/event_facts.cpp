@@ -139,6 +139,12 @@ std::optional<ByteFormula> byte_formula(const trace::Trace& trace, const trace::
             if (event.out_elements * n == event.in_elements) return part(event.in_elements, false);
             break;
         case CollectiveOp::all_to_all:
+            if (n > 1 && event.sent_bytes == event.in_elements * element) {  // a permute: one part, all of it
+                ByteFormula f;
+                f.whole_bytes = f.bytes = event.in_elements * element;
+                f.text = "S = " + format_exact_bytes(f.whole_bytes);
+                return f;
+            }
             if (event.in_elements == event.out_elements && event.in_elements % n == 0)
                 return part(event.in_elements, false);
             break;

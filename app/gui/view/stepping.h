@@ -59,7 +59,8 @@ EventFacts describe_event(const Input& input, EventRef ref);
 
 /// Bytes a rank should send, by its collective's formula; nothing where n and S alone do not give it (send
 /// and recv, trees, uneven parts). S = bytes of the whole buffer. all_gather, reduce_scatter, all_to_all:
-/// (n−1)/n·S; all_reduce: 2(n−1)/n·S, direct in one round (n−1)·S.
+/// (n−1)/n·S; an all_to_all that keeps nothing (a permute): S; all_reduce: 2(n−1)/n·S, direct in one round
+/// (n−1)·S.
 struct ByteFormula {
     std::string text;         ///< "(n−1)/n·S"
     int64_t whole_bytes = 0;  ///< S
