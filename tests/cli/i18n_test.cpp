@@ -52,6 +52,8 @@ bool is_something_else(const std::string& text) {
     // Compute events are named after kernels, in PyTorch's words; they are shown as they are.
     static const std::regex kKernels(
         "(linear|relu|gelu_tanh|mse|add)\\..*|(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|divide|accumulate)|"
+        "fsdp2\\.(h2d|d2h|keep_part)|ddp\\.(de)?compress|dp\\.(un)?flatten|"
+        "powersgd\\.(p|q|(un)?pack|feedback|orthonormalise|decompress)|"
         "(attention|bias|cross_entropy|embedding|layer_norm|rms_norm|rotary|silu_mul)"
         "([._]parts?)?(\\.(backward|merge|input_grad|weight_grad))?|"
         "tp\\.(copy|share_input|sum_partial|vocab_cross_entropy|loss\\.(row_max|row_sum_exp|pick_targets))|"
@@ -60,7 +62,7 @@ bool is_something_else(const std::string& text) {
     static const std::regex kModules("(net1|net2|layers|blocks|tok|pos|train|model|layer)\\..*");
     static const std::regex kTables(
         "(lesson\\.(step|number)(\\.mesh)?|quiz\\.(choice(\\.hint)?|hint|question|reveal)|check\\.title|"
-        "parallel\\.mixed_precision|"
+        "parallel\\.(mixed_precision|powersgd)|"
         "compute\\.(kernels|overlap)|links\\.(inside|between))");
     return (std::regex_match(text, kKernels) || std::regex_match(text, kModules) ||
             std::regex_match(text, kTables)) &&

@@ -125,9 +125,10 @@ TEST_CASE("a rank that never held memory has an empty peak") {
 
 TEST_CASE("what is alive sums to the ledger's total after every change, and the end equals what stays") {
     HandMade made(1);
-    // A long made-up life: allocation i of size 8·(i mod 7 + 1) lives until i + 5 comes, in category i mod 9.
+    // A long made-up life: allocation i of size 8·(i mod 7 + 1) lives until i + 5 comes, in category i mod 9:
+    // those of the device, which come first.
     const auto size = [](uint64_t i) { return static_cast<int64_t>(8 * (i % 7 + 1)); };
-    const auto category = [](uint64_t i) { return static_cast<MemoryCategory>(i % kMemoryCategories); };
+    const auto category = [](uint64_t i) { return static_cast<MemoryCategory>(i % (kMemoryCategories - 1)); };
     for (uint64_t i = 0; i < 60; ++i) {
         change(made, static_cast<int32_t>(i), 0, i, size(i), category(i), "t" + std::to_string(i));
         if (i >= 5) change(made, static_cast<int32_t>(i), 0, i - 5, -size(i - 5), category(i - 5), "");
@@ -145,6 +146,24 @@ TEST_CASE("what is alive sums to the ledger's total after every change, and the 
     }
     CHECK(memory::live_at(made.trace, 0, static_cast<int64_t>(ledger.points.size())).size() == 5);
     CHECK(ledger.points.back().total_bytes == size(55) + size(56) + size(57) + size(58) + size(59));
+}
+
+TEST_CASE("offloaded tensors are counted in their category, and not in what the device holds") {
+    HandMade made(1);
+    change(made, -1, 0, 1, 64, MemoryCategory::offloaded, "shard");
+    change(made, -1, 0, 2, 8, MemoryCategory::inputs, "x");
+    change(made, -1, 0, 1, -64, MemoryCategory::offloaded, "");
+    const memory::Ledger ledger = memory::ledger(made.trace, 0);
+    const auto host = static_cast<std::size_t>(MemoryCategory::offloaded);
+    CHECK(ledger.points[0].total_bytes == 0);
+    CHECK(ledger.points[1].total_bytes == 8);
+    CHECK(ledger.points[1].bytes[host] == 64);
+    CHECK(ledger.points[2].bytes[host] == 0);
+    const memory::Peak peak = memory::peak(made.trace, 0);
+    CHECK(peak.bytes == 8);
+    CHECK(peak.by_category[host] == 64);
+    REQUIRE(peak.live.size() == 1);
+    CHECK(peak.live[0].label == "x");
 }
 
 TEST_CASE("equal tensors stand in the order in which they came, and an address used again is a new tensor") {

@@ -42,6 +42,7 @@ TEST_CASE("fsdp2 reduces in float32 unless told otherwise, fsdp1 in what it gath
     CHECK(types(on("fsdp2", "bfloat16")) == std::pair(bfloat16, bfloat16));
     CHECK(types(on("fsdp1", "")) == std::pair(bfloat16, bfloat16));
     CHECK(types(on("fsdp1", "float32")) == std::pair(bfloat16, float32));
+    CHECK(types(on("fsdp1", "float16")) == std::pair(bfloat16, DType::float16));
 }
 
 TEST_CASE("in bfloat16 whole parameters take half the memory, shards and the optimizer's state the same") {
@@ -66,8 +67,9 @@ TEST_CASE("bfloat16 training stays near float32's, micro-batches summed in float
     // bfloat16 keeps 8 bits: a rounding of 2⁻⁹ a number. The loss, of mean values, stays within 2 %.
     for (const std::string train : {"", "accumulate = 3"}) {
         const auto exact = run_text(mlp_scenario(one_rank(), kSgd, train));
-        for (const std::string& other : {on("fsdp2", ""), on("fsdp1", "float32"), on("fsdp2", "bfloat16"),
-                                         on("fsdp1", "", "sharding_strategy = \"shard_grad_op\"")}) {
+        for (const std::string& other :
+             {on("fsdp2", ""), on("fsdp1", "float32"), on("fsdp2", "bfloat16"), on("fsdp1", "float16"),
+              on("fsdp2", "float16"), on("fsdp1", "", "sharding_strategy = \"shard_grad_op\"")}) {
             INFO(other << train);
             const auto rounded = run_text(mlp_scenario(other, kSgd, train));
             const auto &a = rounded.trace->info.losses, &b = exact.trace->info.losses;

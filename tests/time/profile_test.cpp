@@ -127,6 +127,16 @@ TEST_CASE("bad files are refused at the line and column of each mistake") {
     CHECK_THROWS_AS(time::read_profile("/no/such/profile.toml"), IoError);
 }
 
+TEST_CASE("copies between host and device cross the PCI Express bus, not the device's memory") {
+    // 1 GB: 16 lanes of PCIe 4 carry 32 GB/s each way, of PCIe 5 64.
+    for (const auto& [name, ms] : {std::pair("a100", 31.25), std::pair("h100", 15.625)})
+        for (const std::string kernel : {"fsdp2.h2d", "fsdp2.d2h"}) {
+            const time::Profile p = time::named_profile(name);
+            CHECK(time::compute_ns(p, kernel, DType::float32, 0, 1'000'000'000) ==
+                  p.launch_ns + static_cast<int64_t>(ms * 1e6));
+        }
+}
+
 TEST_CASE("a product ramps up, bfloat16 has its own speed, and a kernel its own when it has one") {
     Profile p = alpha_beta_gamma();
     p.half_speed_flops = 1000;

@@ -110,6 +110,26 @@ TEST_CASE("pipelines go together with DDP, FSDP2 and HSDP") {
     }
 }
 
+TEST_CASE("and with their finer settings") {
+    const auto alone = run_text(mlp(4, one_rank(), "clip_norm = 0.5\n"));
+    for (const std::string kind : {"1F1B", "InterleavedZeroBubble"})
+        for (const std::string keys : {"shape = [2, 2]\nnames = [\"pp\", \"replicate\"]\n[parallel]\ndata = "
+                                       "\"ddp\"\ngradient_as_bucket_view = true\nddp_hook = \"allreduce\"\n",
+                                       "shape = [2, 2]\nnames = [\"pp\", \"replicate\"]\n[parallel]\ndata = "
+                                       "\"ddp\"\nstatic_graph = true\n",
+                                       "shape = [2, 2]\nnames = [\"pp\", \"replicate\"]\n[parallel]\ndata = "
+                                       "\"ddp\"\nfind_unused_parameters = true\n",
+                                       "shape = [2, 4]\nnames = [\"pp\", \"shard\"]\n[parallel]\ndata = "
+                                       "\"fsdp2\"\nreshard_after_forward = 2\ncpu_offload = true\n"}) {
+            INFO(kind << "\n" << keys);
+            check_equal(
+                run_text(
+                    mlp(4, "[mesh]\n" + std::string(keys) + "schedule = \"" + kind + "\"\nmicrobatches = 4\n",
+                        "clip_norm = 0.5\n")),
+                alone);
+        }
+}
+
 TEST_CASE("each edge between ranks is crossed once a micro-batch and direction; the turn of a V is not") {
     for (const std::string& kind : schedules()) {
         const auto result = run_text(mlp(8, pipeline(kind, 4, 8)));
