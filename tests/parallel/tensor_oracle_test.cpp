@@ -73,7 +73,8 @@ Seen train_once(comm::Transport& transport) {
     Seen seen;
     {
         TwoLayers model;
-        const parallel::TensorParallel tensor_parallel(context, model, {});
+        parallel::TensorParallel tensor_parallel(context, {});
+        tensor_parallel.apply(model);
         parallel::Fsdp2Options options;
         options.keep_root = true;  // fully_shard(model): the root stays whole between forward and backward
         parallel::Fsdp2 fsdp(context, model, options);

@@ -95,6 +95,8 @@ const std::vector<Impossible>& impossible() {
     const auto always = [](const Case&) { return true; };
     const auto staged = [](const Case& c) { return !c.parallel.get("schedule").empty(); };
     static const std::vector<Impossible> all{
+        {"a world smaller than the mesh", [](const Case& c) { return c.ranks() > 1; },
+         [](Case& c) { c.idle = 1 - c.ranks(); }},
         {"a key that there is none of", always, [](Case& c) { c.parallel.set("shards", 2); }},
         {"a strategy that there is none of", always, [](Case& c) { c.parallel.set_word("data", "fsdp"); }},
         {"a number where a word stands", always, [](Case& c) { c.parallel.set("data", 2); }},

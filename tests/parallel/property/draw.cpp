@@ -49,16 +49,17 @@ std::string Case::to_toml() const {
     std::string sizes, words;
     for (const int64_t n : shape) sizes += (sizes.empty() ? "" : ", ") + std::to_string(n);
     for (const std::string& name : names) words += (words.empty() ? "\"" : ", \"") + name + "\"";
-    return "format = 1\n" + model.to_toml("model") + "[data]\nseed = 3\n" + train.to_toml("train") +
+    const std::string world = idle != 0 ? "world = " + std::to_string(ranks() + idle) + "\n" : "";
+    return "format = 1\n" + model.to_toml("model") + data.to_toml("data") + train.to_toml("train") +
            optimizer.to_toml("optimizer") + "[mesh]\nshape = [" + sizes + "]\nnames = [" + words + "]\n" +
-           parallel.to_toml("parallel");
+           world + parallel.to_toml("parallel");
 }
 
 std::string Case::alone() const {
     Keys train_alone = train;
     train_alone.drop("accumulate");
     train_alone.drop("micro_batch");
-    return "format = 1\n" + model.to_toml("model") + "[data]\nseed = 3\n" + train_alone.to_toml("train") +
+    return "format = 1\n" + model.to_toml("model") + data.to_toml("data") + train_alone.to_toml("train") +
            optimizer.to_toml("optimizer");
 }
 
@@ -269,6 +270,16 @@ void draw_train(Dice& dice, const Layout& layout, Keys& train) {
     if (dice.chance(50)) train.set("clip_norm", dice.one_of<std::string>({"0.05", "0.5", "100.0"}));
 }
 
+/// Whatever number of ranks a DistributedSampler deals to, a global batch is the same samples.
+void draw_data(Dice& dice, const Keys& train, Keys& data) {
+    data.set("seed", dice.below(1000));
+    if (dice.chance(70)) return;
+    data.set_word("sampler", "distributed");
+    data.set("samples", train.number("global_batch") * dice.between(1, 4));
+    if (dice.chance(60)) data.set("shuffle", "true");
+    if (dice.chance(30)) data.set("drop_last", "true");
+}
+
 }  // namespace
 
 Case draw_case(uint64_t seed) {
@@ -283,6 +294,8 @@ Case draw_case(uint64_t seed) {
     draw_mesh(dice, layout, drawn);
     draw_parallel(dice, layout, tokens, sequence, drawn);
     draw_train(dice, layout, drawn.train);
+    draw_data(dice, drawn.train, drawn.data);
+    if (dice.chance(10)) drawn.idle = dice.between(1, 2);
     return drawn;
 }
 

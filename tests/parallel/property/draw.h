@@ -44,9 +44,10 @@ class Keys {
 
 /// A drawn scenario, small enough that thousands run in a minute.
 struct Case {
-    Keys model, train, optimizer, parallel;
+    Keys model, data, train, optimizer, parallel;
     std::vector<int64_t> shape;
     std::vector<std::string> names;
+    int64_t idle = 0;  ///< ranks of the world beside the mesh's
 
     int64_t ranks() const;
     /// The whole file, for `meshscope run`.
