@@ -6,7 +6,6 @@
 
 #include "core/mesh/roles.h"
 #include "core/nn/model.h"
-#include "core/scenario/keys.h"
 
 namespace meshscope::run {
 namespace {
@@ -48,11 +47,25 @@ void take_larger(std::vector<Summary::Collective>& all, const std::vector<Summar
     }
 }
 
-/// ZeRO's stage of a strategy, by its word.
-int32_t stage_of(const std::string& word) {
-    if (word == "zero1") return 1;
-    if (word == "zero2") return 2;
-    return word == "zero3" || word.starts_with("fsdp") ? 3 : 0;
+/// ZeRO's stage of a strategy: what it cuts at rest. (FSDP1's shard_grad_op cuts the parameters too, outside
+/// of forward and backward.)
+int32_t stage_of(const scenario::Scenario::Parallel& parallel) {
+    using enum scenario::DataStrategy;
+    switch (parallel.data) {
+        case none:
+        case ddp:
+            return 0;
+        case zero1:
+            return 1;
+        case zero2:
+            return 2;
+        case fsdp1:
+            return parallel.fsdp1.strategy == parallel::ShardingStrategy::no_shard ? 0 : 3;
+        case fsdp2:
+        case zero3:
+            return 3;
+    }
+    return 0;
 }
 
 }  // namespace
@@ -88,7 +101,6 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
         parameters += static_cast<double>(tensor::count(parameter->shape));
     const auto& optimizer = scenario.optimizer;
     const double states = optimizer.kind != "sgd" ? 8 : optimizer.momentum != 0 ? 4 : 0;
-    const auto word = scenario::data_strategies()[static_cast<std::size_t>(scenario.parallel.data)];
     double ranks =
         1;  // HSDP shares out along its shard dim alone; other dims that cut the model divide it too
     // Without names no dim has a role.
@@ -99,7 +111,7 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
         else if (role == mesh::Role::shard || role == mesh::Role::cp)  // cp ranks hold shards as well
             ranks *= static_cast<double>(scenario.mesh_shape[d]);
     }
-    return memory::zero_state(stage_of(std::string(word)), parameters, ranks, {4, 4, states});
+    return memory::zero_state(stage_of(scenario.parallel), parameters, ranks, {4, 4, states});
 }
 
 std::optional<double> activation_formula(const scenario::Scenario& scenario) {

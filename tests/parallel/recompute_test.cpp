@@ -4,6 +4,7 @@
 
 #include "core/memory/ledger.h"
 #include "core/run/dry.h"
+#include "core/run/summary.h"
 #include "tests/parallel/run_helper.h"
 #include "tests/test.h"
 
@@ -175,6 +176,11 @@ TEST_CASE("with full the activations of a forward are one input a layer, and the
     // A product's backward is two products: forward, and forward again, are one each.
     CHECK(flops(*full, true) * 3 == flops(*none, true) * 4);
     CHECK(flops(*full, false) - flops(*none, false) == flops(*none, true) / 3);
+    // So a step takes longer on the modelled clock.
+    const auto ns = [](const trace::Trace& trace) {
+        return run::summarize(trace, time::classroom(), time::Absent::refused).step_ns;
+    };
+    CHECK(ns(*full) > ns(*none));
 }
 
 TEST_CASE("a dry run predicts recomputation: memory and collectives equal the real run's") {

@@ -1,4 +1,5 @@
-// What the blocks of a transformer really keep, against the formula of arXiv 2205.05198 (run/summary.h).
+// What a rank really holds, against the formulas of run/summary.h: ZeRO's, and for what a transformer's
+// blocks keep that of arXiv 2205.05198.
 #include "core/run/dry.h"
 #include "core/run/summary.h"
 #include "tests/test.h"
@@ -92,4 +93,49 @@ TEST_CASE("the formula is for transformers: mlp has none") {
         "global_batch = 8\n",
         "mlp.toml");
     CHECK_FALSE(run::activation_formula(mlp));
+}
+
+TEST_CASE("what each strategy holds of parameters, gradients and optimizer state is ZeRO's formula") {
+    struct Strategy {
+        std::string parallel;
+        int32_t stage;
+        MemoryCategory parameters;
+    };
+    // mlp 8 → 16 → 8 twice, without biases: 512 parameters, which four ranks share evenly.
+    const double parameters = 2 * 2 * 8 * 16, n = 4;
+    const auto mesh = [](const std::string& name) {
+        return "[mesh]\nshape = [4]\nnames = [\"" + name + "\"]\n[parallel]\ndata = ";
+    };
+    const std::vector<Strategy> strategies{
+        {mesh("replicate") + "\"ddp\"\n", 0, MemoryCategory::parameters},
+        {mesh("shard") + "\"zero1\"\n", 1, MemoryCategory::parameters},
+        {mesh("shard") + "\"zero2\"\n", 2, MemoryCategory::parameters},
+        {mesh("shard") + "\"zero3\"\n", 3, MemoryCategory::sharded_parameters},
+        {mesh("shard") + "\"fsdp2\"\n", 3, MemoryCategory::sharded_parameters},
+        {mesh("shard") + "\"fsdp1\"\n", 3, MemoryCategory::sharded_parameters}};
+    for (const auto& [optimizer, state_bytes] :
+         {std::pair{"kind = \"adamw\"", 8.0}, {"momentum = 0.9", 4.0}, {"lr = 0.1", 0.0}})
+        for (const Strategy& strategy : strategies) {
+            INFO(strategy.parallel << optimizer);
+            const auto scenario = scenario::parse_scenario(
+                std::string(
+                    "format = 1\n[model]\nkind = \"mlp\"\ndim = 8\nhidden = 16\nlayers = 2\nbias = false\n"
+                    "[train]\nsteps = 2\nglobal_batch = 8\n[optimizer]\n") +
+                    optimizer + "\n" + strategy.parallel,
+                "zero.toml");
+            const memory::ModelState formula = run::zero_formula(scenario);
+            CHECK(formula.parameters == Approx(parameters * 4 / (strategy.stage >= 3 ? n : 1)));
+            CHECK(formula.gradients == Approx(parameters * 4 / (strategy.stage >= 2 ? n : 1)));
+            CHECK(formula.optimizer == Approx(parameters * state_bytes / (strategy.stage >= 1 ? n : 1)));
+            int64_t holds[kMemoryCategories] = {};  // at rest: when the last step's forward begins
+            const auto trace = run::run_dry(scenario).trace;
+            for (const trace::MemoryChange& m : trace->ranks[0].memory) {
+                if (m.step == 1 && m.phase == Phase::forward) break;
+                holds[static_cast<std::size_t>(m.category)] += m.delta_bytes;
+            }
+            CHECK(static_cast<double>(holds[static_cast<std::size_t>(strategy.parameters)]) ==
+                  Approx(formula.parameters));
+            CHECK(static_cast<double>(holds[static_cast<std::size_t>(MemoryCategory::optimizer_state)]) ==
+                  Approx(formula.optimizer));
+        }
 }
