@@ -54,6 +54,7 @@ int32_t stage_of(const scenario::Scenario::Parallel& parallel) {
     switch (parallel.data) {
         case none:
         case ddp:
+        case dp:  // what rank 0 holds
             return 0;
         case zero1:
             return 1;
