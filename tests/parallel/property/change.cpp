@@ -44,6 +44,9 @@ void change_model(Dice& dice, Case& c) {
 void change_train(Dice& dice, Case& c) {
     const auto key = dice.one_of<std::string>({"global_batch", "accumulate", "micro_batch"});
     c.train.set(key, dice.between(1, key == "global_batch" ? 24 : 4));
+    // Batches that do not fill a data set are padded by the number of ranks: then one rank sees other
+    // samples.
+    for (const char* of_sampler : {"sampler", "samples", "shuffle", "drop_last"}) c.data.drop(of_sampler);
 }
 
 void change_parallel(Dice& dice, Case& c) {
