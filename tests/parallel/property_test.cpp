@@ -70,11 +70,12 @@ void check_run(const Case& drawn, bool twice) try {
     const auto scenario = scenario::parse_scenario(drawn.to_toml(), "drawn.toml");
     const auto backends = backends::make_registry();
     run::RunOptions options;
-    options.level = trace::Level::collectives;
+    options.level = trace::Level::hops;
     const run::RunResult result = run::run_scenario(scenario, *backends, options);
     check_equal(result, run_text(drawn.alone()));
     CHECK(first_difference(*run::run_dry(scenario).trace, *result.trace) == "");
     CHECK(groups_that_disagree(*result.trace) == "");
+    CHECK(bytes_that_differ(*result.trace) == "");
     CHECK(memory_left_over(*result.trace) == "");
     if (!twice) return;
     const run::RunResult again = run::run_scenario(scenario, *backends, options);
