@@ -58,6 +58,7 @@ const std::vector<std::string> kTensor{
     on("2, 2", "\"shard\", \"tp\"", "fsdp2", kSequence),
     on("2, 2", "\"shard\", \"tp\"", "fsdp1", kSequence + kLoss),
     on("2, 2", "\"shard\", \"tp\"", "zero1", kSmallBuckets),
+    on("2, 2", "\"shard\", \"tp\"", "zero1", "zero_variant = \"pytorch\"\n" + kSequence),
     on("2, 2", "\"shard\", \"tp\"", "zero2", kSmallBuckets + kSequence),
     on("2, 2", "\"shard\", \"tp\"", "zero3", "tp_plan = \"linear\"\n"),
     on("2, 2, 2", "\"replicate\", \"shard\", \"tp\"", "fsdp2", kSequence + kLoss)};
