@@ -9,6 +9,7 @@
 #include "app/i18n/catalogue.h"
 #include "backends/registry.h"
 #include "core/run/dry.h"
+#include "core/trace/validate.h"
 #include "tests/parallel/property/check.h"
 #include "tests/parallel/property/draw.h"
 #include "tests/parallel/train_helper.h"
@@ -70,11 +71,13 @@ void check_run(const Case& drawn, bool twice) try {
     const auto scenario = scenario::parse_scenario(drawn.to_toml(), "drawn.toml");
     const auto backends = backends::make_registry();
     run::RunOptions options;
-    options.level = trace::Level::collectives;
+    options.level = trace::Level::hops;
     const run::RunResult result = run::run_scenario(scenario, *backends, options);
     check_equal(result, run_text(drawn.alone()));
+    CHECK_NOTHROW(trace::validate(*result.trace));
     CHECK(first_difference(*run::run_dry(scenario).trace, *result.trace) == "");
     CHECK(groups_that_disagree(*result.trace) == "");
+    CHECK(bytes_that_differ(*result.trace) == "");
     CHECK(memory_left_over(*result.trace) == "");
     if (!twice) return;
     const run::RunResult again = run::run_scenario(scenario, *backends, options);

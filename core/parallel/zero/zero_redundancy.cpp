@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/parallel/gradient_norm.h"
+
 namespace meshscope::parallel {
 
 std::vector<std::vector<std::size_t>> partition_by_size(std::span<const int64_t> elements, int64_t ranks) {
@@ -40,6 +42,11 @@ std::vector<Tensor> ZeroRedundancy::gradients() const {
     std::vector<Tensor> mine;
     for (const std::size_t i : parts_[static_cast<std::size_t>(group_.rank().value)]) mine.push_back(all[i]);
     return mine;
+}
+
+double ZeroRedundancy::gradient_norm() {
+    if (!context_.tp) return ddp_.gradient_norm();
+    return sharded_gradient_norm(gradients(), local_, &group_, "zero.grad_norm.all_reduce", context_);
 }
 
 void ZeroRedundancy::after_step() {

@@ -29,7 +29,10 @@ class ZeroRedundancy final : public Strategy {
     void after_backward(const Pass& pass) override { ddp_.after_backward(pass); }
     const std::vector<LocalParameter>& local_parameters() const override { return local_; }
     std::vector<Tensor> gradients() const override;
-    double gradient_norm() override { return ddp_.gradient_norm(); }
+    /// DDP's, without a collective: every rank has the whole gradients. Beside tensor parallelism the tp
+    /// ranks have summed their shares of those only that a rank owns; so the ranks sum the squares of what
+    /// they own.
+    double gradient_norm() override;
     void after_step() override;
     std::vector<int64_t> remembered() const override { return ddp_.remembered(); }
     void remember(std::span<const int64_t> arrival) override { ddp_.remember(arrival); }

@@ -66,7 +66,9 @@ TEST_CASE("a pipeline of tensor-parallel stages trains like one rank, in every s
                  {on_mesh("2, 2", "\"pp\", \"tp\"", "none"), on_mesh("2, 2", "\"tp\", \"pp\"", "none"),
                   on_mesh("2, 2, 2", "\"pp\", \"shard\", \"tp\"", "fsdp2"),
                   on_mesh("2, 2, 2", "\"pp\", \"replicate\", \"tp\"", "ddp")}) {
-                const std::string& cut = kCuts[turn++ % kCuts.size()];
+                // Over the schedules every mesh meets every cut.
+                const std::string& cut = kCuts[(turn + turn / kCuts.size()) % kCuts.size()];
+                if (turn++ % 3 == 0 && kind == "llama") continue;  // enough of them with gpt
                 INFO(kind << " " << schedule << " " << mesh << cut);
                 check_equal(run_text(tokens(kind, mesh + cut + scheduled(schedule, 4))), alone);
             }

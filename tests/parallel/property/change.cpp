@@ -44,6 +44,9 @@ void change_model(Dice& dice, Case& c) {
 void change_train(Dice& dice, Case& c) {
     const auto key = dice.one_of<std::string>({"global_batch", "accumulate", "micro_batch"});
     c.train.set(key, dice.between(1, key == "global_batch" ? 24 : 4));
+    // Batches that do not fill a data set are padded by the number of ranks: then one rank sees other
+    // samples.
+    for (const char* of_sampler : {"sampler", "samples", "shuffle", "drop_last"}) c.data.drop(of_sampler);
 }
 
 void change_parallel(Dice& dice, Case& c) {
@@ -154,19 +157,17 @@ Case draw_wild(uint64_t seed) {
     Case c = draw_case(seed);
     Dice dice(seed ^ 0x77696c64);  // "wild": other throws than those that drew the case
     const int64_t changes = dice.between(1, 3);
-    for (int64_t i = 0; i < changes; ++i) switch (dice.below(5)) {
-            case 0:
-                change_mesh(dice, c);
-                break;
-            case 1:
-                change_model(dice, c);
-                break;
-            case 2:
-                change_train(dice, c);
-                break;
-            default:
-                change_parallel(dice, c);
-        }
+    for (int64_t i = 0; i < changes; ++i) {
+        const int64_t which = dice.below(5);
+        if (which == 0)
+            change_mesh(dice, c);
+        else if (which == 1)
+            change_model(dice, c);
+        else if (which == 2)
+            change_train(dice, c);
+        else
+            change_parallel(dice, c);
+    }
     return c;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace meshscope::test {
@@ -98,6 +99,29 @@ std::string groups_that_disagree(const Trace& trace) {
     for (const auto& check : {wrong_groups, disagreement, lost_message})
         if (std::string found = check(trace); !found.empty()) return found;
     return "";
+}
+
+std::string bytes_that_differ(const Trace& trace) {
+    // Calls of all members go by their number; sends and receives, which are numbered by pair, together.
+    using Sender = std::tuple<int32_t, int32_t, int32_t>;  // group, number or -1, rank
+    const auto key = [](const Event& e, int32_t rank) {
+        return Sender{e.group, point_to_point(e) ? -1 : e.sequence, rank};
+    };
+    std::map<Sender, int64_t> moved, said;
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+        for (const Event& e : trace.ranks[r].events)
+            if (e.kind == trace::EventKind::collective && e.sent_bytes != 0)
+                said[key(e, static_cast<int32_t>(r))] += e.sent_bytes;
+        for (const trace::Hop& hop : trace.ranks[r].hops)
+            moved[key(trace.event(static_cast<int32_t>(r), hop.event), hop.src)] += hop.bytes;
+    }
+    std::erase_if(moved, [](const auto& entry) { return entry.second == 0; });
+    for (const auto& [sender, bytes] : said)
+        if (!moved.contains(sender) || moved.at(sender) != bytes)
+            return "rank " + std::to_string(std::get<2>(sender)) + " says " + std::to_string(bytes) +
+                   " bytes in call " + std::to_string(std::get<1>(sender)) + " of group " +
+                   std::to_string(std::get<0>(sender));
+    return moved.size() == said.size() ? "" : "bytes moved of which no event knows";
 }
 
 std::string memory_left_over(const Trace& trace) {
