@@ -133,7 +133,9 @@ std::optional<double> activation_formula(const scenario::Scenario& scenario) {
         else
             return std::nullopt;
     }
-    const std::optional<std::size_t> tp = mesh::roles_of(scenario.mesh_names).tp;
+    const mesh::Roles roles = mesh::roles_of(scenario.mesh_names);
+    if (roles.cp) samples /= static_cast<double>(scenario.mesh_shape[*roles.cp]);  // a part of each
+    const std::optional<std::size_t> tp = roles.tp;
     const auto width = static_cast<double>(model.dim);
     const memory::BlockShape block{
         .tokens = samples * static_cast<double>(model.seq),
