@@ -30,7 +30,7 @@ std::optional<ScheduleKind> read_kind(const Section& parallel) {
 void refuse_combinations(const Section& parallel, const Section& train, const Scenario& s) {
     using enum DataStrategy;
     const DataStrategy data = s.parallel.data;
-    if (data == fsdp1 || data == zero2 || data == zero3)
+    if (data != none && data != ddp && data != fsdp2 && data != zero1)
         parallel.report(
             "data",
             {"scenario.pipeline_strategy",

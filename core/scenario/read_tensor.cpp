@@ -60,8 +60,8 @@ void read_tensor_parallel(const Section& parallel, const Section& model, Scenari
     check_divides(model, "seq", s.model.seq, ranks, {s.model.seq});
     // Where parameters lie in one flat array, or go to ranks by their size, the norms' gradients, which the
     // tp ranks sum, lie at the same place on all of them only where every cut is even.
-    const bool flat =
-        p.data != DataStrategy::none && p.data != DataStrategy::ddp && p.data != DataStrategy::fsdp2;
+    using enum DataStrategy;
+    const bool flat = p.data == fsdp1 || p.data == zero1 || p.data == zero2 || p.data == zero3;
     if (flat) check_divides(model, "hidden", s.model.hidden, ranks, {s.model.hidden});
     if (flat || !p.loss_parallel) check_divides(model, "vocab", s.model.vocab, ranks, {s.model.vocab});
 }
