@@ -1,5 +1,6 @@
 #include "core/comm/reduce.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -8,6 +9,7 @@
 #include "core/comm/algorithms/algorithms.h"
 #include "core/comm/parts.h"
 #include "core/tensor/dtype.h"
+
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -128,15 +130,22 @@ TEST_CASE("an op that lacks the wanted algorithm takes the documented other") {
     using Op = CollectiveOp;
     using A = Algorithm;
     CHECK(choose_algorithm(Op::all_reduce, A::ring, 1) == A::none);
-    for (const Op op : {Op::all_reduce, Op::all_gather, Op::reduce_scatter}) {
-        CHECK(choose_algorithm(op, A::ring, 4) == A::ring);
-        CHECK(choose_algorithm(op, A::tree, 4) == A::ring);
-        CHECK(choose_algorithm(op, A::direct, 4) == A::direct);
+    constexpr std::array kAll{A::ring, A::direct, A::tree, A::recursive_doubling, A::halving_doubling,
+                              A::star};
+    for (const A wanted : kAll) {
+        CHECK(choose_algorithm(Op::all_reduce, wanted, 1) == A::none);
+        CHECK(choose_algorithm(Op::all_reduce, wanted, 4) == wanted);
+    }
+    for (const Op op : {Op::all_gather, Op::reduce_scatter}) {
+        for (const A wanted : {A::ring, A::tree, A::recursive_doubling, A::halving_doubling})
+            CHECK(choose_algorithm(op, wanted, 4) == A::ring);
+        for (const A wanted : {A::direct, A::star}) CHECK(choose_algorithm(op, wanted, 4) == A::direct);
     }
     for (const Op op : {Op::broadcast, Op::reduce, Op::barrier}) {
-        CHECK(choose_algorithm(op, A::ring, 4) == A::tree);
-        CHECK(choose_algorithm(op, A::direct, 4) == A::direct);
+        for (const A wanted : {A::ring, A::tree, A::recursive_doubling, A::halving_doubling})
+            CHECK(choose_algorithm(op, wanted, 4) == A::tree);
+        for (const A wanted : {A::direct, A::star}) CHECK(choose_algorithm(op, wanted, 4) == A::direct);
     }
     for (const Op op : {Op::gather, Op::scatter, Op::all_to_all, Op::send, Op::recv})
-        CHECK(choose_algorithm(op, A::ring, 4) == A::direct);
+        for (const A wanted : kAll) CHECK(choose_algorithm(op, wanted, 4) == A::direct);
 }
