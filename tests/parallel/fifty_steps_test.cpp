@@ -80,6 +80,27 @@ const std::vector<std::string> kPipeline{
     on("2, 2, 2", "\"pp\", \"replicate\", \"tp\"", "ddp", kSequence + scheduled("DualPipeV")),
     on("2, 2, 2", "\"pp\", \"shard\", \"tp\"", "fsdp2", kSequence + kLoss + scheduled("1F1B"))};
 
+/// Sequences cut, each method alone, under each strategy over the flattened dims, of cut layers, in stages.
+const std::vector<std::string> kContext{
+    on("2", "\"cp\"", "none"),
+    on("2", "\"cp\"", "none", "cp = \"alltoall\"\n"),
+    on("2", "\"cp\"", "none", "cp = \"ulysses\"\n"),
+    on("4", "\"cp\"", "none", "cp = \"alltoall\"\ncp_load_balance = false\n"),
+    on("2, 2", "\"replicate\", \"cp\"", "ddp", kSmallBuckets),
+    on("2, 2", "\"shard\", \"cp\"", "fsdp2", "cp = \"alltoall\"\n"),
+    on("2, 2, 2", "\"replicate\", \"shard\", \"cp\"", "fsdp2", "cp = \"ulysses\"\n"),
+    on("2, 2", "\"shard\", \"cp\"", "zero2", kSmallBuckets),
+    on("2, 2", "\"cp\", \"tp\"", "none", "cp = \"alltoall\"\n" + kLoss),
+    on("2, 2", "\"pp\", \"cp\"", "none", "cp = \"alltoall\"\n" + scheduled("1F1B"))};
+
+/// The strategies' finer settings.
+const std::vector<std::string> kSettings{
+    on("2", "\"replicate\"", "dp"),
+    on("2", "\"replicate\"", "ddp", kSmallBuckets + "gradient_as_bucket_view = true\nstatic_graph = true\n"),
+    on("2", "\"replicate\"", "ddp", "find_unused_parameters = true\nalgorithm = \"halving_doubling\"\n"),
+    on("4", "\"shard\"", "fsdp2", "reshard_after_forward = 2\nforward_prefetch = 1\nbackward_prefetch = 1\n"),
+    on("2", "\"shard\"", "fsdp2", "cpu_offload = true\nforce_sum_reduction = true\n")};
+
 /// Both; under the thread sanitizer, which takes fifteen times as long, llama alone.
 std::vector<std::string> models(const std::string& gpt, const std::string& llama) {
 #if defined(__SANITIZE_THREAD__)
@@ -128,5 +149,30 @@ TEST_CASE("for fifty steps accumulating ranks train as one that does not") {
             INFO(model << strategy);
             check_equal(run_text(tokens(model, strategy, "accumulate = 4\n")), alone);
         }
+    }
+}
+
+TEST_CASE(
+    "for fifty steps ring attention and Ulysses train as one rank, under every data strategy and beside "
+    "cuts") {
+    for (const std::string& model : models(kGpt + kTwo, kLlama + kTwo)) check_like_one_rank(model, kContext);
+}
+
+TEST_CASE("for fifty steps DataParallel and the finer settings of DDP and FSDP2 train as one rank") {
+    for (const std::string& model : models(kTied + kTwo, kLlama + kTwo))
+        check_like_one_rank(model, kSettings);
+}
+
+TEST_CASE("for fifty steps layers that run again in backward train as those that kept everything") {
+    for (const std::string& model : models(kGpt + kTwo, kLlama + kTwo)) {
+        const auto alone = run_text(tokens(model, one_rank()));
+        for (const std::string& strategy :
+             {on("2", "\"replicate\"", "ddp", kSmallBuckets),
+              on("2, 2", "\"shard\", \"tp\"", "fsdp2", kSequence),
+              on("2", "\"pp\"", "none", scheduled("1F1B")), on("2", "\"cp\"", "none", "cp = \"alltoall\"\n")})
+            for (const std::string kind : {"selective", "full"}) {
+                INFO(model << strategy << kind);
+                check_equal(run_text(tokens(model, strategy, "recompute = \"" + kind + "\"\n")), alone);
+            }
     }
 }

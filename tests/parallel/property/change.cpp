@@ -57,7 +57,7 @@ void change_parallel(Dice& dice, Case& c) {
     const auto flag = [&](const char* key) { p.set(key, dice.chance(70) ? "true" : "false"); };
     switch (dice.below(12)) {
         case 0:
-            return word("data", {"none", "ddp", "fsdp2", "fsdp1", "zero1", "zero2", "zero3"});
+            return word("data", {"none", "ddp", "fsdp2", "fsdp1", "zero1", "zero2", "zero3", "dp"});
         case 1:
             return word("schedule", {"GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble",
                                      "ZBVZeroBubble", "DualPipeV"});

@@ -50,6 +50,11 @@ bool point_to_point(const Event& e) {
     return e.op == CollectiveOp::send || e.op == CollectiveOp::recv;
 }
 
+/// Whether two members' buffers differ that must not: of a scatter and a gather the root alone has a whole.
+bool differ(int64_t a, int64_t b, CollectiveOp rooted, const Event& e) {
+    return e.op != rooted && a != b;
+}
+
 /// Calls that all members make: the same one for the same number.
 std::string disagreement(const Trace& trace) {
     std::map<std::pair<int32_t, int32_t>, std::vector<std::pair<int32_t, const Event*>>> calls;
@@ -63,8 +68,10 @@ std::string disagreement(const Trace& trace) {
             return "not all take part: " + told(trace, rank, *first);
         for (const auto& [other_rank, e] : members)
             if (e->op != first->op || e->reduce_op != first->reduce_op || e->dtype != first->dtype ||
-                e->rule != first->rule || e->in_elements != first->in_elements ||
-                e->out_elements != first->out_elements || e->peer != first->peer || e->step != first->step)
+                e->rule != first->rule ||
+                differ(e->in_elements, first->in_elements, CollectiveOp::scatter, *e) ||
+                differ(e->out_elements, first->out_elements, CollectiveOp::gather, *e) ||
+                e->peer != first->peer || e->step != first->step)
                 return told(trace, rank, *first) + " and " + told(trace, other_rank, *e);
     }
     return "";
@@ -88,9 +95,12 @@ std::string lost_message(const Trace& trace) {
 
 bool stays(const Trace& trace, const trace::MemoryChange& change) {
     using enum MemoryCategory;
-    return change.category == parameters || change.category == sharded_parameters ||
-           change.category == optimizer_state ||
-           (change.category == communication && trace.text(change.label).starts_with("bucket "));
+    const std::string_view label = trace.text(change.label);
+    return change.category == parameters || (change.category == offloaded && !label.ends_with(" grad")) ||
+           change.category == sharded_parameters || change.category == optimizer_state ||
+           (change.category == communication &&
+            (label.starts_with("bucket ") || label == "DDP used parameters")) ||
+           label == "positions";  // where a cp rank's tokens stand
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ struct Case {
 };
 
 /// A scenario that the reader must accept: at most eight ranks on a mesh of one to three dims, any model,
-/// data strategy, tensor parallelism, pipeline and their options.
+/// data strategy, tensor, sequence and context parallelism, pipeline, recomputation and their options.
 Case draw_case(uint64_t seed);
 
 /// Such a scenario with something changed that may or may not be possible: the reader must refuse it, or it
