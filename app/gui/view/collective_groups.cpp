@@ -128,6 +128,7 @@ void CollectivePicture::one_group(std::size_t i, Rect cell, float label_x) {
     hull.fill_alpha = 0.05F;
     hull.stroke = picked ? Token::sel : hue;
     hull.width = 2;
+    hulls_.push_back(ring);
     const auto labels = labels_of(i);
     const float line = p_.line_height(Face::caption);
     p_.layer = kWords;
@@ -330,8 +331,18 @@ void CollectivePicture::nodes(Rect area, bool below_each_other) {
         const std::string words = "node " + std::to_string(node);
         p_.layer = kWords;
         if (columns && places_.size() > 1) continue;  // its column's head says it
-        for (const float y : {box.y - line, box.y + box.h + 1, box.y + 1})
-            if (p_.try_text(words, {box.x + 6, y}, Face::caption, Token::mute, Align::left, id)) break;
+        const float w = p_.width(words, Face::caption);
+        for (const float y : {box.y - line, box.y + box.h + 1, box.y + 1}) {
+            if (!p_.is_free({box.x + 6, y, w, line})) continue;
+            // A hull's line stops at the name instead of running through it.
+            if (std::ranges::any_of(hulls_, [&](const Rect& hull) {
+                    return (hull.y > y - 1 && hull.y < y + line) ||
+                           (hull.y + hull.h > y && hull.y + hull.h < y + line + 1);
+                }))
+                p_.rect({box.x + 1, y, w + 10, line - 1}, Token::bg, 3, id);
+            p_.text(words, {box.x + 6, y}, Face::caption, Token::mute, Align::left, id);
+            break;
+        }
     }
 }
 

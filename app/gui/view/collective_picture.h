@@ -83,6 +83,7 @@ class CollectivePicture {
     std::vector<CollectiveState> states_;
     std::size_t own_ = 0;
     std::vector<std::pair<std::size_t, GroupPlace>> places_;
+    std::vector<Rect> hulls_;  ///< of the groups drawn; a node's name keeps off their lines
     std::vector<std::string> tell_;
 };
 
