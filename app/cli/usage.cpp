@@ -1,8 +1,10 @@
 #include "app/cli/usage.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
-#include <regex>
+#include <optional>
+#include <string_view>
 
 #include "core/scenario/nearest.h"
 
@@ -49,47 +51,57 @@ std::string unknown_word(const CLI::App& app, const std::string& word, const Com
     return context.text(option ? "cli.unknown_option" : "cli.unknown_word", {{"word", word}});
 }
 
-/// A sentence of CLI11 with gaps, and ours for it. Compared whole; the gaps become the arguments, by name.
+/// A sentence of CLI11 2.x, by its Error.hpp and Validators.hpp, with its gaps in braces, and ours for it.
+/// The gaps become the arguments, by name; one called "…" is skipped.
 struct Phrase {
     const char* id;
-    const char* pattern;
-    std::array<const char*, 4> arguments;
+    std::string_view said;
 };
 
-/// What CLI11 2.x can say of a value, by its Error.hpp and Validators.hpp.
 constexpr std::array kPhrases{
-    Phrase{"cli.out_of_range",
-           "(\\S+): Value (.*) not in range (\\S+) to (\\S+)",
-           {"option", "value", "least", "most"}},
-    Phrase{"cli.out_of_range",
-           "(\\S+): Value (.*) not in range \\[(\\S+) - (\\S+)\\]",
-           {"option", "value", "least", "most"}},
-    Phrase{"cli.not_one_of", "(\\S+): (.*) not in \\{(.*)\\}", {"option", "value", "known"}},
-    Phrase{"cli.not_convertible", "Could not convert: (\\S+) = (.*)", {"option", "value"}},
-    Phrase{"cli.value_missing", "(\\S+): \\d+ required (?:.*) missing", {"option"}},
-    Phrase{"cli.value_missing", "Expected (?:exactly|at least) \\d+ arguments to (\\S+), got 0", {"option"}},
-    Phrase{"cli.value_count",
-           "(\\S+): At (?:Most|least) (\\d+) required but received (\\d+)",
-           {"option", "expected", "given"}},
-    Phrase{"cli.value_count",
-           "Expected exactly (\\d+) arguments to (\\S+), got (\\d+)",
-           {"expected", "option", "given"}},
-    Phrase{"cli.flag_value", "(\\S+) was given a disallowed flag override", {"option"}},
-    Phrase{"cli.flag_value", "(\\S+): Should be true/false or a number", {"option"}},
-    Phrase{"cli.needs", "(\\S+) requires (\\S+)", {"option", "other"}},
-    Phrase{"cli.excludes", "(\\S+) excludes (\\S+)", {"option", "other"}},
+    Phrase{"cli.out_of_range", "{option}: Value {value} not in range {least} to {most}"},
+    Phrase{"cli.out_of_range", "{option}: Value {value} not in range [{least} - {most}]"},
+    Phrase{"cli.not_one_of", "{option}: {value} not in {{known}}"},
+    Phrase{"cli.not_convertible", "Could not convert: {option} = {value}"},
+    Phrase{"cli.value_missing", "{option}: {…} required {…} missing"},
+    Phrase{"cli.value_missing", "Expected exactly {…} arguments to {option}, got 0"},
+    Phrase{"cli.value_missing", "Expected at least {…} arguments to {option}, got 0"},
+    Phrase{"cli.value_count", "{option}: At Most {expected} required but received {given}"},
+    Phrase{"cli.value_count", "{option}: At least {expected} required but received {given}"},
+    Phrase{"cli.value_count", "Expected exactly {expected} arguments to {option}, got {given}"},
+    Phrase{"cli.flag_value", "{option} was given a disallowed flag override"},
+    Phrase{"cli.flag_value", "{option}: Should be true/false or a number"},
+    Phrase{"cli.needs", "{option} requires {other}"},
+    Phrase{"cli.excludes", "{option} excludes {other}"},
 };
+
+/// What stands in the gaps when `detail` is that sentence: each gap reaches to the next words of the phrase.
+std::optional<std::vector<MessageArg>> gaps_of(std::string_view said, std::string_view detail) {
+    std::vector<MessageArg> arguments;
+    while (true) {
+        std::size_t open = said.find('{');
+        if (open + 1 < said.size() && said[open + 1] == '{') ++open;  // a brace of the sentence itself
+        const std::string_view words = said.substr(0, std::min(open, said.size()));
+        if (!detail.starts_with(words)) return std::nullopt;
+        detail.remove_prefix(words.size());
+        if (open == std::string_view::npos) break;
+        const std::size_t close = said.find('}', open);
+        const std::string name(said.substr(open + 1, close - open - 1));
+        said.remove_prefix(close + 1);
+        const std::string_view next = said.substr(0, said.find('{'));
+        const std::size_t end = next.empty() ? detail.size() : detail.find(next);
+        if (end == std::string_view::npos || end == 0) return std::nullopt;
+        if (name != "…") arguments.push_back({name, std::string(detail.substr(0, end))});
+        detail.remove_prefix(end);
+    }
+    if (!detail.empty()) return std::nullopt;
+    return arguments;
+}
 
 /// CLI11's detail in the user's language; as it stands where it is none that we know.
 std::string translated(const std::string& detail, const CommandContext& context) {
-    for (const Phrase& phrase : kPhrases) {
-        std::smatch match;
-        if (!std::regex_match(detail, match, std::regex(phrase.pattern))) continue;
-        std::vector<MessageArg> arguments;
-        for (std::size_t i = 0; i + 1 < match.size(); ++i)
-            arguments.push_back({phrase.arguments[i], match[i + 1].str()});
-        return context.text(phrase.id, arguments);
-    }
+    for (const Phrase& phrase : kPhrases)
+        if (auto arguments = gaps_of(phrase.said, detail)) return context.text(phrase.id, *arguments);
     return context.text("cli.bad_usage", {{"detail", detail}});
 }
 
