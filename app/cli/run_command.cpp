@@ -1,6 +1,7 @@
 #include "app/cli/run_command.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <ostream>
 #include <sstream>
@@ -130,7 +131,8 @@ void print_losses(const trace::Trace& trace, const CommandContext& context,
     if (!norms.empty()) table.header.push_back(context.text("cli.run.grad_norm"));
     if (!evaluations.empty()) table.header.push_back(context.text("cli.run.eval_loss"));
     table.right = {true, true, true, true};
-    const auto digits = [](double value) {
+    const auto digits = [](double value) -> std::string {
+        if (std::isnan(value)) return "nan";  // its sign means nothing
         std::ostringstream out;
         out.precision(9);
         out << value;

@@ -33,8 +33,8 @@ enum class Recompute : uint8_t {
 /// not need (a layer's last product).
 Variable checkpoint(Tape& tape, Variable x, Layer& layer, Recompute recompute);
 
-/// Hangs checkpoint() around each of the model's layers (transformer blocks, mlp's layers). Once a model, and
-/// not with none.
+/// Hangs checkpoint() around each of the model's layers (transformer blocks, mlp's layers). Once a model;
+/// nothing with none.
 void checkpoint_layers(Model& model, Recompute recompute);
 
 }  // namespace meshscope::nn

@@ -30,6 +30,12 @@ Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOption
     const std::string& resume = options.resume.empty() ? scenario.checkpoint.resume : options.resume;
     Checkpoints checkpoints;
     if (resume.empty() && scenario.checkpoint.folder.empty()) return checkpoints;
+    // The reader refused these beside [checkpoint]; a caller may still ask to resume.
+    if (scenario.parallel.data == scenario::DataStrategy::ddp && scenario.parallel.ddp.join)
+        throw InvalidArgument({"scenario.join_checkpoint", {}});
+    if (scenario.parallel.data == scenario::DataStrategy::ddp &&
+        scenario.parallel.ddp.hook == parallel::DdpHook::powersgd)
+        throw InvalidArgument({"scenario.powersgd_checkpoint", {}});
     const checkpoint::Identity identity = checkpoint::identity_of(scenario);
     if (!resume.empty())
         checkpoints.resumed =
@@ -47,11 +53,14 @@ std::vector<double> with_earlier(std::vector<double> earlier, const std::vector<
 /// The first step whose numbers are not finite. A parameter may be none while no loss has seen it yet: then
 /// it is the last step.
 std::optional<int32_t> first_step_not_finite(const trace::RunInfo& info,
-                                             const std::vector<NamedArray>& parameters) {
+                                             const std::vector<NamedArray>& parameters,
+                                             const std::vector<Evaluated>& evaluations) {
     for (std::size_t s = 0; s < info.losses.size(); ++s)
         if (!std::isfinite(info.losses[s]) ||
             (s < info.grad_norms.size() && !std::isfinite(info.grad_norms[s])))
             return static_cast<int32_t>(s);
+    for (const Evaluated& evaluated : evaluations)
+        if (!std::isfinite(evaluated.loss)) return evaluated.step;
     for (const NamedArray& parameter : parameters)
         if (!std::all_of(parameter.numbers.begin(), parameter.numbers.end(),
                          [](float x) { return std::isfinite(x); }))
@@ -150,11 +159,11 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     info.losses = with_earlier(checkpoints.save.header.losses, mean_by_step(losses));
     info.grad_norms = with_earlier(checkpoints.save.header.grad_norms, mean_by_step(grad_norms));
     info.steps = static_cast<int32_t>(info.losses.size());
-    if (const auto step = first_step_not_finite(info, result.parameters))
-        result.not_finite = find_not_finite(shared, backends, *step);
     // All ranks got the same; some stand outside the mesh.
     for (std::vector<Evaluated>& of_rank : evaluations)
         if (result.evaluations.empty()) result.evaluations = std::move(of_rank);
+    if (const auto step = first_step_not_finite(info, result.parameters, result.evaluations))
+        result.not_finite = find_not_finite(shared, backends, *step);
     for (const int64_t ns : wall_ns) result.wall_ns = std::max(result.wall_ns, ns);
     result.trace = std::make_shared<const trace::Trace>(
         trace::merge(std::move(info), groups.groups, std::move(records)));

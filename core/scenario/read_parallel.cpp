@@ -285,7 +285,7 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     read_sharding(parallel, mesh_known && strategy_known, s);
     read_ddp(root, parallel, mesh_known, s);
     read_fsdp2(parallel, mesh_known, s);
-    if (mesh_known && strategy_known) read_pipeline(parallel, model, train, s);
+    if (mesh_known && strategy_known) read_pipeline(parallel, mesh, model, train, s);
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
     if (strategy_known) refuse_foreign_keys(parallel, s);
     if (mesh_known && s.parallel.data == DataStrategy::dp) check_one_process(root, parallel, s);

@@ -65,13 +65,16 @@ void check_stages(const Section& parallel, const Section& model, const ScheduleS
 
 }  // namespace
 
-void read_pipeline(const Section& parallel, const Section& model, const Section& train, Scenario& s) {
+void read_pipeline(const Section& parallel, const Section& mesh, const Section& model, const Section& train,
+                   Scenario& s) {
     const auto dim = mesh::roles_of(s.mesh_names).pp;
     const std::optional<ScheduleKind> kind = read_kind(parallel);
     const auto microbatches = parallel.integer("microbatches", {1, kMostMicrobatches});
     const auto stages_per_rank = parallel.integer("stages_per_rank", {1, kMostMicrobatches});
     if (!parallel.has("schedule")) {
-        if (dim) parallel.require("schedule");
+        if (dim)
+            mesh.report("names", {"scenario.pp_needs_schedule", {}},
+                        hint_for("", parallel::pipeline::schedule_names()));
         for (const char* key : {"microbatches", "stages_per_rank"})
             if (parallel.has(key))
                 parallel.report_key(key, {"scenario.key_needs_schedule", {{"key", parallel.full(key)}}});

@@ -32,7 +32,7 @@ void refuse_inner_units(const Section& parallel, const Scenario& s) {
     for (std::size_t i = 0; i < units.size(); ++i)
         for (const std::string& module : units[i]) {
             const std::string layer = layer_around(*model, module);
-            if (layer.empty()) continue;
+            if (layer.empty() || model->find(module) == nullptr) continue;  // no such module: reported
             const Message message{"scenario.recompute_units", {{"module", module}, {"layer", layer}}};
             const Message hint{"scenario.hint.recompute_units", {{"layer", layer}}};
             if (by_size) {  // the others would say the same

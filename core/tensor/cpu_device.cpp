@@ -1,7 +1,10 @@
-#include <cstdlib>
-#include <new>
-
 #include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <string>
 
 #include "core/base/error.h"
 #include "core/tensor/blas.h"
@@ -24,6 +27,19 @@ int64_t physical_bytes() {
     return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }
 
+/// A block this large may use up what the machine has left, and is worth asking the system for.
+constexpr int64_t kLargeBytes = int64_t{64} << 20;
+
+/// What can be had without pushing others out: /proc/meminfo's MemAvailable. Where nothing tells it, no
+/// limit.
+int64_t available_bytes() {
+    std::ifstream meminfo("/proc/meminfo");
+    std::string key, unit;
+    for (int64_t kilobytes = 0; meminfo >> key >> kilobytes; std::getline(meminfo, unit))
+        if (key == "MemAvailable:") return kilobytes * 1024;
+    return std::numeric_limits<int64_t>::max();
+}
+
 class CpuDevice final : public Device {
   public:
     explicit CpuDevice(MatMul mat_mul) {
@@ -35,6 +51,7 @@ class CpuDevice final : public Device {
 
     std::byte* allocate(int64_t bytes) override {
         if (bytes < 0 || bytes > physical_bytes_) out_of_memory(bytes);
+        if (bytes >= kLargeBytes && bytes > available_bytes()) out_of_memory(bytes);
         void* memory = ::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow);
         if (memory == nullptr) out_of_memory(bytes);
         return static_cast<std::byte*>(memory);

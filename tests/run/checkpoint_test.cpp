@@ -3,6 +3,7 @@
 #include "core/run/checkpoint/folder.h"
 #include "tests/run/checkpoint_helper.h"
 #include "tests/test.h"
+#include "tests/thrown.h"
 
 using namespace checkpoint_test;
 using run::checkpoint::Checkpoint;
@@ -172,4 +173,21 @@ TEST_CASE("checkpoints come every so many steps and after the last, and the olde
     run_at(text(7, kFsdp4, "folder = \"a\"\nevery = 2\nresume = \"a/step_000002\"\n"), folder);
     CHECK(names("a") == "000002 000004 000006 000007 ");
     CHECK(run::checkpoint::find_checkpoint(folder.file("a")) == folder.file("a/step_000007"));
+}
+
+TEST_CASE("what a checkpoint cannot continue is refused when a caller asks to resume, too") {
+    const test::Folder folder;
+    const std::string ddp = "[mesh]\nshape = [2]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n";
+    run_at(text(2, ddp, "folder = \"a\"\n"), folder);
+    const auto refusal = [&](const std::string& toml) {
+        run::RunOptions options;
+        options.resume = folder.file("a");
+        return test::thrown_id([&] {
+            run::run_scenario(scenario::parse_scenario(toml, "s.toml"), *backends::make_registry(), options);
+        });
+    };
+    const std::string train = "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 4\nglobal_batch = 8\n";
+    CHECK(refusal(train + ddp + "ddp_hook = \"powersgd\"\n[parallel.powersgd]\nstart_iteration = 2\n") ==
+          "scenario.powersgd_checkpoint");
+    CHECK(refusal(train + ddp + "join = true\n[data]\nbatches = [4, 2]\n") == "scenario.join_checkpoint");
 }

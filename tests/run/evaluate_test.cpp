@@ -2,6 +2,7 @@
 #include "core/run/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "backends/registry.h"
@@ -199,4 +200,18 @@ TEST_CASE("a dry run predicts evaluations: memory, and every collective with its
             CHECK(memory::peak(*dry, rank).bytes == memory::peak(*real, rank).bytes);
         }
     }
+}
+
+TEST_CASE("an evaluation that comes out NaN is told, though no training step saw one") {
+    // One step of a lr that throws the weights out of range: its own loss was finite.
+    std::string text =
+        text_of("gpt", kAlone, "[eval]\nevery = 1\nsamples = 4\n", "kind = \"sgd\"\nlr = 1e10");
+    text.replace(text.find("steps = 4"), 9, "steps = 1");
+    const run::RunResult result = train(text);
+    REQUIRE(result.trace->info.losses.size() == 1);
+    CHECK(std::isfinite(result.trace->info.losses[0]));
+    REQUIRE(result.evaluations.size() == 1);
+    CHECK_FALSE(std::isfinite(result.evaluations[0].loss));
+    REQUIRE(result.not_finite.has_value());
+    CHECK(result.not_finite->step == 0);
 }

@@ -110,7 +110,7 @@ std::vector<Case> cases() {
          {"8:12 scenario.schedule_needs_pp"}},
         {"a pp dim without a schedule",
          kTrain + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nstages_per_rank = 2\n",
-         {"10:1 scenario.missing_key", "11:1 scenario.key_needs_schedule"}},
+         {"9:9 scenario.pp_needs_schedule", "11:1 scenario.key_needs_schedule"}},
         {"an unknown schedule",
          kPipeline + "schedule = \"2f2b\"\nmicrobatches = 2\n",
          {"11:12 scenario.unknown_word"}},

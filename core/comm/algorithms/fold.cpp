@@ -6,7 +6,7 @@
 namespace meshscope::comm {
 
 Fold::Fold(const Wire& wire) {
-    while (places_ * 2 <= wire.size()) places_ *= 2;
+    for (; places_ * 2 <= wire.size(); places_ *= 2) ++doublings_;
     pairs_ = wire.size() - places_;
     if (!paired(wire))
         place_ = wire.me() - pairs_;

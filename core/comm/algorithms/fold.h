@@ -14,7 +14,10 @@ class Fold {
   public:
     explicit Fold(const Wire& wire);
 
+    /// q, a power of two.
     int32_t places() const { return places_; }
+    /// lg q: the exchanges at distances 1, 2, … q/2.
+    int32_t doublings() const { return doublings_; }
     /// This rank's place, or -1: it handed its numbers on.
     int32_t place() const { return place_; }
     /// The group rank at a place.
@@ -30,6 +33,7 @@ class Fold {
   private:
     bool paired(const Wire& wire) const { return wire.me() < 2 * pairs_; }
     int32_t places_ = 1;
+    int32_t doublings_ = 0;
     int32_t pairs_ = 0;
     int32_t place_ = -1;
 };

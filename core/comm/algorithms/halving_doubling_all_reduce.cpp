@@ -61,9 +61,8 @@ void halving_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64
                          [&](const std::byte* from) { copy_bytes(at(in), from, wire.bytes(in.elements)); });
         }
     }
-    for (round = fold.rounds(); (1 << ((round - fold.rounds()) / 2)) < q;) round += 2;
     wire.wait_all();
-    fold.hand_back(wire, round, data, n);
+    fold.hand_back(wire, fold.rounds() + 2 * fold.doublings(), data, n);
 }
 
 }  // namespace meshscope::comm

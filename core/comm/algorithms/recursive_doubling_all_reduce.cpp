@@ -30,8 +30,7 @@ void recursive_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int
         copy_bytes(data, sum, wire.bytes(n));
     }
     if (fold.place() >= 0) finish_reduce(op, wire.dtype(), data, n, wire.size());
-    for (round = fold.rounds(); (1 << (round - fold.rounds())) < fold.places();) ++round;
-    fold.hand_back(wire, round, data, n);
+    fold.hand_back(wire, fold.rounds() + fold.doublings(), data, n);
 }
 
 }  // namespace meshscope::comm
