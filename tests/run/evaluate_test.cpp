@@ -205,7 +205,7 @@ TEST_CASE("a dry run predicts evaluations: memory, and every collective with its
 TEST_CASE("an evaluation that comes out NaN is told, though no training step saw one") {
     // One step of a lr that throws the weights out of range: its own loss was finite.
     std::string text =
-        text_of("gpt", kAlone, "[eval]\nevery = 1\nsamples = 4\n", "kind = \"sgd\"\nlr = 1e10");
+        text_of("mlp", kAlone, "[eval]\nevery = 1\nsamples = 4\n", "kind = \"sgd\"\nlr = 1e10");
     text.replace(text.find("steps = 4"), 9, "steps = 1");
     const run::RunResult result = train(text);
     REQUIRE(result.trace->info.losses.size() == 1);
