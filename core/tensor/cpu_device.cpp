@@ -1,8 +1,12 @@
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <string>
 
@@ -40,6 +44,64 @@ int64_t available_bytes() {
     return std::numeric_limits<int64_t>::max();
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kKeepsFreed = false;  // they must see every block come and go
+#else
+constexpr bool kKeepsFreed = true;
+#endif
+
+/// Large blocks, mapped one by one, and the freed ones kept for the next request of the same size: a training
+/// step asks for what the step before gave back, and pages that stay mapped need not be cleared again. When
+/// no block fits, as many bytes of kept ones as are asked for go back to the system first, the oldest before
+/// the others. So what is mapped is never more than the most that was in use at once, which is what the
+/// memory ledger says; malloc's free lists, cut up by blocks of many sizes, held twice as much.
+class LargeBlocks {
+  public:
+    /// Blocks from this size on.
+    static constexpr int64_t kLeastBytes = int64_t{256} << 10;
+
+    ~LargeBlocks() { give_back(std::numeric_limits<int64_t>::max()); }
+
+    /// Null where the system has no room.
+    std::byte* take(int64_t bytes) {
+        const int64_t size = whole_pages(bytes);
+        const std::lock_guard lock(mutex_);
+        const auto fits = std::ranges::find(kept_, size, &Block::bytes);
+        if (fits != kept_.end()) {
+            std::byte* const memory = fits->memory;
+            kept_.erase(fits);
+            return memory;
+        }
+        give_back(size);
+        void* const memory = mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+    }
+    void put(std::byte* memory, int64_t bytes) {
+        const std::lock_guard lock(mutex_);
+        kept_.push_back({memory, whole_pages(bytes)});
+    }
+
+  private:
+    struct Block {
+        std::byte* memory = nullptr;
+        int64_t bytes = 0;
+    };
+    static int64_t whole_pages(int64_t bytes) {
+        static const int64_t page = sysconf(_SC_PAGESIZE);
+        return (bytes + page - 1) / page * page;
+    }
+    void give_back(int64_t bytes) {
+        for (; bytes > 0 && !kept_.empty(); kept_.pop_front()) {
+            bytes -= kept_.front().bytes;
+            munmap(kept_.front().memory, static_cast<std::size_t>(kept_.front().bytes));
+        }
+    }
+
+    std::mutex mutex_;
+    std::deque<Block> kept_;  ///< oldest first
+};
+
 class CpuDevice final : public Device {
   public:
     explicit CpuDevice(MatMul mat_mul) {
@@ -52,16 +114,25 @@ class CpuDevice final : public Device {
     std::byte* allocate(int64_t bytes) override {
         if (bytes < 0 || bytes > physical_bytes_) out_of_memory(bytes);
         if (bytes >= kLargeBytes && bytes > available_bytes()) out_of_memory(bytes);
-        void* memory = ::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow);
+        std::byte* const memory = is_large(bytes)
+                                      ? large_.take(bytes)
+                                      : static_cast<std::byte*>(::operator new(
+                                            static_cast<std::size_t>(bytes), kAlignment, std::nothrow));
         if (memory == nullptr) out_of_memory(bytes);
-        return static_cast<std::byte*>(memory);
+        return memory;
     }
-    void free(std::byte* memory, int64_t /*bytes*/) noexcept override {
-        ::operator delete(memory, kAlignment);
+    void free(std::byte* memory, int64_t bytes) noexcept override {
+        if (is_large(bytes))
+            large_.put(memory, bytes);
+        else
+            ::operator delete(memory, kAlignment);
     }
     const Kernels& kernels() const override { return *kernels_; }
 
   private:
+    static bool is_large(int64_t bytes) { return kKeepsFreed && bytes >= LargeBlocks::kLeastBytes; }
+
+    LargeBlocks large_;
     std::unique_ptr<Kernels> kernels_;
     int64_t physical_bytes_ = physical_bytes();
 };

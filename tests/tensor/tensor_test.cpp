@@ -2,6 +2,9 @@
 
 #include <functional>
 
+#include <cstring>
+#include <fstream>
+
 #include "core/base/error.h"
 #include "core/tensor/kernels.h"
 #include "tests/tensor/memory_log.h"
@@ -96,3 +99,30 @@ TEST_CASE("what cannot be is refused") {
           }) == "device.out_of_memory");
     CHECK(log.lines.size() == reports);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("freed blocks are used again, and never hold more of the machine than was in use at once") {
+    const auto resident_bytes = [] {
+        std::ifstream statm("/proc/self/statm");
+        int64_t size = 0, resident = 0;
+        statm >> size >> resident;
+        return resident * 4096;
+    };
+    const auto device = make_cpu_device();
+    constexpr int64_t kBlock = int64_t{16} << 20;
+    std::byte* const first = device->allocate(kBlock);
+    std::memset(first, 1, kBlock);
+    device->free(first, kBlock);
+    std::byte* const again = device->allocate(kBlock);
+    CHECK(again == first);  // still mapped, its pages still there
+    device->free(again, kBlock);
+    const int64_t before = resident_bytes();
+    for (int64_t i = 1; i <= 12; ++i) {  // twelve sizes, one at a time
+        const int64_t bytes = kBlock + i * 4096;
+        std::byte* const memory = device->allocate(bytes);
+        std::memset(memory, 1, static_cast<std::size_t>(bytes));
+        device->free(memory, bytes);
+    }
+    CHECK(resident_bytes() - before < 2 * kBlock);
+}
+#endif
