@@ -1,7 +1,5 @@
 #include "core/tensor/tensor.h"
 
-#include <functional>
-
 #include <cstring>
 #include <fstream>
 
