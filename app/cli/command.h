@@ -45,6 +45,8 @@ struct CommandContext {
     std::string text(const std::string& id, std::vector<MessageArg> args = {}) const {
         return catalogue.text(Message{id, std::move(args)}, language);
     }
+    /// The phase's word, the pictures' own: "forward".
+    std::string phase(Phase phase) const { return text("view.phase." + std::string(name(phase))); }
     /// `words` in bold, or in a colour, when colour is on. Codes: "1" bold, "2" dim, "31" red, "32" green,
     /// "33" yellow.
     std::string styled(const std::string& words, const char* code) const {

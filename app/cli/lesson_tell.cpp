@@ -158,8 +158,8 @@ void print_memory(const trace::Trace& trace, const CommandContext& context) {
     table.right = {true, true, true, false};
     for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
         const memory::Peak peak = memory::peak(trace, static_cast<int32_t>(r));
-        table.rows.push_back(
-            {std::to_string(r), std::to_string(peak.bytes), std::to_string(peak.step), peak.cause});
+        table.rows.push_back({std::to_string(r), std::to_string(peak.bytes), std::to_string(peak.step),
+                              peak.what + " " + context.phase(peak.phase)});
     }
     print_table(table, context.out);
 }

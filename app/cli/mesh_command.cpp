@@ -190,6 +190,13 @@ void print_refusal(const Message& refusal, CommandContext& context) {
         context.out << "  " << context.text("cli.mesh.pytorch_says", {{"exception", pytorch}}) << '\n';
 }
 
+std::string size_and_cost(const DeviceMesh& mesh, const CommandContext& context) {
+    return context.text("cli.mesh.with_cost",
+                        {{"mesh", context.text("cli.mesh.ranks_of_world",
+                                               {{"ranks", mesh.size()}, {"world", mesh.world_size()}})},
+                         {"cost", cost_text(mesh.cost(), context)}});
+}
+
 void print_derived(const Derived& derived, int64_t first, int64_t last, CommandContext& context) {
     context.out << '\n' << context.styled(mesh::pytorch_expression(derived.question), "1") << '\n';
     if (derived.error) {
@@ -197,7 +204,9 @@ void print_derived(const Derived& derived, int64_t first, int64_t last, CommandC
         return;
     }
     const DeviceMesh& result = derived.steps.back();
-    context.out << result.repr() << "; " << cost_text(result.cost(), context) << '\n';
+    context.out << context.text("cli.mesh.with_cost",
+                                {{"mesh", result.repr()}, {"cost", cost_text(result.cost(), context)}})
+                << '\n';
     std::vector<Reply> replies;
     for (int64_t r = first; r < last; ++r)
         replies.push_back(mesh::reply(derived, GlobalRank{static_cast<int32_t>(r)}));
@@ -206,10 +215,7 @@ void print_derived(const Derived& derived, int64_t first, int64_t last, CommandC
 
 /// One rank of a mesh too large to list: its coordinate and groups, which cost nothing but their own length.
 void print_one_rank(const DeviceMesh& mesh, GlobalRank rank, CommandContext& context) {
-    context.out << context.styled(mesh.repr(), "1") << '\n'
-                << context.text("cli.mesh.ranks_of_world",
-                                {{"ranks", mesh.size()}, {"world", mesh.world_size()}})
-                << "; " << cost_text(mesh.cost(), context) << "\n\n";
+    context.out << context.styled(mesh.repr(), "1") << '\n' << size_and_cost(mesh, context) << "\n\n";
     const std::optional<std::vector<int64_t>> coordinate = mesh.coordinate(rank);
     if (!coordinate) {
         context.out << context.text("cli.mesh.rank") << ' ' << rank.value << ": "
@@ -233,10 +239,7 @@ void print_one_rank(const DeviceMesh& mesh, GlobalRank rank, CommandContext& con
 void print_words(const DeviceMesh& root, const std::vector<Asked>& asked, int64_t first, int64_t last,
                  CommandContext& context) {
     const int64_t shown = std::min(last, first + kShownRanks);
-    context.out << context.styled(root.repr(), "1") << '\n'
-                << context.text("cli.mesh.ranks_of_world",
-                                {{"ranks", root.size()}, {"world", root.world_size()}})
-                << "; " << cost_text(root.cost(), context) << "\n\n";
+    context.out << context.styled(root.repr(), "1") << '\n' << size_and_cost(root, context) << "\n\n";
     print_dims(root, context);
     context.out << '\n';
     std::vector<Reply> replies;

@@ -167,14 +167,16 @@ void print_memory(const Answer& answer, const CommandContext& context) {
         if (category == MemoryCategory::optimizer_state) formula = answer.formula.optimizer;
         if (category == MemoryCategory::activations) formula = answer.activations.value_or(-1);
         if (of(rank, category) > 0 || real > 0)
-            add(std::string(name(category)), of(rank, category), real, formula);
+            add(context.text("view.memory." + std::string(name(category))), of(rank, category), real,
+                formula);
     }
     add(context.text("cli.predict.total"), rank.peak.bytes, measured == nullptr ? 0 : measured->peak.bytes,
         -1);
     context.out << '\n'
-                << context.text("cli.predict.peak", {{"rank", int64_t{rank.rank}},
-                                                     {"step", int64_t{rank.peak.step}},
-                                                     {"cause", rank.peak.cause}})
+                << context.text("cli.predict.peak",
+                                {{"rank", int64_t{rank.rank}},
+                                 {"step", int64_t{rank.peak.step}},
+                                 {"cause", rank.peak.what + " " + context.phase(rank.peak.phase)}})
                 << '\n';
     print_table(table, context.out);
     context.out << context.text("cli.predict.sources", {{"zero", std::string("arXiv 1910.02054")}}) << '\n';

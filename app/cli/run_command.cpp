@@ -158,7 +158,7 @@ std::string not_finite_text(const run::NotFinite& found, const CommandContext& c
                                            {"step", int64_t{found.step}},
                                            {"rank", int64_t{found.rank}},
                                            {"op", found.op},
-                                           {"phase", std::string(name(found.phase))},
+                                           {"phase", context.phase(found.phase)},
                                            {"microbatch", int64_t{found.microbatch}}});
 }
 

@@ -51,9 +51,11 @@ std::string printable(const std::string& text) {
 }
 
 /// Columns of numbers stand to the right.
-Table table_of(const trace::QueryResult& result) {
+/// `heads`: the columns' names for the reader; by default those of the query.
+Table table_of(const trace::QueryResult& result, const std::vector<std::string>& heads = {}) {
     Table table;
-    for (const std::string& column : result.columns) table.header.push_back(printable(column));
+    for (const std::string& column : heads.empty() ? result.columns : heads)
+        table.header.push_back(printable(column));
     table.right.assign(result.columns.size(), !result.rows.empty());
     for (const std::vector<Cell>& row : result.rows) {
         std::vector<std::string> shown;
@@ -141,10 +143,17 @@ void info(const std::string& path, bool json, CommandContext& context) {
     print_table(table, context.out);
     if (!by_op.rows.empty()) {
         context.out << '\n';
-        print_table(table_of(by_op), context.out);
+        print_table(
+            table_of(by_op, {context.text("cli.collectives.op"), context.text("cli.predict.dim"),
+                             context.text("cli.predict.calls"), context.text("cli.collectives.bytes")}),
+            context.out);
     }
     context.out << '\n';
-    print_table(table_of(by_rank), context.out);
+    print_table(table_of(by_rank, {context.text("cli.memory.rank"), context.text("cli.mesh.coordinate"),
+                                   context.text("cli.trace.node"), context.text("cli.trace.events"),
+                                   context.text("cli.trace.collectives"),
+                                   context.text("cli.collectives.bytes"), context.text("cli.memory.peak")}),
+                context.out);
 }
 
 void query(const std::string& path, const std::string& sql, bool json, bool csv, CommandContext& context) {

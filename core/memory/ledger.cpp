@@ -92,13 +92,11 @@ int32_t event_of_change(const trace::Trace& trace, int32_t rank, int64_t change)
     return std::min(at.after_event + 1, events - 1);
 }
 
-std::string cause_text(const trace::Trace& trace, const trace::Event& event) {
+std::string what_text(const trace::Trace& trace, const trace::Event& event) {
     std::string text(event.kind == trace::EventKind::collective ? name(event.op) : trace.text(event.name));
-    for (const std::string_view part : {trace.text(event.unit), name(event.phase)}) {
-        if (!text.empty() && !part.empty()) text += ' ';
-        text += part;
-    }
-    return text;
+    const std::string_view unit = trace.text(event.unit);
+    if (!text.empty() && !unit.empty()) text += ' ';
+    return text.append(unit);
 }
 
 Peak peak(const trace::Trace& trace, int32_t rank, int32_t step) {
@@ -114,7 +112,10 @@ Peak peak(const trace::Trace& trace, int32_t rank, int32_t step) {
     result.event = event_of_change(trace, rank, at);
     const trace::RankTrace& record = rank_of(trace, rank);
     if (result.event >= 0) {
-        result.cause = cause_text(trace, record.events[static_cast<size_t>(result.event)]);
+        const trace::Event& event = record.events[static_cast<size_t>(result.event)];
+        result.what = what_text(trace, event);
+        result.phase = event.phase;
+        result.cause = result.what + (result.what.empty() ? "" : " ") + std::string(name(event.phase));
     }
     result.live = live_at(trace, rank, at + 1);
     return result;

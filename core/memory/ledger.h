@@ -42,7 +42,9 @@ struct Peak {
     int32_t step = -1;
     int32_t point = -1;  ///< index into Ledger::points; -1: the rank never held memory
     int32_t event = -1;  ///< the event that made it, see event_of_change(); -1: the rank has no event
-    std::string cause;   ///< "linear net2 backward", "all_gather net1 forward": op or kernel, unit, phase
+    std::string what;    ///< "linear net2": the cause without its phase
+    Phase phase = Phase::setup;
+    std::string cause;  ///< "linear net2 backward", "all_gather net1 forward": op or kernel, unit, phase
     ByCategory by_category{};
     std::vector<LiveTensor> live;  ///< largest first
 };
@@ -67,8 +69,8 @@ std::vector<LiveTensor> live_at(const trace::Trace& trace, int32_t rank, int64_t
 /// collective that fills it is issued), else the rank's last; -1 when the rank has no event.
 int32_t event_of_change(const trace::Trace& trace, int32_t rank, int64_t change);
 
-/// "linear net2 backward": the kernel or the collective, its unit, its phase, with single spaces; empty parts
-/// are left out. Words of the record, in no human language.
-std::string cause_text(const trace::Trace& trace, const trace::Event& event);
+/// "linear net2": the kernel or the collective and its unit, with single spaces; empty parts are left out.
+/// Words of the record, in no human language; the phase, which has a word in each, is left to the reader.
+std::string what_text(const trace::Trace& trace, const trace::Event& event);
 
 }  // namespace meshscope::memory

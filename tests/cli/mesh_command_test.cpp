@@ -118,6 +118,14 @@ TEST_CASE("mesh without --json draws tables, and says why a request is refused")
               "ascending order.") != std::string::npos);
 }
 
+TEST_CASE("mesh in Chinese has Chinese marks between its sentences") {
+    const Ended ended =
+        program::run({"--lang", "zh", "mesh", "--shape", "2,2", "--names", "a,b", "--slice", "a"});
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.out.find("；不建立新的 group") != std::string::npos);
+    CHECK(ended.out.find("; ") == std::string::npos);
+}
+
 TEST_CASE("mesh ends with the contract's exit codes, and says what was wrong") {
     struct Row {
         std::vector<std::string> words;

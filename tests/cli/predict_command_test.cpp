@@ -69,7 +69,7 @@ TEST_CASE("predict prints tables in both languages, with a column for the formul
     const std::string path = write_scenario(folder);
     const auto english = program::run({"--lang", "en", "predict", path});
     CHECK(english.exit_code == 0);
-    for (const char* part : {"4 of 4 ranks run dry", "all_gather", "reduce_scatter", "sharded_parameters",
+    for (const char* part : {"4 of 4 ranks run dry", "all_gather", "reduce_scatter", "sharded parameters",
                              "activations", "formula", "arXiv 1910.02054", "arXiv 2205.05198", "classroom"}) {
         INFO(part);
         CHECK(english.out.find(part) != std::string::npos);
@@ -79,6 +79,14 @@ TEST_CASE("predict prints tables in both languages, with a column for the formul
     CHECK(chinese.exit_code == 0);
     CHECK(chinese.out.find("公式") != std::string::npos);
     CHECK(chinese.out.find("Korthikanti 等人") != std::string::npos);
+    for (const char* part : {"切开的参数", "激活", "建模时钟", "未被掩盖", "mesh 维度"}) {
+        INFO(part);
+        CHECK(chinese.out.find(part) != std::string::npos);
+    }
+    for (const char* part : {"sharded_parameters", "optimizer_state", " backward", " forward"}) {
+        INFO(part);
+        CHECK(chinese.out.find(part) == std::string::npos);
+    }
 }
 
 TEST_CASE("predict --ranks runs one rank of each role, --steps no more steps, --profile other hardware") {

@@ -170,6 +170,8 @@ TEST_CASE("a run that goes to NaN or Inf names the op and the rank, and its JSON
     CHECK(out["not_finite"]["rank"] == 3);
     CHECK(out["not_finite"]["op"] == "mse");
     CHECK(out["not_finite"]["step"] == 0);
+    CHECK(program::run({"--lang", "zh", "run", folder.file("s.toml"), "-q"}).err.find("由 mse 产生（前向") !=
+          std::string::npos);
 }
 
 TEST_CASE("weights and data that are not finite are refused by name and index") {

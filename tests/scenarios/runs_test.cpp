@@ -62,6 +62,8 @@ TEST_CASE("every lesson runs, and all of its checks, numbers, questions and step
             INFO(folder << ": " << check.id << " gave " << check.value
                         << (check.error ? describe(*check.error) : ""));
             CHECK(check.passed);
+            CHECK(!check.title.en.empty());
+            CHECK(!check.title.zh.empty());
         }
         for (const auto& [id, number] : scenario::read_numbers(lesson.scenario, lesson.database)) {
             INFO(folder << ": {{" << id << "}} " << (number.error ? describe(*number.error) : ""));

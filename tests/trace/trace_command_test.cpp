@@ -41,6 +41,10 @@ TEST_CASE("trace info tells the run, as a table and as JSON") {
     CHECK(table.exit_code == 0);
     CHECK(table.out.find("Two ranks") != std::string::npos);
     CHECK(table.out.find("all_gather") != std::string::npos);
+    const Ended chinese = program::run({"--lang", "zh", "trace", "info", w.path});
+    for (const char* head : {"操作", "mesh 维度", "次数", "发出字节", "坐标", "节点", "峰值"})
+        CHECK(chinese.out.find(head) != std::string::npos);
+    CHECK(chinese.out.find("peak_bytes") == std::string::npos);
     const Ended ended = run({"info", w.path, "--json"});
     CHECK(ended.exit_code == 0);
     const json answer = json::parse(ended.out);

@@ -1,7 +1,9 @@
 // The views over traces of real runs: what hops bring is what the engine recorded, and every text finds its
 // place.
+#include "app/gui/view/collective_cells.h"
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/collective_view.h"
+#include "app/gui/view/format.h"
 #include "app/gui/view/memory_columns.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
@@ -133,6 +135,125 @@ TEST_CASE(
     CHECK(reductions == 1);
 }
 
+namespace {
+
+bool same(const view::Rect& a, const view::Rect& b) {
+    return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
+}
+
+// The elements of the cells that a picture of one buffer outlines: whole for what comes, dashed for what
+// leaves.
+int64_t outlined(const view::Picture& picture, const view::BufferState& buffer, view::Stroke style) {
+    int64_t elements = 0;
+    for (const auto& edge : picture.shapes) {
+        if (edge.kind != view::ShapeKind::rect || edge.fill != view::Token::none ||
+            edge.stroke_style != style)
+            continue;
+        for (const auto& piece : buffer.pieces)
+            for (const auto* cell : test::find(picture, "chunk", buffer.rank, piece.chunk))
+                if (cell->fill == view::Token::ghost && same(cell->box, edge.box)) elements += piece.elements;
+    }
+    return elements;
+}
+
+trace::CollectiveInstance first_all_reduce(const trace::Trace& trace) {
+    for (auto& instance : trace::collectives(trace))
+        if (trace.event(instance.ranks[0], instance.events[0]).op == CollectiveOp::all_reduce)
+            return instance;
+    throw std::runtime_error("no all_reduce");
+}
+
+std::shared_ptr<const trace::Trace> ddp_trace(int32_t ranks, const char* algorithm) {
+    return trace_of(scenario_text(kToyModel, 1,
+                                  "shape = [" + std::to_string(ranks) +
+                                      "]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n"),
+                    algorithm);
+}
+
+}  // namespace
+
+TEST_CASE("a hop is shown over all it carries: outlined at its receiver, dashed at its sender") {
+    const int32_t ranks = GENERATE(4, 3);
+    const auto trace = ddp_trace(ranks, "halving_doubling");
+    const auto instance = first_all_reduce(*trace);
+    const auto clock = time::modelled(*trace, time::classroom());
+    const test::FakeMeasure measure;
+    const test::CatalogueTexts texts(view::Language::en);
+    int64_t hops = 0, wide = 0;
+    for (const auto& hop : view::collective_state(*trace, clock, instance, 0).hops) {
+        const int64_t t = hop.when.begin_ns + (hop.when.end_ns - hop.when.begin_ns) / 2;
+        const auto state = view::collective_state(*trace, clock, instance, t);
+        const view::Input in{*trace, clock, {t}, {}, {1032, 560}, view::Language::en, measure, texts};
+        const auto drawn = [&](int32_t member) {
+            view::Painter painter(in);
+            view::draw_buffer(painter, state, static_cast<std::size_t>(member), {10, 10, 800, 60}, true);
+            return painter.take();
+        };
+        const auto& to = state.buffers[static_cast<std::size_t>(hop.receiver)];
+        const auto& from = state.buffers[static_cast<std::size_t>(hop.sender)];
+        INFO(ranks << " ranks, round " << hop.hop.round << ", " << from.rank << " to " << to.rank);
+        CHECK(outlined(drawn(hop.receiver), to, view::Stroke::solid) == hop.hop.elements);
+        CHECK(outlined(drawn(hop.sender), from, view::Stroke::dashed) == hop.hop.elements);
+        ++hops;
+        wide += std::count_if(to.pieces.begin(), to.pieces.end(),
+                              [&](const auto& p) { return view::covers(state, hop, p); }) > 1;
+    }
+    CHECK(hops == (ranks == 4 ? 16 : 6));  // 2·log2(4) rounds of 4; on 3: one folds in, two exchange, one out
+    CHECK(wide > 0);
+}
+
+TEST_CASE("title and facts count the same hops, and a rank has sent what has arrived") {
+    const auto trace = ddp_trace(3, "star");
+    const auto instance = first_all_reduce(*trace);
+    const auto clock = time::modelled(*trace, time::classroom());
+    const test::FakeMeasure measure;
+    const test::CatalogueTexts texts(view::Language::en);
+    for (std::size_t m = 0; m < instance.ranks.size(); ++m) {
+        view::Selection selection;
+        selection.rank = selection.event_rank = instance.ranks[m];
+        selection.event = instance.events[m];
+        for (const auto& hop : view::collective_state(*trace, clock, instance, 0).hops) {
+            const int64_t t = hop.when.begin_ns + (hop.when.end_ns - hop.when.begin_ns) / 2;
+            const view::Input in{*trace,  clock, {t}, selection, {1032, 560}, view::Language::en,
+                                 measure, texts};
+            const auto state = view::collective_state(*trace, clock, instance, t);
+            CHECK(state.rounds == 2);  // all to the middle, and back
+            CHECK(test::says_part(view::collective_view(in), " of 2"));
+            const auto facts = view::describe_event(in, {instance.ranks[m], instance.events[m]});
+            CHECK(std::any_of(facts.rows.begin(), facts.rows.end(),
+                              [](const auto& row) { return row.value == "star, hops: 2"; }));
+            const int64_t all = trace->event(instance.ranks[m], instance.events[m]).sent_bytes;
+            for (const auto& h : state.hops)
+                if (h.flying && h.sender == static_cast<int32_t>(m)) CHECK(state.buffers[m].sent_bytes < all);
+        }
+        CHECK(view::collective_state(*trace, clock, instance, clock.end_ns).buffers[m].sent_bytes ==
+              trace->event(instance.ranks[m], instance.events[m]).sent_bytes);
+    }
+}
+
+TEST_CASE("memory that lies in the host stands in words below the sum, which does not count it") {
+    const auto trace = trace_of(
+        scenario_text(kMlpModel, 1,
+                      "shape = [2]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\ncpu_offload = true\n"),
+        "ring");
+    const auto clock = time::modelled(*trace, time::classroom());
+    const test::FakeMeasure measure;
+    const test::CatalogueTexts texts(view::Language::en);
+    const view::Input in{*trace, clock, {0}, {}, {400, 900}, view::Language::en, measure, texts};
+    const auto columns = view::memory_columns(*trace, 0, 0);
+    const auto now = view::event_at(*trace, clock, {0}, 0);
+    REQUIRE(!columns.empty());
+    const auto column = std::find_if(columns.begin(), columns.end(),
+                                     [&](const auto& c) { return now && c.event == now->event; });
+    const auto& shown = column == columns.end() ? columns[view::highest(columns)] : *column;
+    const int64_t away = shown.bytes[static_cast<std::size_t>(MemoryCategory::offloaded)];
+    REQUIRE(away > 0);
+    const auto lines = view::memory_facts(in).text_lines;
+    CHECK(std::count(lines.begin(), lines.end(),
+                     "offloaded to the host  " + view::format_exact_bytes(away)) == 1);
+    CHECK(std::count(lines.begin(), lines.end(), "sum  " + view::format_exact_bytes(shown.total)) == 1);
+}
+
 TEST_CASE("every view of a real run keeps its texts apart and its bytes true") {
     const auto trace = trace_of(GENERATE(values({kToy, kMlp, kRing, kUlysses})), "ring");
     const auto clock = time::modelled(*trace, time::classroom());
@@ -172,6 +293,9 @@ TEST_CASE("a permute on four ranks: nobody holds anything at first, then each wh
     for (const auto& instance : trace::collectives(*trace)) {
         if (trace->event(instance.ranks[0], instance.events[0]).op != CollectiveOp::all_to_all) continue;
         ++permutes;
+        const auto formula = view::byte_formula(*trace, trace->event(instance.ranks[0], instance.events[0]));
+        REQUIRE(formula);
+        CHECK(formula->text == "S");  // the figure stands beside it
         const auto before = view::collective_after(*trace, instance, 0),
                    after = view::collective_after(*trace, instance, 1000);
         for (std::size_t m = 0; m < 4; ++m)

@@ -269,6 +269,47 @@ TEST_CASE("coordinates stand at all ranks or at none, and cross no line") {
     }
 }
 
+TEST_CASE("no line runs through a node's name, and the words of an axis have its hue") {
+    Toy toy;
+    const int32_t rank = GENERATE(0, 1, 2, 3);
+    toy.selection.rank = toy.selection.asking_rank = rank;
+    for (const view::Size size :
+         {view::Size{640, 178}, view::Size{656, 286}, view::Size{860, 430}, view::Size{1032, 500}}) {
+        const auto picture = view::mesh_view(toy.at(0, size));
+        INFO("rank " << rank << ", " << size.width << "x" << size.height);
+        int64_t names = 0;
+        for (const auto* name : find(picture, "node")) {
+            if (name->kind != ShapeKind::text) continue;
+            ++names;
+            // A patch of the background takes the line away behind the name.
+            const bool patch = std::any_of(picture.shapes.begin(), picture.shapes.end(), [&](const auto& s) {
+                return s.kind == ShapeKind::rect && s.id == name->id && s.fill == view::Token::bg &&
+                       within({name->box.x, name->box.y + 4, name->box.w, name->box.h - 8}, s.box);
+            });
+            int64_t crossings = 0;
+            for (const auto& s : picture.shapes)
+                if ((s.id.kind == "group" || s.id.kind == "node") && s.points.size() >= 2)
+                    for (const Point p : walk(s))
+                        crossings +=
+                            Rect{name->box.x, name->box.y + 4, name->box.w, name->box.h - 8}.contains(p);
+            CHECK((crossings == 0 || patch));
+        }
+        CHECK(names == 2);
+    }
+    view::MeshOptions options;
+    options.shape = {2, 2, 2};
+    options.names = {"pp", "cp", "tp"};
+    int64_t words = 0;
+    const auto sheets = view::mesh_view(toy.at(0), options);
+    for (const auto* s : find(sheets, "axis"))
+        if (s->kind == ShapeKind::text) {
+            ++words;
+            const auto d = static_cast<std::size_t>(s->id.a);
+            CHECK(s->fill == view::dim_hue(options.names[d], d));
+        }
+    CHECK(words >= 3);
+}
+
 TEST_CASE(
     "a group over two sheets is joined by a band; hulls stay inside their sheet; nodes keep their names") {
     Toy toy;

@@ -149,6 +149,36 @@ TEST_CASE("facts of an event hold PyTorch's counts and the formula beside what w
             if (const auto f = view::byte_formula(toy.trace, e)) CHECK(f->bytes == e.sent_bytes);
 }
 
+TEST_CASE("the ruler keeps its words apart: 8 px beside a step's name") {
+    // Two steps; the second begins a little later in each round, so that its name meets every number.
+    int64_t seen = 0;
+    for (int64_t flops = 400; flops < 6000; flops += 190) {
+        test::TraceBuilder b({1}, {"shard"});
+        b.compute(0, "linear", "net", Phase::forward, flops, {}, 0);
+        b.compute(0, "linear", "net", Phase::forward, 6000, {}, 1);
+        auto trace = b.take();
+        trace.info.steps = 2;
+        const auto clock = time::modelled(trace, time::classroom());
+        const test::FakeMeasure measure;
+        const test::CatalogueTexts texts(view::Language::en);
+        const view::Input in{trace, clock, {0}, {}, {700, 300}, view::Language::en, measure, texts};
+        const auto picture = view::timeline_view(in);
+        for (const auto* step : find(picture, "step")) {
+            if (step->kind != view::ShapeKind::text) continue;
+            ++seen;
+            for (const auto& other : picture.shapes)
+                if (other.kind == view::ShapeKind::text && &other != step &&
+                    other.box.y < step->box.y + step->box.h && step->box.y < other.box.y + other.box.h) {
+                    INFO(step->text << " and " << other.text << ", " << flops);
+                    const bool apart = other.box.x >= step->box.x + step->box.w + 8 ||
+                                       other.box.x + other.box.w + 8 <= step->box.x;
+                    CHECK(apart);
+                }
+        }
+    }
+    CHECK(seen > 20);
+}
+
 TEST_CASE("numbers are written as look.md says") {
     CHECK(view::format_bytes(1980) == "1,980 B");
     CHECK(view::format_bytes(99999) == "99,999 B");
@@ -160,6 +190,9 @@ TEST_CASE("numbers are written as look.md says") {
     CHECK(view::format_time(999'600) == "1.00 ms");
     CHECK(view::format_number(-0.25F) == "\u22120.25");
     CHECK(view::format_number(59) == "59");
+    CHECK(view::format_percent(0) == "0");
+    CHECK(view::format_percent(0.0049) == "< 1");
+    CHECK(view::format_percent(0.41) == "41");
 }
 
 TEST_CASE("the lanes scroll by as much as brings a chosen rank into view whole, and no more") {

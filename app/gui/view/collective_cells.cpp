@@ -9,14 +9,11 @@
 namespace meshscope::view {
 namespace {
 
-constexpr std::size_t kMaskBits = 64;
-
 // The hop that is about to fill a piece, or on its way to it.
 const HopState* coming(const CollectiveState& state, std::size_t member, const Piece& piece) {
     for (const auto& h : state.hops) {
         if (h.landed || h.receiver != static_cast<int32_t>(member)) continue;
-        const int32_t chunk = state.op == CollectiveOp::all_to_all ? h.sender : h.hop.chunk;
-        if (chunk == piece.chunk && (h.flying || h.hop.round == state.round)) return &h;
+        if (covers(state, h, piece) && (h.flying || h.hop.round == state.round)) return &h;
     }
     return nullptr;
 }
@@ -106,7 +103,7 @@ class BufferRow {
         }
         if (box.w < 12 || box.h < 12) return;  // too small for edges and words
         const bool leaving = std::any_of(s_.hops.begin(), s_.hops.end(), [&](const HopState& h) {
-            return h.flying && h.sender == static_cast<int32_t>(m_) && h.hop.chunk == piece.chunk;
+            return h.flying && h.sender == static_cast<int32_t>(m_) && covers(s_, h, piece);
         });
         if (hop || leaving) {
             // Where it comes from is told by the hue: the sender's for what lands, its own for what leaves.
@@ -195,8 +192,8 @@ std::string load_of(const Painter& p, const CollectiveState& state, const HopSta
     std::string words;
     if (h.hop.elements <= 3 && !b.values.empty() && state.op != CollectiveOp::all_to_all) {
         for (const auto& piece : b.pieces) {
-            if (piece.chunk != h.hop.chunk) continue;
-            for (int64_t i = 0; i < h.hop.elements; ++i) {
+            if (!covers(state, h, piece)) continue;
+            for (int64_t i = 0; i < std::min(piece.elements, h.hop.elements); ++i) {
                 const auto at = static_cast<std::size_t>(piece.offset + i);
                 if (at < b.values.size() && b.known[at])
                     words += (words.empty() ? "" : " ") + format_number(b.values[at]);

@@ -6,8 +6,6 @@
 namespace meshscope::view {
 namespace {
 
-constexpr int32_t kMaskBits = 64;
-
 uint64_t bit(std::size_t member) {
     return member < kMaskBits ? uint64_t{1} << member : 0;
 }
@@ -29,6 +27,15 @@ float combine(ReduceOp op, float held, float came) {
     }
 }
 
+// Calls `round` with the first hop and the one past the last of every round.
+template <class Round>
+void each_round(const std::vector<HopState>& hops, const Round& round) {
+    for (std::size_t begin = 0, end = 0; begin < hops.size(); begin = end) {
+        while (end < hops.size() && hops[end].hop.round == hops[begin].hop.round) ++end;
+        round(begin, end);
+    }
+}
+
 }  // namespace
 
 Replay::Replay(const trace::Trace& trace, const trace::CollectiveInstance& instance)
@@ -46,17 +53,13 @@ Replay::Replay(const trace::Trace& trace, const trace::CollectiveInstance& insta
     trace_contributions();
 }
 
-// Lets the hops land that `landed` names, in order of rounds.
 CollectiveState Replay::run(const std::function<bool(const HopState&)>& landed) {
-    for (std::size_t i = 0; i < state_.hops.size();) {
-        std::size_t end = i;
-        while (end < state_.hops.size() && state_.hops[end].hop.round == state_.hops[i].hop.round) ++end;
+    each_round(state_.hops, [&](std::size_t begin, std::size_t end) {
         const auto before = state_.buffers;
-        for (std::size_t k = i; k < end; ++k)
+        for (std::size_t k = begin; k < end; ++k)
             if (landed(state_.hops[k])) land(state_.hops[k]);
-        for (std::size_t k = i; k < end; ++k) sum_in_rank_order(i, end, k, before);
-        i = end;
-    }
+        for (std::size_t k = begin; k < end; ++k) sum_in_rank_order(begin, end, k, before);
+    });
     return std::move(state_);
 }
 
@@ -114,8 +117,6 @@ std::vector<Piece> Replay::cut(std::size_t member, int64_t elements) const {
                 pieces.push_back({static_cast<int32_t>(m), at, event(m).out_elements, 0, 0, 0});
                 at += event(m).out_elements;
             }
-            // The sender's record tells how much is padding in all; it stands at the ends of the last
-            // pieces.
             break;
         }
         case CollectiveOp::all_to_all: {
@@ -237,19 +238,11 @@ Piece* Replay::piece_of(std::size_t member, int32_t chunk) {
     return nullptr;
 }
 
-// Which piece of the receiver a hop fills. Gathers name it by the chunk's owner, all_to_all by the
-// sender.
-int32_t Replay::landing_chunk(const HopState& h) const {
-    return state_.op == CollectiveOp::all_to_all ? h.sender : h.hop.chunk;
-}
-
 // Whose data each hop carries: all rounds played through once, senders as they stood before the round.
 void Replay::trace_contributions() {
     const auto untouched = state_.buffers;
-    for (std::size_t i = 0; i < state_.hops.size();) {
-        std::size_t end = i;
-        while (end < state_.hops.size() && state_.hops[end].hop.round == state_.hops[i].hop.round) ++end;
-        for (std::size_t k = i; k < end; ++k) {
+    each_round(state_.hops, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) {
             auto& h = state_.hops[k];
             const Piece* source = state_.op == CollectiveOp::all_to_all
                                       ? nullptr
@@ -257,26 +250,19 @@ void Replay::trace_contributions() {
             h.from =
                 source && source->from_count > 0 ? source->from : bit(static_cast<std::size_t>(h.sender));
             h.from_count = source && source->from_count > 0 ? source->from_count : 1;
-            if (const Piece* target = piece_of(static_cast<std::size_t>(h.receiver), landing_chunk(h)))
+            if (const Piece* target =
+                    piece_of(static_cast<std::size_t>(h.receiver), landing_chunk(state_, h)))
                 h.offset = target->offset +
                            (state_.op == CollectiveOp::all_reduce ? h.hop.offset - target->offset : 0);
         }
-        for (std::size_t k = i; k < end; ++k) mark(state_.hops[k]);
-        i = end;
-    }
+        for (std::size_t k = begin; k < end; ++k) mark(state_.hops[k]);
+    });
     state_.buffers = untouched;
-}
-
-// Whether a hop brings this piece of the receiver: the one it names, or one of those in its range.
-bool Replay::covers(const HopState& h, const Piece& piece) const {
-    if (piece.chunk == landing_chunk(h)) return true;
-    return state_.op == CollectiveOp::all_reduce && piece.elements > 0 && piece.offset >= h.hop.offset &&
-           piece.offset + piece.elements <= h.hop.offset + h.hop.elements;
 }
 
 void Replay::mark(const HopState& h) {
     for (Piece& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces) {
-        if (!covers(h, p)) continue;
+        if (!covers(state_, h, p)) continue;
         if (h.hop.reduces) {
             p.from |= h.from;
             p.from_count += h.from_count;
@@ -292,6 +278,7 @@ void Replay::land(HopState& h) {
     h.landed = true;
     h.flying = false;
     h.progress = 1;
+    state_.buffers[static_cast<std::size_t>(h.sender)].sent_bytes += h.hop.bytes;
     auto& b = state_.buffers[static_cast<std::size_t>(h.receiver)];
     const auto& values = rank(static_cast<std::size_t>(h.receiver)).values;
     if (h.hop.values < 0 || b.values.empty()) return;

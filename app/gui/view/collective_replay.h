@@ -32,8 +32,6 @@ class Replay {
     void fill_own(std::size_t m, BufferState& b) const;
     bool holds_source(std::size_t m) const;
     Piece* piece_of(std::size_t member, int32_t chunk);
-    int32_t landing_chunk(const HopState& h) const;
-    bool covers(const HopState& h, const Piece& piece) const;
     void trace_contributions();
     void mark(const HopState& h);
     void land(HopState& h);

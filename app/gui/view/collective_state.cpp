@@ -1,6 +1,7 @@
 #include "app/gui/view/collective_state.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/gui/view/collective_replay.h"
 
@@ -25,6 +26,16 @@ void show_output(const Replay& replay, CollectiveState& state, std::size_t m) {
 
 }  // namespace
 
+int32_t landing_chunk(const CollectiveState& state, const HopState& hop) {
+    return state.op == CollectiveOp::all_to_all ? hop.sender : hop.hop.chunk;
+}
+
+bool covers(const CollectiveState& state, const HopState& hop, const Piece& piece) {
+    if (piece.chunk == landing_chunk(state, hop)) return true;
+    return state.op == CollectiveOp::all_reduce && piece.elements > 0 && piece.offset >= hop.hop.offset &&
+           piece.offset + piece.elements <= hop.hop.offset + hop.hop.elements;
+}
+
 bool is_result(const CollectiveState& state, std::size_t member, const Piece& piece) {
     switch (state.op) {
         case CollectiveOp::reduce_scatter:
@@ -42,8 +53,6 @@ CollectiveState collective_after(const trace::Trace& trace, const trace::Collect
     state.round = std::min(rounds, state.rounds);
     state.begun = rounds > 0;
     state.finished = state.round == state.rounds;
-    for (const auto& h : state.hops)
-        if (h.landed) state.buffers[static_cast<std::size_t>(h.sender)].sent_bytes += h.hop.bytes;
     return state;
 }
 
@@ -57,13 +66,15 @@ CollectiveState collective_state(const trace::Trace& trace, const time::Clock& c
     state.round = state.rounds;
     for (auto& h : state.hops) {
         if (!h.landed) state.round = std::min(state.round, h.hop.round);
-        if (h.when.begin_ns <= t_ns)
-            state.buffers[static_cast<std::size_t>(h.sender)].sent_bytes += h.hop.bytes;
         if (h.landed || h.when.begin_ns > t_ns) continue;
         h.flying = true;
         h.progress =
             static_cast<float>(static_cast<double>(t_ns - h.when.begin_ns) /
                                static_cast<double>(std::max<int64_t>(1, h.when.end_ns - h.when.begin_ns)));
+        // As many as the receiver's cell counts.
+        const auto there = static_cast<int64_t>(std::floor(h.progress * static_cast<float>(h.hop.elements)));
+        state.buffers[static_cast<std::size_t>(h.sender)].sent_bytes +=
+            there * (h.hop.bytes / std::max<int64_t>(1, h.hop.elements));
     }
     state.finished = true;
     for (std::size_t m = 0; m < instance.ranks.size(); ++m) {

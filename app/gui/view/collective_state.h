@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -7,6 +8,9 @@
 #include "core/trace/trace.h"
 
 namespace meshscope::view {
+
+/// How many members a piece can name one by one, a bit each.
+inline constexpr std::size_t kMaskBits = 64;
 
 /// One part of a rank's buffer during a collective.
 struct Piece {
@@ -27,7 +31,7 @@ struct BufferState {
     std::vector<Piece> pieces;
     std::vector<float> values;  ///< `elements` numbers, when the trace kept them; else empty
     std::vector<char> known;    ///< which of them are there yet
-    int64_t sent_bytes = 0;     ///< left so far, this rank sending
+    int64_t sent_bytes = 0;     ///< by this rank, as far as it has come: of a hop on its way whole elements
 };
 
 /// One hop as it stands at the moment.
@@ -77,6 +81,15 @@ CollectiveState collective_after(const trace::Trace& trace, const trace::Collect
 /// groups.
 std::vector<trace::CollectiveInstance> parallel_instances(const trace::Trace& trace, int32_t rank,
                                                           int32_t event);
+
+/// The piece of the receiver that a hop names: gathers name it by the chunk's owner, all_to_all by the
+/// sender.
+int32_t landing_chunk(const CollectiveState& state, const HopState& hop);
+
+/// Whether a hop carries this piece of its receiver, which in a reduction is the same piece of its sender:
+/// the one it names, and in an all_reduce every one in its range (halving-doubling's early hops carry
+/// several).
+bool covers(const CollectiveState& state, const HopState& hop, const Piece& piece);
 
 /// True for the piece in which a rank's own result stands when the collective is over.
 bool is_result(const CollectiveState& state, std::size_t member, const Piece& piece);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "app/gui/view/collective_state.h"
 #include "app/gui/view/common.h"
 #include "app/gui/view/stepping.h"
 
@@ -71,17 +72,15 @@ class Describer {
         if (e_.reduce_op != ReduceOp::none) type += ", " + std::string(name(e_.reduce_op));
         row("view.fact.dtype", type);
         if (e_.peer >= 0) row("view.fact.peer", "rank " + std::to_string(e_.peer));
-        int32_t rounds = 0;
-        for (const auto& hop : in_.trace.ranks[static_cast<std::size_t>(f_.ref.rank)].hops)
-            if (hop.event == e_.id) rounds = std::max(rounds, hop.round + 1);
         const std::string algorithm(name(e_.algorithm));
         // A transfer is one hop by its name already.
         const bool transfer = e_.op == CollectiveOp::send || e_.op == CollectiveOp::recv;
-        if (e_.algorithm != Algorithm::none)
+        if (e_.algorithm != Algorithm::none) {
+            const int32_t hops = rounds();
             row("view.fact.algorithm",
-                rounds > 0 ? p_.say("view.fact.hops", {arg("algorithm", algorithm), arg("hops", rounds)})
-                           : algorithm);
-        else if (!transfer)
+                hops > 0 ? p_.say("view.fact.hops", {arg("algorithm", algorithm), arg("hops", hops)})
+                         : algorithm);
+        } else if (!transfer)
             row("view.fact.algorithm", p_.say("view.fact.alone"), false);
         row("view.fact.sequence", format_count(e_.sequence));
         when();
@@ -92,6 +91,18 @@ class Describer {
             f_.predicted = format_exact_bytes(formula->bytes);
             f_.agrees = formula->bytes == e_.sent_bytes;
         }
+    }
+
+    // Of the whole collective, as CollectiveState::rounds: this rank may be spoken to in some of them only.
+    int32_t rounds() const {
+        int32_t most = 0;
+        for (const auto& instance : parallel_instances(in_.trace, f_.ref.rank, f_.ref.event)) {
+            if (instance.group != e_.group) continue;
+            for (std::size_t m = 0; m < instance.ranks.size(); ++m)
+                for (const auto& hop : in_.trace.ranks[static_cast<std::size_t>(instance.ranks[m])].hops)
+                    if (hop.event == instance.events[m]) most = std::max(most, hop.round + 1);
+        }
+        return most;
     }
 
     static std::string group_words(const std::vector<int64_t>& ranks) {
@@ -142,7 +153,7 @@ std::optional<ByteFormula> byte_formula(const trace::Trace& trace, const trace::
             if (n > 1 && event.sent_bytes == event.in_elements * element) {  // a permute: one part, all of it
                 ByteFormula f;
                 f.whole_bytes = f.bytes = event.in_elements * element;
-                f.text = "S = " + format_exact_bytes(f.whole_bytes);
+                f.text = "S";
                 return f;
             }
             if (event.in_elements == event.out_elements && event.in_elements % n == 0)

@@ -35,6 +35,11 @@ std::string format_count(int64_t count) {
     return count < 0 ? kMinus + digits : digits;
 }
 
+std::string format_percent(double share) {
+    const auto percent = std::llround(100 * share);
+    return percent == 0 && share > 0 ? "< 1" : std::to_string(percent);
+}
+
 std::string format_exact_bytes(int64_t bytes) {
     return format_count(bytes) + " B";
 }

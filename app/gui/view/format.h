@@ -17,6 +17,9 @@ std::string format_exact_bytes(int64_t bytes);
 std::string format_count(int64_t count);
 /// "0 ns", "850 ns", "16.1 µs", "3.20 ms", "1.50 s": three digits.
 std::string format_time(int64_t t_ns);
+/// A share of 1 as whole percents, the sign left to the sentence: "0", "< 1" (never 0 for a share that is
+/// not), "41".
+std::string format_percent(double share);
 /// A number of a tensor with at most `digits` significant digits and no trailing zeros: "59", "-0.25",
 /// "1e-05".
 std::string format_number(float value, int digits = 3);

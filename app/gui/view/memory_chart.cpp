@@ -125,7 +125,9 @@ void MemoryCharts::flag(const MemoryChart& c, std::size_t peak) {
     const auto& column = c.columns[peak];
     const Id id{"peak", c.rank, column.event};
     const std::string bytes = format_exact_bytes(column.total);
-    const std::string cause = memory::cause_text(in_.trace, in_.trace.event(c.rank, column.event));
+    const auto& made_by = in_.trace.event(c.rank, column.event);
+    const std::string cause = memory::what_text(in_.trace, made_by) + " " +
+                              p_.say("view.phase." + std::string(name(made_by.phase)));
     const float h = p_.line_height(Face::body) + 4, y = c.box.y - h - 6;
     const float x = (c.x(peak) + c.x(peak + 1)) / 2;
     // A low chart has its rank's name beside the flag.

@@ -53,7 +53,8 @@ Picture memory_facts(const Input& input, const MemoryOptions& options) {
         p.tell(words + " · " + note);
     };
     head(p.say(heading), "rank " + std::to_string(rank));
-    const std::string cause = memory::cause_text(input.trace, event);
+    const std::string cause =
+        memory::what_text(input.trace, event) + " " + p.say("view.phase." + std::string(name(event.phase)));
     const std::string sentence =
         p.say(shown == peak ? "view.memory.cause" : "view.memory.at",
               {arg("rank", rank), arg("step", step), arg("cause", cause),
@@ -112,6 +113,16 @@ Picture memory_facts(const Input& input, const MemoryOptions& options) {
     p.text(format_count(sum), {right, y}, Face::mono_small, Token::text, Align::right, {"sum"});
     p.tell(total + "  " + format_exact_bytes(sum));
     y += p.line_height(Face::body);
+    // The host's memory is no part of the sum, nor of the stack.
+    const int64_t away = column.bytes[static_cast<std::size_t>(MemoryCategory::offloaded)];
+    if (away > 0) {
+        const std::string words = p.say("view.memory.offloaded");
+        y += 4;
+        p.text(words, {kPad, y}, Face::caption, Token::mute, Align::left, {"offloaded"});
+        p.text(format_count(away), {right, y}, Face::mono_small, Token::soft, Align::right, {"offloaded"});
+        p.tell(words + "  " + format_exact_bytes(away));
+        y += line;
+    }
     Picture picture = p.take();
     picture.height = picture.content_height = std::max(input.size.height, y + 12);
     return picture;

@@ -121,14 +121,11 @@ void MeshPicture::corner_axes() {
         for (int64_t k = 0; k < d.size; ++k) {
             const Rect b = block_of(d, k);
             const std::string words = q_.names[d.dim] + " = " + std::to_string(k);
-            const bool mine = q_.index_of(q_.asking) >= 0 && coordinate(q_.index_of(q_.asking))[d.dim] == k;
-            const Token colour = q_.sliced && mine ? Token::text : Token::mute;
             if (d.horizontal) {
                 for (const float y : {lowest() + (q_.sliced ? 6.F : line), in_.size.height - line - 4})
-                    if (p_.try_text(words, {b.x + b.w / 2, y}, Face::caption, colour, Align::centre, id))
-                        break;
+                    if (p_.try_text(words, {b.x + b.w / 2, y}, Face::caption, hue, Align::centre, id)) break;
             } else {
-                p_.try_text(words, {area_.x - 30, b.y - line}, Face::caption, colour, Align::left, id);
+                p_.try_text(words, {area_.x - 30, b.y - line}, Face::caption, hue, Align::left, id);
             }
         }
         const Rect a = block_of(d, 0), b = block_of(d, 1);

@@ -76,6 +76,8 @@ class MeshPicture {
     // A machine is drawn round its ranks where they stand together; else not at all, since a box round others
     // would lie.
     void nodes();
+    // Once all lines are known: beside its machine, off the frames of the groups where there is room.
+    void node_names();
     std::vector<Point> round_of(const std::vector<int64_t>& members, float margin) const;
     bool alone(const std::vector<Point>& outline, const std::vector<int64_t>& members) const;
     void sheets();
@@ -111,6 +113,12 @@ class MeshPicture {
     MeshQuestion q_;
     float progress_;
     int64_t count_ = 0, asking_ = -1;
+    struct Machine {
+        int32_t node;
+        Rect ranks;
+        float margin;
+    };
+    std::vector<Machine> machines_;  ///< those that are shown
     MeshLayout at_;
     Rect area_, card_;
     Detail detail_ = Detail::circle;

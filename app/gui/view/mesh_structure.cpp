@@ -33,16 +33,38 @@ void MeshPicture::nodes() {
             shape.stroke = Token::line;
             keep_off(outline, true);
         }
-        p_.layer = kWords;
         Rect all = body(ranks[0]);
         for (const int64_t i : ranks) all = join(all, body(i));
-        const float line = p_.line_height(Face::caption),
-                    edge = std::max(margin, q_.sliced ? kSheetEdge + 2 : 0.F);
-        const std::string words = "node " + std::to_string(node);
-        for (const Point at :
-             {Point{all.x - margin, all.y - edge - line}, Point{all.x - margin, all.y + all.h + edge},
-              Point{all.x + all.w + edge_of(at_.pitch_x) + 8, all.y + all.h / 2 - line / 2}})
-            if (p_.try_text(words, at, Face::caption, Token::mute, Align::left, {"node", node})) break;
+        machines_.push_back({node, all, margin});
+    }
+}
+
+void MeshPicture::node_names() {
+    p_.layer = kWords;
+    const float line = p_.line_height(Face::caption);
+    for (const Machine& machine : machines_) {
+        const Rect& all = machine.ranks;
+        const float edge = std::max(machine.margin, q_.sliced ? kSheetEdge + 2 : 0.F);
+        const std::string words = "node " + std::to_string(machine.node);
+        const Id id{"node", machine.node};
+        const float w = p_.width(words, Face::caption);
+        const Point places[] = {{all.x - machine.margin, all.y - edge - line},
+                                {all.x - machine.margin, all.y + all.h + edge},
+                                {all.x + all.w + edge_of(at_.pitch_x) + 8, all.y + all.h / 2 - line / 2}};
+        const auto put = [&](bool across) {
+            return std::any_of(std::begin(places), std::end(places), [&](const Point& at) {
+                if (across != crossed({at.x - 2, at.y + 2, w + 4, line - 4}) ||
+                    !p_.try_text(words, at, Face::caption, Token::mute, Align::left, id))
+                    return false;
+                if (!across) return true;
+                // Where nothing else is left, a line stops at the name instead of running through it.
+                p_.layer = kRanks;
+                p_.rect({at.x - 4, at.y, w + 8, line - 1}, Token::bg, 3, id);
+                p_.layer = kWords;
+                return true;
+            });
+        };
+        if (!put(false)) put(true);
     }
 }
 

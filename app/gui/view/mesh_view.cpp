@@ -18,6 +18,7 @@ Picture MeshPicture::draw() {
     sheets();
     links();
     hulls();
+    node_names();
     if (detail_ == Detail::circle) place_coordinates();
     ranks();
     you();

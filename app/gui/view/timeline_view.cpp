@@ -12,6 +12,8 @@
 namespace meshscope::view {
 namespace {
 
+constexpr float kApart = 8;  // between words of the ruler
+
 class Timeline {
   public:
     Timeline(const Input& input, const TimelineOptions& options)
@@ -87,9 +89,8 @@ class Timeline {
         const auto whole = interval_of(step_);
         const auto overlap = time::overlap(in_.trace, in_.clock, focus_, step_);
         if (whole.end_ns <= whole.begin_ns || overlap.communication_ns == 0) return;
-        const auto percent =
-            static_cast<int64_t>(std::lround(100.0 * static_cast<double>(overlap.exposed_ns) /
-                                             static_cast<double>(whole.end_ns - whole.begin_ns)));
+        const std::string percent = format_percent(static_cast<double>(overlap.exposed_ns) /
+                                                   static_cast<double>(whole.end_ns - whole.begin_ns));
         const std::string t = format_time(overlap.exposed_ns);
         const std::vector<MessageArg> args{arg("rank", focus_), arg("time", t), arg("percent", percent),
                                            arg("step", step_)};
@@ -113,7 +114,7 @@ class Timeline {
             const float w = p_.width(now, Face::mono_small) + 16;
             const float left = std::clamp(cx - w / 2, 0.F, std::max(0.F, in_.size.width - w));
             p_.rect({left, a.ruler_y - 1, w, line + 2}, Token::accent, 5, {"cursor"});
-            p_.reserve({left - 6, a.ruler_y - 1, w + 12, line + 2});
+            p_.reserve({left - kApart, a.ruler_y - 1, w + 2 * kApart, line + 2});
             p_.label({left, a.ruler_y - 1, w, line + 2}, now, Face::mono_small, Token::onacc);
         }
         p_.layer = 0;
@@ -144,9 +145,13 @@ class Timeline {
         line.stroke_style = Stroke::dashed;
         line.stroke_alpha = 0.7F;
         line.id = {"step", s};
-        // Before the ruler's numbers, which give way to it.
+        // Before the ruler's numbers, which give way to it: a number right beside it would read as one with
+        // it.
         p_.layer = 5;
-        p_.try_text(words, {sx + 4, at_.axis.ruler_y}, Face::caption, Token::soft, Align::left, {"step", s});
+        if (p_.try_text(words, {sx + 4, at_.axis.ruler_y}, Face::caption, Token::soft, Align::left,
+                        {"step", s}))
+            p_.reserve({sx + 4 - kApart, at_.axis.ruler_y, p_.width(words, Face::caption) + 2 * kApart,
+                        p_.line_height(Face::mono_small)});
         p_.layer = 0;
     }
 
