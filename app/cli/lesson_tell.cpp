@@ -159,7 +159,7 @@ void print_memory(const trace::Trace& trace, const CommandContext& context) {
     for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
         const memory::Peak peak = memory::peak(trace, static_cast<int32_t>(r));
         table.rows.push_back({std::to_string(r), std::to_string(peak.bytes), std::to_string(peak.step),
-                              peak.what + " " + context.phase(peak.phase)});
+                              cause_words(peak, context)});
     }
     print_table(table, context.out);
 }

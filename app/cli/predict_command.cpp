@@ -173,10 +173,9 @@ void print_memory(const Answer& answer, const CommandContext& context) {
     add(context.text("cli.predict.total"), rank.peak.bytes, measured == nullptr ? 0 : measured->peak.bytes,
         -1);
     context.out << '\n'
-                << context.text("cli.predict.peak",
-                                {{"rank", int64_t{rank.rank}},
-                                 {"step", int64_t{rank.peak.step}},
-                                 {"cause", rank.peak.what + " " + context.phase(rank.peak.phase)}})
+                << context.text("cli.predict.peak", {{"rank", int64_t{rank.rank}},
+                                                     {"step", int64_t{rank.peak.step}},
+                                                     {"cause", cause_words(rank.peak, context)}})
                 << '\n';
     print_table(table, context.out);
     context.out << context.text("cli.predict.sources", {{"zero", std::string("arXiv 1910.02054")}}) << '\n';

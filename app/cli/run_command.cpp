@@ -162,6 +162,11 @@ std::string not_finite_text(const run::NotFinite& found, const CommandContext& c
                                            {"microbatch", int64_t{found.microbatch}}});
 }
 
+std::string cause_words(const memory::Peak& peak, const CommandContext& context) {
+    if (peak.event < 0) return "";
+    return peak.what + ' ' + context.phase(peak.phase);
+}
+
 std::string check_name(const std::string& id, const scenario::Text& title, const CommandContext& context) {
     const std::string& words = context.language == i18n::Language::zh ? title.zh : title.en;
     return words.empty() ? id : words;

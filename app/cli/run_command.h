@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/cli/command.h"
+#include "core/memory/ledger.h"
 #include "core/scenario/evaluate.h"
 
 namespace meshscope::cli {
@@ -14,6 +15,9 @@ run::RunResult run_with_progress(const scenario::Scenario& scenario, const Comma
 
 /// What to say of a number that is no longer finite.
 std::string not_finite_text(const run::NotFinite& found, const CommandContext& context);
+
+/// What made a peak, its phase in the reader's language: "linear net2 backward". Empty where nothing did.
+std::string cause_words(const memory::Peak& peak, const CommandContext& context);
 
 /// A check's title in the language, else its id.
 std::string check_name(const std::string& id, const scenario::Text& title, const CommandContext& context);
