@@ -52,34 +52,48 @@ constexpr bool kKeepsFreed = true;
 
 /// Large blocks, mapped one by one, and the freed ones kept for the next request of the same size: a training
 /// step asks for what the step before gave back, and pages that stay mapped need not be cleared again. When
-/// no block fits, as many bytes of kept ones as are asked for go back to the system first, the oldest before
-/// the others. So what is mapped is never more than the most that was in use at once, which is what the
-/// memory ledger says; malloc's free lists, cut up by blocks of many sizes, held twice as much.
+/// none fits, a new one is made of the oldest kept ones, as far as all of them together would be a sixteenth
+/// more than the most that was ever in use at once. That is what the memory ledger says; malloc's free lists,
+/// cut up by blocks of many sizes, held twice as much.
 class LargeBlocks {
   public:
     /// Blocks from this size on.
     static constexpr int64_t kLeastBytes = int64_t{256} << 10;
 
-    ~LargeBlocks() { give_back(std::numeric_limits<int64_t>::max()); }
+    ~LargeBlocks() {
+        for (const Block& block : kept_) unmap(block);
+    }
 
     /// Null where the system has no room.
     std::byte* take(int64_t bytes) {
         const int64_t size = whole_pages(bytes);
         const std::lock_guard lock(mutex_);
+        in_use_ += size;
+        most_in_use_ = std::max(most_in_use_, in_use_);
         const auto fits = std::ranges::find(kept_, size, &Block::bytes);
         if (fits != kept_.end()) {
             std::byte* const memory = fits->memory;
             kept_.erase(fits);
             return memory;
         }
-        give_back(size);
-        void* const memory = mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+        const Block old = victim(most_in_use_ + most_in_use_ / 16 - size);
+        const auto length = static_cast<std::size_t>(size);
+        void* const memory =
+            old.memory != nullptr
+                ? mremap(old.memory, static_cast<std::size_t>(old.bytes), length, MREMAP_MAYMOVE)
+                : mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) {
+            in_use_ -= size;
+            if (old.memory != nullptr) kept_.push_front(old);
+            return nullptr;
+        }
+        mapped_ += size - old.bytes;
+        return static_cast<std::byte*>(memory);
     }
     void put(std::byte* memory, int64_t bytes) {
         const std::lock_guard lock(mutex_);
         kept_.push_back({memory, whole_pages(bytes)});
+        in_use_ -= kept_.back().bytes;
     }
 
   private:
@@ -91,15 +105,27 @@ class LargeBlocks {
         static const int64_t page = sysconf(_SC_PAGESIZE);
         return (bytes + page - 1) / page * page;
     }
-    void give_back(int64_t bytes) {
-        for (; bytes > 0 && !kept_.empty(); kept_.pop_front()) {
-            bytes -= kept_.front().bytes;
-            munmap(kept_.front().memory, static_cast<std::size_t>(kept_.front().bytes));
+    /// Takes kept blocks out, the oldest first, until the rest is at most `bytes`, and unmaps all but the
+    /// largest of them, which becomes the new block: its pages need not be cleared.
+    Block victim(int64_t bytes) {
+        Block largest;
+        while (mapped_ - largest.bytes > bytes && !kept_.empty()) {
+            Block next = kept_.front();
+            kept_.pop_front();
+            if (next.bytes > largest.bytes) std::swap(next, largest);
+            unmap(next);
         }
+        return largest;
     }
-
+    void unmap(const Block& block) {
+        if (block.memory == nullptr) return;
+        munmap(block.memory, static_cast<std::size_t>(block.bytes));
+        mapped_ -= block.bytes;
+    }
     std::mutex mutex_;
     std::deque<Block> kept_;  ///< oldest first
+    int64_t in_use_ = 0, most_in_use_ = 0;
+    int64_t mapped_ = 0;  ///< in use and kept
 };
 
 class CpuDevice final : public Device {
