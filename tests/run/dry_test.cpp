@@ -86,6 +86,8 @@ TEST_CASE("and for DDP's hooks and Join, fully_shard's settings, DataParallel") 
     const auto check = [](const std::string& mesh, const std::string& parallel,
                           const std::string& more = "") {
         std::string text = mlp(mesh, "data = " + parallel, 16) + more;
+        text.replace(text.find("dim = 256\nhidden = 768"), 22,
+                     "dim = 16\nhidden = 24");  // TSan computes slowly
         text.replace(text.find("steps = 2"), 9, "steps = 4\naccumulate = 2\nclip_norm = 1.0");
         check_dry_is_real(text, parallel);
     };
