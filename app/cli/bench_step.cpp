@@ -9,6 +9,7 @@
 #include "app/cli/bench_timing.h"
 #include "core/base/error.h"
 #include "core/memory/ledger.h"
+#include "core/scenario/keys.h"
 #include "core/time/clock.h"
 #include "core/time/profile.h"
 
@@ -116,13 +117,9 @@ scenario::Scenario step_bench_scenario(const StepBench& bench) {
         scenario.mesh_shape = {2, bench.ranks / 2};
         scenario.mesh_names = {"replicate", "shard"};
     } else {
-        using enum scenario::DataStrategy;
-        scenario.parallel.data = bench.strategy == "ddp"     ? ddp
-                                 : bench.strategy == "fsdp1" ? fsdp1
-                                 : bench.strategy == "zero1" ? zero1
-                                 : bench.strategy == "zero2" ? zero2
-                                 : bench.strategy == "zero3" ? zero3
-                                                             : fsdp2;
+        const auto words = scenario::data_strategies();
+        scenario.parallel.data =
+            static_cast<scenario::DataStrategy>(std::ranges::find(words, bench.strategy) - words.begin());
         if (bench.strategy != "ddp") scenario.mesh_names = {"shard"};
     }
     if (bench.batch % data_ranks != 0)

@@ -13,8 +13,6 @@ using Rows = std::vector<std::string>;
 
 namespace {
 
-const std::string kSgd = "kind = \"sgd\"\nlr = 0.05\nmomentum = 0.9";
-
 std::string ddp(int64_t ranks, const std::string& keys) {
     return "[mesh]\nshape = [" + std::to_string(ranks) +
            "]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n" + keys + "\n";
@@ -69,19 +67,19 @@ TEST_CASE("ten Linear(1024,1024): one all_reduce of 41,984,000 bytes, then three
 
 TEST_CASE("the hook allreduce divides the whole bucket: the same bits as the reducer's own way") {
     for (const int64_t ranks : {2, 3}) {
-        const auto own = run_text(mlp_scenario(ddp(ranks, kTwoBuckets), kSgd));
+        const auto own = run_text(mlp_scenario(ddp(ranks, kTwoBuckets), kMomentumSgd));
         const auto hook =
-            run_text(mlp_scenario(ddp(ranks, kTwoBuckets + "\nddp_hook = \"allreduce\""), kSgd));
+            run_text(mlp_scenario(ddp(ranks, kTwoBuckets + "\nddp_hook = \"allreduce\""), kMomentumSgd));
         CHECK(same_bits(own, hook));
         CHECK(collectives_of(*own.trace, 0, 2) == collectives_of(*hook.trace, 0, 2));
     }
 }
 
 TEST_CASE("the compress hooks send half the bytes and round as their type does") {
-    const auto whole = run_text(toy_scenario(ddp(2, ""), kSgd));
+    const auto whole = run_text(toy_scenario(ddp(2, ""), kMomentumSgd));
     for (const bool fp16 : {true, false}) {
         const auto half = run_text(toy_scenario(
-            ddp(2, std::string("ddp_hook = \"") + (fp16 ? "fp16" : "bf16") + "_compress\""), kSgd));
+            ddp(2, std::string("ddp_hook = \"") + (fp16 ? "fp16" : "bf16") + "_compress\""), kMomentumSgd));
         CHECK(sent_bytes(*half.trace, 0, 1, CollectiveOp::all_reduce) * 2 ==
               sent_bytes(*whole.trace, 0, 1, CollectiveOp::all_reduce));
         const auto rounded = [fp16](float x) {
@@ -112,9 +110,9 @@ TEST_CASE("the compress hooks send half the bytes and round as their type does")
 }
 
 TEST_CASE("gradients that live in their buckets save one copy of all gradients, and change no bit") {
-    const auto copied = run_text(mlp_scenario(ddp(2, kTwoBuckets), kSgd, "accumulate = 2"));
-    const auto views = run_text(
-        mlp_scenario(ddp(2, kTwoBuckets + "\ngradient_as_bucket_view = true"), kSgd, "accumulate = 2"));
+    const auto copied = run_text(mlp_scenario(ddp(2, kTwoBuckets), kMomentumSgd, "accumulate = 2"));
+    const auto views = run_text(mlp_scenario(ddp(2, kTwoBuckets + "\ngradient_as_bucket_view = true"),
+                                             kMomentumSgd, "accumulate = 2"));
     CHECK(same_bits(copied, views));
     CHECK(held(*copied.trace, 0, MemoryCategory::communication).last ==
           held(*views.trace, 0, MemoryCategory::communication).last);
@@ -132,10 +130,10 @@ TEST_CASE("gradients that live in their buckets save one copy of all gradients, 
 }
 
 TEST_CASE("static_graph reduces its first step behind backward and cuts buckets anew after its second") {
-    const auto plain = run_text(toy_scenario(ddp(2, kTwoBuckets), kSgd));
+    const auto plain = run_text(toy_scenario(ddp(2, kTwoBuckets), kMomentumSgd));
     CHECK(collectives_of(*plain.trace, 1, 0) == Rows{"AR 165"});
     CHECK(collectives_of(*plain.trace, 1, 1) == Rows{"broadcast 5", "broadcast 2", "AR 55", "AR 110"});
-    const auto fixed = run_text(toy_scenario(ddp(2, kTwoBuckets + "\nstatic_graph = true"), kSgd));
+    const auto fixed = run_text(toy_scenario(ddp(2, kTwoBuckets + "\nstatic_graph = true"), kMomentumSgd));
     CHECK(collectives_of(*fixed.trace, 1, 0) == Rows{"AR 4", "AR 165"});
     CHECK(collectives_of(*fixed.trace, 1, 1) == Rows{"AR 165"});
     CHECK(collectives_of(*fixed.trace, 1, 2) == Rows{"broadcast 5", "broadcast 2", "AR 55", "AR 110"});
@@ -152,14 +150,15 @@ TEST_CASE("static_graph reduces its first step behind backward and cuts buckets 
 
 TEST_CASE(
     "find_unused_parameters cuts by the parameters' order, never anew, and sums a map behind the last") {
-    const auto result = run_text(toy_scenario(ddp(2, kTwoBuckets + "\nfind_unused_parameters = true"), kSgd));
+    const auto result =
+        run_text(toy_scenario(ddp(2, kTwoBuckets + "\nfind_unused_parameters = true"), kMomentumSgd));
     for (const int32_t step : {0, 1, 2})
         CHECK(collectives_of(*result.trace, 0, step) == Rows{"AR 5", "AR 60", "AR 100", "AR 4"});
 }
 
 TEST_CASE("DDP trains like one rank with every flag") {
     const std::string train = GENERATE("clip_norm = 0.5", "accumulate = 2\nclip_norm = 1.0");
-    const auto alone = run_text(mlp_scenario(one_rank(), kSgd, train));
+    const auto alone = run_text(mlp_scenario(one_rank(), kMomentumSgd, train));
     for (const std::string keys :
          {"ddp_hook = \"allreduce\"", "gradient_as_bucket_view = true", "static_graph = true",
           "find_unused_parameters = true\ngradient_as_bucket_view = true",
@@ -167,8 +166,9 @@ TEST_CASE("DDP trains like one rank with every flag") {
           "join = true\ndivide_by_initial_world_size = false\nfind_unused_parameters = true"})
         for (const int64_t ranks : {2, 3}) {
             INFO(keys << " on " << ranks);
-            check_equal(run_text(mlp_scenario(ddp(ranks, "bucket_cap_mb = 0.0003\n" + keys), kSgd, train)),
-                        alone);
+            check_equal(
+                run_text(mlp_scenario(ddp(ranks, "bucket_cap_mb = 0.0003\n" + keys), kMomentumSgd, train)),
+                alone);
         }
 }
 
@@ -179,8 +179,8 @@ std::string uneven(const std::string& batches, const std::string& keys, const st
     return "format = 1\n[model]\nkind = \"toy\"\nseed = 7\n[data]\nkind = \"regression\"\nsamples = 4\nseed "
            "= "
            "3\nbatches = " +
-           batches + "\n[train]\nsteps = 4\nglobal_batch = 8\n" + train + "\n[optimizer]\n" + kSgd + "\n" +
-           ddp(2, "join = true\n" + keys);
+           batches + "\n[train]\nsteps = 4\nglobal_batch = 8\n" + train + "\n[optimizer]\n" + kMomentumSgd +
+           "\n" + ddp(2, "join = true\n" + keys);
 }
 
 std::string alone_on_four(const std::string& optimizer) {
@@ -209,7 +209,7 @@ TEST_CASE("a rank out of batches answers every collective, and receives the mode
 }
 
 TEST_CASE("divided by the ranks that still have batches, training goes on as theirs alone") {
-    const auto alone = run_text(alone_on_four(kSgd));
+    const auto alone = run_text(alone_on_four(kMomentumSgd));
     for (const std::string batches : {"[4, 4]", "[4, 2]", "[1, 4]", "[0, 4]", "[4, 0]"}) {
         INFO(batches);
         check_equal(run_text(uneven(batches, "divide_by_initial_world_size = false")), alone);
@@ -219,7 +219,7 @@ TEST_CASE("divided by the ranks that still have batches, training goes on as the
 TEST_CASE("divided by the initial world size, a gradient that one of two ranks gave counts half") {
     const std::string whole = "kind = \"sgd\"\nlr = 0.05", half = "kind = \"sgd\"\nlr = 0.025";
     std::string text = uneven("[0, 4]", "");
-    text.replace(text.find(kSgd), kSgd.size(), whole);
+    text.replace(text.find(kMomentumSgd), kMomentumSgd.size(), whole);
     check_equal(run_text(text), run_text(alone_on_four(half)));
 }
 
@@ -227,5 +227,5 @@ TEST_CASE("Join counts in every micro-batch, and gradients travel with the last"
     const auto result = run_text(uneven("[4, 2]", "", "accumulate = 2"));
     CHECK(collectives_of(*result.trace, 1, 2) == Rows{"AR 1", "AR 1", "AR 1", "AR 1", "AR 165"});
     check_equal(run_text(uneven("[4, 2]", "divide_by_initial_world_size = false", "accumulate = 2")),
-                run_text(alone_on_four(kSgd)));
+                run_text(alone_on_four(kMomentumSgd)));
 }

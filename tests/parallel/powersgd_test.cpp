@@ -16,8 +16,6 @@ using Rows = std::vector<std::string>;
 
 namespace {
 
-const std::string kSgd = "kind = \"sgd\"\nlr = 0.05\nmomentum = 0.9";
-
 std::string powersgd(int64_t ranks, const std::string& numbers) {
     return "[mesh]\nshape = [" + std::to_string(ranks) +
            "]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\nddp_hook = "
@@ -32,7 +30,7 @@ using Numbers = std::vector<float>;
 std::vector<Numbers> compressed(const parallel::PowerSgdOptions& options, int64_t n, int64_t m,
                                 const std::vector<Numbers>& gradients) {
     std::vector<Numbers> made;
-    const auto world = backends::make_registry()->open("threads", 1);
+    const auto world = backends::make_registry()->open("threads", {1});
     world->run([&](comm::Transport& transport) {
         const auto device = tensor::make_cpu_device();
         tensor::Allocator memory(*device, nullptr);
@@ -95,14 +93,14 @@ parallel::PowerSgdOptions at_once(int64_t rank, bool feedback, bool warm) {
 TEST_CASE("from its first iteration on PowerSGD sends the rest, P and Q, before it whole buckets") {
     // Three layers of weights (10, 6) and (6, 10) with biases 10 and 6: P and Q of rank 1 are 16 elements a
     // weight.
-    const auto result = run_text(mlp_scenario(powersgd(2, "start_iteration = 3"), kSgd));
+    const auto result = run_text(mlp_scenario(powersgd(2, "start_iteration = 3"), kMomentumSgd));
     CHECK(collectives_of(*result.trace, 1, 0) == Rows{"AR 408"});
     CHECK(collectives_of(*result.trace, 1, 2) == Rows{"AR 408"});
     for (const int32_t step : {3, 9})
         CHECK(collectives_of(*result.trace, 1, step) == Rows{"AR 48", "AR 48", "AR 48"});
     // (10 + 6) · 2 · 2 is no less than 60: at rank 2 nothing is compressed, and empty sums travel.
-    const auto two =
-        run_text(mlp_scenario(powersgd(2, "start_iteration = 2\nmatrix_approximation_rank = 2"), kSgd));
+    const auto two = run_text(
+        mlp_scenario(powersgd(2, "start_iteration = 2\nmatrix_approximation_rank = 2"), kMomentumSgd));
     CHECK(collectives_of(*two.trace, 0, 5) == Rows{"AR 408", "AR 0", "AR 0"});
 }
 
@@ -165,7 +163,7 @@ TEST_CASE("one sample's gradient is an outer product: with rank 2 two ranks of a
                "7\n[data]\nkind "
                "= \"regression\"\nsamples = 40\nseed = 3\n[train]\nsteps = 6\nglobal_batch = "
                "2\n[optimizer]\n" +
-               kSgd + "\n" + rest;
+               kMomentumSgd + "\n" + rest;
     };
     const auto alone = run_text(scenario(one_rank()));
     for (const std::string more :

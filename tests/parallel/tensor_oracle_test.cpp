@@ -11,6 +11,7 @@
 #include "core/parallel/tensor/placement.h"
 #include "core/parallel/tensor/tensor_parallel.h"
 #include "core/tensor/kernels.h"
+#include "tests/parallel/drawn.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -39,13 +40,6 @@ class TwoLayers final : public nn::Model {
   private:
     nn::Linear* net1_;
     nn::Linear* net2_;
-};
-
-class Drawn final : public parallel::InitialValues {
-  public:
-    void read(const nn::Parameter& parameter, int64_t first, std::span<float> numbers) const override {
-        nn::draw_initial(parameter, 1, first, numbers);
-    }
 };
 
 struct Seen {
@@ -78,7 +72,7 @@ Seen train_once(comm::Transport& transport) {
         parallel::Fsdp2Options options;
         options.keep_root = true;  // fully_shard(model): the root stays whole between forward and backward
         parallel::Fsdp2 fsdp(context, model, options);
-        const Drawn drawn;
+        const test::Drawn drawn(1);
         fsdp.load(parallel::PartValues(drawn));
         const parallel::Pass pass{};
         fsdp.before_forward(pass);
@@ -103,7 +97,7 @@ Seen train_once(comm::Transport& transport) {
 }  // namespace
 
 TEST_CASE("FSDP2 over tensor parallelism on (2,2): AG 54 to 108, AR (4,6), RS 108 to 54") {
-    const auto world = backends::make_registry()->open("threads", 4);
+    const auto world = backends::make_registry()->open("threads", {4});
     std::vector<Seen> seen(4);
     world->run([&](comm::Transport& transport) {
         seen[static_cast<std::size_t>(transport.rank().value)] = train_once(transport);

@@ -13,6 +13,8 @@ std::string mlp_scenario(const std::string& rest, const std::string& optimizer,
 /// The same of `toy`, three steps.
 std::string toy_scenario(const std::string& rest, const std::string& optimizer,
                          const std::string& train = "");
+/// The optimizer of tests that compare with numbers worked out: plain, but for its momentum.
+inline const std::string kMomentumSgd = "kind = \"sgd\"\nlr = 0.05\nmomentum = 0.9";
 /// [mesh] of one rank, no strategy.
 std::string one_rank();
 

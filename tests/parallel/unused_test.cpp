@@ -6,6 +6,7 @@
 #include "core/nn/layers/loss.h"
 #include "core/parallel/accumulate.h"
 #include "core/parallel/ddp/ddp.h"
+#include "tests/parallel/drawn.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -41,20 +42,13 @@ class Crossroads final : public nn::Model {
     std::size_t way_;
 };
 
-class Drawn final : public parallel::InitialValues {
-  public:
-    void read(const nn::Parameter& parameter, int64_t first, std::span<float> numbers) const override {
-        nn::draw_initial(parameter, 3, first, numbers);
-    }
-};
-
 using Gradients = std::vector<std::vector<float>>;  ///< empty: none
 
 /// Every rank's gradients after `steps` steps on the same data, rank r going ways[r].
 std::vector<Gradients> train(const std::vector<std::size_t>& ways, const parallel::DdpOptions& options,
                              int32_t steps) {
     std::vector<Gradients> found(ways.size());
-    const auto world = backends::make_registry()->open("threads", static_cast<int32_t>(ways.size()));
+    const auto world = backends::make_registry()->open("threads", {static_cast<int32_t>(ways.size())});
     world->run([&](comm::Transport& transport) {
         const auto device = tensor::make_cpu_device();
         tensor::Allocator memory(*device, nullptr);
@@ -70,7 +64,7 @@ std::vector<Gradients> train(const std::vector<std::size_t>& ways, const paralle
         Crossroads model(ways[rank]);
         parallel::Accumulate runner(context, model, std::make_unique<parallel::Ddp>(context, model, options),
                                     1);
-        runner.load(Drawn());
+        runner.load(test::Drawn(3));
         const auto x =
             memory.of(std::vector<float>{1, -2, 3, 0.5F, 1, 2}, {2, 3}, MemoryCategory::inputs, "x");
         const auto y = memory.of(std::vector<float>{1, 2, 3, 4}, {2, 2}, MemoryCategory::inputs, "y");

@@ -1,6 +1,7 @@
 #include "core/scenario/lesson.h"
 
 #include "core/base/error.h"
+#include "tests/scenario/mistakes.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -9,16 +10,7 @@ using namespace meshscope::scenario;
 namespace {
 
 std::vector<std::string> mistakes(const std::string& text) {
-    try {
-        parse_lesson(text, "lesson.en.md");
-        return {};
-    } catch (const InputError& error) {
-        std::vector<std::string> found;
-        for (const Diagnostic& d : error.diagnostics())
-            found.push_back(std::to_string(d.position.line) + ":" + std::to_string(d.position.column) + " " +
-                            d.message.id);
-        return found;
-    }
+    return test::mistakes_of([&] { parse_lesson(text, "lesson.en.md"); });
 }
 
 }  // namespace

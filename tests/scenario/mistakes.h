@@ -7,10 +7,11 @@
 
 namespace meshscope::test {
 
-/// "line:column id" of every mistake found, in order; "(none)" for a file without.
-inline std::vector<std::string> mistakes(const std::string& text) {
+/// "line:column id" of every mistake that `parse()` finds, in order; "(none)" where it finds none.
+template <class Parse>
+std::vector<std::string> mistakes_of(const Parse& parse) {
     try {
-        scenario::parse_scenario(text, "bad.toml");
+        parse();
         return {"(none)"};
     } catch (const InputError& error) {
         std::vector<std::string> found;
@@ -19,6 +20,11 @@ inline std::vector<std::string> mistakes(const std::string& text) {
                             d.message.id);
         return found;
     }
+}
+
+/// Those of a scenario.
+inline std::vector<std::string> mistakes(const std::string& text) {
+    return mistakes_of([&] { scenario::parse_scenario(text, "bad.toml"); });
 }
 
 struct Case {

@@ -9,15 +9,15 @@
 // Order of reduction: tree_reduce's, direct_reduce's (rank order, rounded once). AVG divides once, at rank 0.
 // Source: Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005,
 // section 4.4; Li et al., "Scaling distributed machine learning with the parameter server", 2014.
+#include <bit>
+
 #include "core/comm/algorithms/algorithms.h"
 
 namespace meshscope::comm {
 
 void tree_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
     tree_reduce(wire, op, 0, data, data, n);
-    int32_t rounds = 0;
-    for (int32_t reach = 1; reach < wire.size(); reach *= 2) ++rounds;
-    wire.begin_at_round(rounds);
+    wire.begin_at_round(std::bit_width(static_cast<uint32_t>(wire.size() - 1)));  // ceil(lg p)
     tree_broadcast(wire, 0, data, n);
 }
 

@@ -9,9 +9,7 @@
 namespace meshscope::nn {
 namespace {
 
-constexpr int64_t kForwardFlops = 4;    // a pair of query and key, for each head and element of it
-constexpr int64_t kBackwardFlops = 10;  // the scores are computed again
-constexpr int64_t kRotaryFlops = 3;     // an element: six a pair
+constexpr int64_t kRotaryFlops = 3;  // an element: six a pair
 
 /// (batch, tokens, heads · head_dim); throws InvalidArgument ("kernel.shape") where x is not that.
 void expect_heads(std::string_view kernel, const Tensor& x, int64_t head_dim) {
@@ -21,8 +19,14 @@ void expect_heads(std::string_view kernel, const Tensor& x, int64_t head_dim) {
              {{"kernel", std::string(kernel)}, {"shape", x.shape()}, {"wanted", Shape{-1, -1, head_dim}}}});
 }
 
-tensor::AttentionShape shape_of(const Tensor& q, const Tensor& k, int64_t head_dim,
-                                const Positions& positions) {
+/// Pairs of query and key that a causal mask leaves.
+int64_t n_pairs(const tensor::AttentionShape& s) {
+    return s.batch * s.heads * s.q_tokens * (s.k_tokens + 1) / 2;
+}
+
+}  // namespace
+
+tensor::AttentionShape attention_shape(const Tensor& q, const Tensor& k, int64_t head_dim) {
     expect_heads("attention", q, head_dim);
     expect_heads("attention", k, head_dim);
     tensor::AttentionShape shape;
@@ -33,30 +37,23 @@ tensor::AttentionShape shape_of(const Tensor& q, const Tensor& k, int64_t head_d
     shape.kv_heads = k.dim(2) / head_dim;
     shape.head_dim = head_dim;
     shape.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
-    shape.q_positions = shape.k_positions = positions.tokens;
     return shape;
 }
-
-/// Pairs of query and key that a causal mask leaves.
-int64_t n_pairs(const tensor::AttentionShape& s) {
-    return s.batch * s.heads * s.q_tokens * (s.k_tokens + 1) / 2;
-}
-
-}  // namespace
 
 Variable attention(Tape& tape, Variable q, Variable k, Variable v, int64_t head_dim,
                    const Positions& positions) {
     const Tensor qs = tape.value(q);
     const Tensor ks = tape.value(k);
     const Tensor vs = tape.value(v);
-    const tensor::AttentionShape shape = shape_of(qs, ks, head_dim, positions);
+    tensor::AttentionShape shape = attention_shape(qs, ks, head_dim);
+    shape.q_positions = shape.k_positions = positions.tokens;
     const int64_t products = n_pairs(shape) * head_dim;
     Tensor output = tape.reuse();
     Tensor lse = tape.reuse();
     if (!output.defined()) {
         output = activation(tape, qs.shape(), "attention output", qs.dtype());
         lse = activation(tape, {shape.batch, shape.heads, shape.q_tokens}, "attention log-sum-exp");
-        const ComputeEvent event(tape.recorder(), "attention", tape.unit(), kForwardFlops * products,
+        const ComputeEvent event(tape.recorder(), "attention", tape.unit(), kAttentionFlops * products,
                                  qs.bytes() + ks.bytes() + vs.bytes() + output.bytes());
         kernels(tape).attention_forward(output, lse, qs, ks, vs, shape);
     }
@@ -71,7 +68,8 @@ Variable attention(Tape& tape, Variable q, Variable k, Variable v, int64_t head_
         Tensor dk = activation(t, ks.shape(), "attention key grad", grad_output.dtype());
         Tensor dv = activation(t, vs.shape(), "attention value grad", grad_output.dtype());
         {
-            const ComputeEvent event(t.recorder(), "attention.backward", t.unit(), kBackwardFlops * products,
+            const ComputeEvent event(t.recorder(), "attention.backward", t.unit(),
+                                     kAttentionBackwardFlops * products,
                                      2 * (qs.bytes() + ks.bytes() + vs.bytes() + output.bytes()));
             kernels(t).attention_backward(dq, dk, dv, grad_output, qs, ks, vs, output, lse, shape);
         }

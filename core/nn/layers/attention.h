@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/nn/layers/linear.h"
+#include "core/tensor/attention.h"
 
 namespace meshscope::nn {
 
@@ -14,6 +15,15 @@ struct Positions {
     int64_t first = 0;
     Tensor tokens{};
 };
+
+/// Flops of attention for a pair of query and key, for each head and element of it; backward computes the
+/// scores again.
+inline constexpr int64_t kAttentionFlops = 4;
+inline constexpr int64_t kAttentionBackwardFlops = 10;
+
+/// Causal attention of q (batch, tokens, heads · head_dim) and k (batch, tokens, kv_heads · head_dim), scaled
+/// by 1/√head_dim, without positions. Throws InvalidArgument ("kernel.shape") where they are not that.
+tensor::AttentionShape attention_shape(const Tensor& q, const Tensor& k, int64_t head_dim);
 
 /// q (batch, tokens, heads · head_dim), k and v (batch, tokens, kv_heads · head_dim) → (batch, tokens, heads
 /// · head_dim), softmax(q·kᵀ/√head_dim)·v, a query seeing no key after its own position. The numbers of heads

@@ -1,9 +1,9 @@
 #include "core/parallel/context/ring_attention.h"
 
-#include <cmath>
 #include <string>
 #include <utility>
 
+#include "core/nn/layers/attention.h"
 #include "core/parallel/context/rotater.h"
 #include "core/parallel/strategy.h"
 #include "core/tensor/kernels.h"
@@ -16,9 +16,7 @@ using tensor::Shape;
 
 namespace {
 
-constexpr int64_t kForwardFlops = 4;    // a pair of query and key, for each head and element of it
-constexpr int64_t kBackwardFlops = 10;  // the scores are computed again
-constexpr int64_t kMergeFlops = 3;      // an element
+constexpr int64_t kMergeFlops = 3;  // an element
 
 const tensor::Kernels& kernels(const Tape& tape) {
     return tape.allocator().device().kernels();
@@ -100,12 +98,7 @@ Tensor RingAttention::packed(Tape& tape, const Saved& saved) const {
 
 Variable RingAttention::operator()(Tape& tape, Variable q, Variable k, Variable v, int64_t head_dim) const {
     Saved saved{q, k, v, tape.value(q), tape.value(k), tape.value(v), {}, {}, {}};
-    saved.shape.batch = saved.qs.dim(0);
-    saved.shape.q_tokens = saved.shape.k_tokens = saved.qs.dim(1);
-    saved.shape.heads = saved.qs.dim(2) / head_dim;
-    saved.shape.kv_heads = saved.ks.dim(2) / head_dim;
-    saved.shape.head_dim = head_dim;
-    saved.shape.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
+    saved.shape = nn::attention_shape(saved.qs, saved.ks, head_dim);
     forward(tape, saved);
     const Tensor output = saved.output;
     Tape::Node node;
@@ -138,7 +131,8 @@ void RingAttention::forward(Tape& tape, Saved& saved) const {
             lse = empty(tape, rows, DType::float32, MemoryCategory::temporaries, "attention block");
         }
         {
-            const ComputeScope scope(tape.recorder(), "attention", tape.unit(), kForwardFlops * b.products,
+            const ComputeScope scope(tape.recorder(), "attention", tape.unit(),
+                                     nn::kAttentionFlops * b.products,
                                      2 * saved.qs.bytes() + 2 * saved.ks.bytes());
             kernels(tape).attention_forward(output, lse, saved.qs, b.k, b.v, b.shape);
         }
@@ -186,7 +180,7 @@ void RingAttention::backward(Tape& tape, const Saved& saved, const Tensor& grad)
                 dv_block = part({n});
             }
             const ComputeScope scope(tape.recorder(), "attention.backward", tape.unit(),
-                                     kBackwardFlops * b.products,
+                                     nn::kAttentionBackwardFlops * b.products,
                                      4 * saved.qs.bytes() + 4 * saved.ks.bytes());
             kernels(tape).attention_backward(dq_block, dk_block, dv_block, grad, saved.qs, b.k, b.v,
                                              saved.output, saved.lse, b.shape);

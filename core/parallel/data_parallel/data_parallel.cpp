@@ -124,12 +124,7 @@ double DataParallel::run_microbatch(const Pass& pass, const Tensor& x, const Ten
     const Tensor input = scatter_rows(x, model_.input_shape(rows_), model_.input_dtype(), "dp.scatter.inputs",
                                       MemoryCategory::inputs);
     replicate();
-    tape.enter(model_);
-    nn::Variable output = model_.embed(tape, input);
-    for (int64_t i = 0; i < model_.n_layers(); ++i) output = model_.layer(tape, i, output);
-    output = model_.head(tape, output);
-    tape.leave(model_);
-
+    const nn::Variable output = model_.output(tape, input);
     const nn::Shape output_shape = tape.value(output).shape();
     nn::Shape all_shape = output_shape;
     all_shape[0] *= group_.size();

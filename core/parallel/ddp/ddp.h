@@ -15,14 +15,17 @@ namespace meshscope::parallel {
 /// leave while backward still computes. Source: torch/nn/parallel/distributed.py,
 /// torch/csrc/distributed/c10d/reducer.cpp.
 ///
-/// - load(): the ranks check that they hold the same parameters (an all_gather of their number, a broadcast of
+/// - load(): the ranks check that they hold the same parameters (an all_gather of their number, a broadcast
+/// of
 ///   rank 0's sizes and strides), then rank 0 broadcasts their values, once.
-/// - The first synchronised backward uses one bucket and notes the order in which gradients arrive; before the
-///   next forward rank 0 broadcasts that order (parameters + 1 int32, then one int32 a bucket) and the buckets
-///   are cut anew.
+/// - The first synchronised backward uses one bucket and notes the order in which gradients arrive; before
+/// the
+///   next forward rank 0 broadcasts that order (parameters + 1 int32, then one int32 a bucket) and the
+///   buckets are cut anew.
 /// - A gradient is divided by the number of ranks as it enters its bucket; the all_reduce sums.
 /// - While accumulating (Pass::last false) nothing travels: no_sync().
-/// - gradient_as_bucket_view: a gradient that has entered its bucket is freed, and the parameter's gradient is
+/// - gradient_as_bucket_view: a gradient that has entered its bucket is freed, and the parameter's gradient
+/// is
 ///   that part of the bucket from then on; nothing is copied back.
 /// - find_unused_parameters: buckets are cut at once, by the parameters' order, and never anew, because the
 ///   order of arrival may change; each rank's map of used parameters (one int32 each) is summed behind the
@@ -31,7 +34,8 @@ namespace meshscope::parallel {
 /// - static_graph: in the first synchronised backward gradients only count, and the map and all buckets are
 ///   reduced after it; buckets are cut anew by the order of the second one. From then on as without the flag.
 /// - A hook replaces the reducer's division and all_reduce: see DdpHook.
-/// - join: before each forward the ranks count themselves (an all_reduce of one number) and tell those without
+/// - join: before each forward the ranks count themselves (an all_reduce of one number) and tell those
+/// without
 ///   a batch whether gradients will travel (another one). A rank that has run out answers with zeros; after
 ///   the last step the ranks agree on one that took part in it, and it broadcasts its model.
 class Ddp final : public Strategy {
@@ -83,6 +87,7 @@ class Ddp final : public Strategy {
     void launch_full_buckets();
     FullBucket full(const Bucket& bucket) const;
     void launch(Bucket& bucket);
+    void wait_for(Bucket& bucket);  ///< its collective, the hook's or our own
     void finish_bucket(Bucket& bucket);
     void reduce_used_map();
     void add_unused();

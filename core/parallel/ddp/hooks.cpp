@@ -20,8 +20,10 @@ class Compress final : public CommHook {
         travels.numbers = bucket.flat;
         {
             const bool casts = dtype_ != bucket.flat.dtype();
+            const int64_t bytes = bucket.flat.n_elements() * bytes_per_element(dtype_);
             const ComputeScope scope(context_.recorder, casts ? "ddp.compress" : "ddp.divide", bucket.name,
-                                     bucket.flat.n_elements(), 2 * bucket.flat.bytes());
+                                     bucket.flat.n_elements(),
+                                     (casts ? bucket.flat.bytes() + bytes : 0) + 2 * bytes);
             if (casts) {
                 travels.numbers = context_.allocator->empty(
                     bucket.flat.shape(), dtype_, MemoryCategory::communication, bucket.name + " compressed");

@@ -43,14 +43,7 @@ void Ddp::shadow(const Pass& pass) {
         launch(bucket);
     }
     if (is_dynamic()) reduce_used_map();
-    for (Bucket& bucket : buckets_) {
-        if (hook_) {
-            hook_->finish(full(bucket));
-        } else {
-            bucket.work.wait();
-            bucket.work = {};
-        }
-    }
+    for (Bucket& bucket : buckets_) wait_for(bucket);
     if (used_work_.valid()) used_work_.wait();
     forget_used();
     // A rank that never computed names the parameters' own order; rank 0's counts.

@@ -129,13 +129,14 @@ void Ddp::after_backward(const Pass&) {
     static_pending_ = false;
 }
 
+void Ddp::wait_for(Bucket& bucket) {
+    if (hook_) return hook_->finish(full(bucket));
+    bucket.work.wait();
+    bucket.work = {};
+}
+
 void Ddp::finish_bucket(Bucket& bucket) {
-    if (hook_) {
-        hook_->finish(full(bucket));
-    } else {
-        bucket.work.wait();
-        bucket.work = {};
-    }
+    wait_for(bucket);
     if (used_work_.valid()) used_work_.wait();
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
     const auto unused_everywhere = [&](const nn::Parameter& parameter) {
