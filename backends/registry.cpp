@@ -15,12 +15,14 @@ namespace {
 
 struct Entry {
     std::string name;
-    std::function<std::unique_ptr<comm::World>(int32_t)> open;
+    std::function<std::unique_ptr<comm::World>(const run::WorldRequest&)> open;
 };
 
 /// What this build has. A new backend is one more line.
 std::vector<Entry> built() {
-    return {{"threads", [](int32_t size) { return std::make_unique<threads::ThreadsWorld>(size); }}};
+    return {{"threads", [](const run::WorldRequest& request) {
+                 return std::make_unique<threads::ThreadsWorld>(request.size);
+             }}};
 }
 
 /// Names that mean something, but are not in this build.
@@ -34,9 +36,10 @@ std::string joined(const std::vector<std::string>& words) {
 
 class Registry final : public run::Backends {
   public:
-    std::unique_ptr<comm::World> open(const std::string& name, int32_t world_size) const override {
+    std::unique_ptr<comm::World> open(const std::string& name,
+                                      const run::WorldRequest& request) const override {
         for (const Entry& entry : entries_)
-            if (entry.name == name) return entry.open(world_size);
+            if (entry.name == name) return entry.open(request);
         const bool known = std::find(kNotBuilt.begin(), kNotBuilt.end(), name) != kNotBuilt.end();
         throw InvalidArgument(
             {known ? "backend.not_built" : "backend.unknown", {{"name", name}, {"known", joined(names())}}});

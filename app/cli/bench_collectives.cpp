@@ -118,7 +118,7 @@ void run_collectives_bench(const CollectivesBench& bench, const run::Backends& b
                            const std::function<void(const CollectivesBenchRow&)>& each) {
     for (const CollectiveOp op : bench.ops)
         if (!can_bench(op)) throw InvalidArgument({"bench.collectives.op", {{"op", std::string(name(op))}}});
-    const auto world = backends.open(bench.backend, bench.ranks);
+    const auto world = backends.open(bench.backend, {bench.ranks});
     for (const CollectiveOp op : bench.ops)
         for (const int64_t size : bench.sizes) {
             const int64_t part = part_of(size, bench.ranks);

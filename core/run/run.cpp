@@ -86,7 +86,7 @@ NotFinite find_not_finite(const SharedRun& before, const Backends& backends, int
                      before.epoch_ns, vote,           records,           losses,
                      grad_norms,      parameters,     wall_ns,           false,
                      before.resumed,  nullptr,        &findings};
-    const auto world = backends.open(options.backend, static_cast<int32_t>(ranks));
+    const auto world = backends.open(options.backend, {static_cast<int32_t>(ranks)});
     world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
     NotFinite nothing;
     nothing.step = step;
@@ -112,7 +112,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     const parallel::InitialValues* weights = checkpoints.resumed.get();
     if (drawn) weights = drawn.get();
     const auto batches = open_batches(scenario, *model);
-    const std::unique_ptr<comm::World> world = backends.open(options.backend, world_size);
+    const std::unique_ptr<comm::World> world = backends.open(options.backend, {world_size});
 
     const auto ranks = static_cast<std::size_t>(world_size);
     std::vector<trace::RankRecord> records(ranks);

@@ -15,12 +15,17 @@
 
 namespace meshscope::run {
 
+/// What is asked of a world beyond its kind.
+struct WorldRequest {
+    int32_t size = 1;  ///< ranks
+};
+
 /// Opens worlds by backend name. app wires the real one (backends/registry); core knows no backend.
 class Backends {
   public:
     virtual ~Backends() = default;
     /// Throws InvalidArgument ("backend.unknown", "backend.not_built").
-    virtual std::unique_ptr<comm::World> open(const std::string& name, int32_t world_size) const = 0;
+    virtual std::unique_ptr<comm::World> open(const std::string& name, const WorldRequest& request) const = 0;
     virtual std::vector<std::string> names() const = 0;
 };
 

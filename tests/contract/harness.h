@@ -83,7 +83,7 @@ template <class Body>
 auto run_ranks(const std::string& backend, int32_t n, Mode mode, const Body& body,
                std::vector<trace::RankRecord>* records = nullptr) {
     using Result = std::invoke_result_t<Body, Rank&>;
-    const auto world = backends::make_registry()->open(backend, n);
+    const auto world = backends::make_registry()->open(backend, {n});
     std::vector<Result> results(static_cast<std::size_t>(n));
     if (records != nullptr) records->resize(static_cast<std::size_t>(n));
     const trace::Level level = records != nullptr ? trace::Level::values : trace::Level::off;

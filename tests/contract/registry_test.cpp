@@ -9,7 +9,7 @@ namespace {
 
 std::string refusal(const std::string& backend, int32_t world_size) {
     try {
-        backends::make_registry()->open(backend, world_size);
+        backends::make_registry()->open(backend, {world_size});
         return "opened";
     } catch (const InvalidArgument& error) {
         return error.what();
@@ -21,7 +21,7 @@ std::string refusal(const std::string& backend, int32_t world_size) {
 TEST_CASE("the registry opens what this build has and tells apart the unbuilt from the unknown") {
     const auto registry = backends::make_registry();
     CHECK(registry->names() == std::vector<std::string>{"threads"});
-    CHECK(registry->open("threads", 3)->size() == 3);
+    CHECK(registry->open("threads", {3})->size() == 3);
     for (const std::string name : {"tcp", "mpi", "cuda", "nccl"})
         CHECK(refusal(name, 2) == "backend.not_built(name=" + name + ", known=threads)");
     CHECK(refusal("thread", 2) == "backend.unknown(name=thread, known=threads)");
