@@ -8,6 +8,7 @@
 #include "app/cli/machine.h"
 #include "app/cli/table.h"
 #include "app/cli/version.h"
+#include "core/tensor/device.h"
 
 namespace meshscope::cli {
 namespace {
@@ -38,7 +39,7 @@ ordered_json as_json(const Machine& machine, const std::vector<std::string>& bac
             {"memory_bytes", machine.memory_bytes},
             {"memory_available_bytes", machine.memory_available_bytes},
             {"backends", backends},
-            {"blas", MESHSCOPE_BLAS},
+            {"blas", tensor::mat_mul_library()},
             {"chinese_fonts", machine.chinese_fonts},
             {"display", or_null(machine.display)},
             {"egl", machine.egl},
@@ -69,7 +70,7 @@ void print(const Machine& machine, const std::vector<std::string>& backends, Com
         context.text("cli.doctor.memory_value", {{"total", gibibytes(machine.memory_bytes)},
                                                  {"available", gibibytes(machine.memory_available_bytes)}}));
     row("cli.doctor.backends", joined(backends));
-    row("cli.doctor.blas", MESHSCOPE_BLAS);
+    row("cli.doctor.blas", std::string(tensor::mat_mul_library()));
     row("cli.doctor.fonts", machine.chinese_fonts.empty() ? none : joined(machine.chinese_fonts));
     row("cli.doctor.display", machine.display.empty() ? none : machine.display);
     row("cli.doctor.opengl", word(machine.opengl));

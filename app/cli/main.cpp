@@ -13,6 +13,7 @@
 #include "app/cli/usage.h"
 #include "app/cli/version.h"
 #include "backends/registry.h"
+#include "core/tensor/device.h"
 
 namespace meshscope::cli {
 namespace {
@@ -110,6 +111,8 @@ int run_program(int argc, char** argv) {
         for (const std::string& line : lines) context.err << "meshscope: " << line << '\n';
     };
     try {
+        const std::string blas = environment("MESHSCOPE_BLAS");
+        if (!blas.empty()) tensor::use_mat_mul_library(blas);
         app.parse(argc, argv);
     } catch (const CLI::Success& success) {  // --help, --version
         app.exit(success, context.out, context.err);

@@ -9,9 +9,10 @@ namespace meshscope::tensor {
 /// transposed A is stored (k, m), a transposed B (n, k). beta is 0 (C is not read) or 1. One thread; 2·m·n·k
 /// flops.
 ///
-/// CMake chooses one implementation: blas_openblas.cpp where OpenBLAS was found, else (and in
-/// thread-sanitizer builds, which cannot see into OpenBLAS) blas_plain.cpp. Throws InvalidArgument
-/// ("kernel.too_large") where the library's sizes are too small for a dim.
+/// Done by one of the libraries of this build, the same for the whole program: oneDNN on processors with
+/// AVX-512, else OpenBLAS, else our plain loops; use_matrix_product_library() names another. Throws
+/// InvalidArgument: "kernel.too_large" where the library's sizes are too small for a dim,
+/// "kernel.product_refused".
 void matrix_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
                     const float* b, float beta, float* c);
 
@@ -26,7 +27,12 @@ struct Block {
 void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
                    Block b, float beta, float* c, int64_t c_stride);
 
-/// "OpenBLAS" or "plain loops".
+/// Makes all later products go through "onednn", "openblas" or "plain", whatever the processor. To be called
+/// before the first one: bits differ between libraries. Throws InvalidArgument ("kernel.unknown_blas") where
+/// this build does not have it.
+void use_matrix_product_library(std::string_view word);
+
+/// For people: "oneDNN", "OpenBLAS" or "plain loops".
 std::string_view matrix_product_library();
 
 }  // namespace meshscope::tensor

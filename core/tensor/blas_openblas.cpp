@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/tensor/blas.h"
+#include "core/tensor/blas_library.h"
 
 namespace meshscope::tensor {
 namespace {
@@ -23,17 +23,8 @@ blasint size_of(int64_t n) {
     return static_cast<blasint>(n);
 }
 
-}  // namespace
-
-void matrix_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
-                    const float* b, float beta, float* c) {
-    block_product(transpose_a, transpose_b, m, n, k, 1.0F, {a, transpose_a ? m : k}, {b, transpose_b ? k : n},
-                  beta, c, n);
-}
-
-void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
-                   Block b, float beta, float* c, int64_t c_stride) {
-    if (m == 0 || n == 0) return;
+void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
+             Block b, float beta, float* c, int64_t c_stride) {
     if (beta == 0.0F) {
         // Cleared here rather than by the library, whose own loop for it takes a tenth of a small product.
         if (c_stride == n) {
@@ -42,15 +33,17 @@ void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int
             for (int64_t row = 0; row < m; ++row) std::fill_n(c + row * c_stride, n, 0.0F);
         }
     }
-    if (k == 0) return;
     use_one_thread();
     cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, size_of(m), size_of(n), size_of(k), alpha, a.data,
                 size_of(a.stride), b.data, size_of(b.stride), 1.0F, c, size_of(c_stride));
 }
 
-std::string_view matrix_product_library() {
-    return "OpenBLAS";
+}  // namespace
+
+const BlasLibrary& openblas() {
+    static const BlasLibrary library{"OpenBLAS", "openblas", product};
+    return library;
 }
 
 }  // namespace meshscope::tensor

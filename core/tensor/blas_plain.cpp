@@ -1,19 +1,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/tensor/blas.h"
+#include "core/tensor/blas_library.h"
 
 namespace meshscope::tensor {
 
-void matrix_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
-                    const float* b, float beta, float* c) {
-    block_product(transpose_a, transpose_b, m, n, k, 1.0F, {a, transpose_a ? m : k}, {b, transpose_b ? k : n},
-                  beta, c, n);
-}
+namespace {
 
-void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
-                   Block b, float beta, float* c, int64_t c_stride) {
-    if (m == 0 || n == 0) return;
+void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
+             Block b, float beta, float* c, int64_t c_stride) {
     // The inner loop runs along rows of B and C, which compilers turn into vector code; a transposed B is
     // turned first.
     std::vector<float> turned;
@@ -36,8 +31,11 @@ void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int
     }
 }
 
-std::string_view matrix_product_library() {
-    return "plain loops";
+}  // namespace
+
+const BlasLibrary& plain_loops() {
+    static const BlasLibrary library{"plain loops", "plain", product};
+    return library;
 }
 
 }  // namespace meshscope::tensor

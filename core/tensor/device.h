@@ -25,12 +25,13 @@ class Device {
 /// (slow; what the fast ones are tested against).
 enum class MatMul { fast, reference };
 
-/// A CPU device: matrix products through OpenBLAS on one thread where it was found at build time (unless
-/// `reference` is asked for, or the build is a thread-sanitizer build, which cannot see into OpenBLAS), plain
-/// loops otherwise. Ranks may share one device or have one each.
+/// A CPU device: matrix products as core/tensor/blas.h has them, on one thread, unless `reference` is asked
+/// for. Ranks may share one device or have one each.
 std::unique_ptr<Device> make_cpu_device(MatMul mat_mul = MatMul::fast);
 
-/// What does the matrix products of a fast CPU device in this build: "OpenBLAS" or "plain loops".
+/// What does the matrix products of fast CPU devices: "oneDNN", "OpenBLAS" or "plain loops".
 std::string_view mat_mul_library();
+/// As use_matrix_product_library() in core/tensor/blas.h.
+void use_mat_mul_library(std::string_view word);
 
 }  // namespace meshscope::tensor

@@ -1,10 +1,19 @@
-#include "core/tensor/vector_loops.h"
+#include "core/tensor/vector_choice.h"
 
 namespace meshscope::tensor {
 
+std::vector<const VectorLoops*> runnable_loops() {
+    std::vector<const VectorLoops*> tables;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        tables.push_back(&loops_avx512());
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables.push_back(&loops_avx2());
+    tables.push_back(&loops_baseline());
+    return tables;
+}
+
 const VectorLoops& loops() {
-    static const VectorLoops& best =
-        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? loops_avx2() : loops_baseline();
+    static const VectorLoops& best = *runnable_loops().front();
     return best;
 }
 

@@ -11,7 +11,9 @@
 namespace meshscope::tensor {
 namespace {
 
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+constexpr int64_t kWidth = 16;
+#elif defined(__AVX2__)
 constexpr int64_t kWidth = 8;
 #else
 constexpr int64_t kWidth = 4;

@@ -24,7 +24,7 @@ struct AdamScalars {
 /// in halves: the order does not depend on the machine, only whether products are fused into sums does. An
 /// element's result does not depend on where in the array it stands.
 struct VectorLoops {
-    const char* name;  ///< "avx2" or "baseline"
+    const char* name;  ///< "avx512", "avx2" or "baseline"
 
     /// y = eˣ within 1.1 ulp (over all floats; gradual underflow, overflow to ∞, NaN stays).
     void (*exp)(float* y, const float* x, int64_t n);
@@ -82,8 +82,9 @@ struct VectorLoops {
 
 /// What every machine of the architecture runs.
 const VectorLoops& loops_baseline();
-/// With AVX2 and FMA; only in x86-64 builds.
+/// With AVX2 and FMA, with AVX-512; only in x86-64 builds.
 const VectorLoops& loops_avx2();
+const VectorLoops& loops_avx512();
 /// The best table of this machine, chosen at the first call.
 const VectorLoops& loops();
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The loops of core/tensor/vector_loops.h. Included by vector_baseline.cpp and vector_avx2.cpp only: each
+// The loops of core/tensor/vector_loops.h. Included by vector_baseline.cpp, vector_avx2.cpp and vector_avx512.cpp only: each
 // compiles them for its own instruction set (see vector_lanes.h for why nothing here may have a shared name).
 
 #include "core/tensor/vector_lanes.h"

@@ -1,10 +1,14 @@
 // Every kernel of the fast CPU device against the naive reference, over sizes of 0, 1, odd and larger.
 #include "core/tensor/kernels.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
+#include "core/base/random.h"
 #include "core/tensor/blas.h"
+#include "core/tensor/blas_library.h"
 #include "core/tensor/dtype.h"
 #include "tests/tensor/kernel_pair.h"
 #include "tests/thrown.h"
@@ -21,6 +25,13 @@ struct Sizes {
 };
 const std::vector<Sizes> kLinear{{0, 4, 3}, {5, 0, 3},   {5, 3, 0},    {1, 1, 1},     {1, 7, 5},  {8, 10, 10},
                                  {3, 5, 7}, {17, 33, 9}, {64, 64, 64}, {31, 129, 65}, {4, 512, 2}};
+
+std::vector<float> normals(int64_t n, uint64_t stream) {
+    std::vector<float> numbers;
+    for (int64_t i = 0; i < n; ++i)
+        numbers.push_back(static_cast<float>(normal(1, stream, static_cast<uint64_t>(i))));
+    return numbers;
+}
 
 }  // namespace
 
@@ -95,6 +106,41 @@ TEST_CASE("the matrix product handles every transposition") {
             matrix_product(ta, tb, 2, 2, 3, ta ? a_turned.data() : a.data(), tb ? b_turned.data() : b.data(),
                            1.0F, c.data());
             CHECK(c == std::vector<float>{8, 9, 17, 18});
+        }
+    }
+}
+
+TEST_CASE("every matrix library computes the same product of blocks") {
+    // Against sums in double; odd sizes, rows further apart than they are long, both betas.
+    for (const BlasLibrary* library : blas_libraries()) {
+        CAPTURE(library->name);
+        for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
+                 {1, 1, 1}, {3, 5, 7}, {17, 33, 65}, {64, 96, 32}, {130, 4, 257}}) {
+            for (int flags = 0; flags < 8; ++flags) {
+                const bool ta = (flags & 1) != 0, tb = (flags & 2) != 0, adds = (flags & 4) != 0;
+                CAPTURE(m, n, k, ta, tb, adds);
+                const int64_t a_stride = (ta ? m : k) + 3, b_stride = (tb ? k : n) + 1, c_stride = n + 2;
+                const auto a = normals((ta ? k : m) * a_stride, 1), b = normals((tb ? n : k) * b_stride, 2);
+                const auto before = normals(m * c_stride, 3);
+                auto c = before;
+                library->product(ta, tb, m, n, k, 0.5F, {a.data(), a_stride}, {b.data(), b_stride},
+                                 adds ? 1.0F : 0.0F, c.data(), c_stride);
+                double worst = 0;
+                for (int64_t i = 0; i < m; ++i)
+                    for (int64_t j = 0; j < c_stride; ++j) {
+                        const auto at = static_cast<std::size_t>(i * c_stride + j);
+                        double sum = j >= n || adds ? double{before[at]} : 0.0;
+                        for (int64_t l = 0; l < k && j < n; ++l)
+                            sum +=
+                                0.5 *
+                                double{
+                                    a[static_cast<std::size_t>(ta ? l * a_stride + i : i * a_stride + l)]} *
+                                double{b[static_cast<std::size_t>(tb ? j * b_stride + l : l * b_stride + j)]};
+                        worst = std::max(worst, std::abs(sum - double{c[at]}));
+                    }
+                // A sum of k products of normal numbers, each rounded to 24 bits.
+                CHECK(worst <= 6e-8 * 4 * static_cast<double>(k));
+            }
         }
     }
 }

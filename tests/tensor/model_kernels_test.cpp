@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/tensor/kernels_cpu.h"
+#include "core/tensor/vector_choice.h"
 #include "tests/tensor/kernel_pair.h"
 #include "tests/thrown.h"
 
@@ -13,8 +14,7 @@ namespace {
 /// The fast kernels with each table of loops that this machine can run.
 std::vector<std::unique_ptr<Kernels>> all_fast() {
     std::vector<std::unique_ptr<Kernels>> result;
-    result.push_back(std::make_unique<CpuKernels>(loops_baseline()));
-    if (&loops() != &loops_baseline()) result.push_back(std::make_unique<CpuKernels>(loops()));
+    for (const VectorLoops* loops : runnable_loops()) result.push_back(std::make_unique<CpuKernels>(*loops));
     return result;
 }
 

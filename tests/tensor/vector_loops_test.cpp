@@ -1,5 +1,5 @@
 // The accuracy that core/tensor/vector_loops.h states, and that an element's place does not matter.
-#include "core/tensor/vector_loops.h"
+#include "core/tensor/vector_choice.h"
 
 #include <bit>
 #include <cmath>
@@ -13,12 +13,6 @@ using namespace meshscope;
 using namespace meshscope::tensor;
 
 namespace {
-
-std::vector<const VectorLoops*> tables() {
-    std::vector<const VectorLoops*> result{&loops_baseline()};
-    if (&loops() != &loops_baseline()) result.push_back(&loops());
-    return result;
-}
 
 /// The distance between neighbouring floats at the float nearest to `x`.
 double ulp(double x) {
@@ -44,7 +38,7 @@ std::vector<float> random(std::size_t n, uint64_t stream) {
 
 TEST_CASE("exp is within the stated error, and right at its ends") {
     const std::vector<float> x = range(-87.3, 88.7, 400'003);
-    for (const VectorLoops* table : tables()) {
+    for (const VectorLoops* table : runnable_loops()) {
         CAPTURE(table->name);
         std::vector<float> y(x.size());
         table->exp(y.data(), x.data(), static_cast<int64_t>(x.size()));
@@ -75,7 +69,7 @@ TEST_CASE("gelu and SwiGLU are within the stated error") {
     const std::vector<float> x = range(-12, 12, 100'001);
     const std::vector<float> one(x.size(), 1.0F);
     const auto n = static_cast<int64_t>(x.size());
-    for (const VectorLoops* table : tables()) {
+    for (const VectorLoops* table : runnable_loops()) {
         CAPTURE(table->name);
         std::vector<float> y(x.size());
         std::vector<float> slope(x.size());
@@ -124,7 +118,7 @@ TEST_CASE("activations at the ends of the floats") {
     const std::vector<float> x{-kHuge, kHuge, -0.0F, 0.0F, std::nanf("")};
     const std::vector<float> one(x.size(), 1.0F);
     const auto n = static_cast<int64_t>(x.size());
-    for (const VectorLoops* table : tables()) {
+    for (const VectorLoops* table : runnable_loops()) {
         std::vector<float> y(x.size());
         table->gelu_forward(y.data(), x.data(), n);
         CHECK(y[0] == 0.0F);
@@ -148,7 +142,7 @@ TEST_CASE("an element's result does not depend on where in the array it stands")
     const std::size_t n = 101;
     const std::vector<float> a = random(n, 1);
     const std::vector<float> b = random(n, 2);
-    for (const VectorLoops* table : tables()) {
+    for (const VectorLoops* table : runnable_loops()) {
         CAPTURE(table->name);
         const auto parts = [&](const auto& call) {
             std::vector<float> whole = a;
@@ -182,7 +176,7 @@ TEST_CASE("an element's result does not depend on where in the array it stands")
 TEST_CASE("sums and maxima over every length") {
     const std::vector<float> a = random(300, 3);
     const std::vector<float> b = random(300, 4);
-    for (const VectorLoops* table : tables()) {
+    for (const VectorLoops* table : runnable_loops()) {
         CAPTURE(table->name);
         for (std::size_t n = 0; n < a.size(); ++n) {
             CAPTURE(n);

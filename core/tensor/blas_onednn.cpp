@@ -1,0 +1,47 @@
+#include <oneapi/dnnl/dnnl.h>
+
+#include <new>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/tensor/blas_library.h"
+
+// OpenMP's, which oneDNN is built on; declared here so that nothing else needs to be compiled for OpenMP.
+extern "C" void omp_set_num_threads(int threads);
+
+namespace meshscope::tensor {
+namespace {
+
+/// Ranks are threads already: with a team of its own each product would run on every core. OpenMP keeps the
+/// count a thread, so every thread says so once.
+void use_one_thread() {
+    thread_local const bool done = [] {
+        omp_set_num_threads(1);
+        return true;
+    }();
+    static_cast<void>(done);
+}
+
+void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
+             Block b, float beta, float* c, int64_t c_stride) {
+    use_one_thread();
+    const dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha,
+                                            a.data, a.stride, b.data, b.stride, beta, c, c_stride);
+    if (status == dnnl_out_of_memory) throw std::bad_alloc();
+    if (status != dnnl_success)
+        throw InvalidArgument({"kernel.product_refused",
+                               {{"library", std::string("oneDNN")},
+                                {"status", int64_t{status}},
+                                {"m", m},
+                                {"n", n},
+                                {"k", k}}});
+}
+
+}  // namespace
+
+const BlasLibrary& onednn() {
+    static const BlasLibrary library{"oneDNN", "onednn", product};
+    return library;
+}
+
+}  // namespace meshscope::tensor
