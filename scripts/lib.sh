@@ -14,6 +14,8 @@ window_packages=(
 # The tests drive the real window on a virtual display and check films.
 test_packages=(xvfb xauth xdotool ffmpeg)
 demo_packages=(ffmpeg)
+# libFuzzer; GCC has none, and older Clangs lack std::source_location.
+fuzz_packages=(clang-16 libclang-rt-16-dev)
 
 if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
 
