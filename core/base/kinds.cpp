@@ -6,20 +6,34 @@ namespace meshscope {
 namespace {
 
 constexpr std::array<std::string_view, 6> kDTypes{"float32", "bfloat16", "int32",
-                                                   "int64",   "uint8",    "float16"};
-constexpr std::array<std::string_view, 11> kOps{"broadcast", "reduce",         "all_reduce", "gather", "all_gather", "scatter",
-                                                "reduce_scatter", "all_to_all", "send",       "recv",   "barrier"};
-constexpr std::array<std::string_view, 10> kReduceOps{"none", "sum",  "product", "min", "max",
+                                                  "int64",   "uint8",    "float16"};
+constexpr std::array<std::string_view, 11> kOps{"broadcast",  "reduce",  "all_reduce",     "gather",
+                                                "all_gather", "scatter", "reduce_scatter", "all_to_all",
+                                                "send",       "recv",    "barrier"};
+constexpr std::array<std::string_view, 10> kReduceOps{"none", "sum",  "product", "min",  "max",
                                                       "avg",  "band", "bor",     "bxor", "premul_sum"};
 constexpr std::array<std::string_view, 6> kStreams{"compute",    "all_gather", "reduce_scatter",
-                                                    "all_reduce", "copy",       "p2p"};
+                                                   "all_reduce", "copy",       "p2p"};
 constexpr std::array<std::string_view, 5> kPhases{"setup", "forward", "backward", "optimizer", "evaluation"};
-constexpr std::array<std::string_view, 7> kAlgorithms{"none", "ring", "direct", "tree", "recursive_doubling",
-                                                      "halving_doubling", "star"};
+constexpr std::array<std::string_view, kAlgorithms> kAlgorithmWords{"none",
+                                                                    "ring",
+                                                                    "direct",
+                                                                    "tree",
+                                                                    "recursive_doubling",
+                                                                    "halving_doubling",
+                                                                    "star",
+                                                                    "double_tree",
+                                                                    "two_level",
+                                                                    "bruck",
+                                                                    "recursive_halving",
+                                                                    "pairwise",
+                                                                    "ring_pipeline",
+                                                                    "scatter_all_gather",
+                                                                    "auto"};
 constexpr std::array<std::string_view, kMemoryCategories> kCategories{
-    "parameters",  "sharded_parameters", "unsharded_parameters", "gradients", "optimizer_state",
-    "activations", "communication",      "inputs",               "temporaries",
-    "offloaded"};
+    "parameters",      "sharded_parameters", "unsharded_parameters", "gradients",
+    "optimizer_state", "activations",        "communication",        "inputs",
+    "temporaries",     "offloaded"};
 
 template <class Enum, std::size_t N>
 std::string_view word_of(const std::array<std::string_view, N>& words, Enum value) {
@@ -36,20 +50,46 @@ std::optional<Enum> value_of(const std::array<std::string_view, N>& words, std::
 
 }  // namespace
 
-std::string_view name(DType value) { return word_of(kDTypes, value); }
-std::string_view name(CollectiveOp value) { return word_of(kOps, value); }
-std::string_view name(ReduceOp value) { return word_of(kReduceOps, value); }
-std::string_view name(Stream value) { return word_of(kStreams, value); }
-std::string_view name(Phase value) { return word_of(kPhases, value); }
-std::string_view name(Algorithm value) { return word_of(kAlgorithms, value); }
-std::string_view name(MemoryCategory value) { return word_of(kCategories, value); }
+std::string_view name(DType value) {
+    return word_of(kDTypes, value);
+}
+std::string_view name(CollectiveOp value) {
+    return word_of(kOps, value);
+}
+std::string_view name(ReduceOp value) {
+    return word_of(kReduceOps, value);
+}
+std::string_view name(Stream value) {
+    return word_of(kStreams, value);
+}
+std::string_view name(Phase value) {
+    return word_of(kPhases, value);
+}
+std::string_view name(Algorithm value) {
+    return word_of(kAlgorithmWords, value);
+}
+std::string_view name(MemoryCategory value) {
+    return word_of(kCategories, value);
+}
 
-std::optional<DType> parse_dtype(std::string_view word) { return value_of<DType>(kDTypes, word); }
-std::optional<CollectiveOp> parse_collective_op(std::string_view word) { return value_of<CollectiveOp>(kOps, word); }
-std::optional<ReduceOp> parse_reduce_op(std::string_view word) { return value_of<ReduceOp>(kReduceOps, word); }
-std::optional<Stream> parse_stream(std::string_view word) { return value_of<Stream>(kStreams, word); }
-std::optional<Phase> parse_phase(std::string_view word) { return value_of<Phase>(kPhases, word); }
-std::optional<Algorithm> parse_algorithm(std::string_view word) { return value_of<Algorithm>(kAlgorithms, word); }
+std::optional<DType> parse_dtype(std::string_view word) {
+    return value_of<DType>(kDTypes, word);
+}
+std::optional<CollectiveOp> parse_collective_op(std::string_view word) {
+    return value_of<CollectiveOp>(kOps, word);
+}
+std::optional<ReduceOp> parse_reduce_op(std::string_view word) {
+    return value_of<ReduceOp>(kReduceOps, word);
+}
+std::optional<Stream> parse_stream(std::string_view word) {
+    return value_of<Stream>(kStreams, word);
+}
+std::optional<Phase> parse_phase(std::string_view word) {
+    return value_of<Phase>(kPhases, word);
+}
+std::optional<Algorithm> parse_algorithm(std::string_view word) {
+    return value_of<Algorithm>(kAlgorithmWords, word);
+}
 std::optional<MemoryCategory> parse_memory_category(std::string_view word) {
     return value_of<MemoryCategory>(kCategories, word);
 }

@@ -34,8 +34,26 @@ enum class Stream : uint8_t { compute, all_gather, reduce_scatter, all_reduce, c
 /// `evaluation`: a forward whose loss is only looked at, between two steps; it has the step it follows.
 enum class Phase : uint8_t { setup, forward, backward, optimizer, evaluation };
 
-/// How a collective moved its bytes. `none`: a group of one, nothing moved.
-enum class Algorithm : uint8_t { none, ring, direct, tree, recursive_doubling, halving_doubling, star };
+/// How a collective moved its bytes. `none`: a group of one, nothing moved. `automatic` ("auto") is a wish
+/// only: whoever chooses puts one of the others in its place, so no record holds it.
+enum class Algorithm : uint8_t {
+    none,
+    ring,
+    direct,
+    tree,
+    recursive_doubling,
+    halving_doubling,
+    star,
+    double_tree,
+    two_level,
+    bruck,
+    recursive_halving,
+    pairwise,
+    ring_pipeline,
+    scatter_all_gather,
+    automatic
+};
+inline constexpr int kAlgorithms = 15;
 
 /// What a piece of memory is for.
 enum class MemoryCategory : uint8_t {
