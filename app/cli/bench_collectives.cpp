@@ -6,7 +6,7 @@
 
 #include "app/cli/command.h"
 #include "core/base/error.h"
-#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/choice.h"
 #include "core/comm/cost.h"
 #include "core/comm/stream_executor.h"
 #include "core/comm/transport_group.h"
@@ -137,7 +137,7 @@ void run_collectives_bench(const CollectivesBench& bench, const run::Backends& b
             row.bytes = part * bench.ranks * 4;
             row.ranks = bench.ranks;
             row.backend = bench.backend;
-            row.algorithm = comm::choose_algorithm(op, bench.algorithm, bench.ranks);
+            row.algorithm = comm::choose_algorithm(op, bench.algorithm, bench.ranks, {.bytes = row.bytes});
             row.us = slowest[slowest.size() / 2];
             row.algbw_GBps = static_cast<double>(row.bytes) / row.us / 1e3;
             row.busbw_GBps = row.algbw_GBps * comm::bus_factor(op, bench.ranks);

@@ -16,6 +16,7 @@ class ThreadTransport final : public comm::Transport {
     ThreadTransport(Board& board, int32_t rank);
 
     GlobalRank rank() const override { return GlobalRank{rank_}; }
+    bool shares_memory() const override { return true; }
     int32_t world_size() const override { return board_.world_size(); }
 
     /// Cost: one compare-and-swap; a system call more when the receiver sleeps.

@@ -187,6 +187,7 @@ void Check::check_all_to_all() {
 }
 
 CheckedCall Check::run() {
+    checked_.counts_named = !call_.input_counts.empty() || !call_.output_counts.empty();
     switch (call_.op) {
         case CollectiveOp::broadcast:
         case CollectiveOp::reduce:

@@ -23,6 +23,7 @@ struct CheckedCall {
     int64_t out_elements = 0;     ///< what it gets
     std::vector<Part> in_parts;   ///< by group rank; scatter, reduce_scatter, all_to_all
     std::vector<Part> out_parts;  ///< by group rank; gather, all_gather, all_to_all
+    bool counts_named = false;    ///< the parts come from counts that the caller gave
 };
 
 /// Checks what one rank can check alone, before anything is recorded or sent; what only the others can know

@@ -1,5 +1,12 @@
 #include "core/comm/cost.h"
 
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/base/double_tree.h"
+#include "core/base/node_levels.h"
+#include "core/base/pipeline.h"
 #include "core/comm/algorithms/algorithms.h"
 #include "core/comm/parts.h"
 
@@ -84,6 +91,10 @@ class Formulas {
             case Algorithm::recursive_doubling:
             case Algorithm::halving_doubling:
                 return pairwise_all_reduce();
+            case Algorithm::double_tree:
+                return double_tree_all_reduce();
+            case Algorithm::two_level:
+                return two_level_all_reduce();
             default:
                 return chunked_all_reduce();
         }
@@ -122,13 +133,89 @@ class Formulas {
     }
     Cost all_gather() const {
         if (direct()) return elements(1, p_ - 1, part(r_) * (p_ - 1), n() - part(r_));
+        if (q_.algorithm == Algorithm::recursive_doubling || q_.algorithm == Algorithm::bruck) {
+            // Doubling the blocks of d: those from r/d·d on. Bruck: the d from r on, in the last round what p
+            // leaves.
+            const bool bruck = q_.algorithm == Algorithm::bruck;
+            int64_t sent = 0;
+            for (int32_t d = 1; d < p_; d *= 2)
+                for (int32_t i = 0; i < std::min(d, p_ - d); ++i) sent += part((bruck ? r_ : r_ / d * d) + i);
+            return elements(ceil_log2(p_), ceil_log2(p_), sent, n() - part(r_));
+        }
         return elements(p_ - 1, p_ - 1, n() - part(r_ + 1), n() - part(r_));
     }
     Cost reduce_scatter() const {
         if (direct()) return elements(1, p_ - 1, n() - part(r_), part(r_) * (p_ - 1));
+        if (q_.algorithm == Algorithm::recursive_halving) return recursive_halving();
         return elements(p_ - 1, p_ - 1, n() - part(r_), n() - part(r_ - 1));
     }
+    /// Folded to q places, a pair's two parts on one place.
+    Cost recursive_halving() const {
+        int32_t q = 1, steps = 0;
+        for (; q * 2 <= p_; q *= 2) ++steps;
+        const int32_t pairs = p_ - q;
+        const int64_t rounds = steps + (pairs > 0 ? 2 : 0);
+        const bool paired = r_ < 2 * pairs;
+        if (paired && r_ % 2 == 0) return elements(rounds, 1, n(), part(r_));
+        const auto place_parts = [&](int32_t place) {
+            return place < pairs ? part(2 * place) + part(2 * place + 1) : part(place + pairs);
+        };
+        const int32_t place = paired ? r_ / 2 : r_ - pairs;
+        int64_t received = paired ? n() : 0;
+        for (int32_t d = q / 2; d >= 1; d /= 2)
+            for (int32_t i = place / d * d; i < place / d * d + d; ++i) received += place_parts(i);
+        const int64_t handed = paired ? part(r_ - 1) : 0;
+        return elements(rounds, steps + (paired ? 1 : 0), n() - place_parts(place) + handed, received);
+    }
+    /// In each tree: what the rank sums goes up once and down to it once; so for each of its children.
+    Cost double_tree_all_reduce() const {
+        const DoubleTree trees(p_);
+        const std::vector<Part> halves = chunk_parts(n(), 2);
+        const int32_t chunks = pipeline_chunks(halves[0].elements, q_.element_bytes);
+        int64_t edges = 0, moved = 0;
+        for (int32_t t = 0; t < 2; ++t) {
+            int64_t mine = trees.parent(t, r_) >= 0 ? 1 : 0;
+            for (const int32_t child : trees.children(t, r_)) mine += child >= 0 ? 1 : 0;
+            edges += mine;
+            moved += mine * halves[static_cast<std::size_t>(t)].elements;
+        }
+        return elements(2 * trees.rounds(chunks), edges * chunks, moved, moved);
+    }
+    Cost two_level_all_reduce() const {
+        const NodeLevels levels(p_, q_.node_of);
+        const auto me = static_cast<std::size_t>(r_);
+        const auto k = static_cast<int32_t>(levels.nodes[static_cast<std::size_t>(levels.node[me])].size());
+        const int32_t i = levels.place[me], n_nodes = levels.n_nodes(), carriers = levels.smallest;
+        const std::vector<Part> chunks = chunk_parts(n(), carriers);
+        // A ring of k in which the first `carriers` places own a chunk: hops and elements of all chunks but
+        // that of `but`.
+        const auto all_but = [&](int32_t but) {
+            std::pair<int64_t, int64_t> found{0, 0};
+            for (int32_t c = 0; c < carriers && k > 1; ++c)
+                if (c != (but + k) % k) {
+                    ++found.first;
+                    found.second += chunks[static_cast<std::size_t>(c)].elements;
+                }
+            return found;
+        };
+        int64_t hops = all_but(i - 1).first + all_but(i).first;
+        int64_t sent = all_but(i).second + all_but(i + 1).second;
+        int64_t received = all_but(i - 1).second + all_but(i).second;
+        if (i < carriers && n_nodes > 1) {
+            const int64_t x = chunks[static_cast<std::size_t>(i)].elements;
+            const std::vector<Part> pieces = chunk_parts(x, n_nodes);
+            const auto piece = [&](int32_t c) {
+                return pieces[static_cast<std::size_t>((c + n_nodes) % n_nodes)].elements;
+            };
+            const int32_t j = levels.node[me];
+            hops += 2 * (n_nodes - 1);
+            sent += 2 * x - piece(j) - piece(j + 1);
+            received += 2 * x - piece(j - 1) - piece(j);
+        }
+        return elements(2 * (levels.largest - 1) + 2 * (n_nodes - 1), hops, sent, received);
+    }
     Cost all_to_all() const {
+        if (q_.algorithm == Algorithm::bruck) return bruck_all_to_all();
         const std::vector<int64_t>& counts = q_.received_counts.empty() ? q_.counts : q_.received_counts;
         int64_t received = 0, hops = 0;
         for (int32_t c = 0; c < p_; ++c) {
@@ -137,12 +224,36 @@ class Formulas {
             hops += part_in(counts, c) > 0 ? 1 : 0;  // an empty part is no hop
         }
         const int64_t sent = n() - part(r_);
-        return elements(hops > 0 || sent > 0 ? 1 : 0, hops, sent, received);
+        const int64_t rounds = q_.algorithm == Algorithm::pairwise ? p_ - 1 : 1;
+        return elements(hops > 0 || sent > 0 ? rounds : 0, hops, sent, received);
+    }
+    /// A message a bit of the slots' numbers 1 … p-1, of all slots that have it.
+    Cost bruck_all_to_all() const {
+        if (part(0) == 0) return {};
+        int64_t ones = 0;
+        for (int32_t i = 1; i < p_; ++i) ones += std::popcount(static_cast<uint32_t>(i));
+        return elements(ceil_log2(p_), ceil_log2(p_), ones * part(0), ones * part(0));
     }
     Cost broadcast() const {
         const int64_t hops = v_ == 0 ? 0 : 1;
         if (direct()) return elements(1, hops, v_ == 0 ? n() * (p_ - 1) : 0, hops * n());
+        if (q_.algorithm == Algorithm::ring_pipeline) {
+            const int32_t chunks = pipeline_chunks(n(), q_.element_bytes);
+            return elements(p_ - 2 + chunks, hops * chunks, v_ == p_ - 1 ? 0 : n(), hops * n());
+        }
+        if (q_.algorithm == Algorithm::scatter_all_gather) return scatter_all_gather();
         return elements(ceil_log2(p_), hops, n() * broadcast_children(v_, p_), hops * n());
+    }
+    /// The scatter deals v the chunks v … v + dealt(v) - 1; the ring brings it the others.
+    Cost scatter_all_gather() const {
+        const std::vector<Part> chunks = chunk_parts(n(), p_);
+        const auto dealt = [&](int32_t v) { return v == 0 ? p_ : std::min(v & -v, p_ - v); };
+        const auto share = [&](int32_t v) { return run_of_parts(chunks, v, dealt(v)).elements; };
+        const int32_t next = (v_ + 1) % p_;
+        int64_t sent = n() - share(next);  // around the ring
+        for (int32_t d = 1; v_ + d < p_ && (v_ == 0 || d < (v_ & -v_)); d *= 2) sent += share(v_ + d);
+        const int64_t hops = v_ == 0 ? 0 : 1 + p_ - dealt(v_);
+        return elements(ceil_log2(p_) + p_ - 1, hops, sent, v_ == 0 ? 0 : n());
     }
     Cost reduce() const {
         const int64_t sends = v_ == 0 ? 0 : 1;

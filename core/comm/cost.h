@@ -20,6 +20,7 @@ struct CostQuery {
     int64_t elements = 0;
     std::vector<int64_t> counts;           ///< the full buffer's parts by group rank; empty: even
     std::vector<int64_t> received_counts;  ///< all_to_all: the output's parts; empty: as counts
+    std::vector<int32_t> node_of;  ///< two_level: the members' nodes by group rank; as NodeLevels takes them
 };
 
 /// What one rank does in one collective.

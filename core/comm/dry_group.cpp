@@ -22,12 +22,14 @@ std::vector<int64_t> counts_of(const std::vector<Part>& parts) {
 }
 
 /// What the call costs this rank, by the algorithm's card.
-Cost cost_of(const CheckedCall& call, Algorithm algorithm, int32_t size, int32_t me) {
+Cost cost_of(const CheckedCall& call, Algorithm algorithm, int32_t size, int32_t me,
+             const std::vector<int32_t>& node_of) {
     CostQuery query;
     query.op = call.op;
     query.algorithm = algorithm;
     query.group_size = size;
     query.group_rank = me;
+    query.node_of = node_of;
     query.root = std::max(call.peer, 0);
     query.element_bytes = bytes_per_element(call.dtype);
     query.elements = call.in_elements;
@@ -98,8 +100,7 @@ void answer_alike(const CheckedCall& call, int32_t size, int32_t me) {
 }
 
 bool is_control(const CheckedCall& call) {
-    const bool whole =
-        call.dtype == DType::int32 || call.dtype == DType::int64 || call.dtype == DType::uint8;
+    const bool whole = call.dtype == DType::int32 || call.dtype == DType::int64 || call.dtype == DType::uint8;
     return whole && std::max(call.in_elements, call.out_elements) <= DryGroup::kControlElements;
 }
 
@@ -113,16 +114,17 @@ void DryTransport::receive(GlobalRank, Channel, int64_t, const Consume&) {
 }
 
 DryGroup::DryGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                   trace::Recorder* recorder, Algorithm algorithm)
-    : RecordedGroup(executor, index, std::move(name), std::move(ranks), recorder, algorithm) {}
+                   trace::Recorder* recorder, Algorithm algorithm, std::vector<int32_t> node_of)
+    : RecordedGroup(executor, index, std::move(name), std::move(ranks), recorder, algorithm,
+                    std::move(node_of)) {}
 
 std::function<void()> DryGroup::runner(CheckedCall call, Algorithm algorithm, int32_t event) {
     return [recorder = event >= 0 ? recorder_ : nullptr, event, algorithm, size = size(), me = rank().value,
-            checked = std::move(call)] {
+            nodes = node_of(), checked = std::move(call)] {
         if (recorder != nullptr) recorder->begin_collective(event, algorithm);
         if (is_control(checked)) answer_alike(checked, size, me);
         if (recorder != nullptr)
-            recorder->end_collective(event, cost_of(checked, algorithm, size, me).bytes_sent);
+            recorder->end_collective(event, cost_of(checked, algorithm, size, me, nodes).bytes_sent);
     };
 }
 

@@ -18,6 +18,8 @@ class DryTransport final : public Transport {
     DryTransport(GlobalRank rank, int32_t world_size) : rank_(rank), world_size_(world_size) {}
     GlobalRank rank() const override { return rank_; }
     int32_t world_size() const override { return world_size_; }
+    /// Predicts what threads do.
+    bool shares_memory() const override { return true; }
     Ticket post(GlobalRank dst, Channel channel, Bytes data) override;
     void receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) override;
     void wait(Ticket) override {}
@@ -43,7 +45,8 @@ class DryGroup final : public RecordedGroup {
     static constexpr int64_t kControlElements = int64_t{1} << 16;
     /// `executor` must be of a DryTransport; the rest as TransportGroup's.
     DryGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-             trace::Recorder* recorder, Algorithm algorithm = Algorithm::ring);
+             trace::Recorder* recorder, Algorithm algorithm = Algorithm::ring,
+             std::vector<int32_t> node_of = {});
 
   private:
     std::function<void()> runner(CheckedCall call, Algorithm algorithm, int32_t event) override;

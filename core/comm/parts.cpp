@@ -33,6 +33,14 @@ std::vector<Part> parts_of(std::span<const int64_t> counts) {
     return parts;
 }
 
+Part run_of_parts(std::span<const Part> parts, int32_t first, int32_t count) {
+    Part run = parts[static_cast<std::size_t>(first)];
+    for (const Part& part :
+         parts.subspan(static_cast<std::size_t>(first + 1), static_cast<std::size_t>(count - 1)))
+        run.elements += part.elements;
+    return run;
+}
+
 int64_t total(std::span<const Part> parts) {
     int64_t n = 0;
     for (const Part& part : parts) n += part.elements;

@@ -22,6 +22,9 @@ std::vector<Part> even_parts(int64_t n, int32_t p);
 /// Parts of the given sizes, one after the other.
 std::vector<Part> parts_of(std::span<const int64_t> counts);
 
+/// `count` parts from part `first` on, which lie side by side, as one.
+Part run_of_parts(std::span<const Part> parts, int32_t first, int32_t count);
+
 /// Elements of all parts together.
 int64_t total(std::span<const Part> parts);
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/choice.h"
 
 namespace meshscope::comm {
 namespace {
@@ -26,16 +26,26 @@ void check_members(const std::vector<GlobalRank>& ranks, GlobalRank me, int32_t 
     if (std::find(ranks.begin(), ranks.end(), me) == ranks.end()) fail("comm.not_a_member");
 }
 
+/// What all members know alike of a call.
+CallShape shape_of(const CheckedCall& call, bool shares_memory) {
+    int64_t n = std::max(call.in_elements, call.out_elements);
+    if (call.op == CollectiveOp::all_gather) n = total(call.out_parts);
+    if (call.op == CollectiveOp::reduce_scatter) n = total(call.in_parts);
+    return {n * bytes_per_element(call.dtype), call.counts_named, shares_memory};
+}
+
 }  // namespace
 
 RecordedGroup::RecordedGroup(StreamExecutor& executor, int32_t index, std::string name,
-                             std::vector<GlobalRank> ranks, trace::Recorder* recorder, Algorithm algorithm)
+                             std::vector<GlobalRank> ranks, trace::Recorder* recorder, Algorithm algorithm,
+                             std::vector<int32_t> node_of)
     : executor_(executor),
       recorder_(recorder),
       index_(index),
       name_(std::move(name)),
       ranks_(std::move(ranks)),
-      algorithm_(algorithm) {
+      algorithm_(algorithm),
+      node_of_(std::move(node_of)) {
     const GlobalRank me = executor.transport().rank();
     check_members(ranks_, me, executor.transport().world_size(), name_);
     me_ = static_cast<int32_t>(std::find(ranks_.begin(), ranks_.end(), me) - ranks_.begin());
@@ -46,7 +56,8 @@ RecordedGroup::RecordedGroup(StreamExecutor& executor, int32_t index, std::strin
 Work RecordedGroup::issue(CollectiveCall call) {
     CheckedCall checked = check_call(call, me_, size());
     const Algorithm wanted = call.options.algorithm != Algorithm::none ? call.options.algorithm : algorithm_;
-    const Algorithm algorithm = choose_algorithm(call.op, wanted, size());
+    const Algorithm algorithm =
+        choose_algorithm(call.op, wanted, size(), shape_of(checked, executor_.transport().shares_memory()));
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
     int32_t& counter = !pair ? next_sequence_
                        : call.op == CollectiveOp::send

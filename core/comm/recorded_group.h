@@ -33,7 +33,9 @@ class RecordedGroup : public ProcessGroup {
   protected:
     /// As TransportGroup's; throws as it says.
     RecordedGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                  trace::Recorder* recorder, Algorithm algorithm);
+                  trace::Recorder* recorder, Algorithm algorithm, std::vector<int32_t> node_of);
+    /// Which node each member stands on, by group rank; empty: nobody said.
+    const std::vector<int32_t>& node_of() const { return node_of_; }
 
     /// What is to be done when the call's turn comes. `event` is -1 when nothing is recorded; otherwise it
     /// must begin and end it.
@@ -48,6 +50,7 @@ class RecordedGroup : public ProcessGroup {
     std::vector<GlobalRank> ranks_;
     int32_t me_ = 0;
     Algorithm algorithm_;
+    std::vector<int32_t> node_of_;
     int32_t next_sequence_ = 0;
     std::vector<int32_t> next_sent_;  ///< by group rank
     std::vector<int32_t> next_received_;

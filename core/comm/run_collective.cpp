@@ -17,7 +17,8 @@ void run_alone(Wire& wire, const CheckedCall& call, const std::byte* input) {
     copy_bytes(call.output, input, wire.bytes(n));
 }
 
-void run_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n, Algorithm algorithm) {
+void run_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n, Algorithm algorithm,
+                    std::span<const int32_t> node_of) {
     switch (algorithm) {
         case Algorithm::direct:
             return direct_all_reduce(wire, op, data, n);
@@ -29,14 +30,70 @@ void run_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n, Algorit
             return recursive_doubling_all_reduce(wire, op, data, n);
         case Algorithm::halving_doubling:
             return halving_doubling_all_reduce(wire, op, data, n);
-        case Algorithm::ring:
-        case Algorithm::none:
-            break;
+        case Algorithm::double_tree:
+            return double_tree_all_reduce(wire, op, data, n);
+        case Algorithm::two_level:
+            return two_level_all_reduce(wire, op, data, n, node_of);
+        default:
+            return ring_all_reduce(wire, op, data, n);
     }
-    ring_all_reduce(wire, op, data, n);
 }
 
-void run_rooted(Wire& wire, const CheckedCall& call, const std::byte* input, ReduceOp op, bool direct) {
+void run_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts, Algorithm algorithm) {
+    switch (algorithm) {
+        case Algorithm::direct:
+            return direct_all_gather(wire, out, parts);
+        case Algorithm::recursive_doubling:
+            return recursive_doubling_all_gather(wire, out, parts);
+        case Algorithm::bruck:
+            return bruck_all_gather(wire, out, parts);
+        default:
+            return ring_all_gather(wire, out, parts);
+    }
+}
+
+void run_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, const std::byte* in,
+                        std::span<const Part> parts, Algorithm algorithm) {
+    switch (algorithm) {
+        case Algorithm::direct:
+            return direct_reduce_scatter(wire, op, out, in, parts);
+        case Algorithm::recursive_halving:
+            return recursive_halving_reduce_scatter(wire, op, out, in, parts);
+        default:
+            return ring_reduce_scatter(wire, op, out, in, parts);
+    }
+}
+
+void run_all_to_all(Wire& wire, const CheckedCall& call, const std::byte* input, Algorithm algorithm) {
+    const Part from = part_of(call.in_parts, wire.me());
+    const Part to = part_of(call.out_parts, wire.me());
+    copy_bytes(call.output + wire.bytes(to.first), input + wire.bytes(from.first), wire.bytes(to.elements));
+    switch (algorithm) {
+        case Algorithm::pairwise:
+            return pairwise_all_to_all(wire, call.output, call.out_parts, input, call.in_parts);
+        case Algorithm::bruck:
+            return bruck_all_to_all(wire, call.output, input, to.elements);
+        default:
+            return direct_all_to_all(wire, call.output, call.out_parts, input, call.in_parts);
+    }
+}
+
+void run_broadcast(Wire& wire, int32_t root, std::byte* data, int64_t n, Algorithm algorithm) {
+    switch (algorithm) {
+        case Algorithm::direct:
+            return direct_broadcast(wire, root, data, n);
+        case Algorithm::ring_pipeline:
+            return ring_pipeline_broadcast(wire, root, data, n);
+        case Algorithm::scatter_all_gather:
+            return scatter_all_gather_broadcast(wire, root, data, n);
+        default:
+            return tree_broadcast(wire, root, data, n);
+    }
+}
+
+void run_rooted(Wire& wire, const CheckedCall& call, const std::byte* input, ReduceOp op,
+                Algorithm algorithm) {
+    const bool direct = algorithm == Algorithm::direct;
     const int32_t root = call.peer;
     const bool at_root = wire.me() == root;
     switch (call.op) {
@@ -46,7 +103,7 @@ void run_rooted(Wire& wire, const CheckedCall& call, const std::byte* input, Red
                 copy_bytes(call.output, input, wire.bytes(call.in_elements));
             std::byte* const data = call.output != nullptr ? call.output : const_cast<std::byte*>(input);
             const int64_t n = call.output != nullptr ? call.out_elements : call.in_elements;
-            return direct ? direct_broadcast(wire, root, data, n) : tree_broadcast(wire, root, data, n);
+            return run_broadcast(wire, root, data, n, algorithm);
         }
         case CollectiveOp::reduce:
             return direct ? direct_reduce(wire, op, root, call.output, input, call.in_elements)
@@ -66,7 +123,8 @@ void run_rooted(Wire& wire, const CheckedCall& call, const std::byte* input, Red
 
 }  // namespace
 
-void run_collective(Wire& wire, const CheckedCall& call, Algorithm algorithm) {
+void run_collective(Wire& wire, const CheckedCall& call, Algorithm algorithm,
+                    std::span<const int32_t> node_of) {
     const std::byte* input = call.input;
     ReduceOp op = call.reduce_op;
     if (op == ReduceOp::premul_sum) {
@@ -77,37 +135,29 @@ void run_collective(Wire& wire, const CheckedCall& call, Algorithm algorithm) {
         input = scaled;
     }
     if (algorithm == Algorithm::none) return run_alone(wire, call, input);
-    const bool direct = algorithm == Algorithm::direct;
 
     switch (call.op) {
         case CollectiveOp::all_reduce:
             copy_bytes(call.output, input, wire.bytes(call.in_elements));
-            return run_all_reduce(wire, op, call.output, call.out_elements, algorithm);
+            return run_all_reduce(wire, op, call.output, call.out_elements, algorithm, node_of);
         case CollectiveOp::all_gather: {
             const Part own = part_of(call.out_parts, wire.me());
             copy_bytes(call.output + wire.bytes(own.first), input, wire.bytes(own.elements));
-            return direct ? direct_all_gather(wire, call.output, call.out_parts)
-                          : ring_all_gather(wire, call.output, call.out_parts);
+            return run_all_gather(wire, call.output, call.out_parts, algorithm);
         }
         case CollectiveOp::reduce_scatter:
-            return direct ? direct_reduce_scatter(wire, op, call.output, input, call.in_parts)
-                          : ring_reduce_scatter(wire, op, call.output, input, call.in_parts);
-        case CollectiveOp::all_to_all: {
-            const Part from = part_of(call.in_parts, wire.me());
-            const Part to = part_of(call.out_parts, wire.me());
-            copy_bytes(call.output + wire.bytes(to.first), input + wire.bytes(from.first),
-                       wire.bytes(to.elements));
-            return direct_all_to_all(wire, call.output, call.out_parts, input, call.in_parts);
-        }
+            return run_reduce_scatter(wire, op, call.output, input, call.in_parts, algorithm);
+        case CollectiveOp::all_to_all:
+            return run_all_to_all(wire, call, input, algorithm);
         case CollectiveOp::broadcast:
         case CollectiveOp::reduce:
         case CollectiveOp::gather:
         case CollectiveOp::scatter:
-            return run_rooted(wire, call, input, op, direct);
+            return run_rooted(wire, call, input, op, algorithm);
         case CollectiveOp::recv:
             return direct_recv(wire, call.peer, call.output, call.out_elements);
         case CollectiveOp::barrier:
-            return direct ? direct_barrier(wire) : tree_barrier(wire);
+            return algorithm == Algorithm::direct ? direct_barrier(wire) : tree_barrier(wire);
         case CollectiveOp::send:
             break;  // TransportGroup's own
     }

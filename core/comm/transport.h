@@ -39,6 +39,9 @@ class Transport {
     virtual ~Transport() = default;
     virtual GlobalRank rank() const = 0;
     virtual int32_t world_size() const = 0;
+    /// Whether a receiver reads the sender's own buffer. All members of a world say the same;
+    /// choose_algorithm asks.
+    virtual bool shares_memory() const { return false; }
 
     /// Offers `data` to `dst` and returns at once. The bytes must stay as they are until wait(ticket)
     /// returns, or withdraw() does.

@@ -13,6 +13,7 @@ struct TransportGroup::Members {
     int32_t me = 0;
     Channel collectives;
     Channel pairs;
+    std::vector<int32_t> node_of;
 };
 
 namespace {
@@ -29,15 +30,17 @@ void snapshot(trace::Recorder& recorder, int32_t event, trace::SnapshotKind kind
 
 TransportGroup::TransportGroup(StreamExecutor& executor, int32_t index, std::string name,
                                std::vector<GlobalRank> ranks, Channel channel, trace::Recorder* recorder,
-                               Algorithm algorithm)
-    : RecordedGroup(executor, index, std::move(name), ranks, recorder, algorithm),
-      members_(std::make_shared<const Members>(Members{
-          std::move(ranks), rank().value, Channel{2 * channel.value}, Channel{2 * channel.value + 1}})) {}
+                               Algorithm algorithm, std::vector<int32_t> node_of)
+    : RecordedGroup(executor, index, std::move(name), ranks, recorder, algorithm, std::move(node_of)),
+      members_(
+          std::make_shared<const Members>(Members{std::move(ranks), rank().value, Channel{2 * channel.value},
+                                                  Channel{2 * channel.value + 1}, this->node_of()})) {}
 
 TransportGroup::TransportGroup(Transport&, int32_t index, std::string name, std::vector<GlobalRank> ranks,
                                Channel channel, trace::Recorder* recorder, StreamExecutor& executor,
-                               Algorithm algorithm)
-    : TransportGroup(executor, index, std::move(name), std::move(ranks), channel, recorder, algorithm) {}
+                               Algorithm algorithm, std::vector<int32_t> node_of)
+    : TransportGroup(executor, index, std::move(name), std::move(ranks), channel, recorder, algorithm,
+                     std::move(node_of)) {}
 
 TransportGroup::~TransportGroup() = default;
 
@@ -58,7 +61,7 @@ std::function<void()> TransportGroup::runner(CheckedCall call, Algorithm algorit
             const Channel channel = checked.op == CollectiveOp::recv ? members->pairs : members->collectives;
             Wire wire(executor->transport(), members->ranks, members->me, channel, checked.dtype, recorder,
                       event);
-            run_collective(wire, checked, algorithm);
+            run_collective(wire, checked, algorithm, members->node_of);
             sent_bytes = wire.sent_bytes();
         }
         if (recorder == nullptr) return;

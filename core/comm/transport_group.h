@@ -27,14 +27,17 @@ class TransportGroup final : public RecordedGroup {
     /// `index`: of the trace's group table. `name`: the mesh dim, or "world". `ranks`: the members,
     /// ascending, this rank among them. `channel`: the group's own; the same on all members and used by no
     /// other group (two channels of the transport, 2·value and 2·value+1, are taken). `recorder` may be null.
-    /// `algorithm` is what calls get that name none; see choose_algorithm for ops that do not have it. Throws
-    /// InvalidArgument: "comm.not_a_member", "comm.ranks_not_ascending", "comm.rank_outside_world".
+    /// `algorithm` is what calls get that name none; see choose_algorithm for ops that do not have it.
+    /// `node_of`: which node each member stands on, by group rank, for two-level algorithms; empty:
+    /// NodeLevels' rule. Throws InvalidArgument: "comm.not_a_member", "comm.ranks_not_ascending",
+    /// "comm.rank_outside_world".
     TransportGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                   Channel channel, trace::Recorder* recorder, Algorithm algorithm = Algorithm::ring);
+                   Channel channel, trace::Recorder* recorder, Algorithm algorithm = Algorithm::ring,
+                   std::vector<int32_t> node_of = {});
     /// The same, in the order of the layers; `transport` must be the executor's.
     TransportGroup(Transport& transport, int32_t index, std::string name, std::vector<GlobalRank> ranks,
                    Channel channel, trace::Recorder* recorder, StreamExecutor& executor,
-                   Algorithm algorithm = Algorithm::ring);
+                   Algorithm algorithm = Algorithm::ring, std::vector<int32_t> node_of = {});
     ~TransportGroup() override;
 
   private:

@@ -1,21 +1,15 @@
 #include "core/run/describe.h"
 
 namespace meshscope::run {
-namespace {
-
-/// Which machine each rank is said to stand on: as the scenario says, else one machine a row of a 2-D or
-/// larger mesh.
-std::vector<int32_t> nodes(const scenario::Scenario& scenario, const mesh::DeviceMesh& mesh) {
+std::vector<int32_t> node_of_rank(const scenario::Scenario& scenario, const mesh::DeviceMesh& mesh) {
     if (!scenario.node_of_rank.empty()) return scenario.node_of_rank;
-    std::vector<int32_t> node_of_rank(static_cast<std::size_t>(scenario::world_size(scenario)), 0);
-    if (mesh.ndim() < 2) return node_of_rank;
-    for (std::size_t r = 0; r < node_of_rank.size(); ++r)
+    std::vector<int32_t> nodes(static_cast<std::size_t>(scenario::world_size(scenario)), 0);
+    if (mesh.ndim() < 2) return nodes;
+    for (std::size_t r = 0; r < nodes.size(); ++r)
         if (const auto coordinate = mesh.coordinate(GlobalRank{static_cast<int32_t>(r)}))
-            node_of_rank[r] = static_cast<int32_t>(coordinate->front());
-    return node_of_rank;
+            nodes[r] = static_cast<int32_t>(coordinate->front());
+    return nodes;
 }
-
-}  // namespace
 
 mesh::DeviceMesh build_mesh(const scenario::Scenario& scenario) {
     return mesh::DeviceMesh::init(scenario.mesh_shape, scenario.mesh_names, scenario::world_size(scenario));
@@ -36,7 +30,7 @@ trace::RunInfo describe_run(const scenario::Scenario& scenario, const mesh::Devi
     info.mesh_names = mesh.names();
     for (const int64_t rank : mesh.ranks(GlobalRank{0}))
         info.mesh_ranks.push_back(static_cast<int32_t>(rank));
-    info.node_of_rank = nodes(scenario, mesh);
+    info.node_of_rank = node_of_rank(scenario, mesh);
     return info;
 }
 

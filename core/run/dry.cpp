@@ -92,6 +92,7 @@ DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
                      parameters,
                      wall_ns,
                      true};
+    shared.node_of_rank = node_of_rank(scenario, mesh);
 
     DryResult result;
     const std::vector<int32_t> wanted = distinct_ranks(mesh, world_size, options.all_up_to);

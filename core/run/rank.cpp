@@ -135,11 +135,15 @@ class Rank {
     std::unique_ptr<comm::ProcessGroup> make_group(int32_t index, const std::string& name,
                                                    std::vector<GlobalRank> members) {
         const Algorithm algorithm = scenario_.parallel.algorithm;
+        std::vector<int32_t> node_of;
+        for (const GlobalRank member : members)
+            node_of.push_back(shared_.node_of_rank[static_cast<std::size_t>(member.value)]);
         if (shared_.dry)
             return std::make_unique<comm::DryGroup>(executor_, index, name, std::move(members), &recorder_,
-                                                    algorithm);
+                                                    algorithm, std::move(node_of));
         return std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
-                                                      comm::Channel{index}, &recorder_, algorithm);
+                                                      comm::Channel{index}, &recorder_, algorithm,
+                                                      std::move(node_of));
     }
 
     /// Makes this rank's side of a process group of the table.

@@ -55,6 +55,7 @@ struct SharedRun {
     /// [rank]; not null: a second run, which looks for the op that made NaN or Inf.
     std::vector<std::optional<NotFinite>>* not_finite = nullptr;
     std::vector<std::vector<Evaluated>>* evaluations = nullptr;  ///< [rank]; null: nobody wants to know
+    std::vector<int32_t> node_of_rank = {};                      ///< run::node_of_rank
 };
 
 /// One rank's whole life in a run: set-up, every step, hand-over.

@@ -86,6 +86,7 @@ NotFinite find_not_finite(const SharedRun& before, const Backends& backends, int
                      before.epoch_ns, vote,           records,           losses,
                      grad_norms,      parameters,     wall_ns,           false,
                      before.resumed,  nullptr,        &findings};
+    shared.node_of_rank = before.node_of_rank;
     const auto world = backends.open(options.backend, {static_cast<int32_t>(ranks)});
     world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
     NotFinite nothing;
@@ -147,7 +148,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                      checkpoints.resumed.get(),
                      saves ? &checkpoints.save : nullptr,
                      nullptr,
-                     &evaluations};
+                     &evaluations,
+                     node_of_rank(scenario, mesh)};
     try {
         world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
     } catch (...) {

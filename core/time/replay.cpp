@@ -260,6 +260,7 @@ class Replay {
         found.members = static_cast<int32_t>(instance.ranks.size());
         found.link = link(instance, instance.ranks[0], instance.ranks[0]);
         for (size_t i = 0; i < instance.ranks.size(); ++i) {
+            found.node_of.push_back(machine(instance.ranks[i]));
             if (machine(instance.ranks[i]) != machine(instance.ranks[0])) found.link.between_nodes = true;
             if (instance.nodes[i] == kNone) continue;
             const Event& e = event(instance.nodes[i]);

@@ -125,27 +125,3 @@ TEST_CASE("chunks are torch.chunk's") {
     CHECK(sizes(2, 4) == std::vector<int64_t>{1, 1, 0, 0});
     CHECK(sizes(0, 3) == std::vector<int64_t>{0, 0, 0});
 }
-
-TEST_CASE("an op that lacks the wanted algorithm takes the documented other") {
-    using Op = CollectiveOp;
-    using A = Algorithm;
-    CHECK(choose_algorithm(Op::all_reduce, A::ring, 1) == A::none);
-    constexpr std::array kAll{A::ring, A::direct, A::tree, A::recursive_doubling, A::halving_doubling,
-                              A::star};
-    for (const A wanted : kAll) {
-        CHECK(choose_algorithm(Op::all_reduce, wanted, 1) == A::none);
-        CHECK(choose_algorithm(Op::all_reduce, wanted, 4) == wanted);
-    }
-    for (const Op op : {Op::all_gather, Op::reduce_scatter}) {
-        for (const A wanted : {A::ring, A::tree, A::recursive_doubling, A::halving_doubling})
-            CHECK(choose_algorithm(op, wanted, 4) == A::ring);
-        for (const A wanted : {A::direct, A::star}) CHECK(choose_algorithm(op, wanted, 4) == A::direct);
-    }
-    for (const Op op : {Op::broadcast, Op::reduce, Op::barrier}) {
-        for (const A wanted : {A::ring, A::tree, A::recursive_doubling, A::halving_doubling})
-            CHECK(choose_algorithm(op, wanted, 4) == A::tree);
-        for (const A wanted : {A::direct, A::star}) CHECK(choose_algorithm(op, wanted, 4) == A::direct);
-    }
-    for (const Op op : {Op::gather, Op::scatter, Op::all_to_all, Op::send, Op::recv})
-        for (const A wanted : kAll) CHECK(choose_algorithm(op, wanted, 4) == A::direct);
-}

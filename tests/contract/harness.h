@@ -42,16 +42,18 @@ struct Rank {
     int32_t world_size() const { return transport.world_size(); }
 
     std::unique_ptr<TransportGroup> group(int32_t index, std::vector<int32_t> ranks,
-                                          Algorithm algorithm = Algorithm::ring) const {
+                                          Algorithm algorithm = Algorithm::ring,
+                                          std::vector<int32_t> node_of = {}) const {
         std::vector<GlobalRank> members;
         for (const int32_t r : ranks) members.push_back(GlobalRank{r});
         return std::make_unique<TransportGroup>(transport, index, "dim", members, comm::Channel{index},
-                                                &recorder, executor, algorithm);
+                                                &recorder, executor, algorithm, std::move(node_of));
     }
-    std::unique_ptr<TransportGroup> world(Algorithm algorithm = Algorithm::ring) const {
+    std::unique_ptr<TransportGroup> world(Algorithm algorithm = Algorithm::ring,
+                                          std::vector<int32_t> node_of = {}) const {
         std::vector<int32_t> all;
         for (int32_t r = 0; r < world_size(); ++r) all.push_back(r);
-        return group(0, all, algorithm);
+        return group(0, all, algorithm, std::move(node_of));
     }
 
     Tensor tensor(const std::vector<std::byte>& bytes, DType dtype) const {

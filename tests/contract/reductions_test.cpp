@@ -16,9 +16,12 @@ constexpr std::array kEvery{Algorithm::ring,
                             Algorithm::tree,
                             Algorithm::recursive_doubling,
                             Algorithm::halving_doubling,
-                            Algorithm::star};
+                            Algorithm::star,
+                            Algorithm::double_tree,
+                            Algorithm::two_level};
 /// Where all_reduce alone has the others.
 constexpr std::array kRingAndDirect{Algorithm::ring, Algorithm::direct};
+constexpr std::array kReduceScatters{Algorithm::ring, Algorithm::direct, Algorithm::recursive_halving};
 
 struct Case {
     DType dtype;
@@ -67,7 +70,12 @@ Order order_of(Algorithm algorithm) {
         case Algorithm::recursive_doubling:
             return Order::near;
         case Algorithm::halving_doubling:
+        case Algorithm::recursive_halving:
             return Order::far;
+        case Algorithm::two_level:
+            return Order::two_level;
+        case Algorithm::double_tree:
+            return Order::double_tree;
         default:
             return Order::ring;
     }
@@ -112,7 +120,7 @@ TEST_CASE("all_reduce gives every rank the reference's bits") {
 TEST_CASE("reduce_scatter gives each rank its part of the reference's bits") {
     for (const std::string& backend : backends_under_test())
         for (int32_t p = 1; p <= 8; ++p) {
-            const auto cases = cases_for(p, kRingAndDirect);
+            const auto cases = cases_for(p, kReduceScatters);
             const auto results = run_ranks(backend, p, Mode::inline_in_wait, [&](Rank& rank) {
                 const auto world = rank.world();
                 std::vector<Bytes> out;
@@ -137,6 +145,61 @@ TEST_CASE("reduce_scatter gives each rank its part of the reference's bits") {
                 }
             }
         }
+}
+
+TEST_CASE("two levels follow the nodes that the group was told, of any sizes and in any order") {
+    const std::vector<std::vector<int32_t>> layouts{
+        {0, 0, 1, 1},       {0, 1, 0, 1},          {0, 0, 0, 1},          {0, 1, 2, 3, 4},
+        {0, 0, 0, 1, 1, 1}, {0, 1, 1, 0, 2, 1, 0}, {0, 0, 0, 0, 1, 1, 2}, {0, 0, 1, 1, 2, 2, 3, 3}};
+    for (const std::string& backend : backends_under_test())
+        for (const auto& layout : layouts) {
+            const auto p = static_cast<int32_t>(layout.size());
+            for (const DType dtype : {DType::float32, DType::bfloat16, DType::int64})
+                for (const int64_t n : {int64_t{1}, int64_t{p}, int64_t{61}, int64_t{1000}}) {
+                    const Case c{dtype, dtype == DType::int64 ? ReduceOp::sum : ReduceOp::avg,
+                                 Algorithm::two_level, n};
+                    const auto results = run_ranks(backend, p, Mode::inline_in_wait, [&](Rank& rank) {
+                        const Tensor t = rank.tensor(input_of(dtype, rank.rank(), n), dtype);
+                        rank.world(Algorithm::two_level, layout)->all_reduce(t, c.op).wait();
+                        return bytes_of(t);
+                    });
+                    const Bytes expected =
+                        reduced(dtype, c.op, 1, inputs_of(c, p, n), Order::two_level, {}, 0, layout);
+                    for (const Bytes& result : results) {
+                        INFO(backend << " p=" << p << " first nodes " << layout[0] << layout[1] << ": "
+                                     << c.text());
+                        REQUIRE((result == expected));
+                    }
+                }
+        }
+}
+
+TEST_CASE("reduce_scatter by halving takes uneven parts, empty ones too, and may write into its own input") {
+    for (const std::string& backend : backends_under_test())
+        for (const int32_t p : {2, 3, 4, 5, 6, 7, 8, 11})
+            for (const ReduceOp op : {ReduceOp::sum, ReduceOp::avg}) {
+                std::vector<int64_t> counts;
+                int64_t n = 0;
+                for (int32_t r = 0; r < p; ++r)
+                    n += counts.emplace_back(r % 3 == 0 ? 5 : r % 3 == 1 ? 0 : 17);
+                const auto results = run_ranks(backend, p, Mode::inline_in_wait, [&](Rank& rank) {
+                    const Tensor in = rank.tensor(input_of(DType::bfloat16, rank.rank(), n), DType::bfloat16);
+                    int64_t first = 0;
+                    for (int32_t r = 0; r < rank.rank(); ++r) first += counts[static_cast<std::size_t>(r)];
+                    const Tensor out = in.slice(first, counts[static_cast<std::size_t>(rank.rank())]);
+                    rank.world(Algorithm::recursive_halving)->reduce_scatter(out, in, op, counts).wait();
+                    return bytes_of(out);
+                });
+                const Case c{DType::bfloat16, op, Algorithm::recursive_halving, n};
+                const Bytes expected = reduced(c.dtype, op, 1, inputs_of(c, p, n), Order::far, {});
+                int64_t first = 0;
+                for (int32_t r = 0; r < p; ++r) {
+                    INFO(backend << " p=" << p << " rank " << r << " " << name(op));
+                    const int64_t mine = counts[static_cast<std::size_t>(r)];
+                    REQUIRE((results[static_cast<std::size_t>(r)] == piece(expected, c.dtype, first, mine)));
+                    first += mine;
+                }
+            }
 }
 
 TEST_CASE("reduce gives the root the reference's bits and leaves the others' buffers alone") {

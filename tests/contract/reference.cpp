@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/double_tree.h"
 #include "core/tensor/dtype.h"
 
 namespace meshscope::contract {
@@ -121,6 +122,54 @@ Number pairwise(DType dtype, ReduceOp op, std::vector<Number> places, bool near)
     return places[0];
 }
 
+/// x[first] + x[first+1] + … around a ring of all, ending with the one before `first`.
+Number around(DType dtype, ReduceOp op, const std::vector<Number>& x, std::size_t first) {
+    Number sum = x[first % x.size()];
+    for (std::size_t k = 1; k < x.size(); ++k)
+        sum = rounded(dtype, combine(dtype, op, sum, x[(first + k) % x.size()]));
+    return sum;
+}
+
+/// Of element i of n.
+Number two_level(DType dtype, ReduceOp op, const std::vector<Number>& x, std::vector<int32_t> node_of,
+                 int64_t i, int64_t n) {
+    const auto p = static_cast<int32_t>(x.size());
+    if (node_of.empty()) {
+        int32_t block = 1;
+        while (block * block < p) block *= 2;
+        for (int32_t r = 0; r < p; ++r) node_of.push_back(r / block);
+    }
+    std::vector<std::vector<Number>> nodes;
+    for (std::size_t r = 0; r < x.size(); ++r) {
+        nodes.resize(std::max(nodes.size(), static_cast<std::size_t>(node_of[r] + 1)));
+        nodes[static_cast<std::size_t>(node_of[r])].push_back(x[r]);
+    }
+    std::size_t carriers = x.size();
+    for (const auto& node : nodes) carriers = std::min(carriers, node.size());
+    const auto cut = [](int64_t whole, std::size_t parts) {
+        return (whole + static_cast<int64_t>(parts) - 1) / static_cast<int64_t>(parts);
+    };
+    const int64_t chunk = cut(n, carriers), c = i / chunk;
+    const int64_t piece = cut(std::min(chunk, n - c * chunk), nodes.size());
+    std::vector<Number> sums;
+    for (const auto& node : nodes) sums.push_back(around(dtype, op, node, static_cast<std::size_t>(c) + 1));
+    return around(dtype, op, sums, static_cast<std::size_t>((i - c * chunk) / piece) + 1);
+}
+
+/// What rank r of a tree has summed when it sends: its own number, then its children's by the round they come
+/// in.
+Number climbed(DType dtype, ReduceOp op, const std::vector<Number>& x, const DoubleTree& trees, int32_t tree,
+               int32_t r) {
+    auto children = trees.children(tree, r);
+    if (children[0] >= 0 && children[1] >= 0 && trees.up(tree, children[1]) < trees.up(tree, children[0]))
+        std::swap(children[0], children[1]);
+    Number sum = x[static_cast<std::size_t>(r)];
+    for (const int32_t child : children)
+        if (child >= 0)
+            sum = rounded(dtype, combine(dtype, op, sum, climbed(dtype, op, x, trees, tree, child)));
+    return sum;
+}
+
 }  // namespace
 
 std::vector<ReduceOp> reduce_ops_of(DType dtype) {
@@ -149,7 +198,7 @@ Bytes input_of(DType dtype, int32_t rank, int64_t n) {
 }
 
 Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>& inputs, Order order,
-              const std::vector<int32_t>& chunk_of, int32_t root) {
+              const std::vector<int32_t>& chunk_of, int32_t root, std::vector<int32_t> node_of) {
     const int64_t size = bytes_per_element(dtype);
     const auto p = static_cast<int32_t>(inputs.size());
     const auto n = static_cast<int64_t>(inputs[0].size()) / size;
@@ -170,6 +219,16 @@ Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>&
                     into = rounded(dtype, combine(dtype, op, into, s[static_cast<std::size_t>(v + bit)]));
                 }
             sum = s[0];
+        } else if ((order == Order::two_level || order == Order::double_tree) && p > 1) {
+            std::vector<Number> all;
+            for (int32_t r = 0; r < p; ++r) all.push_back(x(r));
+            if (order == Order::two_level) {
+                sum = two_level(dtype, op, all, node_of, i, n);
+            } else {
+                const DoubleTree trees(p);
+                const int32_t tree = i < (n + 1) / 2 ? 0 : 1;
+                sum = climbed(dtype, op, all, trees, tree, trees.root(tree));
+            }
         } else if (order == Order::near || order == Order::far) {
             int32_t q = 1;
             while (q * 2 <= p) q *= 2;

@@ -21,17 +21,20 @@ Bytes input_of(DType dtype, int32_t rank, int64_t n);
 
 /// The order in which an algorithm adds the ranks' numbers.
 enum class Order {
-    by_rank,  ///< 0, 1, …, p-1; bfloat16 rounded once at the end
-    ring,     ///< c+1, c+2, …, c for the element's chunk c; rounded after each
-    tree,     ///< the binomial tree with its root; rounded after each
-    near,     ///< recursive doubling: folded to a power of two, then neighbours first; rounded after each
-    far       ///< halving-doubling: folded, then those far apart first; rounded after each
+    by_rank,      ///< 0, 1, …, p-1; bfloat16 rounded once at the end
+    ring,         ///< c+1, c+2, …, c for the element's chunk c; rounded after each
+    tree,         ///< the binomial tree with its root; rounded after each
+    near,         ///< recursive doubling: folded to a power of two, then neighbours first; rounded after each
+    far,          ///< halving-doubling: folded, then those far apart first; rounded after each
+    two_level,    ///< around the ring of each node, then around the nodes; rounded after each
+    double_tree,  ///< each half up its own tree of NCCL's, first come first added; rounded after each
 };
 
 /// Reduces inputs[rank] element by element. `chunk_of[i]` is element i's chunk (Order::ring); `root`
-/// Order::tree's.
+/// Order::tree's; `node_of`
+/// Order::two_level's nodes, numbered 0, 1, … as they come (empty: blocks of the smallest power of two ≥ √p).
 Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>& inputs, Order order,
-              const std::vector<int32_t>& chunk_of, int32_t root = 0);
+              const std::vector<int32_t>& chunk_of, int32_t root = 0, std::vector<int32_t> node_of = {});
 
 /// torch.chunk's chunk of each of n elements among p.
 std::vector<int32_t> chunks_of(int64_t n, int32_t p);

@@ -16,16 +16,6 @@
 /// throws.
 namespace meshscope::comm {
 
-/// The algorithm that runs when a group is asked for `wanted`: `none` for a group of one; otherwise
-///
-/// | op | ring | direct | tree | recursive_doubling, halving_doubling | star |
-/// | --- | --- | --- | --- | --- | --- |
-/// | all_reduce | ring | direct | tree | as wanted | star |
-/// | all_gather, reduce_scatter | ring | direct | ring | ring | direct |
-/// | broadcast, reduce, barrier | tree | direct | tree | tree | direct |
-/// | gather, scatter, all_to_all, send, recv | direct | direct | direct | direct | direct |
-Algorithm choose_algorithm(CollectiveOp op, Algorithm wanted, int32_t group_size);
-
 /// data: n, in place.
 void ring_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
 void direct_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
@@ -33,22 +23,33 @@ void tree_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
 void star_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
 void recursive_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
 void halving_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
+void double_tree_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n);
+/// node_of: by group rank, as NodeLevels takes it.
+void two_level_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n,
+                          std::span<const int32_t> node_of);
 /// Up to this many bytes direct_all_reduce takes one round: everyone reads everyone.
 inline constexpr int64_t kDirectOneRoundBytes = 8192;
 
 /// out: all parts; this rank's own part is already in its place.
 void ring_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts);
 void direct_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts);
+/// p a power of two.
+void recursive_doubling_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts);
+void bruck_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts);
 
 /// in: all parts; out: this rank's part, reduced. `out` may be that part of `in`.
 void ring_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, const std::byte* in,
                          std::span<const Part> parts);
 void direct_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, const std::byte* in,
                            std::span<const Part> parts);
+void recursive_halving_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, const std::byte* in,
+                                      std::span<const Part> parts);
 
 /// data: n, read on the root, written elsewhere.
 void tree_broadcast(Wire& wire, int32_t root, std::byte* data, int64_t n);
 void direct_broadcast(Wire& wire, int32_t root, std::byte* data, int64_t n);
+void ring_pipeline_broadcast(Wire& wire, int32_t root, std::byte* data, int64_t n);
+void scatter_all_gather_broadcast(Wire& wire, int32_t root, std::byte* data, int64_t n);
 
 /// in: n; out: n on the root (may be `in`), unused elsewhere.
 void tree_reduce(Wire& wire, ReduceOp op, int32_t root, std::byte* out, const std::byte* in, int64_t n);
@@ -63,6 +64,10 @@ void direct_scatter(Wire& wire, int32_t root, std::byte* out, const std::byte* i
 /// Part r of in goes to r; part r of out came from r. This rank's own part is copied by the caller.
 void direct_all_to_all(Wire& wire, std::byte* out, std::span<const Part> out_parts, const std::byte* in,
                        std::span<const Part> in_parts);
+void pairwise_all_to_all(Wire& wire, std::byte* out, std::span<const Part> out_parts, const std::byte* in,
+                         std::span<const Part> in_parts);
+/// The same for parts of `part` elements each.
+void bruck_all_to_all(Wire& wire, std::byte* out, const std::byte* in, int64_t part);
 
 /// Nobody returns before everybody has called.
 void tree_barrier(Wire& wire);

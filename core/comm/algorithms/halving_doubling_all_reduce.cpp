@@ -17,17 +17,6 @@
 #include "core/comm/reduce.h"
 
 namespace meshscope::comm {
-namespace {
-
-/// `count` chunks from chunk `first` on, as one part.
-Part range(const std::vector<Part>& chunks, int32_t first, int32_t count) {
-    Part all = chunks[static_cast<std::size_t>(first)];
-    for (int32_t c = 1; c < count; ++c) all.elements += chunks[static_cast<std::size_t>(first + c)].elements;
-    return all;
-}
-
-}  // namespace
-
 void halving_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
     const Fold fold(wire);
     fold.gather(wire, op, data, n);
@@ -41,19 +30,19 @@ void halving_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64
         for (int32_t d = q / 2; d >= 1; d /= 2, ++round) {
             const int32_t partner = fold.rank_at(v ^ d);
             const int32_t kept = v / d * d, given = kept ^ d;
-            const Part out = range(chunks, given, d), in = range(chunks, kept, d);
+            const Part out = run_of_parts(chunks, given, d), in = run_of_parts(chunks, kept, d);
             posts.push_back(wire.post(partner, at(out), out.elements));
             wire.receive(partner, {round, kept, in.first, in.elements, true}, [&](const std::byte* from) {
                 reduce_into(op, wire.dtype(), at(in), from, in.elements);
             });
         }
-        const Part mine = range(chunks, v, 1);
+        const Part mine = run_of_parts(chunks, v, 1);
         finish_reduce(op, wire.dtype(), at(mine), mine.elements, wire.size());
 
         for (int32_t d = 1; d < q; d *= 2, ++round) {
             const int32_t partner = fold.rank_at(v ^ d);
             const int32_t owned = v / d * d, missing = owned ^ d;
-            const Part out = range(chunks, owned, d), in = range(chunks, missing, d);
+            const Part out = run_of_parts(chunks, owned, d), in = run_of_parts(chunks, missing, d);
             wire.post(partner, at(out), out.elements);
             wire.wait(posts.back());  // what comes lands where the half stood that was given up at this d
             posts.pop_back();

@@ -13,42 +13,19 @@
 // addition. Source: Patarasu and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
 // workstations", 2009; NCCL's ring.
 #include "core/comm/algorithms/algorithms.h"
+#include "core/comm/algorithms/ring.h"
 #include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
 void ring_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
-    const int32_t p = wire.size();
-    const int32_t next = wire.of(wire.me() + 1);
-    const int32_t previous = wire.of(wire.me() - 1);
-    const std::vector<Part> parts = chunk_parts(n, p);
-    const auto part = [&](int32_t chunk) { return parts[static_cast<std::size_t>(chunk)]; };
-    const auto at = [&](const Part& piece) { return data + wire.bytes(piece.first); };
-
-    std::vector<Wire::Post> posts;
-    for (int32_t s = 0; s < p - 1; ++s) {
-        const Part out = part(wire.of(wire.me() - s - 1));
-        posts.push_back(wire.post(next, at(out), out.elements));
-        const int32_t chunk = wire.of(wire.me() - s - 2);
-        const Part in = part(chunk);
-        wire.receive(previous, {s, chunk, in.first, in.elements, true}, [&](const std::byte* from) {
-            reduce_into(op, wire.dtype(), at(in), from, in.elements);
-        });
-    }
-    const Part mine = part(wire.me());
-    finish_reduce(op, wire.dtype(), at(mine), mine.elements, p);
-
-    for (int32_t s = 0; s < p - 1; ++s) {
-        const Part out = part(wire.of(wire.me() - s));
-        wire.post(next, at(out), out.elements);
-        const int32_t chunk = wire.of(wire.me() - s - 1);
-        const Part in = part(chunk);
-        // This chunk left in round s of the first half. Its sum can only be here because the next rank read
-        // it then.
-        wire.wait(posts[static_cast<std::size_t>(s)]);
-        wire.receive(previous, {p - 1 + s, chunk, in.first, in.elements, false},
-                     [&](const std::byte* from) { copy_bytes(at(in), from, wire.bytes(in.elements)); });
-    }
+    const std::vector<int32_t> ranks = all_ranks(wire);
+    const std::vector<Part> parts = chunk_parts(n, wire.size());
+    Ring ring(wire, ranks, parts);
+    ring.reduce(op, data, {});
+    const Part mine = parts[static_cast<std::size_t>(wire.me())];
+    finish_reduce(op, wire.dtype(), data + wire.bytes(mine.first), mine.elements, wire.size());
+    ring.gather(data, {wire.size() - 1, 0, 1});
     wire.wait_all();
 }
 

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/kinds.h"
+
+namespace meshscope::comm {
+
+/// What a choice may depend on beside op and group size: the same on all members, so that all choose the
+/// same.
+struct CallShape {
+    int64_t bytes = 0;  ///< the full buffer, as CostQuery::elements counts it
+    /// all_to_all by split counts. The ranks' counts differ, so how large the buffer is says nothing to the
+    /// others: no choice by size, and no algorithm that forwards. Either all ranks of a call name counts or
+    /// none does.
+    bool counts_named = false;
+    bool shares_memory = true;  ///< Transport::shares_memory
+};
+
+/// The algorithm that runs when a group is asked for `wanted`: `none` for a group of one; otherwise
+///
+/// | wanted | all_reduce | all_gather | reduce_scatter | broadcast | reduce, barrier | all_to_all |
+/// | --- | --- | --- | --- | --- | --- | --- |
+/// | ring (none) | ring | ring | ring | tree | tree | direct |
+/// | direct | direct | direct | direct | direct | direct | direct |
+/// | tree | tree | ring | ring | tree | tree | direct |
+/// | star | star | direct | direct | direct | direct | direct |
+/// | recursive_doubling | as wanted | as wanted; bruck where p is no power of two | recursive_halving | tree
+/// | tree | direct | | halving_doubling, recursive_halving | halving_doubling | as above | recursive_halving
+/// | tree | tree | direct | | double_tree, two_level | as wanted | ring | ring | tree | tree | direct | |
+/// bruck | recursive_doubling | bruck | recursive_halving | tree | tree | bruck; pairwise with counts | |
+/// pairwise | ring | ring | ring | tree | tree | pairwise | | ring_pipeline | ring | ring | ring |
+/// ring_pipeline | tree | direct | | scatter_all_gather | halving_doubling | ring | ring | scatter_all_gather
+/// | tree | direct | | automatic | the row of what ChoiceTable::measured() says for op, p, bytes and kind of
+/// backend |
+///
+/// gather, scatter, send and recv are direct always; an all_to_all with counts under `automatic` is direct
+/// where memory is shared, else pairwise.
+Algorithm choose_algorithm(CollectiveOp op, Algorithm wanted, int32_t group_size,
+                           const CallShape& shape = {});
+
+/// Those that an op really has on some number of ranks, in the enum's order.
+std::vector<Algorithm> algorithms_of(CollectiveOp op);
+
+/// Which algorithm was fastest for an op, by number of ranks and size. A text of lines
+/// "op  shared_memory|messages  ranks  bytes  algorithm", where ranks is "4" or "5-8" or "9-max", and bytes
+/// is the largest full buffer that the line is for, "max" in the last line of each op, kind and ranks; #
+/// begins a comment. The lines of an op, kind and ranks stand together, by rising bytes.
+class ChoiceTable {
+  public:
+    struct Row {
+        CollectiveOp op = CollectiveOp::all_reduce;
+        bool shares_memory = true;
+        int32_t ranks_from = 2, ranks_to = kMax;
+        int64_t bytes_to = kMax;
+        Algorithm algorithm = Algorithm::ring;
+        friend bool operator==(const Row&, const Row&) = default;
+    };
+    static constexpr int32_t kMax = 2147483647;  ///< "max", of ranks and bytes
+
+    /// Throws InvalidArgument ("comm.choice_line": line) where a line cannot be read or names an algorithm
+    /// that its op has not, ("comm.choice_gap": op, ranks) where an op that has more than one algorithm is
+    /// without a line for some number of ranks from 2 on, or lines of one kind overlap.
+    static ChoiceTable parse(std::string_view text);
+    /// The one in the library: core/comm/choice/table.txt.
+    static const ChoiceTable& measured();
+
+    /// An op with one algorithm: that one. Cost: one pass over the table's lines, below a microsecond.
+    Algorithm choose(CollectiveOp op, bool shares_memory, int32_t ranks, int64_t bytes) const;
+    const std::vector<Row>& rows() const { return rows_; }
+
+  private:
+    void check_gaps() const;
+    std::vector<Row> rows_;
+};
+
+/// A row as a line of the table.
+std::string line_of(const ChoiceTable::Row& row);
+
+}  // namespace meshscope::comm
