@@ -1,6 +1,7 @@
 #include "app/cli/bench_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "app/cli/bench_collectives.h"
 #include "app/cli/bench_profile.h"
 #include "app/cli/bench_step.h"
+#include "app/cli/bench_table.h"
 #include "core/base/replace_file.h"
 #include "core/time/read_profile.h"
 
@@ -25,6 +27,8 @@ struct CollectivesWords {
     std::vector<std::string> ops;
     std::string algorithm = "direct";
     std::string record = "off";
+    std::string table;
+    bool sizes_named = false;
 };
 
 /// Three decimals are more than a clock of nanoseconds can promise here.
@@ -40,11 +44,18 @@ trace::Level parse_level(const std::string& word) {
     throw UsageError({"bench.level", {{"word", word}}});
 }
 
-constexpr const char* kAlgorithmWords = "ring|direct|tree|recursive_doubling|halving_doubling|star";
+/// "ring, direct, … auto"
+std::string algorithm_words() {
+    std::string words;
+    for (int i = 1; i < kAlgorithms; ++i)
+        words += (i > 1 ? ", " : "") + std::string(name(static_cast<Algorithm>(i)));
+    return words;
+}
 
 Algorithm parse_algorithm_word(const std::string& word) {
     const auto algorithm = parse_algorithm(word);
-    if (!algorithm || *algorithm == Algorithm::none) throw UsageError({"bench.algorithm", {{"word", word}}});
+    if (!algorithm || *algorithm == Algorithm::none)
+        throw UsageError({"bench.algorithm", {{"word", word}, {"known", algorithm_words()}}});
     return *algorithm;
 }
 
@@ -64,7 +75,31 @@ CollectivesBench read(const CollectivesWords& words) {
     return bench;
 }
 
+ordered_json json_of(const CollectivesBenchRow& row) {
+    return {{"op", name(row.op)},
+            {"bytes", row.bytes},
+            {"ranks", row.ranks},
+            {"backend", row.backend},
+            {"algorithm", name(row.algorithm)},
+            {"us", rounded(row.us)},
+            {"algbw_GBps", rounded(row.algbw_GBps)},
+            {"busbw_GBps", rounded(row.busbw_GBps)}};
+}
+
+void write_table(const CollectivesWords& words, CommandContext& context) {
+    TableBench bench;
+    bench.backend = words.backend;
+    if (words.sizes_named) bench.sizes = parse_sizes(words.sizes);
+    std::sort(bench.sizes.begin(), bench.sizes.end());
+    const std::string text = measure_table(
+        bench, *context.make_backends(),
+        [&](const CollectivesBenchRow& row) { context.out << json_of(row).dump() << std::endl; });
+    replace_file(words.table, text);
+    context.err << context.text("cli.run.written", {{"path", words.table}}) << '\n';
+}
+
 void run(const CollectivesWords& words, CommandContext& context) {
+    if (!words.table.empty()) return write_table(words, context);
     const CollectivesBench bench = read(words);
     for (const int64_t bytes : bench.sizes)
         if (const int64_t measured = measured_bytes(bytes, bench.ranks); measured != bytes)
@@ -73,15 +108,7 @@ void run(const CollectivesWords& words, CommandContext& context) {
                                {{"bytes", bytes}, {"measured", measured}, {"ranks", int64_t{bench.ranks}}})
                         << '\n';
     run_collectives_bench(bench, *context.make_backends(), [&](const CollectivesBenchRow& row) {
-        const ordered_json line{{"op", name(row.op)},
-                                {"bytes", row.bytes},
-                                {"ranks", row.ranks},
-                                {"backend", row.backend},
-                                {"algorithm", name(row.algorithm)},
-                                {"us", rounded(row.us)},
-                                {"algbw_GBps", rounded(row.algbw_GBps)},
-                                {"busbw_GBps", rounded(row.busbw_GBps)}};
-        context.out << line.dump() << std::endl;  // at once: a large size takes a while
+        context.out << json_of(row).dump() << std::endl;  // at once: a large size takes a while
     });
 }
 
@@ -98,16 +125,21 @@ void add_collectives(CLI::App& bench, CommandContext& context) {
         ->check(CLI::Range(1, 1024));
     command->add_option("--sizes", words->sizes, context.text("bench.collectives.help.sizes"))
         ->capture_default_str()
-        ->type_name("1K,64K");
+        ->type_name("1K,64K")
+        ->each([words](const std::string&) { words->sizes_named = true; });
     command->add_option("--ops", words->ops, context.text("bench.collectives.help.ops"))
         ->type_name("all_reduce,…")
         ->delimiter(',');
-    command->add_option("--algorithm", words->algorithm, context.text("bench.collectives.help.algorithm"))
+    command
+        ->add_option("--algorithm", words->algorithm,
+                     context.text("bench.collectives.help.algorithm", {{"known", algorithm_words()}}))
         ->capture_default_str()
-        ->type_name(kAlgorithmWords);
+        ->type_name("NAME");
     command->add_option("--record", words->record, context.text("bench.collectives.help.record"))
         ->capture_default_str()
         ->type_name("off|collectives|hops|values");
+    command->add_option("--table", words->table, context.text("bench.collectives.help.table"))
+        ->type_name("FILE");
     command->callback([words, &context] { run(*words, context); });
 }
 
@@ -196,9 +228,11 @@ void add_step(CLI::App& bench, CommandContext& context) {
     command->add_option("--repeats", b.repeats, help("bench.step.help.repeats"))
         ->capture_default_str()
         ->check(CLI::Range(1, 1000));
-    command->add_option("--algorithm", words->algorithm, help("bench.collectives.help.algorithm"))
+    command
+        ->add_option("--algorithm", words->algorithm,
+                     context.text("bench.collectives.help.algorithm", {{"known", algorithm_words()}}))
         ->capture_default_str()
-        ->type_name(kAlgorithmWords);
+        ->type_name("NAME");
     command->add_option("--record", words->record, help("bench.collectives.help.record"))
         ->capture_default_str()
         ->type_name("collectives|hops|values");

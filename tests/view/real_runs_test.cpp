@@ -95,7 +95,7 @@ std::string compare(const trace::Trace& trace, const trace::CollectiveInstance& 
 
 TEST_CASE("replaying the hops of real runs gives each recorded output, bit for bit") {
     const std::string text = GENERATE(values({kToy, kMlp, kRing, kUlysses}));
-    const auto* algorithm = GENERATE("ring", "direct");
+    const auto* algorithm = GENERATE("ring", "direct", "recursive_doubling", "bruck", "pairwise", "auto");
     const auto trace = trace_of(text, algorithm);
     const auto instances = trace::collectives(*trace);
     REQUIRE(instances.size() >= 6);
@@ -111,8 +111,8 @@ TEST_CASE("replaying the hops of real runs gives each recorded output, bit for b
 
 TEST_CASE(
     "every all_reduce algorithm replays bit for bit, and at its end every rank holds all ranks' numbers") {
-    const auto* algorithm =
-        GENERATE("ring", "direct", "tree", "recursive_doubling", "halving_doubling", "star");
+    const auto* algorithm = GENERATE("ring", "direct", "tree", "recursive_doubling", "halving_doubling",
+                                     "star", "double_tree", "two_level");
     const int32_t ranks = GENERATE(2, 3, 4, 6, 8);
     const auto trace = trace_of(scenario_text(kToyModel, 1,
                                               "shape = [" + std::to_string(ranks) +

@@ -177,6 +177,7 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
     y = section_head(ui, x, y, w, ui.say(chosen ? "ui.facts.selected" : "ui.facts.at_cursor"), where);
     y = heading(ui, facts, x, y, w);
     for (const view::Fact& fact : facts.rows) y = row(ui, x, y, w, fact.label, fact.value, fact.mono);
+    if (!facts.how.empty()) y = paragraph(ui, x, y + 4, w, facts.how, Face::caption, Token::soft) + 4;
     y = bytes_card(ui, facts, x, y + 8, w);
     y = why(ui, facts, x, y, w);
     y = code(ui, memory, facts, x, y, w);
@@ -199,6 +200,7 @@ std::string as_text(const Ui& ui) {
     const EventFacts facts = view::describe_event(view_input(ui, 400, 100), *ref);
     std::string text = facts.op + " " + facts.unit + " " + facts.badge + "\n";
     for (const view::Fact& fact : facts.rows) text += fact.label + ": " + fact.value + "\n";
+    if (!facts.how.empty()) text += facts.how + "\n";
     if (!facts.sent.empty())
         text += ui.say("ui.facts.sent") + ": " + facts.sent + "\n" + facts.formula + "\n";
     if (!facts.rule.empty()) text += facts.rule + ": " + ui.say("rule." + facts.rule + ".sentence") + "\n";

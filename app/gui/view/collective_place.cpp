@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/base/node_levels.h"
+
 namespace meshscope::view {
 namespace {
 
@@ -129,7 +131,8 @@ void facing_circles(GroupPlace& out) {
     }
 }
 
-bool tree(GroupPlace& out, const std::vector<int32_t>& depth, Rect cell) {
+// Members in rows, by their depth; `columns`: one below the other, else each row spread over the whole width.
+bool rows(GroupPlace& out, const std::vector<int32_t>& depth, Rect cell, bool columns) {
     const int32_t deepest = *std::max_element(depth.begin(), depth.end());
     std::vector<int32_t> width(static_cast<std::size_t>(deepest) + 1, 0), seen(width.size(), 0);
     for (const int32_t d : depth) ++width[static_cast<std::size_t>(d)];
@@ -142,8 +145,8 @@ bool tree(GroupPlace& out, const std::vector<int32_t>& depth, Rect cell) {
     if (w < 3) return false;
     for (const int32_t d : depth) {
         const auto row = static_cast<std::size_t>(d);
-        const float x =
-            cell.x + cell.w * (static_cast<float>(seen[row]++) + 0.5F) / static_cast<float>(width[row]);
+        const float x = cell.x + cell.w * (static_cast<float>(seen[row]++) + 0.5F) /
+                                     (columns ? widest : static_cast<float>(width[row]));
         const float y = levels > 1 ? cell.y + (cell.h - h) * static_cast<float>(d) / (levels - 1)
                                    : cell.y + (cell.h - h) / 2;
         out.members.push_back({x - w / 2, y, w, h});
@@ -199,19 +202,30 @@ GroupPlace place_group(const CollectiveState& state, Rect cell) {
         return out;
     }
     if (state.algorithm == Algorithm::tree)
-        if (const auto depth = tree_depths(state); !depth.empty() && tree(out, depth, cell)) return out;
+        if (const auto depth = tree_depths(state); !depth.empty() && rows(out, depth, cell, false))
+            return out;
+    if (state.algorithm == Algorithm::two_level)
+        if (rows(out, NodeLevels(static_cast<int32_t>(n), state.nodes).node, cell, true)) {
+            out.levels = true;
+            return out;
+        }
     out.members.clear();
     out.buffers.clear();
     out.cards = true;
-    ring(out, n, cell, state.algorithm == Algorithm::ring);
+    ring(out, n, cell, state.algorithm == Algorithm::ring || state.algorithm == Algorithm::ring_pipeline);
     return out;
 }
 
 Path hop_path(const GroupPlace& place, int32_t sender, int32_t receiver) {
     const Rect &from = place.members[static_cast<std::size_t>(sender)],
                &to = place.members[static_cast<std::size_t>(receiver)];
-    if (place.row && std::abs(sender - receiver) > 1) {
-        const float side = sender > receiver ? 1.F : -1.F, drop = kReturn * 0.9F;
+    // Past others in the same row: below them.
+    const bool past = std::any_of(place.members.begin(), place.members.end(), [&](const Rect& other) {
+        return place.cards && other.y == from.y && other.y == to.y && other.x > std::min(from.x, to.x) &&
+               other.x < std::max(from.x, to.x);
+    });
+    if (past && (place.row || place.levels)) {
+        const float side = from.x > to.x ? 1.F : -1.F, drop = kReturn * 0.9F;
         const Point a{centre(from).x - side * from.w * 0.2F, from.y + from.h + 3},
             d{centre(to).x + side * to.w * 0.2F, to.y + to.h + 3};
         return {a, {a.x - side * 24, a.y + drop}, {d.x + side * 24, d.y + drop}, d};

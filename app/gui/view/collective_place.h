@@ -17,15 +17,16 @@ struct GroupPlace {
     bool facing = false;  ///< two cards left and right
     bool tight = false;   ///< little room between cards: what travels is a mark alone
     bool row = false;     ///< a ring in one row: the last one's path runs back below
+    bool levels = false;  ///< a row a node
 };
 
 /// How far along the tree a member is: 0 the root; by the hops of the collective. Empty when they are no
 /// tree.
 std::vector<int32_t> tree_depths(const CollectiveState& state);
 
-/// Two ranks face each other; a tree hangs from its root; any others stand round a ring in group order,
-/// clockwise from the upper left, as cards while those have room (a ring in flat room: in one row), else as
-/// circles with their buffers outside the round. Cost: O(members).
+/// Two ranks face each other; a tree hangs from its root; of two levels each node has a row; any others stand
+/// round a ring in group order, clockwise from the upper left, as cards while those have room (a ring in flat
+/// room: in one row), else as circles with their buffers outside the round. Cost: O(members).
 GroupPlace place_group(const CollectiveState& state, Rect cell);
 
 /// The path of a hop from one place to another: a shallow curve whose two directions do not lie on each

@@ -46,6 +46,10 @@ Replay::Replay(const trace::Trace& trace, const trace::CollectiveInstance& insta
     state_.reduce_op = first.reduce_op;
     state_.dtype = first.dtype;
     state_.ranks = instance.ranks;
+    for (const int32_t r : instance.ranks) {
+        const auto at = static_cast<std::size_t>(r);
+        state_.nodes.push_back(at < trace.info.node_of_rank.size() ? trace.info.node_of_rank[at] : 0);
+    }
     for (std::size_t m = 0; m < instance.ranks.size(); ++m)
         if (event(m).algorithm != Algorithm::none) state_.algorithm = event(m).algorithm;
     collect_hops();
@@ -123,7 +127,7 @@ std::vector<Piece> Replay::cut(std::size_t member, int64_t elements) const {
             // Even parts, where no hops tell. Else those of the hops, and the rest is the member's own: a
             // permute has one part that is not empty.
             std::vector<int64_t> counts(n, elements / static_cast<int64_t>(n));
-            if (!state_.hops.empty()) {
+            if (!state_.hops.empty() && state_.algorithm != Algorithm::bruck) {
                 counts.assign(n, 0);
                 counts[member] = elements;
                 for (const auto& h : state_.hops) {
@@ -232,6 +236,12 @@ bool Replay::holds_source(std::size_t m) const {
     return event(m).peer == instance_.ranks[m] || event(m).peer < 0;
 }
 
+// Pieces that stay what one rank gave: whose, their number tells.
+bool Replay::keeps_origins() const {
+    return state_.op == CollectiveOp::all_gather ||
+           (state_.op == CollectiveOp::all_to_all && state_.algorithm == Algorithm::bruck);
+}
+
 Piece* Replay::piece_of(std::size_t member, int32_t chunk) {
     for (auto& p : state_.buffers[member].pieces)
         if (p.chunk == chunk) return &p;
@@ -247,9 +257,21 @@ void Replay::trace_contributions() {
             const Piece* source = state_.op == CollectiveOp::all_to_all
                                       ? nullptr
                                       : piece_of(static_cast<std::size_t>(h.sender), h.hop.chunk);
+            if (source != nullptr && source->elements == 0 && h.hop.elements > 0)  // what it names is empty
+                for (const Piece& p : state_.buffers[static_cast<std::size_t>(h.sender)].pieces)
+                    if (p.elements > 0 && covers(state_, h, p)) source = &p;
             h.from =
                 source && source->from_count > 0 ? source->from : bit(static_cast<std::size_t>(h.sender));
             h.from_count = source && source->from_count > 0 ? source->from_count : 1;
+            if (keeps_origins()) {  // it may carry several ranks' pieces
+                h.from = 0;
+                h.from_count = 0;
+                for (const Piece& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces)
+                    if (covers(state_, h, p)) {
+                        h.from |= bit(static_cast<std::size_t>(p.chunk));
+                        ++h.from_count;
+                    }
+            }
             if (const Piece* target =
                     piece_of(static_cast<std::size_t>(h.receiver), landing_chunk(state_, h)))
                 h.offset = target->offset +
@@ -266,6 +288,9 @@ void Replay::mark(const HopState& h) {
         if (h.hop.reduces) {
             p.from |= h.from;
             p.from_count += h.from_count;
+        } else if (keeps_origins()) {
+            p.from = bit(static_cast<std::size_t>(p.chunk));
+            p.from_count = 1;
         } else {
             p.from = h.from;
             p.from_count = h.from_count;
@@ -282,13 +307,25 @@ void Replay::land(HopState& h) {
     auto& b = state_.buffers[static_cast<std::size_t>(h.receiver)];
     const auto& values = rank(static_cast<std::size_t>(h.receiver)).values;
     if (h.hop.values < 0 || b.values.empty()) return;
-    for (int64_t i = 0; i < h.hop.elements; ++i) {
-        const auto at = static_cast<std::size_t>(h.offset + i);
-        if (at >= b.values.size() || h.hop.values + i >= static_cast<int64_t>(values.size())) break;
-        const float came = values[static_cast<std::size_t>(h.hop.values + i)];
-        b.values[at] = h.hop.reduces && b.known[at] ? combine(state_.reduce_op, b.values[at], came) : came;
-        b.known[at] = 1;
+    const auto bring = [&](int64_t to, int64_t from, int64_t elements) {
+        for (int64_t i = 0; i < elements; ++i) {
+            auto at = static_cast<std::size_t>(to + i);
+            if (at >= b.values.size() && state_.op == CollectiveOp::all_gather)
+                at -= b.values.size();  // around
+            if (at >= b.values.size() || from + i >= static_cast<int64_t>(values.size())) break;
+            const float came = values[static_cast<std::size_t>(from + i)];
+            b.values[at] =
+                h.hop.reduces && b.known[at] ? combine(state_.reduce_op, b.values[at], came) : came;
+            b.known[at] = 1;
+        }
+    };
+    if (state_.op == CollectiveOp::all_to_all && state_.algorithm == Algorithm::bruck) {
+        for (const auto& [chunk, first] : arrivals(state_, h))
+            if (const Piece* piece = piece_of(static_cast<std::size_t>(h.receiver), chunk))
+                bring(piece->offset, h.hop.values + first, piece->elements);
+        return;
     }
+    bring(h.offset, h.hop.values, h.hop.elements);
 }
 
 // Where one round brings a chunk from several ranks (direct), the engine adds in rank order, its own part

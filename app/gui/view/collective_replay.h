@@ -31,6 +31,7 @@ class Replay {
     BufferState buffer(std::size_t m) const;
     void fill_own(std::size_t m, BufferState& b) const;
     bool holds_source(std::size_t m) const;
+    bool keeps_origins() const;
     Piece* piece_of(std::size_t member, int32_t chunk);
     void trace_contributions();
     void mark(const HopState& h);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/time/clock.h"
@@ -59,6 +60,7 @@ struct CollectiveState {
     Algorithm algorithm = Algorithm::none;
     DType dtype = DType::float32;
     std::vector<int32_t> ranks;  ///< members in group order
+    std::vector<int32_t> nodes;  ///< which node each member is said to stand on
     std::vector<BufferState> buffers;
     std::vector<HopState> hops;  ///< by round, then receiver
     int32_t rounds = 0;
@@ -87,9 +89,14 @@ std::vector<trace::CollectiveInstance> parallel_instances(const trace::Trace& tr
 int32_t landing_chunk(const CollectiveState& state, const HopState& hop);
 
 /// Whether a hop carries this piece of its receiver, which in a reduction is the same piece of its sender:
-/// the one it names, and in an all_reduce every one in its range (halving-doubling's early hops carry
-/// several).
+/// the one it names, and where pieces lie side by side every one in its range (recursive doubling's and
+/// Bruck's hops carry several; a range goes on at the buffer's beginning). Of a Bruck all_to_all: those that
+/// have arrived; the hop has others with it, which are only passing through.
 bool covers(const CollectiveState& state, const HopState& hop, const Piece& piece);
+
+/// Where in the message of a Bruck all_to_all's hop the pieces stand that have arrived: (piece, first
+/// element).
+std::vector<std::pair<int32_t, int64_t>> arrivals(const CollectiveState& state, const HopState& hop);
 
 /// True for the piece in which a rank's own result stands when the collective is over.
 bool is_result(const CollectiveState& state, std::size_t member, const Piece& piece);

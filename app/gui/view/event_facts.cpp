@@ -76,6 +76,7 @@ class Describer {
         // A transfer is one hop by its name already.
         const bool transfer = e_.op == CollectiveOp::send || e_.op == CollectiveOp::recv;
         if (e_.algorithm != Algorithm::none) {
+            if (!transfer) f_.how = p_.say("view.algorithm." + algorithm);
             const int32_t hops = rounds();
             row("view.fact.algorithm",
                 hops > 0 ? p_.say("view.fact.hops", {arg("algorithm", algorithm), arg("hops", hops)})
@@ -147,6 +148,7 @@ std::optional<ByteFormula> byte_formula(const trace::Trace& trace, const trace::
             if (event.in_elements * n == event.out_elements) return part(event.out_elements, false);
             break;
         case CollectiveOp::reduce_scatter:
+            if (event.algorithm == Algorithm::recursive_halving && (n & (n - 1)) != 0) break;  // folded
             if (event.out_elements * n == event.in_elements) return part(event.in_elements, false);
             break;
         case CollectiveOp::all_to_all:
@@ -156,7 +158,8 @@ std::optional<ByteFormula> byte_formula(const trace::Trace& trace, const trace::
                 f.text = "S";
                 return f;
             }
-            if (event.in_elements == event.out_elements && event.in_elements % n == 0)
+            if (event.in_elements == event.out_elements && event.in_elements % n == 0 &&
+                event.algorithm != Algorithm::bruck)
                 return part(event.in_elements, false);
             break;
         case CollectiveOp::all_reduce: {

@@ -48,6 +48,7 @@ struct EventFacts {
     std::string badge;  ///< "backward · prefetch"
     std::vector<Fact>
         rows;          ///< group, mesh dim, elements, dtype, algorithm, duration … or kernel, FLOPs, bytes
+    std::string how;   ///< the algorithm in a sentence; empty for compute and where nothing moved
     std::string sent;  ///< "220 B"; empty for compute
     std::string formula;    ///< "(n−1)/n·S = 1/2·440 B"; empty where none is known
     std::string predicted;  ///< the formula's figure

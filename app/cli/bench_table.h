@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/cli/bench_collectives.h"
+#include "core/comm/choice.h"
+#include "core/run/run.h"
+
+namespace meshscope::cli {
+
+/// What `meshscope bench collectives --table FILE` is asked.
+struct TableBench {
+    std::string backend = "threads";
+    /// Ascending from 2; each stands for all up to the next, the last for all above.
+    std::vector<int32_t> ranks{2, 3, 4, 8};
+    /// Ascending; up to the geometric mean of two, the smaller one's winner is taken.
+    std::vector<int64_t> sizes{256, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24};
+    int32_t repeats = 15;  ///< as CollectivesBench::repeats
+};
+
+/// Measures every algorithm of every op that bench collectives knows, for all ranks and sizes, and gives the
+/// text of a table for core/comm/choice/table.txt: the fastest by line, for the kind of backend that was
+/// measured. What was not measured (barrier, the other kind of backend) stands as in the table of this
+/// program. two_level is no candidate: its speed depends on nodes, which a choice may not.
+///
+/// A larger size takes over another algorithm only where that is 5 % faster than the one of the size before:
+/// so the lines do not follow the noise. `each` is called after every measured row. Throws as
+/// run_collectives_bench.
+std::string measure_table(const TableBench& bench, const run::Backends& backends,
+                          const std::function<void(const CollectivesBenchRow&)>& each);
+
+/// The lines of one op and number of ranks from `times` ([size][candidate] in µs; candidates as
+/// `algorithms`).
+std::vector<comm::ChoiceTable::Row> lines_from(comm::ChoiceTable::Row range,
+                                               const std::vector<int64_t>& sizes,
+                                               const std::vector<Algorithm>& algorithms,
+                                               const std::vector<std::vector<double>>& times);
+
+}  // namespace meshscope::cli
