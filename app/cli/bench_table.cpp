@@ -1,7 +1,6 @@
 #include "app/cli/bench_table.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/comm/transport.h"
 
@@ -9,8 +8,6 @@ namespace meshscope::cli {
 namespace {
 
 using comm::ChoiceTable;
-
-constexpr double kFaster = 0.95;  ///< of the present one's time, or it stays
 
 std::vector<Algorithm> candidates(CollectiveOp op, int32_t ranks) {
     std::vector<Algorithm> found;
@@ -30,29 +27,6 @@ bool shares_memory(const TableBench& bench, const run::Backends& backends) {
 
 }  // namespace
 
-std::vector<ChoiceTable::Row> lines_from(ChoiceTable::Row range, const std::vector<int64_t>& sizes,
-                                         const std::vector<Algorithm>& algorithms,
-                                         const std::vector<std::vector<double>>& times) {
-    std::vector<ChoiceTable::Row> lines;
-    std::size_t present = 0;
-    for (std::size_t s = 0; s < sizes.size(); ++s) {
-        const auto best =
-            static_cast<std::size_t>(std::min_element(times[s].begin(), times[s].end()) - times[s].begin());
-        if (s == 0 || times[s][best] < kFaster * times[s][present]) present = best;
-        range.algorithm = algorithms[present];
-        const double upper =
-            s + 1 < sizes.size()
-                ? std::sqrt(static_cast<double>(sizes[s]) * static_cast<double>(sizes[s + 1]))
-                : 0;
-        range.bytes_to = s + 1 < sizes.size() ? static_cast<int64_t>(upper) : ChoiceTable::kMax;
-        if (!lines.empty() && lines.back().algorithm == range.algorithm)
-            lines.back().bytes_to = range.bytes_to;
-        else
-            lines.push_back(range);
-    }
-    return lines;
-}
-
 std::string measure_table(const TableBench& bench, const run::Backends& backends,
                           const std::function<void(const CollectivesBenchRow&)>& each) {
     const bool shared = shares_memory(bench, backends);
@@ -62,24 +36,29 @@ std::string measure_table(const TableBench& bench, const run::Backends& backends
           CollectiveOp::broadcast, CollectiveOp::reduce, CollectiveOp::all_to_all})
         for (std::size_t i = 0; i < bench.ranks.size(); ++i) {
             const std::vector<Algorithm> algorithms = candidates(op, bench.ranks[i]);
-            std::vector<std::vector<double>> times(bench.sizes.size());
-            for (const Algorithm algorithm : algorithms) {
-                CollectivesBench one;
-                one.backend = bench.backend;
-                one.ranks = bench.ranks[i];
-                one.sizes = bench.sizes;
-                one.ops = {op};
-                one.algorithm = algorithm;
-                one.repeats = bench.repeats;
-                std::size_t size = 0;
-                run_collectives_bench(one, backends, [&](const CollectivesBenchRow& row) {
-                    times[size++].push_back(row.us);
-                    each(row);
-                });
-            }
+            constexpr double kNever = 1e300;
+            std::vector<std::vector<double>> times(bench.sizes.size(),
+                                                   std::vector<double>(algorithms.size(), kNever));
+            // Passes, so that what disturbs the machine for a while does not always hit the same algorithm.
+            for (int32_t pass = 0; pass < bench.passes; ++pass)
+                for (std::size_t a = 0; a < algorithms.size(); ++a) {
+                    CollectivesBench one;
+                    one.backend = bench.backend;
+                    one.ranks = bench.ranks[i];
+                    one.sizes = bench.sizes;
+                    one.ops = {op};
+                    one.algorithm = algorithms[a];
+                    one.repeats = bench.repeats;
+                    std::size_t size = 0;
+                    run_collectives_bench(one, backends, [&](const CollectivesBenchRow& row) {
+                        double& best = times[size++][a];
+                        best = std::min(best, row.us);
+                        each(row);
+                    });
+                }
             const int32_t to = i + 1 < bench.ranks.size() ? bench.ranks[i + 1] - 1 : ChoiceTable::kMax;
-            for (const auto& line : lines_from({op, shared, bench.ranks[i], to, 0, Algorithm::none},
-                                               bench.sizes, algorithms, times))
+            for (const auto& line : comm::lines_from({op, shared, bench.ranks[i], to, 0, Algorithm::none},
+                                                     bench.sizes, algorithms, times))
                 measured.push_back(line);
         }
     std::string text =

@@ -18,25 +18,17 @@ struct TableBench {
     std::vector<int32_t> ranks{2, 3, 4, 8};
     /// Ascending; up to the geometric mean of two, the smaller one's winner is taken.
     std::vector<int64_t> sizes{256, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24};
-    int32_t repeats = 15;  ///< as CollectivesBench::repeats
+    int32_t repeats = 7;  ///< as CollectivesBench::repeats
+    int32_t passes =
+        3;  ///< over all algorithms of an op and number of ranks; the quickest median of each counts
 };
 
 /// Measures every algorithm of every op that bench collectives knows, for all ranks and sizes, and gives the
 /// text of a table for core/comm/choice/table.txt: the fastest by line, for the kind of backend that was
 /// measured. What was not measured (barrier, the other kind of backend) stands as in the table of this
 /// program. two_level is no candidate: its speed depends on nodes, which a choice may not.
-///
-/// A larger size takes over another algorithm only where that is 5 % faster than the one of the size before:
-/// so the lines do not follow the noise. `each` is called after every measured row. Throws as
-/// run_collectives_bench.
+/// `each` is called after every measured row. Throws as run_collectives_bench.
 std::string measure_table(const TableBench& bench, const run::Backends& backends,
                           const std::function<void(const CollectivesBenchRow&)>& each);
-
-/// The lines of one op and number of ranks from `times` ([size][candidate] in µs; candidates as
-/// `algorithms`).
-std::vector<comm::ChoiceTable::Row> lines_from(comm::ChoiceTable::Row range,
-                                               const std::vector<int64_t>& sizes,
-                                               const std::vector<Algorithm>& algorithms,
-                                               const std::vector<std::vector<double>>& times);
 
 }  // namespace meshscope::cli

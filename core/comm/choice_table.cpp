@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -63,6 +64,29 @@ std::string line_of(const ChoiceTable::Row& row) {
                                       {max_or(row.bytes_to), 10UL}})
         line += word + std::string(word.size() < width ? width - word.size() : 1, ' ');
     return line + std::string(name(row.algorithm));
+}
+
+std::vector<ChoiceTable::Row> lines_from(ChoiceTable::Row range, const std::vector<int64_t>& sizes,
+                                         const std::vector<Algorithm>& algorithms,
+                                         const std::vector<std::vector<double>>& times) {
+    constexpr double kFaster = 0.95;  // of the present one's time, or it stays
+    std::vector<ChoiceTable::Row> lines;
+    std::size_t present = 0;
+    for (std::size_t s = 0; s < sizes.size(); ++s) {
+        const auto best =
+            static_cast<std::size_t>(std::min_element(times[s].begin(), times[s].end()) - times[s].begin());
+        if (s == 0 || times[s][best] < kFaster * times[s][present]) present = best;
+        range.algorithm = algorithms[present];
+        range.bytes_to = ChoiceTable::kMax;
+        if (s + 1 < sizes.size())
+            range.bytes_to = static_cast<int64_t>(
+                std::sqrt(static_cast<double>(sizes[s]) * static_cast<double>(sizes[s + 1])));
+        if (!lines.empty() && lines.back().algorithm == range.algorithm)
+            lines.back().bytes_to = range.bytes_to;
+        else
+            lines.push_back(range);
+    }
+    return lines;
 }
 
 ChoiceTable ChoiceTable::parse(std::string_view text) {

@@ -138,10 +138,16 @@ bool rows(GroupPlace& out, const std::vector<int32_t>& depth, Rect cell, bool co
     for (const int32_t d : depth) ++width[static_cast<std::size_t>(d)];
     const auto widest = static_cast<float>(*std::max_element(width.begin(), width.end()));
     const auto levels = static_cast<float>(deepest + 1);
-    float w = std::min(230.F, cell.w / widest - 20),
+    if (columns) cell.h -= kReturn * 0.6F;  // the lowest row's path back
+    float w = std::min(230.F, cell.w / widest - (columns ? 76 : 20)),
           h = std::min(104.F, (cell.h - 54 * (levels - 1)) / levels);
-    out.cards = w >= kLeastCardWidth && h >= kLeastCardHeight;
-    if (!out.cards) w = h = std::min({54.F, cell.w / widest - 8, cell.h / levels - 14});
+    if (columns && w < kLeastCardWidth) {  // what travels beside each other is a mark alone
+        out.tight = true;
+        w = cell.w / widest - kTightGap;
+    }
+    out.cards = w >= (columns ? kTightCardWidth : kLeastCardWidth) &&
+                h >= (columns ? kTightCardHeight : kLeastCardHeight);
+    if (!out.cards) w = h = std::min({54.F, cell.w / widest - 8, cell.h / levels - (columns ? 34 : 14)});
     if (w < 3) return false;
     for (const int32_t d : depth) {
         const auto row = static_cast<std::size_t>(d);

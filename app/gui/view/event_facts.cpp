@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/common.h"
@@ -152,14 +153,23 @@ std::optional<ByteFormula> byte_formula(const trace::Trace& trace, const trace::
             if (event.out_elements * n == event.in_elements) return part(event.in_elements, false);
             break;
         case CollectiveOp::all_to_all:
+            if (event.algorithm == Algorithm::bruck) {  // every slot travels as often as its number has ones
+                int64_t ones = 0;
+                for (int64_t i = 1; i < n; ++i) ones += std::popcount(static_cast<uint64_t>(i));
+                ByteFormula f;
+                f.whole_bytes = event.in_elements * element;
+                f.bytes = ones * f.whole_bytes / n;
+                f.text = std::to_string(ones) + "/n·S = " + std::to_string(ones) + "/" + std::to_string(n) +
+                         "·" + format_exact_bytes(f.whole_bytes);
+                return f;
+            }
             if (n > 1 && event.sent_bytes == event.in_elements * element) {  // a permute: one part, all of it
                 ByteFormula f;
                 f.whole_bytes = f.bytes = event.in_elements * element;
                 f.text = "S";
                 return f;
             }
-            if (event.in_elements == event.out_elements && event.in_elements % n == 0 &&
-                event.algorithm != Algorithm::bruck)
+            if (event.in_elements == event.out_elements && event.in_elements % n == 0)
                 return part(event.in_elements, false);
             break;
         case CollectiveOp::all_reduce: {
