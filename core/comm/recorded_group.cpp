@@ -39,8 +39,31 @@ RecordedGroup::RecordedGroup(StreamExecutor& executor, int32_t index, std::strin
     const GlobalRank me = executor.transport().rank();
     check_members(ranks_, me, executor.transport().world_size(), name_);
     me_ = static_cast<int32_t>(std::find(ranks_.begin(), ranks_.end(), me) - ranks_.begin());
+    info_ = std::make_shared<const GroupInfo>(GroupInfo{index_, name_, ranks_});
     next_sent_.resize(ranks_.size());
     next_received_.resize(ranks_.size());
+}
+
+CallInfo RecordedGroup::info_of(const CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
+                                int32_t sequence) const {
+    CallInfo info;
+    info.group = info_;
+    info.op = checked.op;
+    info.reduce_op = checked.reduce_op;
+    info.dtype = checked.dtype;
+    info.stream = call.options.stream;
+    info.algorithm = algorithm;
+    info.sequence = sequence;
+    if (recorder_ != nullptr) {
+        info.phase = recorder_->phase();
+        info.step = recorder_->step();
+    }
+    info.peer = checked.peer;
+    info.in_elements = checked.in_elements;
+    info.out_elements = checked.out_elements;
+    info.factor = checked.factor;
+    info.source = call.options.source;
+    return info;
 }
 
 Work RecordedGroup::issue(CollectiveCall call) {
@@ -68,6 +91,7 @@ Work RecordedGroup::issue(CollectiveCall call) {
         state->event = recorder_->issue_collective(draft, call.options.cause, call.options.source);
         state->recorder = state->event >= 0 ? recorder_ : nullptr;
     }
+    checked.info = info_of(checked, call, algorithm, counter);
     ++counter;
 
     state->tensors = {std::move(call.input), std::move(call.output)};

@@ -43,6 +43,10 @@ class RecordedGroup : public ProcessGroup {
     trace::Recorder* recorder_;
 
   private:
+    CallInfo info_of(const CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
+                     int32_t sequence) const;
+
+    std::shared_ptr<const GroupInfo> info_;
     int32_t index_;
     std::string name_;
     std::vector<GlobalRank> ranks_;
