@@ -104,7 +104,8 @@ Message waited_for_sentence(const Diagnosis& d, const char* id) {
     for (const RankReport& report : d.ranks)
         if (report.waits_for >= 0 && is_culprit(d, report.waits_for)) {
             waiter = report.rank;
-            doing = describe(report.call);
+            // A send has ended when its numbers were copied; that they are taken is waited for later.
+            doing = describe(report.call.op.empty() ? report.last : report.call);
             break;
         }
     if (const RankReport* report = report_of(d, peer))

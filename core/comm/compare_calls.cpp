@@ -88,6 +88,19 @@ class Comparison {
     std::vector<Fingerprint> all_;
 };
 
+/// The two calls of a pair that does not fit.
+Diagnosis diagnosis_of_two(const Fingerprint& mine, GlobalRank me, const Fingerprint& theirs,
+                           GlobalRank them) {
+    Diagnosis d;
+    d.kind = DiagnosisKind::mismatch;
+    for (const char* aspect : theirs.differences(mine)) d.differs.emplace_back(aspect);
+    d.ranks = {RankReport{them.value, RankState::in_call, theirs.report(), {}, -1},
+               RankReport{me.value, RankState::in_call, mine.report(), {}, -1}};
+    if (me < them) std::swap(d.ranks[0], d.ranks[1]);
+    for (const RankReport& report : d.ranks) d.culprits.push_back(report.rank);
+    return d;
+}
+
 }  // namespace
 
 CallComparison::CallComparison(Transport& transport, std::span<const GlobalRank> ranks, int32_t me,
@@ -106,6 +119,14 @@ CallComparison::CallComparison(Transport& transport, std::span<const GlobalRank>
             all[static_cast<std::size_t>(from)] =
                 Fingerprint(std::vector<std::byte>(data, data + static_cast<std::ptrdiff_t>(bytes)));
         });
+        // Two that do not even mean the same group cannot wait for the same others: told at once.
+        const Fingerprint& theirs = all[static_cast<std::size_t>(from)];
+        const Fingerprint& own = all[static_cast<std::size_t>(me)];
+        if (!theirs.same_group(own)) {
+            const GlobalRank self = ranks[static_cast<std::size_t>(me)];
+            throw DiagnosedError(diagnosis_of_two(own, self, theirs, ranks[static_cast<std::size_t>(from)]),
+                                 self);
+        }
     }
     const Comparison comparison(std::move(all));
     if (!comparison.fits())
@@ -130,15 +151,8 @@ void compare_with_send(Transport& transport, std::span<const GlobalRank> ranks, 
                           theirs = Fingerprint(std::vector<std::byte>(data.begin(), data.end()));
                       });
     if (theirs.hash() == mine.hash()) return;
-    Diagnosis d;
-    d.kind = DiagnosisKind::mismatch;
-    for (const char* aspect : theirs.differences(mine)) d.differs.emplace_back(aspect);
     const GlobalRank self = ranks[static_cast<std::size_t>(me)];
-    d.ranks = {RankReport{from.value, RankState::in_call, theirs.report(), {}, -1},
-               RankReport{self.value, RankState::in_call, mine.report(), {}, -1}};
-    if (self < from) std::swap(d.ranks[0], d.ranks[1]);
-    for (const RankReport& report : d.ranks) d.culprits.push_back(report.rank);
-    throw DiagnosedError(std::move(d), self);
+    throw DiagnosedError(diagnosis_of_two(mine, self, theirs, from), self);
 }
 
 }  // namespace meshscope::comm

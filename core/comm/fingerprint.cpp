@@ -160,6 +160,11 @@ CollectiveOp Fingerprint::op() const {
     return enumerator<CollectiveOp>(head_of(bytes_).op);
 }
 
+bool Fingerprint::same_group(const Fingerprint& other) const {
+    const Head a = head_of(bytes_), b = head_of(other.bytes_);
+    return a.members_hash == b.members_hash && a.group == b.group;
+}
+
 int64_t Fingerprint::in_part(std::size_t r) const {
     const std::size_t slots = slots_in(bytes_);
     return r >= slots ? 0 : number_at<int64_t>(bytes_, sizeof(Head) + 4 * slots + 8 * r);
@@ -173,7 +178,7 @@ int64_t Fingerprint::out_part(std::size_t r) const {
 std::vector<const char*> Fingerprint::differences(const Fingerprint& other) const {
     const Head a = head_of(bytes_), b = head_of(other.bytes_);
     if (a.hash == b.hash) return {};
-    if (a.members_hash != b.members_hash || a.group != b.group) return {"group"};
+    if (!same_group(other)) return {"group"};
     const auto pair = [](const Head& head) {
         return head.op == static_cast<uint8_t>(CollectiveOp::send) ||
                head.op == static_cast<uint8_t>(CollectiveOp::recv);

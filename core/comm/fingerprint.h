@@ -22,6 +22,8 @@ class Fingerprint {
     /// Of everything that is compared; a send's equals that of the recv that fits it.
     uint64_t hash() const;
     CollectiveOp op() const;
+    /// Whether both mean the same group: its number and its members.
+    bool same_group(const Fingerprint& other) const;
     /// What the call gives to and gets from group rank r; 0 where there is no such part.
     int64_t in_part(std::size_t r) const;
     int64_t out_part(std::size_t r) const;
