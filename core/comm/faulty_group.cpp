@@ -132,8 +132,15 @@ void FaultyGroup::change(CollectiveCall& call, FaultField field) const {
             const bool gathers = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::gather;
             const bool scatters = call.op == CollectiveOp::reduce_scatter || call.op == CollectiveOp::scatter;
             const bool exchanges = call.op == CollectiveOp::all_to_all;
+            const auto apart = [&](const Tensor& tensor) {
+                return tensor.defined() ? memory_.clone(tensor, MemoryCategory::temporaries, "fault.count")
+                                        : tensor;
+            };
             call.input = shortened(call.input, scatters || exchanges ? p : 1);
             call.output = shortened(call.output, gathers || exchanges ? p : 1);
+            // A part that lay at its place in the whole does not any more.
+            if (gathers) call.input = apart(call.input);
+            if (scatters) call.output = apart(call.output);
             return;
         }
     }

@@ -18,7 +18,8 @@ using namespace meshscope::diagnosis;
 
 namespace {
 
-/// Interleavings a collective: 10^4 (fewer under a sanitizer), or what MESHSCOPE_INTERLEAVINGS says (10^6 for a long night).
+/// Interleavings a collective: 10^4 (fewer under a sanitizer), or what MESHSCOPE_INTERLEAVINGS says (10^6 for
+/// a long night).
 int64_t interleavings() {
     const char* asked = std::getenv("MESHSCOPE_INTERLEAVINGS");
     return asked != nullptr ? std::max<int64_t>(1, std::atoll(asked)) : MESHSCOPE_DEFAULT_INTERLEAVINGS;
