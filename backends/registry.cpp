@@ -21,7 +21,7 @@ struct Entry {
 /// What this build has. A new backend is one more line.
 std::vector<Entry> built() {
     return {{"threads", [](const run::WorldRequest& request) {
-                 return std::make_unique<threads::ThreadsWorld>(request.size);
+                 return std::make_unique<threads::ThreadsWorld>(request.size, request.chooser);
              }}};
 }
 

@@ -90,7 +90,7 @@ std::vector<double> time_rank(const CollectivesBench& bench, CollectiveOp op, in
     std::vector<GlobalRank> members;
     for (int32_t r = 0; r < bench.ranks; ++r) members.push_back(GlobalRank{r});
     TransportGroup group(transport, 0, "world", members, comm::Channel{0}, &recorder, executor,
-                         bench.algorithm);
+                         comm::GroupOptions{.algorithm = bench.algorithm});
     Player player(op, part, group, memory);
 
     const int32_t calls = calls_of(part * bench.ranks * 4);

@@ -40,6 +40,8 @@ struct CommandContext {
     ExitCode exit_code = ExitCode::ok;
     /// Set by a callback whose data is JSON on stdout: then an exception is told there as JSON too.
     bool json_errors = false;
+    /// Set when its JSON goes to a file: then an exception is told on stderr, in words and as JSON.
+    bool json_errors_aside = false;
 
     std::string text(const Message& message) const { return catalogue.text(message, language); }
     std::string text(const std::string& id, std::vector<MessageArg> args = {}) const {

@@ -126,6 +126,7 @@ int run_program(int argc, char** argv) {
         const i18n::ErrorText text = i18n::describe_error(error, catalogue, context.language);
         tell(text.lines);
         if (context.json_errors) context.out << text.json << '\n';
+        if (context.json_errors_aside) context.err << text.json << '\n';
         context.out.flush();
         return static_cast<int>(text.exit_code);
     }

@@ -19,9 +19,19 @@ namespace meshscope::cli {
 namespace {
 
 struct Options {
-    std::string scenario, backend = "threads", trace, json, save, level, resume;
-    bool quiet = false;
+    std::string scenario, backend = "threads", trace, json, save, level, resume, schedule;
+    bool quiet = false, checked = false, no_checked = false;
 };
+
+/// A run that failed leaves what it had recorded, where it was asked for.
+void write_partial(const Options& options, const trace::Trace& trace, CommandContext& context) {
+    try {
+        trace::write_trace(trace, options.trace);
+        if (!options.quiet) context.err << context.text("cli.run.partial", {{"path", options.trace}}) << '\n';
+    } catch (const Error& error) {  // the run's own failure is the one that is reported
+        context.err << "meshscope: " << context.text(error.message()) << '\n';
+    }
+}
 
 void write_outputs(const Options& options, const run::RunResult& result, CommandContext& context) {
     std::vector<std::string> written;
@@ -67,11 +77,21 @@ void print_summary(const run::RunResult& result, const CommandContext& context) 
 
 void run_command(const Options& options, CommandContext& context) {
     context.json_errors = options.json == "-";
+    context.json_errors_aside = !options.json.empty() && !context.json_errors;
     const scenario::Scenario scenario = scenario::read_scenario(options.scenario);
     check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
     run::RunOptions run_options;
     run_options.backend = options.backend;
     run_options.resume = options.resume;
+    if (options.checked || options.no_checked) run_options.checked = options.checked;
+    run_options.schedule = options.schedule;
+    if (!options.trace.empty())
+        run_options.on_failure = [&](const std::shared_ptr<const trace::Trace>& trace) {
+            write_partial(options, *trace, context);
+        };
+    const std::string& schedule = options.schedule.empty() ? scenario.schedule : options.schedule;
+    if (!schedule.empty() && !options.quiet)
+        context.err << context.text("cli.run.schedule", {{"schedule", schedule}}) << '\n';
     if (!options.level.empty()) {
         const auto words = scenario::levels();
         run_options.level =
@@ -204,6 +224,12 @@ void add_run_command(CLI::App& app, CommandContext& context) {
         ->type_name("");
     command->add_option("--resume", options->resume, context.text("cli.run.help.resume"))
         ->type_name("FOLDER");
+    CLI::Option* checked =
+        command->add_flag("--checked", options->checked, context.text("cli.run.help.checked"));
+    command->add_flag("--no-checked", options->no_checked, context.text("cli.run.help.no_checked"))
+        ->excludes(checked);
+    command->add_option("--schedule", options->schedule, context.text("cli.run.help.schedule"))
+        ->type_name("ORDER");
     command->add_flag("-q,--quiet", options->quiet, context.text("cli.run.help.quiet"));
     command->callback([options, &context] { run_command(*options, context); });
 }

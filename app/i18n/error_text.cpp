@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "core/base/diagnosis.h"
+
 namespace meshscope::i18n {
 namespace {
 
@@ -23,6 +25,29 @@ ErrorText one(ExitCode code, const Message& message, const Catalogue& catalogue,
     const json entry = to_json(message, catalogue, language);
     return {code,
             {catalogue.text(message, language)},
+            json{{"errors", json::array({entry})}}.dump(-1, ' ', false, json::error_handler_t::replace)};
+}
+
+/// A retry may help when a rank was lost or a wire is bad; when the ranks' calls do not fit together it
+/// cannot: that is a check that failed.
+ExitCode exit_code_of(DiagnosisKind kind) {
+    switch (kind) {
+        case DiagnosisKind::mismatch:
+        case DiagnosisKind::deadlock:
+        case DiagnosisKind::missing:
+            return ExitCode::check_failed;
+        case DiagnosisKind::timeout:
+            return ExitCode::timeout;
+        default:
+            return ExitCode::peer_lost;
+    }
+}
+
+ErrorText diagnosed(const DiagnosedError& error, const Catalogue& catalogue, Language language) {
+    json entry = to_json(error.message(), catalogue, language);
+    entry["diagnosis"] = json::parse(meshscope::to_json(error.diagnosis()));
+    return {exit_code_of(error.diagnosis().kind),
+            {catalogue.text(error.message(), language)},
             json{{"errors", json::array({entry})}}.dump(-1, ' ', false, json::error_handler_t::replace)};
 }
 
@@ -67,6 +92,8 @@ std::string place(const SourcePosition& position) {
 
 ErrorText describe_error(const std::exception& error, const Catalogue& catalogue, Language language) {
     if (const auto* input = dynamic_cast<const InputError*>(&error)) return all(*input, catalogue, language);
+    if (const auto* found = dynamic_cast<const DiagnosedError*>(&error))
+        return diagnosed(*found, catalogue, language);
     if (const auto* ours = dynamic_cast<const Error*>(&error)) {
         const Message& message = ours->message();
         ExitCode code = ExitCode::internal;

@@ -30,12 +30,13 @@ struct ErrorText {
     /// one.
     std::vector<std::string> lines;
     /// {"errors":[{"id","args":{…},"text","file","line","column","byte","hint_id","hint"}…]}: the same for
-    /// programs.
+    /// programs. A DiagnosedError's entry holds "diagnosis" (core/base/diagnosis.h) too.
     std::string json;
 };
 
 /// The one place that maps exceptions to words and exit codes: InputError and InvalidArgument → 65 (unknown
-/// or unbuilt backends → 69), IoError → 74, CommError → 75 (time-outs → 124), DeviceError and everything
+/// or unbuilt backends → 69), IoError → 74, CommError → 75 (time-outs → 124), but a DiagnosedError by its
+/// kind: mismatch, deadlock and missing → 1, timeout → 124, others → 75; DeviceError and everything
 /// unforeseen → 70; Cancelled → 130; an output that is an input ("file.output_is_input") → 2.
 ErrorText describe_error(const std::exception& error, const Catalogue& catalogue, Language language);
 

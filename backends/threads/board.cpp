@@ -18,10 +18,27 @@ std::string words_of(const std::exception_ptr& cause) {
     }
 }
 
+/// Every rank is told the same diagnosis. Returns when the cause is none.
+void throw_diagnosis(const std::exception_ptr& cause, int32_t rank) {
+    if (!cause) return;
+    try {
+        std::rethrow_exception(cause);
+    } catch (const DiagnosedError& error) {
+        throw DiagnosedError(error.message(), error.diagnosis(), GlobalRank{rank}, true);
+    } catch (...) {
+    }
+}
+
 }  // namespace
 
-Board::Board(int32_t world_size) : living_(world_size) {
+Board::Board(int32_t world_size, comm::Chooser* chooser) : yields_(kYields), living_(world_size) {
     for (int32_t r = 0; r < world_size; ++r) seats_.push_back(std::make_unique<Seat>());
+    if (chooser != nullptr) {
+        // Who waits lets others run at once: nobody could help it meanwhile.
+        stepper_ = std::make_unique<Stepper>(world_size, *chooser);
+        spins_ = yields_ = 0;
+        return;
+    }
     // Spinning helps only while the peer really runs at the same time.
     spins_ = world_size <= static_cast<int32_t>(std::thread::hardware_concurrency()) ? 400 : 0;
 }
@@ -37,17 +54,19 @@ void Board::yield() {
 }
 
 void Board::sleep(int32_t rank, std::unique_lock<std::mutex>& lock) {
-    Seat& mine = seat(rank);
-    ++sleeping_;
-    if (sleeping_ == living_ && !aborted()) {
-        // Errors name the lowest rank, so that the report does not depend on who fell asleep last.
-        int32_t lowest = 0;
-        while (seat(lowest).finished.load()) ++lowest;
-        fail_locked(lowest, std::make_exception_ptr(CommError(
-                                {"comm.deadlock", {{"waits", who_waits_locked()}}}, GlobalRank{lowest})));
+    if (aborted() || leads_nowhere_locked(rank)) {
+        seat(rank).waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
         return;
     }
-    mine.awake.wait(lock, [&] { return mine.waits_for.load(std::memory_order_seq_cst) == Seat::kAwake; });
+    Seat& mine = seat(rank);
+    const auto awake = [&] { return mine.waits_for.load(std::memory_order_seq_cst) == Seat::kAwake; };
+    if (stepper_) {
+        lock.unlock();
+        while (!awake()) stepper_->block(rank);
+        lock.lock();
+        return;
+    }
+    mine.awake.wait(lock, awake);
 }
 
 void Board::wake(int32_t rank, int32_t by) {
@@ -57,17 +76,20 @@ void Board::wake(int32_t rank, int32_t by) {
         const std::lock_guard lock(mutex_);
         if (other.waits_for.load(std::memory_order_seq_cst) != by) return;
         other.waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
-        --sleeping_;
     }
+    if (stepper_) return stepper_->ready(rank);
     other.awake.notify_one();
 }
 
 void Board::wake_all_locked() {
-    for (const auto& other : seats_) {
-        if (other->waits_for.load(std::memory_order_seq_cst) == Seat::kAwake) continue;
-        other->waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
-        --sleeping_;
-        other->awake.notify_one();
+    for (std::size_t r = 0; r < seats_.size(); ++r) {
+        Seat& other = *seats_[r];
+        if (other.waits_for.load(std::memory_order_seq_cst) == Seat::kAwake) continue;
+        other.waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
+        if (stepper_)
+            stepper_->ready(static_cast<int32_t>(r));
+        else
+            other.awake.notify_one();
     }
 }
 
@@ -93,37 +115,32 @@ void Board::settle(int32_t rank, std::exception_ptr cause) noexcept {
         first_cause_ = cause;
     }
     fail_locked(rank, std::move(cause));
+    if (seat(rank).end == RankState::running) seat(rank).end = RankState::finished;
     seat(rank).finished.store(true, std::memory_order_seq_cst);
     --living_;
 }
 
 void Board::finish(int32_t rank) {
     const std::lock_guard lock(mutex_);
+    seat(rank).end = RankState::finished;
     seat(rank).finished.store(true, std::memory_order_seq_cst);
     --living_;
-    // Whoever waits for this rank must learn that it waits in vain; the others go back to sleep, and the last
-    // of them sees a deadlock if there is one.
+    // Whoever waits for this rank must learn that it waits in vain; the others go back to sleep, and see a
+    // deadlock if there is one. A stalled rank wakes too: when only stalled ones live, nothing can come.
     wake_all_locked();
-}
-
-std::string Board::who_waits_locked() const {
-    std::string text;
-    for (std::size_t r = 0; r < seats_.size(); ++r) {
-        const int32_t peer = seats_[r]->waits_for.load(std::memory_order_seq_cst);
-        if (peer == Seat::kAwake) continue;
-        text += (text.empty() ? "" : ", ") + std::to_string(r) + " → " + std::to_string(peer);
-    }
-    return text;
 }
 
 void Board::throw_secondary(int32_t rank) {
     int32_t first = -1;
     std::string words;
+    std::exception_ptr cause;
     {
         const std::lock_guard lock(mutex_);
         first = first_rank_;
         words = first_words_;
+        cause = first_cause_;
     }
+    throw_diagnosis(cause, rank);
     const auto value = static_cast<int64_t>(first);
     // A rank whose destructors gave up first has not said why yet.
     if (words.empty()) throw CommError({"comm.aborted_unknown", {{"rank", value}}}, GlobalRank{rank}, true);

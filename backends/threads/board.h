@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/threads/stepper.h"
+#include "core/base/diagnosis.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::threads {
@@ -41,16 +43,26 @@ struct Message {
 /// Why a rank sleeps, for the deadlock report.
 enum class WaitKind : uint8_t { message, acknowledgement };
 
+/// What a rank says of itself. Written by the thread that uses its transport, without a lock; others read it
+/// under Board's mutex, and only while the rank sleeps or after it ended, so the mutex orders the two.
+struct Doing {
+    comm::CallInfo call;  ///< no group: it is in none
+    comm::CallInfo last;  ///< what it finished last
+};
+
 /// A rank's place on the board. Cache lines of their own: every sender writes the inbox, every waker reads
 /// waits_for.
 struct alignas(64) Seat {
     static constexpr int32_t kAwake = -1;
+    static constexpr int32_t kStalled = -2;  ///< waits for nobody, for ever (a fault on demand)
 
     std::atomic<Message*> inbox{nullptr};  ///< pushed by any rank, taken whole by the owner: newest first
     alignas(64) std::atomic<int32_t> waits_for{kAwake};  ///< the rank that must act before this one goes on
     std::atomic<bool> finished{false};
     WaitKind kind = WaitKind::message;  // these two under Board's mutex
     std::condition_variable awake;
+    Doing doing;
+    RankState end = RankState::running;  ///< finished or lost, once `finished`; under Board's mutex
     std::deque<Message> pool;  ///< the owner's messages; lives as long as the board, so nobody dangles
 };
 
@@ -59,12 +71,24 @@ struct alignas(64) Seat {
 /// A message is handed over without a lock: push to the inbox, then look whether the receiver sleeps for us;
 /// the receiver says that it sleeps, then looks into its inbox again. With sequentially consistent atomics
 /// one of the two sees the other. The mutex is taken only to sleep, to wake, to fail and to finish. Under it
-/// the count of sleepers is exact: a rank that made another's condition true has woken it (taking it off the
-/// count) before it can sleep itself. So when all living ranks sleep, none can ever act again: that is the
-/// deadlock check, with no clock in it.
+/// who sleeps is exact: a rank that made another's condition true has woken it before it can sleep itself.
+///
+/// Deadlock, with no clock in it. Every wait is for one act of one peer: for the next message of `src`, which
+/// only src can post (channels do not share messages, and a rank uses its transport from one thread, so it
+/// posts nothing while it waits), or for the release of a message, which only its receiver can do. A rank
+/// that needs several messages waits for them one after another and needs all of them, so each of these waits
+/// must end before it goes on: an AND-wait, never an OR. Hence each sleeper has one edge to the rank it waits
+/// for; a chain of edges that comes back to its beginning can never move again, whatever the other ranks do,
+/// and a chain that ends at a rank which ended or stalled cannot either. A chain is closed by the last rank
+/// of it that falls asleep, which therefore follows it (sleep()): so every deadlock is found in the moment in
+/// which it comes about, also when other ranks still run.
 class Board {
   public:
-    explicit Board(int32_t world_size);
+    /// `chooser`: null for a world that runs free; otherwise one rank runs at a time, as it says.
+    explicit Board(int32_t world_size, comm::Chooser* chooser = nullptr);
+
+    /// The stepped world's token; null when ranks run free.
+    Stepper* stepper() { return stepper_.get(); }
 
     int32_t world_size() const { return static_cast<int32_t>(seats_.size()); }
     Seat& seat(int32_t rank) { return *seats_[static_cast<std::size_t>(rank)]; }
@@ -79,7 +103,7 @@ class Board {
             if (ready()) return;
             pause();
         }
-        for (int i = 0; i < kYields; ++i) {
+        for (int i = 0; i < yields_; ++i) {
             if (ready()) return;
             yield();
         }
@@ -110,6 +134,14 @@ class Board {
     /// The body of `rank` returned.
     void finish(int32_t rank);
 
+    /// `rank` waits for `peer`, which has ended: aborts the world with the diagnosis and throws it, or what
+    /// was first.
+    [[noreturn]] void throw_finished(int32_t rank, int32_t peer, comm::Channel channel);
+    /// Aborts the world because `rank` dies here, and throws that.
+    [[noreturn]] void die(int32_t rank);
+    /// `rank` does nothing more until the world is aborted; throws then.
+    [[noreturn]] void stall(int32_t rank);
+
     /// Throws what a rank is told when another failed first.
     [[noreturn]] void throw_secondary(int32_t rank);
     /// What World::run rethrows; null when all went well. After all threads were joined.
@@ -117,20 +149,28 @@ class Board {
 
   private:
     static constexpr int kYields = 64;
+    /// A living rank that sleeps: what it waits for, else kAwake.
+    int32_t waits_for_locked(int32_t rank) const;
+    /// Looks where the chain of waits that `rank` has just joined leads, and aborts the world when it leads
+    /// nowhere; true then.
+    bool leads_nowhere_locked(int32_t rank);
+    bool is_waited_for_locked(int32_t rank) const;
+    bool somebody_runs_locked() const;
+    RankReport report_locked(int32_t rank, int32_t caller) const;
+    Diagnosis diagnosis_locked(DiagnosisKind kind, int32_t caller) const;
     static void pause();
     static void yield();
-    /// Sleeps with `lock` held until woken; the last to fall asleep aborts the world as a deadlock instead.
+    /// Sleeps with `lock` held until woken; whoever closes a ring of waits aborts the world instead.
     void sleep(int32_t rank, std::unique_lock<std::mutex>& lock);
     void wake_all_locked();
     void fail_locked(int32_t rank, std::exception_ptr cause);
-    std::string who_waits_locked() const;
 
     std::vector<std::unique_ptr<Seat>> seats_;
-    int spins_;
+    std::unique_ptr<Stepper> stepper_;
+    int spins_, yields_;
     std::atomic<bool> aborted_{false};
 
     std::mutex mutex_;
-    int32_t sleeping_ = 0;
     int32_t living_;
     int32_t first_rank_ = -1;
     std::exception_ptr first_cause_;

@@ -41,8 +41,33 @@ void ThreadTransport::check_rank(GlobalRank peer) const {
                                 {"world_size", static_cast<int64_t>(world_size())}}});
 }
 
+void ThreadTransport::step(comm::NextStep::What what, int32_t peer, comm::Channel channel, int64_t bytes) {
+    if (board_.stepper() == nullptr) return;
+    const comm::CallInfo* call = seat_.doing.call.group ? &seat_.doing.call : nullptr;
+    board_.stepper()->step({GlobalRank{rank_}, what, GlobalRank{peer}, channel, bytes, call});
+}
+
+void ThreadTransport::begin_call(const comm::CallInfo& call) {
+    seat_.doing.call = call;
+}
+
+void ThreadTransport::end_call() noexcept {
+    seat_.doing.last = std::move(seat_.doing.call);
+    seat_.doing.call.group.reset();
+}
+
+void ThreadTransport::die() {
+    withdraw();
+    board_.die(rank_);
+}
+
+void ThreadTransport::stall() {
+    board_.stall(rank_);
+}
+
 comm::Transport::Ticket ThreadTransport::post(GlobalRank dst, comm::Channel channel, Bytes data) {
     check_rank(dst);
+    step(comm::NextStep::What::post, dst.value, channel, static_cast<int64_t>(data.size()));
     check_aborted();
     if (free_.empty()) {
         free_.push_back(seat_.pool.size());
@@ -140,6 +165,7 @@ void ThreadTransport::release(Message& message) {
 
 void ThreadTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
     check_rank(src);
+    step(comm::NextStep::What::receive, src.value, channel, bytes);
     check_aborted();
     Message* message = nullptr;
     while (message == nullptr) {
@@ -158,6 +184,8 @@ void ThreadTransport::receive(GlobalRank src, comm::Channel channel, int64_t byt
 void ThreadTransport::receive_together(std::span<const comm::Expected> expected, comm::Channel channel,
                                        const ConsumeTogether& consume) {
     for (const comm::Expected& each : expected) check_rank(each.src);
+    if (!expected.empty())
+        step(comm::NextStep::What::receive, expected[0].src.value, channel, expected[0].bytes);
     check_aborted();
     // First wait until all are there, then claim all: whoever holds a claim never waits, so a failing sender
     // that waits for its buffer to be let go (withdraw) waits no longer than a reduction takes.
@@ -202,6 +230,8 @@ void ThreadTransport::wait(Ticket ticket) {
     Message& message = message_of(ticket);
     MessageState state = message.state.load(kOrder);
     if (state != MessageState::consumed) {
+        step(comm::NextStep::What::wait, message.dst, message.channel,
+             static_cast<int64_t>(message.data.size()));
         board_.wait_until(rank_, message.dst, WaitKind::acknowledgement, [&] {
             const bool ended = board_.aborted() || board_.seat(message.dst).finished.load(kOrder);
             state = message.state.load(kOrder);
@@ -236,11 +266,7 @@ void ThreadTransport::give_up() noexcept {
 void ThreadTransport::throw_finished(int32_t peer, comm::Channel channel) {
     check_aborted();
     withdraw();
-    throw CommError({"comm.peer_finished",
-                     {{"rank", static_cast<int64_t>(rank_)},
-                      {"peer", static_cast<int64_t>(peer)},
-                      {"channel", static_cast<int64_t>(channel.value)}}},
-                    GlobalRank{rank_});
+    board_.throw_finished(rank_, peer, channel);
 }
 
 }  // namespace meshscope::backends::threads

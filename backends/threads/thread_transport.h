@@ -29,6 +29,11 @@ class ThreadTransport final : public comm::Transport {
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
+    void begin_call(const comm::CallInfo& call) override;
+    void end_call() noexcept override;
+    bool one_at_a_time() const override { return board_.stepper() != nullptr; }
+    [[noreturn]] void die() override;
+    [[noreturn]] void stall() override;
 
   private:
     /// Messages of one sender on one channel that were taken from the inbox and not yet received.
@@ -37,6 +42,8 @@ class ThreadTransport final : public comm::Transport {
         std::deque<Message*> messages;
     };
 
+    /// In a stepped world: lets other ranks come first.
+    void step(comm::NextStep::What what, int32_t peer, comm::Channel channel, int64_t bytes);
     void check_aborted();
     void check_rank(GlobalRank peer) const;
     void empty_inbox();

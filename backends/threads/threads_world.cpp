@@ -10,14 +10,15 @@
 
 namespace meshscope::backends::threads {
 
-ThreadsWorld::ThreadsWorld(int32_t size) : size_(size) {
+ThreadsWorld::ThreadsWorld(int32_t size, comm::Chooser* chooser) : size_(size), chooser_(chooser) {
     if (size < 1) throw InvalidArgument({"backend.world_size", {{"world_size", static_cast<int64_t>(size)}}});
 }
 
 void ThreadsWorld::run(const std::function<void(comm::Transport&)>& body) {
-    Board board(size_);
+    Board board(size_, chooser_);
     const auto run_rank = [&](int32_t rank) {
         ThreadTransport transport(board, rank);
+        if (board.stepper() != nullptr) board.stepper()->enter(rank);
         try {
             body(transport);
             // What was posted and never waited for: its buffer may be gone.
@@ -27,6 +28,7 @@ void ThreadsWorld::run(const std::function<void(comm::Transport&)>& body) {
             transport.withdraw();
             board.settle(rank, std::current_exception());
         }
+        if (board.stepper() != nullptr) board.stepper()->leave(rank);
     };
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(size_));
@@ -35,8 +37,10 @@ void ThreadsWorld::run(const std::function<void(comm::Transport&)>& body) {
             threads.emplace_back(run_rank, rank);
         } catch (...) {
             // The system has no thread for this rank: it failed before it began, and so did those after it.
-            for (int32_t missing = rank; missing < size_; ++missing)
+            for (int32_t missing = rank; missing < size_; ++missing) {
                 board.settle(missing, std::current_exception());
+                if (board.stepper() != nullptr) board.stepper()->leave(missing);
+            }
             break;
         }
     }

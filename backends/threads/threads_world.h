@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/comm/chooser.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::threads {
@@ -12,17 +13,20 @@ namespace meshscope::backends::threads {
 /// pointer to the sender's own buffer, so a hop costs one read of it. Can be run many times; each run begins
 /// anew.
 ///
-/// Errors beyond Transport's: "comm.deadlock" when every rank that still runs waits for another, found
-/// exactly and at once (see Board).
+/// Errors beyond Transport's, each a DiagnosedError that all ranks are told: a ring of ranks that wait for
+/// each other, a rank that is waited for and has ended or stalled, all found exactly and at once (see Board).
+///
+/// With a chooser the world is stepped: one rank runs at a time, in the order the chooser says.
 class ThreadsWorld final : public comm::World {
   public:
     /// Throws InvalidArgument ("backend.world_size") below 1.
-    explicit ThreadsWorld(int32_t size);
+    explicit ThreadsWorld(int32_t size, comm::Chooser* chooser = nullptr);
     int32_t size() const override { return size_; }
     void run(const std::function<void(comm::Transport&)>& body) override;
 
   private:
     int32_t size_;
+    comm::Chooser* chooser_;
 };
 
 }  // namespace meshscope::backends::threads

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/comm/call_info.h"
 #include "core/comm/parts.h"
 #include "core/comm/process_group.h"
 
@@ -24,6 +25,7 @@ struct CheckedCall {
     std::vector<Part> in_parts;   ///< by group rank; scatter, reduce_scatter, all_to_all
     std::vector<Part> out_parts;  ///< by group rank; gather, all_gather, all_to_all
     bool counts_named = false;    ///< the parts come from counts that the caller gave
+    CallInfo info;                ///< the same for reports; made by RecordedGroup::issue
 };
 
 /// Checks what one rank can check alone, before anything is recorded or sent; what only the others can know

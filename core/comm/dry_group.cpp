@@ -114,13 +114,12 @@ void DryTransport::receive(GlobalRank, Channel, int64_t, const Consume&) {
 }
 
 DryGroup::DryGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                   trace::Recorder* recorder, Algorithm algorithm, std::vector<int32_t> node_of)
-    : RecordedGroup(executor, index, std::move(name), std::move(ranks), recorder, algorithm,
-                    std::move(node_of)) {}
+                   trace::Recorder* recorder, GroupOptions options)
+    : RecordedGroup(executor, index, std::move(name), std::move(ranks), recorder, std::move(options)) {}
 
 std::function<void()> DryGroup::runner(CheckedCall call, Algorithm algorithm, int32_t event) {
     return [recorder = event >= 0 ? recorder_ : nullptr, event, algorithm, size = size(), me = rank().value,
-            nodes = node_of(), checked = std::move(call)] {
+            nodes = options().node_of, checked = std::move(call)] {
         if (recorder != nullptr) recorder->begin_collective(event, algorithm);
         if (is_control(checked)) answer_alike(checked, size, me);
         if (recorder != nullptr)

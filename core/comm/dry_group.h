@@ -45,8 +45,7 @@ class DryGroup final : public RecordedGroup {
     static constexpr int64_t kControlElements = int64_t{1} << 16;
     /// `executor` must be of a DryTransport; the rest as TransportGroup's.
     DryGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-             trace::Recorder* recorder, Algorithm algorithm = Algorithm::ring,
-             std::vector<int32_t> node_of = {});
+             trace::Recorder* recorder, GroupOptions options = {});
 
   private:
     std::function<void()> runner(CheckedCall call, Algorithm algorithm, int32_t event) override;

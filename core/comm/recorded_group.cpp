@@ -37,25 +37,47 @@ CallShape shape_of(const CheckedCall& call, bool shares_memory) {
 }  // namespace
 
 RecordedGroup::RecordedGroup(StreamExecutor& executor, int32_t index, std::string name,
-                             std::vector<GlobalRank> ranks, trace::Recorder* recorder, Algorithm algorithm,
-                             std::vector<int32_t> node_of)
+                             std::vector<GlobalRank> ranks, trace::Recorder* recorder, GroupOptions options)
     : executor_(executor),
       recorder_(recorder),
       index_(index),
       name_(std::move(name)),
       ranks_(std::move(ranks)),
-      algorithm_(algorithm),
-      node_of_(std::move(node_of)) {
+      options_(std::move(options)) {
     const GlobalRank me = executor.transport().rank();
     check_members(ranks_, me, executor.transport().world_size(), name_);
     me_ = static_cast<int32_t>(std::find(ranks_.begin(), ranks_.end(), me) - ranks_.begin());
+    info_ = std::make_shared<const GroupInfo>(GroupInfo{index_, name_, ranks_});
     next_sent_.resize(ranks_.size());
     next_received_.resize(ranks_.size());
 }
 
+CallInfo RecordedGroup::info_of(const CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
+                                int32_t sequence) const {
+    CallInfo info;
+    info.group = info_;
+    info.op = checked.op;
+    info.reduce_op = checked.reduce_op;
+    info.dtype = checked.dtype;
+    info.stream = call.options.stream;
+    info.algorithm = algorithm;
+    info.sequence = sequence;
+    if (recorder_ != nullptr) {
+        info.phase = recorder_->phase();
+        info.step = recorder_->step();
+    }
+    info.peer = checked.peer;
+    info.in_elements = checked.in_elements;
+    info.out_elements = checked.out_elements;
+    info.factor = checked.factor;
+    info.source = call.options.source;
+    return info;
+}
+
 Work RecordedGroup::issue(CollectiveCall call) {
     CheckedCall checked = check_call(call, me_, size());
-    const Algorithm wanted = call.options.algorithm != Algorithm::none ? call.options.algorithm : algorithm_;
+    const Algorithm wanted =
+        call.options.algorithm != Algorithm::none ? call.options.algorithm : options_.algorithm;
     const Algorithm algorithm =
         choose_algorithm(call.op, wanted, size(), shape_of(checked, executor_.transport().shares_memory()));
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
@@ -79,6 +101,7 @@ Work RecordedGroup::issue(CollectiveCall call) {
         state->event = recorder_->issue_collective(draft, call.options.cause, call.options.source);
         state->recorder = state->event >= 0 ? recorder_ : nullptr;
     }
+    checked.info = info_of(checked, call, algorithm, counter);
     ++counter;
 
     state->tensors = {std::move(call.input), std::move(call.output)};

@@ -12,6 +12,16 @@
 
 namespace meshscope::comm {
 
+/// What is said of a group beside its members; the same on all of them.
+struct GroupOptions {
+    /// What calls get that name none; see choose_algorithm for ops that do not have it.
+    Algorithm algorithm = Algorithm::ring;
+    /// Which node each member stands on, by group rank, for two-level algorithms; empty: NodeLevels' rule.
+    std::vector<int32_t> node_of = {};
+    /// Whether the members compare each call before its data move.
+    bool checked = false;
+};
+
 /// What every group of ours does with a call, whether its bytes travel (TransportGroup) or not (DryGroup):
 /// checks it, chooses the algorithm, enters the event, and queues it in the order of issue. So both write the
 /// same record and let tensors go at the same moments.
@@ -25,7 +35,7 @@ class RecordedGroup : public ProcessGroup {
     GroupRank rank() const override { return GroupRank{me_}; }
     const std::vector<GlobalRank>& ranks() const override { return ranks_; }
     const std::string& name() const override { return name_; }
-    Algorithm algorithm() const { return algorithm_; }
+    const GroupOptions& options() const { return options_; }
 
     /// Throws what check_call throws. Cost: about 1 µs and two small allocations, without the collective.
     Work issue(CollectiveCall call) final;
@@ -33,9 +43,7 @@ class RecordedGroup : public ProcessGroup {
   protected:
     /// As TransportGroup's; throws as it says.
     RecordedGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                  trace::Recorder* recorder, Algorithm algorithm, std::vector<int32_t> node_of);
-    /// Which node each member stands on, by group rank; empty: nobody said.
-    const std::vector<int32_t>& node_of() const { return node_of_; }
+                  trace::Recorder* recorder, GroupOptions options);
 
     /// What is to be done when the call's turn comes. `event` is -1 when nothing is recorded; otherwise it
     /// must begin and end it.
@@ -45,12 +53,15 @@ class RecordedGroup : public ProcessGroup {
     trace::Recorder* recorder_;
 
   private:
+    CallInfo info_of(const CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
+                     int32_t sequence) const;
+
+    std::shared_ptr<const GroupInfo> info_;
     int32_t index_;
     std::string name_;
     std::vector<GlobalRank> ranks_;
     int32_t me_ = 0;
-    Algorithm algorithm_;
-    std::vector<int32_t> node_of_;
+    GroupOptions options_;
     int32_t next_sequence_ = 0;
     std::vector<int32_t> next_sent_;  ///< by group rank
     std::vector<int32_t> next_received_;

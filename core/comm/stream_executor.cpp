@@ -16,11 +16,16 @@ StreamExecutor::Mode StreamExecutor::choose_mode(int32_t ranks_here, int32_t cor
     return 2 * ranks_here <= cores ? Mode::helper_thread : Mode::inline_in_wait;
 }
 
-StreamExecutor::StreamExecutor(Transport& transport, Mode mode) : transport_(transport), mode_(mode) {
+StreamExecutor::StreamExecutor(Transport& transport, Mode mode)
+    : transport_(transport), mode_(transport.one_at_a_time() ? Mode::inline_in_wait : mode) {
     if (mode_ == Mode::helper_thread) helper_ = std::thread([this] { serve(); });
 }
 
 StreamExecutor::~StreamExecutor() {
+    stop();
+}
+
+void StreamExecutor::stop() noexcept {
     if (n_ended_.load() < next_position_ || !sent_.empty()) transport_.give_up();
     if (helper_.joinable()) {
         {
@@ -31,6 +36,7 @@ StreamExecutor::~StreamExecutor() {
         helper_.join();
     }
     if (!sent_.empty()) transport_.withdraw();  // before the copies go
+    sent_.clear();
     // A Work may outlive its executor; it must not wait for ever.
     for (const auto& state : states_) {
         if (!state->ended.load())
@@ -39,6 +45,7 @@ StreamExecutor::~StreamExecutor() {
                           transport_.rank()));
         state->ended.store(true);
     }
+    n_ended_.store(next_position_);
     let_go(next_position_);
 }
 

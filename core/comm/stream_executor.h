@@ -53,10 +53,9 @@ class StreamExecutor {
     /// than overlap gains.
     static Mode choose_mode(int32_t ranks_here, int32_t cores);
 
-    /// Both live longer than the executor.
+    /// Both live longer than the executor. In a stepped world it runs inline, whatever `mode` says.
     StreamExecutor(Transport& transport, Mode mode);
-    /// Ends the helper. If collectives were still to be run (the rank is unwinding, or forgot finish()) the
-    /// rank gives up and the world is aborted: peers must not wait for what will never come.
+    /// As stop().
     ~StreamExecutor();
     StreamExecutor(const StreamExecutor&) = delete;
     StreamExecutor& operator=(const StreamExecutor&) = delete;
@@ -66,6 +65,11 @@ class StreamExecutor {
     /// Returns when all has run and every sent message was received; rethrows the first error. Rank's thread,
     /// at the rank's end. May be called again after further collectives.
     void finish();
+
+    /// Ends the helper: after it nothing runs any more, and the recorder can be read. If collectives were
+    /// still to be run (the rank is unwinding, or forgot finish()) the rank gives up and the world is
+    /// aborted: peers must not wait for what will never come. May be called again.
+    void stop() noexcept;
 
     Transport& transport() { return transport_; }
     Mode mode() const { return mode_; }

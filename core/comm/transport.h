@@ -6,14 +6,22 @@
 #include <span>
 
 #include "core/base/ids.h"
+#include "core/comm/call_info.h"
 
 namespace meshscope::comm {
 
 /// Keeps the messages of different groups apart: messages from one rank to another on one channel arrive in
-/// the order they were posted; channels do not wait for each other.
+/// the order they were posted; channels do not wait for each other. Values from 0 carry tensors. What travels
+/// beside them has channels of its own: -1-c the calls' fingerprints (compare_calls.h), c + 2^30 the
+/// checksums (checksum_transport.h) of channel c.
 struct Channel {
     int32_t value = 0;
     friend auto operator<=>(const Channel&, const Channel&) = default;
+
+    static constexpr int32_t kChecksums = 1 << 30;
+    bool carries_tensors() const { return value >= 0 && value < kChecksums; }
+    Channel of_fingerprints() const { return {-1 - value}; }
+    Channel of_checksums() const { return {value + kChecksums}; }
 };
 
 /// A message that a rank waits for: whose, and how many bytes it must have.
@@ -73,6 +81,22 @@ class Transport {
     /// destructors that must stop a thread which may be blocked in this transport. May be called from any
     /// thread.
     virtual void give_up() noexcept = 0;
+
+    /// Says what this rank does from here to end_call(), or to its end when the call fails: for whoever must
+    /// explain why the rank does not go on. By the thread that uses the transport. The default forgets it.
+    virtual void begin_call(const CallInfo& call);
+    virtual void end_call() noexcept {}
+
+    /// Whether only one rank of this world runs at a time (a stepped world, see Chooser): then nothing may
+    /// run beside the rank's own thread, and StreamExecutor runs inline.
+    virtual bool one_at_a_time() const { return false; }
+
+    /// Faults on demand (see fault.h). This rank ends as if it had been killed: on threads its body ends, a
+    /// process is killed by SIGKILL, which is the default.
+    [[noreturn]] virtual void die();
+    /// This rank does nothing more, without ending; throws once the world was aborted. The default waits for
+    /// a message that nobody sends.
+    [[noreturn]] virtual void stall();
 };
 
 /// Some ranks that can reach each other. run() runs `body` once for each rank that lives here (all of them on

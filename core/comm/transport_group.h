@@ -20,6 +20,10 @@ namespace meshscope::comm {
 /// send and recv travel on a channel of their own, so a send that is issued before a collective on one rank
 /// may meet a recv that is issued after it on the other.
 ///
+/// With GroupOptions::checked, the members compare each call before its data move (see compare_calls.h): a
+/// call that does not fit ends on every rank with the same DiagnosedError, and no wrong numbers come out.
+/// What is recorded is the same with and without.
+///
 /// send is buffered: it ends as soon as its numbers were copied (StreamExecutor::post_copy), and its span in
 /// the record shows that, not the receiver's time.
 class TransportGroup final : public RecordedGroup {
@@ -27,17 +31,13 @@ class TransportGroup final : public RecordedGroup {
     /// `index`: of the trace's group table. `name`: the mesh dim, or "world". `ranks`: the members,
     /// ascending, this rank among them. `channel`: the group's own; the same on all members and used by no
     /// other group (two channels of the transport, 2·value and 2·value+1, are taken). `recorder` may be null.
-    /// `algorithm` is what calls get that name none; see choose_algorithm for ops that do not have it.
-    /// `node_of`: which node each member stands on, by group rank, for two-level algorithms; empty:
-    /// NodeLevels' rule. Throws InvalidArgument: "comm.not_a_member", "comm.ranks_not_ascending",
-    /// "comm.rank_outside_world".
+    /// Throws InvalidArgument: "comm.not_a_member", "comm.ranks_not_ascending", "comm.rank_outside_world".
     TransportGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                   Channel channel, trace::Recorder* recorder, Algorithm algorithm = Algorithm::ring,
-                   std::vector<int32_t> node_of = {});
+                   Channel channel, trace::Recorder* recorder, GroupOptions options = {});
     /// The same, in the order of the layers; `transport` must be the executor's.
     TransportGroup(Transport& transport, int32_t index, std::string name, std::vector<GlobalRank> ranks,
                    Channel channel, trace::Recorder* recorder, StreamExecutor& executor,
-                   Algorithm algorithm = Algorithm::ring, std::vector<int32_t> node_of = {});
+                   GroupOptions options = {});
     ~TransportGroup() override;
 
   private:

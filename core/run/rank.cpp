@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/comm/dry_group.h"
+#include "core/comm/faulty_group.h"
 #include "core/comm/transport_group.h"
 #include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
@@ -14,6 +15,7 @@
 #include "core/parallel/tensor/tensor_parallel.h"
 #include "core/run/evaluate.h"
 #include "core/run/make_runner.h"
+#include "core/run/rank_transport.h"
 #include "core/tensor/dry_device.h"
 #include "core/tensor/kernels.h"
 
@@ -54,7 +56,10 @@ class Rank {
           recorder_(rank_, shared.level, shared.epoch_ns),
           device_(shared.dry ? tensor::make_dry_device() : tensor::make_cpu_device()),
           allocator_(*device_, &recorder_),
-          executor_(transport, shared.executor_mode),
+          transport_(transport, scenario_.faults, shared.checked),
+          executor_(transport_.top(), transport_.faults().none()
+                                          ? shared.executor_mode
+                                          : comm::StreamExecutor::Mode::inline_in_wait),
           model_(nn::make_model(scenario_.model)),
           place_(data_place(scenario_, shared.mesh, rank_)) {
         std::vector<comm::ProcessGroup*> by_dim;
@@ -102,6 +107,7 @@ class Rank {
     void train() {
         recorder_.set_step(-1);
         recorder_.set_phase(Phase::setup);
+        enter(-1, Phase::setup);
         runner_->load(parallel::PartValues(shared_.weights));
         make_optimizer();
         int32_t step = 0;
@@ -128,22 +134,41 @@ class Rank {
     trace::RankRecord finish() {
         if (watch_) (*shared_.not_finite)[static_cast<std::size_t>(rank_.value)] = watch_->found();
         executor_.finish();
+        if (shared_.never_came)
+            (*shared_.never_came)[static_cast<std::size_t>(rank_.value)] = transport_.faults().never_came();
         return recorder_.take();
+    }
+
+    /// What was recorded up to a failure. A call that did not end has no end of its own: it stands until the
+    /// last thing the rank recorded; one that did not begin stands there as a point.
+    trace::RankRecord abandon() noexcept {
+        executor_.stop();
+        trace::RankRecord record = recorder_.take();
+        int64_t last_ns = 0;
+        for (const trace::Event& event : record.events)
+            last_ns = std::max({last_ns, event.t_issue_ns, event.t_end_ns});
+        for (trace::Event& event : record.events)
+            if (event.kind == trace::EventKind::collective && event.t_end_ns == 0) {
+                if (event.t_begin_ns == 0) event.t_begin_ns = last_ns;
+                event.t_end_ns = std::max(last_ns, event.t_begin_ns);
+            }
+        return record;
     }
 
   private:
     std::unique_ptr<comm::ProcessGroup> make_group(int32_t index, const std::string& name,
                                                    std::vector<GlobalRank> members) {
-        const Algorithm algorithm = scenario_.parallel.algorithm;
-        std::vector<int32_t> node_of;
+        comm::GroupOptions options{.algorithm = scenario_.parallel.algorithm, .checked = shared_.checked};
         for (const GlobalRank member : members)
-            node_of.push_back(shared_.node_of_rank[static_cast<std::size_t>(member.value)]);
+            options.node_of.push_back(shared_.node_of_rank[static_cast<std::size_t>(member.value)]);
         if (shared_.dry)
             return std::make_unique<comm::DryGroup>(executor_, index, name, std::move(members), &recorder_,
-                                                    algorithm, std::move(node_of));
-        return std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
-                                                      comm::Channel{index}, &recorder_, algorithm,
-                                                      std::move(node_of));
+                                                    std::move(options));
+        auto group = std::make_unique<comm::TransportGroup>(
+            executor_, index, name, std::move(members), comm::Channel{index}, &recorder_, std::move(options));
+        if (transport_.faults().none()) return group;
+        return std::make_unique<comm::FaultyGroup>(std::move(group), transport_.faults(), recorder_,
+                                                   allocator_);
     }
 
     /// Makes this rank's side of a process group of the table.
@@ -186,8 +211,17 @@ class Rank {
         return offloaded ? MemoryCategory::offloaded : MemoryCategory::optimizer_state;
     }
 
+    /// Faults that happen where a rank enters a step, or a phase of it.
+    void enter(int32_t step, Phase phase) {
+        if (transport_.faults().none()) return;
+        if (phase == Phase::forward || phase == Phase::setup)
+            transport_.faults().enter(step, std::nullopt, transport_.top());
+        transport_.faults().enter(step, phase, transport_.top());
+    }
+
     void train_step(int32_t step) {
         recorder_.set_step(step);
+        enter(step, Phase::forward);
         const int64_t rows = scenario_.global_batch / place_.size;
         // What a rank does not read it keeps no memory for.
         tensor::Tensor x, y;
@@ -241,6 +275,7 @@ class Rank {
         if (!runner_->updates()) return runner_->after_step();
         recorder_.set_phase(Phase::optimizer);
         recorder_.set_microbatch(0);
+        enter(step, Phase::optimizer);
         const std::vector<tensor::Tensor> gradients = runner_->gradients();
         if (tensor_parallel_) tensor_parallel_->sum_partial_gradients(gradients, runner_->local_parameters());
         if (watch_) {
@@ -301,6 +336,7 @@ class Rank {
     trace::Recorder recorder_;
     std::unique_ptr<tensor::Device> device_;
     tensor::Allocator allocator_;
+    RankTransport transport_;
     comm::StreamExecutor executor_;
     std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
     std::unique_ptr<nn::Model> model_;
@@ -331,8 +367,14 @@ bool StopVote::goes_on(int32_t step) {
 void train_rank(comm::Transport& transport, SharedRun& shared) {
     if (!shared.mesh.coordinate(transport.rank())) return;  // the world may be larger than the mesh
     Rank rank(transport, shared);
-    rank.train();
-    shared.records[static_cast<std::size_t>(transport.rank().value)] = rank.finish();
+    trace::RankRecord& record = shared.records[static_cast<std::size_t>(transport.rank().value)];
+    try {
+        rank.train();
+        record = rank.finish();
+    } catch (...) {
+        record = rank.abandon();
+        throw;
+    }
 }
 
 }  // namespace meshscope::run

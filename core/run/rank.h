@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/comm/faults.h"
 #include "core/comm/stream_executor.h"
 #include "core/parallel/strategy.h"
 #include "core/run/checkpoint/load.h"
@@ -56,9 +57,13 @@ struct SharedRun {
     std::vector<std::optional<NotFinite>>* not_finite = nullptr;
     std::vector<std::vector<Evaluated>>* evaluations = nullptr;  ///< [rank]; null: nobody wants to know
     std::vector<int32_t> node_of_rank = {};                      ///< run::node_of_rank
+    bool checked = false;                                        ///< see RunOptions::checked
+    /// [rank]: faults of the scenario that did not happen; null: nobody wants to know.
+    std::vector<std::vector<comm::Faults::NeverCame>>* never_came = nullptr;
 };
 
-/// One rank's whole life in a run: set-up, every step, hand-over.
+/// One rank's whole life in a run: set-up, every step, hand-over. When it throws, what the rank had recorded
+/// is handed over all the same.
 void train_rank(comm::Transport& transport, SharedRun& shared);
 
 }  // namespace meshscope::run

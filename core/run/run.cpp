@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <thread>
 
+#include "core/base/diagnosis.h"
 #include "core/base/error.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/run/checkpoint/identity.h"
@@ -94,6 +96,42 @@ NotFinite find_not_finite(const SharedRun& before, const Backends& backends, int
     return first_of(findings).value_or(nothing);
 }
 
+/// What there is of the trace of a run that failed.
+std::shared_ptr<const trace::Trace> partial_trace(trace::RunInfo info, const GroupTable& groups,
+                                                  std::vector<trace::RankRecord> records,
+                                                  std::vector<std::vector<double>> losses,
+                                                  const std::exception& error) {
+    // The steps that every rank with a loss finished.
+    std::size_t steps = std::numeric_limits<std::size_t>::max();
+    for (const std::vector<double>& of_rank : losses)
+        if (!of_rank.empty()) steps = std::min(steps, of_rank.size());
+    for (std::vector<double>& of_rank : losses)
+        if (of_rank.size() > steps) of_rank.resize(steps);
+    info.losses = mean_by_step(losses);
+    info.steps = static_cast<int32_t>(info.losses.size());
+    info.failure = failure_json(error);
+    return std::make_shared<const trace::Trace>(
+        trace::merge(std::move(info), groups.groups, std::move(records)));
+}
+
+/// A fault that did not happen would be taken for one that did no harm.
+void refuse_faults_that_never_came(const scenario::Scenario& scenario,
+                                   const std::vector<std::vector<comm::Faults::NeverCame>>& never_came) {
+    std::vector<Diagnostic> found;
+    for (const auto& of_rank : never_came)
+        for (const comm::Faults::NeverCame& each : of_rank) {
+            const comm::Fault& fault = scenario.faults[each.place];
+            found.push_back({{"run.fault_never_came",
+                              {{"kind", std::string(name(fault.kind))},
+                               {"rank", int64_t{fault.rank}},
+                               {"step", int64_t{fault.step}},
+                               {"calls", int64_t{each.calls}}}},
+                             scenario.fault_positions[each.place],
+                             {}});
+        }
+    if (!found.empty()) throw InputError(std::move(found));
+}
+
 }  // namespace
 
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
@@ -113,7 +151,14 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     const parallel::InitialValues* weights = checkpoints.resumed.get();
     if (drawn) weights = drawn.get();
     const auto batches = open_batches(scenario, *model);
-    const std::unique_ptr<comm::World> world = backends.open(options.backend, {world_size});
+    const std::string& schedule = options.schedule.empty() ? scenario.schedule : options.schedule;
+    std::unique_ptr<comm::Chooser> own_chooser;
+    if (!schedule.empty() && options.chooser == nullptr) own_chooser = comm::make_chooser(schedule);
+    comm::Chooser* const chooser = options.chooser != nullptr ? options.chooser : own_chooser.get();
+    // Only threads of one process can be let run one at a time.
+    if (chooser != nullptr && options.backend != "threads")
+        throw InvalidArgument({"run.cannot_step", {{"backend", options.backend}}});
+    const std::unique_ptr<comm::World> world = backends.open(options.backend, {world_size, chooser});
 
     const auto ranks = static_cast<std::size_t>(world_size);
     std::vector<trace::RankRecord> records(ranks);
@@ -150,12 +195,20 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                      nullptr,
                      &evaluations,
                      node_of_rank(scenario, mesh)};
+    std::vector<std::vector<comm::Faults::NeverCame>> never_came(ranks);
+    shared.checked = options.checked.value_or(
+        scenario.checked.value_or(!scenario.steps_of_lesson.empty() || !scenario.faults.empty()));
+    shared.never_came = &never_came;
     try {
         world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
-    } catch (...) {
+    } catch (const std::exception& error) {
         if (saves) checkpoint::remove_unfinished(scenario.checkpoint.folder);
+        if (options.on_failure)
+            options.on_failure(partial_trace(describe_run(scenario, mesh, options.backend, level), groups,
+                                             std::move(records), losses, error));
         throw;
     }
+    refuse_faults_that_never_came(scenario, never_came);
 
     trace::RunInfo info = describe_run(scenario, mesh, options.backend, level);
     info.losses = with_earlier(checkpoints.save.header.losses, mean_by_step(losses));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/comm/chooser.h"
 #include "core/comm/transport.h"
 #include "core/nn/module.h"
 #include "core/run/finite.h"
@@ -18,6 +19,8 @@ namespace meshscope::run {
 /// What is asked of a world beyond its kind.
 struct WorldRequest {
     int32_t size = 1;  ///< ranks
+    /// Not null: one rank runs at a time, in the order it says (threads only). Outlives the world.
+    comm::Chooser* chooser = nullptr;
 };
 
 /// Opens worlds by backend name. app wires the real one (backends/registry); core knows no backend.
@@ -41,6 +44,16 @@ struct RunOptions {
     /// Set from a signal handler or another thread: the run stops after the present step; its result holds
     /// the steps done.
     const std::atomic<bool>* cancel = nullptr;
+    /// Whether the members of a group compare their calls, and messages carry checksums; the scenario's
+    /// [run] checked when not set, and where that is not set either: for lessons and with faults.
+    std::optional<bool> checked;
+    /// Who decides which rank runs, as make_chooser reads it ("random:7"); the scenario's when empty.
+    std::string schedule;
+    /// The same by hand, for a window or a test; before `schedule`. Outlives the run.
+    comm::Chooser* chooser = nullptr;
+    /// Called when a rank failed, before run_scenario throws: with what all ranks recorded up to then.
+    /// RunInfo::failure says why; losses are those of the steps that all ranks finished.
+    std::function<void(std::shared_ptr<const trace::Trace>)> on_failure;
 };
 
 /// A parameter after training, whole, under PyTorch's name.
@@ -70,9 +83,11 @@ struct RunResult {
 inline constexpr int32_t kMostRunRanks = 4096;
 
 /// Really runs a scenario: reads weights and data, starts the ranks, trains, merges the records. Throws
-/// InputError for unusable files, CommError when a rank failed (the first cause), InvalidArgument
-/// ("run.too_many_ranks"). When a number went to NaN or Inf, the steps up to there run once more, unrecorded,
-/// to find the op and the rank that made it: the same bits come out again.
+/// InputError for unusable files and for faults that never came, CommError when a rank failed (the first
+/// cause; DiagnosedError where it is known what the ranks did), InvalidArgument ("run.too_many_ranks",
+/// "run.cannot_step" when another backend than threads is to be stepped). When a number went to NaN or Inf,
+/// the steps up to there run once more, unrecorded, to find the op and the rank that made it: the same bits
+/// come out again.
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
                        const RunOptions& options = {});
 

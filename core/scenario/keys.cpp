@@ -19,11 +19,12 @@ constexpr Key kKeys[] = {
     {"", "eval", "table", "(none)"},
     {"", "checkpoint", "table", "(none)"},
     {"", "record", "table", "(none)"},
+    {"", "run", "table", "(none)"},
     {"", "hardware", "table", "(none)"},
     {"", "lesson", "table", "(none)"},
     {"", "quiz", "tables", "(none)"},
     {"", "check", "tables", "(none)"},
-    {"", "faults", "table", "(none)", later},
+    {"", "faults", "tables", "(none)"},
     {"", "compare", "table", "(none)", later},
 
     {"title", "en", "string", "\"\""},
@@ -130,6 +131,21 @@ constexpr Key kKeys[] = {
 
     {"record", "level", "string", "\"values\""},
 
+    {"run", "checked", "boolean", "true for lessons and with faults"},
+    {"run", "schedule", "string", "(none)"},
+
+    {"faults", "kind", "string", "required"},
+    {"faults", "rank", "integer", "required"},
+    {"faults", "step", "integer", "required"},
+    {"faults", "phase", "string", "(none)"},
+    {"faults", "at", "integer", "0"},
+    {"faults", "unit", "string", "(none)"},
+    {"faults", "rule", "string", "(none)"},
+    {"faults", "hop", "integer", "(none)"},
+    {"faults", "ms", "integer", "100"},
+    {"faults", "field", "string", "required for mismatch"},
+    {"faults", "bit", "integer", "30"},
+
     {"hardware", "ranks_per_node", "integer", "the mesh's first dim"},
     {"hardware", "profile", "string", "\"classroom\""},
 
@@ -208,6 +224,9 @@ constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"}
 constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
 constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};
+constexpr std::array<std::string_view, 7> kFaults{"kill",     "delay", "stall", "corrupt",
+                                                 "mismatch", "skip",  "repeat"};
+constexpr std::array<std::string_view, 5> kFaultFields{"op", "root", "reduce_op", "dtype", "count"};
 constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
 
 }  // namespace
@@ -258,6 +277,12 @@ std::span<const std::string_view> checkpoint_kinds() {
 }
 std::span<const std::string_view> views() {
     return kViews;
+}
+std::span<const std::string_view> fault_kinds() {
+    return kFaults;
+}
+std::span<const std::string_view> fault_fields() {
+    return kFaultFields;
 }
 std::span<const std::string_view> quiz_kinds() {
     return kQuizzes;

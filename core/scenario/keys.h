@@ -46,5 +46,7 @@ std::span<const std::string_view> samplers();
 std::span<const std::string_view> recompute_kinds();
 std::span<const std::string_view> views();
 std::span<const std::string_view> quiz_kinds();
+std::span<const std::string_view> fault_kinds();   ///< in comm::FaultKind's order
+std::span<const std::string_view> fault_fields();  ///< in comm::FaultField's order
 
 }  // namespace meshscope::scenario

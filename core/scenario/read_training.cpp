@@ -7,6 +7,7 @@
 #include "core/scenario/keys.h"
 #include "core/scenario/named_path.h"
 #include "core/scenario/read_evaluation.h"
+#include "core/scenario/read_faults.h"
 #include "core/scenario/read_model.h"
 #include "core/scenario/read_parallel.h"
 #include "core/time/read_profile.h"
@@ -119,6 +120,7 @@ bool read_training(const Section& root, Scenario& scenario) {
     read_checkpoint(root, scenario);
     read_record(root, scenario);
     read_hardware(root, scenario);
+    read_faults(root, mesh_known, scenario);
     return mesh_known;
 }
 

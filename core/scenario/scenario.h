@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/comm/faults.h"
 #include "core/mesh/device_mesh.h"
 #include "core/nn/model.h"
 #include "core/nn/recompute.h"
@@ -99,6 +100,11 @@ struct Scenario {
     trace::Level level = trace::Level::values;
     time::Profile hardware = time::classroom();  ///< [hardware] profile
     std::vector<int32_t> node_of_rank;   ///< [hardware] ranks_per_node; empty: the rows of the mesh's first dim
+
+    std::optional<bool> checked;         ///< [run] checked: calls are compared across ranks
+    std::string schedule;                ///< [run] schedule: which rank runs when; "" = all at once
+    std::vector<comm::Fault> faults;     ///< [[faults]]
+    std::vector<SourcePosition> fault_positions;  ///< where each stands
 
     struct LessonStep {
         std::string id, view;            ///< view: mesh, collective, timeline, memory

@@ -21,8 +21,8 @@ bool same_list(const std::vector<T>& a, const std::vector<T>& b, const Same& sam
 }
 
 bool same_info(const RunInfo& a, const RunInfo& b) {
-    return a.title_en == b.title_en && a.title_zh == b.title_zh && a.scenario == b.scenario &&
-           a.scenario_path == b.scenario_path && a.backend == b.backend &&
+    return a.failure == b.failure && a.title_en == b.title_en && a.title_zh == b.title_zh &&
+           a.scenario == b.scenario && a.scenario_path == b.scenario_path && a.backend == b.backend &&
            a.engine_version == b.engine_version && a.level == b.level && a.world_size == b.world_size &&
            a.mesh_shape == b.mesh_shape && a.mesh_names == b.mesh_names && a.mesh_ranks == b.mesh_ranks &&
            a.node_of_rank == b.node_of_rank && a.steps == b.steps &&

@@ -67,12 +67,13 @@ class Reader {
         table("meta", "key", [&](TableReader& row) {
             const std::string key(row.text());
             if (key == "backend" || key == "engine_version" || key == "scenario" || key == "scenario_path" ||
-                key == "title_en" || key == "title_zh")
+                key == "title_en" || key == "title_zh" || key == "failure")
                 texts[key] = row.text();
             else
                 numbers[key] = row.integer(0, kMaxInt32);
         });
-        if (texts.size() != 6 || numbers.size() != 7) throw Damage{"meta"};
+        if (texts.size() != (texts.contains("failure") ? 7U : 6U) || numbers.size() != 7)
+            throw Damage{"meta"};
         const auto number = [&](const char* key) {
             const auto found = numbers.find(key);
             if (found == numbers.end()) throw Damage{"meta"};
@@ -85,6 +86,7 @@ class Reader {
         info.scenario_path = texts["scenario_path"];
         info.title_en = texts["title_en"];
         info.title_zh = texts["title_zh"];
+        if (texts.contains("failure")) info.failure = texts["failure"];
         const int64_t level = number("level");
         if (level > static_cast<int64_t>(Level::values)) throw Damage{"meta"};
         info.level = static_cast<Level>(level);

@@ -33,6 +33,10 @@ struct RunInfo {
     int32_t steps = 0;
     std::vector<double> losses;      ///< one a step, mean over the global batch
     std::vector<double> grad_norms;  ///< one a step when clipping, else empty
+    /// Why the run ended before its end, as failure_json (core/base/diagnosis.h) writes it; "" for a whole
+    /// run. Then the trace holds what was recorded up to there: calls that others never joined, or that did
+    /// not end (they stand until the last thing their rank recorded).
+    std::string failure;
 };
 
 /// One rank's part of a merged trace; string ids point into Trace::strings. Events ascend by id.

@@ -61,11 +61,12 @@ class Writer {
     void meta() {
         const RunInfo& info = trace_.info;
         // In the order of the keys: a table's checksum runs in primary-key order.
-        const std::map<std::string, std::string> texts{
+        std::map<std::string, std::string> texts{
             {"backend", info.backend},   {"engine_version", info.engine_version},
             {"scenario", info.scenario}, {"scenario_path", info.scenario_path},
             {"title_en", info.title_en}, {"title_zh", info.title_zh},
         };
+        if (!info.failure.empty()) texts["failure"] = info.failure;
         const std::map<std::string, int64_t> numbers{
             {"grad_norms", static_cast<int64_t>(info.grad_norms.size())},
             {"level", static_cast<int64_t>(info.level)},

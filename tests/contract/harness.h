@@ -47,7 +47,8 @@ struct Rank {
         std::vector<GlobalRank> members;
         for (const int32_t r : ranks) members.push_back(GlobalRank{r});
         return std::make_unique<TransportGroup>(transport, index, "dim", members, comm::Channel{index},
-                                                &recorder, executor, algorithm, std::move(node_of));
+                                                &recorder, executor,
+                                                comm::GroupOptions{algorithm, std::move(node_of)});
     }
     std::unique_ptr<TransportGroup> world(Algorithm algorithm = Algorithm::ring,
                                           std::vector<int32_t> node_of = {}) const {

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "core/base/diagnosis.h"
+#include "core/base/ids.h"
+#include "core/base/kinds.h"
+
+namespace meshscope::comm {
+
+/// A group as its members know it. Shared by the calls under way, which may outlive the group.
+struct GroupInfo {
+    int32_t index = 0;  ///< of the trace's group table
+    std::string name;
+    std::vector<GlobalRank> ranks;
+};
+
+/// What a rank is about to do, in fixed-size words that cost nothing to make: for the transport, which must
+/// explain why a rank does not go on (Transport::begin_call), and for comparing calls across ranks.
+struct CallInfo {
+    std::shared_ptr<const GroupInfo> group;
+    CollectiveOp op = CollectiveOp::barrier;
+    ReduceOp reduce_op = ReduceOp::none;
+    DType dtype = DType::float32;
+    Stream stream = Stream::compute;
+    Phase phase = Phase::setup;
+    Algorithm algorithm = Algorithm::none;
+    int32_t sequence = -1;  ///< as trace::Event::sequence
+    int32_t step = -1;
+    int32_t peer = -1;  ///< group rank of the root or the other side; -1: none
+    int64_t in_elements = 0, out_elements = 0;
+    double factor = 1.0;
+    std::source_location source;
+};
+
+/// The same in words. Without a group: a report of no call.
+CallReport report_of(const CallInfo& call);
+
+}  // namespace meshscope::comm

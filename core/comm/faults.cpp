@@ -1,0 +1,141 @@
+#include "core/comm/faults.h"
+
+#include <array>
+#include <thread>
+#include <utility>
+
+namespace meshscope::comm {
+namespace {
+
+/// A copy with one bit turned over; `bit` beyond the message counts from its beginning again.
+std::vector<std::byte> changed(Transport::Bytes data, int64_t bit) {
+    std::vector<std::byte> copy(data.begin(), data.end());
+    if (copy.empty()) return copy;
+    const auto at = static_cast<std::size_t>(bit) % (8 * copy.size());
+    copy[at / 8] ^= std::byte{1} << (at % 8);
+    return copy;
+}
+
+}  // namespace
+
+std::string_view name(FaultKind value) {
+    constexpr std::array<std::string_view, 7> kNames{"kill",     "delay", "stall", "corrupt",
+                                                     "mismatch", "skip",  "repeat"};
+    return kNames.at(static_cast<std::size_t>(value));
+}
+
+std::string_view name(FaultField value) {
+    constexpr std::array<std::string_view, 5> kNames{"op", "root", "reduce_op", "dtype", "count"};
+    return kNames.at(static_cast<std::size_t>(value));
+}
+
+void do_fault(const Fault& fault, Transport& transport) {
+    if (fault.kind == FaultKind::kill) transport.die();
+    if (fault.kind == FaultKind::stall) transport.stall();
+    if (fault.kind == FaultKind::delay) std::this_thread::sleep_for(std::chrono::milliseconds(fault.ms));
+}
+
+Faults::Faults(std::span<const Fault> all, GlobalRank rank) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].rank == rank.value) faults_.push_back({all[i], i, 0, false});
+}
+
+void Faults::enter(int32_t step, std::optional<Phase> phase, Transport& transport) {
+    for (Waiting& waiting : faults_) {
+        const Fault& fault = waiting.fault;
+        const bool by_itself =
+            fault.kind == FaultKind::kill || fault.kind == FaultKind::delay || fault.kind == FaultKind::stall;
+        if (waiting.came || !by_itself || !fault.on_entry() || fault.step != step || fault.phase != phase)
+            continue;
+        waiting.came = true;
+        do_fault(fault, transport);
+    }
+}
+
+std::optional<Fault> Faults::on_issue(int32_t step, Phase phase, const trace::Cause& cause) {
+    std::optional<Fault> due;
+    for (Waiting& waiting : faults_) {
+        const Fault& fault = waiting.fault;
+        if (waiting.came || fault.step != step || (fault.phase && *fault.phase != phase) ||
+            (!fault.unit.empty() && fault.unit != cause.unit) ||
+            (!fault.rule.empty() && fault.rule != cause.rule))
+            continue;
+        if (waiting.seen++ != fault.at.value_or(0) || due) continue;
+        waiting.came = true;
+        due = fault;
+    }
+    return due;
+}
+
+void Faults::issued(const std::optional<Fault>& fault) {
+    if (fault) armed_.emplace(issued_, *fault);
+    ++issued_;
+}
+
+std::optional<Fault> Faults::on_run() {
+    const auto found = armed_.find(run_++);
+    if (found == armed_.end()) return std::nullopt;
+    const Fault fault = found->second;
+    armed_.erase(found);
+    return fault;
+}
+
+void Faults::did_not_come(const Fault& fault) {
+    for (Waiting& waiting : faults_)
+        if (waiting.came && waiting.fault.kind == fault.kind && waiting.fault.step == fault.step &&
+            waiting.fault.at == fault.at && waiting.fault.hop == fault.hop)
+            waiting.came = false;
+}
+
+std::vector<Faults::NeverCame> Faults::never_came() const {
+    std::vector<NeverCame> found;
+    for (const Waiting& waiting : faults_)
+        if (!waiting.came) found.push_back({waiting.place, waiting.seen});
+    return found;
+}
+
+void FaultyTransport::begin_call(const CallInfo& call) {
+    ForwardingTransport::begin_call(call);
+    fault_ = faults_.on_run();
+    hop_ = 0;
+    if (!fault_ || fault_->hop || fault_->kind == FaultKind::corrupt) return;
+    do_fault(*std::exchange(fault_, std::nullopt), inner_);
+}
+
+void FaultyTransport::end_call() noexcept {
+    if (fault_) faults_.did_not_come(*fault_);
+    fault_.reset();
+    ForwardingTransport::end_call();
+}
+
+bool FaultyTransport::on_hop(Channel channel) {
+    if (!fault_ || !channel.carries_tensors() || hop_++ != fault_->hop.value_or(0)) return false;
+    const Fault fault = *std::exchange(fault_, std::nullopt);
+    do_fault(fault, inner_);
+    return fault.kind == FaultKind::corrupt;
+}
+
+void FaultyTransport::receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) {
+    const int64_t bit = fault_ ? fault_->bit : 0;
+    if (!on_hop(channel)) return inner_.receive(src, channel, bytes, consume);
+    inner_.receive(src, channel, bytes, [&](Bytes data) { consume(changed(data, bit)); });
+}
+
+void FaultyTransport::receive_together(std::span<const Expected> messages, Channel channel,
+                                       const ConsumeTogether& consume) {
+    const int64_t bit = fault_ ? fault_->bit : 0;
+    std::size_t which = messages.size();
+    for (std::size_t i = 0; i < messages.size(); ++i)
+        if (on_hop(channel)) which = i;
+    inner_.receive_together(messages, channel, [&](std::span<const Bytes> data) {
+        std::vector<Bytes> spans(data.begin(), data.end());
+        std::vector<std::byte> copy;
+        if (which < spans.size()) {
+            copy = changed(spans[which], bit);
+            spans[which] = copy;
+        }
+        consume(spans);
+    });
+}
+
+}  // namespace meshscope::comm

@@ -1,0 +1,166 @@
+#include "core/comm/faulty_group.h"
+
+#include <cstring>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/comm/stream_executor.h"
+
+namespace meshscope::comm {
+namespace {
+
+bool has_root(CollectiveOp op) {
+    return op == CollectiveOp::broadcast || op == CollectiveOp::reduce || op == CollectiveOp::gather ||
+           op == CollectiveOp::scatter;
+}
+
+/// Dtypes of as many bytes, so that the same buffer can be called either.
+std::optional<DType> of_same_size(DType dtype) {
+    switch (dtype) {
+        case DType::float32:
+            return DType::int32;
+        case DType::int32:
+            return DType::float32;
+        case DType::bfloat16:
+            return DType::float16;
+        case DType::float16:
+            return DType::bfloat16;
+        default:
+            return std::nullopt;
+    }
+}
+
+/// An op that can be called with the same tensors.
+CollectiveOp instead_of(CollectiveOp op) {
+    switch (op) {
+        case CollectiveOp::all_reduce:
+            return CollectiveOp::broadcast;
+        case CollectiveOp::broadcast:
+            return CollectiveOp::all_reduce;
+        case CollectiveOp::all_gather:
+            return CollectiveOp::gather;
+        case CollectiveOp::reduce_scatter:
+            return CollectiveOp::scatter;
+        default:
+            return CollectiveOp::barrier;
+    }
+}
+
+std::string fields_of(const CollectiveCall& call) {
+    std::string fields;
+    const auto add = [&fields](FaultField field) {
+        fields += (fields.empty() ? "" : ", ") + std::string(name(field));
+    };
+    if (call.op != CollectiveOp::barrier) add(FaultField::op);
+    if (has_root(call.op)) add(FaultField::root);
+    if (call.reduce_op != ReduceOp::none) add(FaultField::reduce_op);
+    if (call.op != CollectiveOp::barrier) {
+        const Tensor& tensor = call.input.defined() ? call.input : call.output;
+        if (tensor.defined() && of_same_size(tensor.dtype())) add(FaultField::dtype);
+        if (call.input_counts.empty() && call.output_counts.empty()) add(FaultField::count);
+    }
+    return fields.empty() ? "–" : fields;
+}
+
+/// One element less a rank.
+Tensor shortened(const Tensor& tensor, int64_t by) {
+    if (!tensor.defined()) return tensor;
+    return tensor.slice(0, std::max<int64_t>(0, tensor.n_elements() - by));
+}
+
+}  // namespace
+
+FaultyGroup::FaultyGroup(std::unique_ptr<ProcessGroup> inner, Faults& faults, const trace::Recorder& recorder,
+                         tensor::Allocator& memory)
+    : inner_(std::move(inner)), faults_(faults), recorder_(recorder), memory_(memory) {}
+
+Work FaultyGroup::issue_as_is(CollectiveCall call, const std::optional<Fault>& fault) {
+    Work work = inner_->issue(std::move(call));
+    faults_.issued(fault);
+    return work;
+}
+
+Work FaultyGroup::issue(CollectiveCall call) {
+    const std::optional<Fault> fault =
+        faults_.on_issue(recorder_.step(), recorder_.phase(), call.options.cause);
+    if (!fault) return issue_as_is(std::move(call));
+    switch (fault->kind) {
+        case FaultKind::skip: {
+            auto done = std::make_shared<Work::State>();
+            done->ended.store(true);
+            return Work(std::move(done));
+        }
+        case FaultKind::repeat:
+            issue_as_is(call);
+            return issue_as_is(std::move(call));
+        case FaultKind::mismatch:
+            change(call, fault->field);
+            return issue_as_is(std::move(call));
+        default:
+            return issue_as_is(std::move(call), fault);
+    }
+}
+
+void FaultyGroup::change(CollectiveCall& call, FaultField field) const {
+    const std::string possible = fields_of(call);
+    const std::string word(comm::name(field));
+    if ((", " + possible + ",").find(", " + word + ",") == std::string::npos)
+        throw InvalidArgument(
+            {"fault.no_field",
+             {{"field", word},
+              {"op", std::string(meshscope::name(call.op))},
+              {"rank", int64_t{inner_->ranks()[static_cast<std::size_t>(inner_->rank().value)].value}},
+              {"possible", possible}}});
+    const int64_t p = size();
+    switch (field) {
+        case FaultField::op:
+            call.op = instead_of(call.op);
+            call.reduce_op = call.op == CollectiveOp::all_reduce ? ReduceOp::sum : ReduceOp::none;
+            call.peer = has_root(call.op) ? GroupRank{0} : GroupRank{-1};
+            if (call.op == CollectiveOp::barrier) call.input = call.output = {};
+            return;
+        case FaultField::root:
+            call.peer = GroupRank{static_cast<int32_t>((call.peer.value + 1) % p)};
+            return;
+        case FaultField::reduce_op:
+            call.reduce_op = call.reduce_op == ReduceOp::sum ? ReduceOp::max : ReduceOp::sum;
+            return;
+        case FaultField::dtype:
+            return change_dtype(call);
+        case FaultField::count: {
+            // The larger of the two holds a part of every rank.
+            const bool gathers = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::gather;
+            const bool scatters = call.op == CollectiveOp::reduce_scatter || call.op == CollectiveOp::scatter;
+            const bool exchanges = call.op == CollectiveOp::all_to_all;
+            const auto apart = [&](const Tensor& tensor) {
+                return tensor.defined() ? memory_.clone(tensor, MemoryCategory::temporaries, "fault.count")
+                                        : tensor;
+            };
+            call.input = shortened(call.input, scatters || exchanges ? p : 1);
+            call.output = shortened(call.output, gathers || exchanges ? p : 1);
+            // A part that lay at its place in the whole does not any more.
+            if (gathers) call.input = apart(call.input);
+            if (scatters) call.output = apart(call.output);
+            return;
+        }
+    }
+}
+
+void FaultyGroup::change_dtype(CollectiveCall& call) const {
+    const bool one = call.input.defined() && call.output.defined() && call.input.raw() == call.output.raw();
+    const auto renamed = [&](const Tensor& tensor) {
+        if (!tensor.defined()) return tensor;
+        Tensor made = memory_.empty(tensor.shape(), *of_same_size(tensor.dtype()),
+                                    MemoryCategory::temporaries, "fault.dtype");
+        if (tensor.bytes() > 0)
+            std::memcpy(made.raw(), tensor.raw(), static_cast<std::size_t>(tensor.bytes()));
+        return made;
+    };
+    call.input = renamed(call.input);
+    call.output = one ? call.input : renamed(call.output);
+    // An average of whole numbers would be refused by the rank itself.
+    if (call.reduce_op == ReduceOp::avg || call.reduce_op == ReduceOp::premul_sum)
+        call.reduce_op = ReduceOp::sum;
+}
+
+}  // namespace meshscope::comm

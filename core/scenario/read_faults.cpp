@@ -1,0 +1,93 @@
+#include "core/scenario/read_faults.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/error.h"
+#include "core/comm/chooser.h"
+#include "core/scenario/keys.h"
+#include "core/scenario/read_training.h"
+
+namespace meshscope::scenario {
+namespace {
+
+constexpr int64_t kMostCalls = int64_t{1} << 20;
+constexpr int64_t kMostMs = 600'000;
+constexpr int64_t kMostBit = int64_t{1} << 40;
+constexpr std::array<std::string_view, 5> kPhases{"setup", "forward", "backward", "optimizer", "evaluation"};
+
+/// Place of `word` in `words`, which name() of the enum spells.
+template <class Enum>
+Enum enumerator(std::span<const std::string_view> words, const std::string& word) {
+    return static_cast<Enum>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
+void read_run(const Section& root, Scenario& s) {
+    const Section run = root.section("run");
+    s.checked = run.boolean("checked");
+    const auto schedule = run.text("schedule");
+    if (!schedule) return;
+    try {
+        comm::make_chooser(*schedule);
+        s.schedule = *schedule;
+    } catch (const InvalidArgument& error) {
+        run.report("schedule", error.message());
+    }
+}
+
+/// Keys that mean something for some kinds only.
+void refuse_foreign_keys(const Section& section, comm::FaultKind kind) {
+    using comm::FaultKind;
+    const std::string word(name(kind));
+    if (kind != FaultKind::delay) refuse_for_kind(section, {"ms"}, word);
+    if (kind != FaultKind::mismatch) refuse_for_kind(section, {"field"}, word);
+    if (kind != FaultKind::corrupt) refuse_for_kind(section, {"bit"}, word);
+    if (kind == FaultKind::mismatch || kind == FaultKind::skip || kind == FaultKind::repeat)
+        refuse_for_kind(section, {"hop"}, word);
+}
+
+void read_fault(const Section& section, bool mesh_known, Scenario& s) {
+    comm::Fault fault;
+    int64_t ranks = 1;
+    for (const int64_t n : s.mesh_shape) ranks *= n;
+    section.require("kind");
+    section.require("rank");
+    section.require("step");
+    const auto kind = section.word("kind", fault_kinds());
+    if (kind) {
+        fault.kind = enumerator<comm::FaultKind>(fault_kinds(), *kind);
+        refuse_foreign_keys(section, fault.kind);
+    }
+    const int64_t last_rank = mesh_known ? ranks - 1 : kMostRanks - 1;
+    fault.rank = static_cast<int32_t>(section.integer("rank", {0, last_rank}).value_or(0));
+    fault.step = static_cast<int32_t>(section.integer("step", {-1, s.steps - 1}).value_or(0));
+    if (const auto phase = section.word("phase", kPhases)) {
+        fault.phase = enumerator<Phase>(kPhases, *phase);
+        // Set-up is no step, and every step's phases are those of a step.
+        if ((*fault.phase == Phase::setup) != (fault.step == -1))
+            section.report("phase", {"scenario.fault_setup", {{"step", int64_t{fault.step}}}});
+    }
+    if (const auto at = section.integer("at", {0, kMostCalls})) fault.at = static_cast<int32_t>(*at);
+    if (const auto hop = section.integer("hop", {0, kMostCalls})) fault.hop = static_cast<int32_t>(*hop);
+    fault.unit = section.text("unit").value_or("");
+    fault.rule = section.text("rule").value_or("");
+    fault.ms = section.integer("ms", {1, kMostMs}).value_or(fault.ms);
+    fault.bit = section.integer("bit", {0, kMostBit}).value_or(fault.bit);
+    if (fault.kind == comm::FaultKind::mismatch && kind) section.require("field");
+    if (const auto field = section.word("field", fault_fields()))
+        fault.field = enumerator<comm::FaultField>(fault_fields(), *field);
+    if (mesh_known && ranks == 1 && kind && fault.kind != comm::FaultKind::kill &&
+        fault.kind != comm::FaultKind::delay)
+        section.report("kind", {"scenario.fault_alone", {{"kind", *kind}}});
+    s.faults.push_back(std::move(fault));
+    s.fault_positions.push_back(section.position_of("kind"));
+}
+
+}  // namespace
+
+void read_faults(const Section& root, bool mesh_known, Scenario& s) {
+    read_run(root, s);
+    for (const Section& section : root.sections("faults")) read_fault(section, mesh_known, s);
+}
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <set>
+#include <thread>
+
+#include "tests/diagnosis/mistakes.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using namespace meshscope::diagnosis;
+
+namespace {
+
+/// A backend that must find every mistake, and how fast. Where ranks are processes another wiring of
+/// run_program is needed; the table stays.
+struct Judge {
+    std::string backend;
+    double most_ms;  ///< a guard against hangs; the real figure is printed
+};
+
+const RankReport* report_of(const Diagnosis& d, int32_t rank) {
+    for (const RankReport& report : d.ranks)
+        if (report.rank == rank) return &report;
+    return nullptr;
+}
+
+void check_mismatch(const Mistake& mistake, const Diagnosis& d, int32_t n, int32_t odd) {
+    CHECK(std::find(d.differs.begin(), d.differs.end(), mistake.differs) != d.differs.end());
+    std::vector<int32_t> expected{odd};
+    if (n == 2) expected = {0, 1};
+    if (!mistake.pair) CHECK(d.culprits == expected);
+    if (mistake.pair) CHECK(d.culprits.size() == 2);
+    for (const RankReport& report : d.ranks) {
+        CHECK(!report.call.source.empty());
+        const std::string& op = report.rank == odd ? mistake.odd_op : mistake.right_op;
+        if (!op.empty()) CHECK(report.call.op == op);
+    }
+}
+
+void check_deadlock(const Mistake& mistake, const Diagnosis& d, int32_t n) {
+    const auto length = static_cast<int32_t>(d.cycle.size());
+    if (mistake.ring)
+        CHECK(length == mistake.ring(n));
+    else
+        CHECK(length >= 2);
+    for (std::size_t i = 0; i < d.cycle.size(); ++i) {
+        const RankReport* report = report_of(d, d.cycle[i]);
+        REQUIRE(report != nullptr);
+        CHECK(report->waits_for == d.cycle[(i + 1) % d.cycle.size()]);
+        CHECK(report->state == RankState::waiting);
+        CHECK(!report->call.op.empty());
+        CHECK(report->call.source.find("tests/diagnosis/mistakes.cpp:") == 0);
+    }
+    CHECK(std::set<int32_t>(d.cycle.begin(), d.cycle.end()).size() == d.cycle.size());
+}
+
+void check_missing(const Diagnosis& d, int32_t odd) {
+    CHECK(std::find(d.culprits.begin(), d.culprits.end(), odd) != d.culprits.end());
+    const RankReport* report = report_of(d, odd);
+    REQUIRE(report != nullptr);
+    CHECK(report->state == RankState::finished);
+    bool waited_for = false;
+    for (const RankReport& each : d.ranks) {
+        // A send has ended when its numbers were copied: then it is the last call, not the present one.
+        const CallReport& call = each.call.op.empty() ? each.last : each.call;
+        waited_for |= each.waits_for == odd && !call.op.empty();
+    }
+    CHECK(waited_for);
+}
+
+}  // namespace
+
+TEST_CASE("every mistake of the table is diagnosed, on every rank alike, with the rank and the op named") {
+    const Judge judge{"threads", 20'000};
+    const std::vector<Mistake> table = mistakes();
+    CHECK(table.size() >= 60);
+    double slowest_ms = 0;
+    std::string slowest;
+    int worlds = 0;
+    for (const Mistake& mistake : table)
+        for (int32_t n = std::max(2, mistake.least_ranks); n <= 8; ++n)
+            for (const int32_t odd : {0, n - 1}) {
+                const Outcome outcome =
+                    run_program(judge.backend, {n}, true, [&](Place& p) { mistake.program(p, odd); });
+                ++worlds;
+                INFO(mistake.name << ", " << n << " ranks, odd " << odd);
+                std::string first;
+                bool all = true;
+                for (int32_t r = 0; r < n; ++r) {
+                    const auto& told = outcome.told[static_cast<std::size_t>(r)];
+                    const std::string& words = outcome.words[static_cast<std::size_t>(r)];
+                    if (mistake.ends && words.empty()) continue;  // it had nothing more to do
+                    if (!told) UNSCOPED_INFO("rank " << r << ": " << words);
+                    all &= told.has_value();
+                    if (!told) continue;
+                    // One diagnosis for all, not each its own.
+                    if (first.empty()) first = to_json(*told);
+                    CHECK(to_json(*told) == first);
+                }
+                CHECK(all);
+                CHECK_FALSE(first.empty());
+                const auto found = std::find_if(outcome.told.begin(), outcome.told.end(),
+                                                [](const auto& told) { return told.has_value(); });
+                if (found == outcome.told.end()) continue;
+                const Diagnosis& d = **found;
+                CHECK(d.kind == mistake.kind);
+                CHECK(d.certain);
+                if (d.kind != mistake.kind) continue;
+                if (d.kind == DiagnosisKind::mismatch) check_mismatch(mistake, d, n, odd);
+                if (d.kind == DiagnosisKind::deadlock) check_deadlock(mistake, d, n);
+                if (d.kind == DiagnosisKind::missing) check_missing(d, odd);
+                CHECK(outcome.slowest_ms < judge.most_ms);
+                if (outcome.slowest_ms > slowest_ms) {
+                    slowest_ms = outcome.slowest_ms;
+                    slowest = mistake.name + ", " + std::to_string(n) + " ranks";
+                }
+            }
+    std::printf("%zu mistakes in %d worlds of %s: the slowest diagnosis took %.2f ms (%s)\n", table.size(),
+                worlds, judge.backend.c_str(), slowest_ms, slowest.c_str());
+}
+
+TEST_CASE("a program without a mistake is not accused, whatever it calls") {
+    for (int32_t n = 1; n <= 8; ++n)
+        for (const auto mode : {StreamExecutor::Mode::inline_in_wait, StreamExecutor::Mode::helper_thread}) {
+            const Outcome outcome = run_program(
+                "threads", {n}, true,
+                [](Place& p) {
+                    const auto world = p.world(), other = p.world(1, Algorithm::direct);
+                    const int32_t r = p.rank(), size = p.ranks();
+                    const GroupRank next{(r + 1) % size}, before{(r + size - 1) % size};
+                    std::vector<int64_t> counts(static_cast<std::size_t>(size)), mine = counts;
+                    for (int32_t i = 0; i < size; ++i) {
+                        counts[static_cast<std::size_t>(i)] = i;
+                        mine[static_cast<std::size_t>(i)] = r;
+                    }
+                    const int64_t all = int64_t{size} * (size - 1) / 2;
+                    for (int i = 0; i < 3; ++i) {
+                        Work a = world->all_reduce(p.zeros(7), ReduceOp::sum);
+                        Work b = other->all_gather(p.zeros(all), p.zeros(r), counts);
+                        world->reduce_scatter(p.zeros(r), p.zeros(all), ReduceOp::max, counts).wait();
+                        // Rank i gives each rank what that one's number says.
+                        other->all_to_all(p.zeros(int64_t{r} * size), p.zeros(all), mine, counts).wait();
+                        world->gather(r == 0 ? p.zeros(all) : Tensor(), p.zeros(r), GroupRank{0}, counts)
+                            .wait();
+                        world->scatter(p.zeros(r), r == 0 ? p.zeros(all) : Tensor(), GroupRank{0}, counts)
+                            .wait();
+                        world->broadcast(p.zeros(i), GroupRank{size - 1}).wait();
+                        if (size > 1) {
+                            // Its own line, its own stream: neither is compared.
+                            CallOptions options{};
+                            options.stream = r % 2 == 0 ? Stream::p2p : Stream::compute;
+                            Work sent = world->send(p.zeros(5), next, options);
+                            world->recv(p.zeros(5), before).wait();
+                            sent.wait();
+                        }
+                        a.wait();
+                        b.wait();
+                        if (r == 0)
+                            world->barrier().wait();
+                        else
+                            world->barrier().wait();
+                    }
+                },
+                mode);
+            for (const std::string& words : outcome.words) CHECK(words.empty());
+        }
+}
+
+TEST_CASE("a ring of waits is found while other ranks still run") {
+    // Ranks 0 and 1 wait for each other; rank 2 computes until it learns of that.
+    std::atomic<bool> told{false};
+    const Outcome outcome = run_program("threads", {3}, true, [&](Place& p) {
+        const auto world = p.world();
+        if (p.rank() == 2) {
+            const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+            while (!told && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+            return;
+        }
+        try {
+            world->recv(p.zeros(1), GroupRank{1 - p.rank()}).wait();
+        } catch (...) {
+            told = true;
+            throw;
+        }
+    });
+    CHECK(told);
+    REQUIRE(outcome.told[0].has_value());
+    CHECK(outcome.told[0]->kind == DiagnosisKind::deadlock);
+    CHECK(outcome.told[0]->cycle == std::vector<int32_t>{0, 1});
+    CHECK(report_of(*outcome.told[0], 2)->state == RankState::running);
+}
+
+TEST_CASE("without the check, what other systems do is what happens: the mistake itself") {
+    // sum against max: every rank gets an answer and no error, and it is half the one, half the other. This
+    // is why calls are compared.
+    std::vector<std::vector<float>> answer(2);
+    const Outcome outcome = run_program("threads", {2}, false, [&](Place& p) {
+        const auto mine = static_cast<float>(p.rank() + 1);
+        const float both[] = {mine, mine};
+        const Tensor t = p.memory.of(both, {2}, MemoryCategory::temporaries, "test");
+        p.world()->all_reduce(t, p.rank() == 0 ? ReduceOp::sum : ReduceOp::max).wait();
+        answer[static_cast<std::size_t>(p.rank())] = {t.data<float>()[0], t.data<float>()[1]};
+    });
+    CHECK(outcome.words[0].empty());
+    CHECK(outcome.words[1].empty());
+    const std::set<float> seen{answer[0][0], answer[0][1], answer[1][0], answer[1][1]};
+    CHECK(seen == std::set<float>{2, 3});
+}
