@@ -5,19 +5,13 @@
 #include <memory>
 #include <optional>
 
+#include "backends/tcp/first_cause.h"
 #include "backends/tcp/options.h"
-#include "core/base/message.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::tcp {
 
 class StoreServer;
-
-/// Why the world ended, as the rank that failed first told it.
-struct FirstCause {
-    int32_t rank = -1;
-    Message message;  ///< no id when what was thrown is no Error of ours; then args has "cause", its words
-};
 
 /// One rank of a world of processes. run() connects to all peers, calls the body once, and returns when every
 /// rank's body has ended.
