@@ -9,9 +9,10 @@
 
 namespace meshscope::backends::tcp {
 
-Doorman::Doorman(Fd listener, const Token& token, std::string run_id, ServerHandshake::Judge judge,
-                 Welcome welcome, Log log)
+Doorman::Doorman(Fd listener, std::size_t most, const Token& token, std::string run_id,
+                 ServerHandshake::Judge judge, Welcome welcome, Log log)
     : listener_(std::move(listener)),
+      most_(most),
       token_(token),
       run_id_(std::move(run_id)),
       judge_(std::move(judge)),
@@ -38,11 +39,11 @@ void Doorman::serve(std::span<const pollfd> files) {
 
 void Doorman::accept_all() {
     // Bounded, so that a flood cannot keep the owner from its other work.
-    for (std::size_t i = 0; i < kMostStrangers; ++i) {
+    for (std::size_t i = 0; i < kSpareStrangers; ++i) {
         Fd socket = accept_one(listener_);
         if (!socket.open()) return;
         strangers_.remove_if([](const Stranger& stranger) { return !stranger.socket.open(); });
-        if (strangers_.size() == kMostStrangers) {
+        if (strangers_.size() == most_) {
             send_away(strangers_.front(), Refusal::crowded_out);
             strangers_.pop_front();
         }

@@ -16,9 +16,10 @@
 namespace meshscope::backends::tcp {
 
 inline constexpr std::chrono::milliseconds kHandshakeTime{2'000};
-inline constexpr std::size_t kMostStrangers = 16;
+/// Strangers heard at a time beyond those that are expected.
+inline constexpr std::size_t kSpareStrangers = 16;
 
-/// Listens, and lets in who passes the handshake. At most kMostStrangers are heard at a time, each for
+/// Listens, and lets in who passes the handshake. At most `most` are heard at a time, each for
 /// kHandshakeTime and 1 KiB a frame; when one more comes, the one that has been there longest goes (an honest
 /// one is through in a millisecond). Whoever is sent away leaves one line in the log,
 /// "tcp.stranger_refused" {address, reason}.
@@ -30,8 +31,8 @@ class Doorman {
 
     /// `judge` is asked about clients that know the token and have our run id; `welcome` takes those it
     /// accepts.
-    Doorman(Fd listener, const Token& token, std::string run_id, ServerHandshake::Judge judge,
-            Welcome welcome, Log log);
+    Doorman(Fd listener, std::size_t most, const Token& token, std::string run_id,
+            ServerHandshake::Judge judge, Welcome welcome, Log log);
 
     /// Appends what must be polled.
     void watch(std::vector<pollfd>& files) const;
@@ -55,6 +56,7 @@ class Doorman {
     void send_away(Stranger& stranger, Refusal why);
 
     Fd listener_;
+    std::size_t most_;
     Token token_;
     std::string run_id_;
     ServerHandshake::Judge judge_;

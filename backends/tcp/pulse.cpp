@@ -34,7 +34,8 @@ Pulse::Pulse(Setup setup, Fd listener, Fate& fate)
       has_data_(links_.size()),
       next_beat_(Clock::now()) {
     doorman_ = std::make_unique<Doorman>(
-        std::move(listener), setup_.token, setup_.run_id, [this](const Hello& hello) { return judge(hello); },
+        std::move(listener), links_.size() + kSpareStrangers, setup_.token, setup_.run_id,
+        [this](const Hello& hello) { return judge(hello); },
         [this](Fd socket, const Hello& hello) { welcome(std::move(socket), hello); }, setup_.log);
     thread_ = std::thread([this] { serve(); });
 }

@@ -21,9 +21,6 @@
 namespace meshscope::backends::tcp {
 namespace {
 
-// Half of this is what the kernel lets be under way; larger does not fit the caches.
-constexpr int kSocketBytes = 1 << 20;
-
 struct FreeAddresses {
     void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
 };
@@ -180,8 +177,6 @@ Fd accept_one(const Fd& listener) {
 void tune(const Fd& socket) {
     const int yes = 1;
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSocketBytes, sizeof kSocketBytes);
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &kSocketBytes, sizeof kSocketBytes);
 }
 
 Fd make_event() {

@@ -61,7 +61,8 @@ std::string peer_address(const Fd& socket);
 Fd connect_to(const Address& address, Deadline deadline, std::string& reason);
 /// Takes one connection; not open when none is there.
 Fd accept_one(const Fd& listener);
-/// No delay of small packets; room for what is under way.
+/// No delay of small packets. The buffers are left to the kernel, which makes them as large as a link can
+/// use; every fixed size from 256 KiB to 4 MiB was slower.
 void tune(const Fd& socket);
 
 /// An event that polls as readable once it was raised.

@@ -17,6 +17,8 @@
 namespace meshscope::backends::tcp {
 namespace {
 
+// A world's clients may all come at once; those who are crowded out try again.
+constexpr std::size_t kMostStrangers = 64 + kSpareStrangers;
 // An answer is at most kMostStoreBytes; a client that leaves more than that unread does not read at all.
 constexpr std::size_t kMostUnread = 2 * kMostStoreBytes;
 

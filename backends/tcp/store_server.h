@@ -19,7 +19,7 @@ struct StoreServerOptions {
 
 /// The rendezvous store: keys and values in memory, served by a thread of its own until it is destroyed. At
 /// most 65,536 keys of 256 bytes, values of 64 KiB, 64 MiB in all. Strangers (no proof of the token within
-/// 2 s, anything that is not our protocol) lose their connection and leave one line in the log; at most 16 of
+/// 2 s, anything that is not our protocol) lose their connection and leave one line in the log; at most 80 of
 /// them are heard at a time.
 class StoreServer {
   public:

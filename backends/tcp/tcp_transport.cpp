@@ -26,6 +26,7 @@ constexpr microseconds kSpinShared{100};
 constexpr milliseconds kExplanation{500};
 constexpr milliseconds kFlush{2'000};
 constexpr uint32_t kFateEvent = UINT32_MAX;
+constexpr std::size_t kFewLinks = 4;
 
 }  // namespace
 
@@ -132,8 +133,28 @@ void TcpTransport::check(const Awaiting& awaiting) {
 
 bool TcpTransport::pump_all() {
     bool moved = false;
+    if (links_.size() <= kFewLinks) {
+        for (const auto& one : links_)
+            if (one) moved = one->pump() || moved;
+        return moved;
+    }
+    // With many links, asking the system once which of them have something beats asking each.
     for (const auto& one : links_)
-        if (one) moved = one->pump() || moved;
+        if (one && one->wants_to_write()) moved = one->flush() || moved;
+    return pump_ready(0) || moved;
+}
+
+bool TcpTransport::pump_ready(int milliseconds) {
+    std::array<epoll_event, 32> events{};
+    const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), milliseconds);
+    bool moved = false;
+    for (int i = 0; i < n; ++i) {
+        const uint32_t which = events[static_cast<std::size_t>(i)].data.u32;
+        if (which == kFateEvent) continue;
+        Link& one = *links_[which];
+        moved = one.pump() || moved;
+        if (one.closed()) watch(one);
+    }
     return moved;
 }
 
@@ -156,8 +177,7 @@ void TcpTransport::watch(Link& one) {
 void TcpTransport::sleep(Deadline until) {
     for (const auto& one : links_)
         if (one) watch(*one);
-    std::array<epoll_event, 16> events{};
-    ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), ms_until(until));
+    pump_ready(ms_until(until));
 }
 
 template <class Ready>

@@ -46,6 +46,7 @@ class TcpTransport final : public comm::Transport {
     template <class Ready>
     void wait_until(const Awaiting& awaiting, const Ready& ready);
     bool pump_all();
+    bool pump_ready(int milliseconds);
     void sleep(Deadline until);
     void check(const Awaiting& awaiting);
     void check_link(Link& link, const Awaiting& awaiting);
