@@ -32,7 +32,7 @@ class StoreServer::Service {
           log_(options.log),
           wake_(make_event()),
           doorman_(
-              listen(options), options.token, options.run_id,
+              listen(options), kMostStrangers, options.token, options.run_id,
               [this](const Hello& hello) { return judge(hello); },
               [this](Fd socket, const Hello&) { clients_.emplace_back(std::move(socket)); }, options.log) {
         thread_ = std::thread([this] { serve(); });
