@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Long enough for every living peer's pulse to answer, short beside a restart.
-constexpr milliseconds kFarewell{1'000};
+constexpr milliseconds kMostFarewell{1'000};
 
 /// Whether the other side of a link that is not read yet has gone.
 bool is_dead(const Fd& socket) {
@@ -126,7 +126,7 @@ void Pulse::close() noexcept {
     if (!thread_.joinable()) return;
     {
         const std::lock_guard lock(mutex_);
-        close_by_ = Clock::now() + kFarewell;
+        close_by_ = Clock::now() + std::min(kMostFarewell, setup_.heartbeat);
         doorman_->close();
     }
     raise(fate_.pulse_event());
