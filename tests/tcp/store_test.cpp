@@ -207,8 +207,8 @@ TEST_CASE("a token is written and read as hex, and its file must be its owner's 
     CHECK(token.hex().size() == 64);
     CHECK(Token::from_hex(" " + token.hex() + "\n").hex() == token.hex());
     CHECK(Token::random().hex() != token.hex());
-    for (const std::string& bad : {std::string(), token.hex().substr(1), token.hex() + "0",
-                                   "g" + token.hex().substr(1)})
+    for (const std::string& bad :
+         {std::string(), token.hex().substr(1), token.hex() + "0", "g" + token.hex().substr(1)})
         CHECK(thrown_id<InvalidArgument>([&] { Token::from_hex(bad); }) == "tcp.token_malformed");
 
     const std::string path = folder.file("token");
@@ -252,4 +252,19 @@ TEST_CASE("a proof depends on where its parts are cut") {
     const std::array<std::span<const std::byte>, 2> one{bytes(ab), bytes(c)}, other{bytes(a), bytes(bc)};
     CHECK_FALSE(same_bytes(token.prove(one), token.prove(other)));
     CHECK(same_bytes(token.prove(one), token.prove(one)));
+}
+
+TEST_CASE("a proof is the HMAC-SHA256 that another implementation makes") {
+    // Python: hmac.new(key, struct.pack("<Q", 8) + b"Hi There" + struct.pack("<Q", 0), "sha256").hexdigest()
+    const Token token = Token::from_hex("00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff");
+    const std::string text = "Hi There";
+    const std::array<std::span<const std::byte>, 2> parts{std::as_bytes(std::span(text.data(), text.size())),
+                                                          {}};
+    const Bytes32 proof = token.prove(parts);
+    std::string hex;
+    for (const std::byte b : proof) {
+        hex += "0123456789abcdef"[std::to_integer<std::size_t>(b >> 4)];
+        hex += "0123456789abcdef"[std::to_integer<std::size_t>(b & std::byte{15})];
+    }
+    CHECK(hex == "e16d5f32dc46b5a33228d46981715bcf9bd967b30ad59b34a912ca4b2da5c216");
 }
