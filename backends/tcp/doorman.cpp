@@ -74,10 +74,10 @@ void Doorman::hear(Stranger& stranger) {
 }
 
 void Doorman::send_away(Stranger& stranger, Refusal why) {
-    stranger.socket.close();
     if (log_)
         log_(
             {"tcp.stranger_refused", {{"address", stranger.address}, {"reason", std::string(to_word(why))}}});
+    stranger.socket.close();
 }
 
 Deadline Doorman::next_deadline() const {

@@ -28,7 +28,13 @@ class StoreRendezvous final : public Rendezvous {
   public:
     StoreRendezvous(const StoreClientOptions& options, std::string prefix, int32_t rank)
         : client_(options), prefix_(std::move(prefix)), rank_(rank) {}
-    void publish(const std::string& address) override { client_.set(key(rank_), address); }
+    void publish(const std::string& address) override {
+        const std::string there = client_.compare_set(key(rank_), "", address);
+        if (there != address)
+            throw CommError({"tcp.rank_taken", {{"rank", int64_t{rank_}}, {"address", there}}},
+                            GlobalRank{rank_});
+        published_ = true;
+    }
     std::optional<std::string> look_up(int32_t peer) override {
         try {
             return client_.wait(key(peer), kLook);
@@ -39,7 +45,7 @@ class StoreRendezvous final : public Rendezvous {
     }
     void forget() noexcept override {
         try {
-            client_.erase(key(rank_));
+            if (published_) client_.erase(key(rank_));
         } catch (...) {
             // The store went first; so did the address.
         }
@@ -52,6 +58,7 @@ class StoreRendezvous final : public Rendezvous {
     StoreClient client_;
     std::string prefix_;
     int32_t rank_;
+    bool published_ = false;
 };
 
 class FileRendezvous final : public Rendezvous {
@@ -65,8 +72,8 @@ class FileRendezvous final : public Rendezvous {
         run_ = words.str();
     }
     void publish(const std::string& address) override {
-        const std::string mine = prefix(rank_);
-        edit([&](const std::string& text) { return without(text, mine) + mine + address + "\n"; });
+        mine_ = prefix(rank_) + address;
+        edit([&](const std::string& text) { return without(text, prefix(rank_)) + mine_ + "\n"; });
     }
     std::optional<std::string> look_up(int32_t peer) override {
         const Deadline until = Clock::now() + kLook;
@@ -81,7 +88,7 @@ class FileRendezvous final : public Rendezvous {
     }
     void forget() noexcept override {
         try {
-            edit([&](const std::string& text) { return without(text, prefix(rank_)); });
+            if (!mine_.empty()) edit([&](const std::string& text) { return without(text, mine_); });
         } catch (...) {
             // A line that stays does no harm.
         }
@@ -151,6 +158,7 @@ class FileRendezvous final : public Rendezvous {
 
     std::string path_;
     std::string run_;
+    std::string mine_;  ///< this rank's line, once published
     int32_t rank_;
 };
 

@@ -14,7 +14,9 @@ namespace meshscope::backends::tcp {
 class Rendezvous {
   public:
     virtual ~Rendezvous() = default;
-    /// Leaves this rank's address, in place of one that an earlier try left.
+    /// Leaves this rank's address. In a file it takes the place of one that a killed run left; in a store,
+    /// which nobody outlives who serves it, one that is there belongs to a living process: throws CommError
+    /// "tcp.rank_taken" {rank, address}.
     virtual void publish(const std::string& address) = 0;
     /// A peer's address as it stands now; waits for it a little, then gives nothing.
     virtual std::optional<std::string> look_up(int32_t peer) = 0;

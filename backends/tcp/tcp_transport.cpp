@@ -23,7 +23,7 @@ constexpr microseconds kSpinAlone{300};
 // Where ranks share cores every turn is given away, so this is not time that a peer lacks.
 constexpr microseconds kSpinShared{100};
 // A closed data link: whether the peer failed, ended or died, its control link tells in no time.
-constexpr milliseconds kExplanation{500};
+constexpr milliseconds kExplanation{200};
 constexpr milliseconds kFlush{2'000};
 constexpr uint32_t kFateEvent = UINT32_MAX;
 constexpr std::size_t kFewLinks = 4;
@@ -34,6 +34,7 @@ TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fat
     : rank_(options.rank),
       fate_(fate),
       operation_timeout_(options.timeouts.operation),
+      heartbeat_timeout_(options.timeouts.heartbeat),
       links_(static_cast<std::size_t>(options.world_size)),
       watched_for_room_(links_.size()),
       watched_(links_.size()),
@@ -115,7 +116,7 @@ void TcpTransport::check_link(Link& one, const Awaiting& awaiting) {
     }
     if (!one.closed() || one.finished()) return;
     // It did not say that it ends. Its pulse says why, or its control link is broken as well.
-    const Deadline until = Clock::now() + kExplanation;
+    const Deadline until = Clock::now() + std::min(kExplanation, heartbeat_timeout_);
     while (!fate_.ended() && Clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
     fate_.lost(one.peer());
     withdraw();

@@ -69,7 +69,7 @@ class TcpTransport final : public comm::Transport {
 
     int32_t rank_;
     Fate& fate_;
-    std::chrono::milliseconds operation_timeout_;
+    std::chrono::milliseconds operation_timeout_, heartbeat_timeout_;
     std::chrono::nanoseconds spin_;
     RoomPool rooms_;
     std::vector<std::unique_ptr<Link>> links_;  ///< by rank; none for this one

@@ -51,7 +51,8 @@ class Joining {
             for (const LinkKind kind : {LinkKind::control, LinkKind::data})
                 pulse_.add(peer, kind, call(peer, kind));
         const std::vector<int32_t> missing = pulse_.await_peers(deadline_);
-        // Where all are connected, a failure meanwhile is left for the body to find: it began, as the others' did.
+        // Where all are connected, a failure meanwhile is left for the body to find: it began, as the others'
+        // did.
         if (missing.empty()) return;
         if (fate_.ended()) fate_.throw_meaning();
         throw_missing(missing);

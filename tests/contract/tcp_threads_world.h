@@ -9,6 +9,7 @@
 
 #include "backends/tcp/store_server.h"
 #include "backends/tcp/tcp_world.h"
+#include "core/base/message.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::contract {
@@ -24,6 +25,7 @@ class TcpThreadsWorld final : public comm::World {
         backends::tcp::StoreServerOptions store;
         store.token = backends::tcp::Token::random();
         store.run_id = "threads";
+        store.log = [](const Message&) {};
         store_ = std::make_unique<backends::tcp::StoreServer>(store);
         for (int32_t r = 0; r < size; ++r) {
             Options options;
