@@ -40,3 +40,21 @@ TEST_CASE("crc32c does not mind how its input is cut") {
         CHECK(crc.value() == of(text));
     }
 }
+
+TEST_CASE("crc32c of long texts is what the definition, bit by bit, says") {
+    // Long enough for every path: several lanes, words and single bytes behind them, and unaligned starts.
+    std::string text;
+    uint32_t x = 1;
+    for (int i = 0; i < 20'000; ++i) text += static_cast<char>((x = x * 1'664'525U + 1'013'904'223U) >> 24);
+    const auto by_definition = [](const std::string& s) {
+        uint32_t crc = 0xFFFFFFFFU;
+        for (const char c : s) {
+            crc ^= static_cast<unsigned char>(c);
+            for (int bit = 0; bit < 8; ++bit) crc = (crc & 1U) != 0 ? (crc >> 1) ^ 0x82F63B78U : crc >> 1;
+        }
+        return ~crc;
+    };
+    for (const std::size_t begin : {0U, 1U, 5U})
+        for (const std::size_t n : {7U, 6'143U, 6'144U, 6'145U, 12'288U, 18'437U, 19'990U})
+            CHECK(of(text.substr(begin, n)) == by_definition(text.substr(begin, n)));
+}

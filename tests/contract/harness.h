@@ -16,6 +16,7 @@
 #include "core/tensor/device.h"
 #include "core/tensor/tensor.h"
 #include "core/trace/recorder.h"
+#include "tests/contract/tcp_threads_world.h"
 
 namespace meshscope::contract {
 
@@ -28,7 +29,16 @@ using Mode = StreamExecutor::Mode;
 
 /// The backends that must keep the contract. A new one is one more name.
 inline std::vector<std::string> backends_under_test() {
+    return {"threads", "tcp"};
+}
+/// Those that see when no rank can go on.
+inline std::vector<std::string> backends_that_see_deadlocks() {
     return {"threads"};
+}
+/// A world whose ranks all live here. The registry's "tcp" has one rank a process; ours has them on threads.
+inline std::unique_ptr<comm::World> open_world(const std::string& backend, int32_t n) {
+    if (backend == "tcp") return std::make_unique<TcpThreadsWorld>(n);
+    return backends::make_registry()->open(backend, {n});
 }
 
 /// What a rank's body gets: everything a run gives a rank, and makers of groups and tensors.
@@ -86,7 +96,7 @@ template <class Body>
 auto run_ranks(const std::string& backend, int32_t n, Mode mode, const Body& body,
                std::vector<trace::RankRecord>* records = nullptr) {
     using Result = std::invoke_result_t<Body, Rank&>;
-    const auto world = backends::make_registry()->open(backend, {n});
+    const auto world = open_world(backend, n);
     std::vector<Result> results(static_cast<std::size_t>(n));
     if (records != nullptr) records->resize(static_cast<std::size_t>(n));
     const trace::Level level = records != nullptr ? trace::Level::values : trace::Level::off;

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/tcp/handshake.h"
+#include "backends/tcp/options.h"
+#include "backends/tcp/socket.h"
+
+namespace meshscope::backends::tcp {
+
+inline constexpr std::chrono::milliseconds kHandshakeTime{2'000};
+/// Strangers heard at a time beyond those that are expected.
+inline constexpr std::size_t kSpareStrangers = 16;
+
+/// Listens, and lets in who passes the handshake. At most `most` are heard at a time, each for
+/// kHandshakeTime and 1 KiB a frame; when one more comes, the one that has been there longest goes (an honest
+/// one is through in a millisecond). Whoever is sent away leaves one line in the log,
+/// "tcp.stranger_refused" {address, reason}.
+///
+/// Has no thread: its owner polls watch()'s files and calls serve().
+class Doorman {
+  public:
+    using Welcome = std::function<void(Fd, const Hello&)>;
+
+    /// `judge` is asked about clients that know the token and have our run id; `welcome` takes those it
+    /// accepts.
+    Doorman(Fd listener, std::size_t most, const Token& token, std::string run_id,
+            ServerHandshake::Judge judge, Welcome welcome, Log log);
+
+    /// Appends what must be polled.
+    void watch(std::vector<pollfd>& files) const;
+    /// `files`: what watch() appended, with poll's answers.
+    void serve(std::span<const pollfd> files);
+    /// When serve() must be called at the latest; Deadline::max() when nobody is being heard.
+    Deadline next_deadline() const;
+    /// Ends listening, and all that are still being heard.
+    void close();
+
+  private:
+    struct Stranger {
+        Fd socket;
+        std::string address;
+        Deadline deadline;
+        ServerHandshake handshake;
+    };
+
+    void accept_all();
+    void hear(Stranger& stranger);
+    void send_away(Stranger& stranger, Refusal why);
+
+    Fd listener_;
+    std::size_t most_;
+    Token token_;
+    std::string run_id_;
+    ServerHandshake::Judge judge_;
+    Welcome welcome_;
+    Log log_;
+    std::list<Stranger> strangers_;  ///< oldest first; a closed socket is swept after serving
+};
+
+/// The client's side: shakes hands on a fresh connection. Refusal::none when both sides are sure of each
+/// other; Refusal::closed or too_slow when the other side did not answer.
+Refusal shake_hands(const Fd& socket, const Token& token, const Hello& hello, Deadline deadline);
+
+}  // namespace meshscope::backends::tcp

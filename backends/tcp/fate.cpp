@@ -1,0 +1,115 @@
+#include "backends/tcp/fate.h"
+
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace meshscope::backends::tcp {
+namespace {
+
+bool is_loss(const std::string& id) {
+    return id == "comm.peer_lost" || id.starts_with("comm.peer_silent");
+}
+
+bool names(const Message& message, const char* arg, int32_t rank) {
+    const MessageValue* const value = message.find(arg);
+    const auto* const number = value == nullptr ? nullptr : std::get_if<int64_t>(value);
+    return number != nullptr && *number == rank;
+}
+
+/// A silence also says what this rank waited for meanwhile.
+Message with_awaited(const Message& silence, int32_t rank, const Awaiting& awaiting) {
+    Message message = silence;
+    message.args.push_back({"rank", int64_t{rank}});
+    if (awaiting.what == Awaiting::What::nothing) {
+        message.id = "comm.peer_silent_idle";
+        return message;
+    }
+    message.id = awaiting.what == Awaiting::What::message ? "comm.peer_silent" : "comm.peer_silent_receipt";
+    message.args.push_back({"awaited", awaiting.ranks});
+    message.args.push_back({"channel", int64_t{awaiting.channel}});
+    message.args.push_back({"bytes", awaiting.bytes});
+    return message;
+}
+
+}  // namespace
+
+Fate::Fate(int32_t rank) : rank_(rank) {}
+
+void Fate::end_locked(Origin origin, FirstCause cause) {
+    if (origin_ != Origin::none) return;
+    origin_ = origin;
+    cause_ = std::move(cause);
+    ended_.store(true, std::memory_order_release);
+    raise(rank_event_);
+    raise(pulse_event_);
+}
+
+void Fate::fail(std::exception_ptr error) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (origin_ == Origin::none) {
+        end_locked(Origin::own, cause_of(rank_, error));
+        own_error_ = std::move(error);
+    } else if (origin_ == Origin::own && !own_error_ && error) {
+        cause_ = cause_of(rank_, error);
+        own_error_ = std::move(error);
+        raise(pulse_event_);  // the peers were told that it failed; now they can be told why
+    }
+}
+
+void Fate::told(FirstCause cause) {
+    const std::lock_guard lock(mutex_);
+    const bool says_more = origin_ == Origin::told && !cause_.known() && cause.rank == cause_.rank;
+    if (says_more)
+        cause_ = std::move(cause);
+    else
+        end_locked(Origin::told, std::move(cause));
+}
+
+void Fate::lost(int32_t peer) {
+    const std::lock_guard lock(mutex_);
+    end_locked(Origin::seen,
+               {rank_, {"comm.peer_lost", {{"peer", int64_t{peer}}, {"rank", int64_t{rank_}}}}});
+}
+
+void Fate::silent(int32_t peer, std::chrono::milliseconds silence) {
+    const std::lock_guard lock(mutex_);
+    end_locked(Origin::seen, {rank_,
+                              {"comm.peer_silent_idle",
+                               {{"peer", int64_t{peer}}, {"silent_ms", int64_t{silence.count()}}}}});
+}
+
+Fate::Origin Fate::origin() const {
+    const std::lock_guard lock(mutex_);
+    return origin_;
+}
+
+FirstCause Fate::cause() const {
+    const std::lock_guard lock(mutex_);
+    return cause_;
+}
+
+std::exception_ptr Fate::own_error() const {
+    const std::lock_guard lock(mutex_);
+    return own_error_;
+}
+
+void Fate::throw_meaning(const Awaiting& awaiting) const {
+    const Origin from = origin();
+    const FirstCause why = cause();
+    const GlobalRank me{rank_};
+    if (from == Origin::own) {
+        if (const std::exception_ptr error = own_error()) std::rethrow_exception(error);
+    }
+    if (why.message.id == "comm.peer_silent_idle")
+        throw CommError(with_awaited(why.message, rank_, awaiting), me);
+    if (is_loss(why.message.id)) throw CommError(why.message, me);
+    const bool my_message = why.message.id == "comm.size_mismatch" &&
+                            (names(why.message, "src", rank_) || names(why.message, "dst", rank_));
+    if (my_message) throw CommError(why.message, me);
+    const std::string words = why.words();
+    if (words.empty()) throw CommError({"comm.aborted_unknown", {{"rank", int64_t{why.rank}}}}, me, true);
+    throw CommError({"comm.aborted", {{"rank", int64_t{why.rank}}, {"cause", words}}}, me, true);
+}
+
+}  // namespace meshscope::backends::tcp

@@ -1,0 +1,24 @@
+#include "backends/tcp/limits.h"
+
+#include <iostream>
+
+#include "backends/tcp/handshake.h"
+#include "backends/tcp/options.h"
+#include "backends/tcp/socket.h"
+#include "core/base/error.h"
+
+namespace meshscope::backends::tcp {
+
+void check_exposure(const std::string& bind, const Token& token, const std::string& run_id) {
+    if (!is_loopback(bind) && token.empty()) throw InvalidArgument({"tcp.token_required", {{"bind", bind}}});
+    if (run_id.size() > kMostRunIdBytes)
+        throw InvalidArgument({"tcp.run_id_too_long",
+                               {{"bytes", static_cast<int64_t>(run_id.size())},
+                                {"most", static_cast<int64_t>(kMostRunIdBytes)}}});
+}
+
+void log_to_stderr(const Message& message) {
+    std::cerr << "meshscope: " + describe(message) + "\n";
+}
+
+}  // namespace meshscope::backends::tcp

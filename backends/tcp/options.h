@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "backends/tcp/token.h"
+#include "core/base/message.h"
+
+namespace meshscope::backends::tcp {
+
+/// Takes a line for whoever watches the job: a connection that was refused, and why. Called by one thread at
+/// a time of each object that was given it.
+using Log = std::function<void(const Message&)>;
+
+/// The log that is used when none is given: one line to standard error.
+void log_to_stderr(const Message& message);
+
+struct Timeouts {
+    /// From the start until all ranks are connected.
+    std::chrono::milliseconds connect{60'000};
+    /// The longest that one receive or wait may take while all peers are alive.
+    std::chrono::milliseconds operation{300'000};
+    /// How long a peer may say nothing before it counts as gone; a tenth of it lies between two heartbeats.
+    std::chrono::milliseconds heartbeat{10'000};
+};
+
+/// How one rank joins a world of processes.
+struct TcpOptions {
+    int32_t rank = 0;
+    int32_t world_size = 1;
+    /// How many ranks share this machine's cores; 0 = all. Decides whether waiting ranks spin.
+    int32_t local_world_size = 0;
+    /// "tcp://host:port": a store there. "file:///path": a file that all ranks can open and lock. The caller
+    /// turns env:// into tcp:// itself.
+    std::string init_method;
+    /// With tcp://: rank 0 serves the store itself, on `bind` and the port of init_method. False when a
+    /// launcher serves it.
+    bool host_store = true;
+    /// Address to listen on. Anything but loopback needs a token.
+    std::string bind = "127.0.0.1";
+    /// Turns the address that this rank listens on, "host:port", into the one its peers shall use. Empty:
+    /// unchanged, but for a `bind` to all addresses, where the one towards the store is used.
+    std::function<std::string(const std::string&)> advertise;
+    Token token;
+    /// Tells this job from others; at most 64 bytes. Ranks of another run id are refused.
+    std::string run_id;
+    /// Counts restarts of the same job, so that what an earlier try left in the store or file is not used.
+    int32_t attempt = 0;
+    Timeouts timeouts;
+    Log log = log_to_stderr;
+};
+
+}  // namespace meshscope::backends::tcp

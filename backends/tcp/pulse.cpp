@@ -1,0 +1,276 @@
+#include "backends/tcp/pulse.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace meshscope::backends::tcp {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Long enough for every living peer's pulse to answer, short beside a restart.
+constexpr milliseconds kMostFarewell{1'000};
+
+/// Whether the other side of a link that is not read yet has gone.
+bool is_dead(const Fd& socket) {
+    std::byte one{};
+    const ssize_t n = ::recv(socket.get(), &one, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+}  // namespace
+
+Pulse::Pulse(Setup setup, Fd listener, Fate& fate)
+    : setup_(std::move(setup)),
+      fate_(fate),
+      beat_every_(std::clamp(setup_.heartbeat / 10, milliseconds(5), milliseconds(1'000))),
+      links_(static_cast<std::size_t>(setup_.world_size)),
+      data_(links_.size()),
+      has_data_(links_.size()),
+      next_beat_(Clock::now()) {
+    doorman_ = std::make_unique<Doorman>(
+        std::move(listener), links_.size() + kSpareStrangers, setup_.token, setup_.run_id,
+        [this](const Hello& hello) { return judge(hello); },
+        [this](Fd socket, const Hello& hello) { welcome(std::move(socket), hello); }, setup_.log);
+    thread_ = std::thread([this] { serve(); });
+}
+
+Pulse::~Pulse() {
+    close();
+}
+
+Refusal Pulse::judge(const Hello& hello) const {
+    if (hello.kind == LinkKind::store) return Refusal::rank;
+    if (hello.world_size != setup_.world_size) return Refusal::world_size;
+    if (hello.generation != setup_.generation) return Refusal::generation;
+    // The higher rank opens the connection.
+    if (hello.to != setup_.rank || hello.from <= setup_.rank || hello.from >= setup_.world_size)
+        return Refusal::rank;
+    const auto from = static_cast<std::size_t>(hello.from);
+    if (hello.kind == LinkKind::control)
+        return links_[from].socket.open() ? Refusal::duplicate : Refusal::none;
+    // A peer that never got our welcome tries again.
+    return has_data_[from] && (!data_[from].open() || !is_dead(data_[from])) ? Refusal::duplicate
+                                                                             : Refusal::none;
+}
+
+void Pulse::welcome(Fd socket, const Hello& hello) {
+    add_locked(hello.from, hello.kind, std::move(socket));
+}
+
+void Pulse::add_locked(int32_t peer, LinkKind kind, Fd socket) {
+    const auto at = static_cast<std::size_t>(peer);
+    if (kind == LinkKind::control) {
+        links_[at].socket = std::move(socket);
+        links_[at].heard = Clock::now();
+    } else {
+        data_[at] = std::move(socket);
+        has_data_[at] = true;
+    }
+    changed_.notify_all();
+}
+
+void Pulse::add(int32_t peer, LinkKind kind, Fd socket) {
+    {
+        const std::lock_guard lock(mutex_);
+        add_locked(peer, kind, std::move(socket));
+    }
+    raise(fate_.pulse_event());  // a new file to poll
+}
+
+std::vector<int32_t> Pulse::missing_locked() const {
+    std::vector<int32_t> missing;
+    for (int32_t r = 0; r < setup_.world_size; ++r) {
+        const auto at = static_cast<std::size_t>(r);
+        if (is_peer(r) && !(links_[at].socket.open() && has_data_[at])) missing.push_back(r);
+    }
+    return missing;
+}
+
+std::vector<int32_t> Pulse::await_peers(Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, deadline, [&] { return fate_.ended() || missing_locked().empty(); });
+    std::vector<int32_t> missing = missing_locked();
+    if (missing.empty()) doorman_->close();
+    lock.unlock();
+    raise(fate_.pulse_event());
+    return missing;
+}
+
+std::vector<Fd> Pulse::take_data_links() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(data_, {});
+}
+
+bool Pulse::all_ended_locked() const {
+    for (int32_t r = 0; r < setup_.world_size; ++r) {
+        const Link& one = links_[static_cast<std::size_t>(r)];
+        if (is_peer(r) && !(one.ended_well && one.output.empty())) return false;
+    }
+    return said_bye_;
+}
+
+void Pulse::exchange_byes() {
+    std::unique_lock lock(mutex_);
+    wants_bye_ = true;
+    raise(fate_.pulse_event());
+    changed_.wait(lock, [&] { return fate_.ended() || all_ended_locked(); });
+}
+
+void Pulse::close() noexcept {
+    if (!thread_.joinable()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        close_by_ = Clock::now() + std::min(kMostFarewell, setup_.heartbeat);
+        doorman_->close();
+    }
+    raise(fate_.pulse_event());
+    thread_.join();
+    for (Link& one : links_) one.socket.close();
+}
+
+void Pulse::serve() {
+    std::vector<pollfd> files;
+    std::vector<int32_t> peers;
+    while (true) {
+        Deadline next;
+        {
+            const std::lock_guard lock(mutex_);
+            const auto now = Clock::now();
+            speak(now);
+            if (fate_.ended() || all_ended_locked()) changed_.notify_all();
+            if (may_stop(now)) return;
+            next = next_deadline(now);
+            files.assign(1, {fate_.pulse_event().get(), POLLIN, 0});
+            peers.clear();
+            for (int32_t r = 0; r < setup_.world_size; ++r) {
+                const Link& one = link(r);
+                if (!one.socket.open() || one.done) continue;
+                files.push_back({one.socket.get(),
+                                 static_cast<short>(one.output.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+                peers.push_back(r);
+            }
+            doorman_->watch(files);
+        }
+        ::poll(files.data(), files.size(), ms_until(next));
+        if (files[0].revents != 0) lower(fate_.pulse_event());
+        const std::lock_guard lock(mutex_);
+        // Taken before reading: what came while this process was stopped is heard before anyone is judged.
+        const auto now = Clock::now();
+        for (std::size_t i = 0; i < peers.size(); ++i)
+            if ((files[i + 1].revents & (POLLIN | POLLERR | POLLHUP)) != 0) hear(peers[i], now);
+        if (files.size() > 1 + peers.size()) doorman_->serve(std::span(files).subspan(1 + peers.size()));
+        judge_silence(now);
+    }
+}
+
+Deadline Pulse::next_deadline(Clock::time_point now) const {
+    Deadline next = std::min(next_beat_, doorman_->next_deadline());
+    if (close_by_) next = std::min(next, *close_by_);
+    return std::max(next, now);
+}
+
+void Pulse::hear(int32_t peer, Clock::time_point now) {
+    Link& one = link(peer);
+    std::array<std::byte, 4096> bytes;
+    while (!one.done) {
+        const ssize_t n = ::recv(one.socket.get(), bytes.data(), bytes.size(), 0);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+        if (n <= 0) return gone(peer);
+        one.heard = now;
+        one.cutter.push(ByteSpan(bytes).first(static_cast<std::size_t>(n)));
+        while (const std::optional<Frame> frame = one.cutter.next()) on_frame(peer, *frame);
+        if (one.cutter.fault() != FrameFault::none) return gone(peer);
+    }
+}
+
+void Pulse::on_frame(int32_t peer, const Frame& frame) {
+    Link& one = link(peer);
+    if (frame.header.type == FrameType::bye) one.ended_well = true;
+    if (frame.header.type == FrameType::abort) {
+        one.told_failure = true;
+        if (std::optional<FirstCause> cause = decode_cause(frame.payload))
+            fate_.told(std::move(*cause));
+        else
+            fate_.told({peer, {}});
+    }
+}
+
+void Pulse::gone(int32_t peer) {
+    Link& one = link(peer);
+    one.done = true;
+    one.output.clear();
+    if (!one.ended_well && !one.told_failure) fate_.lost(peer);
+}
+
+void Pulse::speak(Clock::time_point now) {
+    const bool beats = now >= next_beat_;
+    if (beats) next_beat_ = now + beat_every_;
+    const bool bye = wants_bye_ && !said_bye_;
+    said_bye_ = said_bye_ || bye;
+    std::optional<FirstCause> cause;
+    if (fate_.ended()) cause = fate_.cause();
+    for (int32_t r = 0; r < setup_.world_size; ++r) {
+        Link& one = link(r);
+        if (!one.socket.open() || one.done || one.half_closed) continue;
+        if (beats && one.output.empty()) append_frame(one.output, {.type = FrameType::beat});
+        if (bye) append_frame(one.output, {.type = FrameType::bye});
+        if (cause && (!one.said_abort || (cause->known() && !one.said_why))) {
+            append_frame(one.output, {.type = FrameType::abort}, encode(*cause));
+            one.said_abort = true;
+            one.said_why = cause->known();
+        }
+        flush(r);
+    }
+}
+
+void Pulse::flush(int32_t peer) {
+    Link& one = link(peer);
+    while (!one.output.empty()) {
+        const ssize_t n = ::send(one.socket.get(), one.output.data(), one.output.size(), MSG_NOSIGNAL);
+        if (n > 0) {
+            one.output.erase(one.output.begin(), one.output.begin() + n);
+        } else if (errno == EINTR) {
+            continue;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return;
+        } else {
+            // What it said before it went is still to be read; hear() judges then.
+            one.output.clear();
+        }
+    }
+}
+
+void Pulse::judge_silence(Clock::time_point now) {
+    for (int32_t r = 0; r < setup_.world_size; ++r) {
+        const Link& one = link(r);
+        if (!one.socket.open() || one.done || one.ended_well || now - one.heard <= setup_.heartbeat) continue;
+        fate_.silent(r, std::chrono::duration_cast<milliseconds>(now - one.heard));
+        return;
+    }
+}
+
+bool Pulse::may_stop(Clock::time_point now) {
+    if (!close_by_) return false;
+    if (now >= *close_by_) return true;
+    bool all_done = true;
+    for (Link& one : links_) {
+        if (!one.socket.open() || one.done) continue;
+        all_done = false;
+        // Half-closed: the other side sees the end, and its own end tells us that it has read everything. To
+        // close at once could drop what is still on its way.
+        if (one.output.empty() && !one.half_closed) {
+            ::shutdown(one.socket.get(), SHUT_WR);
+            one.half_closed = true;
+        }
+    }
+    return all_done;
+}
+
+}  // namespace meshscope::backends::tcp

@@ -1,0 +1,371 @@
+#include "backends/tcp/tcp_transport.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace meshscope::backends::tcp {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// A message of a peer that runs comes within this; sleeping and being woken costs more.
+constexpr microseconds kSpinAlone{300};
+// Where ranks share cores every turn is given away, so this is not time that a peer lacks.
+constexpr microseconds kSpinShared{100};
+// A closed data link: whether the peer failed, ended or died, its control link tells in no time.
+constexpr milliseconds kExplanation{200};
+constexpr milliseconds kFlush{2'000};
+constexpr uint32_t kFateEvent = UINT32_MAX;
+constexpr std::size_t kFewLinks = 4;
+
+}  // namespace
+
+TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fate& fate)
+    : rank_(options.rank),
+      fate_(fate),
+      operation_timeout_(options.timeouts.operation),
+      heartbeat_timeout_(options.timeouts.heartbeat),
+      links_(static_cast<std::size_t>(options.world_size)),
+      watched_for_room_(links_.size()),
+      watched_(links_.size()),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    const int32_t here = options.local_world_size > 0 ? options.local_world_size : options.world_size;
+    spin_ = here <= static_cast<int32_t>(std::thread::hardware_concurrency()) ? kSpinAlone : kSpinShared;
+    if (!epoll_.open()) throw IoError({"tcp.no_descriptor", {{"reason", std::string(std::strerror(errno))}}});
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u32 = kFateEvent;
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fate_.rank_event().get(), &event);
+    for (std::size_t r = 0; r < links.size(); ++r) {
+        if (!links[r].open()) continue;
+        links_[r] = std::make_unique<Link>(std::move(links[r]), static_cast<int32_t>(r), rooms_);
+        event.data.u32 = static_cast<uint32_t>(r);
+        ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, links_[r]->socket().get(), &event);
+        watched_[r] = true;
+    }
+}
+
+TcpTransport::~TcpTransport() = default;
+
+void TcpTransport::check_rank(GlobalRank peer) const {
+    if (peer.value < 0 || peer.value >= world_size())
+        throw InvalidArgument({"comm.rank_outside_world",
+                               {{"rank", static_cast<int64_t>(peer.value)},
+                                {"world_size", static_cast<int64_t>(world_size())}}});
+}
+
+void TcpTransport::fail(const CommError& error) {
+    // The world ends here, not when this rank's body does: the peers need not wait for that.
+    fate_.fail(std::make_exception_ptr(error));
+    withdraw();
+    throw error;
+}
+
+void TcpTransport::throw_mismatch(int32_t src, int32_t dst, comm::Channel channel, int64_t sent,
+                                  int64_t expected) {
+    fail(CommError({"comm.size_mismatch",
+                    {{"src", int64_t{src}},
+                     {"dst", int64_t{dst}},
+                     {"channel", int64_t{channel.value}},
+                     {"sent_bytes", sent},
+                     {"expected_bytes", expected}}},
+                   rank()));
+}
+
+void TcpTransport::throw_finished(int32_t peer, comm::Channel channel) {
+    withdraw();
+    throw CommError(
+        {"comm.peer_finished",
+         {{"rank", int64_t{rank_}}, {"peer", int64_t{peer}}, {"channel", int64_t{channel.value}}}},
+        rank());
+}
+
+void TcpTransport::throw_late(const Awaiting& awaiting) {
+    const char* const id =
+        awaiting.what == Awaiting::What::message ? "comm.operation_timeout" : "comm.receipt_timeout";
+    fail(CommError({id,
+                    {{"rank", int64_t{rank_}},
+                     {"missing", awaiting.ranks},
+                     {"waited_ms", int64_t{operation_timeout_.count()}},
+                     {"channel", int64_t{awaiting.channel}},
+                     {"bytes", awaiting.bytes}}},
+                   rank()));
+}
+
+void TcpTransport::check_link(Link& one, const Awaiting& awaiting) {
+    if (one.fault() != FrameFault::none)
+        fail(CommError({"comm.frame_damaged",
+                        {{"src", int64_t{one.peer()}},
+                         {"dst", int64_t{rank_}},
+                         {"fault", std::string(to_word(one.fault()))}}},
+                       rank()));
+    if (const auto& mismatch = one.mismatch()) {
+        const Outgoing& out = *mismatch->out;
+        throw_mismatch(rank_, out.dst, out.channel, static_cast<int64_t>(out.data.size()),
+                       mismatch->expected);
+    }
+    if (!one.closed() || one.finished()) return;
+    // It did not say that it ends. Its pulse says why, or its control link is broken as well.
+    const Deadline until = Clock::now() + std::min(kExplanation, heartbeat_timeout_);
+    while (!fate_.ended() && Clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
+    fate_.lost(one.peer());
+    withdraw();
+    fate_.throw_meaning(awaiting);
+}
+
+void TcpTransport::check(const Awaiting& awaiting) {
+    if (fate_.ended()) {
+        withdraw();
+        fate_.throw_meaning(awaiting);
+    }
+    for (const auto& one : links_)
+        if (one) check_link(*one, awaiting);
+}
+
+bool TcpTransport::pump_all() {
+    bool moved = false;
+    if (links_.size() <= kFewLinks) {
+        for (const auto& one : links_)
+            if (one) moved = one->pump() || moved;
+        return moved;
+    }
+    // With many links, asking the system once which of them have something beats asking each.
+    for (const auto& one : links_)
+        if (one && one->wants_to_write()) moved = one->flush() || moved;
+    return pump_ready(0) || moved;
+}
+
+bool TcpTransport::pump_ready(int milliseconds) {
+    std::array<epoll_event, 32> events{};
+    const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), milliseconds);
+    bool moved = false;
+    for (int i = 0; i < n; ++i) {
+        const uint32_t which = events[static_cast<std::size_t>(i)].data.u32;
+        if (which == kFateEvent) continue;
+        Link& one = *links_[which];
+        moved = one.pump() || moved;
+        if (one.closed()) watch(one);
+    }
+    return moved;
+}
+
+void TcpTransport::watch(Link& one) {
+    const auto at = static_cast<std::size_t>(one.peer());
+    if (!watched_[at]) return;
+    if (one.closed()) {
+        ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, one.socket().get(), nullptr);
+        watched_[at] = false;
+        return;
+    }
+    if (one.wants_to_write() == watched_for_room_[at]) return;
+    watched_for_room_[at] = one.wants_to_write();
+    epoll_event event{};
+    event.events = watched_for_room_[at] ? EPOLLIN | EPOLLOUT : EPOLLIN;
+    event.data.u32 = static_cast<uint32_t>(at);
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, one.socket().get(), &event);
+}
+
+void TcpTransport::sleep(Deadline until) {
+    for (const auto& one : links_)
+        if (one) watch(*one);
+    pump_ready(ms_until(until));
+}
+
+template <class Ready>
+void TcpTransport::wait_until(const Awaiting& awaiting, const Ready& ready) {
+    Clock::time_point began{}, idle_since{};
+    while (true) {
+        const bool moved = pump_all();
+        if (ready()) {
+            // A message that came is worth more than the news that somebody failed, but not when the world's
+            // end was known first: then all ranks must see it in the same calls.
+            if (fate_.ended()) check(awaiting);
+            return;
+        }
+        check(awaiting);
+        if (moved) {
+            idle_since = {};
+            continue;
+        }
+        const auto now = Clock::now();
+        if (began == Clock::time_point{}) began = now;
+        if (idle_since == Clock::time_point{}) idle_since = now;
+        if (now - began >= operation_timeout_) throw_late(awaiting);
+        if (now - idle_since < spin_) {
+            std::this_thread::yield();
+            continue;
+        }
+        sleep(began + operation_timeout_);
+    }
+}
+
+TcpTransport::Ticket TcpTransport::post(GlobalRank dst, comm::Channel channel, Bytes data) {
+    check_rank(dst);
+    if (fate_.ended()) check({});
+    if (free_.empty()) {
+        free_.push_back(outgoing_.size());
+        outgoing_.emplace_back();
+    }
+    const std::size_t index = free_.back();
+    free_.pop_back();
+    Outgoing& out = outgoing_[index];
+    out = {};
+    out.dst = dst.value;
+    out.channel = channel;
+    out.data = data;
+    if (dst.value == rank_) {
+        out.state = Outgoing::State::unconfirmed;
+        to_self_.push_back({channel, index});
+    } else {
+        link(dst.value)->post(out);
+    }
+    return static_cast<Ticket>(index);
+}
+
+const TcpTransport::ToSelf* TcpTransport::next_to_self(comm::Channel channel) const {
+    for (const ToSelf& one : to_self_)
+        if (one.channel == channel) return &one;
+    return nullptr;
+}
+
+void TcpTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
+    const comm::Expected one{src, bytes};
+    receive_together({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
+}
+
+void TcpTransport::receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
+                                    const ConsumeTogether& consume) {
+    for (const comm::Expected& each : messages) check_rank(each.src);
+    if (fate_.ended()) check({});
+    for (const comm::Expected& each : messages)
+        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes);
+    Awaiting awaiting{Awaiting::What::message, {}, channel.value, 0};
+    const auto is_here = [&](const comm::Expected& each) {
+        if (each.src.value == rank_) return next_to_self(channel) != nullptr;
+        return link(each.src.value)->has(channel, each.bytes);
+    };
+    const auto is_over = [&](const comm::Expected& each) {
+        return each.src.value != rank_ && link(each.src.value)->finished();
+    };
+    for (const comm::Expected& each : messages) {
+        if (!is_here(each)) awaiting.ranks.push_back(each.src.value);
+        awaiting.bytes = each.bytes;
+    }
+    if (!awaiting.ranks.empty() || fate_.ended()) {
+        wait_until(awaiting, [&] {
+            bool all = true;
+            awaiting.ranks.clear();
+            for (const comm::Expected& each : messages) {
+                if (is_here(each)) continue;
+                if (is_over(each)) return true;
+                awaiting.ranks.push_back(each.src.value);
+                all = false;
+            }
+            return all;
+        });
+    }
+    std::vector<Bytes> spans;
+    std::vector<Arrival> arrivals(messages.size());
+    spans.reserve(messages.size());
+    for (const comm::Expected& each : messages) {
+        if (!is_here(each)) throw_finished(each.src.value, channel);
+        const int64_t bytes = each.src.value == rank_
+                                  ? static_cast<int64_t>(outgoing_[next_to_self(channel)->out].data.size())
+                                  : link(each.src.value)->size_of_next(channel);
+        if (bytes != each.bytes) throw_mismatch(each.src.value, rank_, channel, bytes, each.bytes);
+    }
+    std::size_t own = 0;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        if (messages[i].src.value != rank_) {
+            arrivals[i] = link(messages[i].src.value)->take(channel);
+            spans.push_back(arrivals[i].data());
+            continue;
+        }
+        own = next_to_self(channel)->out;
+        std::erase_if(to_self_, [&](const ToSelf& one) { return one.out == own; });
+        spans.push_back(outgoing_[own].data);
+    }
+    const auto release_all = [&] {
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+            if (messages[i].src.value != rank_)
+                link(messages[i].src.value)->release(channel, std::move(arrivals[i]));
+            else
+                outgoing_[own].state = Outgoing::State::done;
+        }
+    };
+    try {
+        consume(spans);
+    } catch (...) {
+        release_all();
+        throw;
+    }
+    release_all();
+}
+
+bool TcpTransport::done(Ticket ticket) {
+    const Outgoing& out = outgoing(ticket);
+    if (out.state != Outgoing::State::done && !fate_.ended()) pump_all();
+    return out.state == Outgoing::State::done || fate_.ended();
+}
+
+void TcpTransport::wait(Ticket ticket) {
+    const Outgoing& out = outgoing(ticket);
+    const auto is_done = [&] { return out.state == Outgoing::State::done; };
+    if (!is_done()) {
+        const Awaiting awaiting{
+            Awaiting::What::receipt, {out.dst}, out.channel.value, static_cast<int64_t>(out.data.size())};
+        wait_until(awaiting, [&] { return is_done() || (out.dst != rank_ && link(out.dst)->finished()); });
+        if (!is_done()) throw_finished(out.dst, out.channel);
+    }
+    free_.push_back(static_cast<std::size_t>(ticket));
+}
+
+void TcpTransport::withdraw() noexcept {
+    to_self_.clear();
+    const Deadline until = Clock::now() + kFlush;
+    for (Outgoing& out : outgoing_) {
+        if (out.state == Outgoing::State::unused || out.state == Outgoing::State::done) continue;
+        if (out.dst == rank_) {
+            out.state = Outgoing::State::done;
+            continue;
+        }
+        Link& to = *link(out.dst);
+        // A piece that is half-way out must be finished while the peer reads, or the stream ends there.
+        while (!to.take_back(out)) {
+            if (fate_.ended() || Clock::now() >= until) {
+                to.break_off();
+                continue;
+            }
+            to.flush_piece();
+            std::this_thread::yield();
+        }
+    }
+}
+
+void TcpTransport::give_up() noexcept {
+    fate_.fail(nullptr);
+}
+
+void TcpTransport::finish() {
+    for (const auto& one : links_)
+        if (one && !one->closed()) one->say_finished();
+    Awaiting awaiting{Awaiting::What::receipt, {}, 0, 0};
+    wait_until(awaiting, [&] {
+        awaiting.ranks.clear();
+        for (const auto& one : links_)
+            if (one && !one->closed() && one->wants_to_write()) awaiting.ranks.push_back(one->peer());
+        return awaiting.ranks.empty();
+    });
+}
+
+}  // namespace meshscope::backends::tcp

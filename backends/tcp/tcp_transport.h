@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "backends/tcp/fate.h"
+#include "backends/tcp/link.h"
+#include "backends/tcp/options.h"
+#include "core/base/error.h"
+#include "core/comm/transport.h"
+
+namespace meshscope::backends::tcp {
+
+/// A rank's transport over one TCP connection to each peer. All reading and writing of data happens inside
+/// its calls, on the thread that makes them: no hand-over between threads lies in a message's way. See
+/// comm::Transport for what each call does and throws. Beyond that every call may throw CommError:
+/// "comm.peer_lost" {peer, rank}, "comm.peer_silent", "comm.peer_silent_receipt", "comm.peer_silent_idle"
+/// (see Fate), "comm.operation_timeout" {rank, missing, waited_ms, channel, bytes} and
+/// "comm.receipt_timeout", "comm.frame_damaged" {src, dst, fault} for a flipped bit.
+class TcpTransport final : public comm::Transport {
+  public:
+    /// `links`: connected sockets by rank. `fate` must outlive it.
+    TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fate& fate);
+    ~TcpTransport() override;
+
+    GlobalRank rank() const override { return GlobalRank{rank_}; }
+    int32_t world_size() const override { return static_cast<int32_t>(links_.size()); }
+
+    /// Cost: one system call; messages of up to 64 KiB are copied by it, longer ones when they are received.
+    Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
+    void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
+    void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
+                          const ConsumeTogether& consume) override;
+    void wait(Ticket ticket) override;
+    bool done(Ticket ticket) override;
+    void withdraw() noexcept override;
+    void give_up() noexcept override;
+
+    /// Tells the peers that nothing more comes from here, after all that did. At the end of a body that ended
+    /// well.
+    void finish();
+
+  private:
+    template <class Ready>
+    void wait_until(const Awaiting& awaiting, const Ready& ready);
+    bool pump_all();
+    bool pump_ready(int milliseconds);
+    void sleep(Deadline until);
+    void check(const Awaiting& awaiting);
+    void check_link(Link& link, const Awaiting& awaiting);
+    void check_rank(GlobalRank peer) const;
+    [[noreturn]] void fail(const CommError& error);
+    [[noreturn]] void throw_mismatch(int32_t src, int32_t dst, comm::Channel channel, int64_t sent,
+                                     int64_t expected);
+    [[noreturn]] void throw_finished(int32_t peer, comm::Channel channel);
+    [[noreturn]] void throw_late(const Awaiting& awaiting);
+    Link* link(int32_t rank) { return links_[static_cast<std::size_t>(rank)].get(); }
+    Outgoing& outgoing(Ticket ticket) { return outgoing_.at(static_cast<std::size_t>(ticket)); }
+    void watch(Link& link);
+
+    // Messages of this rank to itself: the bytes stay where they are.
+    struct ToSelf {
+        comm::Channel channel;
+        std::size_t out = 0;
+    };
+    const ToSelf* next_to_self(comm::Channel channel) const;
+
+    int32_t rank_;
+    Fate& fate_;
+    std::chrono::milliseconds operation_timeout_, heartbeat_timeout_;
+    std::chrono::nanoseconds spin_;
+    RoomPool rooms_;
+    std::vector<std::unique_ptr<Link>> links_;  ///< by rank; none for this one
+    std::vector<bool> watched_for_room_;
+    std::vector<bool> watched_;
+    Fd epoll_;
+    std::deque<Outgoing> outgoing_;  ///< addresses stay
+    std::vector<std::size_t> free_;
+    std::deque<ToSelf> to_self_;
+};
+
+}  // namespace meshscope::backends::tcp

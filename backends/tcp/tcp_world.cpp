@@ -1,0 +1,186 @@
+#include "backends/tcp/tcp_world.h"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backends/tcp/limits.h"
+#include "backends/tcp/pulse.h"
+#include "backends/tcp/rendezvous.h"
+#include "backends/tcp/store_server.h"
+#include "backends/tcp/tcp_transport.h"
+#include "core/base/error.h"
+
+namespace meshscope::backends::tcp {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kBetweenTries{20};
+
+bool tells_a_silence(const std::exception_ptr& error) {
+    if (!error) return false;
+    try {
+        std::rethrow_exception(error);
+    } catch (const CommError& told) {
+        return told.message().id.starts_with("comm.peer_silent");
+    } catch (...) {
+        return false;
+    }
+}
+
+/// Connects one rank of one run to its peers.
+class Joining {
+  public:
+    Joining(const TcpOptions& options, uint64_t generation, Pulse& pulse, Fate& fate)
+        : options_(options),
+          generation_(generation),
+          pulse_(pulse),
+          fate_(fate),
+          began_(Clock::now()),
+          deadline_(began_ + options.timeouts.connect) {}
+
+    void join(uint16_t port) {
+        if (options_.world_size == 1) return;
+        rendezvous_ = open_rendezvous(options_, generation_, deadline_);
+        rendezvous_->publish(own_address(port));
+        // The higher rank calls, the lower one answers; so no two wait for each other.
+        for (int32_t peer = 0; peer < options_.rank; ++peer)
+            for (const LinkKind kind : {LinkKind::control, LinkKind::data})
+                pulse_.add(peer, kind, call(peer, kind));
+        const std::vector<int32_t> missing = pulse_.await_peers(deadline_);
+        // Where all are connected, a failure meanwhile is left for the body to find: it began, as the others'
+        // did.
+        if (missing.empty()) return;
+        if (fate_.ended()) fate_.throw_meaning();
+        throw_missing(missing);
+    }
+    void forget() noexcept {
+        if (rendezvous_) rendezvous_->forget();
+    }
+
+  private:
+    std::string own_address(uint16_t port) const {
+        Address mine{options_.bind, port};
+        if (is_any(mine.host) && !rendezvous_->own_host().empty()) mine.host = rendezvous_->own_host();
+        return options_.advertise ? options_.advertise(mine.text()) : mine.text();
+    }
+
+    Fd call(int32_t peer, LinkKind kind) {
+        Hello hello;
+        hello.kind = kind;
+        hello.from = options_.rank;
+        hello.to = peer;
+        hello.world_size = options_.world_size;
+        hello.generation = generation_;
+        hello.run_id = options_.run_id;
+        while (true) {
+            if (fate_.ended()) fate_.throw_meaning();
+            if (Clock::now() >= deadline_) throw_missing({peer});
+            const std::optional<std::string> address = rendezvous_->look_up(peer);
+            if (!address) continue;
+            std::string reason;
+            const Deadline soon = std::min(deadline_, Clock::now() + kHandshakeTime);
+            Fd socket = connect_to(parse_address(*address), soon, reason);
+            if (socket.open()) {
+                hello.nonce = random_bytes();
+                const Refusal refusal = shake_hands(socket, options_.token, hello, soon);
+                if (refusal == Refusal::none) return socket;
+                // The peer knows the token, and says that we do not fit. That does not change by waiting.
+                const bool for_good = refusal == Refusal::world_size || refusal == Refusal::duplicate ||
+                                      refusal == Refusal::rank || refusal == Refusal::run_id;
+                if (for_good)
+                    throw CommError({"tcp.peer_refused",
+                                     {{"rank", int64_t{options_.rank}},
+                                      {"peer", int64_t{peer}},
+                                      {"reason", std::string(to_word(refusal))}}},
+                                    GlobalRank{options_.rank});
+            }
+            std::this_thread::sleep_for(kBetweenTries);
+        }
+    }
+
+    [[noreturn]] void throw_missing(const std::vector<int32_t>& missing) const {
+        const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - began_);
+        throw CommError({"tcp.ranks_missing",
+                         {{"rank", int64_t{options_.rank}},
+                          {"missing", std::vector<int64_t>(missing.begin(), missing.end())},
+                          {"waited_ms", static_cast<int64_t>(waited.count())}}},
+                        GlobalRank{options_.rank});
+    }
+
+    const TcpOptions& options_;
+    uint64_t generation_;
+    Pulse& pulse_;
+    Fate& fate_;
+    Clock::time_point began_;
+    Deadline deadline_;
+    std::unique_ptr<Rendezvous> rendezvous_;
+};
+
+}  // namespace
+
+TcpWorld::TcpWorld(TcpOptions options) : options_(std::move(options)) {
+    if (options_.world_size < 1)
+        throw InvalidArgument({"backend.world_size", {{"world_size", int64_t{options_.world_size}}}});
+    if (options_.rank < 0 || options_.rank >= options_.world_size)
+        throw InvalidArgument(
+            {"comm.rank_outside_world",
+             {{"rank", int64_t{options_.rank}}, {"world_size", int64_t{options_.world_size}}}});
+    check_exposure(options_.bind, options_.token, options_.run_id);
+    const InitMethod method = parse_init_method(options_.init_method);
+    if (options_.rank != 0 || !options_.host_store || method.store.empty()) return;
+    StoreServerOptions store;
+    store.bind = options_.bind;
+    store.port = parse_address(method.store).port;
+    store.token = options_.token;
+    store.run_id = options_.run_id;
+    store.log = options_.log;
+    store_ = std::make_unique<StoreServer>(store);
+}
+
+TcpWorld::~TcpWorld() = default;
+
+void TcpWorld::run(const std::function<void(comm::Transport&)>& body) {
+    const uint64_t generation = (static_cast<uint64_t>(static_cast<uint32_t>(options_.attempt)) << 32U) |
+                                static_cast<uint32_t>(runs_++);
+    first_cause_.reset();
+    Fate fate(options_.rank);
+    Fd listener = listen_on({options_.bind, 0});
+    const uint16_t port = port_of(listener);
+    Pulse pulse({options_.rank, options_.world_size, generation, options_.run_id, options_.token,
+                 options_.timeouts.heartbeat, options_.log},
+                std::move(listener), fate);
+    Joining joining(options_, generation, pulse, fate);
+    std::exception_ptr thrown;
+    try {
+        joining.join(port);
+        TcpTransport transport(options_, pulse.take_data_links(), fate);
+        try {
+            body(transport);
+            transport.withdraw();
+            transport.finish();
+            pulse.exchange_byes();
+        } catch (...) {
+            // The peers hear why before the links break.
+            thrown = std::current_exception();
+            fate.fail(thrown);
+            transport.withdraw();
+            pulse.close();
+        }
+    } catch (...) {
+        thrown = std::current_exception();
+        fate.fail(thrown);
+    }
+    joining.forget();
+    pulse.close();
+    if (!fate.ended()) return;
+    first_cause_ = fate.cause();
+    // What the transport threw of a silence says what this rank was waiting for.
+    if (fate.origin() != Fate::Origin::own && tells_a_silence(thrown)) std::rethrow_exception(thrown);
+    fate.throw_meaning();
+}
+
+}  // namespace meshscope::backends::tcp

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "backends/tcp/first_cause.h"
+#include "backends/tcp/options.h"
+#include "core/comm/transport.h"
+
+namespace meshscope::backends::tcp {
+
+class StoreServer;
+
+/// One rank of a world of processes. run() connects to all peers, calls the body once, and returns when every
+/// rank's body has ended.
+///
+/// What run() throws: the body's own error when it came first; otherwise what the other rank's failure means
+/// for this one: CommError "comm.aborted" (secondary), "comm.peer_lost", "comm.peer_silent". Before the body:
+/// "tcp.ranks_missing" {rank, missing, waited_ms} when not all ranks came in time, and StoreClient's errors.
+///
+/// Can be run again, also after a failure: every rank must do so the same number of times.
+class TcpWorld final : public comm::World {
+  public:
+    /// Throws InvalidArgument: "backend.world_size", "comm.rank_outside_world", "tcp.token_required" {bind},
+    /// "tcp.init_method" {init_method}, "tcp.run_id_too_long"; IoError "tcp.cannot_listen" (rank 0, for the
+    /// store).
+    explicit TcpWorld(TcpOptions options);
+    ~TcpWorld() override;
+
+    int32_t size() const override { return options_.world_size; }
+    void run(const std::function<void(comm::Transport&)>& body) override;
+
+    /// Of the last run; nothing when it went well.
+    const std::optional<FirstCause>& first_cause() const { return first_cause_; }
+
+  private:
+    TcpOptions options_;
+    std::unique_ptr<StoreServer> store_;
+    int32_t runs_ = 0;
+    std::optional<FirstCause> first_cause_;
+};
+
+}  // namespace meshscope::backends::tcp

@@ -1,0 +1,222 @@
+// TCP ranks as real processes: killed, stopped, and gone.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "backends/tcp/tcp_world.h"
+#include "core/base/error.h"
+#include "tests/folder.h"
+#include "tests/tcp/processes.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using namespace meshscope::test;
+using backends::tcp::TcpOptions;
+using backends::tcp::TcpWorld;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr comm::Channel kChannel{0};
+
+TcpOptions options_of(const Folder& folder, int32_t rank, int32_t n) {
+    TcpOptions options;
+    options.rank = rank;
+    options.world_size = n;
+    options.init_method = "file://" + folder.file("meet");
+    options.run_id = "processes";
+    return options;
+}
+
+/// Every rank sends each other a message of `bytes`, and takes theirs, `times` times.
+void exchange(comm::Transport& transport, std::size_t bytes, int times) {
+    const std::vector<std::byte> data(bytes, std::byte{7});
+    for (int i = 0; i < times; ++i) {
+        std::vector<comm::Transport::Ticket> tickets;
+        std::vector<comm::Expected> expected;
+        for (int32_t r = 0; r < transport.world_size(); ++r) {
+            if (r == transport.rank().value) continue;
+            tickets.push_back(transport.post(GlobalRank{r}, kChannel, data));
+            expected.push_back({GlobalRank{r}, static_cast<int64_t>(bytes)});
+        }
+        transport.receive_together(expected, kChannel, [](auto) {});
+        for (const auto ticket : tickets) transport.wait(ticket);
+    }
+}
+
+void mark(const Folder& folder, const std::string& name) {
+    std::ofstream(folder.path / name) << 1;
+}
+void await_mark(const Folder& folder, const std::string& name) {
+    while (!std::filesystem::exists(folder.path / name)) std::this_thread::sleep_for(milliseconds(2));
+}
+
+}  // namespace
+
+TEST_CASE("ranks that are processes work together") {
+    const Folder folder;
+    Processes ranks(4, [&](int32_t rank) {
+        TcpWorld(options_of(folder, rank, 4)).run([](comm::Transport& transport) {
+            exchange(transport, 10, 50);
+            exchange(transport, 500'000, 5);
+        });
+        return std::string("fine");
+    });
+    for (int32_t r = 0; r < 4; ++r) CHECK(ranks.wait(r).outcome == "fine");
+}
+
+TEST_CASE("kill -9 of a rank is told by all others within a second, with its name, in whatever they are") {
+    for (const int32_t victim : {0, 2})
+        for (const std::size_t bytes : {std::size_t{8}, std::size_t{4} << 20}) {
+            const Folder folder;
+            Processes ranks(3, [&](int32_t rank) {
+                TcpWorld(options_of(folder, rank, 3)).run([&](comm::Transport& transport) {
+                    exchange(transport, bytes, 2);
+                    mark(folder, "up" + std::to_string(rank));
+                    exchange(transport, bytes, 1'000'000);
+                });
+                return std::string("fine");
+            });
+            for (const char* up : {"up0", "up1", "up2"}) await_mark(folder, up);
+            const auto killed = steady_clock::now();
+            ranks.signal(victim, SIGKILL);
+            for (int32_t r = 0; r < 3; ++r) {
+                const Processes::Ended ended = ranks.wait(r);
+                if (r == victim) {
+                    CHECK(WIFSIGNALED(ended.status));
+                    continue;
+                }
+                CHECK(ended.outcome.starts_with("!comm.peer_lost(peer=" + std::to_string(victim) + ","));
+                CHECK(ended.when - killed < milliseconds(1'000));
+            }
+        }
+}
+
+TEST_CASE("a rank that sleeps or computes learns of a death when it calls again, and ends cleanly") {
+    const Folder folder;
+    Processes ranks(2, [&](int32_t rank) {
+        TcpWorld(options_of(folder, rank, 2)).run([&](comm::Transport& transport) {
+            exchange(transport, 8, 1);
+            mark(folder, "up" + std::to_string(rank));
+            if (rank == 1) std::this_thread::sleep_for(std::chrono::hours(1));
+            await_mark(folder, "killed");
+            const std::byte one{};
+            transport.post(GlobalRank{1}, kChannel, {&one, 1});
+            transport.receive(GlobalRank{1}, kChannel, 1, [](auto) {});
+        });
+        return std::string("fine");
+    });
+    await_mark(folder, "up0");
+    await_mark(folder, "up1");
+    ranks.signal(1, SIGKILL);
+    CHECK(ranks.wait(1).outcome.empty());
+    mark(folder, "killed");
+    CHECK(ranks.wait(0).outcome.starts_with("!comm.peer_lost(peer=1,"));
+}
+
+TEST_CASE("a rank stopped for half a second is waited for") {
+    const Folder folder;
+    Processes ranks(3, [&](int32_t rank) {
+        TcpOptions options = options_of(folder, rank, 3);
+        options.timeouts.heartbeat = milliseconds(3'000);
+        TcpWorld(options).run([&](comm::Transport& transport) {
+            mark(folder, "up" + std::to_string(rank));
+            const auto end = steady_clock::now() + milliseconds(900);
+            // All make the same number of rounds: rank 0 says when it is over.
+            for (bool more = true; more;) {
+                exchange(transport, 1'000, 1);
+                if (rank == 0) {
+                    more = steady_clock::now() < end;
+                    const std::byte word{static_cast<unsigned char>(more)};
+                    for (int32_t r = 1; r < 3; ++r)
+                        transport.wait(transport.post(GlobalRank{r}, kChannel, {&word, 1}));
+                } else {
+                    transport.receive(GlobalRank{0}, kChannel, 1,
+                                      [&](comm::Transport::Bytes word) { more = word[0] != std::byte{0}; });
+                }
+            }
+        });
+        return std::string("fine");
+    });
+    for (const char* up : {"up0", "up1", "up2"}) await_mark(folder, up);
+    ranks.signal(1, SIGSTOP);
+    std::this_thread::sleep_for(milliseconds(500));
+    ranks.signal(1, SIGCONT);
+    for (int32_t r = 0; r < 3; ++r) CHECK(ranks.wait(r).outcome == "fine");
+}
+
+TEST_CASE("a rank stopped for longer than the time-out is told as silent, with what was waited for") {
+    const Folder folder;
+    Processes ranks(2, [&](int32_t rank) {
+        TcpOptions options = options_of(folder, rank, 2);
+        options.timeouts.heartbeat = milliseconds(400);
+        TcpWorld(options).run([&](comm::Transport& transport) {
+            exchange(transport, 8, 1);
+            mark(folder, "up" + std::to_string(rank));
+            transport.receive(GlobalRank{1 - rank}, comm::Channel{5}, 12, [](auto) {});
+        });
+        return std::string("fine");
+    });
+    await_mark(folder, "up0");
+    await_mark(folder, "up1");
+    const auto stopped = steady_clock::now();
+    ranks.signal(1, SIGSTOP);
+    const Processes::Ended told = ranks.wait(0);
+    CHECK(told.when - stopped >= milliseconds(350));
+    CHECK(told.when - stopped < milliseconds(400 + 500 + 1'000));
+    CHECK(told.outcome.starts_with("!comm.peer_silent(peer=1, silent_ms="));
+    CHECK(told.outcome.find("rank=0, awaited=[1], channel=5, bytes=12)") != std::string::npos);
+    // What was stopped learns, when it goes on, that the others have ended without it.
+    ranks.signal(1, SIGCONT);
+    const Processes::Ended late = ranks.wait(1);
+    CHECK(late.outcome.starts_with("!comm.peer_"));
+}
+
+TEST_CASE("a rank that is killed while the others still join does not make them wait for their time-out") {
+    const Folder folder;
+    Processes ranks(3, [&](int32_t rank) {
+        TcpOptions options = options_of(folder, rank, 3);
+        options.timeouts.connect = milliseconds(15'000);
+        if (rank == 2) {  // never joins
+            await_mark(folder, "over");
+            return std::string("fine");
+        }
+        if (rank == 1) mark(folder, "joining");
+        TcpWorld(options).run([](comm::Transport&) {});
+        return std::string("fine");
+    });
+    await_mark(folder, "joining");
+    std::this_thread::sleep_for(milliseconds(300));
+    const auto killed = steady_clock::now();
+    ranks.signal(1, SIGKILL);
+    const Processes::Ended ended = ranks.wait(0);
+    CHECK(ended.outcome.starts_with("!comm.peer_lost(peer=1,"));
+    CHECK(ended.when - killed < milliseconds(1'000));
+    mark(folder, "over");
+}
+
+TEST_CASE("no file of a world is open in a program that a rank starts") {
+    const Folder folder;
+    Processes ranks(2, [&](int32_t rank) {
+        std::string bad;
+        TcpWorld(options_of(folder, rank, 2)).run([&](comm::Transport& transport) {
+            exchange(transport, 8, 1);
+            for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+                const int fd = std::stoi(entry.path().filename().string());
+                std::error_code gone;
+                const std::string what = std::filesystem::read_symlink(entry.path(), gone).string();
+                const int flags = ::fcntl(fd, F_GETFD);
+                const bool ours = what.starts_with("socket:") || what.find("event") != std::string::npos;
+                if (ours && flags >= 0 && (flags & FD_CLOEXEC) == 0) bad += what + " ";
+            }
+            exchange(transport, 8, 1);
+        });
+        return bad.empty() ? std::string("fine") : bad;
+    });
+    for (int32_t r = 0; r < 2; ++r) CHECK(ranks.wait(r).outcome == "fine");
+}

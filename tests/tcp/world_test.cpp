@@ -1,0 +1,355 @@
+// TCP ranks on threads of this process: what the contract suite does not ask of every backend.
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+#include <thread>
+
+#include "core/base/error.h"
+#include "tests/contract/harness.h"
+#include "tests/folder.h"
+#include "tests/test.h"
+#include "tests/thrown.h"
+
+using namespace meshscope;
+using namespace meshscope::contract;
+using backends::tcp::TcpOptions;
+using backends::tcp::TcpWorld;
+using backends::tcp::Token;
+using std::chrono::milliseconds;
+using test::thrown_id;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr comm::Channel kChannel{0};
+
+std::vector<std::byte> pattern(std::size_t n, int32_t salt) {
+    std::vector<std::byte> bytes(n);
+    uint32_t x = static_cast<uint32_t>(salt) * 2'654'435'761U + 1;
+    for (std::byte& b : bytes) b = static_cast<std::byte>((x = x * 1'664'525U + 1'013'904'223U) >> 24U);
+    return bytes;
+}
+
+std::ptrdiff_t open_files() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
+}
+
+/// The id of the world's error, and what its message's list or number `arg` says.
+struct Told {
+    std::string id;
+    std::string arg;
+    bool secondary = false;
+};
+Told told(const std::exception_ptr& error, const char* arg) {
+    if (!error) return {"nothing", "", false};
+    try {
+        std::rethrow_exception(error);
+    } catch (const CommError& e) {
+        const MessageValue* value = e.message().find(arg);
+        return {e.message().id, value == nullptr ? "" : to_text(*value), e.secondary()};
+    } catch (const std::exception& e) {
+        return {e.what(), "", false};
+    }
+}
+
+/// Ranks on threads that meet in a file.
+std::vector<std::exception_ptr> run_by_file(const std::string& path, int32_t n, const std::string& run_id,
+                                            const std::function<void(comm::Transport&)>& body,
+                                            milliseconds connect = milliseconds(20'000)) {
+    std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));
+    std::vector<std::thread> threads;
+    for (int32_t r = 0; r < n; ++r)
+        threads.emplace_back([&, r] {
+            try {
+                TcpOptions options;
+                options.rank = r;
+                options.world_size = n;
+                options.init_method = "file://" + path;
+                options.run_id = run_id;
+                options.timeouts.connect = connect;
+                TcpWorld(options).run(body);
+            } catch (...) {
+                errors[static_cast<std::size_t>(r)] = std::current_exception();
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    return errors;
+}
+
+void exchange_ranks(comm::Transport& transport) {
+    const int32_t me = transport.rank().value;
+    for (int32_t r = 0; r < transport.world_size(); ++r) {
+        if (r == me) continue;
+        const std::byte mine{static_cast<unsigned char>(me)};
+        const auto ticket = transport.post(GlobalRank{r}, kChannel, {&mine, 1});
+        transport.receive(GlobalRank{r}, kChannel, 1, [&](comm::Transport::Bytes bytes) {
+            if (std::to_integer<int32_t>(bytes[0]) != r) throw std::runtime_error("another rank's byte");
+        });
+        transport.wait(ticket);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("messages of all sizes around the limits arrive whole, both ways at once, on several channels") {
+    const std::vector<std::size_t> sizes{0,       1,       4096,    65'535,    65'536,       65'537,
+                                         262'144, 999'999, 1 << 20, 3'000'001, (1 << 20) + 1};
+    TcpThreadsWorld world(3);
+    world.run([&](comm::Transport& transport) {
+        const int32_t me = transport.rank().value;
+        std::vector<std::vector<std::byte>> sent;
+        std::vector<comm::Transport::Ticket> tickets;
+        for (int32_t peer = 0; peer < 3; ++peer)
+            for (std::size_t i = 0; peer != me && i < sizes.size(); ++i) {
+                sent.push_back(pattern(sizes[i], me * 100 + static_cast<int32_t>(i)));
+                tickets.push_back(transport.post(GlobalRank{peer}, comm::Channel{static_cast<int32_t>(i % 3)},
+                                                 sent.back()));
+            }
+        // Channels do not wait for each other: taken in another order than sent.
+        for (const int32_t channel : {2, 0, 1})
+            for (int32_t peer = 2; peer >= 0; --peer)
+                for (std::size_t i = 0; peer != me && i < sizes.size(); ++i) {
+                    if (static_cast<int32_t>(i % 3) != channel) continue;
+                    const auto expected = pattern(sizes[i], peer * 100 + static_cast<int32_t>(i));
+                    transport.receive(
+                        GlobalRank{peer}, comm::Channel{channel}, static_cast<int64_t>(sizes[i]),
+                        [&](comm::Transport::Bytes bytes) {
+                            if (!std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end()))
+                                throw std::runtime_error("other bytes than were sent");
+                        });
+                }
+        for (const auto ticket : tickets) transport.wait(ticket);
+    });
+}
+
+TEST_CASE("a rank can send to itself, as on threads") {
+    TcpThreadsWorld world(2);
+    world.run([&](comm::Transport& transport) {
+        const auto bytes = pattern(100'000, 1);
+        const auto ticket = transport.post(transport.rank(), kChannel, bytes);
+        if (transport.done(ticket)) throw std::runtime_error("done before it was taken");
+        transport.receive(transport.rank(), kChannel, 100'000, [&](comm::Transport::Bytes got) {
+            if (got.data() != bytes.data()) throw std::runtime_error("copied");
+        });
+        transport.wait(ticket);
+    });
+}
+
+TEST_CASE("a long message of the wrong size is found by either side before it is sent") {
+    for (const bool receiver_first : {false, true})
+        for (const auto& [sent, expected] : std::vector<std::pair<std::size_t, int64_t>>{
+                 {200'000, 100'000}, {100'000, 200'000}, {200'000, 10}, {10, 200'000}}) {
+            TcpThreadsWorld world(2);
+            const auto bytes = pattern(sent, 0);
+            const std::string id = thrown_id<CommError>([&] {
+                world.run([&](comm::Transport& transport) {
+                    const bool sender = transport.rank().value == 0;
+                    if (sender == receiver_first) std::this_thread::sleep_for(milliseconds(5));
+                    if (sender)
+                        transport.wait(transport.post(GlobalRank{1}, kChannel, bytes));
+                    else
+                        transport.receive(GlobalRank{0}, kChannel, expected, [](auto) {});
+                });
+            });
+            CHECK(id == "comm.size_mismatch");
+            for (const std::exception_ptr& error : world.errors()) {
+                CHECK(told(error, "sent_bytes").id == "comm.size_mismatch");
+                CHECK(told(error, "sent_bytes").arg == std::to_string(sent));
+                CHECK(told(error, "expected_bytes").arg == std::to_string(expected));
+                CHECK_FALSE(told(error, "").secondary);
+            }
+        }
+}
+
+TEST_CASE("a wait that lasts too long names the ranks that did not come, and all stop") {
+    TcpThreadsWorld world(3, [](TcpOptions& options) { options.timeouts.operation = milliseconds(150); });
+    const auto begin = Clock::now();
+    CHECK(thrown_id<CommError>([&] {
+              world.run([&](comm::Transport& transport) {
+                  const int32_t me = transport.rank().value;
+                  if (me == 0) {
+                      const std::vector<comm::Expected> all{{GlobalRank{1}, 4}, {GlobalRank{2}, 4}};
+                      transport.receive_together(all, kChannel, [](auto) {});
+                      return;
+                  }
+                  const std::vector<std::byte> four(4);
+                  if (me == 1) transport.wait(transport.post(GlobalRank{0}, kChannel, four));
+                  // Rank 2 is alive and computes.
+                  for (int i = 0; me == 2 && i < 200; ++i) std::this_thread::sleep_for(milliseconds(2));
+                  transport.receive(GlobalRank{0}, kChannel, 1, [](auto) {});
+              });
+          }) != "nothing thrown");
+    CHECK(Clock::now() - begin < milliseconds(5'000));
+    CHECK(told(world.errors()[0], "missing").id == "comm.operation_timeout");
+    CHECK(told(world.errors()[0], "missing").arg == "[2]");
+    CHECK(told(world.errors()[2], "rank").id == "comm.aborted");
+    CHECK(told(world.errors()[2], "rank").arg == "0");
+    CHECK(told(world.errors()[2], "rank").secondary);
+}
+
+TEST_CASE("an unwaited receipt names the rank that did not take it") {
+    TcpThreadsWorld world(2, [](TcpOptions& options) {
+        if (options.rank == 0) options.timeouts.operation = milliseconds(100);
+    });
+    const auto bytes = pattern(100, 0);
+    CHECK(thrown_id<CommError>([&] {
+              world.run([&](comm::Transport& transport) {
+                  if (transport.rank().value == 0)
+                      transport.wait(transport.post(GlobalRank{1}, kChannel, bytes));
+                  else
+                      transport.receive(GlobalRank{0}, comm::Channel{9}, 100, [](auto) {});
+              });
+          }) == "comm.receipt_timeout");
+    CHECK(told(world.errors()[0], "missing").arg == "[1]");
+}
+
+TEST_CASE("a rank that computes is alive: its heart beats while it is in no call") {
+    TcpThreadsWorld world(2, [](TcpOptions& options) { options.timeouts.heartbeat = milliseconds(200); });
+    world.run([](comm::Transport& transport) {
+        if (transport.rank().value == 1) std::this_thread::sleep_for(milliseconds(700));
+        exchange_ranks(transport);
+    });
+}
+
+TEST_CASE("the first cause reaches a rank that is in no call, with id and arguments") {
+    TcpThreadsWorld world(3);
+    const auto begin = Clock::now();
+    const std::string id = thrown_id<Error>([&] {
+        world.run([&](comm::Transport& transport) {
+            if (transport.rank().value == 1)
+                throw InvalidArgument({"mesh.larger_than_world", {{"ranks", int64_t{8}}}});
+            std::this_thread::sleep_for(milliseconds(50));
+            exchange_ranks(transport);
+        });
+    });
+    CHECK(id == "mesh.larger_than_world");
+    for (const std::size_t other : {0U, 2U}) {
+        CHECK(told(world.errors()[other], "cause").id == "comm.aborted");
+        CHECK(told(world.errors()[other], "cause").arg == "mesh.larger_than_world(ranks=8)");
+        CHECK(told(world.errors()[other], "rank").arg == "1");
+    }
+    CHECK(Clock::now() - begin < milliseconds(5'000));
+}
+
+TEST_CASE("a file is enough to meet, and ranks leave nothing in it") {
+    const test::Folder folder;
+    const std::string path = folder.file("meet");
+    for (const int32_t n : {1, 2, 5})
+        for (const std::exception_ptr& error : run_by_file(path, n, "a run", exchange_ranks))
+            CHECK(told(error, "").id == "nothing");
+    CHECK(test::content(path).empty());
+}
+
+TEST_CASE("what a killed run left in the file does no harm") {
+    const test::Folder folder;
+    const std::string path = folder.file("meet");
+    // The same run's address that nobody listens on any more, another run's, and rubbish.
+    const std::string run = "x61 0 ";
+    std::ofstream(path) << run << "0 127.0.0.1:1\n"
+                        << run << "1 127.0.0.1:1\nx62 0 0 127.0.0.1:2\nx61 0\n\xff\n";
+    for (const std::exception_ptr& error : run_by_file(path, 3, "a", exchange_ranks))
+        CHECK(told(error, "").id == "nothing");
+    CHECK(test::content(path) == "x62 0 0 127.0.0.1:2\nx61 0\n\xff\n");
+}
+
+TEST_CASE("ranks of two runs that meet in one file do not mix") {
+    const test::Folder folder;
+    const std::string path = folder.file("meet");
+    std::vector<std::exception_ptr> a, b;
+    std::thread other([&] { a = run_by_file(path, 3, "a", exchange_ranks); });
+    b = run_by_file(path, 2, "b", exchange_ranks);
+    other.join();
+    for (const std::exception_ptr& error : a) CHECK(told(error, "").id == "nothing");
+    for (const std::exception_ptr& error : b) CHECK(told(error, "").id == "nothing");
+}
+
+TEST_CASE("ranks that do not come are named when the time is over") {
+    const test::Folder folder;
+    TcpOptions options;
+    options.rank = 1;
+    options.world_size = 3;
+    options.init_method = "file://" + folder.file("meet");
+    options.timeouts.connect = milliseconds(300);
+    std::exception_ptr error;
+    try {
+        TcpWorld(options).run([](comm::Transport&) {});
+    } catch (...) {
+        error = std::current_exception();
+    }
+    CHECK(told(error, "missing").id == "tcp.ranks_missing");
+    CHECK(told(error, "missing").arg == "[0]");  // rank 1 calls rank 0 first
+    options.rank = 0;
+    try {
+        TcpWorld(options).run([](comm::Transport&) {});
+    } catch (...) {
+        error = std::current_exception();
+    }
+    CHECK(told(error, "missing").arg == "[1, 2]");
+}
+
+TEST_CASE("rank 0 can serve the store itself, and a world can be run many times over") {
+    uint16_t port = 0;
+    {
+        backends::tcp::StoreServer probe({});
+        port = probe.port();
+    }
+    std::vector<std::exception_ptr> errors(3);
+    std::vector<std::thread> threads;
+    for (int32_t r = 0; r < 3; ++r)
+        threads.emplace_back([&, r] {
+            try {
+                TcpOptions options;
+                options.rank = r;
+                options.world_size = 3;
+                options.init_method = "tcp://127.0.0.1:" + std::to_string(port);
+                TcpWorld world(options);
+                for (int i = 0; i < 5; ++i) world.run(exchange_ranks);
+            } catch (...) {
+                errors[static_cast<std::size_t>(r)] = std::current_exception();
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    for (const std::exception_ptr& error : errors) CHECK(told(error, "").id == "nothing");
+}
+
+TEST_CASE("a hundred worlds leave no file and no thread behind, failed ones neither") {
+    const auto once = [](int i) {
+        TcpThreadsWorld world(2);
+        try {
+            world.run([&](comm::Transport& transport) {
+                exchange_ranks(transport);
+                if (i % 3 == 0 && transport.rank().value == 1) throw std::runtime_error("failed");
+            });
+        } catch (const std::exception&) {
+        }
+    };
+    once(0);
+    const std::ptrdiff_t before = open_files();
+    for (int i = 0; i < 100; ++i) once(i);
+    CHECK(open_files() == before);
+    CHECK(std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                        std::filesystem::directory_iterator()) <= 2);  // a sanitizer may have one of its own
+}
+
+TEST_CASE("options that cannot work are refused before anything is opened") {
+    TcpOptions good;
+    good.init_method = "file:///tmp/meet";
+    const auto refusal = [&](auto change) {
+        TcpOptions options = good;
+        change(options);
+        return thrown_id<InvalidArgument>([&] { TcpWorld world(options); });
+    };
+    CHECK(refusal([](TcpOptions& o) { o.world_size = 0; }) == "backend.world_size");
+    CHECK(refusal([](TcpOptions& o) { o.rank = 1; }) == "comm.rank_outside_world");
+    CHECK(refusal([](TcpOptions& o) { o.rank = -1; }) == "comm.rank_outside_world");
+    CHECK(refusal([](TcpOptions& o) { o.bind = "0.0.0.0"; }) == "tcp.token_required");
+    CHECK(refusal([](TcpOptions& o) { o.bind = "192.0.2.1"; }) == "tcp.token_required");
+    CHECK(refusal([](TcpOptions& o) { o.run_id = std::string(65, 'r'); }) == "tcp.run_id_too_long");
+    for (const char* method : {"", "env://", "tcp://", "file://relative", "http://a:1", "/a"})
+        CHECK(refusal([&](TcpOptions& o) { o.init_method = method; }) != "nothing thrown");
+    for (const char* address :
+         {"tcp://a", "tcp://a:", "tcp://a:x", "tcp://a:70000", "tcp://:1", "tcp://a:b:1"})
+        CHECK(refusal([&](TcpOptions& o) { o.init_method = address; }) == "tcp.address_malformed");
+}
