@@ -8,6 +8,7 @@
 #include "backends/tcp/first_cause.h"
 #include "backends/tcp/handshake.h"
 #include "backends/tcp/stream_reader.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
@@ -78,8 +79,8 @@ void shake(const Token& token, ByteSpan bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
-    const ByteSpan bytes = std::as_bytes(std::span(data, size));
+FUZZ_TARGET(handshake) {
+    const ByteSpan bytes = std::as_bytes(std::span(input));
     const Token token = Token::from_hex("00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff");
     const Buffer mended = with_good_sums(bytes);
     for (const ByteSpan one : {bytes, ByteSpan(mended)}) {
@@ -91,5 +92,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
         require(again.size() == bytes.size() && std::equal(again.begin(), again.end(), bytes.begin()));
     }
     if (const auto cause = decode_cause(bytes)) require(decode_cause(encode(*cause)).has_value());
-    return 0;
 }

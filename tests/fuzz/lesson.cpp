@@ -8,9 +8,9 @@
 
 FUZZ_TARGET(lesson) {
     try {
-        static_cast<void>(meshscope::scenario::parse_lesson(bytes, "lesson.en.md"));
+        static_cast<void>(meshscope::scenario::parse_lesson(input, "lesson.en.md"));
         static_cast<void>(
-            meshscope::scenario::fill_numbers(bytes, [](const std::string& id) { return "<" + id + ">"; }));
+            meshscope::scenario::fill_numbers(input, [](const std::string& id) { return "<" + id + ">"; }));
     } catch (const meshscope::InputError&) {
     }
 }

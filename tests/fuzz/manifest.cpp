@@ -9,7 +9,7 @@
 FUZZ_TARGET(manifest) {
     using namespace meshscope::run::checkpoint;
     try {
-        const std::string text = to_json(parse_manifest(bytes, "manifest.json"));
+        const std::string text = to_json(parse_manifest(input, "manifest.json"));
         if (to_json(parse_manifest(text, "again")) != text) std::abort();
     } catch (const meshscope::InputError&) {
     }

@@ -6,7 +6,7 @@
 
 FUZZ_TARGET(profile) {
     try {
-        meshscope::time::check(meshscope::time::parse_profile(bytes, "profile.toml"));
+        meshscope::time::check(meshscope::time::parse_profile(input, "profile.toml"));
     } catch (const meshscope::InputError&) {
     }
 }

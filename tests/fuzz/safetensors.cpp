@@ -8,7 +8,7 @@
 
 FUZZ_TARGET(safetensors) {
     try {
-        const auto file = meshscope::data::parse_safetensors(bytes, "weights.safetensors");
+        const auto file = meshscope::data::parse_safetensors(input, "weights.safetensors");
         for (const meshscope::data::NamedTensor& tensor : file.tensors) {
             const int64_t wanted = tensor.n_elements() * meshscope::bytes_per_element(tensor.dtype);
             if (static_cast<int64_t>(tensor.bytes.size()) != wanted) std::abort();

@@ -6,7 +6,7 @@
 
 FUZZ_TARGET(scenario) {
     try {
-        const auto scenario = meshscope::scenario::parse_scenario(bytes, "scenario.toml");
+        const auto scenario = meshscope::scenario::parse_scenario(input, "scenario.toml");
         static_cast<void>(meshscope::scenario::world_size(scenario));
     } catch (const meshscope::InputError&) {
     }

@@ -5,6 +5,7 @@
 
 #include "backends/tcp/frame.h"
 #include "backends/tcp/store_protocol.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
@@ -31,14 +32,14 @@ void check_request(StoreTable& table, ByteSpan bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
-    const ByteSpan bytes = std::as_bytes(std::span(data, size));
+FUZZ_TARGET(store) {
+    const ByteSpan bytes = std::as_bytes(std::span(input));
     StoreTable table;
     check_request(table, bytes);
     decode_answer(bytes);
     // The same bytes as a row of short requests, so that one meets what another has left.
     ByteReader reader(bytes);
-    while (reader.ok() && size > 0) {
+    while (reader.ok() && !input.empty()) {
         StoreRequest request;
         request.op = static_cast<StoreOp>(1 + reader.u8() % 7);
         request.key = std::string(1, static_cast<char>('a' + reader.u8() % 3));
@@ -49,5 +50,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
         if (!reader.ok()) break;
         check_request(table, encode(request));
     }
-    return 0;
 }

@@ -9,27 +9,27 @@
 /// undefined behaviour, and throw nothing. Its file is compiled twice: into a program of libFuzzer's
 /// (-DMESHSCOPE_LIBFUZZER, preset "fuzz"), and into test_fuzz, which replays tests/fuzz/corpus/NAME.
 ///
-///     FUZZ_TARGET(scenario) { …bytes… }
+///     FUZZ_TARGET(scenario) { …input… }
 #ifdef MESHSCOPE_LIBFUZZER
 #define FUZZ_TARGET(name)                                                          \
-    static void fuzz_##name(std::string_view bytes);                               \
+    static void fuzz_##name(std::string_view input);                               \
     extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) { \
         fuzz_##name({reinterpret_cast<const char*>(data), size});                  \
         return 0;                                                                  \
     }                                                                              \
-    static void fuzz_##name(std::string_view bytes)
+    static void fuzz_##name(std::string_view input)
 #else
 #define FUZZ_TARGET(name)                                                           \
-    static void fuzz_##name(std::string_view bytes);                                \
+    static void fuzz_##name(std::string_view input);                                \
     static const bool name##_is_known = meshscope::fuzz::add({#name, fuzz_##name}); \
-    static void fuzz_##name(std::string_view bytes)
+    static void fuzz_##name(std::string_view input)
 #endif
 
 namespace meshscope::fuzz {
 
 struct Target {
     std::string_view name;
-    void (*run)(std::string_view bytes);
+    void (*run)(std::string_view input);
 };
 
 /// Every target of the program.

@@ -42,7 +42,7 @@ class Scratch {
 FUZZ_TARGET(trace_file) {
     static const Scratch scratch;
     try {
-        static_cast<void>(meshscope::trace::read_trace(scratch.hold(bytes)));
+        static_cast<void>(meshscope::trace::read_trace(scratch.hold(input)));
     } catch (const meshscope::InputError&) {
     }
 }

@@ -160,8 +160,8 @@ Database example_database() {
 
 FUZZ_TARGET(trace_tables) {
     static Database database = example_database();
-    if (bytes.size() > 512) return;
+    if (input.size() > 512) return;
     database.exec("SAVEPOINT input");
-    read_edited(database, bytes);
+    read_edited(database, input);
     database.exec("ROLLBACK TO input; RELEASE input");
 }
