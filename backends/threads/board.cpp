@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "backends/threads/thread_table.h"
 #include "core/base/error.h"
 
 namespace meshscope::backends::threads {
@@ -20,11 +21,13 @@ std::string words_of(const std::exception_ptr& cause) {
 
 }  // namespace
 
-Board::Board(int32_t world_size) : living_(world_size) {
+Board::Board(int32_t world_size) : rooms_(std::make_unique<Rooms>()), living_(world_size) {
     for (int32_t r = 0; r < world_size; ++r) seats_.push_back(std::make_unique<Seat>());
     // Spinning helps only while the peer really runs at the same time.
     spins_ = world_size <= static_cast<int32_t>(std::thread::hardware_concurrency()) ? 400 : 0;
 }
+
+Board::~Board() = default;
 
 void Board::pause() {
 #if defined(__x86_64__) || defined(__i386__)

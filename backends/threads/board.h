@@ -41,6 +41,8 @@ struct Message {
 /// Why a rank sleeps, for the deadlock report.
 enum class WaitKind : uint8_t { message, acknowledgement };
 
+class Rooms;
+
 /// A rank's place on the board. Cache lines of their own: every sender writes the inbox, every waker reads
 /// waits_for.
 struct alignas(64) Seat {
@@ -65,9 +67,11 @@ struct alignas(64) Seat {
 class Board {
   public:
     explicit Board(int32_t world_size);
+    ~Board();
 
     int32_t world_size() const { return static_cast<int32_t>(seats_.size()); }
     Seat& seat(int32_t rank) { return *seats_[static_cast<std::size_t>(rank)]; }
+    Rooms& rooms() { return *rooms_; }
     bool aborted() const { return aborted_.load(std::memory_order_seq_cst); }
 
     /// Returns when `ready()` is true. Spins briefly, yields, then sleeps until `peer` acts, or any rank
@@ -126,6 +130,7 @@ class Board {
     std::string who_waits_locked() const;
 
     std::vector<std::unique_ptr<Seat>> seats_;
+    std::unique_ptr<Rooms> rooms_;
     int spins_;
     std::atomic<bool> aborted_{false};
 

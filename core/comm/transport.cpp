@@ -4,6 +4,10 @@
 
 namespace meshscope::comm {
 
+SharedTable* Transport::table(Channel, std::span<const GlobalRank>) {
+    return nullptr;
+}
+
 void Transport::receive_together(std::span<const Expected> messages, Channel channel,
                                  const ConsumeTogether& consume) {
     if (messages.empty()) return consume({});

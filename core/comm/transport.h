@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/base/ids.h"
+#include "core/comm/shared_table.h"
 
 namespace meshscope::comm {
 
@@ -65,6 +66,11 @@ class Transport {
     /// that is failing and whose buffers are about to go (Wire's destructor does it); the world is of no use
     /// afterwards.
     virtual void withdraw() noexcept = 0;
+
+    /// The table at which the members of a group meet, when they can read and write each other's memory; null
+    /// when not. `channel` and `ranks` (ascending, this rank among them) as for messages; all members must
+    /// ask, and the table is the transport's.
+    virtual SharedTable* table(Channel channel, std::span<const GlobalRank> ranks);
 
     /// This rank fails now: aborts the world; the cause is what the rank's body is about to throw. For
     /// destructors that must stop a thread which may be blocked in this transport. May be called from any

@@ -4,6 +4,7 @@
 
 #include "core/comm/reduce.h"
 #include "core/comm/run_collective.h"
+#include "core/comm/shared_collectives.h"
 #include "core/comm/wire.h"
 
 namespace meshscope::comm {
@@ -13,6 +14,15 @@ struct TransportGroup::Members {
     int32_t me = 0;
     Channel collectives;
     Channel pairs;
+    // The running thread's: the table is asked for when the first collective runs.
+    mutable bool asked_for_table = false;
+    mutable SharedTable* table = nullptr;
+
+    SharedTable* table_of(Transport& transport) const {
+        if (!asked_for_table) table = transport.table(collectives, ranks);
+        asked_for_table = true;
+        return table;
+    }
 };
 
 namespace {
@@ -58,7 +68,13 @@ std::function<void()> TransportGroup::runner(CheckedCall call, Algorithm algorit
             const Channel channel = checked.op == CollectiveOp::recv ? members->pairs : members->collectives;
             Wire wire(executor->transport(), members->ranks, members->me, channel, checked.dtype, recorder,
                       event);
-            run_collective(wire, checked, algorithm);
+            SharedTable* const table = algorithm == Algorithm::direct && can_run_on_table(checked.op)
+                                           ? members->table_of(executor->transport())
+                                           : nullptr;
+            if (table != nullptr)
+                run_on_table(wire, *table, checked);
+            else
+                run_collective(wire, checked, algorithm);
             sent_bytes = wire.sent_bytes();
         }
         if (recorder == nullptr) return;
