@@ -9,6 +9,7 @@
 #include "app/cli/bench_collectives.h"
 #include "app/cli/bench_profile.h"
 #include "app/cli/bench_step.h"
+#include "app/cli/machine.h"
 #include "core/base/replace_file.h"
 #include "core/time/read_profile.h"
 
@@ -25,6 +26,8 @@ struct CollectivesWords {
     std::vector<std::string> ops;
     std::string algorithm = "direct";
     std::string record = "off";
+    std::string pin = "auto";
+    int32_t repeats = CollectivesBench{}.repeats;
 };
 
 /// Three decimals are more than a clock of nanoseconds can promise here.
@@ -55,6 +58,8 @@ CollectivesBench read(const CollectivesWords& words) {
     bench.sizes = parse_sizes(words.sizes);
     bench.level = parse_level(words.record);
     bench.algorithm = parse_algorithm_word(words.algorithm);
+    bench.repeats = words.repeats;
+    bench.pin = words.pin == "on" || (words.pin == "auto" && words.ranks <= usable_cores());
     if (!words.ops.empty()) bench.ops.clear();
     for (const std::string& word : words.ops) {
         const auto op = parse_collective_op(word);
@@ -80,7 +85,8 @@ void run(const CollectivesWords& words, CommandContext& context) {
                                 {"algorithm", name(row.algorithm)},
                                 {"us", rounded(row.us)},
                                 {"algbw_GBps", rounded(row.algbw_GBps)},
-                                {"busbw_GBps", rounded(row.busbw_GBps)}};
+                                {"busbw_GBps", rounded(row.busbw_GBps)},
+                                {"memcpy_share", rounded(row.memcpy_share)}};
         context.out << line.dump() << std::endl;  // at once: a large size takes a while
     });
 }
@@ -108,6 +114,13 @@ void add_collectives(CLI::App& bench, CommandContext& context) {
     command->add_option("--record", words->record, context.text("bench.collectives.help.record"))
         ->capture_default_str()
         ->type_name("off|collectives|hops|values");
+    command->add_option("--pin", words->pin, context.text("bench.collectives.help.pin"))
+        ->capture_default_str()
+        ->type_name("auto|on|off")
+        ->check(CLI::IsMember({"auto", "on", "off"}));
+    command->add_option("--repeats", words->repeats, context.text("bench.collectives.help.repeats"))
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1000));
     command->callback([words, &context] { run(*words, context); });
 }
 

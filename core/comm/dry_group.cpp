@@ -98,8 +98,7 @@ void answer_alike(const CheckedCall& call, int32_t size, int32_t me) {
 }
 
 bool is_control(const CheckedCall& call) {
-    const bool whole =
-        call.dtype == DType::int32 || call.dtype == DType::int64 || call.dtype == DType::uint8;
+    const bool whole = call.dtype == DType::int32 || call.dtype == DType::int64 || call.dtype == DType::uint8;
     return whole && std::max(call.in_elements, call.out_elements) <= DryGroup::kControlElements;
 }
 

@@ -16,8 +16,9 @@ namespace meshscope::comm {
 
 using tensor::Tensor;
 
-/// How a collective is to be run and why it is there. Make it with braces where the call stands (`CallOptions{…}`, or
-/// nothing at all): then `source` is that line; `CallOptions options;` would name this header.
+/// How a collective is to be run and why it is there. Make it with braces where the call stands
+/// (`CallOptions{…}`, or nothing at all): then `source` is that line; `CallOptions options;` would name this
+/// header.
 struct CallOptions {
     Stream stream = Stream::compute;  ///< the queue it joins
     trace::Cause cause = {"user.call", ""};

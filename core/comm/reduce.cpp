@@ -167,6 +167,23 @@ const T* as(const std::byte* data) {
     return reinterpret_cast<const T*>(data);
 }
 
+/// out = a and b combined, halved for AVG. `out` may be `a` or `b`, but not overlap them otherwise: so no
+/// element depends on one before it, which the compiler is told.
+template <class T, class Combine>
+void combine_two(T* out, const T* a, const T* b, int64_t n, const Combine& combine, bool average) {
+    using C = typename Computed<T>::type;
+    if (average) {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; ++i)
+            out[i] = Computed<T>::store(static_cast<C>(
+                combine(Computed<T>::load(a[i]), Computed<T>::load(b[i])) / static_cast<C>(2)));
+    } else {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; ++i)
+            out[i] = Computed<T>::store(combine(Computed<T>::load(a[i]), Computed<T>::load(b[i])));
+    }
+}
+
 }  // namespace
 
 void check_reduce_op(ReduceOp op, DType dtype) {
@@ -200,6 +217,9 @@ void reduce_many(ReduceOp op, DType dtype, std::byte* out, std::span<const std::
     dispatch(op, dtype, [&](auto type, auto combine) {
         using T = decltype(type);
         using C = typename Computed<T>::type;
+        if (sources.size() == 2)
+            return combine_two<T>(as<T>(out), as<T>(sources[0]), as<T>(sources[1]), n, combine,
+                                  op == ReduceOp::avg);
         // A block's partial results stay in the first-level cache while the sources stream by; and because
         // they are not in `out`, `out` may be one of the sources.
         constexpr int64_t kBlock = 1024;

@@ -18,9 +18,9 @@ void check_reduce_op(ReduceOp op, DType dtype);
 /// into[i] = from[i] ∘ into[i] for n elements, where ∘ is `op` (AVG and PREMUL_SUM add: see finish and
 /// premultiply).
 ///
-/// float32 in float32; bfloat16 and float16 widened to float32 and rounded (to nearest, ties to even) after each call;
-/// integers wrap around. MIN and MAX return NaN when either is NaN. `into` and `from` may not overlap. One
-/// pass, 3n elements moved.
+/// float32 in float32; bfloat16 and float16 widened to float32 and rounded (to nearest, ties to even) after
+/// each call; integers wrap around. MIN and MAX return NaN when either is NaN. `into` and `from` may not
+/// overlap. One pass, 3n elements moved.
 void reduce_into(ReduceOp op, DType dtype, std::byte* into, const std::byte* from, int64_t n);
 
 /// out[i] = from[i] ∘ own[i]: as reduce_into, into a third buffer. `out` may be the same as `own` or `from`.

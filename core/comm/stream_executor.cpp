@@ -111,7 +111,7 @@ void StreamExecutor::await(int64_t position) {
 void StreamExecutor::let_go(int64_t up_to) {
     while (!states_.empty() && states_.front()->position < up_to) {
         states_.front()->run = nullptr;
-        states_.front()->tensors.clear();
+        states_.front()->tensors = {};
         states_.front()->executor = nullptr;
         states_.pop_front();
     }

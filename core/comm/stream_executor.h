@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -25,7 +26,7 @@ class StreamExecutor;
 /// thread sees it between submit and `ended`.
 struct Work::State {
     std::function<void()> run;
-    std::vector<Tensor> tensors;  ///< kept alive; let go by the rank's thread (see StreamExecutor)
+    std::array<Tensor, 2> tensors;  ///< kept alive; let go by the rank's thread (see StreamExecutor)
     trace::Recorder* recorder = nullptr;
     int32_t event = -1;
     StreamExecutor* executor = nullptr;  ///< null once it was awaited: nothing more to ask
