@@ -144,6 +144,8 @@ void run(const StepWords& words, CommandContext& context) {
                       {"ranks", bench.ranks},
                       {"ms", rounded(result.ms)},
                       {"ms_unrecorded", rounded(result.ms_unrecorded)},
+                      {"record_percent", rounded(result.record_percent)},
+                      {"event_ns", rounded(result.event_ns)},
                       {"tokens_per_s", rounded(result.tokens_per_s)},
                       {"product_ms", rounded(result.product_ms)},
                       {"peak_bytes", result.peak_bytes},

@@ -69,16 +69,38 @@ Slot& ThreadTable::begin_meeting() {
     const int64_t meeting = mine_.meetings + 1;
     // The slot's last meeting must be behind everybody. It nearly always is known to be: who has come to a
     // later one has left it.
-    const int64_t before = meeting - Place::kSlots;
+    const int64_t before = meeting - Place::kAhead;
+    bool& unseen = unseen_[static_cast<std::size_t>((before + Place::kSlots) % Place::kSlots)];
     for (int32_t m = 0; m < size(); ++m)
-        if (m != me_ && mine_.finished[static_cast<std::size_t>(m)] < before) await_left(m, before);
+        if (m != me_ && (unseen || mine_.finished[static_cast<std::size_t>(m)] < before)) see_off(m, before);
+    unseen = false;
     mine_.meetings = meeting;
     return mine_.slot(meeting);
 }
 
+void ThreadTable::see_off(int32_t member, int64_t meeting) {
+    await_left(member, meeting);
+    if (!unseen_[static_cast<std::size_t>(meeting % Place::kSlots)]) return;
+    const comm::CallNumber call = mine_.slot(meeting).offer.call;
+    const comm::CallNumber theirs = place(member).slot(meeting).offer.call;
+    if (call != theirs)
+        refuse(comm::calls_differ(call, GlobalRank{global(me_)}, theirs, GlobalRank{global(member)},
+                                  room_.ranks));
+}
+
+void ThreadTable::settle() {
+    for (int64_t meeting = std::max<int64_t>(1, mine_.meetings - Place::kAhead + 1);
+         meeting <= mine_.meetings; ++meeting) {
+        bool& unseen = unseen_[static_cast<std::size_t>(meeting % Place::kSlots)];
+        for (int32_t m = 0; m < size() && unseen; ++m)
+            if (m != me_) see_off(m, meeting);
+        unseen = false;
+    }
+}
+
 void ThreadTable::announce(Slot& slot) {
     // Nobody is woken yet: that would wait until all that was written here is in the cache, while there may
-    // be something to read already. Before this rank waits, or leaves, it is made up for.
+    // be something to read already. By value it is made up for before this rank waits or leaves.
     slot.meeting.store(mine_.meetings, std::memory_order_release);
 }
 
@@ -103,6 +125,8 @@ void ThreadTable::arrive(const comm::Offer& offer) {
     slot.offer = offer;
     shown_ = true;
     announce(slot);
+    std::atomic_thread_fence(kSignal);
+    wake_all();
 }
 
 const comm::Offer& ThreadTable::await(int32_t member) {
@@ -118,8 +142,10 @@ const comm::Offer& ThreadTable::await(int32_t member) {
 void ThreadTable::await_arrival(int32_t member, const Slot& slot) {
     const int64_t meeting = mine_.meetings;
     const int32_t peer = global(member);
-    std::atomic_thread_fence(kSignal);  // announce, then look who sleeps
-    wake_all();
+    if (!shown_) {
+        std::atomic_thread_fence(kSignal);  // announce, then look who sleeps
+        wake_all();
+    }
     // `finished` is read before the flag: what a member laid down before it ended is still to be had.
     board_.wait_until(global(me_), peer, WaitKind::message, [&] {
         const bool ended = board_.aborted() || board_.seat(peer).finished.load(kSignal);
@@ -149,6 +175,11 @@ void ThreadTable::leave(comm::TableSpan span) {
         own(reinterpret_cast<const std::byte*>(&next), sizeof next);
         own(next.data, now.offer.bytes);
     }
+}
+
+void ThreadTable::leave_early() {
+    unseen_[static_cast<std::size_t>(mine_.meetings % Place::kSlots)] = true;
+    leave({});
 }
 
 void ThreadTable::await_left(int32_t member, int64_t meeting) {

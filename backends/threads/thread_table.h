@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -30,8 +31,10 @@ static_assert(sizeof(Slot) == 64);
 /// A member's place. Written by its owner only; each line is polled by others at another moment, so each has
 /// a line of its own.
 struct Place {
-    /// Meetings that a member may be ahead by value.
-    static constexpr int64_t kSlots = 4;
+    /// Meetings that a member may be ahead by value: nobody comes to a meeting before all have left the one
+    /// kAhead before it. So offers stay for twice as long, for those who look late.
+    static constexpr int64_t kAhead = 4;
+    static constexpr int64_t kSlots = 2 * kAhead;
 
     explicit Place(std::size_t members);
     Slot& slot(int64_t meeting) { return slots[static_cast<std::size_t>(meeting % kSlots)]; }
@@ -81,10 +84,14 @@ class ThreadTable final : public comm::SharedTable {
     const comm::Offer& await(int32_t member) override;
     void enter() override;
     void leave(comm::TableSpan span) override;
+    void leave_early() override;
     void await_left(int32_t member) override;
     comm::TableSpan span_of(int32_t member) const override;
     void close() override;
     void withdraw() noexcept override;
+
+    /// Waits until everybody came to the meetings that this rank left early, and looks at their offers.
+    void settle();
 
   private:
     void abort(const CommError& error) override;
@@ -93,6 +100,8 @@ class ThreadTable final : public comm::SharedTable {
     int32_t size() const { return static_cast<int32_t>(room_.ranks.size()); }
     /// Counts the next meeting and gives its slot, in which nobody reads any more.
     Slot& begin_meeting();
+    /// Sees `member` leave `meeting`, and that it made the same call there if nobody looked yet.
+    void see_off(int32_t member, int64_t meeting);
     void announce(Slot& slot);
     void await_arrival(int32_t member, const Slot& slot);
     void await_left(int32_t member, int64_t meeting);
@@ -106,6 +115,7 @@ class ThreadTable final : public comm::SharedTable {
     Room& room_;
     int32_t me_;
     Place& mine_;
+    std::array<bool, Place::kSlots> unseen_{};  ///< by slot: left early, and nobody looked yet
     std::vector<int64_t> awaited_;  ///< by member, the latest meeting in which this rank saw its offer
     bool shown_ = false;            ///< others may be at this rank's buffers
 };

@@ -31,6 +31,7 @@ class ThreadTransport final : public comm::Transport {
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
+    void settle_tables() override;
     comm::SharedTable* table(comm::Channel channel, std::span<const GlobalRank> ranks) override;
 
     /// Throws what the world was aborted with, after taking everything back.

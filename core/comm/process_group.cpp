@@ -13,7 +13,7 @@ Work& Work::operator=(Work&&) noexcept = default;
 Work::~Work() = default;
 
 bool Work::done() const {
-    return state_ == nullptr || state_->ended.load();
+    return state_ == nullptr || state_->ended.load(std::memory_order_acquire);
 }
 
 void Work::wait(Stream waiter) {

@@ -17,23 +17,22 @@ constexpr int64_t kBlockBytes = 16384;
 
 static_assert(kDirectOneRoundBytes <= SharedTable::kByValueBytes);
 
-/// What the members must agree on, in one number: op, reduce op, dtype, root.
-uint64_t call_number(const CheckedCall& call) {
+/// What the members must agree on.
+CallNumber number_of(const CheckedCall& call) {
     const auto root = static_cast<uint64_t>(static_cast<uint32_t>(call.peer + 1));
-    return static_cast<uint64_t>(call.op) | static_cast<uint64_t>(call.reduce_op) << 8 |
-           static_cast<uint64_t>(call.dtype) << 16 | root << 24;
+    return {static_cast<uint64_t>(call.op) | static_cast<uint64_t>(call.reduce_op) << 8 |
+            static_cast<uint64_t>(call.dtype) << 16 | root << 24};
 }
 
-/// call_number in PyTorch's words: "all_reduce(sum, float32)", "broadcast(src=1, float32)".
-std::string call_words(uint64_t number, const Wire& wire) {
-    const auto op = static_cast<CollectiveOp>(number & 0xff);
-    const auto reduce_op = static_cast<ReduceOp>((number >> 8) & 0xff);
-    const auto root = static_cast<int32_t>(number >> 24) - 1;
-    std::string text(name(op));
+/// The same in words: "all_reduce(sum, float32)", "broadcast(src=1, float32)".
+std::string words_of(CallNumber call, std::span<const GlobalRank> ranks) {
+    const auto reduce_op = static_cast<ReduceOp>((call.value >> 8) & 0xff);
+    const auto root = static_cast<int64_t>(call.value >> 24) - 1;
+    std::string text(name(static_cast<CollectiveOp>(call.value & 0xff)));
     text += '(';
     if (reduce_op != ReduceOp::none) text += std::string(name(reduce_op)) + ", ";
-    if (root >= 0) text += "src=" + std::to_string(wire.global(root).value) + ", ";
-    return text + std::string(name(static_cast<DType>((number >> 16) & 0xff))) + ")";
+    if (root >= 0) text += "src=" + std::to_string(ranks[static_cast<std::size_t>(root)].value) + ", ";
+    return text + std::string(name(static_cast<DType>((call.value >> 16) & 0xff))) + ")";
 }
 
 /// One pointer a member; no allocation for the usual numbers of ranks.
@@ -58,7 +57,7 @@ using Sources = Pointers<const std::byte>;
 class Meeting {
   public:
     Meeting(Wire& wire, SharedTable& table, const CheckedCall& call)
-        : wire_(wire), table_(table), call_(call), number_(call_number(call)) {}
+        : wire_(wire), table_(table), call_(call), number_(number_of(call)) {}
     ~Meeting() {
         if (shown_) table_.withdraw();
     }
@@ -112,19 +111,15 @@ class Meeting {
     Wire& wire_;
     SharedTable& table_;
     const CheckedCall& call_;
-    uint64_t number_;
+    CallNumber number_;
     bool shown_ = false;
 };
 
 const Offer& Meeting::await(int32_t member) {
     const Offer& offer = table_.await(member);
     if (offer.call != number_)
-        table_.refuse(CommError({"comm.calls_differ",
-                                 {{"rank", int64_t{wire_.global(me()).value}},
-                                  {"call", call_words(number_, wire_)},
-                                  {"peer", int64_t{wire_.global(member).value}},
-                                  {"peer_call", call_words(offer.call, wire_)}}},
-                                wire_.global(me())));
+        table_.refuse(
+            calls_differ(number_, wire_.global(me()), offer.call, wire_.global(member), wire_.ranks()));
     return offer;
 }
 
@@ -275,9 +270,9 @@ void Meeting::broadcast_from_here(bool by_value) {
     if (call_.output != nullptr) copy_bytes(call_.output, call_.input, bytes);
     arrive({.bytes = bytes, .input = call_.input}, by_value);
     wire_.count_sent(bytes * (p() - 1));
+    if (by_value) return table_.leave_early();
     Pointers<std::byte> outputs(p());
     for (int32_t i = 1; i < p(); ++i) outputs[i] = await(wire_.of(me() + i), bytes).output;
-    if (by_value) return table_.leave({});
     const int64_t at = bytes - bytes / p();
     table_.enter();
     TableSpan span{wire_.now(), 0};
@@ -312,6 +307,16 @@ void Meeting::broadcast() {
 }
 
 }  // namespace
+
+CommError calls_differ(CallNumber call, GlobalRank rank, CallNumber peer_call, GlobalRank peer,
+                       std::span<const GlobalRank> ranks) {
+    return CommError({"comm.calls_differ",
+                      {{"rank", int64_t{rank.value}},
+                       {"call", words_of(call, ranks)},
+                       {"peer", int64_t{peer.value}},
+                       {"peer_call", words_of(peer_call, ranks)}}},
+                     rank);
+}
 
 bool can_run_on_table(CollectiveOp op) {
     return op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather ||

@@ -2,15 +2,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/base/error.h"
+#include "core/base/ids.h"
 #include "core/comm/parts.h"
 
 namespace meshscope::comm {
 
+/// What a call at a table is, in one number: op, reduce op, dtype and root are in it.
+struct CallNumber {
+    uint64_t value = 0;
+    friend bool operator==(const CallNumber&, const CallNumber&) = default;
+};
+
+/// "comm.calls_differ" in PyTorch's words; `ranks` are the members.
+CommError calls_differ(CallNumber call, GlobalRank rank, CallNumber peer_call, GlobalRank peer,
+                       std::span<const GlobalRank> ranks);
+
 /// What a member lays on the table for one meeting. One cache line with the table's own flag.
 struct Offer {
-    uint64_t call = 0;                 ///< which call this is; all members of a meeting must have the same
+    CallNumber call{};                 ///< which call this is; all members of a meeting must have the same
     int64_t bytes = 0;                 ///< of `input`
     const std::byte* input = nullptr;  ///< what others may read
     std::byte* output = nullptr;       ///< what others may write; null when nothing
@@ -55,6 +67,9 @@ class SharedTable {
     virtual void enter() = 0;
     /// Ends it. `span` is for the others' records.
     virtual void leave(TableSpan span) = 0;
+    /// Ends a meeting by value without having seen who else is there, as a buffered send ends. The others'
+    /// offers are looked at later, while a slot is still kept for them, or in Transport::settle_tables.
+    virtual void leave_early() = 0;
     /// Waits until `member` has left.
     virtual void await_left(int32_t member) = 0;
     /// What `member` said when it left; after await_left, until the next meeting.

@@ -72,6 +72,9 @@ class Transport {
     /// ask, and the table is the transport's.
     virtual SharedTable* table(Channel channel, std::span<const GlobalRank> ranks);
 
+    /// Waits until every member came to all meetings that this rank left early (SharedTable::leave_early).
+    virtual void settle_tables() {}
+
     /// This rank fails now: aborts the world; the cause is what the rank's body is about to throw. For
     /// destructors that must stop a thread which may be blocked in this transport. May be called from any
     /// thread.

@@ -23,6 +23,9 @@ struct TransportGroup::Members {
         asked_for_table = true;
         return table;
     }
+
+    /// Runs a call of this group. Running thread.
+    void run(const Work::State& state) const;
 };
 
 namespace {
@@ -51,37 +54,41 @@ TransportGroup::TransportGroup(Transport&, int32_t index, std::string name, std:
 
 TransportGroup::~TransportGroup() = default;
 
-std::function<void()> TransportGroup::runner(CheckedCall call, Algorithm algorithm, int32_t event) {
-    return [executor = &executor_, members = members_, recorder = event >= 0 ? recorder_ : nullptr, event,
-            algorithm, checked = std::move(call)] {
-        if (recorder != nullptr) {
-            recorder->begin_collective(event, algorithm);
-            snapshot(*recorder, event, trace::SnapshotKind::input, checked.dtype, checked.input,
-                     checked.in_elements);
-        }
-        int64_t sent_bytes = 0;
-        if (checked.op == CollectiveOp::send) {
-            sent_bytes = checked.in_elements * bytes_per_element(checked.dtype);
-            executor->post_copy(members->ranks[static_cast<std::size_t>(checked.peer)], members->pairs,
-                                {checked.input, static_cast<std::size_t>(sent_bytes)});
-        } else {
-            const Channel channel = checked.op == CollectiveOp::recv ? members->pairs : members->collectives;
-            Wire wire(executor->transport(), members->ranks, members->me, channel, checked.dtype, recorder,
-                      event);
-            SharedTable* const table = algorithm == Algorithm::direct && can_run_on_table(checked.op)
-                                           ? members->table_of(executor->transport())
-                                           : nullptr;
-            if (table != nullptr)
-                run_on_table(wire, *table, checked);
-            else
-                run_collective(wire, checked, algorithm);
-            sent_bytes = wire.sent_bytes();
-        }
-        if (recorder == nullptr) return;
-        snapshot(*recorder, event, trace::SnapshotKind::output, checked.dtype, checked.output,
-                 checked.out_elements);
-        recorder->end_collective(event, sent_bytes);
-    };
+std::function<void()> TransportGroup::runner(Work::State& state, Algorithm algorithm) {
+    state.kept = members_;  // this group may go before the call's turn comes
+    state.algorithm = algorithm;
+    return [&state, members = members_.get()] { members->run(state); };
+}
+
+void TransportGroup::Members::run(const Work::State& state) const {
+    trace::Recorder* const recorder = state.recorder;
+    const CheckedCall& call = state.call;
+    if (recorder != nullptr) {
+        recorder->begin_collective(state.event, state.algorithm);
+        snapshot(*recorder, state.event, trace::SnapshotKind::input, call.dtype, call.input,
+                 call.in_elements);
+    }
+    int64_t sent_bytes = 0;
+    StreamExecutor& executor = *state.executor;
+    if (call.op == CollectiveOp::send) {
+        sent_bytes = call.in_elements * bytes_per_element(call.dtype);
+        executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], pairs,
+                           {call.input, static_cast<std::size_t>(sent_bytes)});
+    } else {
+        const Channel channel = call.op == CollectiveOp::recv ? pairs : collectives;
+        Wire wire(executor.transport(), ranks, me, channel, call.dtype, recorder, state.event);
+        SharedTable* const meets_at = state.algorithm == Algorithm::direct && can_run_on_table(call.op)
+                                          ? table_of(executor.transport())
+                                          : nullptr;
+        if (meets_at != nullptr)
+            run_on_table(wire, *meets_at, call);
+        else
+            run_collective(wire, call, state.algorithm);
+        sent_bytes = wire.sent_bytes();
+    }
+    if (recorder == nullptr) return;
+    snapshot(*recorder, state.event, trace::SnapshotKind::output, call.dtype, call.output, call.out_elements);
+    recorder->end_collective(state.event, sent_bytes);
 }
 
 }  // namespace meshscope::comm

@@ -107,6 +107,7 @@ class Wire {
     /// The recorder's clock; 0 when no hop is recorded.
     int64_t now() const { return records_hops_ ? recorder_->now_ns() : 0; }
     GlobalRank global(int32_t group_rank) const { return ranks_[static_cast<std::size_t>(group_rank)]; }
+    std::span<const GlobalRank> ranks() const { return ranks_; }
     Channel channel() const { return channel_; }
 
     /// The round that a Piece's round 0 means from now on: for an algorithm made of two others.
