@@ -72,6 +72,8 @@ class Board {
     int32_t world_size() const { return static_cast<int32_t>(seats_.size()); }
     Seat& seat(int32_t rank) { return *seats_[static_cast<std::size_t>(rank)]; }
     Rooms& rooms() { return *rooms_; }
+    /// More ranks than cores: waiting for one means giving it this rank's core.
+    bool ranks_share_cores() const { return spins_ == 0; }
     bool aborted() const { return aborted_.load(std::memory_order_seq_cst); }
 
     /// Returns when `ready()` is true. Spins briefly, yields, then sleeps until `peer` acts, or any rank

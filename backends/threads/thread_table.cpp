@@ -98,10 +98,16 @@ void ThreadTable::settle() {
     }
 }
 
-void ThreadTable::announce(Slot& slot) {
-    // Nobody is woken yet: that would wait until all that was written here is in the cache, while there may
-    // be something to read already. By value it is made up for before this rank waits or leaves.
-    slot.meeting.store(mine_.meetings, std::memory_order_release);
+void ThreadTable::signal() {
+    // Said with a plain release before; said again in the one order of all signals, in which looking who
+    // sleeps comes after.
+    if (!signalled_) mine_.slot(mine_.meetings).meeting.store(mine_.meetings, kSignal);
+    signalled_ = true;
+}
+
+int64_t ThreadTable::by_value_bytes() const {
+    // Where ranks share cores a signal is a change of threads, as long as copying all this.
+    return board_.ranks_share_cores() ? kByValueBytes : 1024;
 }
 
 void ThreadTable::arrive_by_value(const comm::Offer& offer) {
@@ -117,15 +123,19 @@ void ThreadTable::arrive_by_value(const comm::Offer& offer) {
     if (offer.bytes > 0 && offer.input != nullptr)
         std::memcpy(data, offer.input, static_cast<std::size_t>(offer.bytes));
     slot.offer.input = data;
-    announce(slot);
+    gives_ = offer.bytes > 0 && offer.input != nullptr;
+    // Nobody is woken yet: that would wait until all that was written here is in the cache, while there may
+    // be something to read already. Before this rank waits or leaves, signal() makes up for it.
+    slot.meeting.store(mine_.meetings, std::memory_order_release);
+    signalled_ = false;
 }
 
 void ThreadTable::arrive(const comm::Offer& offer) {
     Slot& slot = begin_meeting();
     slot.offer = offer;
     shown_ = true;
-    announce(slot);
-    std::atomic_thread_fence(kSignal);
+    signalled_ = false;
+    signal();
     wake_all();
 }
 
@@ -142,8 +152,8 @@ const comm::Offer& ThreadTable::await(int32_t member) {
 void ThreadTable::await_arrival(int32_t member, const Slot& slot) {
     const int64_t meeting = mine_.meetings;
     const int32_t peer = global(member);
-    if (!shown_) {
-        std::atomic_thread_fence(kSignal);  // announce, then look who sleeps
+    if (!signalled_) {
+        signal();
         wake_all();
     }
     // `finished` is read before the flag: what a member laid down before it ended is still to be had.
@@ -167,13 +177,27 @@ void ThreadTable::enter() {
 void ThreadTable::leave(comm::TableSpan span) {
     // By value nobody looks at the span, and somebody may still read that of a meeting before.
     if (shown_) mine_.span = span;
+    signal();
     mine_.stage.store(2 * mine_.meetings + 1, kSignal);
     wake_all();
-    if (!shown_) {  // the next call is likely to be of the same kind
-        const Slot& now = mine_.slot(mine_.meetings);
-        const Slot& next = mine_.slot(mine_.meetings + 1);
-        own(reinterpret_cast<const std::byte*>(&next), sizeof next);
-        own(next.data, now.offer.bytes);
+    if (shown_) return;
+    // The next call is likely to be of the same kind.
+    const Slot& next = mine_.slot(mine_.meetings + 1);
+    own(reinterpret_cast<const std::byte*>(&next), sizeof next);
+    if (gives_)
+        own(next.data, mine_.slot(mine_.meetings).offer.bytes);
+    else
+        look_ahead();
+}
+
+void ThreadTable::look_ahead() {
+    const int64_t meeting = mine_.meetings;
+    for (int32_t m = 0; m < size(); ++m) {
+        if (m == me_ || awaited(m) != meeting) continue;
+        const Slot& next = place(m).slot(meeting + 1);
+        if (next.meeting.load(std::memory_order_acquire) != meeting + 1) continue;
+        for (int64_t at = 0; at < next.offer.bytes && at < kByValueBytes; at += 64)
+            __builtin_prefetch(next.data + at);
     }
 }
 

@@ -79,6 +79,7 @@ class ThreadTable final : public comm::SharedTable {
 
     const Room& room() const { return room_; }
 
+    int64_t by_value_bytes() const override;
     void arrive_by_value(const comm::Offer& offer) override;
     void arrive(const comm::Offer& offer) override;
     const comm::Offer& await(int32_t member) override;
@@ -100,9 +101,13 @@ class ThreadTable final : public comm::SharedTable {
     int32_t size() const { return static_cast<int32_t>(room_.ranks.size()); }
     /// Counts the next meeting and gives its slot, in which nobody reads any more.
     Slot& begin_meeting();
+    /// Fetches what the members that this rank listened to have laid down for its next meeting already.
+    void look_ahead();
     /// Sees `member` leave `meeting`, and that it made the same call there if nobody looked yet.
     void see_off(int32_t member, int64_t meeting);
-    void announce(Slot& slot);
+    /// Makes sure that this rank's coming is seen by whoever is about to sleep for it; wake_all() then finds
+    /// those who sleep already.
+    void signal();
     void await_arrival(int32_t member, const Slot& slot);
     void await_left(int32_t member, int64_t meeting);
     int64_t awaited(int32_t member) const { return awaited_[static_cast<std::size_t>(member)]; }
@@ -117,6 +122,8 @@ class ThreadTable final : public comm::SharedTable {
     Place& mine_;
     std::array<bool, Place::kSlots> unseen_{};  ///< by slot: left early, and nobody looked yet
     std::vector<int64_t> awaited_;  ///< by member, the latest meeting in which this rank saw its offer
+    bool gives_ = false;            ///< its own offer of this meeting has something for the others
+    bool signalled_ = true;         ///< see signal()
     bool shown_ = false;            ///< others may be at this rank's buffers
 };
 

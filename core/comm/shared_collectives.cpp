@@ -169,8 +169,7 @@ void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
     if (wire_.bytes(n) <= kDirectOneRoundBytes) return all_reduce_by_value(op, input);
 
     arrive({.bytes = wire_.bytes(n), .input = input, .output = call_.output}, false);
-    const std::vector<Part> parts = chunk_parts(n, p());
-    const Part mine = parts[static_cast<std::size_t>(me())];
+    const Part mine = chunk_part(n, p(), me());
     const int64_t begin = wire_.bytes(mine.first);
     const int64_t bytes = wire_.bytes(mine.elements);
     wire_.count_sent((wire_.bytes(n) - bytes) + bytes * (p() - 1));
@@ -200,7 +199,7 @@ void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
     close_all();
     for (int32_t i = 1; i < p() && wire_.records_hops(); ++i) {
         const int32_t q = wire_.of(me() + i);
-        const Part theirs = parts[static_cast<std::size_t>(q)];
+        const Part theirs = chunk_part(n, p(), q);
         const Piece given{1, q, theirs.first, theirs.elements, false};
         const TableSpan when = table_.span_of(q);
         wire_.record_hop(q, given, wire_.kept_values(given, call_.output + wire_.bytes(theirs.first)),
@@ -212,7 +211,7 @@ void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
 
 void Meeting::all_gather() {
     const Part own = out_part(me());
-    const bool by_value = wire_.bytes(call_.out_elements) <= SharedTable::kByValueBytes;
+    const bool by_value = wire_.bytes(call_.out_elements) <= table_.by_value_bytes();
     arrive({.bytes = wire_.bytes(own.elements), .input = call_.input}, by_value);
     wire_.count_sent(wire_.bytes(own.elements) * (p() - 1));
     copy_bytes(call_.output + wire_.bytes(own.first), call_.input, wire_.bytes(own.elements));
@@ -239,7 +238,7 @@ void Meeting::all_gather() {
 void Meeting::reduce_scatter(ReduceOp op, const std::byte* input) {
     const Part mine = in_part(me());
     const int64_t bytes = wire_.bytes(call_.in_elements);
-    const bool by_value = bytes <= SharedTable::kByValueBytes;
+    const bool by_value = bytes <= table_.by_value_bytes();
     arrive({.bytes = bytes, .input = input, .parts = call_.in_parts.data()}, by_value);
     wire_.count_sent(bytes - wire_.bytes(mine.elements));
     Pointers<const Offer> offers(p());
@@ -286,7 +285,7 @@ void Meeting::broadcast() {
     const int32_t root = call_.peer;
     const int64_t n = me() == root ? call_.in_elements : call_.out_elements;
     const int64_t bytes = wire_.bytes(n);
-    const bool by_value = bytes <= SharedTable::kByValueBytes;
+    const bool by_value = bytes <= table_.by_value_bytes();
     if (me() == root) return broadcast_from_here(by_value);
 
     arrive({.bytes = bytes, .output = call_.output}, by_value);

@@ -55,6 +55,10 @@ class SharedTable {
 
     virtual ~SharedTable() = default;
 
+    /// Up to how many bytes one signal and one more copy take less time than two signals; at most
+    /// kByValueBytes, and the same for all members.
+    virtual int64_t by_value_bytes() const = 0;
+
     /// Begins a meeting and copies `offer`'s input and parts onto the table. Waits only for members that are
     /// several meetings behind.
     virtual void arrive_by_value(const Offer& offer) = 0;

@@ -34,7 +34,7 @@ std::vector<int64_t> time_hops(std::span<TimedHop> hops, int32_t members, int64_
 }
 
 int64_t formula_ns(const Profile& profile, const Unrecorded& collective) {
-    constexpr int64_t kOneRoundBytes = 8192;  // comm::kDirectOneRoundBytes, which this room does not see
+    constexpr int64_t kOneRoundBytes = 4096;  // comm::kDirectOneRoundBytes, which this room does not see
     const trace::Event& event = *collective.event;
     const int64_t others = collective.members - 1;
     const int64_t rounds = std::bit_width(static_cast<uint64_t>(others));  // ⌈lg p⌉
