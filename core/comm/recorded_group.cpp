@@ -43,7 +43,7 @@ RecordedGroup::RecordedGroup(StreamExecutor& executor, int32_t index, std::strin
       index_(index),
       name_(std::move(name)),
       ranks_(std::move(ranks)),
-      options_(std::move(options)) {
+      options_(std::make_shared<const GroupOptions>(std::move(options))) {
     const GlobalRank me = executor.transport().rank();
     check_members(ranks_, me, executor.transport().world_size(), name_);
     me_ = static_cast<int32_t>(std::find(ranks_.begin(), ranks_.end(), me) - ranks_.begin());
@@ -77,7 +77,7 @@ CallInfo RecordedGroup::info_of(const CheckedCall& checked, const CollectiveCall
 Work RecordedGroup::issue(CollectiveCall call) {
     CheckedCall checked = check_call(call, me_, size());
     const Algorithm wanted =
-        call.options.algorithm != Algorithm::none ? call.options.algorithm : options_.algorithm;
+        call.options.algorithm != Algorithm::none ? call.options.algorithm : options_->algorithm;
     const Algorithm algorithm =
         choose_algorithm(call.op, wanted, size(), shape_of(checked, executor_.transport().shares_memory()));
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
@@ -85,7 +85,7 @@ Work RecordedGroup::issue(CollectiveCall call) {
                        : call.op == CollectiveOp::send
                            ? next_sent_[static_cast<std::size_t>(checked.peer)]
                            : next_received_[static_cast<std::size_t>(checked.peer)];
-    auto state = std::make_shared<Work::State>();
+    const std::shared_ptr<Work::State> state = executor_.new_state();
     if (recorder_ != nullptr) {
         trace::Event draft;
         draft.stream = call.options.stream;
@@ -105,8 +105,9 @@ Work RecordedGroup::issue(CollectiveCall call) {
     ++counter;
 
     state->tensors = {std::move(call.input), std::move(call.output)};
-    state->run = runner(std::move(checked), algorithm, state->event);
-    return executor_.submit(std::move(state));
+    state->call = std::move(checked);
+    state->run = runner(*state, algorithm);
+    return executor_.submit(state);
 }
 
 }  // namespace meshscope::comm

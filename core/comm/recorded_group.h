@@ -35,9 +35,9 @@ class RecordedGroup : public ProcessGroup {
     GroupRank rank() const override { return GroupRank{me_}; }
     const std::vector<GlobalRank>& ranks() const override { return ranks_; }
     const std::string& name() const override { return name_; }
-    const GroupOptions& options() const { return options_; }
+    const GroupOptions& options() const { return *options_; }
 
-    /// Throws what check_call throws. Cost: about 1 µs and two small allocations, without the collective.
+    /// Throws what check_call throws. Cost: about 0.2 µs, without the collective.
     Work issue(CollectiveCall call) final;
 
   protected:
@@ -45,9 +45,12 @@ class RecordedGroup : public ProcessGroup {
     RecordedGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
                   trace::Recorder* recorder, GroupOptions options);
 
-    /// What is to be done when the call's turn comes. `event` is -1 when nothing is recorded; otherwise it
-    /// must begin and end it.
-    virtual std::function<void()> runner(CheckedCall call, Algorithm algorithm, int32_t event) = 0;
+    /// Outlives the group where a queued call keeps it.
+    std::shared_ptr<const void> shared_options() const { return options_; }
+
+    /// What is to be done when the call's turn comes: `state.call` (its event is state.event; -1 when nothing
+    /// is recorded; otherwise it must be begun and ended). May keep things in state.kept.
+    virtual std::function<void()> runner(Work::State& state, Algorithm algorithm) = 0;
 
     StreamExecutor& executor_;
     trace::Recorder* recorder_;
@@ -61,7 +64,7 @@ class RecordedGroup : public ProcessGroup {
     std::string name_;
     std::vector<GlobalRank> ranks_;
     int32_t me_ = 0;
-    GroupOptions options_;
+    std::shared_ptr<const GroupOptions> options_;
     int32_t next_sequence_ = 0;
     std::vector<int32_t> next_sent_;  ///< by group rank
     std::vector<int32_t> next_received_;
