@@ -110,7 +110,7 @@ int64_t ThreadTable::by_value_bytes() const {
     return board_.ranks_share_cores() ? kByValueBytes : 1024;
 }
 
-void ThreadTable::arrive_by_value(const comm::Offer& offer) {
+void ThreadTable::arrive_by_value(const comm::Offer& offer, int64_t own_begin, int64_t own_end) {
     Slot& slot = begin_meeting();
     slot.offer = offer;
     std::byte* data = slot.data;
@@ -120,10 +120,14 @@ void ThreadTable::arrive_by_value(const comm::Offer& offer) {
         slot.offer.parts = reinterpret_cast<const comm::Part*>(data);
         data += bytes;
     }
-    if (offer.bytes > 0 && offer.input != nullptr)
-        std::memcpy(data, offer.input, static_cast<std::size_t>(offer.bytes));
-    slot.offer.input = data;
     gives_ = offer.bytes > 0 && offer.input != nullptr;
+    const auto lay_down = [&](int64_t begin, int64_t end) {
+        if (gives_ && begin < end)
+            std::memcpy(data + begin, offer.input + begin, static_cast<std::size_t>(end - begin));
+    };
+    lay_down(0, own_begin);
+    lay_down(own_end, offer.bytes);
+    slot.offer.input = data;
     // Nobody is woken yet: that would wait until all that was written here is in the cache, while there may
     // be something to read already. Before this rank waits or leaves, signal() makes up for it.
     slot.meeting.store(mine_.meetings, std::memory_order_release);

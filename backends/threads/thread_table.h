@@ -80,7 +80,7 @@ class ThreadTable final : public comm::SharedTable {
     const Room& room() const { return room_; }
 
     int64_t by_value_bytes() const override;
-    void arrive_by_value(const comm::Offer& offer) override;
+    void arrive_by_value(const comm::Offer& offer, int64_t own_begin, int64_t own_end) override;
     void arrive(const comm::Offer& offer) override;
     const comm::Offer& await(int32_t member) override;
     void enter() override;

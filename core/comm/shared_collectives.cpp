@@ -15,6 +15,10 @@ namespace {
 /// when it is written the last time, large enough that the loop around it costs nothing.
 constexpr int64_t kBlockBytes = 16384;
 
+/// From here on the root of a broadcast writes its share of every buffer. Fewer bytes take less time than the
+/// buffers' cache lines do to change hands once more.
+constexpr int64_t kWrittenBroadcastBytes = 32768;
+
 static_assert(kDirectOneRoundBytes <= SharedTable::kByValueBytes);
 
 /// What the members must agree on.
@@ -75,9 +79,10 @@ class Meeting {
     const Part& in_part(int32_t member) const { return call_.in_parts[static_cast<std::size_t>(member)]; }
     const Part& out_part(int32_t member) const { return call_.out_parts[static_cast<std::size_t>(member)]; }
 
-    void arrive(Offer offer, bool by_value) {
+    /// `own`: bytes of the input that only this rank reads.
+    void arrive(Offer offer, bool by_value, Part own = {}) {
         offer.call = number_;
-        if (by_value) return table_.arrive_by_value(offer);
+        if (by_value) return table_.arrive_by_value(offer, own.first, own.first + own.elements);
         table_.arrive(offer);
         shown_ = true;
     }
@@ -107,6 +112,10 @@ class Meeting {
 
     void all_reduce_by_value(ReduceOp op, const std::byte* input);
     void broadcast_from_here(bool by_value);
+    /// How much of a broadcast each rank reads itself; the root writes the rest.
+    int64_t read_by_owner(int64_t bytes) const {
+        return bytes < kWrittenBroadcastBytes ? bytes : bytes - bytes / p();
+    }
 
     Wire& wire_;
     SharedTable& table_;
@@ -239,7 +248,8 @@ void Meeting::reduce_scatter(ReduceOp op, const std::byte* input) {
     const Part mine = in_part(me());
     const int64_t bytes = wire_.bytes(call_.in_elements);
     const bool by_value = bytes <= table_.by_value_bytes();
-    arrive({.bytes = bytes, .input = input, .parts = call_.in_parts.data()}, by_value);
+    arrive({.bytes = bytes, .input = input, .parts = call_.in_parts.data()}, by_value,
+           {wire_.bytes(mine.first), wire_.bytes(mine.elements)});
     wire_.count_sent(bytes - wire_.bytes(mine.elements));
     Pointers<const Offer> offers(p());
     for (int32_t q = 0; q < p(); ++q) offers[q] = &await(q);
@@ -249,7 +259,7 @@ void Meeting::reduce_scatter(ReduceOp op, const std::byte* input) {
         const Part& part = offers[q]->parts[me()];
         if (part.elements != mine.elements)
             refuse_size(q, wire_.bytes(part.elements), wire_.bytes(mine.elements));
-        sources[q] = offers[q]->input + wire_.bytes(part.first);
+        sources[q] = (q == me() ? input : offers[q]->input) + wire_.bytes(part.first);
     }
     const Piece piece{0, me(), mine.first, mine.elements, true};
     const auto values = values_of(piece, sources);  // before: the output may be the input's own part
@@ -270,9 +280,10 @@ void Meeting::broadcast_from_here(bool by_value) {
     arrive({.bytes = bytes, .input = call_.input}, by_value);
     wire_.count_sent(bytes * (p() - 1));
     if (by_value) return table_.leave_early();
+    // Of a small one the root writes nothing, but it still sees who comes.
     Pointers<std::byte> outputs(p());
     for (int32_t i = 1; i < p(); ++i) outputs[i] = await(wire_.of(me() + i), bytes).output;
-    const int64_t at = bytes - bytes / p();
+    const int64_t at = read_by_owner(bytes);
     table_.enter();
     TableSpan span{wire_.now(), 0};
     for (int32_t i = 1; i < p(); ++i) copy_bytes(outputs[i] + at, call_.input + at, bytes - at);
@@ -292,7 +303,7 @@ void Meeting::broadcast() {
     const std::byte* const input = await(root, bytes).input;
     if (!by_value) table_.enter();
     TableSpan span{wire_.now(), 0};
-    copy_bytes(call_.output, input, by_value ? bytes : bytes - bytes / p());  // the root writes the rest
+    copy_bytes(call_.output, input, by_value ? bytes : read_by_owner(bytes));
     span.end_ns = wire_.now();
     table_.leave({});
     if (!by_value) {

@@ -13,7 +13,7 @@ namespace meshscope::comm {
 ///  - all_reduce beyond kDirectOneRoundBytes: rank r reduces chunk r from all buffers (round 0) and writes
 ///  each block,
 ///    while it is in the first-level cache, into all others' buffers (round 1). Both rounds run at once.
-///  - broadcast: of each buffer the root writes 1/p, its owner reads the rest.
+///  - broadcast of 32 KiB and more: of each buffer the root writes 1/p, its owner reads the rest.
 ///
 /// Order of reduction: by group rank, as the cards say; so the bits are the same as over messages.
 bool can_run_on_table(CollectiveOp op);

@@ -59,9 +59,10 @@ class SharedTable {
     /// kByValueBytes, and the same for all members.
     virtual int64_t by_value_bytes() const = 0;
 
-    /// Begins a meeting and copies `offer`'s input and parts onto the table. Waits only for members that are
-    /// several meetings behind.
-    virtual void arrive_by_value(const Offer& offer) = 0;
+    /// Begins a meeting and copies `offer`'s input and parts onto the table, but for the bytes [own_begin,
+    /// own_end) of the input, which nobody else will read. Waits only for members that are several meetings
+    /// behind.
+    virtual void arrive_by_value(const Offer& offer, int64_t own_begin, int64_t own_end) = 0;
     /// Begins a meeting and shows the buffers.
     virtual void arrive(const Offer& offer) = 0;
     /// Waits until `member` has come to this meeting. What is returned holds, by value, until leave(); by
