@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+#include <cstring>
 
+#include "app/cli/bench_timing.h"
 #include "app/cli/command.h"
+#include "app/cli/machine.h"
 #include "core/base/error.h"
 #include "core/comm/choice.h"
 #include "core/comm/cost.h"
@@ -79,31 +81,93 @@ class Player {
     Tensor output_;
 };
 
-/// Microseconds a call, for each block, of this rank.
-std::vector<double> time_rank(const CollectivesBench& bench, CollectiveOp op, int64_t part,
-                              comm::Transport& transport) {
+/// Bytes that one rank's core would have to copy if memcpy did the op's moving: half of what the op must read
+/// and write, spread over the ranks.
+///
+/// | op | reads | writes |
+/// | --- | --- | --- |
+/// | all_reduce, all_gather, all_to_all | n a rank | n a rank |
+/// | reduce_scatter | n a rank | n/p a rank |
+/// | broadcast | n for each rank but the root | as much |
+/// | reduce | n a rank | n in all |
+int64_t moved_bytes(CollectiveOp op, int64_t n, int64_t p) {
+    switch (op) {
+        case CollectiveOp::reduce_scatter:
+        case CollectiveOp::reduce:
+            return (n + n / p) / 2;
+        case CollectiveOp::broadcast:
+            return n * (p - 1) / p;
+        default:
+            return n;
+    }
+}
+
+/// Plain copies beside the collective, of as many bytes.
+class Copier {
+  public:
+    Copier(int64_t bytes, tensor::Allocator& memory)
+        : from_(memory.zeros({bytes}, DType::uint8, MemoryCategory::communication, "bench")),
+          to_(memory.zeros({bytes}, DType::uint8, MemoryCategory::communication, "bench")) {}
+    void call() { std::memcpy(to_.raw(), from_.raw(), static_cast<std::size_t>(to_.bytes())); }
+
+  private:
+    Tensor from_;
+    Tensor to_;
+};
+
+/// One row, by all ranks together; all get the same. The collective and the copies take turns, block by
+/// block, so that a machine that drifts touches both alike.
+CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int64_t size,
+                             comm::Transport& transport, comm::StreamExecutor& executor) {
     const auto device = tensor::make_cpu_device();
     trace::Recorder recorder(transport.rank(), bench.level, 0);
     tensor::Allocator memory(*device);
-    // Nothing is computed beside the collectives, so a helper thread has nothing to overlap with.
-    comm::StreamExecutor executor(transport, comm::StreamExecutor::Mode::inline_in_wait);
     std::vector<GlobalRank> members;
     for (int32_t r = 0; r < bench.ranks; ++r) members.push_back(GlobalRank{r});
     TransportGroup group(transport, 0, "world", members, comm::Channel{0}, &recorder, executor,
                          comm::GroupOptions{.algorithm = bench.algorithm});
+    TransportGroup unrecorded(transport, 1, "clock", members, comm::Channel{1}, nullptr, executor);
+    const int64_t part = part_of(size, bench.ranks);
+    const int64_t bytes = part * bench.ranks * 4;
     Player player(op, part, group, memory);
+    Copier copier(moved_bytes(op, bytes, bench.ranks), memory);
 
-    const int32_t calls = calls_of(part * bench.ranks * 4);
-    std::vector<double> times;
-    for (int32_t block = -2; block < bench.repeats; ++block) {  // two to warm up
-        group.barrier().wait();
+    const int32_t calls = calls_of(bytes);
+    const auto block = [&](const auto& call) {
+        unrecorded.barrier().wait();
         const auto begin = std::chrono::steady_clock::now();
-        for (int32_t i = 0; i < calls; ++i) player.call();
-        const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
-        if (block >= 0) times.push_back(took.count() / calls);
+        for (int32_t i = 0; i < calls; ++i) call();
+        const std::chrono::duration<float, std::micro> took = std::chrono::steady_clock::now() - begin;
+        return took.count() / static_cast<float>(calls);
+    };
+    std::vector<float> times, copy_times;
+    for (int32_t i = -2; i < bench.repeats; ++i) {  // two to warm up
+        const float us = block([&] { player.call(); });
+        const float copy_us = block([&] { copier.call(); });
+        if (i < 0) continue;
+        times.push_back(us);
+        copy_times.push_back(copy_us);
     }
+    const auto median_of_slowest = [&](const std::vector<float>& mine) {
+        Tensor slowest =
+            memory.of(mine, {static_cast<int64_t>(mine.size())}, MemoryCategory::communication, "bench");
+        unrecorded.all_reduce(slowest, ReduceOp::max).wait();
+        const auto all = slowest.data<float>();
+        return median({all.begin(), all.end()});
+    };
+
+    CollectivesBenchRow row;
+    row.op = op;
+    row.bytes = bytes;
+    row.ranks = bench.ranks;
+    row.backend = bench.backend;
+    row.algorithm = comm::choose_algorithm(op, bench.algorithm, bench.ranks, {.bytes = row.bytes});
+    row.us = median_of_slowest(times);
+    row.algbw_GBps = static_cast<double>(row.bytes) / row.us / 1e3;
+    row.busbw_GBps = row.algbw_GBps * comm::bus_factor(op, bench.ranks);
+    row.memcpy_share = median_of_slowest(copy_times) / row.us;
     executor.finish();
-    return times;
+    return row;
 }
 
 bool can_bench(CollectiveOp op) {
@@ -119,30 +183,17 @@ void run_collectives_bench(const CollectivesBench& bench, const run::Backends& b
     for (const CollectiveOp op : bench.ops)
         if (!can_bench(op)) throw InvalidArgument({"bench.collectives.op", {{"op", std::string(name(op))}}});
     const auto world = backends.open(bench.backend, {bench.ranks});
-    for (const CollectiveOp op : bench.ops)
-        for (const int64_t size : bench.sizes) {
-            const int64_t part = part_of(size, bench.ranks);
-            std::vector<std::vector<double>> times(static_cast<std::size_t>(bench.ranks));
-            world->run([&](comm::Transport& transport) {
-                times[static_cast<std::size_t>(transport.rank().value)] =
-                    time_rank(bench, op, part, transport);
-            });
-            std::vector<double> slowest(static_cast<std::size_t>(bench.repeats), 0);
-            for (const auto& rank : times)
-                for (std::size_t i = 0; i < rank.size(); ++i) slowest[i] = std::max(slowest[i], rank[i]);
-            std::sort(slowest.begin(), slowest.end());
-
-            CollectivesBenchRow row;
-            row.op = op;
-            row.bytes = part * bench.ranks * 4;
-            row.ranks = bench.ranks;
-            row.backend = bench.backend;
-            row.algorithm = comm::choose_algorithm(op, bench.algorithm, bench.ranks, {.bytes = row.bytes});
-            row.us = slowest[slowest.size() / 2];
-            row.algbw_GBps = static_cast<double>(row.bytes) / row.us / 1e3;
-            row.busbw_GBps = row.algbw_GBps * comm::bus_factor(op, bench.ranks);
-            each(row);
-        }
+    world->run([&](comm::Transport& transport) {
+        const int32_t rank = transport.rank().value;
+        if (bench.pin) pin_thread(rank);
+        // Nothing is computed beside the collectives, so a helper thread has nothing to overlap with.
+        comm::StreamExecutor executor(transport, comm::StreamExecutor::Mode::inline_in_wait);
+        for (const CollectiveOp op : bench.ops)
+            for (const int64_t size : bench.sizes) {
+                const CollectivesBenchRow row = time_row(bench, op, size, transport, executor);
+                if (rank == 0) each(row);
+            }
+    });
 }
 
 int64_t measured_bytes(int64_t bytes, int32_t ranks) {

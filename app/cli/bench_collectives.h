@@ -22,6 +22,7 @@ struct CollectivesBench {
     Algorithm algorithm = Algorithm::direct;  ///< wished for; choose_algorithm decides
     trace::Level level = trace::Level::off;   ///< what is recorded while the clock runs
     int32_t repeats = 15;                     ///< timed blocks a size; the median counts
+    bool pin = false;                         ///< tie every rank's thread to a core
 };
 
 /// One size of one op. float32, SUM; all_reduce and broadcast in place, the others out of place.
@@ -35,11 +36,14 @@ struct CollectivesBenchRow {
     double us = 0;                          ///< one call; median of blocks, the slowest rank's of each
     double algbw_GBps = 0;                  ///< bytes / us
     double busbw_GBps = 0;                  ///< algbw · comm::bus_factor
+    /// What memcpy on all ranks at once takes, in the same run, to read and write as many bytes as the op
+    /// must, over us. Above 1 the op is faster: it writes where it has read, which a copy cannot.
+    double memcpy_share = 0;
 };
 
-/// Really runs the collectives and calls `each` after every row. Every block begins with a barrier and calls
-/// the op often enough to dwarf it; the ranks' results are not checked here (tests/contract does). Throws
-/// InvalidArgument
+/// Really runs the collectives and calls `each` after every row, on rank 0's thread, where rank 0 lives.
+/// Every block begins with a barrier and calls the op often enough to dwarf it; the ranks' results are not
+/// checked here (tests/contract does). Throws InvalidArgument
 /// ("bench.collectives.…", backend errors), CommError, DeviceError when there is no memory.
 void run_collectives_bench(const CollectivesBench& bench, const run::Backends& backends,
                            const std::function<void(const CollectivesBenchRow&)>& each);

@@ -11,6 +11,7 @@
 #include "app/cli/bench_profile.h"
 #include "app/cli/bench_step.h"
 #include "app/cli/bench_table.h"
+#include "app/cli/machine.h"
 #include "core/base/replace_file.h"
 #include "core/time/read_profile.h"
 
@@ -29,6 +30,8 @@ struct CollectivesWords {
     std::string record = "off";
     std::string table;
     bool sizes_named = false;
+    std::string pin = "auto";
+    int32_t repeats = CollectivesBench{}.repeats;
 };
 
 /// Three decimals are more than a clock of nanoseconds can promise here.
@@ -66,6 +69,8 @@ CollectivesBench read(const CollectivesWords& words) {
     bench.sizes = parse_sizes(words.sizes);
     bench.level = parse_level(words.record);
     bench.algorithm = parse_algorithm_word(words.algorithm);
+    bench.repeats = words.repeats;
+    bench.pin = words.pin == "on" || (words.pin == "auto" && words.ranks <= usable_cores());
     if (!words.ops.empty()) bench.ops.clear();
     for (const std::string& word : words.ops) {
         const auto op = parse_collective_op(word);
@@ -83,7 +88,8 @@ ordered_json json_of(const CollectivesBenchRow& row) {
             {"algorithm", name(row.algorithm)},
             {"us", rounded(row.us)},
             {"algbw_GBps", rounded(row.algbw_GBps)},
-            {"busbw_GBps", rounded(row.busbw_GBps)}};
+            {"busbw_GBps", rounded(row.busbw_GBps)},
+            {"memcpy_share", rounded(row.memcpy_share)}};
 }
 
 void write_table(const CollectivesWords& words, CommandContext& context) {
@@ -140,6 +146,13 @@ void add_collectives(CLI::App& bench, CommandContext& context) {
         ->type_name("off|collectives|hops|values");
     command->add_option("--table", words->table, context.text("bench.collectives.help.table"))
         ->type_name("FILE");
+    command->add_option("--pin", words->pin, context.text("bench.collectives.help.pin"))
+        ->capture_default_str()
+        ->type_name("auto|on|off")
+        ->check(CLI::IsMember({"auto", "on", "off"}));
+    command->add_option("--repeats", words->repeats, context.text("bench.collectives.help.repeats"))
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1000));
     command->callback([words, &context] { run(*words, context); });
 }
 
@@ -163,6 +176,8 @@ void run(const StepWords& words, CommandContext& context) {
                       {"ranks", bench.ranks},
                       {"ms", rounded(result.ms)},
                       {"ms_unrecorded", rounded(result.ms_unrecorded)},
+                      {"record_percent", rounded(result.record_percent)},
+                      {"event_ns", rounded(result.event_ns)},
                       {"tokens_per_s", rounded(result.tokens_per_s)},
                       {"product_ms", rounded(result.product_ms)},
                       {"peak_bytes", result.peak_bytes},

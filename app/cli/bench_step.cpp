@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <source_location>
 
 #include "app/cli/bench_timing.h"
 #include "core/base/error.h"
@@ -127,17 +128,47 @@ scenario::Scenario step_bench_scenario(const StepBench& bench) {
     return scenario;
 }
 
+double measure_event_ns(trace::Level level) {
+    constexpr int kEvents = 4096;
+    std::vector<double> compute, collective;
+    for (int block = 0; block < 15; ++block) {
+        trace::Recorder recorder(GlobalRank{0}, level, 0);
+        const auto time = [&](const auto& write) {
+            const auto begin = std::chrono::steady_clock::now();
+            for (int i = 0; i < kEvents; ++i) write();
+            const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+            return took.count() / kEvents;
+        };
+        const auto write_compute = [&] {
+            recorder.end_compute(recorder.begin_compute("linear", "layers.0", 1, 1));
+        };
+        const auto write_collective = [&] {
+            const int32_t event =
+                recorder.issue_collective({}, {"user.call", "layers.0"}, std::source_location::current());
+            recorder.begin_collective(event, Algorithm::direct);
+            recorder.end_collective(event, 1);
+        };
+        time(write_compute);  // what is reserved beforehand is used up
+        compute.push_back(time(write_compute));
+        collective.push_back(time(write_collective));
+    }
+    return std::max(median(compute), median(collective));
+}
+
 StepBenchResult run_step_bench(const StepBench& bench, const run::Backends& backends,
                                const std::string& backend) {
     const scenario::Scenario scenario = step_bench_scenario(bench);
     StepBenchResult result;
-    std::vector<double> recorded, unrecorded;
+    std::vector<double> recorded, unrecorded, ratios;
     for (int32_t repeat = 0; repeat < bench.repeats; ++repeat) {
-        for (const double ms : step_times(scenario, backends, backend, bench.level, &result, bench.profile))
-            recorded.push_back(ms);
-        for (const double ms : step_times(scenario, backends, backend, trace::Level::off, nullptr, {}))
-            unrecorded.push_back(ms);
+        const auto with = step_times(scenario, backends, backend, bench.level, &result, bench.profile);
+        const auto without = step_times(scenario, backends, backend, trace::Level::off, nullptr, {});
+        recorded.insert(recorded.end(), with.begin(), with.end());
+        unrecorded.insert(unrecorded.end(), without.begin(), without.end());
+        ratios.push_back(median(with) / median(without));
     }
+    result.record_percent = 100 * (median(ratios) - 1);
+    result.event_ns = measure_event_ns(bench.level);
     result.ms = median(recorded);
     result.ms_unrecorded = median(unrecorded);
     result.process_peak_bytes = process_peak_bytes();

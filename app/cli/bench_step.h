@@ -30,6 +30,8 @@ struct StepBench {
 struct StepBenchResult {
     double ms = 0;  ///< recorded at StepBench::level
     double ms_unrecorded = 0;
+    double record_percent = 0;  ///< what recording adds to ms_unrecorded: the median over pairs of runs
+    double event_ns = 0;        ///< what writing one event costs, measured by itself; see measure_event_ns
     double tokens_per_s = 0;  ///< of the recorded runs; a sample counts as one where the model has no tokens
     double modelled_ms = 0;   ///< a step on the modelled clock; 0 without a profile
     int64_t peak_bytes = 0;   ///< the largest of the ranks' memory peaks
@@ -44,6 +46,11 @@ std::string step_strategies(std::string_view separator);
 
 /// The scenario that a bench stands for. Throws InvalidArgument ("bench.step.…") for what cannot be run.
 scenario::Scenario step_bench_scenario(const StepBench& bench);
+
+/// Nanoseconds that writing one event of a rank costs, at `level`: the larger of a compute event (begin, end)
+/// and a collective's (issue, begin, end), each with its clock stamps and its share of new memory. The median
+/// of blocks of 4096 events on a fresh recorder that already holds as many. Hops and values are not in it.
+double measure_event_ns(trace::Level level);
 
 /// Runs it, recorded and unrecorded in turn, so that a drifting machine touches both alike. The first steps
 /// of each run (buckets are rebuilt, caches fill) are not timed.

@@ -37,12 +37,6 @@ int64_t kilobytes(std::string_view key) {
     return kb * 1024;
 }
 
-int usable_cores() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 std::vector<std::string> find_chinese_fonts(const std::string& home) {
     constexpr std::array<std::string_view, 6> kNames{"wqy-microhei", "wqy-zenhei",        "NotoSansCJK",
                                                      "NotoSerifCJK", "DroidSansFallback", "SourceHanSans"};
@@ -78,6 +72,27 @@ int64_t limit(__rlimit_resource resource) {
 }
 
 }  // namespace
+
+int usable_cores() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+void pin_thread(int place) {
+    cpu_set_t usable;
+    CPU_ZERO(&usable);
+    if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+    place %= CPU_COUNT(&usable);
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+        if (CPU_ISSET(core, &usable) && place-- == 0) {
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(core, &one);
+            sched_setaffinity(0, sizeof one, &one);  // refused: measured unpinned
+            return;
+        }
+}
 
 std::string find_program(const std::string& name, const std::string& path_variable) {
     std::istringstream folders(path_variable);

@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "backends/threads/thread_table.h"
 #include "core/base/error.h"
 
 namespace meshscope::backends::threads {
@@ -31,7 +32,8 @@ void throw_diagnosis(const std::exception_ptr& cause, int32_t rank) {
 
 }  // namespace
 
-Board::Board(int32_t world_size, comm::Chooser* chooser) : yields_(kYields), living_(world_size) {
+Board::Board(int32_t world_size, comm::Chooser* chooser)
+    : rooms_(std::make_unique<Rooms>()), yields_(kYields), living_(world_size) {
     for (int32_t r = 0; r < world_size; ++r) seats_.push_back(std::make_unique<Seat>());
     if (chooser != nullptr) {
         // Who waits lets others run at once: nobody could help it meanwhile.
@@ -39,9 +41,12 @@ Board::Board(int32_t world_size, comm::Chooser* chooser) : yields_(kYields), liv
         spins_ = yields_ = 0;
         return;
     }
-    // Spinning helps only while the peer really runs at the same time.
-    spins_ = world_size <= static_cast<int32_t>(std::thread::hardware_concurrency()) ? 400 : 0;
+    // Spinning helps only while the peer really runs at the same time. Two ranks on one core (new threads
+    // begin on their maker's) must not spin long before they let each other run: 64 pauses are some 2 us.
+    spins_ = world_size <= static_cast<int32_t>(std::thread::hardware_concurrency()) ? 64 : 0;
 }
+
+Board::~Board() = default;
 
 void Board::pause() {
 #if defined(__x86_64__) || defined(__i386__)

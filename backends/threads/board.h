@@ -50,6 +50,8 @@ struct Doing {
     comm::CallInfo last;  ///< what it finished last
 };
 
+class Rooms;
+
 /// A rank's place on the board. Cache lines of their own: every sender writes the inbox, every waker reads
 /// waits_for.
 struct alignas(64) Seat {
@@ -86,12 +88,16 @@ class Board {
   public:
     /// `chooser`: null for a world that runs free; otherwise one rank runs at a time, as it says.
     explicit Board(int32_t world_size, comm::Chooser* chooser = nullptr);
+    ~Board();
 
     /// The stepped world's token; null when ranks run free.
     Stepper* stepper() { return stepper_.get(); }
 
     int32_t world_size() const { return static_cast<int32_t>(seats_.size()); }
     Seat& seat(int32_t rank) { return *seats_[static_cast<std::size_t>(rank)]; }
+    Rooms& rooms() { return *rooms_; }
+    /// More ranks than cores: waiting for one means giving it this rank's core.
+    bool ranks_share_cores() const { return spins_ == 0; }
     bool aborted() const { return aborted_.load(std::memory_order_seq_cst); }
 
     /// Returns when `ready()` is true. Spins briefly, yields, then sleeps until `peer` acts, or any rank
@@ -166,6 +172,7 @@ class Board {
     void fail_locked(int32_t rank, std::exception_ptr cause);
 
     std::vector<std::unique_ptr<Seat>> seats_;
+    std::unique_ptr<Rooms> rooms_;
     std::unique_ptr<Stepper> stepper_;
     int spins_, yields_;
     std::atomic<bool> aborted_{false};

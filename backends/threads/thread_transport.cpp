@@ -1,5 +1,6 @@
 #include "backends/threads/thread_transport.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -252,11 +253,27 @@ void ThreadTransport::wait(Ticket ticket) {
 }
 
 void ThreadTransport::withdraw() noexcept {
+    for (const auto& table : tables_) table->withdraw();
     for (Message& message : seat_.pool) {
         auto expected = MessageState::posted;
         if (message.state.compare_exchange_strong(expected, MessageState::withdrawn, kOrder)) continue;
         while (message.state.load(kOrder) == MessageState::claimed) std::this_thread::yield();
     }
+}
+
+comm::SharedTable* ThreadTransport::table(comm::Channel channel, std::span<const GlobalRank> ranks) {
+    if (board_.stepper() != nullptr) return nullptr;  // messages are the steps that a chooser chooses among
+    for (const GlobalRank rank : ranks) check_rank(rank);
+    Room& room = board_.rooms().find(channel, ranks);
+    for (const auto& table : tables_)
+        if (&table->room() == &room) return table.get();
+    const auto me = std::ranges::find(ranks, rank()) - ranks.begin();
+    tables_.push_back(std::make_unique<ThreadTable>(*this, board_, room, static_cast<int32_t>(me)));
+    return tables_.back().get();
+}
+
+void ThreadTransport::settle_tables() {
+    for (const auto& table : tables_) table->settle();
 }
 
 void ThreadTransport::give_up() noexcept {

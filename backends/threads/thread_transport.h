@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/threads/board.h"
+#include "backends/threads/thread_table.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::threads {
@@ -34,6 +37,13 @@ class ThreadTransport final : public comm::Transport {
     bool one_at_a_time() const override { return board_.stepper() != nullptr; }
     [[noreturn]] void die() override;
     [[noreturn]] void stall() override;
+    void settle_tables() override;
+    comm::SharedTable* table(comm::Channel channel, std::span<const GlobalRank> ranks) override;
+
+    /// Throws what the world was aborted with, after taking everything back.
+    void check_aborted();
+    /// The peer ended and what is waited for will not come; what aborted the world goes first.
+    [[noreturn]] void throw_finished(int32_t peer, comm::Channel channel);
 
   private:
     /// Messages of one sender on one channel that were taken from the inbox and not yet received.
@@ -44,7 +54,6 @@ class ThreadTransport final : public comm::Transport {
 
     /// In a stepped world: lets other ranks come first.
     void step(comm::NextStep::What what, int32_t peer, comm::Channel channel, int64_t bytes);
-    void check_aborted();
     void check_rank(GlobalRank peer) const;
     void empty_inbox();
     Queue& queue_of(int32_t src, comm::Channel channel);
@@ -56,13 +65,13 @@ class ThreadTransport final : public comm::Transport {
     Message* claim(int32_t src, comm::Channel channel);
     void release(Message& message);
     Message& message_of(Ticket ticket);
-    [[noreturn]] void throw_finished(int32_t peer, comm::Channel channel);
 
     Board& board_;
     int32_t rank_;
     Seat& seat_;
     std::vector<std::vector<Queue>> queues_;  ///< by sender; a handful of channels each
     std::vector<std::size_t> free_;           ///< messages of the pool that can be used again
+    std::vector<std::unique_ptr<ThreadTable>> tables_;
 };
 
 }  // namespace meshscope::backends::threads

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/comm/reduce.h"
@@ -227,7 +228,7 @@ CheckedCall Check::run() {
         case CollectiveOp::barrier:
             break;
     }
-    return checked_;
+    return std::move(checked_);
 }
 
 }  // namespace

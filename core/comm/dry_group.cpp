@@ -117,13 +117,13 @@ DryGroup::DryGroup(StreamExecutor& executor, int32_t index, std::string name, st
                    trace::Recorder* recorder, GroupOptions options)
     : RecordedGroup(executor, index, std::move(name), std::move(ranks), recorder, std::move(options)) {}
 
-std::function<void()> DryGroup::runner(CheckedCall call, Algorithm algorithm, int32_t event) {
-    return [recorder = event >= 0 ? recorder_ : nullptr, event, algorithm, size = size(), me = rank().value,
-            nodes = options().node_of, checked = std::move(call)] {
-        if (recorder != nullptr) recorder->begin_collective(event, algorithm);
-        if (is_control(checked)) answer_alike(checked, size, me);
-        if (recorder != nullptr)
-            recorder->end_collective(event, cost_of(checked, algorithm, size, me, nodes).bytes_sent);
+std::function<void()> DryGroup::runner(Work::State& state, Algorithm algorithm) {
+    return [&state, algorithm, size = size(), me = rank().value, nodes = options().node_of] {
+        if (state.recorder != nullptr) state.recorder->begin_collective(state.event, algorithm);
+        if (is_control(state.call)) answer_alike(state.call, size, me);
+        if (state.recorder != nullptr)
+            state.recorder->end_collective(state.event,
+                                           cost_of(state.call, algorithm, size, me, nodes).bytes_sent);
     };
 }
 

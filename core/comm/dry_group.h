@@ -48,7 +48,7 @@ class DryGroup final : public RecordedGroup {
              trace::Recorder* recorder, GroupOptions options = {});
 
   private:
-    std::function<void()> runner(CheckedCall call, Algorithm algorithm, int32_t event) override;
+    std::function<void()> runner(Work::State& state, Algorithm algorithm) override;
 };
 
 }  // namespace meshscope::comm

@@ -1,17 +1,11 @@
 #include "core/comm/parts.h"
 
-#include <algorithm>
-
 namespace meshscope::comm {
 
 std::vector<Part> chunk_parts(int64_t n, int32_t p) {
-    const int64_t k = (n + p - 1) / p;
     std::vector<Part> parts;
     parts.reserve(static_cast<std::size_t>(p));
-    for (int32_t c = 0; c < p; ++c) {
-        const int64_t first = std::min(n, c * k);
-        parts.push_back({first, std::min(n, first + k) - first});
-    }
+    for (int32_t c = 0; c < p; ++c) parts.push_back(chunk_part(n, p, c));
     return parts;
 }
 

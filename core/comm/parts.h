@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,6 +16,13 @@ struct Part {
 /// A buffer of n elements cut in p as torch.chunk cuts: k = ceil(n/p) elements each, part c is [c·k, (c+1)·k)
 /// as far as the buffer reaches. So the tail parts may be short or empty: n = 5, p = 4 gives 2, 2, 1, 0.
 std::vector<Part> chunk_parts(int64_t n, int32_t p);
+
+/// Part c of chunk_parts(n, p).
+inline Part chunk_part(int64_t n, int32_t p, int32_t c) {
+    const int64_t k = (n + p - 1) / p;
+    const int64_t first = std::min(n, c * k);
+    return {first, std::min(n, first + k) - first};
+}
 
 /// p parts of n elements each, one after the other.
 std::vector<Part> even_parts(int64_t n, int32_t p);

@@ -13,7 +13,7 @@ Work& Work::operator=(Work&&) noexcept = default;
 Work::~Work() = default;
 
 bool Work::done() const {
-    return state_ == nullptr || state_->ended.load();
+    return state_ == nullptr || state_->ended.load(std::memory_order_acquire);
 }
 
 void Work::wait(Stream waiter) {
@@ -30,7 +30,7 @@ int32_t Work::event() const {
 
 namespace {
 
-CollectiveCall make_call(CollectiveOp op, Tensor output, Tensor input, CallOptions options) {
+CollectiveCall make_call(CollectiveOp op, Tensor output, Tensor input, const CallOptions& options) {
     CollectiveCall call;
     call.op = op;
     call.output = std::move(output);
@@ -39,23 +39,28 @@ CollectiveCall make_call(CollectiveOp op, Tensor output, Tensor input, CallOptio
     return call;
 }
 
+CollectiveCall make_call_in_place(CollectiveOp op, Tensor in_out, const CallOptions& options) {
+    Tensor output = in_out;
+    return make_call(op, std::move(output), std::move(in_out), options);
+}
+
 }  // namespace
 
 Work ProcessGroup::broadcast(Tensor in_out, GroupRank root, CallOptions options) {
-    CollectiveCall call = make_call(CollectiveOp::broadcast, in_out, in_out, options);
+    CollectiveCall call = make_call_in_place(CollectiveOp::broadcast, std::move(in_out), options);
     call.peer = root;
     return issue(std::move(call));
 }
 
 Work ProcessGroup::reduce(Tensor in_out, GroupRank root, ReduceOp op, CallOptions options) {
-    CollectiveCall call = make_call(CollectiveOp::reduce, in_out, in_out, options);
+    CollectiveCall call = make_call_in_place(CollectiveOp::reduce, std::move(in_out), options);
     call.peer = root;
     call.reduce_op = op;
     return issue(std::move(call));
 }
 
 Work ProcessGroup::all_reduce(Tensor in_out, ReduceOp op, CallOptions options) {
-    CollectiveCall call = make_call(CollectiveOp::all_reduce, in_out, in_out, options);
+    CollectiveCall call = make_call_in_place(CollectiveOp::all_reduce, std::move(in_out), options);
     call.reduce_op = op;
     return issue(std::move(call));
 }

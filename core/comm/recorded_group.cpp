@@ -85,7 +85,7 @@ Work RecordedGroup::issue(CollectiveCall call) {
                        : call.op == CollectiveOp::send
                            ? next_sent_[static_cast<std::size_t>(checked.peer)]
                            : next_received_[static_cast<std::size_t>(checked.peer)];
-    auto state = std::make_shared<Work::State>();
+    const std::shared_ptr<Work::State> state = executor_.new_state();
     if (recorder_ != nullptr) {
         trace::Event draft;
         draft.stream = call.options.stream;
@@ -105,8 +105,9 @@ Work RecordedGroup::issue(CollectiveCall call) {
     ++counter;
 
     state->tensors = {std::move(call.input), std::move(call.output)};
-    state->run = runner(std::move(checked), algorithm, state->event);
-    return executor_.submit(std::move(state));
+    state->call = std::move(checked);
+    state->run = runner(*state, algorithm);
+    return executor_.submit(state);
 }
 
 }  // namespace meshscope::comm

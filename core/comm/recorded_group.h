@@ -37,7 +37,7 @@ class RecordedGroup : public ProcessGroup {
     const std::string& name() const override { return name_; }
     const GroupOptions& options() const { return options_; }
 
-    /// Throws what check_call throws. Cost: about 1 µs and two small allocations, without the collective.
+    /// Throws what check_call throws. Cost: about 0.2 µs, without the collective.
     Work issue(CollectiveCall call) final;
 
   protected:
@@ -45,9 +45,9 @@ class RecordedGroup : public ProcessGroup {
     RecordedGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
                   trace::Recorder* recorder, GroupOptions options);
 
-    /// What is to be done when the call's turn comes. `event` is -1 when nothing is recorded; otherwise it
-    /// must begin and end it.
-    virtual std::function<void()> runner(CheckedCall call, Algorithm algorithm, int32_t event) = 0;
+    /// What is to be done when the call's turn comes: `state.call` (its event is state.event; -1 when nothing
+    /// is recorded; otherwise it must be begun and ended). May keep things in state.kept.
+    virtual std::function<void()> runner(Work::State& state, Algorithm algorithm) = 0;
 
     StreamExecutor& executor_;
     trace::Recorder* recorder_;

@@ -167,6 +167,30 @@ const T* as(const std::byte* data) {
     return reinterpret_cast<const T*>(data);
 }
 
+/// The reduction of k sources in one pass, in their order, divided by k for AVG. `out` may be one of the
+/// sources, but not overlap them otherwise: so no element depends on one before it, which the compiler is
+/// told.
+template <std::size_t k, class T, class Combine>
+void combine_few(T* out, std::span<const std::byte* const> sources, int64_t n, const Combine& combine,
+                 bool average) {
+    using C = typename Computed<T>::type;
+    std::array<const T*, k> x;
+    for (std::size_t i = 0; i < k; ++i) x[i] = as<T>(sources[i]);
+    const auto reduced = [&](int64_t i) {
+        C sum = Computed<T>::load(x[0][i]);
+        for (std::size_t s = 1; s < k; ++s) sum = combine(sum, Computed<T>::load(x[s][i]));
+        return sum;
+    };
+    if (average) {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; ++i)
+            out[i] = Computed<T>::store(static_cast<C>(reduced(i) / static_cast<C>(k)));
+    } else {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; ++i) out[i] = Computed<T>::store(reduced(i));
+    }
+}
+
 }  // namespace
 
 void check_reduce_op(ReduceOp op, DType dtype) {
@@ -200,6 +224,17 @@ void reduce_many(ReduceOp op, DType dtype, std::byte* out, std::span<const std::
     dispatch(op, dtype, [&](auto type, auto combine) {
         using T = decltype(type);
         using C = typename Computed<T>::type;
+        const bool average = op == ReduceOp::avg;
+        switch (sources.size()) {
+            case 2:
+                return combine_few<2>(as<T>(out), sources, n, combine, average);
+            case 3:
+                return combine_few<3>(as<T>(out), sources, n, combine, average);
+            case 4:
+                return combine_few<4>(as<T>(out), sources, n, combine, average);
+            default:
+                break;
+        }
         // A block's partial results stay in the first-level cache while the sources stream by; and because
         // they are not in `out`, `out` may be one of the sources.
         constexpr int64_t kBlock = 1024;
@@ -216,7 +251,7 @@ void reduce_many(ReduceOp op, DType dtype, std::byte* out, std::span<const std::
                     s = combine(s, Computed<T>::load(x[i]));
                 }
             }
-            if (op == ReduceOp::avg)
+            if (average)
                 for (int64_t i = 0; i < m; ++i) {
                     C& s = sum[static_cast<std::size_t>(i)];
                     s = static_cast<C>(s / p);

@@ -10,6 +10,9 @@ namespace {
 // A collective is often over, or about to begin, within the time that sleeping and waking takes.
 constexpr int kYields = 32;
 
+/// States kept to be used again: as many as a strategy keeps under way.
+constexpr std::size_t kKeptStates = 8;
+
 }  // namespace
 
 StreamExecutor::Mode StreamExecutor::choose_mode(int32_t ranks_here, int32_t cores) {
@@ -49,6 +52,18 @@ void StreamExecutor::stop() noexcept {
     let_go(next_position_);
 }
 
+std::shared_ptr<Work::State> StreamExecutor::new_state() {
+    // The last one first: its Work is gone by now, and it is still in the cache.
+    if (let_go_.empty() || let_go_.back().use_count() > 1) return std::make_shared<Work::State>();
+    std::shared_ptr<Work::State> state = std::move(let_go_.back());
+    let_go_.pop_back();
+    state->recorder = nullptr;
+    state->event = -1;
+    state->error = nullptr;
+    state->ended.store(false, std::memory_order_relaxed);  // nobody else knows it yet
+    return state;
+}
+
 Work StreamExecutor::submit(std::shared_ptr<Work::State> state) {
     state->executor = this;
     state->position = next_position_++;
@@ -72,8 +87,8 @@ void StreamExecutor::run_one(Work::State& state) {
             failure_ = std::current_exception();
         }
     }
-    state.error = failure_;
-    state.ended.store(true);
+    if (failure_) state.error = failure_;
+    state.ended.store(true, std::memory_order_release);  // with the error
 }
 
 void StreamExecutor::serve() {
@@ -100,10 +115,8 @@ void StreamExecutor::await(int64_t position) {
     if (mode_ == Mode::inline_in_wait) {
         while (n_ended_.load() <= position) {
             const int64_t behind = next_position_ - n_ended_.load();
-            const std::shared_ptr<Work::State> state =
-                states_[states_.size() - static_cast<std::size_t>(behind)];
-            run_one(*state);
-            n_ended_.fetch_add(1);
+            run_one(*states_[states_.size() - static_cast<std::size_t>(behind)]);
+            n_ended_.store(n_ended_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         }
     } else {
         for (int i = 0; i < kYields && n_ended_.load() <= position; ++i) std::this_thread::yield();
@@ -118,20 +131,23 @@ void StreamExecutor::await(int64_t position) {
 void StreamExecutor::let_go(int64_t up_to) {
     while (!states_.empty() && states_.front()->position < up_to) {
         states_.front()->run = nullptr;
-        states_.front()->tensors.clear();
+        states_.front()->tensors = {};
         states_.front()->executor = nullptr;
+        states_.front()->kept.reset();
+        if (let_go_.size() < kKeptStates) let_go_.push_back(std::move(states_.front()));
         states_.pop_front();
     }
 }
 
 void StreamExecutor::finish() {
-    // The last thing the running thread does for us: see that all copies were received.
-    auto closing = std::make_shared<Work::State>();
+    // The last thing the running thread does for us: see that all copies were received, and that all met.
+    const std::shared_ptr<Work::State> closing = new_state();
     closing->run = [this] {
         while (!sent_.empty()) {
             transport_.wait(sent_.front().ticket);
             sent_.pop_front();
         }
+        transport_.settle_tables();
     };
     const int64_t position = next_position_;
     submit(closing);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/comm/call_check.h"
 #include "core/comm/process_group.h"
 #include "core/comm/transport.h"
 #include "core/trace/recorder.h"
@@ -23,9 +25,14 @@ class StreamExecutor;
 
 /// What Work and the executor share of one collective. Its rank's thread makes it and drops it; the running
 /// thread sees it between submit and `ended`.
+///
+/// States are used again (see new_state): an issue costs no allocation here.
 struct Work::State {
-    std::function<void()> run;
-    std::vector<Tensor> tensors;  ///< kept alive; let go by the rank's thread (see StreamExecutor)
+    std::function<void()> run;  ///< so small that it needs no memory of its own: what it works on is below
+    CheckedCall call;           ///< whose turn it will be
+    Algorithm algorithm = Algorithm::none;
+    std::shared_ptr<const void> kept;  ///< what `run` refers to beside this state
+    std::array<Tensor, 2> tensors;     ///< kept alive; let go by the rank's thread (see StreamExecutor)
     trace::Recorder* recorder = nullptr;
     int32_t event = -1;
     StreamExecutor* executor = nullptr;  ///< null once it was awaited: nothing more to ask
@@ -60,6 +67,9 @@ class StreamExecutor {
     StreamExecutor(const StreamExecutor&) = delete;
     StreamExecutor& operator=(const StreamExecutor&) = delete;
 
+    /// An empty state for submit(); one that is no longer looked at by any Work, where there is one. Rank's
+    /// thread.
+    std::shared_ptr<Work::State> new_state();
     /// Enters `state` in the order of issue. Rank's thread. Cost: under 1 µs, no waiting.
     Work submit(std::shared_ptr<Work::State> state);
     /// Returns when all has run and every sent message was received; rethrows the first error. Rank's thread,
@@ -96,7 +106,8 @@ class StreamExecutor {
     Mode mode_;
 
     // The rank's thread's.
-    std::deque<std::shared_ptr<Work::State>> states_;  ///< those not yet let go, in order
+    std::deque<std::shared_ptr<Work::State>> states_;   ///< those not yet let go, in order
+    std::vector<std::shared_ptr<Work::State>> let_go_;  ///< the latest let go, to be used again
     int64_t next_position_ = 0;
 
     // The running thread's.

@@ -7,6 +7,7 @@
 
 #include "core/base/ids.h"
 #include "core/comm/call_info.h"
+#include "core/comm/shared_table.h"
 
 namespace meshscope::comm {
 
@@ -76,6 +77,14 @@ class Transport {
     /// that is failing and whose buffers are about to go (Wire's destructor does it); the world is of no use
     /// afterwards.
     virtual void withdraw() noexcept = 0;
+
+    /// The table at which the members of a group meet, when they can read and write each other's memory; null
+    /// when not. `channel` and `ranks` (ascending, this rank among them) as for messages; all members must
+    /// ask, and the table is the transport's.
+    virtual SharedTable* table(Channel channel, std::span<const GlobalRank> ranks);
+
+    /// Waits until every member came to all meetings that this rank left early (SharedTable::leave_early).
+    virtual void settle_tables() {}
 
     /// This rank fails now: aborts the world; the cause is what the rank's body is about to throw. For
     /// destructors that must stop a thread which may be blocked in this transport. May be called from any

@@ -7,6 +7,7 @@
 #include "core/comm/compare_calls.h"
 #include "core/comm/reduce.h"
 #include "core/comm/run_collective.h"
+#include "core/comm/shared_collectives.h"
 #include "core/comm/wire.h"
 
 namespace meshscope::comm {
@@ -17,6 +18,18 @@ struct TransportGroup::Members {
     Channel collectives;
     Channel pairs;
     GroupOptions options;
+    // The running thread's: the table is asked for when the first collective runs.
+    mutable bool asked_for_table = false;
+    mutable SharedTable* table = nullptr;
+
+    SharedTable* table_of(Transport& transport) const {
+        if (!asked_for_table) table = transport.table(collectives, ranks);
+        asked_for_table = true;
+        return table;
+    }
+
+    /// Runs a call of this group. Running thread.
+    void run(const Work::State& state) const;
 };
 
 namespace {
@@ -60,38 +73,47 @@ TransportGroup::TransportGroup(Transport&, int32_t index, std::string name, std:
 
 TransportGroup::~TransportGroup() = default;
 
-std::function<void()> TransportGroup::runner(CheckedCall call, Algorithm algorithm, int32_t event) {
-    return [executor = &executor_, members = members_, recorder = event >= 0 ? recorder_ : nullptr, event,
-            algorithm, checked = std::move(call)] {
-        executor->transport().begin_call(checked.info);
-        if (recorder != nullptr) {
-            recorder->begin_collective(event, algorithm);
-            snapshot(*recorder, event, trace::SnapshotKind::input, checked.dtype, checked.input,
-                     checked.in_elements);
-        }
-        std::optional<CallComparison> comparison;
-        const bool pair = checked.op == CollectiveOp::send || checked.op == CollectiveOp::recv;
-        const Channel channel = pair ? members->pairs : members->collectives;
-        if (members->options.checked)
-            compare(*executor, members->ranks, members->me, channel, checked, comparison);
-        int64_t sent_bytes = 0;
-        if (checked.op == CollectiveOp::send) {
-            sent_bytes = checked.in_elements * bytes_per_element(checked.dtype);
-            executor->post_copy(members->ranks[static_cast<std::size_t>(checked.peer)], channel,
-                                {checked.input, static_cast<std::size_t>(sent_bytes)});
-        } else {
-            Wire wire(executor->transport(), members->ranks, members->me, channel, checked.dtype, recorder,
-                      event);
-            run_collective(wire, checked, algorithm, members->options.node_of);
-            sent_bytes = wire.sent_bytes();
-        }
-        if (comparison) comparison->finish();
-        executor->transport().end_call();
-        if (recorder == nullptr) return;
-        snapshot(*recorder, event, trace::SnapshotKind::output, checked.dtype, checked.output,
-                 checked.out_elements);
-        recorder->end_collective(event, sent_bytes);
-    };
+std::function<void()> TransportGroup::runner(Work::State& state, Algorithm algorithm) {
+    state.kept = members_;  // this group may go before the call's turn comes
+    state.algorithm = algorithm;
+    return [&state, members = members_.get()] { members->run(state); };
+}
+
+void TransportGroup::Members::run(const Work::State& state) const {
+    trace::Recorder* const recorder = state.recorder;
+    const CheckedCall& call = state.call;
+    StreamExecutor& executor = *state.executor;
+    executor.transport().begin_call(call.info);
+    if (recorder != nullptr) {
+        recorder->begin_collective(state.event, state.algorithm);
+        snapshot(*recorder, state.event, trace::SnapshotKind::input, call.dtype, call.input,
+                 call.in_elements);
+    }
+    std::optional<CallComparison> comparison;
+    const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
+    const Channel channel = pair ? pairs : collectives;
+    if (options.checked) compare(executor, ranks, me, channel, call, comparison);
+    int64_t sent_bytes = 0;
+    if (call.op == CollectiveOp::send) {
+        sent_bytes = call.in_elements * bytes_per_element(call.dtype);
+        executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], channel,
+                           {call.input, static_cast<std::size_t>(sent_bytes)});
+    } else {
+        Wire wire(executor.transport(), ranks, me, channel, call.dtype, recorder, state.event);
+        SharedTable* const meets_at = state.algorithm == Algorithm::direct && can_run_on_table(call.op)
+                                          ? table_of(executor.transport())
+                                          : nullptr;
+        if (meets_at != nullptr)
+            run_on_table(wire, *meets_at, call);
+        else
+            run_collective(wire, call, state.algorithm, options.node_of);
+        sent_bytes = wire.sent_bytes();
+    }
+    if (comparison) comparison->finish();
+    executor.transport().end_call();
+    if (recorder == nullptr) return;
+    snapshot(*recorder, state.event, trace::SnapshotKind::output, call.dtype, call.output, call.out_elements);
+    recorder->end_collective(state.event, sent_bytes);
 }
 
 }  // namespace meshscope::comm

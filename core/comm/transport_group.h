@@ -43,7 +43,7 @@ class TransportGroup final : public RecordedGroup {
   private:
     struct Members;  // what a running collective needs; shared with those under way
 
-    std::function<void()> runner(CheckedCall call, Algorithm algorithm, int32_t event) override;
+    std::function<void()> runner(Work::State& state, Algorithm algorithm) override;
 
     std::shared_ptr<const Members> members_;
 };

@@ -62,6 +62,19 @@ std::vector<Expected> Wire::expect_all(int64_t n_bytes) const {
 
 void Wire::record(int32_t from, const Piece& piece, Transport::Bytes data, int64_t begin_ns) {
     if (!records_hops_) return;
+    record_hop(from, piece, kept_values(piece, data.data()), begin_ns, recorder_->now_ns());
+}
+
+std::vector<float> Wire::kept_values(const Piece& piece, const std::byte* data) const {
+    const bool keep = records_hops_ && recorder_->records(trace::Level::values) && piece.elements > 0 &&
+                      piece.elements <= trace::kMaxRecordedValues;
+    if (!keep) return {};
+    return to_floats(dtype_, {data, static_cast<std::size_t>(bytes(piece.elements))});
+}
+
+void Wire::record_hop(int32_t from, const Piece& piece, std::span<const float> values, int64_t begin_ns,
+                      int64_t end_ns) {
+    if (!records_hops_) return;
     trace::Hop hop;
     hop.event = event_;
     hop.round = first_round_ + piece.round;
@@ -73,9 +86,8 @@ void Wire::record(int32_t from, const Piece& piece, Transport::Bytes data, int64
     hop.elements = piece.elements;
     hop.bytes = bytes(piece.elements);
     hop.t_begin_ns = begin_ns;
-    hop.t_end_ns = recorder_->now_ns();
-    const bool keep = recorder_->records(trace::Level::values) && piece.elements <= trace::kMaxRecordedValues;
-    recorder_->add_hop(hop, keep ? to_floats(dtype_, data) : std::vector<float>{});
+    hop.t_end_ns = end_ns;
+    recorder_->add_hop(hop, values);
 }
 
 }  // namespace meshscope::comm

@@ -95,6 +95,21 @@ class Wire {
     /// back before it goes. Not in the rank's memory record, as a library's own buffers are not.
     std::byte* scratch(int64_t n);
 
+    /// For algorithms that move bytes themselves (over a SharedTable): counts bytes that others take, and
+    /// writes down a hop that this rank was given by group rank `from`, with the numbers that kept_values
+    /// gave.
+    void count_sent(int64_t bytes) { sent_bytes_ += bytes; }
+    void record_hop(int32_t from, const Piece& piece, std::span<const float> values, int64_t begin_ns,
+                    int64_t end_ns);
+    bool records_hops() const { return records_hops_; }
+    /// The numbers of a piece, if the record keeps them; otherwise nothing.
+    std::vector<float> kept_values(const Piece& piece, const std::byte* data) const;
+    /// The recorder's clock; 0 when no hop is recorded.
+    int64_t now() const { return records_hops_ ? recorder_->now_ns() : 0; }
+    GlobalRank global(int32_t group_rank) const { return ranks_[static_cast<std::size_t>(group_rank)]; }
+    std::span<const GlobalRank> ranks() const { return ranks_; }
+    Channel channel() const { return channel_; }
+
     /// The round that a Piece's round 0 means from now on: for an algorithm made of two others.
     void begin_at_round(int32_t round) { first_round_ = round; }
 
@@ -102,8 +117,6 @@ class Wire {
     int64_t sent_bytes() const { return sent_bytes_; }
 
   private:
-    GlobalRank global(int32_t group_rank) const { return ranks_[static_cast<std::size_t>(group_rank)]; }
-    int64_t now() const { return records_hops_ ? recorder_->now_ns() : 0; }
     std::vector<Expected> expect_all(int64_t bytes) const;
     void record(int32_t from, const Piece& piece, Transport::Bytes data, int64_t begin_ns);
 

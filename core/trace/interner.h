@@ -17,6 +17,13 @@ class Interner {
     /// The number of `text`. Cost: one hash of the text; an allocation only when it is new.
     StringId intern(std::string_view text);
 
+    /// The same for a caller whose text is often the one before: `latest` is that one's number. Cost: a
+    /// compare.
+    StringId intern(std::string_view text, StringId& latest) {
+        if (text != strings_[latest]) latest = intern(text);
+        return latest;
+    }
+
     /// The number of a line of our own source, as "core/parallel/ddp/bucket.cpp:120". Cost: one hash of a
     /// pointer and a line; the text is made once. Relies on file_name() being a constant of the program.
     StringId intern(const std::source_location& source);

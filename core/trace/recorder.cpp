@@ -61,6 +61,8 @@ struct Recorder::Impl {
 
     // The issuing half.
     Interner strings;
+    StringId latest_unit = 0;
+    StringId latest_rule = 0;
     Blocks<Event, 1024> events;
     std::vector<Dependency> dependencies;
     std::array<std::vector<int32_t>, kStreams> pending;  ///< depend()ed on, until the stream's next event
@@ -155,11 +157,11 @@ int32_t Recorder::issue_collective(Event draft, const Cause& cause, const std::s
     draft.prefetch = cause.prefetch ? 1 : 0;
     draft.microbatch = microbatch_;
     draft.name = 0;
-    draft.unit = impl_->strings.intern(cause.unit);
+    draft.unit = impl_->strings.intern(cause.unit, impl_->latest_unit);
     if (recompute_)
         draft.rule = impl_->strings.intern("recompute." + std::string(cause.rule));
     else
-        draft.rule = impl_->strings.intern(cause.rule);
+        draft.rule = impl_->strings.intern(cause.rule, impl_->latest_rule);
     draft.source = impl_->strings.intern(source);
     draft.t_issue_ns = now_ns();
     impl_->events.push(draft);
@@ -233,6 +235,7 @@ RankRecord Recorder::take() {
         event.t_end_ns = ran.t_end_ns;
     }
     record.strings = impl_->strings.take();
+    impl_->latest_unit = impl_->latest_rule = 0;
     record.dependencies = std::exchange(impl_->dependencies, {});
     record.memory = impl_->memory.take();
     record.hops = impl_->hops.take();

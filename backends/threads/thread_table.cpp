@@ -1,0 +1,265 @@
+#include "backends/threads/thread_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "backends/threads/thread_transport.h"
+
+namespace meshscope::backends::threads {
+namespace {
+
+constexpr auto kSignal = std::memory_order_seq_cst;
+
+/// Asks for `bytes` at `data` to be written soon: another core's cache gives its copies up meanwhile. For a
+/// buffer that two cores take turns with this is half of what a small message costs.
+void own(const std::byte* data, int64_t bytes) {
+    for (int64_t at = 0; at < bytes; at += 64) {
+#if defined(__x86_64__)
+        // The builtin asks only for reading unless the program is built for newer processors.
+        asm volatile("prefetchw %0" ::"m"(data[at]));
+#else
+        __builtin_prefetch(data + at, 1);
+#endif
+    }
+}
+
+}  // namespace
+
+Place::Place(std::size_t members)
+    : finished(members, 0),
+      // Parts first: they want alignment, the data takes what is left.
+      memory(std::make_unique_for_overwrite<std::byte[]>(
+          static_cast<std::size_t>(kSlots) *
+          (members * sizeof(comm::Part) + static_cast<std::size_t>(comm::SharedTable::kByValueBytes)))) {
+    const std::size_t each =
+        members * sizeof(comm::Part) + static_cast<std::size_t>(comm::SharedTable::kByValueBytes);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(kSlots); ++i)
+        slots[i].data = memory.get() + i * each;
+}
+
+Room& Rooms::find(comm::Channel channel, std::span<const GlobalRank> ranks) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& room : rooms_)
+        if (room->channel == channel && std::ranges::equal(room->ranks, ranks)) return *room;
+    auto room = std::make_unique<Room>();
+    room->channel = channel;
+    room->ranks.assign(ranks.begin(), ranks.end());
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        room->places.push_back(std::make_unique<Place>(ranks.size()));
+    rooms_.push_back(std::move(room));
+    return *rooms_.back();
+}
+
+ThreadTable::ThreadTable(ThreadTransport& transport, Board& board, Room& room, int32_t me)
+    : transport_(transport),
+      board_(board),
+      room_(room),
+      me_(me),
+      mine_(place(me)),
+      awaited_(room.ranks.size(), 0) {}
+
+void ThreadTable::wake_all() {
+    for (int32_t m = 0; m < size(); ++m)
+        if (m != me_) board_.wake(global(m), global(me_));
+}
+
+Slot& ThreadTable::begin_meeting() {
+    transport_.check_aborted();
+    const int64_t meeting = mine_.meetings + 1;
+    // The slot's last meeting must be behind everybody. It nearly always is known to be: who has come to a
+    // later one has left it.
+    const int64_t before = meeting - Place::kAhead;
+    bool& unseen = unseen_[static_cast<std::size_t>((before + Place::kSlots) % Place::kSlots)];
+    for (int32_t m = 0; m < size(); ++m)
+        if (m != me_ && (unseen || mine_.finished[static_cast<std::size_t>(m)] < before)) see_off(m, before);
+    unseen = false;
+    mine_.meetings = meeting;
+    return mine_.slot(meeting);
+}
+
+void ThreadTable::see_off(int32_t member, int64_t meeting) {
+    await_left(member, meeting);
+    if (!unseen_[static_cast<std::size_t>(meeting % Place::kSlots)]) return;
+    const comm::CallNumber call = mine_.slot(meeting).offer.call;
+    const comm::CallNumber theirs = place(member).slot(meeting).offer.call;
+    if (call != theirs)
+        refuse(comm::calls_differ(call, GlobalRank{global(me_)}, theirs, GlobalRank{global(member)},
+                                  room_.ranks));
+}
+
+void ThreadTable::settle() {
+    for (int64_t meeting = std::max<int64_t>(1, mine_.meetings - Place::kAhead + 1);
+         meeting <= mine_.meetings; ++meeting) {
+        bool& unseen = unseen_[static_cast<std::size_t>(meeting % Place::kSlots)];
+        for (int32_t m = 0; m < size() && unseen; ++m)
+            if (m != me_) see_off(m, meeting);
+        unseen = false;
+    }
+}
+
+void ThreadTable::signal() {
+    // Said with a plain release before; said again in the one order of all signals, in which looking who
+    // sleeps comes after.
+    if (!signalled_) mine_.slot(mine_.meetings).meeting.store(mine_.meetings, kSignal);
+    signalled_ = true;
+}
+
+int64_t ThreadTable::by_value_bytes() const {
+    // Where ranks share cores a signal is a change of threads, as long as copying all this.
+    return board_.ranks_share_cores() ? kByValueBytes : 1024;
+}
+
+void ThreadTable::arrive_by_value(const comm::Offer& offer, int64_t own_begin, int64_t own_end) {
+    Slot& slot = begin_meeting();
+    slot.offer = offer;
+    std::byte* data = slot.data;
+    if (offer.parts != nullptr) {
+        const std::size_t bytes = room_.ranks.size() * sizeof(comm::Part);
+        std::memcpy(data, offer.parts, bytes);
+        slot.offer.parts = reinterpret_cast<const comm::Part*>(data);
+        data += bytes;
+    }
+    gives_ = offer.bytes > 0 && offer.input != nullptr;
+    const auto lay_down = [&](int64_t begin, int64_t end) {
+        if (gives_ && begin < end)
+            std::memcpy(data + begin, offer.input + begin, static_cast<std::size_t>(end - begin));
+    };
+    lay_down(0, own_begin);
+    lay_down(own_end, offer.bytes);
+    slot.offer.input = data;
+    // Nobody is woken yet: that would wait until all that was written here is in the cache, while there may
+    // be something to read already. Before this rank waits or leaves, signal() makes up for it.
+    slot.meeting.store(mine_.meetings, std::memory_order_release);
+    signalled_ = false;
+}
+
+void ThreadTable::arrive(const comm::Offer& offer) {
+    Slot& slot = begin_meeting();
+    slot.offer = offer;
+    shown_ = true;
+    signalled_ = false;
+    signal();
+    wake_all();
+}
+
+const comm::Offer& ThreadTable::await(int32_t member) {
+    const int64_t meeting = mine_.meetings;
+    Slot& slot = place(member).slot(meeting);
+    if (member == me_) return slot.offer;
+    if (slot.meeting.load(std::memory_order_acquire) != meeting) await_arrival(member, slot);
+    mine_.finished[static_cast<std::size_t>(member)] = meeting - 1;
+    awaited_[static_cast<std::size_t>(member)] = meeting;
+    return slot.offer;
+}
+
+void ThreadTable::await_arrival(int32_t member, const Slot& slot) {
+    const int64_t meeting = mine_.meetings;
+    const int32_t peer = global(member);
+    if (!signalled_) {
+        signal();
+        wake_all();
+    }
+    // `finished` is read before the flag: what a member laid down before it ended is still to be had.
+    board_.wait_until(global(me_), peer, WaitKind::message, [&] {
+        const bool ended = board_.aborted() || board_.seat(peer).finished.load(kSignal);
+        return slot.meeting.load(kSignal) == meeting || ended;
+    });
+    if (slot.meeting.load(kSignal) != meeting) throw_lost(member);
+}
+
+void ThreadTable::enter() {
+    const int64_t meeting = mine_.meetings;
+    mine_.stage.store(2 * meeting, kSignal);
+    for (int32_t m = 0; m < size(); ++m)
+        if (awaited(m) == meeting && place(m).slot(meeting).meeting.load(kSignal) != meeting) {
+            mine_.stage.store(2 * meeting - 1, kSignal);  // before waiting: who withdraws waits for us
+            throw_lost(m);
+        }
+}
+
+void ThreadTable::leave(comm::TableSpan span) {
+    // By value nobody looks at the span, and somebody may still read that of a meeting before.
+    if (shown_) mine_.span = span;
+    signal();
+    mine_.stage.store(2 * mine_.meetings + 1, kSignal);
+    wake_all();
+    if (shown_) return;
+    // The next call is likely to be of the same kind.
+    const Slot& next = mine_.slot(mine_.meetings + 1);
+    own(reinterpret_cast<const std::byte*>(&next), sizeof next);
+    if (gives_)
+        own(next.data, mine_.slot(mine_.meetings).offer.bytes);
+    else
+        look_ahead();
+}
+
+void ThreadTable::look_ahead() {
+    const int64_t meeting = mine_.meetings;
+    for (int32_t m = 0; m < size(); ++m) {
+        if (m == me_ || awaited(m) != meeting) continue;
+        const Slot& next = place(m).slot(meeting + 1);
+        if (next.meeting.load(std::memory_order_acquire) != meeting + 1) continue;
+        for (int64_t at = 0; at < next.offer.bytes && at < kByValueBytes; at += 64)
+            __builtin_prefetch(next.data + at);
+    }
+}
+
+void ThreadTable::leave_early() {
+    unseen_[static_cast<std::size_t>(mine_.meetings % Place::kSlots)] = true;
+    leave({});
+}
+
+void ThreadTable::await_left(int32_t member, int64_t meeting) {
+    const int32_t peer = global(member);
+    std::atomic<int64_t>& stage = place(member).stage;
+    const int64_t left = 2 * meeting + 1;
+    if (stage.load(kSignal) < left) {
+        board_.wait_until(global(me_), peer, WaitKind::acknowledgement, [&] {
+            const bool ended = board_.aborted() || board_.seat(peer).finished.load(kSignal);
+            return stage.load(kSignal) >= left || ended;
+        });
+        if (stage.load(kSignal) < left) throw_lost(member);
+    }
+    int64_t& known = mine_.finished[static_cast<std::size_t>(member)];
+    known = std::max(known, meeting);
+}
+
+void ThreadTable::await_left(int32_t member) {
+    await_left(member, mine_.meetings);
+}
+
+void ThreadTable::close() {
+    shown_ = false;
+}
+
+comm::TableSpan ThreadTable::span_of(int32_t member) const {
+    return place(member).span;
+}
+
+void ThreadTable::abort(const CommError& error) {
+    // The members hold a broken meeting now, so the world ends here, not when this rank's body does.
+    board_.fail(global(me_), std::make_exception_ptr(error));
+    transport_.withdraw();
+}
+
+void ThreadTable::throw_lost(int32_t member) {
+    const int32_t peer = global(member);
+    // A member that took its offer back is failing and will say why; its own words are the better news.
+    board_.wait_until(global(me_), peer, WaitKind::message,
+                      [&] { return board_.aborted() || board_.seat(peer).finished.load(kSignal); });
+    transport_.throw_finished(peer, room_.channel);
+}
+
+void ThreadTable::withdraw() noexcept {
+    if (!shown_) return;
+    shown_ = false;
+    const int64_t meeting = mine_.meetings;
+    mine_.slot(meeting).meeting.store(Slot::kWithdrawn, kSignal);
+    // Failing at the others' buffers, this rank is at them no more, but has not done its part either.
+    if (mine_.stage.load(kSignal) == 2 * meeting) mine_.stage.store(2 * meeting - 1, kSignal);
+    for (int32_t m = 0; m < size(); ++m)
+        while (m != me_ && place(m).stage.load(kSignal) == 2 * meeting) std::this_thread::yield();
+}
+
+}  // namespace meshscope::backends::threads

@@ -1,0 +1,359 @@
+#include "core/comm/shared_collectives.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/reduce.h"
+
+namespace meshscope::comm {
+namespace {
+
+/// What is read from all and written to all at once: small enough that it is still in the first-level cache
+/// when it is written the last time, large enough that the loop around it costs nothing.
+constexpr int64_t kBlockBytes = 16384;
+
+/// From here on the root of a broadcast writes its share of every buffer. Fewer bytes take less time than the
+/// buffers' cache lines do to change hands once more.
+constexpr int64_t kWrittenBroadcastBytes = 32768;
+
+static_assert(kDirectOneRoundBytes <= SharedTable::kByValueBytes);
+
+/// What the members must agree on.
+CallNumber number_of(const CheckedCall& call) {
+    const auto root = static_cast<uint64_t>(static_cast<uint32_t>(call.peer + 1));
+    return {static_cast<uint64_t>(call.op) | static_cast<uint64_t>(call.reduce_op) << 8 |
+            static_cast<uint64_t>(call.dtype) << 16 | root << 24};
+}
+
+/// The same in words: "all_reduce(sum, float32)", "broadcast(src=1, float32)".
+std::string words_of(CallNumber call, std::span<const GlobalRank> ranks) {
+    const auto reduce_op = static_cast<ReduceOp>((call.value >> 8) & 0xff);
+    const auto root = static_cast<int64_t>(call.value >> 24) - 1;
+    std::string text(name(static_cast<CollectiveOp>(call.value & 0xff)));
+    text += '(';
+    if (reduce_op != ReduceOp::none) text += std::string(name(reduce_op)) + ", ";
+    if (root >= 0) text += "src=" + std::to_string(ranks[static_cast<std::size_t>(root)].value) + ", ";
+    return text + std::string(name(static_cast<DType>((call.value >> 16) & 0xff))) + ")";
+}
+
+/// One pointer a member; no allocation for the usual numbers of ranks.
+template <class T>
+class Pointers {
+  public:
+    explicit Pointers(int32_t n) : n_(static_cast<std::size_t>(n)) {
+        if (n_ > few_.size()) many_.resize(n_);
+    }
+    T*& operator[](int32_t i) { return data()[i]; }
+    std::span<T* const> all() { return {data(), n_}; }
+
+  private:
+    T** data() { return many_.empty() ? few_.data() : many_.data(); }
+    std::size_t n_;
+    std::array<T*, 16> few_{};
+    std::vector<T*> many_;
+};
+using Sources = Pointers<const std::byte>;
+
+/// One call at the table. When it throws, the offer is taken back before the buffers may go.
+class Meeting {
+  public:
+    Meeting(Wire& wire, SharedTable& table, const CheckedCall& call)
+        : wire_(wire), table_(table), call_(call), number_(number_of(call)) {}
+    ~Meeting() {
+        if (shown_) table_.withdraw();
+    }
+    Meeting(const Meeting&) = delete;
+    Meeting& operator=(const Meeting&) = delete;
+
+    void all_reduce(ReduceOp op, const std::byte* input);
+    void all_gather();
+    void reduce_scatter(ReduceOp op, const std::byte* input);
+    void broadcast();
+
+  private:
+    int32_t p() const { return wire_.size(); }
+    int32_t me() const { return wire_.me(); }
+    const Part& in_part(int32_t member) const { return call_.in_parts[static_cast<std::size_t>(member)]; }
+    const Part& out_part(int32_t member) const { return call_.out_parts[static_cast<std::size_t>(member)]; }
+
+    /// `own`: bytes of the input that only this rank reads.
+    void arrive(Offer offer, bool by_value, Part own = {}) {
+        offer.call = number_;
+        if (by_value) return table_.arrive_by_value(offer, own.first, own.first + own.elements);
+        table_.arrive(offer);
+        shown_ = true;
+    }
+    /// The member's offer, which is of the same call.
+    const Offer& await(int32_t member);
+    /// And has `bytes` bytes.
+    const Offer& await(int32_t member, int64_t bytes) {
+        const Offer& offer = await(member);
+        if (offer.bytes != bytes) refuse_size(member, offer.bytes, bytes);
+        return offer;
+    }
+    [[noreturn]] void refuse_size(int32_t member, int64_t sent_bytes, int64_t expected_bytes);
+    void close(int32_t member) {
+        table_.await_left(member);
+        table_.close();
+        shown_ = false;
+    }
+    void close_all() {
+        for (int32_t i = 1; i < p(); ++i) table_.await_left(wire_.of(me() + i));
+        table_.close();
+        shown_ = false;
+    }
+    /// Hops of one piece from every other member, in rank order, as Wire::receive_from_all writes them.
+    void record_from_all(const Piece& piece, const std::vector<std::vector<float>>& values, TableSpan span);
+    /// The numbers of a piece by member, if the record keeps them.
+    std::vector<std::vector<float>> values_of(const Piece& piece, Sources& sources) const;
+
+    void all_reduce_by_value(ReduceOp op, const std::byte* input);
+    void broadcast_from_here(bool by_value);
+    /// How much of a broadcast each rank reads itself; the root writes the rest.
+    int64_t read_by_owner(int64_t bytes) const {
+        return bytes < kWrittenBroadcastBytes ? bytes : bytes - bytes / p();
+    }
+
+    Wire& wire_;
+    SharedTable& table_;
+    const CheckedCall& call_;
+    CallNumber number_;
+    bool shown_ = false;
+};
+
+const Offer& Meeting::await(int32_t member) {
+    const Offer& offer = table_.await(member);
+    if (offer.call != number_)
+        table_.refuse(
+            calls_differ(number_, wire_.global(me()), offer.call, wire_.global(member), wire_.ranks()));
+    return offer;
+}
+
+void Meeting::refuse_size(int32_t member, int64_t sent_bytes, int64_t expected_bytes) {
+    table_.refuse(CommError({"comm.size_mismatch",
+                             {{"src", int64_t{wire_.global(member).value}},
+                              {"dst", int64_t{wire_.global(me()).value}},
+                              {"channel", int64_t{wire_.channel().value}},
+                              {"sent_bytes", sent_bytes},
+                              {"expected_bytes", expected_bytes}}},
+                            wire_.global(me())));
+}
+
+std::vector<std::vector<float>> Meeting::values_of(const Piece& piece, Sources& sources) const {
+    std::vector<std::vector<float>> values;
+    if (!wire_.records_hops()) return values;
+    for (int32_t q = 0; q < p(); ++q) values.push_back(wire_.kept_values(piece, sources[q]));
+    return values;
+}
+
+void Meeting::record_from_all(const Piece& piece, const std::vector<std::vector<float>>& values,
+                              TableSpan span) {
+    if (!wire_.records_hops()) return;
+    for (int32_t q = 0; q < p(); ++q)
+        if (q != me())
+            wire_.record_hop(q, piece, values[static_cast<std::size_t>(q)], span.begin_ns, span.end_ns);
+}
+
+// all_reduce ------------------------------------------------------------------------------------------------
+
+void Meeting::all_reduce_by_value(ReduceOp op, const std::byte* input) {
+    const int64_t n = call_.out_elements;
+    const Piece piece{0, 0, 0, n, true};
+    arrive({.bytes = wire_.bytes(n), .input = input}, true);
+    wire_.count_sent(wire_.bytes(n) * (p() - 1));
+    Sources sources(p());
+    for (int32_t q = 0; q < p(); ++q) sources[q] = await(q, wire_.bytes(n)).input;
+    TableSpan span{wire_.now(), 0};
+    reduce_many(op, wire_.dtype(), call_.output, sources.all(), n);
+    span.end_ns = wire_.now();
+    record_from_all(piece, values_of(piece, sources), span);
+    table_.leave({});
+}
+
+void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
+    const int64_t n = call_.out_elements;
+    if (wire_.bytes(n) <= kDirectOneRoundBytes) return all_reduce_by_value(op, input);
+
+    arrive({.bytes = wire_.bytes(n), .input = input, .output = call_.output}, false);
+    const Part mine = chunk_part(n, p(), me());
+    const int64_t begin = wire_.bytes(mine.first);
+    const int64_t bytes = wire_.bytes(mine.elements);
+    wire_.count_sent((wire_.bytes(n) - bytes) + bytes * (p() - 1));
+    Sources sources(p()), block(p());
+    Pointers<std::byte> outputs(p());  // from this rank's on, so that not all write to one rank at once
+    for (int32_t i = 0; i < p(); ++i) {
+        const int32_t q = wire_.of(me() + i);
+        const Offer& offer = await(q, wire_.bytes(n));
+        sources[q] = offer.input + begin;
+        outputs[i] = offer.output + begin;
+    }
+
+    table_.enter();
+    TableSpan span{wire_.now(), 0};
+    const Piece reduced{0, me(), mine.first, mine.elements, true};
+    const auto values = values_of(reduced, sources);
+    for (int64_t at = 0; at < bytes; at += kBlockBytes) {
+        const int64_t length = std::min(kBlockBytes, bytes - at);
+        for (int32_t q = 0; q < p(); ++q) block[q] = sources[q] + at;
+        reduce_many(op, wire_.dtype(), outputs[0] + at, block.all(),
+                    length / bytes_per_element(wire_.dtype()));
+        for (int32_t i = 1; i < p(); ++i) copy_bytes(outputs[i] + at, outputs[0] + at, length);
+    }
+    span.end_ns = wire_.now();
+    table_.leave(span);
+    record_from_all(reduced, values, span);
+    close_all();
+    for (int32_t i = 1; i < p() && wire_.records_hops(); ++i) {
+        const int32_t q = wire_.of(me() + i);
+        const Part theirs = chunk_part(n, p(), q);
+        const Piece given{1, q, theirs.first, theirs.elements, false};
+        const TableSpan when = table_.span_of(q);
+        wire_.record_hop(q, given, wire_.kept_values(given, call_.output + wire_.bytes(theirs.first)),
+                         when.begin_ns, when.end_ns);
+    }
+}
+
+// all_gather, reduce_scatter --------------------------------------------------------------------------------
+
+void Meeting::all_gather() {
+    const Part own = out_part(me());
+    const bool by_value = wire_.bytes(call_.out_elements) <= table_.by_value_bytes();
+    arrive({.bytes = wire_.bytes(own.elements), .input = call_.input}, by_value);
+    wire_.count_sent(wire_.bytes(own.elements) * (p() - 1));
+    copy_bytes(call_.output + wire_.bytes(own.first), call_.input, wire_.bytes(own.elements));
+    Sources sources(p());
+    for (int32_t i = 1; i < p(); ++i) {
+        const int32_t q = wire_.of(me() + i);
+        sources[q] = await(q, wire_.bytes(out_part(q).elements)).input;
+    }
+    if (!by_value) table_.enter();
+    for (int32_t i = 1; i < p(); ++i) {
+        const int32_t q = wire_.of(me() + i);
+        const Part theirs = out_part(q);
+        const Piece piece{0, q, theirs.first, theirs.elements, false};
+        std::byte* const to = call_.output + wire_.bytes(theirs.first);
+        const int64_t begin_ns = wire_.now();
+        copy_bytes(to, sources[q], wire_.bytes(theirs.elements));
+        if (wire_.records_hops())
+            wire_.record_hop(q, piece, wire_.kept_values(piece, to), begin_ns, wire_.now());
+    }
+    table_.leave({});
+    if (!by_value) close_all();
+}
+
+void Meeting::reduce_scatter(ReduceOp op, const std::byte* input) {
+    const Part mine = in_part(me());
+    const int64_t bytes = wire_.bytes(call_.in_elements);
+    const bool by_value = bytes <= table_.by_value_bytes();
+    arrive({.bytes = bytes, .input = input, .parts = call_.in_parts.data()}, by_value,
+           {wire_.bytes(mine.first), wire_.bytes(mine.elements)});
+    wire_.count_sent(bytes - wire_.bytes(mine.elements));
+    Pointers<const Offer> offers(p());
+    for (int32_t q = 0; q < p(); ++q) offers[q] = &await(q);
+    if (!by_value) table_.enter();  // the parts, too, are their owners'
+    Sources sources(p());
+    for (int32_t q = 0; q < p(); ++q) {
+        const Part& part = offers[q]->parts[me()];
+        if (part.elements != mine.elements)
+            refuse_size(q, wire_.bytes(part.elements), wire_.bytes(mine.elements));
+        sources[q] = (q == me() ? input : offers[q]->input) + wire_.bytes(part.first);
+    }
+    const Piece piece{0, me(), mine.first, mine.elements, true};
+    const auto values = values_of(piece, sources);  // before: the output may be the input's own part
+    TableSpan span{wire_.now(), 0};
+    reduce_many(op, wire_.dtype(), call_.output, sources.all(), mine.elements);
+    span.end_ns = wire_.now();
+    record_from_all(piece, values, span);
+    table_.leave({});
+    if (!by_value) close_all();
+}
+
+// broadcast -------------------------------------------------------------------------------------------------
+
+void Meeting::broadcast_from_here(bool by_value) {
+    const int64_t bytes = wire_.bytes(call_.in_elements);
+    // A root that gave a buffer of its own reads that one and keeps a copy.
+    if (call_.output != nullptr) copy_bytes(call_.output, call_.input, bytes);
+    arrive({.bytes = bytes, .input = call_.input}, by_value);
+    wire_.count_sent(bytes * (p() - 1));
+    if (by_value) return table_.leave_early();
+    // Of a small one the root writes nothing, but it still sees who comes.
+    Pointers<std::byte> outputs(p());
+    for (int32_t i = 1; i < p(); ++i) outputs[i] = await(wire_.of(me() + i), bytes).output;
+    const int64_t at = read_by_owner(bytes);
+    table_.enter();
+    TableSpan span{wire_.now(), 0};
+    for (int32_t i = 1; i < p(); ++i) copy_bytes(outputs[i] + at, call_.input + at, bytes - at);
+    span.end_ns = wire_.now();
+    table_.leave(span);
+    close_all();
+}
+
+void Meeting::broadcast() {
+    const int32_t root = call_.peer;
+    const int64_t n = me() == root ? call_.in_elements : call_.out_elements;
+    const int64_t bytes = wire_.bytes(n);
+    const bool by_value = bytes <= table_.by_value_bytes();
+    if (me() == root) return broadcast_from_here(by_value);
+
+    arrive({.bytes = bytes, .output = call_.output}, by_value);
+    const std::byte* const input = await(root, bytes).input;
+    if (!by_value) table_.enter();
+    TableSpan span{wire_.now(), 0};
+    copy_bytes(call_.output, input, by_value ? bytes : read_by_owner(bytes));
+    span.end_ns = wire_.now();
+    table_.leave({});
+    if (!by_value) {
+        close(root);
+        const TableSpan other = table_.span_of(root);
+        span = {std::min(span.begin_ns, other.begin_ns), std::max(span.end_ns, other.end_ns)};
+    }
+    if (!wire_.records_hops()) return;
+    const Piece piece{0, 0, 0, n, false};
+    wire_.record_hop(root, piece, wire_.kept_values(piece, call_.output), span.begin_ns, span.end_ns);
+}
+
+}  // namespace
+
+CommError calls_differ(CallNumber call, GlobalRank rank, CallNumber peer_call, GlobalRank peer,
+                       std::span<const GlobalRank> ranks) {
+    return CommError({"comm.calls_differ",
+                      {{"rank", int64_t{rank.value}},
+                       {"call", words_of(call, ranks)},
+                       {"peer", int64_t{peer.value}},
+                       {"peer_call", words_of(peer_call, ranks)}}},
+                     rank);
+}
+
+bool can_run_on_table(CollectiveOp op) {
+    return op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather ||
+           op == CollectiveOp::reduce_scatter || op == CollectiveOp::broadcast;
+}
+
+void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call) {
+    const std::byte* input = call.input;
+    ReduceOp op = call.reduce_op;
+    if (op == ReduceOp::premul_sum) {  // every rank its own factor, before anything is seen by others
+        op = ReduceOp::sum;
+        std::byte* const scaled =
+            call.op == CollectiveOp::all_reduce ? call.output : wire.scratch(call.in_elements);
+        premultiply(call.dtype, call.factor, scaled, input, call.in_elements);
+        input = scaled;
+    }
+    Meeting meeting(wire, table, call);
+    switch (call.op) {
+        case CollectiveOp::all_reduce:
+            return meeting.all_reduce(op, input);
+        case CollectiveOp::all_gather:
+            return meeting.all_gather();
+        case CollectiveOp::reduce_scatter:
+            return meeting.reduce_scatter(op, input);
+        default:
+            return meeting.broadcast();
+    }
+}
+
+}  // namespace meshscope::comm

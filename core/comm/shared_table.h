@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/base/error.h"
+#include "core/base/ids.h"
+#include "core/comm/parts.h"
+
+namespace meshscope::comm {
+
+/// What a call at a table is, in one number: op, reduce op, dtype and root are in it.
+struct CallNumber {
+    uint64_t value = 0;
+    friend bool operator==(const CallNumber&, const CallNumber&) = default;
+};
+
+/// "comm.calls_differ" in PyTorch's words; `ranks` are the members.
+CommError calls_differ(CallNumber call, GlobalRank rank, CallNumber peer_call, GlobalRank peer,
+                       std::span<const GlobalRank> ranks);
+
+/// What a member lays on the table for one meeting. One cache line with the table's own flag.
+struct Offer {
+    CallNumber call{};                 ///< which call this is; all members of a meeting must have the same
+    int64_t bytes = 0;                 ///< of `input`
+    const std::byte* input = nullptr;  ///< what others may read
+    std::byte* output = nullptr;       ///< what others may write; null when nothing
+    const Part* parts = nullptr;       ///< `input` cut by member, one each; null when it is not cut
+};
+
+/// When a member was at the others' buffers, by the recorders' clock; for the record's hops.
+struct TableSpan {
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+};
+
+/// Where the members of one group meet when they can read and write each other's memory. One object a member
+/// and group, used by the thread that runs the rank's collectives. Members are group ranks.
+///
+/// A collective is one meeting: the n-th meeting of a member is the n-th of all others. Two kinds:
+///  - *by value*, for few bytes: arrive_by_value copies the input onto the table, the others read it there
+///    (await), and leave() ends the meeting: nobody waits until the others have read. One signal a member.
+///  - *by reference*: arrive shows where the buffers are, await waits for those that this rank needs, then
+///    enter() … leave() frames the time in which it reads and writes their buffers (nothing in between may
+///    wait), await_left waits for those that may be at its own, and close() ends the meeting: its buffers are
+///    its own again. Two signals.
+///
+/// Errors: as Transport's. When a call throws, this rank's offer has been taken back and nobody is at its
+/// buffers any more.
+class SharedTable {
+  public:
+    /// The largest input that can be laid down by value.
+    static constexpr int64_t kByValueBytes = 8192;
+
+    virtual ~SharedTable() = default;
+
+    /// Up to how many bytes one signal and one more copy take less time than two signals; at most
+    /// kByValueBytes, and the same for all members.
+    virtual int64_t by_value_bytes() const = 0;
+
+    /// Begins a meeting and copies `offer`'s input and parts onto the table, but for the bytes [own_begin,
+    /// own_end) of the input, which nobody else will read. Waits only for members that are several meetings
+    /// behind.
+    virtual void arrive_by_value(const Offer& offer, int64_t own_begin, int64_t own_end) = 0;
+    /// Begins a meeting and shows the buffers.
+    virtual void arrive(const Offer& offer) = 0;
+    /// Waits until `member` has come to this meeting. What is returned holds, by value, until leave(); by
+    /// reference, between enter() and leave(). A member's own offer is itself.
+    virtual const Offer& await(int32_t member) = 0;
+    /// From here to leave() this rank is at the buffers of the members it has awaited, and of no other.
+    virtual void enter() = 0;
+    /// Ends it. `span` is for the others' records.
+    virtual void leave(TableSpan span) = 0;
+    /// Ends a meeting by value without having seen who else is there, as a buffered send ends. The others'
+    /// offers are looked at later, while a slot is still kept for them, or in Transport::settle_tables.
+    virtual void leave_early() = 0;
+    /// Waits until `member` has left.
+    virtual void await_left(int32_t member) = 0;
+    /// What `member` said when it left; after await_left, until the next meeting.
+    virtual TableSpan span_of(int32_t member) const = 0;
+    /// Ends a meeting by reference, after await_left for all who may have been at this rank's buffers.
+    virtual void close() = 0;
+
+    /// Throws `error` after ending the world with it: the members hold offers that do not fit together.
+    [[noreturn]] void refuse(const CommError& error) {
+        abort(error);
+        throw error;
+    }
+    /// Takes this rank's offer back and waits until nobody is at its buffers. For a caller that is failing;
+    /// the world is of no use afterwards.
+    virtual void withdraw() noexcept = 0;
+
+  private:
+    /// Aborts the world with `error` and takes back what this rank offered.
+    virtual void abort(const CommError& error) = 0;
+};
+
+}  // namespace meshscope::comm
