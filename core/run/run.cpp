@@ -148,8 +148,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                      checkpoints.resumed.get(),
                      saves ? &checkpoints.save : nullptr,
                      nullptr,
-                     &evaluations,
-                     node_of_rank(scenario, mesh)};
+                     &evaluations};
+    shared.node_of_rank = node_of_rank(scenario, mesh);
     try {
         world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
     } catch (...) {
