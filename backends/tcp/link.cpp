@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace meshscope::backends::tcp {
@@ -213,16 +214,38 @@ bool Link::flush() {
 
 // --- in
 
-void Link::ask(comm::Channel channel, int64_t bytes) {
+void Link::give_place(Arrival& arrival, std::byte* place) {
+    arrival.asked = true;
+    if (place == nullptr) {
+        arrival.room = rooms_.take(static_cast<std::size_t>(arrival.bytes));
+        place = arrival.room.bytes.get();
+    }
+    arrival.place = place;
+}
+
+void Link::leave_place(comm::Channel channel) {
+    Inbox& box = inbox(channel);
+    box.asked_place = nullptr;
+    if (box.arrivals.empty()) return;
+    Arrival& next = box.arrivals.front();
+    if (next.place == nullptr || next.room.bytes) return;
+    const std::size_t here = next.here + reader_.came_into(next.place, static_cast<std::size_t>(next.bytes));
+    std::byte* const left = next.place;
+    give_place(next, nullptr);
+    std::memcpy(next.place, left, here);
+    reader_.move_place(left, static_cast<std::size_t>(next.bytes), next.place);
+}
+
+void Link::ask(comm::Channel channel, int64_t bytes, std::byte* place) {
     Inbox& box = inbox(channel);
     if (box.arrivals.empty()) {
         if (!is_long(bytes) || box.asked_ahead >= 0 || finished_) return;
         box.asked_ahead = bytes;
+        box.asked_place = place;
     } else {
         Arrival& next = box.arrivals.front();
         if (next.asked || next.bytes != bytes || !is_long(bytes)) return;
-        next.asked = true;
-        next.room = rooms_.take(static_cast<std::size_t>(bytes));
+        give_place(next, place);
     }
     awaits_long_ = true;
     append_frame(small_, {.type = FrameType::ready,
@@ -327,8 +350,9 @@ std::byte* Link::begin_message(const FrameHeader& header) {
     arrival.sequence = header.sequence;
     arrival.bytes = header.length;
     arrival.room = rooms_.take(header.length);
+    arrival.place = arrival.room.bytes.get();
     box.arrivals.push_back(std::move(arrival));
-    return box.arrivals.back().room.bytes.get();
+    return box.arrivals.back().place;
 }
 
 std::byte* Link::begin_piece(const FrameHeader& header) {
@@ -338,7 +362,7 @@ std::byte* Link::begin_piece(const FrameHeader& header) {
     const bool fits = next.asked && !next.complete && header.sequence == next.sequence && header.length > 0 &&
                       header.extra == next.here &&
                       header.length <= static_cast<uint64_t>(next.bytes) - next.here;
-    return fits ? next.room.bytes.get() + next.here : nullptr;
+    return fits ? next.place + next.here : nullptr;
 }
 
 void Link::end(const FrameHeader& header) {
@@ -372,11 +396,11 @@ void Link::on_announce(const FrameHeader& header) {
     arrival.sequence = box.next++;
     arrival.bytes = static_cast<int64_t>(header.extra);
     // Asked for when it was not known yet: then it comes now.
-    if (box.arrivals.empty() && box.asked_ahead == arrival.bytes) {
-        arrival.asked = true;
-        arrival.room = rooms_.take(static_cast<std::size_t>(arrival.bytes));
+    if (box.arrivals.empty()) {
+        if (box.asked_ahead == arrival.bytes) give_place(arrival, box.asked_place);
+        box.asked_ahead = -1;
+        box.asked_place = nullptr;
     }
-    if (box.arrivals.empty()) box.asked_ahead = -1;
     box.arrivals.push_back(std::move(arrival));
 }
 

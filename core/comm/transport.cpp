@@ -19,6 +19,10 @@ void Transport::stall() {
     while (true) receive(next, kNobodySends, 0, [](Bytes) {});
 }
 
+void Transport::receive_at(GlobalRank src, Channel channel, std::span<std::byte> to, const Consume& consume) {
+    receive(src, channel, static_cast<int64_t>(to.size()), consume);
+}
+
 void Transport::receive_together(std::span<const Expected> messages, Channel channel,
                                  const ConsumeTogether& consume) {
     if (messages.empty()) return consume({});
