@@ -12,10 +12,8 @@
 namespace meshscope::backends::tcp {
 namespace {
 
-// Measured: smaller ones cost more system calls, larger ones have left the cache between sum and copy.
+// Measured on loopback: less costs more system calls, more gains nothing.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-// What is read at a time, so that its sum is made while it is in the cache.
-constexpr std::size_t kReadBytes = std::size_t{256} << 10;
 // While a long message is awaited, its header should not bring much of its payload to the wrong place.
 constexpr std::size_t kGlance = std::size_t{4} << 10;
 
@@ -292,7 +290,7 @@ bool Link::read() {
     bool moved = false;
     while (fault() == FrameFault::none && !closed_) {
         const std::span<std::byte> direct = reader_.direct();
-        const std::size_t first = std::min(direct.size(), kReadBytes);
+        const std::size_t first = std::min(direct.size(), kPieceBytes);
         std::array<iovec, 2> parts{};
         std::size_t n_parts = 0;
         if (first > 0) parts[n_parts++] = {direct.data(), first};
