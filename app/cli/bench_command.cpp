@@ -29,13 +29,9 @@ struct CollectivesWords {
     std::string algorithm = "direct";
     std::string record = "off";
     std::string table;
-<<<<<<< HEAD
-    bool sizes_named = false;
+    bool sizes_named = false, ranks_named = false;
     std::string pin = "auto";
     int32_t repeats = CollectivesBench{}.repeats;
-=======
-    bool sizes_named = false, ranks_named = false;
->>>>>>> wt-algo
 };
 
 /// Three decimals are more than a clock of nanoseconds can promise here.

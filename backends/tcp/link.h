@@ -52,8 +52,9 @@ struct Arrival {
     std::size_t here = 0;  ///< bytes of it that have come
     bool asked = false;
     bool complete = false;
-    RoomPool::Room room;
-    ByteSpan data() const { return {room.bytes.get(), static_cast<std::size_t>(bytes)}; }
+    RoomPool::Room room;         ///< none when it goes to the receiver's own memory
+    std::byte* place = nullptr;  ///< where it goes
+    ByteSpan data() const { return {place, static_cast<std::size_t>(bytes)}; }
 };
 
 /// The data link to one peer: what is queued to go out, what came in, and the non-blocking socket between.
@@ -79,8 +80,11 @@ class Link final : private FrameSink {
     /// Says that nothing more comes from here.
     void say_finished();
 
-    /// Asks for the channel's next message when it is long and was not asked for.
-    void ask(comm::Channel channel, int64_t bytes);
+    /// Asks for the channel's next message when it is long and was not asked for; it then goes to `place`,
+    /// when there is one. Before that memory goes, the message was taken or leave_place() called.
+    void ask(comm::Channel channel, int64_t bytes, std::byte* place = nullptr);
+    /// What was to go to a receiver's own memory goes to a room of ours from now on, the part that came too.
+    void leave_place(comm::Channel channel);
     /// Whether the channel's next message is whole, or known to have another size.
     bool has(comm::Channel channel, int64_t bytes);
     /// The size of the channel's next message; it is known when has() is true.
@@ -110,6 +114,7 @@ class Link final : private FrameSink {
         uint64_t next = 0;  ///< sequence number of the next message to arrive
         uint64_t next_taken = 0;
         int64_t asked_ahead = -1;  ///< bytes of the message asked for before it was announced
+        std::byte* asked_place = nullptr;
         std::deque<Arrival> arrivals;
     };
     struct Asked {
@@ -124,6 +129,7 @@ class Link final : private FrameSink {
 
     std::byte* begin(const FrameHeader& header) override;
     void end(const FrameHeader& header) override;
+    void give_place(Arrival& arrival, std::byte* place);
     std::byte* begin_message(const FrameHeader& header);
     std::byte* begin_piece(const FrameHeader& header);
     void on_announce(const FrameHeader& header);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace meshscope::backends::tcp {
 
@@ -29,6 +30,16 @@ void StreamReader::took_direct(std::size_t n) {
 void StreamReader::took_staged(std::size_t n) {
     end_ += n;
     cut();
+}
+
+std::size_t StreamReader::came_into(const std::byte* begin, std::size_t n) const {
+    const bool inside = in_payload_ && !std::less<>()(place_, begin) && !std::less<>()(begin + n, place_);
+    return inside ? header_.length - left_ : 0;
+}
+
+void StreamReader::move_place(const std::byte* from, std::size_t n, std::byte* to) {
+    if (in_payload_ && !std::less<>()(place_, from) && !std::less<>()(from + n, place_))
+        place_ = to + (place_ - from);
 }
 
 void StreamReader::cut() {

@@ -35,6 +35,11 @@ class StreamReader {
     /// n bytes came into staged(), the present payload being complete before them.
     void took_staged(std::size_t n);
 
+    /// How much of the present payload has come, when it goes into the n bytes at `begin`; else 0.
+    std::size_t came_into(const std::byte* begin, std::size_t n) const;
+    /// The rest of a payload that goes into the n bytes at `from` goes to the same place behind `to` instead.
+    void move_place(const std::byte* from, std::size_t n, std::byte* to);
+
     /// After a fault nothing more may be read.
     FrameFault fault() const { return fault_; }
     /// No part of a frame has come yet.

@@ -243,22 +243,43 @@ void TcpTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes,
     receive_together({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
 }
 
+void TcpTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
+                              const Consume& consume) {
+    const comm::Expected one{src, static_cast<int64_t>(to.size())};
+    check_rank(src);
+    try {
+        await_messages({&one, 1}, channel, to.data());
+    } catch (...) {
+        // Bytes that still come must not be written to memory that is about to go.
+        if (src.value != rank_) link(src.value)->leave_place(channel);
+        throw;
+    }
+    hand_over({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
+}
+
 void TcpTransport::receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                                     const ConsumeTogether& consume) {
     for (const comm::Expected& each : messages) check_rank(each.src);
+    await_messages(messages, channel, nullptr);
+    hand_over(messages, channel, consume);
+}
+
+bool TcpTransport::is_here(const comm::Expected& message, comm::Channel channel) {
+    if (message.src.value == rank_) return next_to_self(channel) != nullptr;
+    return link(message.src.value)->has(channel, message.bytes);
+}
+
+void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm::Channel channel,
+                                  std::byte* place) {
     if (fate_.ended()) check({});
     for (const comm::Expected& each : messages)
-        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes);
+        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes, place);
     Awaiting awaiting{Awaiting::What::message, {}, channel.value, 0};
-    const auto is_here = [&](const comm::Expected& each) {
-        if (each.src.value == rank_) return next_to_self(channel) != nullptr;
-        return link(each.src.value)->has(channel, each.bytes);
-    };
     const auto is_over = [&](const comm::Expected& each) {
         return each.src.value != rank_ && link(each.src.value)->finished();
     };
     for (const comm::Expected& each : messages) {
-        if (!is_here(each)) awaiting.ranks.push_back(each.src.value);
+        if (!is_here(each, channel)) awaiting.ranks.push_back(each.src.value);
         awaiting.bytes = each.bytes;
     }
     if (!awaiting.ranks.empty() || fate_.ended()) {
@@ -266,7 +287,7 @@ void TcpTransport::receive_together(std::span<const comm::Expected> messages, co
             bool all = true;
             awaiting.ranks.clear();
             for (const comm::Expected& each : messages) {
-                if (is_here(each)) continue;
+                if (is_here(each, channel)) continue;
                 if (is_over(each)) return true;
                 awaiting.ranks.push_back(each.src.value);
                 all = false;
@@ -274,16 +295,20 @@ void TcpTransport::receive_together(std::span<const comm::Expected> messages, co
             return all;
         });
     }
-    std::vector<Bytes> spans;
-    std::vector<Arrival> arrivals(messages.size());
-    spans.reserve(messages.size());
     for (const comm::Expected& each : messages) {
-        if (!is_here(each)) throw_finished(each.src.value, channel);
+        if (!is_here(each, channel)) throw_finished(each.src.value, channel);
         const int64_t bytes = each.src.value == rank_
                                   ? static_cast<int64_t>(outgoing_[next_to_self(channel)->out].data.size())
                                   : link(each.src.value)->size_of_next(channel);
         if (bytes != each.bytes) throw_mismatch(each.src.value, rank_, channel, bytes, each.bytes);
     }
+}
+
+void TcpTransport::hand_over(std::span<const comm::Expected> messages, comm::Channel channel,
+                             const ConsumeTogether& consume) {
+    std::vector<Bytes> spans;
+    std::vector<Arrival> arrivals(messages.size());
+    spans.reserve(messages.size());
     std::size_t own = 0;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         if (messages[i].src.value != rank_) {

@@ -31,6 +31,9 @@ class TcpTransport final : public comm::Transport {
     /// Cost: one system call; messages of up to 64 KiB are copied by it, longer ones when they are received.
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
     void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
+    /// Long messages go straight to `to`, with no copy on the way.
+    void receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
+                    const Consume& consume) override;
     void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                           const ConsumeTogether& consume) override;
     void wait(Ticket ticket) override;
@@ -43,6 +46,11 @@ class TcpTransport final : public comm::Transport {
     void finish();
 
   private:
+    /// Waits for the messages; `place`, of a single one, is where a long one may go.
+    void await_messages(std::span<const comm::Expected> messages, comm::Channel channel, std::byte* place);
+    void hand_over(std::span<const comm::Expected> messages, comm::Channel channel,
+                   const ConsumeTogether& consume);
+    bool is_here(const comm::Expected& message, comm::Channel channel);
     template <class Ready>
     void wait_until(const Awaiting& awaiting, const Ready& ready);
     bool pump_all();

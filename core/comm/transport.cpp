@@ -23,6 +23,10 @@ SharedTable* Transport::table(Channel, std::span<const GlobalRank>) {
     return nullptr;
 }
 
+void Transport::receive_at(GlobalRank src, Channel channel, std::span<std::byte> to, const Consume& consume) {
+    receive(src, channel, static_cast<int64_t>(to.size()), consume);
+}
+
 void Transport::receive_together(std::span<const Expected> messages, Channel channel,
                                  const ConsumeTogether& consume) {
     if (messages.empty()) return consume({});

@@ -61,6 +61,11 @@ class Transport {
     /// copied on the way. `consume` must not call the transport.
     virtual void receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) = 0;
 
+    /// As receive, for a caller that only wants the bytes at `to` (whose size is the message's): `consume` is
+    /// handed either `to` itself, filled, or bytes that it must copy there. Backends whose bytes have to be
+    /// put somewhere put them there at once; the default receives.
+    virtual void receive_at(GlobalRank src, Channel channel, std::span<std::byte> to, const Consume& consume);
+
     /// Waits until every message of `messages` (each from another rank) is there, and hands all to `consume`
     /// at once, so that a reduction can read them in one pass. The default keeps copies of all but the last;
     /// backends that share memory copy nothing.

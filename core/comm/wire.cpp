@@ -1,6 +1,7 @@
 #include "core/comm/wire.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/comm/reduce.h"
 
@@ -41,6 +42,15 @@ void Wire::wait(Post post) {
 
 void Wire::wait_all() {
     for (Post post = 0; post < tickets_.size(); ++post) wait(post);
+}
+
+void Wire::receive_copy(int32_t from, const Piece& piece, std::byte* to) {
+    const std::span<std::byte> room(to, static_cast<std::size_t>(bytes(piece.elements)));
+    transport_.receive_at(global(from), channel_, room, [&](Transport::Bytes data) {
+        const int64_t begin_ns = now();
+        if (!room.empty() && data.data() != to) std::memcpy(to, data.data(), room.size());
+        record(from, piece, data, begin_ns);
+    });
 }
 
 void Wire::receive_nothing(int32_t from) {

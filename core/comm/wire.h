@@ -68,6 +68,10 @@ class Wire {
         transport_.receive(global(from), channel_, bytes(piece.elements), std::ref(handle));
     }
 
+    /// Receives the next message of group rank `from` into `to`; where the transport must put the bytes
+    /// somewhere, without a copy.
+    void receive_copy(int32_t from, const Piece& piece, std::byte* to);
+
     /// Receives the next message of group rank `from`, which has no bytes, and writes no hop down: the two
     /// stay in step and find out where they disagree, but nothing moved.
     void receive_nothing(int32_t from);

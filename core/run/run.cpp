@@ -193,17 +193,12 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                      checkpoints.resumed.get(),
                      saves ? &checkpoints.save : nullptr,
                      nullptr,
-<<<<<<< HEAD
-                     &evaluations,
-                     node_of_rank(scenario, mesh)};
+                     &evaluations};
+    shared.node_of_rank = node_of_rank(scenario, mesh);
     std::vector<std::vector<comm::Faults::NeverCame>> never_came(ranks);
     shared.checked = options.checked.value_or(
         scenario.checked.value_or(!scenario.steps_of_lesson.empty() || !scenario.faults.empty()));
     shared.never_came = &never_came;
-=======
-                     &evaluations};
-    shared.node_of_rank = node_of_rank(scenario, mesh);
->>>>>>> wt-algo
     try {
         world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
     } catch (const std::exception& error) {

@@ -17,9 +17,8 @@ void direct_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts) 
     for (int32_t i = 1; i < wire.size(); ++i) {
         const int32_t peer = wire.of(wire.me() + i);
         const Part theirs = part(peer);
-        wire.receive(peer, {0, peer, theirs.first, theirs.elements, false}, [&](const std::byte* from) {
-            copy_bytes(out + wire.bytes(theirs.first), from, wire.bytes(theirs.elements));
-        });
+        wire.receive_copy(peer, {0, peer, theirs.first, theirs.elements, false},
+                          out + wire.bytes(theirs.first));
     }
     wire.wait_all();
 }

@@ -49,9 +49,7 @@ void two_rounds(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
     for (int32_t i = 1; i < wire.size(); ++i) {
         const int32_t peer = wire.of(wire.me() + i);
         const Part theirs = part(peer);
-        wire.receive(peer, {1, peer, theirs.first, theirs.elements, false}, [&](const std::byte* from) {
-            copy_bytes(at(theirs), from, wire.bytes(theirs.elements));
-        });
+        wire.receive_copy(peer, {1, peer, theirs.first, theirs.elements, false}, at(theirs));
     }
     wire.wait_all();
 }

@@ -24,9 +24,8 @@ void direct_all_to_all(Wire& wire, std::byte* out, std::span<const Part> out_par
             wire.receive_nothing(peer);
             continue;
         }
-        wire.receive(peer, {0, peer, coming.first, coming.elements, false}, [&](const std::byte* from) {
-            copy_bytes(out + wire.bytes(coming.first), from, wire.bytes(coming.elements));
-        });
+        wire.receive_copy(peer, {0, peer, coming.first, coming.elements, false},
+                          out + wire.bytes(coming.first));
     }
     wire.wait_all();
 }

@@ -44,9 +44,8 @@ void direct_gather(Wire& wire, int32_t root, std::byte* out, const std::byte* in
     for (int32_t i = 1; i < wire.size(); ++i) {
         const int32_t peer = wire.of(root + i);
         const Part theirs = parts[static_cast<std::size_t>(peer)];
-        wire.receive(peer, {0, peer, theirs.first, theirs.elements, false}, [&](const std::byte* from) {
-            copy_bytes(out + wire.bytes(theirs.first), from, wire.bytes(theirs.elements));
-        });
+        wire.receive_copy(peer, {0, peer, theirs.first, theirs.elements, false},
+                          out + wire.bytes(theirs.first));
     }
 }
 
@@ -54,8 +53,7 @@ void direct_scatter(Wire& wire, int32_t root, std::byte* out, const std::byte* i
                     std::span<const Part> parts) {
     if (wire.me() != root) {
         const int64_t n = parts[static_cast<std::size_t>(wire.me())].elements;
-        wire.receive(root, {0, wire.me(), 0, n, false},
-                     [&](const std::byte* from) { copy_bytes(out, from, wire.bytes(n)); });
+        wire.receive_copy(root, {0, wire.me(), 0, n, false}, out);
         return;
     }
     for (int32_t i = 1; i < wire.size(); ++i) {
@@ -67,8 +65,7 @@ void direct_scatter(Wire& wire, int32_t root, std::byte* out, const std::byte* i
 }
 
 void direct_recv(Wire& wire, int32_t from, std::byte* out, int64_t n) {
-    wire.receive(from, {0, 0, 0, n, false},
-                 [&](const std::byte* data) { copy_bytes(out, data, wire.bytes(n)); });
+    wire.receive_copy(from, {0, 0, 0, n, false}, out);
 }
 
 }  // namespace meshscope::comm

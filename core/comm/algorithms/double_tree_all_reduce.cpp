@@ -93,8 +93,7 @@ void double_tree_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n)
             });
         } else {
             wire.wait(climbed[t][c]);  // the parent has read it, or it would have nothing to send
-            wire.receive(move.peer, piece,
-                         [&](const std::byte* from) { copy_bytes(at, from, wire.bytes(part.elements)); });
+            wire.receive_copy(move.peer, piece, at);
         }
     }
     wire.wait_all();

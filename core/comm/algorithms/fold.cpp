@@ -36,8 +36,7 @@ void Fold::hand_back(Wire& wire, int32_t round, std::byte* data, int64_t n) cons
         wire.wait_all();
         return;
     }
-    wire.receive(wire.me() + 1, {round, 0, 0, n, false},
-                 [&](const std::byte* from) { copy_bytes(data, from, wire.bytes(n)); });
+    wire.receive_copy(wire.me() + 1, {round, 0, 0, n, false}, data);
 }
 
 }  // namespace meshscope::comm

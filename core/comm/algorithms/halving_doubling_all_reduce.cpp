@@ -46,8 +46,7 @@ void halving_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64
             wire.post(partner, at(out), out.elements);
             wire.wait(posts.back());  // what comes lands where the half stood that was given up at this d
             posts.pop_back();
-            wire.receive(partner, {round, missing, in.first, in.elements, false},
-                         [&](const std::byte* from) { copy_bytes(at(in), from, wire.bytes(in.elements)); });
+            wire.receive_copy(partner, {round, missing, in.first, in.elements, false}, at(in));
         }
     }
     wire.wait_all();

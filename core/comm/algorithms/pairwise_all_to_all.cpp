@@ -22,10 +22,8 @@ void pairwise_all_to_all(Wire& wire, std::byte* out, std::span<const Part> out_p
         if (coming.elements == 0)
             wire.receive_nothing(from);
         else
-            wire.receive(from, {s - 1, from, coming.first, coming.elements, false},
-                         [&](const std::byte* bytes) {
-                             copy_bytes(out + wire.bytes(coming.first), bytes, wire.bytes(coming.elements));
-                         });
+            wire.receive_copy(from, {s - 1, from, coming.first, coming.elements, false},
+                              out + wire.bytes(coming.first));
         wire.wait(post);
     }
 }

@@ -18,10 +18,8 @@ void recursive_doubling_all_gather(Wire& wire, std::byte* out, std::span<const P
         const int32_t owned = wire.me() / d * d, missing = owned ^ d;
         const Part leaving = run_of_parts(parts, owned, d), coming = run_of_parts(parts, missing, d);
         wire.post(partner, out + wire.bytes(leaving.first), leaving.elements);
-        wire.receive(partner, {round, missing, coming.first, coming.elements, false},
-                     [&](const std::byte* from) {
-                         copy_bytes(out + wire.bytes(coming.first), from, wire.bytes(coming.elements));
-                     });
+        wire.receive_copy(partner, {round, missing, coming.first, coming.elements, false},
+                          out + wire.bytes(coming.first));
     }
     wire.wait_all();
 }

@@ -42,9 +42,7 @@ void Ring::gather(std::byte* data, RingNames names) {
         if (!travels(in)) continue;
         // This part left in reduce(). Its sum can only be here because the next rank read it then.
         if (has_left_[static_cast<std::size_t>(in)] != 0) wire_.wait(left_[static_cast<std::size_t>(in)]);
-        wire_.receive(previous_, piece(in, s, names, false), [&](const std::byte* from) {
-            copy_bytes(at(in), from, wire_.bytes(part(in).elements));
-        });
+        wire_.receive_copy(previous_, piece(in, s, names, false), at(in));
     }
 }
 

@@ -18,9 +18,8 @@ void ring_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts) {
         wire.post(next, out + wire.bytes(leaving.first), leaving.elements);
         const int32_t chunk = wire.of(wire.me() - s - 1);
         const Part coming = parts[static_cast<std::size_t>(chunk)];
-        wire.receive(previous, {s, chunk, coming.first, coming.elements, false}, [&](const std::byte* from) {
-            copy_bytes(out + wire.bytes(coming.first), from, wire.bytes(coming.elements));
-        });
+        wire.receive_copy(previous, {s, chunk, coming.first, coming.elements, false},
+                          out + wire.bytes(coming.first));
     }
     wire.wait_all();
 }

@@ -21,8 +21,7 @@ void ring_pipeline_broadcast(Wire& wire, int32_t root, std::byte* data, int64_t 
     for (const Part& chunk : chunks) {
         std::byte* const at = data + wire.bytes(chunk.first);
         if (v > 0)
-            wire.receive(wire.of(wire.me() - 1), {v - 1 + c, c, chunk.first, chunk.elements, false},
-                         [&](const std::byte* from) { copy_bytes(at, from, wire.bytes(chunk.elements)); });
+            wire.receive_copy(wire.of(wire.me() - 1), {v - 1 + c, c, chunk.first, chunk.elements, false}, at);
         if (v + 1 < wire.size()) wire.post(wire.of(wire.me() + 1), at, chunk.elements);
         ++c;
     }

@@ -24,8 +24,7 @@ void scatter_all_gather_broadcast(Wire& wire, int32_t root, std::byte* data, int
     const std::vector<Part> chunks = chunk_parts(n, p);
     const auto at = [&](const Part& part) { return data + wire.bytes(part.first); };
     const auto take = [&](int32_t from, int32_t round, int32_t chunk, const Part& part) {
-        wire.receive(from, {round, chunk, part.first, part.elements, false},
-                     [&](const std::byte* bytes) { copy_bytes(at(part), bytes, wire.bytes(part.elements)); });
+        wire.receive_copy(from, {round, chunk, part.first, part.elements, false}, at(part));
     };
     int32_t reach = 1, round = 0;
     while (reach < p) reach *= 2;

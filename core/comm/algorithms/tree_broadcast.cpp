@@ -16,8 +16,7 @@ void tree_broadcast(Wire& wire, int32_t root, std::byte* data, int64_t n) {
         if (v < bit && v + bit < wire.size()) {
             wire.post(wire.of(wire.me() + bit), data, n);
         } else if (v >= bit && v < 2 * bit) {
-            wire.receive(wire.of(wire.me() - bit), {round, 0, 0, n, false},
-                         [&](const std::byte* from) { copy_bytes(data, from, wire.bytes(n)); });
+            wire.receive_copy(wire.of(wire.me() - bit), {round, 0, 0, n, false}, data);
         }
     }
     wire.wait_all();
