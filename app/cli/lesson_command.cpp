@@ -1,5 +1,7 @@
 #include "app/cli/lesson_command.h"
 
+#include <exception>
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -58,7 +60,16 @@ run::RunResult run_lesson(const scenario::Scenario& scenario, const Options& opt
                           const CommandContext& context) {
     run::RunOptions run_options;
     run_options.backend = options.backend;
-    return run_with_progress(scenario, context, run_options, false);
+    return run_lesson_with_progress(scenario, context, run_options);
+}
+
+void tell_failure(const std::exception_ptr& failure, const CommandContext& context) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+        for (const std::string& line : i18n::describe_error(error, context.catalogue, context.language).lines)
+            context.err << "meshscope: " << line << '\n';
+    }
 }
 
 void run(const Options& options, CommandContext& context) {
@@ -72,7 +83,9 @@ void run(const Options& options, CommandContext& context) {
         check_outputs({options.trace}, inputs);
         const run::RunResult result = run_lesson(scenario, options, context);
         if (!options.trace.empty()) trace::write_trace(*result.trace, options.trace);
-        if (result.trace->info.steps < scenario.steps) {
+        if (result.failure) {  // what the lesson is about
+            tell_failure(result.failure, context);
+        } else if (result.trace->info.steps < scenario.steps) {
             context.exit_code = ExitCode::interrupted;
             return;
         }
@@ -94,7 +107,8 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
         const auto en = scenario::read_lesson(lesson.folder, "en"),
                    zh = scenario::read_lesson(lesson.folder, "zh");
         const run::RunResult result = run_lesson(scenario, options, context);
-        if (result.trace->info.steps < scenario.steps) throw Cancelled({"cli.lesson.check_cancelled", {}});
+        if (!result.failure && result.trace->info.steps < scenario.steps)
+            throw Cancelled({"cli.lesson.check_cancelled", {}});
         checks = scenario::check_lesson(scenario, en, zh, *result.trace, trace::TraceDatabase(*result.trace));
     } catch (const Cancelled&) {
         throw;  // no lesson's failure, and no other lesson shall begin

@@ -75,6 +75,23 @@ void print_summary(const run::RunResult& result, const CommandContext& context) 
                 << '\n';
 }
 
+/// `how` is run::run_scenario, or its like.
+template <class How>
+run::RunResult with_progress(const How& how, const scenario::Scenario& scenario,
+                             const CommandContext& context, run::RunOptions options, bool quiet) {
+    ProgressBar bar(context.err, context.err_is_tty && !quiet);
+    const Polling polling(context);
+    options.cancel = context.cancelled;
+    options.progress = [&](int32_t done, int32_t steps, double loss) {
+        std::ostringstream text;
+        text << loss;
+        bar.show(done, steps,
+                 context.text("cli.run.progress",
+                              {{"done", int64_t{done}}, {"steps", int64_t{steps}}, {"loss", text.str()}}));
+    };
+    return how(scenario, *context.make_backends(), options);
+}
+
 void run_command(const Options& options, CommandContext& context) {
     context.json_errors = options.json == "-";
     context.json_errors_aside = !options.json.empty() && !context.json_errors;
@@ -128,17 +145,12 @@ void run_command(const Options& options, CommandContext& context) {
 
 run::RunResult run_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
                                  run::RunOptions options, bool quiet) {
-    ProgressBar bar(context.err, context.err_is_tty && !quiet);
-    const Polling polling(context);
-    options.cancel = context.cancelled;
-    options.progress = [&](int32_t done, int32_t steps, double loss) {
-        std::ostringstream text;
-        text << loss;
-        bar.show(done, steps,
-                 context.text("cli.run.progress",
-                              {{"done", int64_t{done}}, {"steps", int64_t{steps}}, {"loss", text.str()}}));
-    };
-    return run::run_scenario(scenario, *context.make_backends(), options);
+    return with_progress(run::run_scenario, scenario, context, std::move(options), quiet);
+}
+
+run::RunResult run_lesson_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
+                                        run::RunOptions options) {
+    return with_progress(run::run_up_to_failure, scenario, context, std::move(options), false);
 }
 
 void print_losses(const trace::Trace& trace, const CommandContext& context,

@@ -12,6 +12,9 @@ void add_run_command(CLI::App& app, CommandContext& context);
 /// Runs a scenario with a progress bar on a terminal (unless `quiet`); Ctrl-C ends it after the present step.
 run::RunResult run_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
                                  run::RunOptions options, bool quiet);
+/// The same for a lesson, whose faults may end it: run::run_up_to_failure.
+run::RunResult run_lesson_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
+                                        run::RunOptions options);
 
 /// What to say of a number that is no longer finite.
 std::string not_finite_text(const run::NotFinite& found, const CommandContext& context);

@@ -8,24 +8,19 @@
 namespace meshscope::backends::threads {
 namespace {
 
-std::string words_of(const std::exception_ptr& cause) {
-    try {
-        std::rethrow_exception(cause);
-    } catch (const std::exception& error) {
-        return error.what();
-    } catch (...) {
-        return "?";
-    }
-}
-
-/// Every rank is told the same diagnosis. Returns when the cause is none.
-void throw_diagnosis(const std::exception_ptr& cause, int32_t rank) {
-    if (!cause) return;
+/// The words of an error, and a copy of it when it is a diagnosis: made by the rank that throws it, since
+/// looking into an exception that another thread holds is not safe for all.
+void look_into(const std::exception_ptr& cause, std::string& words,
+               std::shared_ptr<const DiagnosedError>& diagnosis) {
     try {
         std::rethrow_exception(cause);
     } catch (const DiagnosedError& error) {
-        throw DiagnosedError(error.message(), error.diagnosis(), GlobalRank{rank}, true);
+        words = error.what();
+        diagnosis = std::make_shared<const DiagnosedError>(error);
+    } catch (const std::exception& error) {
+        words = error.what();
     } catch (...) {
+        words = "?";
     }
 }
 
@@ -96,7 +91,7 @@ void Board::wake_all_locked() {
 void Board::fail_locked(int32_t rank, std::exception_ptr cause) {
     if (first_rank_ < 0) {
         first_rank_ = rank;
-        if (cause) first_words_ = words_of(cause);
+        if (cause) look_into(cause, first_words_, first_diagnosis_);
         first_cause_ = std::move(cause);
         aborted_.store(true, std::memory_order_seq_cst);
     }
@@ -111,7 +106,7 @@ void Board::fail(int32_t rank, std::exception_ptr cause) noexcept {
 void Board::settle(int32_t rank, std::exception_ptr cause) noexcept {
     const std::lock_guard lock(mutex_);
     if (first_rank_ == rank && !first_cause_) {
-        first_words_ = words_of(cause);
+        look_into(cause, first_words_, first_diagnosis_);
         first_cause_ = cause;
     }
     fail_locked(rank, std::move(cause));
@@ -133,14 +128,15 @@ void Board::finish(int32_t rank) {
 void Board::throw_secondary(int32_t rank) {
     int32_t first = -1;
     std::string words;
-    std::exception_ptr cause;
+    std::shared_ptr<const DiagnosedError> diagnosis;
     {
         const std::lock_guard lock(mutex_);
         first = first_rank_;
         words = first_words_;
-        cause = first_cause_;
+        diagnosis = first_diagnosis_;
     }
-    throw_diagnosis(cause, rank);
+    // Every rank is told the same.
+    if (diagnosis) throw DiagnosedError(diagnosis->message(), diagnosis->diagnosis(), GlobalRank{rank}, true);
     const auto value = static_cast<int64_t>(first);
     // A rank whose destructors gave up first has not said why yet.
     if (words.empty()) throw CommError({"comm.aborted_unknown", {{"rank", value}}}, GlobalRank{rank}, true);

@@ -175,6 +175,7 @@ class Board {
     int32_t first_rank_ = -1;
     std::exception_ptr first_cause_;
     std::string first_words_;
+    std::shared_ptr<const DiagnosedError> first_diagnosis_;  ///< null: the first cause is none
 };
 
 }  // namespace meshscope::backends::threads

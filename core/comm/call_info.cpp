@@ -1,8 +1,48 @@
 #include "core/comm/call_info.h"
 
+#include <utility>
+
 #include "core/trace/interner.h"
 
 namespace meshscope::comm {
+
+namespace {
+
+Diagnosis seen_from(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
+                    int32_t world_size) {
+    Diagnosis d;
+    d.culprits = {peer.value};
+    for (int32_t r = 0; r < world_size; ++r) {
+        RankReport report;
+        report.rank = r;
+        if (r == rank.value) report = report_of(rank, RankState::waiting, call, last, peer.value);
+        d.ranks.push_back(std::move(report));
+    }
+    return d;
+}
+
+}  // namespace
+
+RankReport report_of(GlobalRank rank, RankState state, const CallInfo& call, const CallInfo& last,
+                     int32_t waits_for) {
+    return {rank.value, state, report_of(call), report_of(last), waits_for};
+}
+
+Diagnosis timeout_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
+                            int32_t world_size) {
+    Diagnosis d = seen_from(rank, call, last, peer, world_size);
+    d.kind = DiagnosisKind::timeout;
+    d.certain = false;
+    return d;
+}
+
+Diagnosis lost_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
+                         int32_t world_size) {
+    Diagnosis d = seen_from(rank, call, last, peer, world_size);
+    d.kind = DiagnosisKind::lost;
+    d.ranks[static_cast<std::size_t>(peer.value)].state = RankState::lost;
+    return d;
+}
 
 CallReport report_of(const CallInfo& call) {
     CallReport report;

@@ -40,4 +40,17 @@ struct CallInfo {
 /// The same in words. Without a group: a report of no call.
 CallReport report_of(const CallInfo& call);
 
+/// What is known of a rank: the call it is in and the one it finished last (either without a group: none),
+/// and for whom it waits (-1: nobody). For transports that keep what begin_call and end_call said.
+RankReport report_of(GlobalRank rank, RankState state, const CallInfo& call, const CallInfo& last,
+                     int32_t waits_for);
+
+/// For a transport between processes, after `peer` was not heard of for too long: what this rank was doing,
+/// and that nothing is known of the others. DiagnosisKind::timeout, not certain.
+Diagnosis timeout_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
+                            int32_t world_size);
+/// The same after the connection to `peer` broke or its process was seen to end: DiagnosisKind::lost.
+Diagnosis lost_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
+                         int32_t world_size);
+
 }  // namespace meshscope::comm

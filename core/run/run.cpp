@@ -225,4 +225,22 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     return result;
 }
 
+RunResult run_up_to_failure(const scenario::Scenario& scenario, const Backends& backends,
+                            const RunOptions& options) {
+    if (scenario.faults.empty()) return run_scenario(scenario, backends, options);
+    RunResult result;
+    RunOptions keeping = options;
+    keeping.on_failure = [&](const std::shared_ptr<const trace::Trace>& trace) {
+        result.trace = trace;
+        if (options.on_failure) options.on_failure(trace);
+    };
+    try {
+        return run_scenario(scenario, backends, keeping);
+    } catch (const CommError&) {
+        if (!result.trace) throw;
+        result.failure = std::current_exception();
+    }
+    return result;
+}
+
 }  // namespace meshscope::run

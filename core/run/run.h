@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -77,6 +78,7 @@ struct RunResult {
     std::optional<NotFinite> not_finite;
     std::vector<Evaluated> evaluations;  ///< of this run, not of the one it went on from
     int64_t wall_ns = 0;                 ///< the steps alone, set-up not counted
+    std::exception_ptr failure;          ///< what ended the run early; only from run_up_to_failure
 };
 
 /// The most ranks a run may start; more can be run dry only.
@@ -90,5 +92,10 @@ inline constexpr int32_t kMostRunRanks = 4096;
 /// come out again.
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
                        const RunOptions& options = {});
+
+/// As run_scenario, for who shows what a scenario's faults do: where faults were asked for and the ranks
+/// failed, the result holds what was recorded up to there, the error in `failure`, and no parameters.
+RunResult run_up_to_failure(const scenario::Scenario& scenario, const Backends& backends,
+                            const RunOptions& options = {});
 
 }  // namespace meshscope::run

@@ -1,6 +1,11 @@
 #include "app/i18n/error_text.h"
 
+#include <memory>
 #include <new>
+#include <nlohmann/json.hpp>
+
+#include "core/base/diagnosis.h"
+#include "core/comm/call_info.h"
 
 #include "tests/test.h"
 
@@ -46,6 +51,69 @@ TEST_CASE("every mistake of a file is told with its place and its hint, in the c
     CHECK(en.json.find("\"id\":\"scenario.unknown_key\"") != std::string::npos);
     CHECK(en.json.find("\"line\":5") != std::string::npos);
     CHECK(en.json.find("\"hint_id\":\"scenario.hint.did_you_mean\"") != std::string::npos);
+}
+
+TEST_CASE("a diagnosis has its exit code by whether a retry may help, and is told to programs whole") {
+    const auto code = [](DiagnosisKind kind) {
+        Diagnosis d;
+        d.kind = kind;
+        return describe_it(DiagnosedError(d, GlobalRank{0})).exit_code;
+    };
+    for (const DiagnosisKind kind :
+         {DiagnosisKind::mismatch, DiagnosisKind::deadlock, DiagnosisKind::missing})
+        CHECK(code(kind) == ExitCode::check_failed);
+    for (const DiagnosisKind kind : {DiagnosisKind::lost, DiagnosisKind::stalled, DiagnosisKind::corrupt})
+        CHECK(code(kind) == ExitCode::peer_lost);
+    CHECK(code(DiagnosisKind::timeout) == ExitCode::timeout);
+
+    Diagnosis d;
+    d.kind = DiagnosisKind::deadlock;
+    d.cycle = d.culprits = {0, 1};
+    for (int32_t r = 0; r < 2; ++r) {
+        RankReport report;
+        report.rank = r;
+        report.state = RankState::waiting;
+        report.waits_for = 1 - r;
+        report.call.op = r == 0 ? "all_reduce" : "recv";
+        report.call.group = "tp";
+        report.call.group_ranks = {0, 1};
+        report.call.sequence = 4 + r;
+        report.call.source = "core/x.cpp:" + std::to_string(10 + r);
+        d.ranks.push_back(report);
+    }
+    const DiagnosedError error(d, GlobalRank{0});
+    const auto en = describe_it(error), zh = describe_it(error, Language::zh);
+    REQUIRE(en.lines.size() == 1);
+    for (const std::string& line : {en.lines[0], zh.lines[0]}) {
+        CHECK(line.find("0 → 1 → 0") != std::string::npos);
+        CHECK(line.find("0 → 1: all_reduce() #4 of tp [0, 1], core/x.cpp:10") != std::string::npos);
+        CHECK(line.find("1 → 0: recv() #5 of tp [0, 1], core/x.cpp:11") != std::string::npos);
+    }
+    const auto json = nlohmann::json::parse(en.json);
+    const auto& told = json["errors"][0]["diagnosis"];
+    CHECK(told["kind"] == "deadlock");
+    CHECK(told["certain"] == true);
+    CHECK(told["cycle"] == std::vector<int>{0, 1});
+    CHECK(told["ranks"][1]["call"]["op"] == "recv");
+    CHECK(told["ranks"][1]["waits_for"] == 0);
+    CHECK(told["ranks"][0]["state"] == "waiting");
+}
+
+TEST_CASE("a time-out says what is known, and that the rest cannot be") {
+    comm::CallInfo call;
+    call.group = std::make_shared<const comm::GroupInfo>(
+        comm::GroupInfo{0, "world", {GlobalRank{0}, GlobalRank{1}, GlobalRank{2}}});
+    call.op = CollectiveOp::barrier;
+    call.sequence = 3;
+    const Diagnosis d = comm::timeout_diagnosis(GlobalRank{1}, call, {}, GlobalRank{2}, 3);
+    CHECK_FALSE(d.certain);
+    CHECK(d.culprits == std::vector<int32_t>{2});
+    CHECK(d.ranks[0].state == RankState::unknown);
+    CHECK(d.ranks[1].waits_for == 2);
+    const std::string line = describe_it(DiagnosedError(d, GlobalRank{1})).lines[0];
+    CHECK(line.find("rank 1 heard nothing of rank 2") == 0);
+    CHECK(line.find("barrier() #3 of world [0, 1, 2]") != std::string::npos);
+    CHECK(comm::lost_diagnosis(GlobalRank{1}, call, {}, GlobalRank{2}, 3).ranks[2].state == RankState::lost);
 }
 
 TEST_CASE("a place names what is known of it") {

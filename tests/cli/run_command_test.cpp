@@ -317,3 +317,63 @@ TEST_CASE("Ctrl-C ends a run after its present step, with valid files") {
     CHECK(out["losses"].size() < 1000000);
     CHECK(static_cast<std::size_t>(trace.info.steps) == out["losses"].size());
 }
+
+namespace {
+
+/// Three ranks of DDP, and what goes wrong with rank 1 in step 1.
+std::string faulty(const std::string& fault) {
+    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 2\n[train]\nsteps = 3\n"
+           "global_batch = 6\n[mesh]\nshape = [3]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n"
+           "[[faults]]\nrank = 1\nstep = 1\nphase = \"backward\"\n" +
+           fault;
+}
+
+}  // namespace
+
+TEST_CASE("a run that fails says who did what, as JSON too, and leaves the record up to there") {
+    const program::Folder folder;
+    const std::string scenario = folder.write("s.toml", faulty("kind = \"mismatch\"\nfield = \"dtype\"\n"));
+    const auto ended = program::run({"run", scenario, "--json", "-", "--trace", folder.file("t.mscope")});
+    CHECK(ended.exit_code == 1);
+    CHECK(ended.err.find("rank 1 calls all_reduce(sum, int32") != std::string::npos);
+    CHECK(ended.err.find("ranks 0, 2 call all_reduce(sum, float32") != std::string::npos);
+    const json told = json::parse(ended.out)["errors"][0];
+    CHECK(told["id"] == "diagnosis.mismatch");
+    CHECK(told["diagnosis"]["culprits"] == std::vector<int>{1});
+    CHECK(told["diagnosis"]["differs"] == std::vector<std::string>{"dtype"});
+
+    const trace::Trace trace = trace::read_trace(folder.file("t.mscope"));
+    CHECK(json::parse(trace.info.failure)["id"] == "diagnosis.mismatch");
+    CHECK(trace.info.steps == 1);
+    const auto asked = program::run({"trace", "query", folder.file("t.mscope"),
+                                     "SELECT json_extract(value, '$.diagnosis.kind') FROM meta "
+                                     "WHERE key = 'failure'"});
+    CHECK(asked.exit_code == 0);
+    CHECK(asked.out.find("mismatch") != std::string::npos);
+
+    // Into a file: the words and the JSON both on stderr.
+    const auto aside = program::run({"run", scenario, "--json", folder.file("o.json")});
+    CHECK(aside.exit_code == 1);
+    CHECK(aside.out.empty());
+    CHECK(json::parse(aside.err.substr(aside.err.find("{\"errors\"")))["errors"][0]["id"] ==
+          "diagnosis.mismatch");
+}
+
+TEST_CASE(
+    "a lost, stalled or corrupted peer ends with 75; unchecked, a mismatch is what it would be elsewhere") {
+    const program::Folder folder;
+    for (const char* kind : {"kill", "stall", "corrupt"}) {
+        const std::string scenario = folder.write("s.toml", faulty("kind = \"" + std::string(kind) + "\"\n"));
+        CHECK(program::run({"run", scenario, "--quiet"}).exit_code == 75);
+        // The same in any order of the ranks.
+        const auto stepped = program::run({"run", scenario, "--schedule", "pct:3:2"});
+        CHECK(stepped.exit_code == 75);
+        CHECK(stepped.err.find("pct:3:2") != std::string::npos);
+    }
+    const std::string scenario =
+        folder.write("s.toml", faulty("kind = \"mismatch\"\nfield = \"reduce_op\"\n"));
+    CHECK(program::run({"run", scenario, "--quiet"}).exit_code == 1);
+    CHECK(program::run({"run", scenario, "--quiet", "--no-checked"}).exit_code == 0);
+    CHECK(program::run({"run", scenario, "--checked", "--no-checked"}).exit_code == 2);
+    CHECK(program::run({"run", scenario, "--schedule", "fair"}).exit_code == 65);
+}
