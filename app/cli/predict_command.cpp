@@ -247,6 +247,7 @@ void predict(const Options& options, CommandContext& context) {
         really.steps = std::min(really.steps, options.steps);
         run::RunOptions run_options;
         run_options.level = trace::Level::collectives;
+        run_options.checked = false;  // its time is measured
         const run::RunResult result = run_with_progress(really, context, run_options, options.json);
         answer.measured = run::summarize(*result.trace, scenario.hardware, time::Absent::refused);
         const time::Interval span =

@@ -56,7 +56,9 @@ class Rank {
           recorder_(rank_, shared.level, shared.epoch_ns),
           device_(shared.dry ? tensor::make_dry_device() : tensor::make_cpu_device()),
           allocator_(*device_, &recorder_),
-          transport_(transport, scenario_.faults, shared.checked),
+          // A dry run asks what would be done; nothing happens to it.
+          transport_(transport, shared.dry ? std::span<const comm::Fault>() : scenario_.faults,
+                     shared.checked),
           executor_(transport_.top(), transport_.faults().none()
                                           ? shared.executor_mode
                                           : comm::StreamExecutor::Mode::inline_in_wait),

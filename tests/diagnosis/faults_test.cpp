@@ -3,8 +3,10 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/run/dry.h"
 #include "core/run/run.h"
 #include "core/scenario/scenario.h"
+#include "core/trace/query.h"
 #include "core/trace/store.h"
 #include "tests/diagnosis/harness.h"
 #include "tests/folder.h"
@@ -225,6 +227,36 @@ TEST_CASE("a right run records the same, checked or not, stepped or free, and is
                 CHECK(trace::identical(*free.result.trace, *other.result.trace, trace::Ignore::times));
             }
     }
+}
+
+TEST_CASE("a lesson of a fault has its trace and its error; SQL sees why it ended") {
+    const auto scenario = scenario::parse_scenario(
+        kFsdp + fault("skip", 1, 2, "phase = \"backward\"\nrule = \"fsdp2.reduce_scatter.gradients\"\n"),
+        "f.toml");
+    const run::RunResult result = run::run_up_to_failure(scenario, *backends::make_registry());
+    REQUIRE(result.trace);
+    CHECK(result.failure);
+    CHECK(result.parameters.empty());
+    const trace::TraceDatabase db(*result.trace);
+    const auto kind =
+        db.query("SELECT json_extract(value, '$.diagnosis.kind') FROM meta WHERE key = 'failure'");
+    REQUIRE(kind.rows.size() == 1);
+    // Which calls were left alone: the number of members that made each.
+    const auto alone = db.query(
+        "SELECT count(*) FROM (SELECT group_id, sequence, count(*) AS made, max(group_size) AS members "
+        "FROM collectives WHERE op NOT IN ('send', 'recv') GROUP BY group_id, sequence HAVING made < "
+        "members)");
+    REQUIRE(alone.rows.size() == 1);
+    // A scenario that asks for no fault is run as ever: its failure is an exception.
+    CHECK_FALSE(run::run_up_to_failure(scenario::parse_scenario(kFsdp, "f.toml"), *backends::make_registry())
+                    .failure);
+}
+
+TEST_CASE("a dry run asks what would be done: no fault happens to it") {
+    const auto scenario = scenario::parse_scenario(kFsdp + fault("kill", 1, 1), "f.toml");
+    const auto dry = run::run_dry(scenario).trace;
+    REQUIRE(dry);
+    CHECK(dry->info.failure.empty());
 }
 
 TEST_CASE("only threads can be stepped") {

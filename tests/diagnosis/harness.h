@@ -30,6 +30,7 @@ struct Place {
     StreamExecutor& executor;
     tensor::Allocator& memory;
     bool checked = true;
+    trace::Recorder* recorder = nullptr;
 
     int32_t rank() const { return transport.rank().value; }
     int32_t ranks() const { return transport.world_size(); }
@@ -40,7 +41,7 @@ struct Place {
         std::vector<GlobalRank> members;
         for (const int32_t r : ranks) members.push_back(GlobalRank{r});
         return std::make_unique<TransportGroup>(
-            executor, index, "g" + std::to_string(index), members, comm::Channel{index}, nullptr,
+            executor, index, "g" + std::to_string(index), members, comm::Channel{index}, recorder,
             comm::GroupOptions{.algorithm = algorithm, .checked = checked});
     }
     std::unique_ptr<TransportGroup> world(int32_t index = 0, Algorithm algorithm = Algorithm::ring) const {
