@@ -29,7 +29,7 @@ struct CollectivesWords {
     std::string algorithm = "direct";
     std::string record = "off";
     std::string table;
-    bool sizes_named = false;
+    bool sizes_named = false, ranks_named = false;
     std::string pin = "auto";
     int32_t repeats = CollectivesBench{}.repeats;
 };
@@ -96,6 +96,8 @@ void write_table(const CollectivesWords& words, CommandContext& context) {
     bench.backend = words.backend;
     if (words.sizes_named) bench.sizes = parse_sizes(words.sizes);
     std::sort(bench.sizes.begin(), bench.sizes.end());
+    if (words.ranks_named)
+        std::erase_if(bench.ranks, [&](int32_t ranks) { return ranks > std::max(words.ranks, 2); });
     const std::string text = measure_table(
         bench, *context.make_backends(),
         [&](const CollectivesBenchRow& row) { context.out << json_of(row).dump() << std::endl; });
@@ -127,7 +129,8 @@ void add_collectives(CLI::App& bench, CommandContext& context) {
     command->add_option("--ranks", words->ranks, context.text("bench.collectives.help.ranks"))
         ->capture_default_str()
         ->type_name("N")
-        ->check(CLI::Range(1, 1024));
+        ->check(CLI::Range(1, 1024))
+        ->each([words](const std::string&) { words->ranks_named = true; });
     command->add_option("--sizes", words->sizes, context.text("bench.collectives.help.sizes"))
         ->capture_default_str()
         ->type_name("1K,64K")

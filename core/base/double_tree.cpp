@@ -42,14 +42,12 @@ void DoubleTree::plant() {
 /// last in every climb.
 void DoubleTree::colour() {
     using Edge = std::pair<int32_t, int32_t>;  // tree, rank
-    const auto rivals = [&](Edge edge) {
-        std::vector<Edge> out;
+    const auto each_rival = [&](Edge edge, const auto& visit) {
         const auto [tree, rank] = edge;
-        if (at(1 - tree, rank).parent >= 0) out.emplace_back(1 - tree, rank);
+        if (at(1 - tree, rank).parent >= 0) visit(Edge(1 - tree, rank));
         for (int32_t t = 0; t < 2; ++t)
             for (const int32_t child : at(t, at(tree, rank).parent).children)
-                if (child >= 0 && Edge(t, child) != edge) out.emplace_back(t, child);
-        return out;
+                if (child >= 0 && Edge(t, child) != edge) visit(Edge(t, child));
     };
     const auto walk_from = [&](Edge start) {
         if (at(start.first, start.second).parent < 0 || at(start.first, start.second).colour >= 0) return;
@@ -58,11 +56,11 @@ void DoubleTree::colour() {
         while (!reached.empty()) {
             const Edge edge = reached.back();
             reached.pop_back();
-            for (const Edge& rival : rivals(edge)) {
-                if (at(rival.first, rival.second).colour >= 0) continue;
+            each_rival(edge, [&](Edge rival) {
+                if (at(rival.first, rival.second).colour >= 0) return;
                 at(rival.first, rival.second).colour = 1 - at(edge.first, edge.second).colour;
                 reached.push_back(rival);
-            }
+            });
         }
     };
     for (int32_t t = 0; t < 2; ++t) walk_from({t, children(t, root(t))[0]});

@@ -51,6 +51,7 @@ std::optional<uint8_t> value_of(Vocabulary vocabulary, std::string_view word) {
         case Vocabulary::dtype:
             return number(parse_dtype(word));
         case Vocabulary::algorithm:
+            if (word == name(Algorithm::automatic)) return std::nullopt;  // a wish, never a record
             return number(parse_algorithm(word));
         case Vocabulary::category:
             return number(parse_memory_category(word));

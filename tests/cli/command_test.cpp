@@ -1,8 +1,10 @@
 // Help, usage errors, languages, doctor: what every command shares.
 #include <nlohmann/json.hpp>
 
+#include <set>
 #include <sstream>
 
+#include "core/comm/choice.h"
 #include "tests/cli/program.h"
 #include "tests/test.h"
 
@@ -111,6 +113,32 @@ TEST_CASE("bench says when it measures another size than the one asked for") {
     const auto even =
         program::run({"bench", "collectives", "--ranks", "2", "--sizes", "8", "--ops", "broadcast"});
     CHECK(even.err.empty());
+}
+
+TEST_CASE("bench measures every algorithm and writes a table that names one for everything") {
+    const program::Folder folder;
+    const std::string file = folder.file("table.txt");
+    const auto ended =
+        program::run({"bench", "collectives", "--table", file, "--ranks", "2", "--sizes", "1K,2K"});
+    INFO(ended.err);
+    REQUIRE(ended.exit_code == 0);
+    std::set<std::string> measured;  // all that two ranks have
+    std::istringstream lines(ended.out);
+    for (std::string line; std::getline(lines, line);) {
+        const auto row = nlohmann::json::parse(line);
+        measured.insert(row["op"].get<std::string>() + " " + row["algorithm"].get<std::string>());
+    }
+    CHECK(measured.contains("all_reduce double_tree"));
+    CHECK(measured.contains("all_to_all bruck"));
+    CHECK_FALSE(measured.contains("all_reduce two_level"));  // depends on nodes
+    const auto table = meshscope::comm::ChoiceTable::parse(program::content(file));
+    for (const auto& row : table.rows()) {
+        if (!row.shares_memory || row.op == meshscope::CollectiveOp::barrier) continue;
+        CHECK(row.ranks_from == 2);
+        CHECK(row.ranks_to == meshscope::comm::ChoiceTable::kMax);
+        CHECK((row.bytes_to == 1448 || row.bytes_to == meshscope::comm::ChoiceTable::kMax));  // √(1024·2048)
+        CHECK(measured.contains(std::string(name(row.op)) + " " + std::string(name(row.algorithm))));
+    }
 }
 
 TEST_CASE("what is wrong with a command line is told, with what was meant, and exits with 2") {
