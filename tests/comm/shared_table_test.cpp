@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/comm/forwarding_transport.h"
 #include "core/comm/shared_table.h"
 #include "tests/contract/harness.h"
 #include "tests/test.h"
@@ -44,29 +45,11 @@ Work call(CollectiveOp op, TransportGroup& group, const Rank& rank, int64_t n, G
     }
 }
 
-/// A transport whose ranks seem to share no memory.
-class MessagesOnly final : public comm::Transport {
+/// A transport whose ranks seem to have no tables.
+class MessagesOnly final : public comm::ForwardingTransport {
   public:
-    explicit MessagesOnly(comm::Transport& inner) : inner_(inner) {}
-    GlobalRank rank() const override { return inner_.rank(); }
-    int32_t world_size() const override { return inner_.world_size(); }
-    Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override {
-        return inner_.post(dst, channel, data);
-    }
-    void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override {
-        inner_.receive(src, channel, bytes, consume);
-    }
-    void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
-                          const ConsumeTogether& consume) override {
-        inner_.receive_together(messages, channel, consume);
-    }
-    void wait(Ticket ticket) override { inner_.wait(ticket); }
-    bool done(Ticket ticket) override { return inner_.done(ticket); }
-    void withdraw() noexcept override { inner_.withdraw(); }
-    void give_up() noexcept override { inner_.give_up(); }
-
-  private:
-    comm::Transport& inner_;
+    using ForwardingTransport::ForwardingTransport;
+    bool shares_memory() const override { return inner_.shares_memory(); }
 };
 
 /// Runs `body` on every rank, at tables or over messages only, and gives what was recorded.
@@ -219,7 +202,7 @@ TEST_CASE("taking an offer back waits for whoever is at the buffers, and lets no
     std::atomic<int> stage{0};
     std::atomic<bool> reading{false}, read_after_withdrawal{false};
     std::array<std::string, 2> told;
-    backends::make_registry()->open("threads", {2})->run([&](comm::Transport& transport) {
+    const auto body = [&](comm::Transport& transport) {
         const std::vector<GlobalRank> ranks{GlobalRank{0}, GlobalRank{1}};
         comm::SharedTable& table = *transport.table(comm::Channel{0}, ranks);
         const std::vector<std::byte> data(100);
@@ -247,7 +230,8 @@ TEST_CASE("taking an offer back waits for whoever is at the buffers, and lets no
         } catch (const std::runtime_error& error) {
             told[static_cast<std::size_t>(transport.rank().value)] = error.what();
         }
-    });
+    };
+    CHECK_THROWS_AS(backends::make_registry()->open("threads", {2})->run(body), CommError);
     CHECK_FALSE(read_after_withdrawal);
     CHECK(told[1] == "withdrew");
     CHECK(told[0] == "comm.peer_finished");  // the other ended without a failure of its own
