@@ -43,6 +43,14 @@ ExitCode exit_code_of(DiagnosisKind kind) {
     }
 }
 
+/// The same by the sentence alone: what a rank in another process was told of a diagnosis.
+ExitCode exit_code_of(const std::string& id) {
+    if (id.ends_with("timeout")) return ExitCode::timeout;
+    const bool calls_do_not_fit =
+        id.starts_with("diagnosis.mismatch") || id == "comm.deadlock" || id == "comm.peer_finished";
+    return calls_do_not_fit ? ExitCode::check_failed : ExitCode::peer_lost;
+}
+
 ErrorText diagnosed(const DiagnosedError& error, const Catalogue& catalogue, Language language) {
     json entry = to_json(error.message(), catalogue, language);
     entry["diagnosis"] = json::parse(meshscope::to_json(error.diagnosis()));
@@ -108,7 +116,7 @@ ErrorText describe_error(const std::exception& error, const Catalogue& catalogue
         } else if (dynamic_cast<const IoError*>(&error)) {
             code = ExitCode::io;
         } else if (dynamic_cast<const CommError*>(&error)) {
-            code = message.id.ends_with("timeout") ? ExitCode::timeout : ExitCode::peer_lost;
+            code = exit_code_of(message.id);
         }
         return one(code, message, catalogue, language);
     }

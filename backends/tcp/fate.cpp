@@ -104,6 +104,8 @@ void Fate::throw_meaning(const Awaiting& awaiting) const {
     if (why.message.id == "comm.peer_silent_idle")
         throw CommError(with_awaited(why.message, rank_, awaiting), me);
     if (is_loss(why.message.id)) throw CommError(why.message, me);
+    // What the ranks' calls have to do with each other is the same sentence on every rank.
+    if (why.message.id.starts_with("diagnosis.")) throw CommError(why.message, me, true);
     const bool my_message = why.message.id == "comm.size_mismatch" &&
                             (names(why.message, "src", rank_) || names(why.message, "dst", rank_));
     if (my_message) throw CommError(why.message, me);

@@ -65,6 +65,10 @@ TEST_CASE("a diagnosis has its exit code by whether a retry may help, and is tol
     for (const DiagnosisKind kind : {DiagnosisKind::lost, DiagnosisKind::stalled, DiagnosisKind::corrupt})
         CHECK(code(kind) == ExitCode::peer_lost);
     CHECK(code(DiagnosisKind::timeout) == ExitCode::timeout);
+    // A rank in another process is told the sentence only.
+    for (const char* id :
+         {"diagnosis.mismatch", "diagnosis.mismatch_tie", "comm.deadlock", "comm.peer_finished"})
+        CHECK(describe_it(CommError({id, {}}, GlobalRank{0}, true)).exit_code == ExitCode::check_failed);
 
     Diagnosis d;
     d.kind = DiagnosisKind::deadlock;

@@ -15,6 +15,7 @@
 #include "core/comm/transport_group.h"
 #include "core/tensor/device.h"
 #include "core/tensor/tensor.h"
+#include "tests/contract/tcp_threads_world.h"
 
 namespace meshscope::diagnosis {
 
@@ -64,8 +65,7 @@ struct Outcome {
     double slowest_ms = 0;
 };
 
-/// Runs a program on every rank of a new world of a backend. Where ranks are processes of their own, only
-/// those that live here have an entry.
+/// Runs a program on every rank of a new world of a backend, all of them in this process.
 inline Outcome run_program(const std::string& backend, const run::WorldRequest& request, bool checked,
                            const Program& program,
                            StreamExecutor::Mode mode = StreamExecutor::Mode::inline_in_wait) {
@@ -74,7 +74,14 @@ inline Outcome run_program(const std::string& backend, const run::WorldRequest& 
     outcome.told.resize(ranks);
     outcome.words.resize(ranks);
     std::vector<double> ms(ranks);
-    const auto world = backends::make_registry()->open(backend, request);
+    const auto ms_since = [](std::chrono::steady_clock::time_point started) {
+        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
+    };
+    std::unique_ptr<comm::World> world;
+    if (backend == "tcp")  // its ranks on threads of this process, as the contract suite has them
+        world = std::make_unique<contract::TcpThreadsWorld>(request.size);
+    else
+        world = backends::make_registry()->open(backend, request);
     try {
         world->run([&](comm::Transport& plain) {
             const auto place = static_cast<std::size_t>(plain.rank().value);
@@ -91,12 +98,11 @@ inline Outcome run_program(const std::string& backend, const run::WorldRequest& 
             } catch (const DiagnosedError& error) {
                 outcome.told[place] = error.diagnosis();
                 outcome.words[place] = error.what();
-                ms[place] =
-                    std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started)
-                        .count();
+                ms[place] = ms_since(started);
                 throw;
             } catch (const std::exception& error) {
                 outcome.words[place] = error.what();
+                ms[place] = ms_since(started);
                 throw;
             }
         });

@@ -140,9 +140,15 @@ std::vector<Algorithm> algorithms_of(CollectiveOp op, int32_t ranks) {
     return found;
 }
 
+/// As `run --schedule` takes it; a call takes some 24 steps of a rank.
+std::string schedule(int32_t ranks, uint64_t seed, bool pct) {
+    return pct ? "pct:" + std::to_string(seed) + ":3:" + std::to_string(24 * ranks)
+               : "random:" + std::to_string(seed);
+}
+
 /// One world, one seed, one call a rank. What went wrong, in words; "" when nothing did.
 std::string run_one(CollectiveOp op, Algorithm algorithm, int32_t ranks, uint64_t seed, bool pct) {
-    const auto chooser = pct ? comm::pct_chooser(seed, 3, 24 * ranks) : comm::random_chooser(seed);
+    const auto chooser = comm::make_chooser(schedule(ranks, seed, pct));
     std::vector<Answer> answers(static_cast<std::size_t>(ranks));
     const Outcome outcome = run_program("threads", {ranks, chooser.get()}, false, [&](Place& p) {
         const auto world = p.world(0, algorithm);
@@ -179,7 +185,7 @@ TEST_CASE("every collective gives the right numbers in every order of the ranks 
             if (words.empty()) continue;
             ++wrong;
             FAIL_CHECK(name(op) << " by " << name(algorithm) << " on " << ranks << " ranks, schedule "
-                                << (pct ? "pct:" : "random:") << seed << (pct ? ":3" : "") << ": " << words);
+                                << schedule(ranks, seed, pct) << ": " << words);
         }
         const double seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

@@ -273,6 +273,7 @@ void add_groups(std::vector<Mistake>& all) {
         // Rank 1 makes the world's group first, so its channel 0 is the others' group of two.
         const int32_t n = p.ranks();
         const auto pair = first(2), all_ranks = first(n);
+        barrier()(p, *p.world(2));
         if (p.rank() == 1) {
             const auto a = p.group(0, all_ranks);
             a->all_reduce(p.zeros(kN), ReduceOp::sum).wait();

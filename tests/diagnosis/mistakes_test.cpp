@@ -12,8 +12,7 @@ using namespace meshscope::diagnosis;
 
 namespace {
 
-/// A backend that must find every mistake, and how fast. Where ranks are processes another wiring of
-/// run_program is needed; the table stays.
+/// A backend that must find every mistake, and how fast.
 struct Judge {
     std::string backend;
     double most_ms;  ///< a guard against hangs; the real figure is printed
@@ -118,6 +117,36 @@ TEST_CASE("every mistake of the table is diagnosed, on every rank alike, with th
             }
     std::printf("%zu mistakes in %d worlds of %s: the slowest diagnosis took %.2f ms (%s)\n", table.size(),
                 worlds, judge.backend.c_str(), slowest_ms, slowest.c_str());
+}
+
+TEST_CASE("calls that do not fit are diagnosed over TCP too, on every rank, in time") {
+    double slowest_ms = 0;
+    int worlds = 0;
+    for (const Mistake& mistake : mistakes()) {
+        if (mistake.kind != DiagnosisKind::mismatch) continue;
+        for (const int32_t n : {std::max(2, mistake.least_ranks), 4}) {
+            const int32_t odd = n - 1;
+            const Outcome outcome = run_program("tcp", {n}, true, [&](Place& p) { mistake.program(p, odd); });
+            ++worlds;
+            INFO(mistake.name << ", " << n << " ranks");
+            int32_t found_it = 0;
+            for (std::size_t r = 0; r < outcome.told.size(); ++r) {
+                // Each either finds it or is told the sentence of one that did.
+                INFO("rank " << r << ": " << outcome.words[r]);
+                CHECK(outcome.words[r].find("diagnosis.mismatch") == 0);
+                if (!outcome.told[r]) continue;
+                ++found_it;
+                CHECK(outcome.told[r]->kind == DiagnosisKind::mismatch);
+                check_mismatch(mistake, *outcome.told[r], n, odd);
+            }
+            CHECK(found_it >= 1);
+            CHECK(outcome.slowest_ms < 20'000);
+            slowest_ms = std::max(slowest_ms, outcome.slowest_ms);
+        }
+    }
+    CHECK(worlds >= 100);
+    std::printf("%d worlds of tcp with calls that do not fit: the slowest rank knew after %.1f ms\n", worlds,
+                slowest_ms);
 }
 
 TEST_CASE("a program without a mistake is not accused, whatever it calls") {
