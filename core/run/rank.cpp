@@ -6,6 +6,7 @@
 
 #include "core/comm/dry_group.h"
 #include "core/comm/faulty_group.h"
+#include "core/comm/native_group.h"
 #include "core/comm/transport_group.h"
 #include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
@@ -117,7 +118,7 @@ class Rank {
 
         const auto index = static_cast<std::size_t>(rank_.value);
         const auto started = std::chrono::steady_clock::now();
-        for (; step < scenario_.steps && shared_.vote.goes_on(step); ++step) {
+        for (; step < scenario_.steps && goes_on(step); ++step) {
             if (has_batch(step))
                 train_step(step);
             else
@@ -163,11 +164,19 @@ class Rank {
         comm::GroupOptions options{.algorithm = scenario_.parallel.algorithm, .checked = shared_.checked};
         for (const GlobalRank member : members)
             options.node_of.push_back(shared_.node_of_rank[static_cast<std::size_t>(member.value)]);
+        // Nobody tells how a library moves its bytes; a prediction takes the ring in its place.
+        if (shared_.dry && options.algorithm == Algorithm::native) options.algorithm = Algorithm::ring;
         if (shared_.dry)
             return std::make_unique<comm::DryGroup>(executor_, index, name, std::move(members), &recorder_,
                                                     std::move(options));
-        auto group = std::make_unique<comm::TransportGroup>(
-            executor_, index, name, std::move(members), comm::Channel{index}, &recorder_, std::move(options));
+        std::unique_ptr<comm::ProcessGroup> group;
+        if (options.algorithm == Algorithm::native)
+            group = std::make_unique<comm::NativeGroup>(executor_, index, name, std::move(members),
+                                                        comm::Channel{index}, &recorder_);
+        else
+            group =
+                std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
+                                                       comm::Channel{index}, &recorder_, std::move(options));
         if (transport_.faults().none()) return group;
         return std::make_unique<comm::FaultyGroup>(std::move(group), transport_.faults(), recorder_,
                                                    allocator_);
@@ -248,6 +257,13 @@ class Rank {
         if (reports_ && shared_.options.progress) shared_.options.progress(step + 1, scenario_.steps, *loss);
     }
 
+    /// Processes have no common vote: the first one's goes round.
+    bool goes_on(int32_t step) {
+        bool on = shared_.vote.goes_on(step);
+        if (shared_.processes) executor_.run_in_turn([&] { on = shared_.processes->first_says(on); });
+        return on;
+    }
+
     /// Whether this rank's data reach that far; with uneven inputs others may go on without it.
     bool has_batch(int32_t step) const {
         const std::vector<int64_t>& batches = scenario_.data_batches;
@@ -319,13 +335,18 @@ class Rank {
     }
 
     /// Each rank writes the elements it answers for into the shared whole; they never overlap, so no lock is
-    /// needed.
+    /// needed. A process that has no share in the whole keeps them, for rank 0.
     void hand_over_parameters() {
         std::vector<float> numbers;
         for (const parallel::LocalParameter& local : runner_->local_parameters()) {
             if (!answers_for(local)) continue;
             numbers.resize(static_cast<std::size_t>(local.value.n_elements()));
             allocator_.device().kernels().download(numbers, local.value);
+            if (shared_.parts) {
+                shared_.parts->push_back({local.parameter->whole_index, local.parameter->shape,
+                                          local.parameter->box, local.first_element, numbers});
+                continue;
+            }
             parallel::write_part(
                 shared_.parameters[static_cast<std::size_t>(local.parameter->whole_index)].numbers,
                 *local.parameter, local.first_element, numbers);
