@@ -111,7 +111,7 @@ void StreamExecutor::serve() {
     }
 }
 
-void StreamExecutor::await(int64_t position) {
+void StreamExecutor::reach(int64_t position) {
     if (mode_ == Mode::inline_in_wait) {
         while (n_ended_.load() <= position) {
             const int64_t behind = next_position_ - n_ended_.load();
@@ -125,7 +125,20 @@ void StreamExecutor::await(int64_t position) {
             has_ended_.wait(lock, [&] { return n_ended_.load() > position; });
         }
     }
+}
+
+void StreamExecutor::await(int64_t position) {
+    reach(position);
     let_go(position + 1);
+}
+
+void StreamExecutor::run_in_turn(std::function<void()> work) {
+    auto state = std::make_shared<Work::State>();
+    state->run = std::move(work);
+    const int64_t position = next_position_;
+    submit(state);
+    reach(position);
+    if (state->error) std::rethrow_exception(state->error);
 }
 
 void StreamExecutor::let_go(int64_t up_to) {

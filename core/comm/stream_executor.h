@@ -84,6 +84,11 @@ class StreamExecutor {
     Transport& transport() { return transport_; }
     Mode mode() const { return mode_; }
 
+    /// Runs `work` on the running thread when everything that was issued before has run, and returns when it
+    /// has. No collective of the training: it is not recorded, and no tensor is let go for it. Rethrows what
+    /// it threw. Rank's thread.
+    void run_in_turn(std::function<void()> work);
+
     /// For collectives, on the running thread: sends a copy of `data`, so that a send ends at once, as a
     /// buffered send does, and two ranks that send to each other first do not wait for ever. The copy is let
     /// go once it was received.
@@ -96,6 +101,9 @@ class StreamExecutor {
         std::vector<std::byte> data;
     };
 
+    /// Returns when everything up to `position` has run.
+    void reach(int64_t position);
+    /// The same, and lets go of what that held.
     void await(int64_t position);
     void run_one(Work::State& state);
     void serve();

@@ -122,6 +122,12 @@ class World {
     virtual ~World() = default;
     virtual int32_t size() const = 0;
     virtual void run(const std::function<void(Transport&)>& body) = 0;
+
+    /// Whether all ranks live in this process. Else run() runs the one that does, and ranks have nothing in
+    /// common but their transports.
+    virtual bool whole() const { return true; }
+    /// How many of the ranks stand on this machine: they share its cores.
+    virtual int32_t ranks_on_this_machine() const { return size(); }
 };
 
 }  // namespace meshscope::comm

@@ -117,7 +117,7 @@ class Rank {
 
         const auto index = static_cast<std::size_t>(rank_.value);
         const auto started = std::chrono::steady_clock::now();
-        for (; step < scenario_.steps && shared_.vote.goes_on(step); ++step) {
+        for (; step < scenario_.steps && goes_on(step); ++step) {
             if (has_batch(step))
                 train_step(step);
             else
@@ -248,6 +248,13 @@ class Rank {
         if (reports_ && shared_.options.progress) shared_.options.progress(step + 1, scenario_.steps, *loss);
     }
 
+    /// Processes have no common vote: the first one's goes round.
+    bool goes_on(int32_t step) {
+        bool on = shared_.vote.goes_on(step);
+        if (shared_.processes) executor_.run_in_turn([&] { on = shared_.processes->first_says(on); });
+        return on;
+    }
+
     /// Whether this rank's data reach that far; with uneven inputs others may go on without it.
     bool has_batch(int32_t step) const {
         const std::vector<int64_t>& batches = scenario_.data_batches;
@@ -319,13 +326,18 @@ class Rank {
     }
 
     /// Each rank writes the elements it answers for into the shared whole; they never overlap, so no lock is
-    /// needed.
+    /// needed. A process that has no share in the whole keeps them, for rank 0.
     void hand_over_parameters() {
         std::vector<float> numbers;
         for (const parallel::LocalParameter& local : runner_->local_parameters()) {
             if (!answers_for(local)) continue;
             numbers.resize(static_cast<std::size_t>(local.value.n_elements()));
             allocator_.device().kernels().download(numbers, local.value);
+            if (shared_.parts) {
+                shared_.parts->push_back({local.parameter->whole_index, local.parameter->shape,
+                                          local.parameter->box, local.first_element, numbers});
+                continue;
+            }
             parallel::write_part(
                 shared_.parameters[static_cast<std::size_t>(local.parameter->whole_index)].numbers,
                 *local.parameter, local.first_element, numbers);

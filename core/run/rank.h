@@ -12,6 +12,8 @@
 #include "core/run/checkpoint/save.h"
 #include "core/run/finite.h"
 #include "core/run/groups.h"
+#include "core/run/hand_over.h"
+#include "core/run/processes.h"
 #include "core/run/run.h"
 #include "core/run/sources.h"
 
@@ -60,6 +62,10 @@ struct SharedRun {
     bool checked = false;                                        ///< see RunOptions::checked
     /// [rank]: faults of the scenario that did not happen; null: nobody wants to know.
     std::vector<std::vector<comm::Faults::NeverCame>>* never_came = nullptr;
+    /// Where ranks are processes: how they vote (the first rank of the mesh decides), and where this one
+    /// leaves its parts of the parameters when it is not rank 0.
+    Processes* processes = nullptr;
+    std::vector<ParameterPart>* parts = nullptr;
 };
 
 /// One rank's whole life in a run: set-up, every step, hand-over. When it throws, what the rank had recorded

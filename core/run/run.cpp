@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <thread>
 
+#include "core/base/crc32c.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
 #include "core/run/checkpoint/folder.h"
@@ -14,7 +16,9 @@
 #include "core/run/checkpoint/load.h"
 #include "core/run/describe.h"
 #include "core/run/groups.h"
+#include "core/run/hand_over.h"
 #include "core/run/mean_by_step.h"
+#include "core/run/processes.h"
 #include "core/run/rank.h"
 #include "core/run/sources.h"
 
@@ -29,7 +33,12 @@ struct Checkpoints {
 
 Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOptions& options,
                              const nn::Model& model) {
-    const std::string& resume = options.resume.empty() ? scenario.checkpoint.resume : options.resume;
+    const bool again = options.resume == kResumeAuto;
+    std::string resume = options.resume.empty() ? scenario.checkpoint.resume : options.resume;
+    if (again) {
+        resume = checkpoint::newest_before(scenario.checkpoint.folder, scenario.steps);
+        if (resume.empty()) resume = scenario.checkpoint.resume;
+    }
     Checkpoints checkpoints;
     if (resume.empty() && scenario.checkpoint.folder.empty()) return checkpoints;
     // The reader refused these beside [checkpoint]; a caller may still ask to resume.
@@ -42,7 +51,7 @@ Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOption
     if (!resume.empty())
         checkpoints.resumed =
             std::make_unique<const checkpoint::Checkpoint>(resume, identity, scenario, model);
-    checkpoints.save = checkpoint::plan_saving(scenario, model, identity, checkpoints.resumed.get());
+    checkpoints.save = checkpoint::plan_saving(scenario, model, identity, checkpoints.resumed.get(), again);
     return checkpoints;
 }
 
@@ -70,8 +79,10 @@ std::optional<int32_t> first_step_not_finite(const trace::RunInfo& info,
     return std::nullopt;
 }
 
-/// Runs the steps up to the first bad one again, every rank looking at what it makes.
-NotFinite find_not_finite(const SharedRun& before, const Backends& backends, int32_t step) {
+/// Runs the steps up to the first bad one again, every rank looking at what it makes; `run_ranks` runs those
+/// that live here and brings their findings together.
+NotFinite find_not_finite(const SharedRun& before, int32_t step,
+                          const std::function<void(SharedRun&)>& run_ranks) {
     scenario::Scenario again = before.scenario;
     again.steps = step + 1;
     RunOptions options = before.options;
@@ -82,6 +93,7 @@ NotFinite find_not_finite(const SharedRun& before, const Backends& backends, int
     std::vector<int64_t> wall_ns(ranks, 0);
     std::vector<NamedArray> parameters = before.parameters;
     std::vector<std::optional<NotFinite>> findings(ranks);
+    std::vector<ParameterPart> parts;
     StopVote vote(options.cancel);
     SharedRun shared{again,           options,        before.mesh,       before.groups,
                      before.weights,  before.batches, trace::Level::off, before.executor_mode,
@@ -89,8 +101,9 @@ NotFinite find_not_finite(const SharedRun& before, const Backends& backends, int
                      grad_norms,      parameters,     wall_ns,           false,
                      before.resumed,  nullptr,        &findings};
     shared.node_of_rank = before.node_of_rank;
-    const auto world = backends.open(options.backend, {static_cast<int32_t>(ranks)});
-    world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
+    shared.processes = before.processes;
+    if (before.parts) shared.parts = &parts;
+    run_ranks(shared);
     NotFinite nothing;
     nothing.step = step;
     return first_of(findings).value_or(nothing);
@@ -130,6 +143,61 @@ void refuse_faults_that_never_came(const scenario::Scenario& scenario,
                              {}});
         }
     if (!found.empty()) throw InputError(std::move(found));
+}
+
+/// The run's figures, from what its ranks left.
+trace::RunInfo sum_up(const SharedRun& shared, const Checkpoints& checkpoints) {
+    trace::RunInfo info = describe_run(shared.scenario, shared.mesh, shared.options.backend, shared.level);
+    info.losses = with_earlier(checkpoints.save.header.losses, mean_by_step(shared.losses));
+    info.grad_norms = with_earlier(checkpoints.save.header.grad_norms, mean_by_step(shared.grad_norms));
+    info.steps = static_cast<int32_t>(info.losses.size());
+    return info;
+}
+
+/// All ranks got the same; some stand outside the mesh.
+std::vector<Evaluated> evaluations_of(const SharedRun& shared) {
+    for (const std::vector<Evaluated>& of_rank : *shared.evaluations)
+        if (!of_rank.empty()) return of_rank;
+    return {};
+}
+
+/// A checksum of the scenario's text: what tells two scenarios apart well enough.
+int64_t checksum(const scenario::Scenario& scenario) {
+    Crc32c crc;
+    crc.add(scenario.source.data(), scenario.source.size());
+    return int64_t{crc.value()};
+}
+
+/// The one rank that lives in this process, from the first word to the others to the last: afterwards rank
+/// 0's `shared` and `result` are what a world of threads would have left.
+void train_in_process(comm::Transport& transport, SharedRun& shared, const Checkpoints& checkpoints,
+                      RunResult& result) {
+    Processes processes(transport, shared.mesh, shared.groups);
+    result.here = processes.is_first();
+    const int32_t rank = transport.rank().value;
+    processes.agree({checksum(shared.scenario), int64_t{scenario::world_size(shared.scenario)},
+                     int64_t{checkpoints.resumed ? checkpoints.resumed->manifest().steps : 0},
+                     static_cast<int64_t>(shared.level)});
+    shared.epoch_ns = processes.start_clock();
+    shared.processes = &processes;
+    std::vector<ParameterPart> parts;
+    if (!result.here) shared.parts = &parts;
+    train_rank(transport, shared);
+    hand_over(processes, shared, rank, parts);
+
+    constexpr int64_t kAllFinite = -1;
+    int64_t bad_step = kAllFinite;
+    if (result.here)
+        bad_step =
+            first_step_not_finite(sum_up(shared, checkpoints), shared.parameters, evaluations_of(shared))
+                .value_or(static_cast<int32_t>(kAllFinite));
+    bad_step = processes.rank0_says(bad_step);
+    if (bad_step == kAllFinite) return;
+    const NotFinite found = find_not_finite(shared, static_cast<int32_t>(bad_step), [&](SharedRun& again) {
+        train_rank(transport, again);
+        hand_over(processes, again, rank, again.parts ? *again.parts : std::vector<ParameterPart>{});
+    });
+    if (result.here) result.not_finite = found;
 }
 
 }  // namespace
@@ -181,7 +249,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                      *batches,
                      level,
                      comm::StreamExecutor::choose_mode(
-                         world_size, static_cast<int32_t>(std::thread::hardware_concurrency())),
+                         world->ranks_on_this_machine(),
+                         static_cast<int32_t>(std::thread::hardware_concurrency())),
                      std::chrono::steady_clock::now().time_since_epoch().count(),
                      vote,
                      records,
@@ -200,7 +269,12 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         scenario.checked.value_or(!scenario.steps_of_lesson.empty() || !scenario.faults.empty()));
     shared.never_came = &never_came;
     try {
-        world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
+        if (world->whole())
+            world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
+        else
+            world->run([&](comm::Transport& transport) {
+                train_in_process(transport, shared, checkpoints, result);
+            });
     } catch (const std::exception& error) {
         if (saves) checkpoint::remove_unfinished(scenario.checkpoint.folder);
         if (options.on_failure)
@@ -208,17 +282,17 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                                              std::move(records), losses, error));
         throw;
     }
+    if (!result.here) return result;
     refuse_faults_that_never_came(scenario, never_came);
 
-    trace::RunInfo info = describe_run(scenario, mesh, options.backend, level);
-    info.losses = with_earlier(checkpoints.save.header.losses, mean_by_step(losses));
-    info.grad_norms = with_earlier(checkpoints.save.header.grad_norms, mean_by_step(grad_norms));
-    info.steps = static_cast<int32_t>(info.losses.size());
-    // All ranks got the same; some stand outside the mesh.
-    for (std::vector<Evaluated>& of_rank : evaluations)
-        if (result.evaluations.empty()) result.evaluations = std::move(of_rank);
-    if (const auto step = first_step_not_finite(info, result.parameters, result.evaluations))
-        result.not_finite = find_not_finite(shared, backends, *step);
+    trace::RunInfo info = sum_up(shared, checkpoints);
+    result.evaluations = evaluations_of(shared);
+    if (world->whole())
+        if (const auto step = first_step_not_finite(info, result.parameters, result.evaluations))
+            result.not_finite = find_not_finite(shared, *step, [&](SharedRun& again) {
+                const auto second = backends.open(options.backend, {world_size});
+                second->run([&](comm::Transport& transport) { train_rank(transport, again); });
+            });
     for (const int64_t ns : wall_ns) result.wall_ns = std::max(result.wall_ns, ns);
     result.trace = std::make_shared<const trace::Trace>(
         trace::merge(std::move(info), groups.groups, std::move(records)));

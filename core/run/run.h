@@ -33,11 +33,15 @@ class Backends {
     virtual std::vector<std::string> names() const = 0;
 };
 
+/// What a run that may have been stopped and started again asks for.
+inline constexpr const char* kResumeAuto = "auto";
+
 struct RunOptions {
     std::string backend = "threads";
     /// Overrides the scenario's level when set.
     std::optional<trace::Level> level;
-    /// A checkpoint, or a folder of them, to go on from; overrides the scenario's when set.
+    /// A checkpoint, or a folder of them, to go on from; overrides the scenario's when set. kResumeAuto: the
+    /// newest one in [checkpoint] folder that leaves steps to do; the run begins anew where there is none.
     std::string resume;
     /// Called after each step on the thread of the first rank that knows the loss: rank 0, but for pipelines
     /// that end elsewhere.
@@ -72,6 +76,9 @@ struct Evaluated {
 };
 
 struct RunResult {
+    /// False where ranks are processes and this one is not rank 0: rank 0 has it all, the rest means nothing
+    /// here.
+    bool here = true;
     std::shared_ptr<const trace::Trace> trace;
     std::vector<NamedArray> parameters;  ///< in Model::parameters() order
     /// Set when a loss, a gradient norm or a parameter after the last step is not finite.
@@ -90,6 +97,10 @@ inline constexpr int32_t kMostRunRanks = 4096;
 /// "run.cannot_step" when another backend than threads is to be stepped). When a number went to NaN or Inf,
 /// the steps up to there run once more, unrecorded, to find the op and the rank that made it: the same bits
 /// come out again.
+///
+/// Where the backend's ranks are processes, each calls it with the same scenario and options (CommError
+/// "run.processes_differ" where they are not the same); rank 0's `cancel` counts, and rank 0 gets the result,
+/// the same one that threads would have given.
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
                        const RunOptions& options = {});
 

@@ -82,6 +82,13 @@ std::vector<std::string> complete_checkpoints(const std::string& folder) {
     return paths;
 }
 
+std::string newest_before(const std::string& folder, int32_t steps) {
+    std::string newest;
+    for (const std::string& path : complete_checkpoints(folder))
+        if (number_of(fs::path(path).filename().string()).value_or(steps) < steps) newest = path;
+    return newest;
+}
+
 std::string find_checkpoint(const std::string& path) {
     std::error_code error;
     if (!fs::is_directory(path, error))

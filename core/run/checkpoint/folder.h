@@ -14,6 +14,9 @@ std::string step_name(int32_t steps);
 /// folder is absent.
 std::vector<std::string> complete_checkpoints(const std::string& folder);
 
+/// The newest complete one of fewer than `steps` steps; "" where there is none.
+std::string newest_before(const std::string& folder, int32_t steps);
+
 /// The checkpoint that `path` means: itself when it is one, else the newest complete one inside. Throws
 /// InputError ("checkpoint.incomplete", "checkpoint.none_found"), IoError ("checkpoint.cannot_read").
 std::string find_checkpoint(const std::string& path);

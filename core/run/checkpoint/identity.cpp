@@ -62,7 +62,7 @@ std::string strategy_word(const scenario::Scenario& scenario) {
 }
 
 SavePlan plan_saving(const scenario::Scenario& scenario, const nn::Model& model, const Identity& identity,
-                     const Checkpoint* before) {
+                     const Checkpoint* before, bool own_folder) {
     SavePlan plan;
     plan.settings = scenario.checkpoint;
     plan.header.kind = scenario.checkpoint.sharded ? "sharded" : "rank0";
@@ -78,7 +78,8 @@ SavePlan plan_saving(const scenario::Scenario& scenario, const nn::Model& model,
         std::error_code error;
         const std::filesystem::path from = std::filesystem::path(before->folder()).parent_path();
         if (std::filesystem::equivalent(from, scenario.checkpoint.folder, error)) plan.saved = manifest.steps;
-    } else if (const auto others = complete_checkpoints(scenario.checkpoint.folder); !others.empty()) {
+    } else if (const auto others = complete_checkpoints(scenario.checkpoint.folder);
+               !own_folder && !others.empty()) {
         refuse(scenario.checkpoint.folder, {"checkpoint.folder_in_use", {{"newest", others.back()}}},
                {"checkpoint.hint.folder_in_use", {{"newest", others.back()}}});
     }
