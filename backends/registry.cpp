@@ -7,26 +7,101 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/mpi/mpi_module.h"
+#include "backends/mpi/mpi_world.h"
+#include "backends/tcp/launch_token.h"
+#include "backends/tcp/tcp_world.h"
 #include "backends/threads/threads_world.h"
 #include "core/base/error.h"
 
 namespace meshscope::backends {
 namespace {
 
+using launch::Environment;
+using launch::Launcher;
+using WorldPointer = std::unique_ptr<comm::World>;
+
 struct Entry {
     std::string name;
-    std::function<std::unique_ptr<comm::World>(const run::WorldRequest&)> open;
+    std::function<WorldPointer(const run::WorldRequest&)> open;
 };
 
-/// What this build has. A new backend is one more line.
-std::vector<Entry> built() {
-    return {{"threads", [](const run::WorldRequest& request) {
-                 return std::make_unique<threads::ThreadsWorld>(request.size, request.chooser);
-             }}};
+/// The library of the mpiexec that started this process, else the first that is there.
+mpi::Library choose_library(const Environment& environment) {
+    const std::vector<mpi::Library> all = mpi::libraries();
+    const Launcher launcher = launch::find_placement(environment).launcher;
+    for (const mpi::Library& library : all) {
+        if (launcher == Launcher::openmpi && library.word == "openmpi") return library;
+        if (launcher == Launcher::mpich && library.word == "mpich") return library;
+    }
+    const auto built =
+        std::ranges::find_if(all, [](const mpi::Library& library) { return !library.path.empty(); });
+    return built != all.end() ? *built : all.front();
 }
 
-/// Names that mean something, but are not in this build.
-constexpr std::array<std::string_view, 4> kNotBuilt{"tcp", "mpi", "cuda", "nccl"};
+/// How this process joins a world over TCP, by the variables that its launcher set.
+tcp::TcpOptions tcp_options(const Environment& environment, const run::WorldRequest& request) {
+    const launch::Placement placement = launch::find_placement(environment);
+    if (placement.launcher == Launcher::none && request.size > 1)
+        throw InvalidArgument(
+            {"backend.needs_launcher", {{"name", std::string("tcp")}, {"ranks", int64_t{request.size}}}});
+    if (placement.world_size != request.size)
+        throw InvalidArgument({"backend.wrong_launch",
+                               {{"launcher", std::string(launch::name(placement.launcher))},
+                                {"started", int64_t{placement.world_size}},
+                                {"wanted", int64_t{request.size}}}});
+    tcp::TcpOptions options;
+    options.rank = placement.rank;
+    options.world_size = placement.world_size;
+    options.local_world_size = placement.local_world_size;
+    options.run_id = placement.run_id;
+    options.attempt = placement.round;
+    options.token = tcp::token_of_environment().value_or(tcp::Token());
+    if (const std::string bind = environment("MESHSCOPE_BIND"); !bind.empty()) options.bind = bind;
+    options.init_method = request.init_method;
+    if (options.init_method.empty() || options.init_method == "env://") {
+        options.host_store = placement.store.empty();
+        std::string address = placement.store;
+        if (address.empty() && request.size > 1) {
+            if (placement.master_addr.empty())
+                throw InvalidArgument(
+                    {"backend.no_master", {{"launcher", std::string(launch::name(placement.launcher))}}});
+            // Where PyTorch's own store has the port, ours takes the next one.
+            address = placement.master_addr + ":" +
+                      std::to_string(placement.master_port + (placement.port_is_taken ? 1 : 0));
+        }
+        options.init_method = "tcp://" + (address.empty() ? "127.0.0.1:0" : address);
+    }
+    return options;
+}
+
+/// What this build has. A new backend is one more line.
+std::vector<Entry> built(const Environment& environment) {
+    std::vector<Entry> entries{{"threads", [](const run::WorldRequest& request) {
+                                    return std::make_unique<threads::ThreadsWorld>(request.size, request.chooser);
+                                }}};
+    entries.push_back({"tcp", [environment](const run::WorldRequest& request) -> WorldPointer {
+                           return std::make_unique<tcp::TcpWorld>(tcp_options(environment, request));
+                       }});
+    bool any = false;
+    for (const mpi::Library& library : mpi::libraries()) {
+        if (library.path.empty()) continue;
+        if (!any)
+            entries.push_back({"mpi", [environment](const run::WorldRequest& request) -> WorldPointer {
+                                   return std::make_unique<mpi::MpiWorld>(choose_library(environment),
+                                                                          request.size);
+                               }});
+        any = true;
+        entries.push_back(
+            {"mpi-" + library.word, [library](const run::WorldRequest& request) -> WorldPointer {
+                 return std::make_unique<mpi::MpiWorld>(library, request.size);
+             }});
+    }
+    return entries;
+}
+
+/// Names that mean something, whether or not they are in this build.
+constexpr std::array<std::string_view, 6> kKnown{"tcp", "mpi", "mpi-openmpi", "mpi-mpich", "cuda", "nccl"};
 
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
@@ -36,11 +111,16 @@ std::string joined(const std::vector<std::string>& words) {
 
 class Registry final : public run::Backends {
   public:
+    explicit Registry(const Environment& environment) : entries_(built(environment)) {}
+
     std::unique_ptr<comm::World> open(const std::string& name,
                                       const run::WorldRequest& request) const override {
         for (const Entry& entry : entries_)
             if (entry.name == name) return entry.open(request);
-        const bool known = std::find(kNotBuilt.begin(), kNotBuilt.end(), name) != kNotBuilt.end();
+        refuse(name);
+    }
+    [[noreturn]] void refuse(const std::string& name) const {
+        const bool known = std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end();
         throw InvalidArgument(
             {known ? "backend.not_built" : "backend.unknown", {{"name", name}, {"known", joined(names())}}});
     }
@@ -51,13 +131,48 @@ class Registry final : public run::Backends {
     }
 
   private:
-    std::vector<Entry> entries_ = built();
+    std::vector<Entry> entries_;
 };
 
 }  // namespace
 
-std::unique_ptr<run::Backends> make_registry() {
-    return std::make_unique<Registry>();
+std::unique_ptr<run::Backends> make_registry(Environment environment) {
+    if (!environment) environment = [](const char*) { return std::string(); };
+    return std::make_unique<Registry>(environment);
+}
+
+bool has_processes(const std::string& name) {
+    return name == "tcp" || name.starts_with("mpi");
+}
+
+void require_built(const std::string& name) {
+    const Registry registry([](const char*) { return std::string(); });
+    const std::vector<std::string> names = registry.names();
+    if (std::ranges::find(names, name) == names.end()) registry.refuse(name);
+}
+
+std::string mpi_library_of(const std::string& name) {
+    if (name.starts_with("mpi-")) return name.substr(4);
+    return choose_library([](const char*) { return std::string(); }).word;
+}
+
+std::vector<BackendState> backend_states() {
+    std::vector<BackendState> states{{"threads", true, "", ""}, {"tcp", true, "", ""}};
+    for (const mpi::Library& library : mpi::libraries()) {
+        BackendState state{"mpi-" + library.word, !library.path.empty(), "", library.package};
+        if (state.built) {
+            std::array<char, 256> text{};
+            try {
+                mpi::load(library).library(text.data(), static_cast<int32_t>(text.size()));
+                state.detail = text.data();
+            } catch (const Error& error) {
+                state.built = false;
+                state.detail = error.what();
+            }
+        }
+        states.push_back(std::move(state));
+    }
+    return states;
 }
 
 }  // namespace meshscope::backends

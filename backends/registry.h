@@ -1,14 +1,40 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "core/launch/placement.h"
 #include "core/run/run.h"
 
 namespace meshscope::backends {
 
-/// Every backend of this build, by name: "threads". open() throws InvalidArgument: "backend.not_built" for a
-/// name that other builds may have (tcp, mpi, cuda, nccl), "backend.unknown" for any other; both with the
-/// possible names.
-std::unique_ptr<run::Backends> make_registry();
+/// Every backend of this build, by name: "threads", "tcp", and where the MPI libraries were there at build
+/// time "mpi", "mpi-openmpi", "mpi-mpich".
+///
+/// open() throws InvalidArgument: "backend.not_built" for a name that other builds may have,
+/// "backend.unknown" for any other; both with the possible names. Backends whose ranks are processes take
+/// this process's place from `environment`, and throw what find_placement and their worlds throw. "mpi" is
+/// the library whose mpiexec started this process, else the first that is there.
+std::unique_ptr<run::Backends> make_registry(launch::Environment environment = {});
+
+/// Whether a backend's ranks are processes, so that a run outside a launcher must start them first.
+bool has_processes(const std::string& name);
+
+/// Throws InvalidArgument "backend.not_built", "backend.unknown" unless this build has it.
+void require_built(const std::string& name);
+
+/// "openmpi" or "mpich": the library that "mpi" (the first that was built), "mpi-openmpi" or "mpi-mpich"
+/// means.
+std::string mpi_library_of(const std::string& name);
+
+/// What may stand in the way of a backend on this machine, for `doctor`.
+struct BackendState {
+    std::string name;
+    bool built = false;
+    std::string detail;   ///< "Open MPI v4.1.4, …"; empty where there is nothing to say
+    std::string package;  ///< what to install, where it was not built; Debian's names
+};
+std::vector<BackendState> backend_states();
 
 }  // namespace meshscope::backends

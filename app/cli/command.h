@@ -30,6 +30,7 @@ struct CommandContext {
     bool out_is_tty = false;
     bool err_is_tty = false;
     bool colour = false;           ///< out may be coloured: a terminal, no NO_COLOR, no --no-color
+    std::vector<std::string> arguments{};  ///< of the command line, without the program
     std::string program_folder{};  ///< where the executable lies; data may lie beside it
     std::function<std::string(const char* name)> environment{};  ///< "" when unset; the only way to getenv
     std::function<std::unique_ptr<run::Backends>()> make_backends{};  ///< the registry

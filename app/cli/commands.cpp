@@ -1,6 +1,7 @@
 #include "app/cli/bench_command.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor_command.h"
+#include "app/cli/launch_command.h"
 #include "app/cli/lesson_command.h"
 #include "app/cli/mesh_command.h"
 #include "app/cli/predict_command.h"
@@ -19,6 +20,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
     add_sampler_command(app, context);
     add_schedule_command(app, context);
     add_trace_command(app, context);
+    add_launch_command(app, context);
     add_bench_command(app, context);
     add_doctor_command(app, context);
 }

@@ -8,6 +8,7 @@
 #include "app/cli/machine.h"
 #include "app/cli/table.h"
 #include "app/cli/version.h"
+#include "backends/registry.h"
 #include "core/tensor/device.h"
 
 namespace meshscope::cli {
@@ -26,7 +27,12 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-ordered_json as_json(const Machine& machine, const std::vector<std::string>& backends) {
+ordered_json as_json(const Machine& machine, const std::vector<std::string>& backends,
+                     const std::vector<backends::BackendState>& states) {
+    ordered_json libraries = ordered_json::object();
+    for (const backends::BackendState& state : states)
+        if (!state.detail.empty()) libraries[state.name] = state.detail;
+
     const auto or_null = [](const std::string& text) {
         return text.empty() ? ordered_json() : ordered_json(text);
     };
@@ -39,6 +45,7 @@ ordered_json as_json(const Machine& machine, const std::vector<std::string>& bac
             {"memory_bytes", machine.memory_bytes},
             {"memory_available_bytes", machine.memory_available_bytes},
             {"backends", backends},
+            {"backend_libraries", libraries},
             {"blas", tensor::mat_mul_library()},
             {"chinese_fonts", machine.chinese_fonts},
             {"display", or_null(machine.display)},
@@ -54,7 +61,8 @@ std::string limit_text(int64_t value, const CommandContext& context) {
     return value < 0 ? context.text("cli.doctor.unlimited") : std::to_string(value);
 }
 
-void print(const Machine& machine, const std::vector<std::string>& backends, CommandContext& context) {
+void print(const Machine& machine, const std::vector<std::string>& backends,
+           const std::vector<backends::BackendState>& states, CommandContext& context) {
     const std::string none = context.text("cli.doctor.none");
     const auto word = [&](bool yes) { return context.text(yes ? "cli.doctor.yes" : "cli.doctor.no"); };
     const std::string hash = version_git_hash();
@@ -70,6 +78,8 @@ void print(const Machine& machine, const std::vector<std::string>& backends, Com
         context.text("cli.doctor.memory_value", {{"total", gibibytes(machine.memory_bytes)},
                                                  {"available", gibibytes(machine.memory_available_bytes)}}));
     row("cli.doctor.backends", joined(backends));
+    for (const backends::BackendState& state : states)
+        if (state.built && !state.detail.empty()) table.rows.push_back({"  " + state.name, state.detail});
     row("cli.doctor.blas", std::string(tensor::mat_mul_library()));
     row("cli.doctor.fonts", machine.chinese_fonts.empty() ? none : joined(machine.chinese_fonts));
     row("cli.doctor.display", machine.display.empty() ? none : machine.display);
@@ -81,6 +91,14 @@ void print(const Machine& machine, const std::vector<std::string>& backends, Com
     print_table(table, context.out);
 
     // What is missing is said with what it means, because most of it is no fault.
+    for (const backends::BackendState& state : states)
+        if (!state.built)
+            context.err << (state.detail.empty()
+                                ? context.text("cli.doctor.no_backend",
+                                               {{"name", state.name}, {"package", state.package}})
+                                : context.text("cli.doctor.bad_backend",
+                                               {{"name", state.name}, {"reason", state.detail}}))
+                        << '\n';
     if (machine.chinese_fonts.empty()) context.err << context.text("cli.doctor.no_fonts") << '\n';
     if (machine.display.empty()) context.err << context.text("cli.doctor.no_display") << '\n';
     if (!machine.egl) context.err << context.text("cli.doctor.no_egl") << '\n';
@@ -98,12 +116,13 @@ void add_doctor_command(CLI::App& app, CommandContext& context) {
         context.json_errors = *json;
         const Machine machine = look_at_machine(context.environment);
         const std::vector<std::string> backends = context.make_backends()->names();
+        const std::vector<backends::BackendState> states = backends::backend_states();
         if (*json) {
-            context.out
-                << as_json(machine, backends).dump(2, ' ', false, ordered_json::error_handler_t::replace)
-                << '\n';
+            context.out << as_json(machine, backends, states)
+                               .dump(2, ' ', false, ordered_json::error_handler_t::replace)
+                        << '\n';
         } else {
-            print(machine, backends, context);
+            print(machine, backends, states, context);
         }
     });
 }

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -10,8 +11,10 @@
 
 #include "app/cli/command.h"
 #include "app/cli/help_formatter.h"
+#include "app/cli/self_start.h"
 #include "app/cli/usage.h"
 #include "app/cli/version.h"
+#include "app/launch/failure.h"
 #include "backends/registry.h"
 #include "core/tensor/device.h"
 
@@ -85,6 +88,23 @@ void translate_headings(CLI::App& app, const CommandContext& context) {
     }
 }
 
+/// For a launcher that wants to know why, in the file that it named (torchrun's way).
+void leave_last_words(const std::exception& error, const i18n::ErrorText& text) {
+    const std::string path = environment("TORCHELASTIC_ERROR_FILE");
+    if (path.empty()) return;
+    launch::Failure failure;
+    failure.exit_code = static_cast<int32_t>(text.exit_code);
+    failure.time_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+    for (const std::string& line : text.lines) failure.text += (failure.text.empty() ? "" : "\n") + line;
+    failure.json = text.json;
+    failure.id = "error";
+    if (const auto* ours = dynamic_cast<const Error*>(&error)) failure.id = ours->message().id;
+    if (const auto* comm = dynamic_cast<const CommError*>(&error)) failure.secondary = comm->secondary();
+    launch::write_error_file(path, failure);
+}
+
 int run_program(int argc, char** argv) {
     const i18n::Catalogue catalogue = i18n::Catalogue::embedded();
     CommandContext context{.out = std::cout, .err = std::cerr, .catalogue = catalogue};
@@ -96,7 +116,8 @@ int run_program(int argc, char** argv) {
         context.out_is_tty && environment("NO_COLOR").empty() && !has_word(argc, argv, "--no-color");
     context.program_folder = program_folder();
     context.environment = environment;
-    context.make_backends = backends::make_registry;
+    context.arguments.assign(argv + 1, argv + argc);
+    context.make_backends = [] { return backends::make_registry(environment); };
     context.cancelled = &g_cancelled;
     context.polled = &g_polled;
     std::signal(SIGINT, on_interrupt);
@@ -124,9 +145,12 @@ int run_program(int argc, char** argv) {
         return static_cast<int>(ExitCode::usage);
     } catch (const std::exception& error) {
         const i18n::ErrorText text = i18n::describe_error(error, catalogue, context.language);
-        tell(text.lines);
-        if (context.json_errors) context.out << text.json << '\n';
-        if (context.json_errors_aside) context.err << text.json << '\n';
+        leave_last_words(error, text);
+        if (environment(kQuietErrorsVariable).empty()) {
+            tell(text.lines);
+            if (context.json_errors) context.out << text.json << '\n';
+            if (context.json_errors_aside) context.err << text.json << '\n';
+        }
         context.out.flush();
         return static_cast<int>(text.exit_code);
     }

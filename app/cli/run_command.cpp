@@ -9,9 +9,13 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_json.h"
+#include "app/cli/self_start.h"
 #include "app/cli/table.h"
+#include "app/launch/agent.h"
+#include "backends/registry.h"
 #include "core/base/replace_file.h"
 #include "core/data/safetensors.h"
+#include "core/launch/placement.h"
 #include "core/scenario/keys.h"
 #include "core/trace/store.h"
 
@@ -19,7 +23,8 @@ namespace meshscope::cli {
 namespace {
 
 struct Options {
-    std::string scenario, backend = "threads", trace, json, save, level, resume, schedule;
+    std::string scenario, backend, init_method, trace, json, save, level, resume, schedule;
+    int32_t max_restarts = 0;
     bool quiet = false, checked = false, no_checked = false;
 };
 
@@ -92,14 +97,55 @@ run::RunResult with_progress(const How& how, const scenario::Scenario& scenario,
     return how(scenario, *context.make_backends(), options);
 }
 
+/// What was asked for; else what fits: threads, or inside a launcher processes that find each other its way.
+std::string choose_backend(const Options& options, const launch::Placement& placement,
+                           const scenario::Scenario& scenario) {
+    using launch::Launcher;
+    const bool mpi = placement.launcher == Launcher::openmpi || placement.launcher == Launcher::mpich;
+    if (options.backend.empty()) {
+        if (placement.launcher == Launcher::none || placement.world_size == 1) return "threads";
+        return mpi ? "mpi" : "tcp";
+    }
+    if (options.backend == "threads" && placement.world_size > 1)
+        throw UsageError({"cli.run.threads_in_launcher",
+                          {{"launcher", std::string(launch::name(placement.launcher))},
+                           {"processes", int64_t{placement.world_size}},
+                           {"ranks", int64_t{scenario::world_size(scenario)}}}});
+    return options.backend;
+}
+
+/// A process that was started again goes on from the newest checkpoint, where the scenario saves any.
+std::string resume_of(const Options& options, const launch::Placement& placement,
+                      const CommandContext& context) {
+    if (!options.resume.empty()) return options.resume;
+    const bool again =
+        placement.round > 0 || context.environment(launch::kResumeVariable) == run::kResumeAuto;
+    return again ? run::kResumeAuto : "";
+}
+
 void run_command(const Options& options, CommandContext& context) {
     context.json_errors = options.json == "-";
     context.json_errors_aside = !options.json.empty() && !context.json_errors;
     const scenario::Scenario scenario = scenario::read_scenario(options.scenario);
-    check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
+    const launch::Placement placement = launch::find_placement(context.environment);
+    const std::string backend = choose_backend(options, placement, scenario);
+    // Files are rank 0's; on other machines their folders need not be there.
+    if (placement.rank == 0) check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
+    if (backends::has_processes(backend) && placement.launcher == launch::Launcher::none) {
+        backends::require_built(backend);
+        return run_in_own_processes(backend, scenario::world_size(scenario), options.max_restarts, context);
+    }
+    if (backends::has_processes(backend) && placement.rank == 0 && !options.quiet &&
+        context.environment(kQuietErrorsVariable).empty())
+        context.err << context.text("cli.run.placed",
+                                    {{"launcher", std::string(launch::name(placement.launcher))},
+                                     {"world_size", int64_t{placement.world_size}},
+                                     {"backend", backend}})
+                    << '\n';
     run::RunOptions run_options;
-    run_options.backend = options.backend;
-    run_options.resume = options.resume;
+    run_options.backend = backend;
+    run_options.init_method = options.init_method;
+    run_options.resume = resume_of(options, placement, context);
     if (options.checked || options.no_checked) run_options.checked = options.checked;
     run_options.schedule = options.schedule;
     if (!options.trace.empty())
@@ -116,6 +162,7 @@ void run_command(const Options& options, CommandContext& context) {
     }
     const Polling polling(context);  // up to the last file: a signal while they are written must not cut them
     const run::RunResult result = run_with_progress(scenario, context, run_options, options.quiet);
+    if (!result.here) return;  // rank 0 tells
     write_outputs(options, result, context);
     const bool talks = !options.quiet && options.json != "-";
     if (talks) {
@@ -242,6 +289,11 @@ void add_run_command(CLI::App& app, CommandContext& context) {
         ->excludes(checked);
     command->add_option("--schedule", options->schedule, context.text("cli.run.help.schedule"))
         ->type_name("ORDER");
+    command->add_option("--init-method", options->init_method, context.text("cli.run.help.init_method"))
+        ->type_name("URL");
+    command->add_option("--max-restarts", options->max_restarts, context.text("cli.run.help.max_restarts"))
+        ->check(CLI::Range(0, 1000000))
+        ->type_name("K");
     command->add_flag("-q,--quiet", options->quiet, context.text("cli.run.help.quiet"));
     command->callback([options, &context] { run_command(*options, context); });
 }

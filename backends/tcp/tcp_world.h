@@ -31,6 +31,10 @@ class TcpWorld final : public comm::World {
 
     int32_t size() const override { return options_.world_size; }
     void run(const std::function<void(comm::Transport&)>& body) override;
+    bool whole() const override { return options_.world_size == 1; }
+    int32_t ranks_on_this_machine() const override {
+        return options_.local_world_size > 0 ? options_.local_world_size : options_.world_size;
+    }
 
     /// Of the last run; nothing when it went well.
     const std::optional<FirstCause>& first_cause() const { return first_cause_; }

@@ -29,7 +29,8 @@ constexpr std::array<std::string_view, kAlgorithms> kAlgorithmWords{"none",
                                                                     "pairwise",
                                                                     "ring_pipeline",
                                                                     "scatter_all_gather",
-                                                                    "auto"};
+                                                                    "auto",
+                                                                    "native"};
 constexpr std::array<std::string_view, kMemoryCategories> kCategories{
     "parameters",      "sharded_parameters", "unsharded_parameters", "gradients",
     "optimizer_state", "activations",        "communication",        "inputs",

@@ -35,7 +35,8 @@ enum class Stream : uint8_t { compute, all_gather, reduce_scatter, all_reduce, c
 enum class Phase : uint8_t { setup, forward, backward, optimizer, evaluation };
 
 /// How a collective moved its bytes. `none`: a group of one, nothing moved. `automatic` ("auto") is a wish
-/// only: whoever chooses puts one of the others in its place, so no record holds it.
+/// only: whoever chooses puts one of the others in its place, so no record holds it. `native`: by the
+/// backend's own library, which does not tell how.
 enum class Algorithm : uint8_t {
     none,
     ring,
@@ -51,9 +52,10 @@ enum class Algorithm : uint8_t {
     pairwise,
     ring_pipeline,
     scatter_all_gather,
-    automatic
+    automatic,
+    native
 };
-inline constexpr int kAlgorithms = 15;
+inline constexpr int kAlgorithms = 16;
 
 /// What a piece of memory is for.
 enum class MemoryCategory : uint8_t {

@@ -83,4 +83,36 @@ std::size_t Unpacker::count(std::size_t each) {
     return static_cast<std::size_t>(n);
 }
 
+void pack(Packer& packer, const Message& message) {
+    packer.add(message.id);
+    packer.add(static_cast<uint64_t>(message.args.size()));
+    for (const MessageArg& arg : message.args) {
+        packer.add(arg.name);
+        packer.add(static_cast<uint64_t>(arg.value.index()));
+        std::visit([&](const auto& value) { packer.add(value); }, arg.value);
+    }
+}
+
+Message unpack_message(Unpacker& unpacker) {
+    Message message;
+    message.id = unpacker.text();
+    const auto args = unpacker.get<uint64_t>();
+    for (uint64_t i = 0; i < args; ++i) {
+        MessageArg arg;
+        arg.name = unpacker.text();
+        const auto kind = unpacker.get<uint64_t>();
+        unpacker.require(kind < std::variant_size_v<MessageValue>);
+        if (kind == 0)
+            arg.value = unpacker.get<int64_t>();
+        else if (kind == 1)
+            arg.value = unpacker.get<double>();
+        else if (kind == 2)
+            arg.value = unpacker.text();
+        else
+            arg.value = unpacker.list<int64_t>();
+        message.args.push_back(std::move(arg));
+    }
+    return message;
+}
+
 }  // namespace meshscope

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/base/message.h"
+
 namespace meshscope {
 
 /// Lays values one behind the other in bytes, for another process of the same program on the same kind of
@@ -74,5 +76,10 @@ class Unpacker {
     std::span<const std::byte> bytes_;
     std::size_t at_ = 0;
 };
+
+/// A message with its typed arguments, so that what went wrong in one process can be told in another.
+void pack(Packer& packer, const Message& message);
+/// Throws InvalidArgument ("pack.damaged").
+Message unpack_message(Unpacker& unpacker);
 
 }  // namespace meshscope

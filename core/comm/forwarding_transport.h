@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "core/comm/native.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::comm {
@@ -30,6 +31,9 @@ class ForwardingTransport : public Transport {
     void give_up() noexcept override { inner_.give_up(); }
     void begin_call(const CallInfo& call) override { inner_.begin_call(call); }
     void end_call() noexcept override { inner_.end_call(); }
+    std::unique_ptr<NativeCollectives> native(std::span<const GlobalRank> ranks, Channel channel) override {
+        return inner_.native(ranks, channel);
+    }
     bool one_at_a_time() const override { return inner_.one_at_a_time(); }
     // g++ 12 does not see that a virtual call never returns.
     [[noreturn]] void die() override {

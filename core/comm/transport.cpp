@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "core/comm/native.h"
+
 namespace meshscope::comm {
 
 void Transport::begin_call(const CallInfo&) {}
@@ -25,6 +27,10 @@ SharedTable* Transport::table(Channel, std::span<const GlobalRank>) {
 
 void Transport::receive_at(GlobalRank src, Channel channel, std::span<std::byte> to, const Consume& consume) {
     receive(src, channel, static_cast<int64_t>(to.size()), consume);
+}
+
+std::unique_ptr<NativeCollectives> Transport::native(std::span<const GlobalRank>, Channel) {
+    return nullptr;
 }
 
 void Transport::receive_together(std::span<const Expected> messages, Channel channel,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "core/base/ids.h"
@@ -10,6 +11,8 @@
 #include "core/comm/shared_table.h"
 
 namespace meshscope::comm {
+
+class NativeCollectives;
 
 /// Keeps the messages of different groups apart: messages from one rank to another on one channel arrive in
 /// the order they were posted; channels do not wait for each other. Values from 0 carry tensors. What travels
@@ -111,6 +114,11 @@ class Transport {
     /// This rank does nothing more, without ending; throws once the world was aborted. The default waits for
     /// a message that nobody sends.
     [[noreturn]] virtual void stall();
+
+    /// This rank's side of the collectives that the backend's own library brings, among `ranks` (ascending,
+    /// this rank among them; `channel` is the group's own); null where it brings none. All members must ask,
+    /// each for its groups in the same order, before anything travels in them.
+    virtual std::unique_ptr<NativeCollectives> native(std::span<const GlobalRank> ranks, Channel channel);
 };
 
 /// Some ranks that can reach each other. run() runs `body` once for each rank that lives here (all of them on

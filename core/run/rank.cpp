@@ -6,6 +6,7 @@
 
 #include "core/comm/dry_group.h"
 #include "core/comm/faulty_group.h"
+#include "core/comm/native_group.h"
 #include "core/comm/transport_group.h"
 #include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
@@ -163,11 +164,18 @@ class Rank {
         comm::GroupOptions options{.algorithm = scenario_.parallel.algorithm, .checked = shared_.checked};
         for (const GlobalRank member : members)
             options.node_of.push_back(shared_.node_of_rank[static_cast<std::size_t>(member.value)]);
+        // Nobody tells how a library moves its bytes; a prediction takes the ring in its place.
+        if (shared_.dry && options.algorithm == Algorithm::native) options.algorithm = Algorithm::ring;
         if (shared_.dry)
             return std::make_unique<comm::DryGroup>(executor_, index, name, std::move(members), &recorder_,
                                                     std::move(options));
-        auto group = std::make_unique<comm::TransportGroup>(
-            executor_, index, name, std::move(members), comm::Channel{index}, &recorder_, std::move(options));
+        std::unique_ptr<comm::ProcessGroup> group;
+        if (options.algorithm == Algorithm::native)
+            group = std::make_unique<comm::NativeGroup>(executor_, index, name, std::move(members),
+                                                        comm::Channel{index}, &recorder_);
+        else
+            group = std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
+                                                           comm::Channel{index}, &recorder_, std::move(options));
         if (transport_.faults().none()) return group;
         return std::make_unique<comm::FaultyGroup>(std::move(group), transport_.faults(), recorder_,
                                                    allocator_);

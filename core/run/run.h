@@ -22,6 +22,8 @@ struct WorldRequest {
     int32_t size = 1;  ///< ranks
     /// Not null: one rank runs at a time, in the order it says (threads only). Outlives the world.
     comm::Chooser* chooser = nullptr;
+    /// How processes find each other over TCP: "env://" (or ""), "tcp://host:port", "file:///path".
+    std::string init_method{};
 };
 
 /// Opens worlds by backend name. app wires the real one (backends/registry); core knows no backend.
@@ -38,6 +40,7 @@ inline constexpr const char* kResumeAuto = "auto";
 
 struct RunOptions {
     std::string backend = "threads";
+    std::string init_method;  ///< see WorldRequest
     /// Overrides the scenario's level when set.
     std::optional<trace::Level> level;
     /// A checkpoint, or a folder of them, to go on from; overrides the scenario's when set. kResumeAuto: the

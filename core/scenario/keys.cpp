@@ -203,7 +203,7 @@ constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
 constexpr std::array<std::string_view, 8> kStrategies{"none",  "ddp",   "fsdp2", "fsdp1",
                                                       "zero1", "zero2", "zero3", "dp"};
-constexpr std::array<std::string_view, 14> kAlgorithms{"ring",
+constexpr std::array<std::string_view, 15> kAlgorithms{"ring",
                                                        "direct",
                                                        "tree",
                                                        "recursive_doubling",
@@ -216,7 +216,8 @@ constexpr std::array<std::string_view, 14> kAlgorithms{"ring",
                                                        "pairwise",
                                                        "ring_pipeline",
                                                        "scatter_all_gather",
-                                                       "auto"};
+                                                       "auto",
+                                                       "native"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
 constexpr std::array<std::string_view, 3> kContextMethods{"allgather", "alltoall", "ulysses"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};

@@ -66,3 +66,31 @@ TEST_CASE("a count that asks for more than is there asks for no memory") {
     Unpacker unread(bytes);
     CHECK_THROWS_AS(unread.finish(), InvalidArgument);
 }
+
+TEST_CASE("a message goes through bytes with every kind of argument") {
+    const Message message{"some.id",
+                          {{"n", int64_t{-3}},
+                           {"x", 0.1},
+                           {"words", std::string("déjà")},
+                           {"list", std::vector<int64_t>{4, 5}}}};
+    Packer packer;
+    pack(packer, message);
+    const std::vector<std::byte> bytes = packer.take();
+    Unpacker unpacker(bytes);
+    const Message copy = unpack_message(unpacker);
+    unpacker.finish();
+    CHECK(copy.id == message.id);
+    REQUIRE(copy.args.size() == 4);
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(copy.args[i].name == message.args[i].name);
+        CHECK((copy.args[i].value == message.args[i].value));
+    }
+    Packer wrong;
+    wrong.add(std::string("id"));
+    wrong.add(uint64_t{1});
+    wrong.add(std::string("n"));
+    wrong.add(uint64_t{4});  // there is no fifth kind
+    const std::vector<std::byte> bad = wrong.take();
+    Unpacker of_bad(bad);
+    CHECK_THROWS_AS(unpack_message(of_bad), InvalidArgument);
+}

@@ -25,7 +25,7 @@ const std::map<std::string, Rooms>& table() {
         const Rooms base{"core/base"};
         const Rooms first = base + Rooms{"core/mesh", "core/tensor", "core/trace"};
         const Rooms second = first + Rooms{"core/comm", "core/memory", "core/nn", "core/data", "core/time"};
-        const Rooms all_core = second + Rooms{"core/parallel", "core/scenario", "core/run"};
+        const Rooms all_core = second + Rooms{"core/parallel", "core/scenario", "core/run", "core/launch"};
         const Rooms backend{"core/base", "core/tensor", "core/comm", "core/trace"};
         const Rooms seen_by_view{"core/base", "core/trace",  "core/mesh",
                                  "core/time", "core/memory", "core/scenario"};
@@ -44,9 +44,11 @@ const std::map<std::string, Rooms>& table() {
             {"core/parallel", second},
             {"core/scenario", second + Rooms{"core/parallel"}},
             {"core/run", all_core},
-            {"backends", backend + Rooms{"core/run", "backends/*"}},  // the registry
+            {"core/launch", base},
+            {"backends", backend + Rooms{"core/run", "core/launch", "backends/*"}},  // the registry
             {"app/i18n", base},
-            {"app/cli", all_core + Rooms{"app/i18n", "backends"}},
+            {"app/launch", base + Rooms{"core/launch", "backends/tcp"}},
+            {"app/cli", all_core + Rooms{"app/i18n", "app/launch", "backends"}},
             {"app/gui/view", seen_by_view},
             {"app/gui/panels", window},
             {"app/gui/scene", window},

@@ -1,0 +1,104 @@
+#include "app/cli/launch_command.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <csignal>
+#include <memory>
+#include <ostream>
+
+#include "app/launch/agent.h"
+
+namespace meshscope::cli {
+namespace {
+
+struct Options {
+    int32_t workers = 1, node_rank = -1, max_restarts = 0;
+    double last_call_s = 2, timeout_s = 600;
+    std::string nodes = "1", endpoint, run_id, bind = "127.0.0.1", log_dir, report;
+    bool no_prefix = false;
+    std::vector<std::string> command;
+};
+
+/// "2" or "1:4".
+std::pair<int32_t, int32_t> read_nodes(const std::string& text) {
+    const auto number = [&](std::string_view digits) {
+        int32_t n = 0;
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+        if (error != std::errc() || end != digits.data() + digits.size() || n < 1)
+            throw UsageError({"launch.nodes", {{"nodes", text}}});
+        return n;
+    };
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos) return {number(text), number(text)};
+    const auto least = number(std::string_view(text).substr(0, colon)),
+               most = number(std::string_view(text).substr(colon + 1));
+    if (least > most) throw UsageError({"launch.nodes", {{"nodes", text}}});
+    return {least, most};
+}
+
+void launch_command(const Options& options, CommandContext& context) {
+    const auto [least, most] = read_nodes(options.nodes);
+    if (most > 1 && options.endpoint.empty()) throw UsageError({"launch.endpoint_missing", {}});
+    if (most > 1 && options.node_rank < 0) throw UsageError({"launch.node_rank_missing", {}});
+    launch::LaunchOptions job;
+    job.command = options.command;
+    const auto milliseconds = [](double seconds) {
+        return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
+    };
+    job.meeting = {.leads = options.node_rank <= 0,
+                   .node_rank = options.node_rank,
+                   .workers = options.workers,
+                   .min_nodes = least,
+                   .max_nodes = most,
+                   .max_restarts = options.max_restarts,
+                   .last_call = milliseconds(options.last_call_s),
+                   .timeout = milliseconds(options.timeout_s)};
+    job.endpoint = options.endpoint;
+    job.bind = options.bind;
+    job.run_id = options.run_id;
+    job.log_dir = options.log_dir;
+    job.report = options.report;
+    job.prefixes = !options.no_prefix;
+    job.tell = [&](const Message& message) {
+        context.err << "meshscope: " << context.text(message) << std::endl;
+    };
+    job.signal = [&] { return context.cancelled && *context.cancelled ? SIGTERM : 0; };
+    const Polling polling(context);
+    const launch::LaunchResult result = launch::launch_workers(job, context.out, context.err);
+    context.exit_code = static_cast<ExitCode>(result.exit_code);
+}
+
+}  // namespace
+
+void add_launch_command(CLI::App& app, CommandContext& context) {
+    CLI::App* command = app.add_subcommand("launch", context.text("cli.launch.about"));
+    command->footer(context.text("cli.launch.examples"));
+    auto options = std::make_shared<Options>();
+    const auto help = [&](const char* name) { return context.text(std::string("cli.launch.help.") + name); };
+    command->add_option("-n,--nproc-per-node", options->workers, help("workers"))
+        ->check(CLI::Range(1, 4096))
+        ->type_name("N");
+    command->add_option("--nodes,--nnodes", options->nodes, help("nodes"))->type_name("A:B");
+    command->add_option("--node-rank", options->node_rank, help("node_rank"))
+        ->check(CLI::Range(0, 65535))
+        ->type_name("N");
+    command->add_option("--rdzv-endpoint", options->endpoint, help("endpoint"))->type_name("HOST:PORT");
+    command->add_option("--rdzv-id", options->run_id, help("run_id"))->type_name("ID");
+    command->add_option("--bind", options->bind, help("bind"))->type_name("ADDRESS");
+    command->add_option("--max-restarts", options->max_restarts, help("max_restarts"))
+        ->check(CLI::Range(0, 1000000))
+        ->type_name("K");
+    command->add_option("--last-call", options->last_call_s, help("last_call"))
+        ->check(CLI::Range(0.0, 86400.0))
+        ->type_name("SECONDS");
+    command->add_option("--rdzv-timeout", options->timeout_s, help("timeout"))
+        ->check(CLI::Range(0.0, 86400.0))
+        ->type_name("SECONDS");
+    command->add_option("--log-dir", options->log_dir, help("log_dir"))->type_name("FOLDER");
+    command->add_option("--report", options->report, help("report"))->type_name("FILE");
+    command->add_flag("--no-prefix", options->no_prefix, help("no_prefix"));
+    command->add_option("COMMAND", options->command, help("command"))->required()->expected(-1);
+    command->callback([options, &context] { launch_command(*options, context); });
+}
+
+}  // namespace meshscope::cli

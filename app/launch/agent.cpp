@@ -1,0 +1,233 @@
+#include "app/launch/agent.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "app/launch/worker.h"
+#include "backends/tcp/launch_token.h"
+#include "backends/tcp/store_client.h"
+#include "backends/tcp/store_server.h"
+#include "core/base/error.h"
+#include "core/base/replace_file.h"
+
+namespace meshscope::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using backends::tcp::Token;
+
+std::string short_hex() {
+    return Token::random().hex().substr(0, 16);
+}
+
+/// A folder for the workers' last words; gone with the object.
+class ErrorFolder {
+  public:
+    ErrorFolder() {
+        std::string name = (fs::temp_directory_path() / "meshscope-launch-XXXXXX").string();
+        if (mkdtemp(name.data()) != nullptr) path_ = name;
+    }
+    ~ErrorFolder() {
+        std::error_code error;
+        if (!path_.empty()) fs::remove_all(path_, error);
+    }
+    ErrorFolder(const ErrorFolder&) = delete;
+    ErrorFolder& operator=(const ErrorFolder&) = delete;
+    std::string file(int32_t round, int32_t rank) const {
+        return path_ + "/" + std::to_string(round) + "-" + std::to_string(rank) + ".json";
+    }
+
+  private:
+    std::string path_;
+};
+
+/// "host:port", the host perhaps in [brackets].
+std::pair<std::string, uint16_t> split(const std::string& endpoint) {
+    const std::size_t colon = endpoint.rfind(':');
+    const std::string port = colon == std::string::npos ? "" : endpoint.substr(colon + 1);
+    const bool digits =
+        !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits || std::stoi(port) > 65535 || colon == 0)
+        throw InvalidArgument({"launch.endpoint", {{"endpoint", endpoint}}});
+    return {endpoint.substr(0, colon), static_cast<uint16_t>(std::stoi(port))};
+}
+
+/// One node's part of a job.
+class Agent {
+  public:
+    Agent(const LaunchOptions& options, std::ostream& out, std::ostream& err)
+        : options_(options),
+          out_(out),
+          err_(err),
+          mark_(short_hex()),
+          watchdog_(kMarkVariable, mark_),  // before any thread is started
+          run_id_(!options.run_id.empty()    ? options.run_id
+                  : options.endpoint.empty() ? short_hex()
+                                             : "job") {
+        open_store();
+    }
+
+    LaunchResult run() {
+        Rendezvous rendezvous(*client_, options_.meeting);
+        while (true) {
+            const Meeting meeting = rendezvous.meet(free_port());
+            RoundOptions round;
+            round.node = meeting.node;
+            round.prefixes = options_.prefixes;
+            round.ask = [&] { return rendezvous.must_stop(); };
+            round.signal = options_.signal;
+            const RoundResult result = run_round(jobs(meeting), round, out_, err_);
+            kill_marked(kMarkVariable, mark_);  // what left its process group
+            const Decision decision = rendezvous.decide(result);
+            for (const Failure& failure : decision.failures) tell(failure);
+            if (decision.next == Decision::Next::again) {
+                options_.tell({decision.failures.empty() ? "launch.members_changed" : "launch.restarts",
+                               {{"restart", int64_t{decision.restarts}},
+                                {"most", int64_t{options_.meeting.max_restarts}}}});
+                continue;
+            }
+            LaunchResult all{decision.exit_code, decision.restarts, decision.failures};
+            if (!options_.report.empty() && !all.failures.empty())
+                replace_file(options_.report, report_json(run_id_, all.restarts, all.failures));
+            return all;
+        }
+    }
+
+  private:
+    void open_store() {
+        const std::optional<Token> given = backends::tcp::token_of_environment();
+        const bool alone = options_.endpoint.empty();
+        // A job on one machine makes its own secret; nodes must be given one.
+        token_ = given ? *given : alone ? Token::random() : Token();
+        std::string address = options_.endpoint;
+        if (options_.meeting.leads) {
+            backends::tcp::StoreServerOptions server;
+            server.bind = options_.bind;
+            if (!alone) server.port = split(options_.endpoint).second;
+            server.token = token_;
+            server.run_id = run_id_;
+            server_ = std::make_unique<backends::tcp::StoreServer>(server);
+            const std::string host = alone ? "127.0.0.1" : split(options_.endpoint).first;
+            address = host + ":" + std::to_string(server_->port());
+            if (!alone) options_.tell({"launch.store", {{"address", address}, {"run_id", run_id_}}});
+        } else {
+            split(options_.endpoint);
+        }
+        address_ = address;
+        client_ = std::make_unique<backends::tcp::StoreClient>(
+            backends::tcp::StoreClientOptions{.address = address, .token = token_, .run_id = run_id_});
+    }
+
+    std::vector<Job> jobs(const Meeting& meeting) const {
+        std::vector<Job> all;
+        for (int32_t local = 0; local < options_.meeting.workers; ++local) {
+            Job job;
+            job.rank = meeting.first_rank + local;
+            job.local_rank = local;
+            job.command.words = options_.command;
+            job.command.own_output = options_.own_output;
+            job.error_file = errors_.file(meeting.round, job.rank);
+            job.command.environment = environment(meeting, job);
+            if (!options_.log_dir.empty()) {
+                job.log =
+                    options_.log_dir + "/" + std::to_string(meeting.round) + "/" + std::to_string(job.rank);
+                std::error_code error;
+                fs::create_directories(job.log, error);
+                if (error)
+                    throw IoError({"file.cannot_write", {{"path", job.log}, {"reason", error.message()}}});
+            }
+            all.push_back(std::move(job));
+        }
+        return all;
+    }
+
+    /// torchrun's variables (torch/distributed/elastic/agent/server/local_elastic_agent.py), and ours.
+    std::vector<std::pair<std::string, std::string>> environment(const Meeting& meeting,
+                                                                 const Job& job) const {
+        const auto text = [](int64_t n) { return std::to_string(n); };
+        const int32_t workers = options_.meeting.workers;
+        std::vector<std::pair<std::string, std::string>> all{
+            {kMarkVariable, mark_},
+            {kRoundVariable, text(meeting.round)},
+            {kResumeVariable, meeting.round > 0 ? "auto" : ""},
+            {"TORCHELASTIC_ERROR_FILE", job.error_file},
+            {"TORCHELASTIC_RUN_ID", run_id_},
+            {"TORCHELASTIC_RESTART_COUNT", text(meeting.restarts)},
+            {"TORCHELASTIC_MAX_RESTARTS", text(options_.meeting.max_restarts)}};
+        const std::vector<std::pair<std::string, std::string>> ranks{
+            {"RANK", text(job.rank)},
+            {"WORLD_SIZE", text(meeting.world_size)},
+            {"LOCAL_RANK", text(job.local_rank)},
+            {"LOCAL_WORLD_SIZE", text(workers)},
+            {"GROUP_RANK", text(meeting.node)},
+            {"GROUP_WORLD_SIZE", text(meeting.nodes)},
+            {"ROLE_RANK", text(job.rank)},
+            {"ROLE_WORLD_SIZE", text(meeting.world_size)},
+            {"ROLE_NAME", "default"},
+            {"MASTER_ADDR", meeting.master_addr},
+            {"MASTER_PORT", text(meeting.master_port)},
+            // Our store speaks no torch: whoever wants a TCPStore has rank 0 serve it at MASTER_PORT.
+            {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+            {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
+            {kStoreVariable, address_},
+            {kBindVariable, options_.bind},
+            {backends::tcp::kTokenVariable, token_.empty() ? "" : token_.hex()},
+            {backends::tcp::kTokenFileVariable, ""}};
+        for (const auto& [variable, value] : ranks)
+            all.emplace_back(variable, options_.sets_ranks ? value : "");
+        if (workers > 1 && std::getenv("OMP_NUM_THREADS") == nullptr)
+            all.emplace_back("OMP_NUM_THREADS", "1");
+        all.insert(all.end(), options_.environment.begin(), options_.environment.end());
+        return all;
+    }
+
+    void tell(const Failure& failure) const {
+        options_.tell({failure.secondary ? "launch.failed_too" : "launch.failed",
+                       {{"rank", int64_t{failure.rank}},
+                        {"node", int64_t{failure.node}},
+                        {"code", int64_t{failure.exit_code}},
+                        {"text", failure.text}}});
+    }
+
+    const LaunchOptions& options_;
+    std::ostream& out_;
+    std::ostream& err_;
+    std::string mark_;
+    Watchdog watchdog_;
+    std::string run_id_;
+    Token token_;
+    std::unique_ptr<backends::tcp::StoreServer> server_;
+    std::string address_;
+    std::unique_ptr<backends::tcp::StoreClient> client_;
+    ErrorFolder errors_;
+};
+
+}  // namespace
+
+int32_t free_port() {
+    const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return 0;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    int32_t port = 0;
+    if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), length) == 0 &&
+        getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0)
+        port = ntohs(address.sin_port);
+    close(descriptor);
+    return port;
+}
+
+LaunchResult launch_workers(const LaunchOptions& options, std::ostream& out, std::ostream& err) {
+    return Agent(options, out, err).run();
+}
+
+}  // namespace meshscope::launch

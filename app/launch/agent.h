@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "app/launch/rendezvous.h"
+#include "core/base/message.h"
+
+namespace meshscope::launch {
+
+/// Environment variables that workers of `meshscope launch` find beside PyTorch's.
+inline constexpr const char* kStoreVariable = "MESHSCOPE_STORE";    ///< "host:port" of the rendezvous store
+inline constexpr const char* kRoundVariable = "MESHSCOPE_ROUND";    ///< how manyth start of the workers it is
+inline constexpr const char* kResumeVariable = "MESHSCOPE_RESUME";  ///< "auto" from the second start on
+inline constexpr const char* kBindVariable = "MESHSCOPE_BIND";      ///< the address to listen on
+inline constexpr const char* kMarkVariable = "MESHSCOPE_LAUNCH_ID";  ///< marks all that a launcher started
+
+struct LaunchOptions {
+    std::vector<std::string> command;
+    MeetingOptions meeting;
+    std::string
+        endpoint;  ///< "host:port" of the store; of the leader its port may be 0; "" = this machine, any port
+    std::string bind = "127.0.0.1";
+    std::string run_id;   ///< "" = a random one; with an endpoint "job", which all nodes then have
+    std::string log_dir;  ///< "" = no logs; else log_dir/round/rank/{stdout,stderr}.log
+    std::string report;   ///< where the report of failures goes as JSON; "" = nowhere
+    bool prefixes = true;
+    bool own_output = false;  ///< workers write where this process writes
+    /// Only workers' variables are set where ranks are the command's own (mpiexec): the command stands for
+    /// all.
+    bool sets_ranks = true;
+    std::vector<std::pair<std::string, std::string>> environment;  ///< added to every worker's
+    /// What is to be said while it goes: where the store is, failures, restarts.
+    std::function<void(const Message&)> tell = [](const Message&) {};
+    std::function<int()> signal = [] { return 0; };
+};
+
+struct LaunchResult {
+    int32_t exit_code = 0;  ///< of the root cause; 128 + signal where this process was told to stop
+    int32_t restarts = 0;
+    std::vector<Failure> failures;  ///< of the last round, by cause
+};
+
+/// Starts the workers of this node, again as often as it is allowed, and returns when the job is over.
+/// However it ends, kill -9 of this process included, no process that the workers started is left two seconds
+/// later. Call from the main thread. Throws what Rendezvous, StoreServer and start() throw.
+LaunchResult launch_workers(const LaunchOptions& options, std::ostream& out, std::ostream& err);
+
+/// A port that was free a moment ago, on loopback. 0 when the system has none.
+int32_t free_port();
+
+}  // namespace meshscope::launch

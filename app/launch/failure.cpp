@@ -1,0 +1,100 @@
+#include "app/launch/failure.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+#include <tuple>
+
+namespace meshscope::launch {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 5> kConsequences{
+    "comm.aborted", "comm.aborted_unknown", "comm.peer_lost", "comm.peer_silent", "tcp.store_lost"};
+
+/// "2026-11-21T21:40:05.123456Z"
+std::string time_text(int64_t time_ns) {
+    const std::time_t seconds = time_ns / 1000000000;
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+    std::string micros = std::to_string(time_ns % 1000000000 / 1000);
+    micros.insert(0, 6 - micros.size(), '0');
+    return std::string(text.data()) + "." + micros + "Z";
+}
+
+ordered_json as_json(const Failure& f) {
+    return {{"rank", f.rank},
+            {"local_rank", f.local_rank},
+            {"node", f.node},
+            {"exit_code", f.exit_code},
+            {"time", time_text(f.time_ns)},
+            {"id", f.id.empty() ? ordered_json() : ordered_json(f.id)},
+            {"text", f.text},
+            {"secondary", f.secondary}};
+}
+
+std::string dump(const ordered_json& json) {
+    return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+void write_error_file(const std::string& path, const Failure& failure) {
+    std::ofstream file(path, std::ios::trunc);
+    file << dump({{"message",
+                   {{"message", failure.text},
+                    {"extraInfo", {{"timestamp", std::to_string(failure.time_ns / 1000000000)}}}}},
+                  {"meshscope",
+                   {{"id", failure.id},
+                    {"exit_code", failure.exit_code},
+                    {"time_ns", failure.time_ns},
+                    {"json", failure.json},
+                    {"secondary", failure.secondary}}}});
+}
+
+void read_error_file(const std::string& path, Failure& failure) {
+    std::ifstream file(path);
+    if (!file) return;
+    const auto json = nlohmann::json::parse(file, nullptr, false);
+    if (!json.is_object()) return;
+    const auto message = json.find("message");
+    if (message != json.end() && message->is_object() && message->contains("message") &&
+        (*message)["message"].is_string())
+        failure.text = (*message)["message"].get<std::string>();
+    else if (message != json.end() && message->is_string())
+        failure.text = message->get<std::string>();
+    const auto ours = json.find("meshscope");
+    if (ours == json.end() || !ours->is_object()) return;
+    failure.id = ours->value("id", "");
+    failure.json = ours->value("json", "");
+    failure.time_ns = ours->value("time_ns", failure.time_ns);
+    failure.secondary = ours->value("secondary", false);
+}
+
+void order_by_cause(std::vector<Failure>& failures) {
+    const auto follows = [](const Failure& f) {
+        return f.secondary || std::ranges::find(kConsequences, f.id) != kConsequences.end();
+    };
+    std::ranges::stable_sort(failures, [&](const Failure& a, const Failure& b) {
+        return std::tuple(follows(a), a.time_ns, a.rank) < std::tuple(follows(b), b.time_ns, b.rank);
+    });
+    for (std::size_t i = 0; i < failures.size(); ++i) failures[i].secondary = i > 0;
+}
+
+std::string report_json(const std::string& run_id, int32_t restarts, const std::vector<Failure>& failures) {
+    ordered_json errors = ordered_json::array();
+    for (const Failure& failure : failures) errors.push_back(as_json(failure));
+    return dump({{"run_id", run_id},
+                 {"restarts", restarts},
+                 {"root_cause", failures.empty() ? ordered_json() : as_json(failures.front())},
+                 {"errors", errors}});
+}
+
+}  // namespace meshscope::launch

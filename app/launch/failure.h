@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace meshscope::launch {
+
+/// How a worker failed.
+struct Failure {
+    int32_t rank = 0, local_rank = 0, node = 0;
+    int32_t exit_code = 0;  ///< 128 + signal where one ended it
+    int64_t time_ns =
+        0;             ///< of the system clock: when it failed, by its own word, else when its end was seen
+    std::string id;    ///< of the message that it left; "" where it left none
+    std::string text;  ///< what it said, or what is known of its end
+    std::string json;  ///< the same as the program's own JSON; "" where it left none
+    bool secondary = false;  ///< only followed another's failure
+};
+
+/// A file for a worker's last words (TORCHELASTIC_ERROR_FILE), in torchrun's form with ours beside:
+/// {"message": {"message", "extraInfo": {"timestamp"}}, "meshscope": {"id", "exit_code", "time_ns",
+/// "secondary"}}. Nothing happens where it cannot be written: the exit code still tells.
+void write_error_file(const std::string& path, const Failure& failure);
+
+/// Fills in what a worker left in its file; torchrun's own form is understood as well. Nothing where there is
+/// none.
+void read_error_file(const std::string& path, Failure& failure);
+
+/// Puts the root cause first: of the failures that are no consequence of another's (a rank that another's end
+/// stopped, or that lost a peer), the first in time; the others are marked secondary and follow by time. A
+/// worker that a signal killed said nothing, and its end is seen late: it counts as earlier than those that
+/// said they lost a peer.
+void order_by_cause(std::vector<Failure>& failures);
+
+/// The whole report: {"run_id", "restarts", "root_cause": {…}, "errors": [{"rank", "local_rank", "node",
+/// "exit_code", "time", "id", "text", "secondary"}…]}, errors in the order of order_by_cause.
+std::string report_json(const std::string& run_id, int32_t restarts, const std::vector<Failure>& failures);
+
+}  // namespace meshscope::launch

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/launch/failure.h"
+#include "app/launch/round.h"
+#include "backends/tcp/store_client.h"
+
+namespace meshscope::launch {
+
+/// How the agents of a job (one a node) find together.
+struct MeetingOptions {
+    bool leads = true;       ///< it serves the store and decides what all do next
+    int32_t node_rank = -1;  ///< wished for; -1: in the order of joining, behind those with a wish
+    int32_t workers = 1;     ///< on this node
+    int32_t min_nodes = 1, max_nodes = 1;
+    int32_t max_restarts = 0;
+    std::chrono::milliseconds last_call{2000};   ///< how long the leader waits for more than min_nodes
+    std::chrono::milliseconds timeout{600000};   ///< how long for min_nodes
+    std::chrono::milliseconds lost_after{5000};  ///< a node that says nothing for so long is gone
+};
+
+/// A round that begins: who takes part, and where this node stands in it.
+struct Meeting {
+    int32_t round = 0;     ///< from 0; every start of the workers is one
+    int32_t restarts = 0;  ///< of them caused by a failed worker
+    int32_t node = 0, nodes = 1;
+    int32_t first_rank = 0, world_size = 1;
+    std::string master_addr;  ///< of the node of rank 0
+    int32_t master_port = 0;  ///< a free port there, for whoever wants one
+};
+
+/// What all agents do when a round is over.
+struct Decision {
+    enum class Next : uint8_t { finished, again, given_up, signalled };
+    Next next = Next::finished;
+    int32_t exit_code = 0;
+    int32_t restarts = 0;           ///< so far
+    std::vector<Failure> failures;  ///< of all nodes, by cause; the leader alone knows them
+};
+
+/// The agents' common mind, by keys in the rendezvous store. torchrun's rules, as its code has them
+/// (torch/distributed/elastic/agent/server/api.py): a failed worker, whichever and wherever, makes all
+/// workers of all nodes stop and start again, max_restarts times; nodes that come or go make them start again
+/// too, and do not count. Ranks may change from round to round, and so may the world size.
+///
+/// Throws CommError "tcp.store_lost" where the leader is gone, "launch.nodes_missing" {joined, needed,
+/// waited_ms}; InvalidArgument "launch.workers_differ" where nodes have different numbers of workers.
+class Rendezvous {
+  public:
+    Rendezvous(backends::tcp::StoreClient& store, MeetingOptions options);
+
+    /// Joins the next round; returns when it begins.
+    Meeting meet(int32_t free_port);
+    /// For RoundOptions::ask: says that this node lives, and answers whether all are to stop.
+    bool must_stop();
+    /// Tells how the round went here; returns when the leader has decided.
+    Decision decide(const RoundResult& here);
+
+  private:
+    struct Node {
+        std::string host;
+        int32_t workers = 0, wish = -1, port = 0;
+    };
+    std::string key(const std::string& name) const;
+    std::string get(const std::string& name);
+    void beat();
+    bool is_lost(int32_t index);
+    void lead_joining();
+    Decision lead_decision();
+    /// The store goes with the leader: it stays until the others have read how it ends, if they still live.
+    void wait_for_readers();
+    Node node_of(int32_t index);
+
+    backends::tcp::StoreClient& store_;
+    MeetingOptions options_;
+    int32_t round_ = 0, restarts_ = 0;
+    int32_t index_ = 0;           ///< in the order of joining this round
+    std::vector<int32_t> table_;  ///< indices of those who take part, by node
+    struct Pulse {
+        std::string value;
+        std::chrono::steady_clock::time_point changed;
+    };
+    std::map<int32_t, Pulse> pulses_;
+    std::chrono::steady_clock::time_point beaten_{};
+    int64_t beats_ = 0;
+};
+
+}  // namespace meshscope::launch

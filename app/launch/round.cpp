@@ -1,0 +1,174 @@
+#include "app/launch/round.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <memory>
+
+#include "app/launch/output.h"
+
+namespace meshscope::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTick{100};
+constexpr const char* kLog = ".log";
+
+int64_t wall_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+struct Running {
+    const Job* job = nullptr;
+    Worker worker;
+    std::unique_ptr<OutputLines> out, err;
+    bool counted = false;  ///< its end was looked at
+};
+
+class Round {
+  public:
+    Round(const std::vector<Job>& jobs, const RoundOptions& options, std::ostream& out, std::ostream& err)
+        : options_(options) {
+        try {
+            for (const Job& job : jobs) begin(job, out, err);
+        } catch (...) {
+            end_now();
+            throw;
+        }
+    }
+
+    /// However this ends, no worker outlives it.
+    ~Round() { end_now(); }
+    Round(const Round&) = delete;
+    Round& operator=(const Round&) = delete;
+
+    RoundResult run() {
+        while (true) {
+            wait_for_output();
+            look_at_ends();
+            if (std::ranges::all_of(running_, &Running::counted)) break;
+            if (result_.outcome != Outcome::finished) continue;  // they are being stopped below
+            if (!result_.failures.empty()) {
+                end_all(Outcome::failed, SIGTERM);
+            } else if (const int signal = options_.signal()) {
+                result_.signal = signal;
+                end_all(Outcome::signalled, signal);
+            } else if (Clock::now() - asked_ >= kTick) {
+                asked_ = Clock::now();
+                if (options_.ask()) end_all(Outcome::stopped, SIGTERM);
+            }
+        }
+        if (result_.outcome == Outcome::finished && !result_.failures.empty())
+            result_.outcome = Outcome::failed;
+        if (result_.outcome != Outcome::failed) result_.failures.clear();
+        order_by_cause(result_.failures);
+        return std::move(result_);
+    }
+
+  private:
+    void end_now() {
+        stop(SIGKILL);
+        for (Running& one : running_) {
+            while (!has_ended(one.worker)) usleep(1000);
+            for (const int end : {one.worker.out, one.worker.err})
+                if (end >= 0) close(end);
+        }
+    }
+
+    void begin(const Job& job, std::ostream& out, std::ostream& err) {
+        Running one;
+        one.job = &job;
+        const std::string prefix = options_.prefixes ? "[" + std::to_string(job.rank) + "]: " : "";
+        const std::string log = job.log.empty() ? "" : job.log + "/";
+        if (!job.command.own_output) {
+            one.out = std::make_unique<OutputLines>(out, prefix, log.empty() ? "" : log + "stdout" + kLog);
+            one.err = std::make_unique<OutputLines>(err, prefix, log.empty() ? "" : log + "stderr" + kLog);
+        }
+        one.worker = start(job.command);
+        running_.push_back(std::move(one));
+    }
+
+    /// Passes on what came; returns after a tick at the latest.
+    void wait_for_output() {
+        std::vector<pollfd> ends;
+        for (const Running& one : running_)
+            for (const int end : {one.worker.out, one.worker.err})
+                if (end >= 0) ends.push_back({end, POLLIN, 0});
+        // Nothing tells that a worker has ended but asking; soon, so that its peers do not wait.
+        poll(ends.data(), ends.size(), 20);
+        for (Running& one : running_) {
+            pump(one.worker.out, one.out.get());
+            pump(one.worker.err, one.err.get());
+        }
+        if (killing_since_ && Clock::now() - *killing_since_ > options_.grace) {
+            stop(SIGKILL);
+            killing_since_.reset();
+        }
+    }
+
+    static void pump(int& descriptor, OutputLines* lines) {
+        if (descriptor < 0 || lines->pump(descriptor)) return;
+        lines->finish();
+        close(descriptor);
+        descriptor = -1;
+    }
+
+    void look_at_ends() {
+        for (Running& one : running_) {
+            if (one.counted || !has_ended(one.worker)) continue;
+            one.counted = true;
+            // Its group may hold more than itself, which must not hold the pipes open for ever.
+            kill(-one.worker.pid, SIGKILL);
+            pump(one.worker.out, one.out.get());
+            pump(one.worker.err, one.err.get());
+            const int code = exit_code(*one.worker.status);
+            if (code == 0 || result_.outcome == Outcome::stopped || result_.outcome == Outcome::signalled)
+                continue;
+            Failure failure{one.job->rank, one.job->local_rank, options_.node, code, wall_ns(), "", "", "",
+                            false};
+            failure.text = code > 128 ? std::string("ended by signal ") + std::to_string(code - 128) + " (" +
+                                            strsignal(code - 128) + ")"
+                                      : "exit code " + std::to_string(code);
+            read_error_file(one.job->error_file, failure);
+            // Of those we stopped ourselves only what they had to say before counts.
+            if (result_.outcome == Outcome::failed && failure.id.empty() && code == 128 + stopped_by_)
+                continue;
+            result_.failures.push_back(std::move(failure));
+        }
+    }
+
+    void end_all(Outcome outcome, int signal) {
+        result_.outcome = outcome;
+        stopped_by_ = signal;
+        stop(signal);
+        killing_since_ = Clock::now();
+    }
+
+    void stop(int signal) {
+        for (const Running& one : running_) send_signal(one.worker, signal);
+        if (signal == SIGKILL) stopped_by_ = SIGKILL;
+    }
+
+    const RoundOptions& options_;
+    std::vector<Running> running_;
+    RoundResult result_;
+    std::optional<Clock::time_point> killing_since_;
+    Clock::time_point asked_ = Clock::now();
+    int stopped_by_ = 0;
+};
+
+}  // namespace
+
+RoundResult run_round(const std::vector<Job>& jobs, const RoundOptions& options, std::ostream& out,
+                      std::ostream& err) {
+    return Round(jobs, options, out, err).run();
+}
+
+}  // namespace meshscope::launch

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "app/launch/failure.h"
+#include "app/launch/worker.h"
+
+namespace meshscope::launch {
+
+/// A worker to be started, and where it stands.
+struct Job {
+    Command command;
+    int32_t rank = 0, local_rank = 0;
+    std::string error_file;  ///< of its last words
+    std::string log;         ///< a folder for its output, "" for none
+};
+
+/// Why a round came to its end.
+enum class Outcome : uint8_t {
+    finished,  ///< every worker ended with exit code 0
+    failed,    ///< one did not; the others were stopped
+    stopped,   ///< `ask` said so; all were stopped
+    signalled  ///< this process was told to stop; the signal was passed on
+};
+
+struct RoundResult {
+    Outcome outcome = Outcome::finished;
+    std::vector<Failure> failures;  ///< by cause; of `failed` only
+    int signal = 0;                 ///< of `signalled`
+};
+
+struct RoundOptions {
+    int32_t node = 0;
+    bool prefixes = true;                   ///< each line behind its rank
+    std::chrono::milliseconds grace{5000};  ///< between SIGTERM and SIGKILL
+    /// Asked ten times a second: whether all is to be stopped, for a reason that the asker knows.
+    std::function<bool()> ask = [] { return false; };
+    /// The signal that this process got, or 0.
+    std::function<int()> signal = [] { return 0; };
+};
+
+/// Starts the workers, passes their output on, and returns when all have ended: by themselves, or stopped
+/// because one failed. Nothing that they started, in their process groups, is left.
+RoundResult run_round(const std::vector<Job>& jobs, const RoundOptions& options, std::ostream& out,
+                      std::ostream& err);
+
+}  // namespace meshscope::launch

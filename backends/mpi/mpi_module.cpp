@@ -1,0 +1,57 @@
+#include "backends/mpi/mpi_module.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <filesystem>
+
+#include "core/base/error.h"
+
+namespace meshscope::backends::mpi {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string find_module(const std::string& word) {
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+    const std::string file = "meshscope_mpi_" + word + ".so";
+    for (const fs::path& folder :
+         {program, program / "../lib", program / "../lib/meshscope", fs::path(MESHSCOPE_MODULE_FOLDER)})
+        if (fs::exists(folder / file, error)) return (folder / file).string();
+    return "";
+}
+
+}  // namespace
+
+std::vector<Library> libraries() {
+    return {{"openmpi", "Open MPI", "libopenmpi-dev openmpi-bin", find_module("openmpi")},
+            {"mpich", "MPICH", "libmpich-dev mpich", find_module("mpich")}};
+}
+
+const MeshscopeMpi& load(const Library& library) {
+    const auto fail = [&](const std::string& reason) {
+        throw InvalidArgument({"mpi.cannot_load", {{"library", library.title}, {"reason", reason}}});
+    };
+    if (library.path.empty())
+        throw InvalidArgument({"mpi.not_built", {{"library", library.title}, {"package", library.package}}});
+    // Local: the other library has functions of the same names. Never closed: MPI cannot be started twice.
+    void* const handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) fail(dlerror());
+    using Entry = const MeshscopeMpi*();
+    auto* const entry = reinterpret_cast<Entry*>(dlsym(handle, "meshscope_mpi_module"));
+    if (entry == nullptr) fail(dlerror());
+    const MeshscopeMpi* const mpi = entry();
+    if (mpi->abi != MESHSCOPE_MPI_ABI) fail("module version " + std::to_string(mpi->abi));
+    return *mpi;
+}
+
+void check(const MeshscopeMpi& mpi, int code, const char* call) {
+    if (code == 0) return;
+    std::array<char, 512> text{};
+    mpi.error_text(code, text.data(), static_cast<int32_t>(text.size()));
+    throw InvalidArgument(
+        {"mpi.failed", {{"call", std::string(call)}, {"reason", std::string(text.data())}}});
+}
+
+}  // namespace meshscope::backends::mpi

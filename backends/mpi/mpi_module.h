@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/mpi/module.h"
+
+namespace meshscope::backends::mpi {
+
+/// An MPI library for which this build has a module.
+struct Library {
+    std::string word;     ///< "openmpi" or "mpich"
+    std::string title;    ///< "Open MPI"
+    std::string package;  ///< Debian's, for who lacks it
+    std::string path;     ///< of the module; "" when it was not built
+};
+
+/// Both libraries, Open MPI first; looks beside the program, in ../lib and where the build put them. Cost: a
+/// few file look-ups.
+std::vector<Library> libraries();
+
+/// Loads a module and with it the MPI library; both stay until the process ends. Throws InvalidArgument
+/// "mpi.cannot_load" {library, reason}, "backend.not_built".
+const MeshscopeMpi& load(const Library& library);
+
+/// Throws InvalidArgument "mpi.failed" {call, reason} unless code is 0.
+void check(const MeshscopeMpi& mpi, int code, const char* call);
+
+}  // namespace meshscope::backends::mpi

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "backends/mpi/module.h"
+#include "core/base/message.h"
+#include "core/comm/native.h"
+#include "core/comm/transport.h"
+
+namespace meshscope::backends::mpi {
+
+/// How a rank's body ended, or that it is failing.
+struct End {
+    int32_t rank = -1;
+    int64_t at_ns = 0;  ///< of the system clock: which of two failures came first
+    bool failed = false;
+    bool secondary = false;
+    bool over = false;  ///< the body is over; else a word ahead
+    Message message;    ///< why it failed; without id when that is not yet known
+    std::string words;  ///< the same in words
+};
+
+/// A rank's transport over MPI's point-to-point messages: channel c is a tag of one communicator, tag 0
+/// carries the ranks' words about their own end. Sends are synchronous (MPI_Issend), so that a post is done
+/// when its receiver took it, as on every backend. A receiver looks at a message's size before it takes it
+/// (MPI_Iprobe).
+///
+/// Waiting: where every rank has a core, MPI is asked again and again; where ranks are more than cores, the
+/// processor is given away between two questions, and every eighth time for 10 µs at least. (MPICH 4.0 asks
+/// without pause, which makes a small all_reduce of 4 ranks on 2 cores take 8 ms; so it takes 0.13 ms.)
+class MpiTransport final : public comm::Transport {
+  public:
+    /// `crowded`: more ranks than cores. `timeout`: how long one receive or wait may take while nobody
+    /// failed.
+    MpiTransport(const MeshscopeMpi& mpi, MeshscopeMpiHandle world, const MeshscopeMpiJob& job, bool crowded,
+                 std::chrono::milliseconds timeout);
+    ~MpiTransport() override;
+
+    GlobalRank rank() const override { return GlobalRank{job_.rank}; }
+    int32_t world_size() const override { return job_.size; }
+
+    /// Throws InvalidArgument "comm.rank_outside_world", "mpi.too_many_channels" as well.
+    Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
+    /// One copy: MPI writes into a buffer of the transport's, which `consume` reads.
+    void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
+    void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
+                          const ConsumeTogether& consume) override;
+    void wait(Ticket ticket) override;
+    bool done(Ticket ticket) override;
+    /// MPI cannot take a send back. Peers are told that this rank fails, so that they take what is still
+    /// coming without looking at it; a second later MPI is not called any more, so that nothing reads the
+    /// buffers.
+    void withdraw() noexcept override;
+    void give_up() noexcept override;
+
+    /// MPI's own collectives, in a communicator of the group's own.
+    std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank> ranks,
+                                                    comm::Channel channel) override;
+    /// One of them: MPI's blocking call where every rank has a core, else its non-blocking one and the wait
+    /// of above.
+    void collective(MeshscopeMpiHandle group, MeshscopeMpiCall call);
+
+    /// For MpiWorld: tells all peers, and waits until all bodies are over, taking what nobody wants any more;
+    /// no longer than five seconds where one failed. All ends, by rank; those that never came have rank -1.
+    std::vector<End> end_together(const End& mine);
+
+  private:
+    struct Post {
+        MeshscopeMpiHandle request{0};
+        int32_t dst = -1;
+        comm::Channel channel;
+        bool open = false;
+    };
+    /// Bytes that MPI may still read.
+    struct Letter {
+        std::vector<std::byte> bytes;
+        MeshscopeMpiHandle request{0};
+    };
+    class Patience;
+
+    template <class Ready>
+    void wait_until(int32_t peer, const Ready& ready);
+    bool finished(MeshscopeMpiHandle& request);
+    void check_rank(GlobalRank peer) const;
+    int32_t tag_of(comm::Channel channel) const;
+    /// Waits for the next message of src, looks at its size, and begins to take it into `buffer`.
+    MeshscopeMpiHandle begin_receive(int32_t src, comm::Channel channel, int64_t bytes, std::byte* buffer);
+    std::byte* scratch(int64_t bytes);
+    /// Reads what peers said of their ends.
+    void listen();
+    void tell(const End& end);
+    void drain();
+    [[noreturn]] void throw_aborted();
+    void throw_if_aborted();
+
+    const MeshscopeMpi& mpi_;
+    MeshscopeMpiHandle world_;
+    MeshscopeMpiJob job_;
+    bool crowded_;
+    std::chrono::milliseconds timeout_;
+    std::vector<Post> posts_;
+    std::vector<std::size_t> free_;
+    std::vector<std::unique_ptr<Letter>> letters_;
+    std::unique_ptr<std::byte[]> scratch_;
+    int64_t scratch_bytes_ = 0;
+    std::vector<End> ends_;       ///< by rank; rank -1: has said nothing
+    std::optional<End> failure_;  ///< the first that was heard of
+    std::atomic<bool> gave_up_{false};
+    bool told_ = false;    ///< peers know that this rank fails
+    bool silent_ = false;  ///< MPI is not called any more
+};
+
+}  // namespace meshscope::backends::mpi

@@ -1,0 +1,156 @@
+#include "backends/mpi/native_side.h"
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+
+#include "backends/mpi/mpi_transport.h"
+#include "core/base/error.h"
+#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/reduce.h"
+
+namespace meshscope::backends::mpi {
+namespace {
+
+/// Parts as MPI wants them: counts and first elements, times `scale` (bytes of an element, where bytes
+/// travel).
+struct Counts {
+    std::vector<int32_t> counts, firsts;
+
+    Counts(const std::vector<comm::Part>& parts, int64_t scale) {
+        for (const comm::Part& part : parts) {
+            if ((part.first + part.elements) * scale > INT_MAX)
+                throw InvalidArgument({"mpi.too_long", {{"elements", part.first + part.elements}}});
+            counts.push_back(static_cast<int32_t>(part.elements * scale));
+            firsts.push_back(static_cast<int32_t>(part.first * scale));
+        }
+    }
+};
+
+bool even(const std::vector<comm::Part>& parts) {
+    return std::ranges::all_of(parts, [&](const comm::Part& p) { return p.elements == parts[0].elements; });
+}
+
+int32_t kind_of(DType dtype) {
+    switch (dtype) {
+        case DType::float32:
+            return MESHSCOPE_FLOAT;
+        case DType::int32:
+            return MESHSCOPE_INT32;
+        case DType::int64:
+            return MESHSCOPE_INT64;
+        case DType::uint8:
+            return MESHSCOPE_UINT8;
+        default:
+            return MESHSCOPE_BYTE;
+    }
+}
+
+int32_t reduction_of(ReduceOp op) {
+    switch (op) {
+        case ReduceOp::product:
+            return MESHSCOPE_PRODUCT;
+        case ReduceOp::min:
+            return MESHSCOPE_MIN;
+        case ReduceOp::max:
+            return MESHSCOPE_MAX;
+        case ReduceOp::band:
+            return MESHSCOPE_BAND;
+        case ReduceOp::bor:
+            return MESHSCOPE_BOR;
+        case ReduceOp::bxor:
+            return MESHSCOPE_BXOR;
+        default:
+            return MESHSCOPE_SUM;
+    }
+}
+
+}  // namespace
+
+bool NativeSide::reduces(ReduceOp, DType dtype) const {
+    // Open MPI 4.1.4 adds uint8 up to 255 and no further (its AVX kernels saturate), MPICH 4.0.2 takes min
+    // and max of uint8 as if they had a sign: no numbers of ours.
+    return kind_of(dtype) != MESHSCOPE_BYTE && dtype != DType::uint8;
+}
+
+void NativeSide::run(const comm::CheckedCall& call) {
+    const int64_t each = bytes_per_element(call.dtype);
+    const int64_t scale = kind_of(call.dtype) == MESHSCOPE_BYTE ? each : 1;
+    const std::byte* input = call.input;
+    std::unique_ptr<std::byte[]> scaled, apart;
+    if (call.reduce_op == ReduceOp::premul_sum) {
+        scaled =
+            std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(call.in_elements * each));
+        comm::premultiply(call.dtype, call.factor, scaled.get(), input, call.in_elements);
+        input = scaled.get();
+    }
+    const Counts in(call.in_parts, scale), out(call.out_parts, scale);
+    std::byte nothing{};  // MPI wants an address even for no elements
+    MeshscopeMpiCall mpi{};
+    mpi.kind = kind_of(call.dtype);
+    mpi.reduction = reduction_of(call.reduce_op);
+    mpi.root = call.peer;
+    mpi.in = input != nullptr ? input : &nothing;
+    mpi.out = call.output != nullptr ? call.output : &nothing;
+    mpi.in_counts = in.counts.data(), mpi.in_firsts = in.firsts.data();
+    mpi.out_counts = out.counts.data(), mpi.out_firsts = out.firsts.data();
+    const auto own_part_at = [&](const std::byte* whole, const std::vector<comm::Part>& parts,
+                                 const std::byte* part) {
+        return part != nullptr && part == whole + parts[static_cast<std::size_t>(me_)].first * each;
+    };
+    int64_t elements = call.in_elements;
+    switch (call.op) {
+        case CollectiveOp::all_reduce:
+            mpi.op = MESHSCOPE_ALL_REDUCE;
+            mpi.in_place = input == call.output;
+            break;
+        case CollectiveOp::reduce:
+            mpi.op = MESHSCOPE_REDUCE;
+            mpi.in_place = call.peer == me_ && input == call.output;
+            break;
+        case CollectiveOp::broadcast:
+            mpi.op = MESHSCOPE_BROADCAST;
+            elements = std::max(call.in_elements, call.out_elements);
+            if (call.output == nullptr)
+                mpi.out = const_cast<void*>(mpi.in);  // the root's: only read
+            else if (call.peer == me_)
+                comm::copy_bytes(call.output, input, elements * each);
+            break;
+        case CollectiveOp::all_gather:
+            mpi.op = MESHSCOPE_ALL_GATHER;
+            mpi.in_place = own_part_at(call.output, call.out_parts, input);
+            if (even(call.out_parts)) mpi.out_counts = nullptr;
+            break;
+        case CollectiveOp::reduce_scatter:
+            mpi.op = MESHSCOPE_REDUCE_SCATTER;
+            elements = call.out_elements;
+            if (even(call.in_parts)) mpi.in_counts = nullptr;
+            if (own_part_at(input, call.in_parts, call.output)) {  // MPI would put the result at the front
+                apart =
+                    std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(elements * each));
+                mpi.out = apart.get();
+            }
+            break;
+        case CollectiveOp::gather:
+            mpi.op = MESHSCOPE_GATHER;
+            mpi.in_place = call.peer == me_ && own_part_at(call.output, call.out_parts, input);
+            break;
+        case CollectiveOp::scatter:
+            mpi.op = MESHSCOPE_SCATTER;
+            elements = call.out_elements;
+            mpi.in_place = call.peer == me_ && own_part_at(input, call.in_parts, call.output);
+            break;
+        case CollectiveOp::all_to_all:
+            mpi.op = MESHSCOPE_ALL_TO_ALL;
+            break;
+        default:
+            mpi.op = MESHSCOPE_BARRIER;
+    }
+    if (elements * scale > INT_MAX) throw InvalidArgument({"mpi.too_long", {{"elements", elements}}});
+    mpi.elements = elements * scale;
+    transport_.collective(group_, mpi);
+    if (apart) comm::copy_bytes(call.output, apart.get(), elements * each);
+    comm::finish_reduce(call.reduce_op, call.dtype, call.output, call.out_elements, size_);
+}
+
+}  // namespace meshscope::backends::mpi

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "core/base/kinds.h"
+#include "core/comm/call_check.h"
+
+namespace meshscope::comm {
+
+/// One rank's side of a group whose collectives a backend's own library runs (Transport::native). Runs on the
+/// thread that the transport is used by. Members of a group make the same calls in the same order.
+class NativeCollectives {
+  public:
+    virtual ~NativeCollectives() = default;
+    /// Whether the library can reduce so. Calls that reduce nothing can always be run.
+    virtual bool reduces(ReduceOp op, DType dtype) const = 0;
+    /// Runs one collective and returns when this rank's part of it is over: every op but send and recv. The
+    /// order of a sum is the library's, so its last bits may differ from our algorithms'. Throws what a
+    /// Transport throws.
+    virtual void run(const CheckedCall& call) = 0;
+};
+
+}  // namespace meshscope::comm

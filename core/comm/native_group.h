@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/comm/native.h"
+#include "core/comm/recorded_group.h"
+
+namespace meshscope::comm {
+
+/// A ProcessGroup whose collectives are those of the backend's own library (MPI_Allreduce …): the measure
+/// that our algorithms are held against. Each is one span in the record, algorithm "native", without hops and
+/// with 0 sent bytes, because nobody tells what travelled. send and recv are one message, as everywhere.
+class NativeGroup final : public RecordedGroup {
+  public:
+    /// As TransportGroup's. Every member makes it, each its groups in the same order, before anything is
+    /// issued. Throws InvalidArgument "comm.no_native" where the backend's library brings no collectives.
+    NativeGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
+                Channel channel, trace::Recorder* recorder);
+    ~NativeGroup() override;
+
+  private:
+    struct Members;
+    /// Throws InvalidArgument "comm.native_dtype" for a reduction that the library cannot do.
+    std::function<void()> runner(CheckedCall call, Algorithm algorithm, int32_t event) override;
+
+    std::shared_ptr<const Members> members_;
+};
+
+}  // namespace meshscope::comm

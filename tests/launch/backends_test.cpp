@@ -1,0 +1,130 @@
+// Golden runs in processes of their own: over tcp and both MPIs, bit for bit what threads give.
+#include <cstdlib>
+
+#include "core/trace/store.h"
+#include "tests/cli/program.h"
+#include "tests/run/golden_case.h"
+#include "tests/run/same_record.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using program::content;
+using program::Folder;
+
+namespace {
+
+/// MESHSCOPE_PROCESS_CASES=1000: all of them; a handful otherwise, each another strategy.
+std::vector<std::string> cases() {
+    const char* const wish = std::getenv("MESHSCOPE_PROCESS_CASES");
+    const auto most = static_cast<std::size_t>(wish ? std::atoi(wish) : 5);
+    std::vector<std::string> all{"mlp_hsdp2x2_clip", "gpt_fsdp2_tp2", "mlp_pp4_1f1b", "gpt_ddp2",
+                                 "mlp_zero1_2"};
+    for (const auto* names : {&golden::names(), &golden::unordered_names()})
+        for (const std::string& name : *names)
+            if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+    if (all.size() > most) all.resize(most);
+    return all;
+}
+
+struct Made {
+    int exit_code = -1;
+    std::string err, weights;
+    nlohmann::json json;  ///< without the backend's name and the time it took
+    trace::Trace trace;
+};
+
+Made train(const Folder& folder, const std::string& scenario, const std::string& backend) {
+    const auto file = [&](const char* name) { return folder.file(backend + name); };
+    const auto ended = program::run({"run", scenario, "--backend", backend, "-q", "--json", file(".json"),
+                                     "--save", file(".safetensors"), "--trace", file(".mscope")});
+    Made made{ended.exit_code, ended.err, content(file(".safetensors")), {}, {}};
+    if (ended.exit_code != 0) return made;
+    made.trace = trace::read_trace(file(".mscope"));
+    made.json = nlohmann::json::parse(content(file(".json")));
+    CHECK(made.json["backend"] == backend);
+    made.json.erase("backend");
+    made.json.erase("wall_ns");
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("golden runs over tcp and both MPIs are those of threads, bit for bit") {
+    for (const std::string& name : cases()) {
+        const Folder folder;
+        const std::string scenario =
+            folder.write("s.toml", golden::scenario_text(golden::read_case(name), name));
+        const Made threads = train(folder, scenario, "threads");
+        REQUIRE(threads.exit_code == 0);
+        REQUIRE(threads.json["collectives"].size() > 10);
+        for (const std::string backend : {"tcp", "mpi-openmpi", "mpi-mpich"}) {
+            const Made made = train(folder, scenario, backend);
+            INFO(name << " " << backend << " " << made.err);
+            REQUIRE(made.exit_code == 0);
+            CHECK(made.json == threads.json);
+            CHECK(made.weights == threads.weights);
+            CHECK(test::first_difference(made.trace, threads.trace) == "");
+        }
+    }
+}
+
+TEST_CASE(
+    "MPI's own collectives train to the same losses but for the last digits, each one span without hops") {
+    const std::string name = "gpt_fsdp2_tp2";
+    const Folder folder;
+    const std::string text = golden::scenario_text(golden::read_case(name), name);
+    const Made own = train(folder, folder.write("own.toml", text), "mpi-mpich");
+    const std::string native_text = text + "algorithm = \"native\"\n";
+    for (const std::string backend : {"mpi-openmpi", "mpi-mpich"}) {
+        const Made made = train(folder, folder.write("native.toml", native_text), backend);
+        INFO(made.err);
+        REQUIRE(made.exit_code == 0);
+        REQUIRE(made.trace.info.losses.size() == own.trace.info.losses.size());
+        for (std::size_t s = 0; s < own.trace.info.losses.size(); ++s)
+            CHECK(made.trace.info.losses[s] == Approx(own.trace.info.losses[s]).epsilon(2e-5));
+        int64_t native = 0;
+        for (const trace::RankTrace& rank : made.trace.ranks) {
+            CHECK(rank.hops.empty());
+            for (const trace::Event& e : rank.events) native += e.algorithm == Algorithm::native;
+        }
+        CHECK(native > 20);
+    }
+    const Made threads = train(folder, folder.file("native.toml"), "threads");
+    CHECK(threads.exit_code == 65);
+    CHECK(threads.err.find("native") != std::string::npos);
+}
+
+TEST_CASE("a run inside a launcher joins it, and rank 0 alone writes and speaks") {
+    const Folder folder;
+    const std::string scenario =
+        folder.write("s.toml", golden::scenario_text(golden::read_case("toy_ddp4"), "toy_ddp4"));
+    const auto ended =
+        program::run({"launch", "-n", "4", "--", MESHSCOPE_BIN_DIR "/meshscope", "run", scenario});
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.out.find("[0]: ") != std::string::npos);
+    CHECK(ended.out.find("[1]: ") == std::string::npos);
+    CHECK(ended.err == "[0]: 4 processes, placed by the variables of torchrun; backend tcp\n");
+    const auto wrong =
+        program::run({"launch", "-n", "2", "--", MESHSCOPE_BIN_DIR "/meshscope", "run", scenario});
+    CHECK(wrong.exit_code == 65);
+    CHECK(wrong.err.find("torchrun started 2 processes, but this needs 4 ranks") != std::string::npos);
+    const auto threads = program::run(
+        {"launch", "-n", "4", "--", MESHSCOPE_BIN_DIR "/meshscope", "run", "--backend", "threads", scenario});
+    CHECK(threads.exit_code == 2);
+}
+
+TEST_CASE("a mistake is told once, as a run of threads tells it") {
+    const Folder folder;
+    const std::string scenario =
+        folder.write("s.toml", golden::scenario_text(golden::read_case("toy_ddp4"), "toy_ddp4"));
+    const auto threads = program::run({"run", scenario, "--resume", folder.file("none"), "-q"});
+    CHECK(threads.exit_code == 74);
+    for (const std::string backend : {"tcp", "mpi-mpich"}) {
+        const auto ended =
+            program::run({"run", scenario, "--resume", folder.file("none"), "-q", "--backend", backend});
+        INFO(ended.err);
+        CHECK(ended.exit_code == threads.exit_code);
+        if (backend == "tcp") CHECK(ended.err == threads.err);
+        CHECK(ended.err.find(threads.err) != std::string::npos);
+    }
+}

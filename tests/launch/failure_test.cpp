@@ -1,0 +1,79 @@
+#include "app/launch/failure.h"
+
+#include "tests/folder.h"
+#include "tests/test.h"
+
+using namespace meshscope::launch;
+using meshscope::test::Folder;
+
+namespace {
+
+Failure failure(int32_t rank, int64_t time_ns, const std::string& id, bool secondary = false,
+                int32_t code = 75) {
+    return {rank, rank, 0, code, time_ns, id, "words", "", secondary};
+}
+
+std::vector<int32_t> ordered(std::vector<Failure> failures) {
+    order_by_cause(failures);
+    std::vector<int32_t> ranks;
+    for (std::size_t i = 0; i < failures.size(); ++i) {
+        ranks.push_back(failures[i].rank);
+        CHECK(failures[i].secondary == (i > 0));
+    }
+    return ranks;
+}
+
+}  // namespace
+
+TEST_CASE("the root cause is the first in time that followed from nothing else") {
+    CHECK(ordered({failure(0, 3, ""), failure(1, 1, ""), failure(2, 2, "")}) ==
+          std::vector<int32_t>{1, 2, 0});
+    // A killed rank is seen late; those that lost it told so before.
+    CHECK(ordered({failure(0, 10, "comm.peer_lost"), failure(1, 50, "", false, 137),
+                   failure(2, 11, "comm.aborted")}) == std::vector<int32_t>{1, 0, 2});
+    CHECK(ordered({failure(0, 1, "comm.aborted", true), failure(1, 2, "checkpoint.save_failed")}) ==
+          std::vector<int32_t>{1, 0});
+    // Nobody but followers: the first of them.
+    CHECK(ordered({failure(3, 9, "comm.peer_lost"), failure(2, 8, "comm.peer_lost")}) ==
+          std::vector<int32_t>{2, 3});
+    CHECK(ordered({}).empty());
+}
+
+TEST_CASE("last words go through a file, ours and torchrun's") {
+    const Folder folder;
+    Failure written = failure(2, 1234567890123, "comm.peer_lost", true);
+    written.json = "{\"errors\":[]}";
+    write_error_file(folder.file("e.json"), written);
+    Failure read = failure(2, 7, "");
+    read_error_file(folder.file("e.json"), read);
+    CHECK(read.id == "comm.peer_lost");
+    CHECK(read.time_ns == 1234567890123);
+    CHECK(read.text == "words");
+    CHECK(read.json == written.json);
+    CHECK(read.secondary);
+
+    // torch/distributed/elastic/multiprocessing/errors/error_handler.py
+    folder.write(
+        "t.json",
+        R"({"message": {"message": "ValueError: no", "extraInfo": {"py_callstack": "…", "timestamp": "1700000000"}}})");
+    Failure torch = failure(0, 7, "");
+    read_error_file(folder.file("t.json"), torch);
+    CHECK(torch.text == "ValueError: no");
+    CHECK(torch.time_ns == 7);
+
+    for (const char* bad : {"", "{", "[]", "{\"message\": 3, \"meshscope\": 4}"}) {
+        folder.write("b.json", bad);
+        Failure kept = failure(0, 7, "");
+        read_error_file(folder.file("b.json"), kept);
+        CHECK(kept.text == "words");
+    }
+    read_error_file(folder.file("none.json"), torch);
+}
+
+TEST_CASE("the report says all of it") {
+    std::vector<Failure> failures{failure(1, 1700000000123456789, "", false, 137)};
+    const std::string text = report_json("id", 2, failures);
+    for (const char* part : {"\"run_id\": \"id\"", "\"restarts\": 2", "\"rank\": 1", "\"exit_code\": 137",
+                             "\"time\": \"2023-11-14T22:13:20.123456Z\"", "\"secondary\": false"})
+        CHECK(text.find(part) != std::string::npos);
+}

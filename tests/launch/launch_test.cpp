@@ -1,0 +1,155 @@
+// `meshscope launch`: torchrun's variables and rules, and nothing left behind.
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/program.h"
+#include "tests/launch/processes.h"
+#include "tests/test.h"
+
+using namespace processes;
+using program::content;
+using program::Folder;
+using program::run;
+
+namespace {
+
+std::vector<std::string> sorted_lines(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+std::vector<std::string> shell(std::vector<std::string> options, const std::string& script) {
+    options.insert(options.begin(), "launch");
+    for (const char* word : {"--", "sh", "-c"}) options.emplace_back(word);
+    options.push_back(script);
+    return options;
+}
+
+/// A word that marks everything a test started, in its environment.
+std::string mark(const Folder& folder) {
+    return folder.path.filename().string();
+}
+
+}  // namespace
+
+TEST_CASE("workers find PyTorch's variables, and their lines stand behind their ranks") {
+    const auto ended =
+        run(shell({"-n", "3"},
+                  "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $GROUP_RANK/$GROUP_WORLD_SIZE "
+                  "$MASTER_ADDR $TORCHELASTIC_RESTART_COUNT/$TORCHELASTIC_MAX_RESTARTS $OMP_NUM_THREADS; "
+                  "test $MASTER_PORT -gt 0 && test ${#MESHSCOPE_TOKEN} = 64 && printf 'no newline'"));
+    CHECK(ended.exit_code == 0);
+    CHECK(sorted_lines(ended.out) ==
+          std::vector<std::string>{"[0]: 0/3 0/3 0/1 127.0.0.1 0/0 1", "[0]: no newline",
+                                   "[1]: 1/3 1/3 0/1 127.0.0.1 0/0 1", "[1]: no newline",
+                                   "[2]: 2/3 2/3 0/1 127.0.0.1 0/0 1", "[2]: no newline"});
+    CHECK(ended.err == "");
+    const auto bare = run(shell({"-n", "1", "--no-prefix"}, "echo out; echo err >&2"));
+    CHECK(bare.out == "out\n");
+    CHECK(bare.err == "err\n");
+}
+
+TEST_CASE("logs hold each worker's output by round and rank") {
+    const Folder folder;
+    const auto ended =
+        run(shell({"-n", "2", "--log-dir", folder.file("logs")}, "echo $RANK; echo e$RANK >&2"));
+    CHECK(ended.exit_code == 0);
+    CHECK(content(folder.file("logs/0/1/stdout.log")) == "1\n");
+    CHECK(content(folder.file("logs/0/0/stderr.log")) == "e0\n");
+}
+
+TEST_CASE("a failed worker stops all, all start again as often as allowed, and the report names it first") {
+    const Folder folder;
+    const auto ended =
+        run(shell({"-n", "3", "--max-restarts", "2", "--report", folder.file("r.json")},
+                  "echo $RANK $MESHSCOPE_ROUND $TORCHELASTIC_RESTART_COUNT $MESHSCOPE_RESUME >> " +
+                      folder.file("starts") + "; test $RANK = 1 && sleep 0.1 && exit 7; sleep 60"));
+    CHECK(ended.exit_code == 7);
+    CHECK(sorted_lines(content(folder.file("starts"))) ==
+          std::vector<std::string>{"0 0 0", "0 1 1 auto", "0 2 2 auto", "1 0 0", "1 1 1 auto", "1 2 2 auto",
+                                   "2 0 0", "2 1 1 auto", "2 2 2 auto"});
+    const auto report = nlohmann::json::parse(content(folder.file("r.json")));
+    CHECK(report["restarts"] == 2);
+    CHECK(report["root_cause"]["rank"] == 1);
+    CHECK(report["root_cause"]["exit_code"] == 7);
+    CHECK(report["root_cause"]["secondary"] == false);
+    CHECK(report["errors"].size() == 1);  // the others were stopped by us
+    CHECK(ended.err.find("rank 1 (node 0) failed first, exit code 7") != std::string::npos);
+}
+
+TEST_CASE("of several failures the first in time is the root cause, and the rest are secondary") {
+    const Folder folder;
+    // Rank 2 fails first; rank 0 follows on being told to stop, with words of its own.
+    const std::string words =
+        R"(trap 'echo "{\"message\":{\"message\":\"stopped\"},\"meshscope\":{\"id\":\"comm.aborted\",\"exit_code\":75,\"time_ns\":5,\"secondary\":true}}" > $TORCHELASTIC_ERROR_FILE; exit 75' TERM; )";
+    const auto ended =
+        run(shell({"-n", "3", "--report", folder.file("r.json")},
+                  words + "test $RANK = 2 && { sleep 0.3; kill -9 $$; }; while true; do sleep 0.05; done"));
+    CHECK(ended.exit_code == 137);
+    const auto report = nlohmann::json::parse(content(folder.file("r.json")));
+    CHECK(report["root_cause"]["rank"] == 2);
+    CHECK(report["root_cause"]["exit_code"] == 137);
+    REQUIRE(report["errors"].size() == 3);
+    CHECK(report["errors"][1]["secondary"] == true);
+    CHECK(report["errors"][1]["text"] == "stopped");
+    CHECK(report["errors"][2]["secondary"] == true);
+}
+
+TEST_CASE("a job that fails once and then does well ends well") {
+    const auto ended = run(shell({"-n", "2", "--max-restarts", "1"}, "test $MESHSCOPE_ROUND = 1"));
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.err.find("restart 1 of at most 1") != std::string::npos);
+}
+
+TEST_CASE("a launcher that is killed takes everything with it, whatever session it hides in") {
+    for (const int signal : {SIGKILL, SIGTERM, SIGINT}) {
+        INFO(signal);
+        const Folder folder;
+        const std::map<std::string, std::string> marked{{"TEST_MARK", mark(folder)}};
+        Child launcher(shell({"-n", "3"}, "sleep 1000 & setsid sleep 1000 & sleep 1000"), folder.file("out"),
+                       folder.file("err"), {"TEST_MARK=" + mark(folder)});
+        // The launcher and its watchdog, and of each worker a shell and three sleeps.
+        REQUIRE(within(20, [&] { return having(marked).size() == 2 + 3 * 4; }));
+        launcher.send(signal);
+        const int code = launcher.wait(10);
+        CHECK(code == (signal == SIGINT ? 128 + SIGTERM : 128 + signal));
+        CHECK(within(2, [&] { return having(marked).empty(); }));
+    }
+}
+
+TEST_CASE("a worker that ends leaves nothing behind either") {
+    const Folder folder;
+    const std::map<std::string, std::string> marked{{"TEST_MARK", mark(folder)}};
+    Child launcher(shell({"-n", "2"}, "setsid sleep 1000 & exit 0"), folder.file("out"), folder.file("err"),
+                   {"TEST_MARK=" + mark(folder)});
+    CHECK(launcher.wait(20) == 0);
+    CHECK(within(2, [&] { return having(marked).empty(); }));
+}
+
+TEST_CASE("what cannot be started, and options that do not fit, are told") {
+    const auto none = run({"launch", "-n", "2", "--", "/no/such/program"});
+    CHECK(none.exit_code == 74);
+    CHECK(none.err.find("/no/such/program cannot be started: No such file or directory") !=
+          std::string::npos);
+    CHECK(run({"launch", "-n", "2"}).exit_code == 2);
+    CHECK(run({"launch", "--nodes", "2", "--", "true"}).exit_code == 2);
+    CHECK(run({"launch", "--nodes", "3:1", "--", "true"}).exit_code == 2);
+    CHECK(run({"launch", "--nodes", "1:2", "--rdzv-endpoint", "127.0.0.1:0", "--", "true"}).exit_code == 2);
+    // An address that others can reach needs a secret.
+    CHECK(run({"launch", "-n", "1", "--nodes", "1", "--node-rank", "0", "--rdzv-endpoint", "127.0.0.1:0",
+               "--bind", "0.0.0.0", "--", "true"})
+              .exit_code == 65);
+}
+
+TEST_CASE("a hundred launches in a row all begin and end") {
+    for (int i = 0; i < 100; ++i) {
+        const auto ended = run(shell({"-n", "2", "--no-prefix"}, "echo $MASTER_PORT > /dev/null"));
+        REQUIRE(ended.err == "");
+        REQUIRE(ended.exit_code == 0);
+    }
+}

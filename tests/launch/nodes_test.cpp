@@ -1,0 +1,126 @@
+// Several agents: two launchers on one machine are two nodes. Membership by torchrun's rules.
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include "tests/cli/program.h"
+#include "tests/launch/processes.h"
+#include "tests/test.h"
+
+using namespace processes;
+using program::content;
+using program::Folder;
+
+namespace {
+
+/// Words for a node of a job; node 0 chooses a port, `endpoint` is where the others find it.
+std::vector<std::string> node(int rank, const std::string& nodes, const std::string& endpoint,
+                              const std::vector<std::string>& options, const std::string& script) {
+    std::vector<std::string> words{"launch",
+                                   "-n",
+                                   "2",
+                                   "--nodes",
+                                   nodes,
+                                   "--node-rank",
+                                   std::to_string(rank),
+                                   "--rdzv-endpoint",
+                                   endpoint,
+                                   "--last-call",
+                                   "0.5",
+                                   "--no-prefix"};
+    words.insert(words.end(), options.begin(), options.end());
+    for (const char* word : {"--", "sh", "-c"}) words.emplace_back(word);
+    words.push_back(script);
+    return words;
+}
+
+/// Where node 0 said that it serves the rendezvous.
+std::string endpoint_of(const std::string& err_file) {
+    std::string found;
+    within(20, [&] {
+        const std::string text = content(err_file);
+        const std::size_t at = text.find("rendezvous at "), comma = text.find(',', at);
+        if (at == std::string::npos || comma == std::string::npos) return false;
+        found = text.substr(at + 14, comma - at - 14);
+        return true;
+    });
+    return found;
+}
+
+std::vector<std::string> sorted_lines(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("two launchers with one endpoint are two nodes of one job") {
+    const Folder folder;
+    const std::string script =
+        "echo $RANK/$WORLD_SIZE local $LOCAL_RANK/$LOCAL_WORLD_SIZE node $GROUP_RANK/$GROUP_WORLD_SIZE >> " +
+        folder.file("lines");
+    Child first(node(0, "2", "127.0.0.1:0", {}, script), folder.file("o0"), folder.file("e0"));
+    const std::string endpoint = endpoint_of(folder.file("e0"));
+    REQUIRE(endpoint != "");
+    Child second(node(1, "2", endpoint, {}, script), folder.file("o1"), folder.file("e1"));
+    CHECK(first.wait(30) == 0);
+    CHECK(second.wait(30) == 0);
+    CHECK(sorted_lines(content(folder.file("lines"))) ==
+          std::vector<std::string>{"0/4 local 0/2 node 0/2", "1/4 local 1/2 node 0/2",
+                                   "2/4 local 0/2 node 1/2", "3/4 local 1/2 node 1/2"});
+}
+
+TEST_CASE("a worker that fails on one node restarts the workers of all nodes, and counts once") {
+    const Folder folder;
+    const std::string script = "echo $MESHSCOPE_ROUND $TORCHELASTIC_RESTART_COUNT $RANK >> " +
+                               folder.file("lines") +
+                               "; test $RANK = 3 && test $MESHSCOPE_ROUND = 0 && exit 9; "
+                               "test $MESHSCOPE_ROUND = 0 && sleep 60; exit 0";
+    Child first(node(0, "2", "127.0.0.1:0", {"--max-restarts", "1"}, script), folder.file("o0"),
+                folder.file("e0"));
+    const std::string endpoint = endpoint_of(folder.file("e0"));
+    Child second(node(1, "2", endpoint, {"--max-restarts", "1"}, script), folder.file("o1"),
+                 folder.file("e1"));
+    CHECK(first.wait(30) == 0);
+    CHECK(second.wait(30) == 0);
+    CHECK(sorted_lines(content(folder.file("lines"))) ==
+          std::vector<std::string>{"0 0 0", "0 0 1", "0 0 2", "0 0 3", "1 1 0", "1 1 1", "1 1 2", "1 1 3"});
+    CHECK(content(folder.file("e0")).find("rank 3 (node 1) failed first, exit code 9") != std::string::npos);
+}
+
+TEST_CASE("restarts used up on another node end all nodes with the first failure's exit code") {
+    const Folder folder;
+    const std::string script = "test $RANK = 2 && exit 9; sleep 60";
+    Child first(node(0, "2", "127.0.0.1:0", {}, script), folder.file("o0"), folder.file("e0"));
+    Child second(node(1, "2", endpoint_of(folder.file("e0")), {}, script), folder.file("o1"),
+                 folder.file("e1"));
+    CHECK(first.wait(30) == 9);
+    CHECK(second.wait(30) == 9);
+}
+
+TEST_CASE("nodes that come and go change the world size and count as no restart") {
+    const Folder folder;
+    // Each round writes its size; the job ends when somebody makes the file "end".
+    const std::string script =
+        "echo $MESHSCOPE_ROUND size $WORLD_SIZE restarts $TORCHELASTIC_RESTART_COUNT >> " +
+        folder.file("lines") + "; while ! test -e " + folder.file("end") + "; do sleep 0.05; done";
+    const auto lines = [&] { return sorted_lines(content(folder.file("lines"))); };
+    Child first(node(0, "1:2", "127.0.0.1:0", {}, script), folder.file("o0"), folder.file("e0"));
+    const std::string endpoint = endpoint_of(folder.file("e0"));
+    REQUIRE(within(20, [&] { return lines().size() == 2; }));  // alone after the last call
+    Child second(node(1, "1:2", endpoint, {}, script), folder.file("o1"), folder.file("e1"));
+    REQUIRE(within(20, [&] { return lines().size() == 6; }));
+    second.send(SIGKILL);  // its workers go with it; its silence is noticed
+    second.wait(5);
+    REQUIRE(within(30, [&] { return lines().size() == 8; }));
+    std::ofstream(folder.file("end")) << "";
+    CHECK(first.wait(30) == 0);
+    CHECK(lines() == std::vector<std::string>{"0 size 2 restarts 0", "0 size 2 restarts 0",
+                                              "1 size 4 restarts 0", "1 size 4 restarts 0",
+                                              "1 size 4 restarts 0", "1 size 4 restarts 0",
+                                              "2 size 2 restarts 0", "2 size 2 restarts 0"});
+}

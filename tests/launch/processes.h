@@ -1,0 +1,41 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+/// The built `meshscope` beside other processes: started, watched, killed.
+namespace processes {
+
+/// A started program whose output goes to files.
+class Child {
+  public:
+    /// meshscope with these words; `environment`: "NAME=value" beside LC_ALL=C.
+    Child(const std::vector<std::string>& words, const std::string& out, const std::string& err,
+          const std::vector<std::string>& environment = {});
+    ~Child();
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+    pid_t pid() const { return pid_; }
+    void send(int signal) const;
+    /// Exit code, 128 + signal where one ended it; -1 when it did not end within `seconds` (then it is
+    /// killed).
+    int wait(double seconds);
+
+  private:
+    pid_t pid_ = -1;
+    bool ended_ = false;
+    int code_ = -1;
+};
+
+/// Every living process whose environment holds all of these.
+std::vector<pid_t> having(const std::map<std::string, std::string>& variables);
+
+/// Whether `holds` became true within `seconds`.
+bool within(double seconds, const std::function<bool()>& holds);
+
+}  // namespace processes
