@@ -78,7 +78,8 @@ tcp::TcpOptions tcp_options(const Environment& environment, const run::WorldRequ
 /// What this build has. A new backend is one more line.
 std::vector<Entry> built(const Environment& environment) {
     std::vector<Entry> entries{{"threads", [](const run::WorldRequest& request) {
-                                    return std::make_unique<threads::ThreadsWorld>(request.size, request.chooser);
+                                    return std::make_unique<threads::ThreadsWorld>(request.size,
+                                                                                   request.chooser);
                                 }}};
     entries.push_back({"tcp", [environment](const run::WorldRequest& request) -> WorldPointer {
                            return std::make_unique<tcp::TcpWorld>(tcp_options(environment, request));

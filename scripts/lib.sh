@@ -11,8 +11,10 @@ build_packages=(
 window_packages=(
   libgl1 libopengl0 libegl1 libgl1-mesa-dri libegl-mesa0 libglx-mesa0 fonts-wqy-microhei fonts-dejavu-core
 )
-# The tests drive the real window on a virtual display and check films.
-test_packages=(xvfb xauth xdotool ffmpeg)
+# The tests drive the real window on a virtual display, check films, and read the manifests of packaging/.
+test_packages=(xvfb xauth xdotool ffmpeg python3-yaml)
+# Both MPIs, side by side: the backend mpi is built for each, and its tests run under each mpiexec.
+mpi_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev)
 demo_packages=(ffmpeg)
 # libFuzzer; GCC has none, and older Clangs lack std::source_location.
 fuzz_packages=(clang-16 libclang-rt-16-dev)

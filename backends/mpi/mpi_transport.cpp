@@ -123,7 +123,8 @@ void MpiTransport::check_rank(GlobalRank peer) const {
 }
 
 int32_t MpiTransport::tag_of(comm::Channel channel) const {
-    // Three kinds of channels, each counted from 0, take turns; nobody sends on the one that a stalled rank waits on.
+    // Three kinds of channels, each counted from 0, take turns; nobody sends on the one that a stalled rank
+    // waits on.
     constexpr int32_t kTensors = 0, kFingerprints = 1, kChecksums = 2;
     if (channel.value == comm::Channel::kChecksums - 1) return job_.most_tag;
     int64_t number = channel.value, kind = kTensors;

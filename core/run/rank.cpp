@@ -174,8 +174,9 @@ class Rank {
             group = std::make_unique<comm::NativeGroup>(executor_, index, name, std::move(members),
                                                         comm::Channel{index}, &recorder_);
         else
-            group = std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
-                                                           comm::Channel{index}, &recorder_, std::move(options));
+            group =
+                std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
+                                                       comm::Channel{index}, &recorder_, std::move(options));
         if (transport_.faults().none()) return group;
         return std::make_unique<comm::FaultyGroup>(std::move(group), transport_.faults(), recorder_,
                                                    allocator_);

@@ -3,6 +3,7 @@
 
 #include "core/trace/store.h"
 #include "tests/cli/program.h"
+#include "tests/launch/processes.h"
 #include "tests/run/golden_case.h"
 #include "tests/run/same_record.h"
 #include "tests/test.h"
@@ -35,8 +36,11 @@ struct Made {
 
 Made train(const Folder& folder, const std::string& scenario, const std::string& backend) {
     const auto file = [&](const char* name) { return folder.file(backend + name); };
+    program::How how;
+    if (backend.starts_with("mpi")) how.environment = processes::kUnderMpi;
     const auto ended = program::run({"run", scenario, "--backend", backend, "-q", "--json", file(".json"),
-                                     "--save", file(".safetensors"), "--trace", file(".mscope")});
+                                     "--save", file(".safetensors"), "--trace", file(".mscope")},
+                                    how);
     Made made{ended.exit_code, ended.err, content(file(".safetensors")), {}, {}};
     if (ended.exit_code != 0) return made;
     made.trace = trace::read_trace(file(".mscope"));
@@ -57,7 +61,9 @@ TEST_CASE("golden runs over tcp and both MPIs are those of threads, bit for bit"
         const Made threads = train(folder, scenario, "threads");
         REQUIRE(threads.exit_code == 0);
         REQUIRE(threads.json["collectives"].size() > 10);
-        for (const std::string backend : {"tcp", "mpi-openmpi", "mpi-mpich"}) {
+        std::vector<std::string> backends = processes::mpi_backends();
+        backends.emplace_back("tcp");
+        for (const std::string& backend : backends) {
             const Made made = train(folder, scenario, backend);
             INFO(name << " " << backend << " " << made.err);
             REQUIRE(made.exit_code == 0);
@@ -73,9 +79,9 @@ TEST_CASE(
     const std::string name = "gpt_fsdp2_tp2";
     const Folder folder;
     const std::string text = golden::scenario_text(golden::read_case(name), name);
-    const Made own = train(folder, folder.write("own.toml", text), "mpi-mpich");
+    const Made own = train(folder, folder.write("own.toml", text), "threads");
     const std::string native_text = text + "algorithm = \"native\"\n";
-    for (const std::string backend : {"mpi-openmpi", "mpi-mpich"}) {
+    for (const std::string& backend : processes::mpi_backends()) {
         const Made made = train(folder, folder.write("native.toml", native_text), backend);
         INFO(made.err);
         REQUIRE(made.exit_code == 0);
@@ -89,7 +95,7 @@ TEST_CASE(
         }
         CHECK(native > 20);
     }
-    const Made threads = train(folder, folder.file("native.toml"), "threads");
+    const Made threads = train(folder, folder.write("native.toml", native_text), "threads");
     CHECK(threads.exit_code == 65);
     CHECK(threads.err.find("native") != std::string::npos);
 }
@@ -119,9 +125,12 @@ TEST_CASE("a mistake is told once, as a run of threads tells it") {
         folder.write("s.toml", golden::scenario_text(golden::read_case("toy_ddp4"), "toy_ddp4"));
     const auto threads = program::run({"run", scenario, "--resume", folder.file("none"), "-q"});
     CHECK(threads.exit_code == 74);
-    for (const std::string backend : {"tcp", "mpi-mpich"}) {
+    std::vector<std::string> backends = processes::mpi_backends();
+    backends.emplace_back("tcp");
+    for (const std::string& backend : backends) {
         const auto ended =
-            program::run({"run", scenario, "--resume", folder.file("none"), "-q", "--backend", backend});
+            program::run({"run", scenario, "--resume", folder.file("none"), "-q", "--backend", backend},
+                         {.environment = processes::kUnderMpi});
         INFO(ended.err);
         CHECK(ended.exit_code == threads.exit_code);
         if (backend == "tcp") CHECK(ended.err == threads.err);

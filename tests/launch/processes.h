@@ -32,6 +32,14 @@ class Child {
     int code_ = -1;
 };
 
+/// What the processes of an MPI job need beside: both libraries leak inside themselves, which is none of our
+/// finding.
+inline const std::vector<std::string> kUnderMpi{"ASAN_OPTIONS=detect_leaks=0"};
+
+/// The MPI backends that can be tried: none under the thread sanitizer, which would tell Open MPI's own
+/// races.
+std::vector<std::string> mpi_backends();
+
 /// Every living process whose environment holds all of these.
 std::vector<pid_t> having(const std::map<std::string, std::string>& variables);
 

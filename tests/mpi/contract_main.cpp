@@ -191,8 +191,9 @@ void check_moves(const Rank& rank, const Group& g, Checks& checks) {
     g.group->barrier(g.options()).wait();
 }
 
-void check_collectives(const Rank& rank, Checks& checks) {
-    for (int32_t p = 1; p <= rank.world_size(); ++p)
+void check_collectives(const Rank& rank, Checks& checks, bool every_size) {
+    for (int32_t p = 1; p <= rank.world_size(); ++p) {
+        if (!every_size && p % 3 != 2) continue;
         for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct, Algorithm::native}) {
             if (rank.rank() >= p) continue;
             std::vector<GlobalRank> members;
@@ -208,6 +209,7 @@ void check_collectives(const Rank& rank, Checks& checks) {
             check_reductions(rank, g, checks);
             check_moves(rank, g, checks);
         }
+    }
 }
 
 /// What a body threw here: the message's id, "*" behind it when another rank failed first.
@@ -299,7 +301,7 @@ int main(int argc, char** argv) {
                 tensor::Allocator memory(*device, &recorder);
                 StreamExecutor executor(transport, mode);
                 Rank rank{transport, executor, memory, recorder};
-                check_collectives(rank, checks);
+                check_collectives(rank, checks, mode == Mode::inline_in_wait);
                 executor.finish();
             });
         if (size > 3) check_failures(*world, checks);

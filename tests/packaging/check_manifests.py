@@ -1,0 +1,242 @@
+"""Holds packaging/ against what its readers ask for, as far as that can be known without them.
+
+The parts of the schemas that are used here, by hand, from the public specifications: Kubeflow's MPIJob v2beta1
+(mpi-operator, pkg/apis/kubeflow/v2beta1/types.go and its CRD), Kubernetes' core/v1 PodSpec, and the Compose
+specification (compose-spec.json). Unknown keys are refused, as strict decoding does. Every test of a schema is tried on a
+damaged copy as well, so that a check that finds nothing is not taken for a manifest without faults.
+"""
+import copy
+import pathlib
+import re
+import subprocess
+import sys
+
+import yaml
+
+OPTIONAL, REQUIRED = False, True
+
+
+class Fault(Exception):
+    pass
+
+
+def is_a(kind):
+    def check(value, where):
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise Fault(f"{where}: {value!r} is no {kind.__name__}")
+    return check
+
+
+def one_of(*words):
+    def check(value, where):
+        if value not in words:
+            raise Fault(f"{where}: {value!r} is none of {', '.join(words)}")
+    return check
+
+
+def like(pattern):
+    def check(value, where):
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise Fault(f"{where}: {value!r} does not look like {pattern}")
+    return check
+
+
+def list_of(element):
+    def check(value, where):
+        if not isinstance(value, list):
+            raise Fault(f"{where}: {value!r} is no list")
+        for i, one in enumerate(value):
+            element(one, f"{where}[{i}]")
+    return check
+
+
+def map_of(element):
+    def check(value, where):
+        if not isinstance(value, dict):
+            raise Fault(f"{where}: {value!r} is no map")
+        for key, one in value.items():
+            element(one, f"{where}.{key}")
+    return check
+
+
+def fields(**known):
+    def check(value, where):
+        if not isinstance(value, dict):
+            raise Fault(f"{where}: {value!r} is no map")
+        for key in value:
+            if key not in known:
+                raise Fault(f"{where}: no field is called {key}")
+        for key, (needed, element) in known.items():
+            if key in value:
+                element(value[key], f"{where}.{key}")
+            elif needed:
+                raise Fault(f"{where}: {key} is missing")
+    return check
+
+
+NAME = like(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # RFC 1123 label
+QUANTITY = like(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?")
+
+CONTAINER = fields(
+    name=(REQUIRED, NAME), image=(REQUIRED, is_a(str)), command=(OPTIONAL, list_of(is_a(str))),
+    args=(OPTIONAL, list_of(is_a(str))), securityContext=(OPTIONAL, fields(runAsUser=(OPTIONAL, is_a(int)))),
+    resources=(OPTIONAL, fields(requests=(OPTIONAL, map_of(QUANTITY)), limits=(OPTIONAL, map_of(QUANTITY)))))
+POD_TEMPLATE = fields(spec=(REQUIRED, fields(containers=(REQUIRED, list_of(CONTAINER)))))
+REPLICA = fields(replicas=(OPTIONAL, is_a(int)),
+                 restartPolicy=(OPTIONAL, one_of("Never", "OnFailure", "Always", "ExitCode")),
+                 template=(REQUIRED, POD_TEMPLATE))
+MPIJOB = fields(
+    apiVersion=(REQUIRED, one_of("kubeflow.org/v2beta1")), kind=(REQUIRED, one_of("MPIJob")),
+    metadata=(REQUIRED, fields(name=(REQUIRED, NAME))),
+    spec=(REQUIRED, fields(
+        slotsPerWorker=(OPTIONAL, is_a(int)), sshAuthMountPath=(OPTIONAL, like(r"/.*")),
+        mpiImplementation=(OPTIONAL, one_of("OpenMPI", "Intel", "MPICH")),
+        runPolicy=(OPTIONAL, fields(cleanPodPolicy=(OPTIONAL, one_of("None", "Running", "All")),
+                                    backoffLimit=(OPTIONAL, is_a(int)))),
+        mpiReplicaSpecs=(REQUIRED, fields(Launcher=(REQUIRED, REPLICA), Worker=(OPTIONAL, REPLICA))))))
+
+SERVICE = fields(
+    build=(OPTIONAL, fields(context=(REQUIRED, is_a(str)), dockerfile=(OPTIONAL, is_a(str)))),
+    image=(OPTIONAL, is_a(str)), environment=(OPTIONAL, map_of(is_a(str))), command=(OPTIONAL, list_of(is_a(str))),
+    depends_on=(OPTIONAL, list_of(is_a(str))), networks=(OPTIONAL, list_of(is_a(str))))
+COMPOSE = fields(services=(REQUIRED, map_of(SERVICE)),
+                 networks=(OPTIONAL, map_of(fields(internal=(OPTIONAL, is_a(bool))))))
+
+
+def check_mpijob(job):
+    MPIJOB(job, "mpijob")
+    spec = job["spec"]
+    args = spec["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["args"]
+    slots = spec["slotsPerWorker"] * spec["mpiReplicaSpecs"]["Worker"]["replicas"]
+    if args[:2] != ["-n", str(slots)]:
+        raise Fault(f"mpijob: {slots} slots, but the launcher asks for {args[:2]}")
+
+
+def option(words, name):
+    return words[words.index(name) + 1]
+
+
+def check_compose(compose, root):
+    COMPOSE(compose, "compose")
+    services = compose["services"]
+    ranks = set()
+    for name, service in services.items():
+        for other in service.get("depends_on", []):
+            if other not in services:
+                raise Fault(f"compose.{name}: depends on {other}, which there is not")
+        for network in service.get("networks", []):
+            if network not in compose.get("networks", {}):
+                raise Fault(f"compose.{name}: network {network} is not there")
+        words = service["command"]
+        ranks.add(int(option(words, "--node-rank")))
+        if option(words, "--nodes") != str(len(services)):
+            raise Fault(f"compose.{name}: {len(services)} services, --nodes {option(words, '--nodes')}")
+        if option(words, "--rdzv-endpoint").split(":")[0] not in services:
+            raise Fault(f"compose.{name}: the rendezvous is at no service")
+        if "MESHSCOPE_TOKEN" not in service["environment"]:
+            raise Fault(f"compose.{name}: a bind to all addresses without a token")
+        scenario = words[-1].removeprefix("/opt/meshscope/")
+        if not (root / scenario).is_file():
+            raise Fault(f"compose.{name}: there is no {scenario}")
+    if ranks != set(range(len(services))):
+        raise Fault(f"compose: node ranks {sorted(ranks)}")
+    built = [s for s in services.values() if "build" in s]
+    if not built or not (root / built[0]["build"]["dockerfile"]).is_file():
+        raise Fault("compose: nothing builds the image")
+
+
+def paths_in(value, path=()):
+    """Every place in a manifest, as a path of keys."""
+    if path:
+        yield path
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []
+    for key, child in children:
+        yield from paths_in(child, path + (key,))
+
+
+def at(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+def check_that_it_checks(check, manifest, name):
+    """A key that nobody knows must be refused in every map with fixed fields; a wrong type in every required place."""
+    refused = 0
+    for path in paths_in(manifest):
+        damaged = copy.deepcopy(manifest)
+        parent = at(damaged, path[:-1])
+        if isinstance(parent, dict) and isinstance(path[-1], str):
+            parent["x" + path[-1]] = parent.pop(path[-1])
+        else:
+            parent[path[-1]] = 3.5
+        try:
+            check(damaged)
+        except (Fault, KeyError, ValueError, AttributeError, TypeError, IndexError):
+            refused += 1
+    if refused < 10:
+        raise Fault(f"{name}: only {refused} of the damaged copies were refused")
+
+
+def check_shell(path, needs):
+    subprocess.run(["bash", "-n", str(path)], check=True)
+    text = path.read_text()
+    if not text.startswith("#!/bin/bash\n#SBATCH "):
+        raise Fault(f"{path.name}: #SBATCH lines must follow the first")
+    for line in text.splitlines():
+        if line.startswith("#SBATCH") and not re.fullmatch(r"#SBATCH --[a-z-]+(=\S+)?", line):
+            raise Fault(f"{path.name}: {line}")
+    for word in needs:
+        if word not in text:
+            raise Fault(f"{path.name}: nothing of {word}")
+
+
+def check_dockerfile(path, root):
+    stages, froms = set(), 0
+    logical = path.read_text().replace("\\\n", " ")
+    known = {"FROM", "RUN", "WORKDIR", "COPY", "ENV", "USER", "ENTRYPOINT", "CMD"}
+    for line in logical.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        words = line.split()
+        if words[0] not in known:
+            raise Fault(f"Dockerfile: {words[0]} is no instruction")
+        if words[0] == "FROM":
+            froms += 1
+            if not words[1].startswith("debian:12"):
+                raise Fault(f"Dockerfile: from {words[1]}")
+            if len(words) == 4:
+                stages.add(words[3])
+        if words[0] == "COPY" and words[1].startswith("--from="):
+            if words[1][7:] not in stages:
+                raise Fault(f"Dockerfile: no stage {words[1][7:]}")
+        elif words[0] == "COPY":
+            for source in words[1:-1]:
+                if not (root / source).exists():
+                    raise Fault(f"Dockerfile: there is no {source}")
+    if froms != 2:
+        raise Fault("Dockerfile: two stages were meant")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    root = folder.parent
+    job = yaml.safe_load((folder / "mpijob.yaml").read_text())
+    compose = yaml.safe_load((folder / "compose.yaml").read_text())
+    check_mpijob(job)
+    check_compose(compose, root)
+    check_that_it_checks(check_mpijob, job, "mpijob")
+    check_that_it_checks(lambda damaged: check_compose(damaged, root), compose, "compose")
+    check_shell(folder / "srun.sbatch", ["srun ", "MASTER_ADDR", "MASTER_PORT", "MESHSCOPE_TOKEN", "--backend tcp"])
+    check_shell(folder / "mpirun.sbatch", ["mpirun ", "--backend mpi-openmpi", "--resume auto"])
+    check_dockerfile(folder / "Dockerfile", root)
+    for line in (folder / "hostfile").read_text().splitlines():
+        if line and not line.startswith("#") and not re.fullmatch(r"\S+ slots=\d+", line):
+            raise Fault(f"hostfile: {line}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Fault as fault:
+        sys.exit(str(fault))
