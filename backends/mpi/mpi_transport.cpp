@@ -78,18 +78,16 @@ class MpiTransport::Patience {
     explicit Patience(bool crowded) : crowded_(crowded) {}
     void once() {
         ++asked_;
-        if (!crowded_) {
-            // Somebody else may want the core all the same.
-            if (asked_ > 20000) sched_yield();
-            return;
-        }
+        // With a core of one's own giving it away costs nothing; somebody else may want it all the same.
+        if (!crowded_ && asked_ < kAlone) return;
         sched_yield();
-        if (asked_ % 8 == 0) usleep(10);
+        if (asked_ % 8 == 0 && (crowded_ || asked_ > 100 * kAlone)) usleep(10);
     }
     /// Now and then: the clock is looked at, peers are listened to.
     bool now_and_then() const { return crowded_ ? asked_ % 8 == 0 : asked_ % 256 == 0; }
 
   private:
+    static constexpr int64_t kAlone = 1000;  ///< questions before anybody else is thought of
     bool crowded_;
     int64_t asked_ = 0;
 };
@@ -227,6 +225,18 @@ comm::Transport::Ticket MpiTransport::post(GlobalRank dst, comm::Channel channel
     return static_cast<Ticket>(index);
 }
 
+CommError MpiTransport::peer_finished(int32_t peer, comm::Channel channel) const {
+    const CallReport call = comm::report_of(call_);
+    return CommError({"comm.peer_finished",
+                      {{"rank", int64_t{job_.rank}},
+                       {"peer", int64_t{peer}},
+                       {"peers", std::to_string(peer)},
+                       {"n_peers", int64_t{1}},
+                       {"doing", call.op.empty() ? "channel " + std::to_string(channel.value) : call.op},
+                       {"last", std::string("?")}}},  // a process knows nothing of another's calls
+                     rank());
+}
+
 MeshscopeMpiHandle MpiTransport::begin_receive(int32_t src, comm::Channel channel, int64_t bytes,
                                                std::byte* buffer) {
     const int32_t tag = tag_of(channel);
@@ -240,10 +250,7 @@ MeshscopeMpiHandle MpiTransport::begin_receive(int32_t src, comm::Channel channe
     } catch (const CommError& error) {
         if (error.message().id != "comm.peer_finished_quietly") throw;
         withdraw();
-        throw CommError(
-            {"comm.peer_finished",
-             {{"rank", int64_t{job_.rank}}, {"peer", int64_t{src}}, {"channel", int64_t{channel.value}}}},
-            rank());
+        throw peer_finished(src, channel);
     }
     if (message.bytes != bytes) {
         const CommError error = mismatch(src, job_.rank, channel, message.bytes, bytes, job_.rank);
@@ -312,11 +319,7 @@ void MpiTransport::wait(Ticket ticket) {
         } catch (const CommError& error) {
             if (error.message().id != "comm.peer_finished_quietly") throw;
             withdraw();
-            throw CommError({"comm.peer_finished",
-                             {{"rank", int64_t{job_.rank}},
-                              {"peer", int64_t{post.dst}},
-                              {"channel", int64_t{post.channel.value}}}},
-                            rank());
+            throw peer_finished(post.dst, post.channel);
         }
         post.open = false;
         // A peer that fails takes what is coming without looking at it; it said so before.

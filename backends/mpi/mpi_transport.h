@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/mpi/module.h"
+#include "core/base/error.h"
 #include "core/base/message.h"
 #include "core/comm/native.h"
 #include "core/comm/transport.h"
@@ -57,6 +58,7 @@ class MpiTransport final : public comm::Transport {
     /// buffers.
     void withdraw() noexcept override;
     void give_up() noexcept override;
+    void begin_call(const comm::CallInfo& call) override { call_ = call; }
 
     /// MPI's own collectives, in a communicator of the group's own.
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank> ranks,
@@ -95,6 +97,7 @@ class MpiTransport final : public comm::Transport {
     void listen();
     void tell(const End& end);
     void drain();
+    CommError peer_finished(int32_t peer, comm::Channel channel) const;
     [[noreturn]] void throw_aborted();
     void throw_if_aborted();
 
@@ -103,6 +106,7 @@ class MpiTransport final : public comm::Transport {
     MeshscopeMpiJob job_;
     bool crowded_;
     std::chrono::milliseconds timeout_;
+    comm::CallInfo call_;  ///< the latest that was begun
     std::vector<Post> posts_;
     std::vector<std::size_t> free_;
     std::vector<std::unique_ptr<Letter>> letters_;
