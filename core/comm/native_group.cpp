@@ -13,6 +13,8 @@ struct NativeGroup::Members {
     int32_t me = 0;
     Channel pairs;
     std::unique_ptr<NativeCollectives> native;
+
+    void run(const Work::State& state) const;
 };
 
 NativeGroup::NativeGroup(StreamExecutor& executor, int32_t index, std::string name,
@@ -27,33 +29,38 @@ NativeGroup::NativeGroup(StreamExecutor& executor, int32_t index, std::string na
 
 NativeGroup::~NativeGroup() = default;
 
-std::function<void()> NativeGroup::runner(CheckedCall call, Algorithm, int32_t event) {
+std::function<void()> NativeGroup::runner(Work::State& state, Algorithm) {
+    const CheckedCall& call = state.call;
     const bool reduces = call.op == CollectiveOp::all_reduce || call.op == CollectiveOp::reduce ||
                          call.op == CollectiveOp::reduce_scatter;
-    const bool alone = size() == 1;
-    if (reduces && !alone && !members_->native->reduces(call.reduce_op, call.dtype))
+    if (reduces && size() > 1 && !members_->native->reduces(call.reduce_op, call.dtype))
         throw InvalidArgument({"comm.native_dtype",
                                {{"reduce_op", std::string(meshscope::name(call.reduce_op))},
                                 {"dtype", std::string(meshscope::name(call.dtype))}}});
-    return [executor = &executor_, members = members_, recorder = event >= 0 ? recorder_ : nullptr, event,
-            alone, checked = std::move(call)] {
-        executor->transport().begin_call(checked.info);
-        if (recorder) recorder->begin_collective(event, alone ? Algorithm::none : Algorithm::native);
-        int64_t sent_bytes = 0;
-        if (checked.op == CollectiveOp::send) {
-            sent_bytes = checked.in_elements * bytes_per_element(checked.dtype);
-            executor->post_copy(members->ranks[static_cast<std::size_t>(checked.peer)], members->pairs,
-                                {checked.input, static_cast<std::size_t>(sent_bytes)});
-        } else if (checked.op == CollectiveOp::recv || alone) {
-            Wire wire(executor->transport(), members->ranks, members->me, members->pairs, checked.dtype,
-                      recorder, event);
-            run_collective(wire, checked, alone ? Algorithm::none : Algorithm::direct);
-        } else {
-            members->native->run(checked);
-        }
-        executor->transport().end_call();
-        if (recorder) recorder->end_collective(event, sent_bytes);
-    };
+    state.kept = members_;  // this group may go before the call's turn comes
+    return [&state, members = members_.get()] { members->run(state); };
+}
+
+void NativeGroup::Members::run(const Work::State& state) const {
+    const CheckedCall& call = state.call;
+    StreamExecutor& executor = *state.executor;
+    const bool alone = ranks.size() == 1;
+    executor.transport().begin_call(call.info);
+    if (state.recorder)
+        state.recorder->begin_collective(state.event, alone ? Algorithm::none : Algorithm::native);
+    int64_t sent_bytes = 0;
+    if (call.op == CollectiveOp::send) {
+        sent_bytes = call.in_elements * bytes_per_element(call.dtype);
+        executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], pairs,
+                           {call.input, static_cast<std::size_t>(sent_bytes)});
+    } else if (call.op == CollectiveOp::recv || alone) {
+        Wire wire(executor.transport(), ranks, me, pairs, call.dtype, state.recorder, state.event);
+        run_collective(wire, call, alone ? Algorithm::none : Algorithm::direct);
+    } else {
+        native->run(call);
+    }
+    executor.transport().end_call();
+    if (state.recorder) state.recorder->end_collective(state.event, sent_bytes);
 }
 
 }  // namespace meshscope::comm

@@ -23,7 +23,7 @@ class NativeGroup final : public RecordedGroup {
   private:
     struct Members;
     /// Throws InvalidArgument "comm.native_dtype" for a reduction that the library cannot do.
-    std::function<void()> runner(CheckedCall call, Algorithm algorithm, int32_t event) override;
+    std::function<void()> runner(Work::State& state, Algorithm algorithm) override;
 
     std::shared_ptr<const Members> members_;
 };
