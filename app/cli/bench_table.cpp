@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "app/cli/machine.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::cli {
@@ -50,7 +49,6 @@ std::string measure_table(const TableBench& bench, const run::Backends& backends
                     one.ops = {op};
                     one.algorithm = algorithms[a];
                     one.repeats = bench.repeats;
-                    one.pin = one.ranks <= usable_cores();
                     std::size_t size = 0;
                     run_collectives_bench(one, backends, [&](const CollectivesBenchRow& row) {
                         double& best = times[size++][a];
