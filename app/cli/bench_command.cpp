@@ -88,7 +88,8 @@ ordered_json json_of(const CollectivesBenchRow& row) {
             {"algorithm", name(row.algorithm)},
             {"us", rounded(row.us)},
             {"algbw_GBps", rounded(row.algbw_GBps)},
-            {"busbw_GBps", rounded(row.busbw_GBps)}};
+            {"busbw_GBps", rounded(row.busbw_GBps)},
+            {"memcpy_share", rounded(row.memcpy_share)}};
 }
 
 void write_table(const CollectivesWords& words, CommandContext& context) {
