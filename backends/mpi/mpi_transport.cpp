@@ -278,6 +278,17 @@ void MpiTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes,
                      [&](std::span<const Bytes> data) { consume(data[0]); });
 }
 
+void MpiTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
+                              const Consume& consume) {
+    check_rank(src);
+    throw_if_aborted();
+    MeshscopeMpiHandle request =
+        begin_receive(src.value, channel, static_cast<int64_t>(to.size()), to.data());
+    Patience patience(crowded_);
+    while (!finished(request)) patience.once();
+    consume(to);
+}
+
 void MpiTransport::receive_together(std::span<const comm::Expected> expected, comm::Channel channel,
                                     const ConsumeTogether& consume) {
     int64_t all = 0;

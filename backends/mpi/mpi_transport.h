@@ -49,6 +49,9 @@ class MpiTransport final : public comm::Transport {
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
     /// One copy: MPI writes into a buffer of the transport's, which `consume` reads.
     void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
+    /// No copy: MPI writes where the bytes are wanted.
+    void receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
+                    const Consume& consume) override;
     void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                           const ConsumeTogether& consume) override;
     void wait(Ticket ticket) override;

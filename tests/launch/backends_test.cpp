@@ -127,10 +127,11 @@ TEST_CASE("a mistake is told once, as a run of threads tells it") {
     CHECK(threads.exit_code == 74);
     std::vector<std::string> backends = processes::mpi_backends();
     backends.emplace_back("tcp");
+    program::How how;
+    how.environment = processes::kUnderMpi;
     for (const std::string& backend : backends) {
         const auto ended =
-            program::run({"run", scenario, "--resume", folder.file("none"), "-q", "--backend", backend},
-                         {.environment = processes::kUnderMpi});
+            program::run({"run", scenario, "--resume", folder.file("none"), "-q", "--backend", backend}, how);
         INFO(ended.err);
         CHECK(ended.exit_code == threads.exit_code);
         if (backend == "tcp") CHECK(ended.err == threads.err);
