@@ -14,6 +14,7 @@ struct NativeGroup::Members {
     Channel pairs;
     std::unique_ptr<NativeCollectives> native;
 
+    /// Runs a call of this group. Running thread.
     void run(const Work::State& state) const;
 };
 
@@ -42,25 +43,26 @@ std::function<void()> NativeGroup::runner(Work::State& state, Algorithm) {
 }
 
 void NativeGroup::Members::run(const Work::State& state) const {
+    trace::Recorder* const recorder = state.recorder;
     const CheckedCall& call = state.call;
     StreamExecutor& executor = *state.executor;
     const bool alone = ranks.size() == 1;
     executor.transport().begin_call(call.info);
-    if (state.recorder)
-        state.recorder->begin_collective(state.event, alone ? Algorithm::none : Algorithm::native);
+    if (recorder != nullptr)
+        recorder->begin_collective(state.event, alone ? Algorithm::none : Algorithm::native);
     int64_t sent_bytes = 0;
     if (call.op == CollectiveOp::send) {
         sent_bytes = call.in_elements * bytes_per_element(call.dtype);
         executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], pairs,
                            {call.input, static_cast<std::size_t>(sent_bytes)});
     } else if (call.op == CollectiveOp::recv || alone) {
-        Wire wire(executor.transport(), ranks, me, pairs, call.dtype, state.recorder, state.event);
+        Wire wire(executor.transport(), ranks, me, pairs, call.dtype, recorder, state.event);
         run_collective(wire, call, alone ? Algorithm::none : Algorithm::direct);
     } else {
         native->run(call);
     }
     executor.transport().end_call();
-    if (state.recorder) state.recorder->end_collective(state.event, sent_bytes);
+    if (recorder != nullptr) recorder->end_collective(state.event, sent_bytes);
 }
 
 }  // namespace meshscope::comm
