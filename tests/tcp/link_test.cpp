@@ -106,7 +106,8 @@ TEST_CASE("what is announced can be taken back, and what is half-way out cannot"
     pair.move_all();
     CHECK(pair.a->take_back(second));
     pair.b->ask(kChannel, kLong);
-    pair.a->pump();
+    pair.a->pump();  // hears that it is wanted
+    pair.a->pump();  // and writes what the socket takes
     CHECK(first.state == Outgoing::State::sending);
     CHECK_FALSE(pair.a->take_back(first));
     pair.move_all();
