@@ -133,7 +133,7 @@ void FaultyGroup::change(CollectiveCall& call, FaultField field) const {
             const bool scatters = call.op == CollectiveOp::reduce_scatter || call.op == CollectiveOp::scatter;
             const bool exchanges = call.op == CollectiveOp::all_to_all;
             const auto apart = [&](const Tensor& tensor) {
-                return tensor.defined() ? memory_.clone(tensor, MemoryCategory::temporaries, "fault.count")
+                return tensor.defined() ? memory_.clone(tensor, MemoryCategory::temporaries, "fault")
                                         : tensor;
             };
             call.input = shortened(call.input, scatters || exchanges ? p : 1);
@@ -151,7 +151,7 @@ void FaultyGroup::change_dtype(CollectiveCall& call) const {
     const auto renamed = [&](const Tensor& tensor) {
         if (!tensor.defined()) return tensor;
         Tensor made = memory_.empty(tensor.shape(), *of_same_size(tensor.dtype()),
-                                    MemoryCategory::temporaries, "fault.dtype");
+                                    MemoryCategory::temporaries, "fault");
         if (tensor.bytes() > 0)
             std::memcpy(made.raw(), tensor.raw(), static_cast<std::size_t>(tensor.bytes()));
         return made;
