@@ -1,7 +1,11 @@
 #include "app/launch/failure.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -44,19 +48,33 @@ std::string dump(const ordered_json& json) {
     return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+/// Whether it followed from another's failure.
+bool follows(const Failure& f) {
+    return f.secondary || std::ranges::find(kConsequences, f.id) != kConsequences.end();
+}
+
 }  // namespace
 
 void write_error_file(const std::string& path, const Failure& failure) {
-    std::ofstream file(path, std::ios::trunc);
-    file << dump({{"message",
-                   {{"message", failure.text},
-                    {"extraInfo", {{"timestamp", std::to_string(failure.time_ns / 1000000000)}}}}},
-                  {"meshscope",
-                   {{"id", failure.id},
-                    {"exit_code", failure.exit_code},
-                    {"time_ns", failure.time_ns},
-                    {"json", failure.json},
-                    {"secondary", failure.secondary}}}});
+    const std::string own = path + "." + std::to_string(getpid());
+    std::ofstream(own, std::ios::trunc)
+        << dump({{"message",
+                  {{"message", failure.text},
+                   {"extraInfo", {{"timestamp", std::to_string(failure.time_ns / 1000000000)}}}}},
+                 {"meshscope",
+                  {{"id", failure.id},
+                   {"exit_code", failure.exit_code},
+                   {"time_ns", failure.time_ns},
+                   {"json", failure.json},
+                   {"secondary", failure.secondary}}}});
+    Failure held;
+    read_error_file(path, held);
+    const bool is_first = held.id.empty() || follows(held) || failure.time_ns < held.time_ns;
+    if (follows(failure)) {
+        if (link(own.c_str(), path.c_str()) == 0 || errno == EEXIST) unlink(own.c_str());
+    } else if (!is_first || rename(own.c_str(), path.c_str()) != 0) {
+        unlink(own.c_str());
+    }
 }
 
 void read_error_file(const std::string& path, Failure& failure) {
@@ -75,13 +93,12 @@ void read_error_file(const std::string& path, Failure& failure) {
     failure.id = ours->value("id", "");
     failure.json = ours->value("json", "");
     failure.time_ns = ours->value("time_ns", failure.time_ns);
+    // mpiexec ends with the code of any of its processes.
+    if (failure.exit_code < 128) failure.exit_code = ours->value("exit_code", failure.exit_code);
     failure.secondary = ours->value("secondary", false);
 }
 
 void order_by_cause(std::vector<Failure>& failures) {
-    const auto follows = [](const Failure& f) {
-        return f.secondary || std::ranges::find(kConsequences, f.id) != kConsequences.end();
-    };
     std::ranges::stable_sort(failures, [&](const Failure& a, const Failure& b) {
         return std::tuple(follows(a), a.time_ns, a.rank) < std::tuple(follows(b), b.time_ns, b.rank);
     });

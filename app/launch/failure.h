@@ -20,11 +20,13 @@ struct Failure {
 
 /// A file for a worker's last words (TORCHELASTIC_ERROR_FILE), in torchrun's form with ours beside:
 /// {"message": {"message", "extraInfo": {"timestamp"}}, "meshscope": {"id", "exit_code", "time_ns",
-/// "secondary"}}. Nothing happens where it cannot be written: the exit code still tells.
+/// "secondary"}}. The processes of one worker (mpiexec's) share the file: it is replaced as a whole, a cause
+/// replaces what only followed, and of two causes the earlier stays. Nothing happens where it cannot be
+/// written: the exit code still tells.
 void write_error_file(const std::string& path, const Failure& failure);
 
-/// Fills in what a worker left in its file; torchrun's own form is understood as well. Nothing where there is
-/// none.
+/// Fills in what a worker left in its file, its exit code too unless a signal ended it; torchrun's own form
+/// is understood as well. Nothing where there is none.
 void read_error_file(const std::string& path, Failure& failure);
 
 /// Puts the root cause first: of the failures that are no consequence of another's (a rank that another's end

@@ -1,5 +1,7 @@
 #include "app/launch/failure.h"
 
+#include <filesystem>
+
 #include "tests/folder.h"
 #include "tests/test.h"
 
@@ -68,6 +70,35 @@ TEST_CASE("last words go through a file, ours and torchrun's") {
         CHECK(kept.text == "words");
     }
     read_error_file(folder.file("none.json"), torch);
+}
+
+TEST_CASE("the processes of one worker share a file: a cause stands before what followed from it") {
+    const auto left_by = [](const std::vector<Failure>& written) {
+        const Folder folder;
+        for (const Failure& each : written) write_error_file(folder.file("e.json"), each);
+        Failure read = failure(0, 99, "", false, 1);
+        read_error_file(folder.file("e.json"), read);
+        CHECK(std::distance(std::filesystem::directory_iterator(folder.path), {}) == 1);
+        return read;
+    };
+    const Failure cause = failure(1, 20, "checkpoint.none", false, 74),
+                  later = failure(2, 30, "checkpoint.damaged", false, 65),
+                  follower = failure(0, 10, "comm.aborted", true, 75), lost = failure(3, 5, "comm.peer_lost");
+    for (const auto& order : {std::vector{cause, later, follower, lost},
+                              {follower, lost, later, cause},
+                              {lost, cause, follower, later},
+                              {later, follower, cause, lost}}) {
+        const Failure read = left_by(order);
+        CHECK(read.id == "checkpoint.none");
+        CHECK(read.exit_code == 74);  // not mpiexec's, which ends with that of any process
+    }
+    CHECK(left_by({follower, lost}).id == "comm.aborted");
+    // A signal says more than the words that came before it.
+    const Folder folder;
+    write_error_file(folder.file("e.json"), cause);
+    Failure killed = failure(0, 99, "", false, 137);
+    read_error_file(folder.file("e.json"), killed);
+    CHECK(killed.exit_code == 137);
 }
 
 TEST_CASE("the report says all of it") {
