@@ -16,8 +16,16 @@
 namespace program {
 namespace {
 
-/// Ends the child process: becomes the program.
-[[noreturn]] void become(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
+int exit_code_of(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+void become(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
     const std::string exe = std::string(MESHSCOPE_BIN_DIR) + "/meshscope";
     std::vector<char*> arguments{const_cast<char*>(exe.c_str())};
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -30,15 +38,6 @@ namespace {
     execv(exe.c_str(), arguments.data());
     _exit(127);
 }
-
-int exit_code_of(pid_t child) {
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-}  // namespace
 
 Ended run(const std::vector<std::string>& words, const How& how) {
     const Folder folder;

@@ -21,6 +21,9 @@ struct How {
 
 Ended run(const std::vector<std::string>& words, const How& how = {});
 
+/// For a child process: becomes the program; `environment` as in How. It never returns.
+[[noreturn]] void become(const std::vector<std::string>& words, const std::vector<std::string>& environment);
+
 /// The same on a terminal of its own, `typed` being typed into it; `out` is what the terminal showed.
 Ended run_on_terminal(const std::vector<std::string>& words, const std::string& typed);
 

@@ -15,19 +15,17 @@ using program::run;
 
 namespace {
 
-std::vector<std::string> sorted_lines(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    std::sort(lines.begin(), lines.end());
-    return lines;
-}
-
 std::vector<std::string> shell(std::vector<std::string> options, const std::string& script) {
     options.insert(options.begin(), "launch");
     for (const char* word : {"--", "sh", "-c"}) options.emplace_back(word);
     options.push_back(script);
     return options;
+}
+
+/// A shell's wait for `file` to have that many lines: what is said of workers that are stopped holds once all
+/// have started.
+std::string until_lines(const std::string& file, const std::string& lines) {
+    return "while test $(wc -l < " + file + ") -lt " + lines + "; do sleep 0.02; done";
 }
 
 /// A word that marks everything a test started, in its environment.
@@ -65,10 +63,11 @@ TEST_CASE("logs hold each worker's output by round and rank") {
 
 TEST_CASE("a failed worker stops all, all start again as often as allowed, and the report names it first") {
     const Folder folder;
-    const auto ended =
-        run(shell({"-n", "3", "--max-restarts", "2", "--report", folder.file("r.json")},
-                  "echo $RANK $MESHSCOPE_ROUND $TORCHELASTIC_RESTART_COUNT $MESHSCOPE_RESUME >> " +
-                      folder.file("starts") + "; test $RANK = 1 && sleep 0.1 && exit 7; sleep 60"));
+    const auto ended = run(shell(
+        {"-n", "3", "--max-restarts", "2", "--report", folder.file("r.json")},
+        "echo $RANK $MESHSCOPE_ROUND $TORCHELASTIC_RESTART_COUNT $MESHSCOPE_RESUME >> " +
+            folder.file("starts") + "; test $RANK = 1 && { " +
+            until_lines(folder.file("starts"), "$((3 * MESHSCOPE_ROUND + 3))") + "; exit 7; }; sleep 60"));
     CHECK(ended.exit_code == 7);
     CHECK(sorted_lines(content(folder.file("starts"))) ==
           std::vector<std::string>{"0 0 0", "0 1 1 auto", "0 2 2 auto", "1 0 0", "1 1 1 auto", "1 2 2 auto",
@@ -87,9 +86,10 @@ TEST_CASE("of several failures the first in time is the root cause, and the rest
     // Rank 2 fails first; rank 0 follows on being told to stop, with words of its own.
     const std::string words =
         R"(trap 'echo "{\"message\":{\"message\":\"stopped\"},\"meshscope\":{\"id\":\"comm.aborted\",\"exit_code\":75,\"time_ns\":5,\"secondary\":true}}" > $TORCHELASTIC_ERROR_FILE; exit 75' TERM; )";
-    const auto ended =
-        run(shell({"-n", "3", "--report", folder.file("r.json")},
-                  words + "test $RANK = 2 && { sleep 0.3; kill -9 $$; }; while true; do sleep 0.05; done"));
+    const auto ended = run(shell({"-n", "3", "--report", folder.file("r.json")},
+                                 words + "echo >> " + folder.file("ready") + "; test $RANK = 2 && { " +
+                                     until_lines(folder.file("ready"), "3") +
+                                     "; kill -9 $$; }; while true; do sleep 0.05; done"));
     CHECK(ended.exit_code == 137);
     const auto report = nlohmann::json::parse(content(folder.file("r.json")));
     CHECK(report["root_cause"]["rank"] == 2);

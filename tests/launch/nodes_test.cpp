@@ -48,14 +48,6 @@ std::string endpoint_of(const std::string& err_file) {
     return found;
 }
 
-std::vector<std::string> sorted_lines(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    std::sort(lines.begin(), lines.end());
-    return lines;
-}
-
 }  // namespace
 
 TEST_CASE("two launchers with one endpoint are two nodes of one job") {
@@ -78,8 +70,10 @@ TEST_CASE("a worker that fails on one node restarts the workers of all nodes, an
     const Folder folder;
     const std::string script = "echo $MESHSCOPE_ROUND $TORCHELASTIC_RESTART_COUNT $RANK >> " +
                                folder.file("lines") +
-                               "; test $RANK = 3 && test $MESHSCOPE_ROUND = 0 && exit 9; "
-                               "test $MESHSCOPE_ROUND = 0 && sleep 60; exit 0";
+                               "; test $MESHSCOPE_ROUND = 1 && exit 0; test $RANK = 3 || sleep 60; "
+                               // Its failure ends the others: not before each of them has written its line.
+                               "while test $(wc -l < " +
+                               folder.file("lines") + ") -lt 4; do sleep 0.02; done; exit 9";
     Child first(node(0, "2", "127.0.0.1:0", {"--max-restarts", "1"}, script), folder.file("o0"),
                 folder.file("e0"));
     const std::string endpoint = endpoint_of(folder.file("e0"));

@@ -4,13 +4,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <thread>
+
+#include "tests/cli/program.h"
 
 namespace processes {
 namespace {
@@ -21,22 +25,12 @@ using Clock = std::chrono::steady_clock;
 
 Child::Child(const std::vector<std::string>& words, const std::string& out, const std::string& err,
              const std::vector<std::string>& environment) {
-    const std::string exe = std::string(MESHSCOPE_BIN_DIR) + "/meshscope";
-    std::vector<char*> arguments{const_cast<char*>(exe.c_str())};
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
     pid_ = fork();
     if (pid_ != 0) return;
     dup2(open("/dev/null", O_RDONLY), 0);
     dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
     dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
-    setenv("LC_ALL", "C", 1);
-    for (const std::string& entry : environment) {
-        const std::size_t equals = entry.find('=');
-        setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
-    }
-    execv(exe.c_str(), arguments.data());
-    _exit(127);
+    program::become(words, environment);
 }
 
 Child::~Child() {
@@ -84,6 +78,14 @@ std::vector<std::string> mpi_backends() {
 #else
     return {"mpi-openmpi", "mpi-mpich"};
 #endif
+}
+
+std::vector<std::string> sorted_lines(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    std::sort(lines.begin(), lines.end());
+    return lines;
 }
 
 bool within(double seconds, const std::function<bool()>& holds) {

@@ -43,6 +43,9 @@ std::vector<std::string> mpi_backends();
 /// Every living process whose environment holds all of these.
 std::vector<pid_t> having(const std::map<std::string, std::string>& variables);
 
+/// The lines of what processes printed, in no order of theirs.
+std::vector<std::string> sorted_lines(const std::string& text);
+
 /// Whether `holds` became true within `seconds`.
 bool within(double seconds, const std::function<bool()>& holds);
 
