@@ -7,6 +7,7 @@
 
 #include "backends/mpi/mpi_module.h"
 #include "backends/mpi/native_side.h"
+#include "core/base/diagnosis.h"
 #include "core/base/error.h"
 #include "core/base/pack.h"
 
@@ -191,18 +192,19 @@ void MpiTransport::wait_until(int32_t peer, const Ready& ready) {
         if (!patience.now_and_then()) continue;
         listen();
         throw_if_aborted();
-        if (ends_[static_cast<std::size_t>(peer)].over && !ready())
-            throw CommError(
-                {"comm.peer_finished_quietly", {{"rank", int64_t{job_.rank}}, {"peer", int64_t{peer}}}},
-                rank());
+        if (ends_[static_cast<std::size_t>(peer)].over && !ready()) {
+            withdraw();
+            throw DiagnosedError(
+                comm::missing_diagnosis(rank(), call_, last_, GlobalRank{peer}, world_size()), rank());
+        }
         if (!since) since = Clock::now();
         const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - *since);
         if (waited <= timeout_) continue;
         withdraw();
-        throw CommError(
+        throw DiagnosedError(
             {"mpi.timeout",
              {{"rank", int64_t{job_.rank}}, {"peer", int64_t{peer}}, {"waited_ms", int64_t{waited.count()}}}},
-            rank());
+            comm::timeout_diagnosis(rank(), call_, last_, GlobalRank{peer}, world_size()), rank());
     }
 }
 
@@ -225,33 +227,20 @@ comm::Transport::Ticket MpiTransport::post(GlobalRank dst, comm::Channel channel
     return static_cast<Ticket>(index);
 }
 
-CommError MpiTransport::peer_finished(int32_t peer, comm::Channel channel) const {
-    const CallReport call = comm::report_of(call_);
-    return CommError({"comm.peer_finished",
-                      {{"rank", int64_t{job_.rank}},
-                       {"peer", int64_t{peer}},
-                       {"peers", std::to_string(peer)},
-                       {"n_peers", int64_t{1}},
-                       {"doing", call.op.empty() ? "channel " + std::to_string(channel.value) : call.op},
-                       {"last", std::string("?")}}},  // a process knows nothing of another's calls
-                     rank());
+void MpiTransport::end_call() noexcept {
+    last_ = std::move(call_);
+    call_.group.reset();
 }
 
 MeshscopeMpiHandle MpiTransport::begin_receive(int32_t src, comm::Channel channel, int64_t bytes,
                                                std::byte* buffer) {
     const int32_t tag = tag_of(channel);
     MeshscopeMpiMessage message;
-    try {
-        wait_until(src, [&] {
-            int32_t found = 0;
-            check(mpi_, mpi_.probe(world_, src, tag, &message, &found), "MPI_Iprobe");
-            return found != 0;
-        });
-    } catch (const CommError& error) {
-        if (error.message().id != "comm.peer_finished_quietly") throw;
-        withdraw();
-        throw peer_finished(src, channel);
-    }
+    wait_until(src, [&] {
+        int32_t found = 0;
+        check(mpi_, mpi_.probe(world_, src, tag, &message, &found), "MPI_Iprobe");
+        return found != 0;
+    });
     if (message.bytes != bytes) {
         const CommError error = mismatch(src, job_.rank, channel, message.bytes, bytes, job_.rank);
         // Both hold a broken stream now, so the world ends here, not when this rank's body does.
@@ -325,13 +314,7 @@ void MpiTransport::wait(Ticket ticket) {
     const auto index = static_cast<std::size_t>(ticket);
     Post& post = posts_.at(index);
     if (post.open) {
-        try {
-            wait_until(post.dst, [&] { return finished(post.request); });
-        } catch (const CommError& error) {
-            if (error.message().id != "comm.peer_finished_quietly") throw;
-            withdraw();
-            throw peer_finished(post.dst, post.channel);
-        }
+        wait_until(post.dst, [&] { return finished(post.request); });
         post.open = false;
         // A peer that fails takes what is coming without looking at it; it said so before.
         listen();

@@ -62,6 +62,7 @@ class MpiTransport final : public comm::Transport {
     void withdraw() noexcept override;
     void give_up() noexcept override;
     void begin_call(const comm::CallInfo& call) override { call_ = call; }
+    void end_call() noexcept override;
 
     /// MPI's own collectives, in a communicator of the group's own.
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank> ranks,
@@ -100,7 +101,6 @@ class MpiTransport final : public comm::Transport {
     void listen();
     void tell(const End& end);
     void drain();
-    CommError peer_finished(int32_t peer, comm::Channel channel) const;
     [[noreturn]] void throw_aborted();
     void throw_if_aborted();
 
@@ -109,7 +109,7 @@ class MpiTransport final : public comm::Transport {
     MeshscopeMpiJob job_;
     bool crowded_;
     std::chrono::milliseconds timeout_;
-    comm::CallInfo call_;  ///< the latest that was begun
+    comm::CallInfo call_, last_;  ///< the call under way and the one before it; without a group: none
     std::vector<Post> posts_;
     std::vector<std::size_t> free_;
     std::vector<std::unique_ptr<Letter>> letters_;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/diagnosis.h"
 #include "core/base/error.h"
 
 namespace meshscope::backends::tcp {
@@ -64,7 +65,13 @@ void TcpTransport::check_rank(GlobalRank peer) const {
                                 {"world_size", static_cast<int64_t>(world_size())}}});
 }
 
-void TcpTransport::fail(const CommError& error) {
+void TcpTransport::end_call() noexcept {
+    last_ = std::move(call_);
+    call_.group.reset();
+}
+
+template <class Failure>
+void TcpTransport::fail(const Failure& error) {
     // The world ends here, not when this rank's body does: the peers need not wait for that.
     fate_.fail(std::make_exception_ptr(error));
     withdraw();
@@ -82,24 +89,40 @@ void TcpTransport::throw_mismatch(int32_t src, int32_t dst, comm::Channel channe
                    rank()));
 }
 
-void TcpTransport::throw_finished(int32_t peer, comm::Channel channel) {
+void TcpTransport::throw_finished(int32_t peer) {
     withdraw();
-    throw CommError(
-        {"comm.peer_finished",
-         {{"rank", int64_t{rank_}}, {"peer", int64_t{peer}}, {"channel", int64_t{channel.value}}}},
-        rank());
+    throw DiagnosedError(comm::missing_diagnosis(rank(), call_, last_, GlobalRank{peer}, world_size()),
+                         rank());
 }
 
 void TcpTransport::throw_late(const Awaiting& awaiting) {
     const char* const id =
         awaiting.what == Awaiting::What::message ? "comm.operation_timeout" : "comm.receipt_timeout";
-    fail(CommError({id,
-                    {{"rank", int64_t{rank_}},
-                     {"missing", awaiting.ranks},
-                     {"waited_ms", int64_t{operation_timeout_.count()}},
-                     {"channel", int64_t{awaiting.channel}},
-                     {"bytes", awaiting.bytes}}},
-                   rank()));
+    const GlobalRank first{awaiting.ranks.empty() ? rank_ : static_cast<int32_t>(awaiting.ranks.front())};
+    fail(DiagnosedError({id,
+                         {{"rank", int64_t{rank_}},
+                          {"missing", awaiting.ranks},
+                          {"waited_ms", int64_t{operation_timeout_.count()}},
+                          {"channel", int64_t{awaiting.channel}},
+                          {"bytes", awaiting.bytes}}},
+                        comm::timeout_diagnosis(rank(), call_, last_, first, world_size()), rank()));
+}
+
+void TcpTransport::throw_end(const Awaiting& awaiting) {
+    withdraw();
+    try {
+        fate_.throw_meaning(awaiting);
+    } catch (const CommError& error) {
+        const bool gone = error.message().id == "comm.peer_lost";
+        const bool silent = error.message().id.starts_with("comm.peer_silent");
+        const MessageValue* const said = error.message().find("peer");
+        if ((!gone && !silent) || said == nullptr) throw;
+        const GlobalRank peer{static_cast<int32_t>(std::get<int64_t>(*said))};
+        throw DiagnosedError(error.message(),
+                             gone ? comm::lost_diagnosis(rank(), call_, last_, peer, world_size())
+                                  : comm::timeout_diagnosis(rank(), call_, last_, peer, world_size()),
+                             rank(), error.secondary());
+    }
 }
 
 void TcpTransport::check_link(Link& one, const Awaiting& awaiting) {
@@ -119,15 +142,11 @@ void TcpTransport::check_link(Link& one, const Awaiting& awaiting) {
     const Deadline until = Clock::now() + std::min(kExplanation, heartbeat_timeout_);
     while (!fate_.ended() && Clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
     fate_.lost(one.peer());
-    withdraw();
-    fate_.throw_meaning(awaiting);
+    throw_end(awaiting);
 }
 
 void TcpTransport::check(const Awaiting& awaiting) {
-    if (fate_.ended()) {
-        withdraw();
-        fate_.throw_meaning(awaiting);
-    }
+    if (fate_.ended()) throw_end(awaiting);
     for (const auto& one : links_)
         if (one) check_link(*one, awaiting);
 }
@@ -296,7 +315,7 @@ void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm
         });
     }
     for (const comm::Expected& each : messages) {
-        if (!is_here(each, channel)) throw_finished(each.src.value, channel);
+        if (!is_here(each, channel)) throw_finished(each.src.value);
         const int64_t bytes = each.src.value == rank_
                                   ? static_cast<int64_t>(outgoing_[next_to_self(channel)->out].data.size())
                                   : link(each.src.value)->size_of_next(channel);
@@ -350,7 +369,7 @@ void TcpTransport::wait(Ticket ticket) {
         const Awaiting awaiting{
             Awaiting::What::receipt, {out.dst}, out.channel.value, static_cast<int64_t>(out.data.size())};
         wait_until(awaiting, [&] { return is_done() || (out.dst != rank_ && link(out.dst)->finished()); });
-        if (!is_done()) throw_finished(out.dst, out.channel);
+        if (!is_done()) throw_finished(out.dst);
     }
     free_.push_back(static_cast<std::size_t>(ticket));
 }

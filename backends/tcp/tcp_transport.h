@@ -40,6 +40,8 @@ class TcpTransport final : public comm::Transport {
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
+    void begin_call(const comm::CallInfo& call) override { call_ = call; }
+    void end_call() noexcept override;
 
     /// Tells the peers that nothing more comes from here, after all that did. At the end of a body that ended
     /// well.
@@ -59,11 +61,14 @@ class TcpTransport final : public comm::Transport {
     void check(const Awaiting& awaiting);
     void check_link(Link& link, const Awaiting& awaiting);
     void check_rank(GlobalRank peer) const;
-    [[noreturn]] void fail(const CommError& error);
+    template <class Failure>
+    [[noreturn]] void fail(const Failure& error);
     [[noreturn]] void throw_mismatch(int32_t src, int32_t dst, comm::Channel channel, int64_t sent,
                                      int64_t expected);
-    [[noreturn]] void throw_finished(int32_t peer, comm::Channel channel);
+    [[noreturn]] void throw_finished(int32_t peer);
     [[noreturn]] void throw_late(const Awaiting& awaiting);
+    /// What the world's end means here; of a peer that is gone or silent with what this rank was doing.
+    [[noreturn]] void throw_end(const Awaiting& awaiting);
     Link* link(int32_t rank) { return links_[static_cast<std::size_t>(rank)].get(); }
     Outgoing& outgoing(Ticket ticket) { return outgoing_.at(static_cast<std::size_t>(ticket)); }
     void watch(Link& link);
@@ -77,6 +82,7 @@ class TcpTransport final : public comm::Transport {
 
     int32_t rank_;
     Fate& fate_;
+    comm::CallInfo call_, last_;  ///< the call under way and the one before it; without a group: none
     std::chrono::milliseconds operation_timeout_, heartbeat_timeout_;
     std::chrono::nanoseconds spin_;
     RoomPool rooms_;

@@ -11,6 +11,7 @@
 #include "backends/tcp/rendezvous.h"
 #include "backends/tcp/store_server.h"
 #include "backends/tcp/tcp_transport.h"
+#include "core/base/diagnosis.h"
 #include "core/base/error.h"
 
 namespace meshscope::backends::tcp {
@@ -20,12 +21,13 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenTries{20};
 
-bool tells_a_silence(const std::exception_ptr& error) {
+/// Whether the transport has said more of the world's end than others know: in which call it met this rank.
+bool is_diagnosis(const std::exception_ptr& error) {
     if (!error) return false;
     try {
         std::rethrow_exception(error);
-    } catch (const CommError& told) {
-        return told.message().id.starts_with("comm.peer_silent");
+    } catch (const DiagnosedError&) {
+        return true;
     } catch (...) {
         return false;
     }
@@ -178,8 +180,7 @@ void TcpWorld::run(const std::function<void(comm::Transport&)>& body) {
     pulse.close();
     if (!fate.ended()) return;
     first_cause_ = fate.cause();
-    // What the transport threw of a silence says what this rank was waiting for.
-    if (fate.origin() != Fate::Origin::own && tells_a_silence(thrown)) std::rethrow_exception(thrown);
+    if (fate.origin() != Fate::Origin::own && is_diagnosis(thrown)) std::rethrow_exception(thrown);
     fate.throw_meaning();
 }
 

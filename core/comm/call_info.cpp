@@ -36,6 +36,14 @@ Diagnosis timeout_diagnosis(GlobalRank rank, const CallInfo& call, const CallInf
     return d;
 }
 
+Diagnosis missing_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
+                            int32_t world_size) {
+    Diagnosis d = seen_from(rank, call, last, peer, world_size);
+    d.kind = DiagnosisKind::missing;
+    d.ranks[static_cast<std::size_t>(peer.value)].state = RankState::finished;
+    return d;
+}
+
 Diagnosis lost_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
                          int32_t world_size) {
     Diagnosis d = seen_from(rank, call, last, peer, world_size);

@@ -49,6 +49,9 @@ RankReport report_of(GlobalRank rank, RankState state, const CallInfo& call, con
 /// and that nothing is known of the others. DiagnosisKind::timeout, not certain.
 Diagnosis timeout_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
                             int32_t world_size);
+/// The same after `peer` ended without making the call: DiagnosisKind::missing.
+Diagnosis missing_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
+                            int32_t world_size);
 /// The same after the connection to `peer` broke or its process was seen to end: DiagnosisKind::lost.
 Diagnosis lost_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
                          int32_t world_size);

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "core/base/error.h"
@@ -15,12 +16,12 @@ namespace {
 class Scratch {
   public:
     Scratch() {
-        file_ = mkstemp(name_);
+        file_ = mkstemp(name_.data());
         if (file_ < 0) std::abort();
     }
     ~Scratch() {
         close(file_);
-        unlink(name_);
+        unlink(name_.c_str());
     }
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
@@ -33,7 +34,7 @@ class Scratch {
     }
 
   private:
-    char name_[32] = "/tmp/meshscope-fuzz-XXXXXX";
+    std::string name_ = (std::filesystem::temp_directory_path() / "meshscope-fuzz-XXXXXX").string();
     int file_ = -1;
 };
 
