@@ -42,6 +42,11 @@ void snapshot(trace::Recorder& recorder, int32_t event, trace::SnapshotKind kind
                           to_floats(dtype, {data, static_cast<std::size_t>(n * bytes_per_element(dtype))}));
 }
 
+/// Whether the rank has something to give: what lies in a broadcast's buffer off its root is nobody's number.
+bool gives(const CheckedCall& call, int32_t me) {
+    return call.op != CollectiveOp::broadcast || call.peer == me;
+}
+
 /// Compares the call with the other members', or with the one that is concerned.
 void compare(StreamExecutor& executor, std::span<const GlobalRank> ranks, int32_t me, Channel data,
              const CheckedCall& call, std::optional<CallComparison>& comparison) {
@@ -86,8 +91,9 @@ void TransportGroup::Members::run(const Work::State& state) const {
     executor.transport().begin_call(call.info);
     if (recorder != nullptr) {
         recorder->begin_collective(state.event, state.algorithm);
-        snapshot(*recorder, state.event, trace::SnapshotKind::input, call.dtype, call.input,
-                 call.in_elements);
+        if (gives(call, me))
+            snapshot(*recorder, state.event, trace::SnapshotKind::input, call.dtype, call.input,
+                     call.in_elements);
     }
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
     const Channel channel = pair ? pairs : collectives;
