@@ -13,6 +13,7 @@
 #include "app/cli/bench_table.h"
 #include "app/cli/machine.h"
 #include "core/base/replace_file.h"
+#include "core/scenario/keys.h"
 #include "core/time/read_profile.h"
 
 namespace meshscope::cli {
@@ -47,11 +48,11 @@ trace::Level parse_level(const std::string& word) {
     throw UsageError({"bench.level", {{"word", word}}});
 }
 
-/// "ring, direct, … auto"
+/// "ring, direct, …"
 std::string algorithm_words() {
     std::string words;
-    for (int i = 1; i < kAlgorithms; ++i)
-        words += (i > 1 ? ", " : "") + std::string(name(static_cast<Algorithm>(i)));
+    for (const std::string_view word : scenario::algorithms())
+        words += (words.empty() ? "" : ", ") + std::string(word);
     return words;
 }
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "core/base/kinds.h"
+
 namespace meshscope::scenario {
 namespace {
 
@@ -203,21 +205,6 @@ constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
 constexpr std::array<std::string_view, 8> kStrategies{"none",  "ddp",   "fsdp2", "fsdp1",
                                                       "zero1", "zero2", "zero3", "dp"};
-constexpr std::array<std::string_view, 15> kAlgorithms{"ring",
-                                                       "direct",
-                                                       "tree",
-                                                       "recursive_doubling",
-                                                       "halving_doubling",
-                                                       "star",
-                                                       "double_tree",
-                                                       "two_level",
-                                                       "bruck",
-                                                       "recursive_halving",
-                                                       "pairwise",
-                                                       "ring_pipeline",
-                                                       "scatter_all_gather",
-                                                       "auto",
-                                                       "native"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
 constexpr std::array<std::string_view, 3> kContextMethods{"allgather", "alltoall", "ulysses"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
@@ -226,7 +213,7 @@ constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
 constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};
 constexpr std::array<std::string_view, 7> kFaults{"kill",     "delay", "stall", "corrupt",
-                                                 "mismatch", "skip",  "repeat"};
+                                                  "mismatch", "skip",  "repeat"};
 constexpr std::array<std::string_view, 5> kFaultFields{"op", "root", "reduce_op", "dtype", "count"};
 constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
 
@@ -256,7 +243,13 @@ std::span<const std::string_view> data_strategies() {
     return kStrategies;
 }
 std::span<const std::string_view> algorithms() {
-    return kAlgorithms;
+    // All but `none`, which is no choice.
+    static const auto kWords = [] {
+        std::array<std::string_view, kAlgorithms - 1> words;
+        for (std::size_t i = 0; i < words.size(); ++i) words[i] = name(static_cast<Algorithm>(i + 1));
+        return words;
+    }();
+    return kWords;
 }
 std::span<const std::string_view> tp_plans() {
     return kTpPlans;

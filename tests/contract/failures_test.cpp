@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "tests/contract/harness.h"
+#include "tests/contract/outcome.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -16,19 +17,6 @@ using namespace meshscope::contract;
 namespace {
 
 constexpr std::array<Mode, 2> kModes{Mode::inline_in_wait, Mode::helper_thread};
-
-/// What a rank's body threw, in words: the message's id, a "*" behind it when another rank failed first.
-template <class Body>
-std::string outcome(const Body& body) {
-    try {
-        body();
-        return "fine";
-    } catch (const CommError& error) {
-        return error.message().id + (error.secondary() ? "*" : "");
-    } catch (const std::exception& error) {
-        return error.what();
-    }
-}
 
 /// Runs bodies whose errors are noted on the way out; gives the world's error and each rank's.
 template <class Body>

@@ -166,27 +166,6 @@ Bytes perform(Rank& rank, const Drawn& d) {
     }
 }
 
-Order order_of(CollectiveOp op, Algorithm ran) {
-    switch (ran) {
-        case Algorithm::direct:
-        case Algorithm::star:
-            return Order::by_rank;
-        case Algorithm::tree:
-            return Order::tree;
-        case Algorithm::recursive_doubling:
-            return Order::near;
-        case Algorithm::halving_doubling:
-        case Algorithm::recursive_halving:
-            return Order::far;
-        case Algorithm::two_level:
-            return Order::two_level;
-        case Algorithm::double_tree:
-            return Order::double_tree;
-        default:
-            return op == CollectiveOp::reduce ? Order::tree : Order::ring;
-    }
-}
-
 /// What the ranks must have, by plain loops.
 std::vector<Bytes> expected_of(const Drawn& d, int32_t p, Algorithm ran) {
     const auto at = [](int32_t r) { return static_cast<std::size_t>(r); };

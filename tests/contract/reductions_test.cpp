@@ -59,28 +59,6 @@ std::vector<Bytes> inputs_of(const Case& c, int32_t p, int64_t n) {
     return inputs;
 }
 
-/// The order that an all_reduce's card states.
-Order order_of(Algorithm algorithm) {
-    switch (algorithm) {
-        case Algorithm::direct:
-        case Algorithm::star:
-            return Order::by_rank;
-        case Algorithm::tree:
-            return Order::tree;
-        case Algorithm::recursive_doubling:
-            return Order::near;
-        case Algorithm::halving_doubling:
-        case Algorithm::recursive_halving:
-            return Order::far;
-        case Algorithm::two_level:
-            return Order::two_level;
-        case Algorithm::double_tree:
-            return Order::double_tree;
-        default:
-            return Order::ring;
-    }
-}
-
 CallOptions options_of(const Case& c) {
     CallOptions options;
     options.algorithm = c.algorithm;
@@ -107,8 +85,9 @@ TEST_CASE("all_reduce gives every rank the reference's bits") {
                 });
                 for (std::size_t i = 0; i < cases.size(); ++i) {
                     const Case& c = cases[i];
-                    const Bytes expected = reduced(c.dtype, c.op, kFactor, inputs_of(c, p, c.n),
-                                                   order_of(c.algorithm), chunks_of(c.n, p));
+                    const Bytes expected =
+                        reduced(c.dtype, c.op, kFactor, inputs_of(c, p, c.n),
+                                order_of(CollectiveOp::all_reduce, c.algorithm), chunks_of(c.n, p));
                     for (int32_t r = 0; r < p; ++r) {
                         INFO(backend << " p=" << p << " rank " << r << ": " << c.text());
                         REQUIRE((results[static_cast<std::size_t>(r)][i] == expected));
@@ -136,8 +115,9 @@ TEST_CASE("reduce_scatter gives each rank its part of the reference's bits") {
             });
             for (std::size_t i = 0; i < cases.size(); ++i) {
                 const Case& c = cases[i];
-                const Bytes expected = reduced(c.dtype, c.op, kFactor, inputs_of(c, p, c.n * p),
-                                               order_of(c.algorithm), chunks_of(c.n * p, p));
+                const Bytes expected =
+                    reduced(c.dtype, c.op, kFactor, inputs_of(c, p, c.n * p),
+                            order_of(CollectiveOp::all_reduce, c.algorithm), chunks_of(c.n * p, p));
                 for (int32_t r = 0; r < p; ++r) {
                     INFO(backend << " p=" << p << " rank " << r << ": " << c.text());
                     REQUIRE(

@@ -197,6 +197,27 @@ Bytes input_of(DType dtype, int32_t rank, int64_t n) {
     return bytes;
 }
 
+Order order_of(CollectiveOp op, Algorithm ran) {
+    switch (ran) {
+        case Algorithm::direct:
+        case Algorithm::star:
+            return Order::by_rank;
+        case Algorithm::tree:
+            return Order::tree;
+        case Algorithm::recursive_doubling:
+            return Order::near;
+        case Algorithm::halving_doubling:
+        case Algorithm::recursive_halving:
+            return Order::far;
+        case Algorithm::two_level:
+            return Order::two_level;
+        case Algorithm::double_tree:
+            return Order::double_tree;
+        default:
+            return op == CollectiveOp::reduce ? Order::tree : Order::ring;
+    }
+}
+
 Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>& inputs, Order order,
               const std::vector<int32_t>& chunk_of, int32_t root, std::vector<int32_t> node_of) {
     const int64_t size = bytes_per_element(dtype);

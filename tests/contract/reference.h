@@ -30,6 +30,9 @@ enum class Order {
     double_tree,  ///< each half up its own tree of NCCL's, first come first added; rounded after each
 };
 
+/// The order that the card of `ran`, the algorithm that really runs for `op`, states.
+Order order_of(CollectiveOp op, Algorithm ran);
+
 /// Reduces inputs[rank] element by element. `chunk_of[i]` is element i's chunk (Order::ring); `root`
 /// Order::tree's; `node_of`
 /// Order::two_level's nodes, numbered 0, 1, … as they come (empty: blocks of the smallest power of two ≥ √p).

@@ -15,6 +15,7 @@
 #include "core/base/error.h"
 #include "core/comm/native_group.h"
 #include "tests/contract/harness.h"
+#include "tests/contract/outcome.h"
 #include "tests/contract/reference.h"
 
 using namespace meshscope;
@@ -209,18 +210,6 @@ void check_collectives(const Rank& rank, Checks& checks, bool every_size) {
             check_reductions(rank, g, checks);
             check_moves(rank, g, checks);
         }
-    }
-}
-
-/// What a body threw here: the message's id, "*" behind it when another rank failed first.
-std::string outcome(const std::function<void()>& body) {
-    try {
-        body();
-        return "fine";
-    } catch (const CommError& error) {
-        return error.message().id + (error.secondary() ? "*" : "");
-    } catch (const std::exception& error) {
-        return error.what();
     }
 }
 
