@@ -38,7 +38,9 @@ Board::Board(int32_t world_size, comm::Chooser* chooser)
     }
     // Spinning helps only while the peer really runs at the same time. Two ranks on one core (new threads
     // begin on their maker's) must not spin long before they let each other run: 64 pauses are some 2 us.
-    spins_ = world_size <= static_cast<int32_t>(std::thread::hardware_concurrency()) ? 64 : 0;
+    if (world_size > static_cast<int32_t>(std::thread::hardware_concurrency())) return;
+    spins_ = 64;
+    patience_ = kPatience;
 }
 
 Board::~Board() = default;

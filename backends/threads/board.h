@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -100,9 +101,9 @@ class Board {
     bool ranks_share_cores() const { return spins_ == 0; }
     bool aborted() const { return aborted_.load(std::memory_order_seq_cst); }
 
-    /// Returns when `ready()` is true. Spins briefly, yields, then sleeps until `peer` acts, or any rank
-    /// finishes or fails; `ready` must become true when the board is aborted or `peer` finished. Called by
-    /// `rank` only.
+    /// Returns when `ready()` is true. Spins briefly, yields, longer where each rank has a core, then sleeps
+    /// until `peer` acts, or any rank finishes or fails; `ready` must become true when the board is aborted
+    /// or `peer` finished. Called by `rank` only.
     template <class Ready>
     void wait_until(int32_t rank, int32_t peer, WaitKind kind, const Ready& ready) {
         for (int i = 0; i < spins_; ++i) {
@@ -112,6 +113,13 @@ class Board {
         for (int i = 0; i < yields_; ++i) {
             if (ready()) return;
             yield();
+        }
+        if (patience_.count() > 0) {
+            const auto until = std::chrono::steady_clock::now() + patience_;
+            while (std::chrono::steady_clock::now() < until) {
+                if (ready()) return;
+                yield();
+            }
         }
         Seat& mine = seat(rank);
         while (true) {
@@ -155,6 +163,9 @@ class Board {
 
   private:
     static constexpr int kYields = 64;
+    /// Where a rank has a core of its own nobody needs, waiting on costs nothing, and being woken costs more
+    /// than a collective of a megabyte: ranks rarely come to one in the same moment.
+    static constexpr std::chrono::microseconds kPatience{500};
     /// A living rank that sleeps: what it waits for, else kAwake.
     int32_t waits_for_locked(int32_t rank) const;
     /// Looks where the chain of waits that `rank` has just joined leads, and aborts the world when it leads
@@ -175,6 +186,7 @@ class Board {
     std::unique_ptr<Rooms> rooms_;
     std::unique_ptr<Stepper> stepper_;
     int spins_ = 0, yields_;
+    std::chrono::microseconds patience_{0};
     std::atomic<bool> aborted_{false};
 
     std::mutex mutex_;
