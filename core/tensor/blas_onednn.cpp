@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/tensor/blas_library.h"
+#include "core/tensor/vector_loops.h"
 
 // OpenMP's, which oneDNN is built on; declared here so that nothing else needs to be compiled for OpenMP.
 extern "C" void omp_set_num_threads(int threads);
@@ -22,8 +23,20 @@ void use_one_thread() {
     static_cast<void>(done);
 }
 
+/// Up to here our own loops are faster (1.7 times for 32 × 16 × 32, 1.03 times for 128 × 64 × 64): a call
+/// takes oneDNN half a microsecond, allocations among it.
+bool is_small(int64_t m, int64_t n, int64_t k) {
+    constexpr int64_t kMostSums = 128 * 64 * 64;
+    return n <= 64 && k <= SmallProduct::kMostPacked / 64 && m <= kMostSums / (n * k);
+}
+
 void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
              Block b, float beta, float* c, int64_t c_stride) {
+    if (is_small(m, n, k)) {
+        loops().small_product({transpose_a, transpose_b, beta != 0.0F, m, n, k, alpha, a.data, a.stride,
+                               b.data, b.stride, c, c_stride});
+        return;
+    }
     use_one_thread();
     const dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha,
                                             a.data, a.stride, b.data, b.stride, beta, c, c_stride);

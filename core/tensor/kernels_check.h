@@ -11,7 +11,8 @@ namespace meshscope::tensor {
 /// Throws InvalidArgument ("kernel.shape") unless `tensor` is defined, has this dtype and this many elements.
 void expect_count(std::string_view kernel, const Tensor& tensor, int64_t n, DType dtype = DType::float32);
 
-/// Casts between float16 and float32 or bfloat16, counts checked; false, and nothing done, where neither is float16.
+/// Casts between float16 and float32 or bfloat16, counts checked; false, and nothing done, where neither is
+/// float16.
 bool cast_float16(const Tensor& out, const Tensor& in);
 
 /// The sizes of a linear layer's matrices: x (B, I), y (B, O), W (O, I).

@@ -175,7 +175,7 @@ void CpuKernels::adam_step(const Tensor& value, const Tensor& grad, const Tensor
     scalars.beta2 = static_cast<float>(step.beta2);
     scalars.share2 = static_cast<float>(1.0 - step.beta2);
     scalars.step_size = static_cast<float>(step.lr / correction1);
-    scalars.root_correction = static_cast<float>(std::sqrt(correction2));
+    scalars.root_factor = static_cast<float>(1.0 / std::sqrt(correction2));
     scalars.eps = static_cast<float>(step.eps);
     loops_->adam(numbers(value), numbers(grad), numbers(m), numbers(v), scalars, value.n_elements());
 }

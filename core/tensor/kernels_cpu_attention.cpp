@@ -63,29 +63,20 @@ class Mask {
         return span;
     }
 
-    /// Gives row r's unseen keys the score -∞, and returns how many scores are to be looked at: a multiple of
-    /// 16, beyond which all keys are unseen.
+    /// How many keys of the block, counted from its first, hold all those that row r sees; those among them
+    /// that it does not see get the score -∞.
     int64_t apply(const Span& span, int64_t r, float* scores) const {
-        const int64_t seen = first_seen(span, r);
-        const int64_t looked_at = padded(seen);
-        std::fill(scores + seen, scores + looked_at, kMinusInfinity);
-        if (!shape_.causal || k_at_ == nullptr) return looked_at;
-        const int64_t last = q_position(span.q0 + r);
-        for (int64_t j = 0; j < seen; ++j)
-            if (k_at_[span.k0 + j] > last) scores[j] = kMinusInfinity;
-        return looked_at;
-    }
-
-  private:
-    /// How many keys of the block, counted from its first, hold all those that row r sees.
-    int64_t first_seen(const Span& span, int64_t r) const {
         if (!shape_.causal) return span.columns;
         const int64_t last = q_position(span.q0 + r);
         if (k_at_ == nullptr) return std::clamp<int64_t>(last + 1 - span.k0, 0, span.columns);
         int64_t seen = span.columns;
         while (seen > 0 && k_at_[span.k0 + seen - 1] > last) --seen;
+        for (int64_t j = 0; j < seen; ++j)
+            if (k_at_[span.k0 + j] > last) scores[j] = kMinusInfinity;
         return seen;
     }
+
+  private:
     int64_t q_position(int64_t q) const { return q_at_ == nullptr ? q : q_at_[q]; }
     int64_t k_position(int64_t k) const { return k_at_ == nullptr ? k : k_at_[k]; }
 
@@ -131,12 +122,10 @@ void CpuKernels::attention_forward(const Tensor& o, const Tensor& lse, const Ten
         for (int64_t r = 0; r < span.rows; ++r) {
             float* row = scores.get() + r * span.stride();
             const int64_t seen = mask.apply(span, r, row);
-            const float now = std::max(largest[r], loops_->largest(row, seen));
-            // Nothing seen yet: every score is -∞, and -∞ - (-∞) would be NaN.
-            const float shift = now == kMinusInfinity ? 0.0F : now;
-            const float fade = largest[r] == kMinusInfinity ? 0.0F : std::exp(largest[r] - shift);
-            sums[r] = sums[r] * fade + loops_->exp_sum(row, row, shift, seen);
-            std::fill(row + seen, row + span.stride(), 0.0F);
+            float sum = 0.0F;
+            const float now = loops_->softmax_row(row, largest[r], &sum, seen, span.stride());
+            const float fade = largest[r] == kMinusInfinity ? 0.0F : std::exp(largest[r] - now);
+            sums[r] = sums[r] * fade + sum;
             if (!first && fade != 1.0F) loops_->scale(out + r * head.query_stride, fade, n);
             largest[r] = now;
         }
@@ -228,9 +217,7 @@ void CpuKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Te
             float* ds_row = ds + r * stride;
             // A row that saw no key at all has no gradient (its lse is -∞).
             const int64_t seen = log_sums[r] == kMinusInfinity ? 0 : mask.apply(span, r, p_row);
-            loops_->softmax_backward(p_row, ds_row, log_sums[r], deltas[r], scale, seen);
-            std::fill(p_row + seen, p_row + stride, 0.0F);
-            std::fill(ds_row + seen, ds_row + stride, 0.0F);
+            loops_->softmax_backward(p_row, ds_row, log_sums[r], deltas[r], scale, seen, stride);
         }
         const Block p_block{p, stride};
         const Block ds_block{ds, stride};

@@ -40,7 +40,13 @@ inline __attribute__((always_inline)) void store_part(float* to, Floats v, int64
     for (int64_t i = 0; i < n; ++i) to[i] = lanes[i];
 }
 inline __attribute__((always_inline)) Floats all(float x) {
-    return Floats{} + x;
+    return x - Floats{};  // the compiler drops "- 0", but must not drop "+ 0", which makes 0 of -0
+}
+/// The first n lanes of v, the others `rest`.
+inline __attribute__((always_inline)) Floats first_lanes(Floats v, int64_t n, float rest) {
+    Ints lane;
+    for (int32_t i = 0; i < kWidth; ++i) lane[i] = i;
+    return lane < static_cast<int32_t>(n < kWidth ? n : kWidth) ? v : all(rest);
 }
 /// NaN where b is NaN.
 inline __attribute__((always_inline)) Floats larger(Floats a, Floats b) {

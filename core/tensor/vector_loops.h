@@ -6,19 +6,36 @@ namespace meshscope::tensor {
 
 /// The scalars of an Adam step, as the loop over elements uses them.
 struct AdamScalars {
-    float decay = 0.0F;            ///< added to the gradient as decay · value
-    float shrink = 1.0F;           ///< AdamW: the value's factor
-    float share1 = 0.1F;           ///< 1 - β1
-    float beta2 = 0.999F;          ///< β2
-    float share2 = 0.001F;         ///< 1 - β2
-    float step_size = 0.0F;        ///< lr / (1 - β1ᵗ)
-    float root_correction = 1.0F;  ///< √(1 - β2ᵗ)
+    float decay = 0.0F;        ///< added to the gradient as decay · value
+    float shrink = 1.0F;       ///< AdamW: the value's factor
+    float share1 = 0.1F;       ///< 1 - β1
+    float beta2 = 0.999F;      ///< β2
+    float share2 = 0.001F;     ///< 1 - β2
+    float step_size = 0.0F;    ///< lr / (1 - β1ᵗ)
+    float root_factor = 1.0F;  ///< 1 / √(1 - β2ᵗ): a division less an element, of which there are two
     float eps = 1e-8F;
 };
 
-/// The loops of the CPU kernels that are not matrix products, over plain arrays: `n` elements, or `rows` rows
-/// of `n`, dense. One table for each instruction set the program carries; loops() takes the best that this
-/// machine has, so one binary runs everywhere. Nothing is checked here.
+/// C (m, n) = alpha · op(A) · op(B), added to C where `adds`; op and strides as block_product() has them.
+struct SmallProduct {
+    /// k · (n rounded up to 32) at most.
+    static constexpr int64_t kMostPacked = 4096;
+
+    bool transpose_a = false, transpose_b = false;
+    bool adds = false;
+    int64_t m = 0, n = 0, k = 0;
+    float alpha = 1.0F;
+    const float* a = nullptr;
+    int64_t a_stride = 0;
+    const float* b = nullptr;
+    int64_t b_stride = 0;
+    float* c = nullptr;
+    int64_t c_stride = 0;
+};
+
+/// The loops of the CPU kernels that are not large matrix products, over plain arrays: `n` elements, or
+/// `rows` rows of `n`, dense. One table for each instruction set the program carries; loops() takes the best
+/// that this machine has, so one binary runs everywhere. Nothing is checked here.
 ///
 /// Sums over a row are 16 interleaved float32 sums (element i belongs to sum i mod 16), which are then added
 /// in halves: the order does not depend on the machine, only whether products are fused into sums does. An
@@ -58,14 +75,17 @@ struct VectorLoops {
     float (*dot)(const float* a, const float* b, int64_t n);
     /// The largest; -∞ of nothing. A NaN may be passed over.
     float (*largest)(const float* x, int64_t n);
-    /// y = e^(x - shift), and the sum of y. y may be x.
-    float (*exp_sum)(float* y, const float* x, float shift, int64_t n);
-    /// The sum alone.
+    /// x[0 … seen) ← e^(x - top), x[seen … n) ← 0, *sum their sum, and returns top, the largest of `floor`
+    /// and what is seen; where that is -∞, e^x. n is a multiple of 16; what stands behind `seen` may be
+    /// anything.
+    float (*softmax_row)(float* x, float floor, float* sum, int64_t seen, int64_t n);
+    /// Σ e^(x - shift).
     float (*sum_of_exp)(const float* x, float shift, int64_t n);
     /// y = factor · e^(x - shift). y may be x.
     void (*scaled_exp)(float* y, const float* x, float shift, float factor, int64_t n);
-    /// p ← e^(p - shift); ds ← p · (ds - delta) · scale.
-    void (*softmax_backward)(float* p, float* ds, float shift, float delta, float scale, int64_t n);
+    /// p ← e^(p - shift); ds ← p · (ds - delta) · scale, of the first `seen`; 0 behind them. n as above.
+    void (*softmax_backward)(float* p, float* ds, float shift, float delta, float scale, int64_t seen,
+                             int64_t n);
 
     /// `bias` may be null. `mean` null: RMS norm.
     void (*norm_forward)(float* y, float* mean, float* rstd, const float* x, const float* weight,
@@ -75,6 +95,8 @@ struct VectorLoops {
     /// dw += …; `db` may be null, `mean` null: RMS norm.
     void (*norm_weight_grad)(float* dw, float* db, const float* dy, const float* x, const float* mean,
                              const float* rstd, int64_t rows, int64_t n);
+    /// A product too small to be worth a library's call. Sums along k from the first.
+    void (*small_product)(const SmallProduct& product);
     /// Turns the pairs of `heads` heads of n elements by the angles with these n/2 cosines and sines.
     void (*rotate)(float* out, const float* in, const float* cosines, const float* sines, int64_t heads,
                    int64_t n);

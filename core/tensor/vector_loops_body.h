@@ -1,10 +1,12 @@
 #pragma once
 
-// The loops of core/tensor/vector_loops.h. Included by vector_baseline.cpp, vector_avx2.cpp and vector_avx512.cpp only: each
-// compiles them for its own instruction set (see vector_lanes.h for why nothing here may have a shared name).
+// The loops of core/tensor/vector_loops.h. Included by vector_baseline.cpp, vector_avx2.cpp and
+// vector_avx512.cpp only: each compiles them for its own instruction set (see vector_lanes.h for why nothing
+// here may have a shared name).
 
 #include "core/tensor/vector_lanes.h"
 #include "core/tensor/vector_loops.h"
+#include "core/tensor/vector_product_body.h"
 
 namespace meshscope::tensor {
 namespace {
@@ -116,8 +118,8 @@ void adam(float* __restrict value, const float* __restrict grad, float* __restri
         const float v_new = s.beta2 * v[i] + s.share2 * g * g;
         m[i] = m_new;
         v[i] = v_new;
-        value[i] = s.shrink * value[i] -
-                   s.step_size * (m_new / (__builtin_sqrtf(v_new) / s.root_correction + s.eps));
+        value[i] =
+            s.shrink * value[i] - s.step_size * (m_new / (__builtin_sqrtf(v_new) * s.root_factor + s.eps));
     }
 }
 
@@ -163,19 +165,29 @@ float largest(const float* x, int64_t n) {
     return acc.reduce([](float a, float b) { return a > b ? a : b; });
 }
 
-float exp_sum(float* y, const float* x, float shift, int64_t n) {
-    Sixteen acc(0.0F);
-    // Padding of -∞ gives e^-∞ = 0.
-    const auto step = [y, shift](Floats s, int64_t i, int64_t real, Floats v) {
-        const Floats e = exp(v - shift);
-        if (real == kWidth)
-            store(y + i, e);
-        else
-            store_part(y + i, e, real);
-        return s + e;
-    };
-    fold(acc, n, -__builtin_inff(), step, x);
-    return acc.sum();
+float softmax_row(float* x, float floor, float* sum, int64_t seen, int64_t n) {
+    constexpr float kLowest = -__builtin_inff();
+    Sixteen tops(floor);
+    const int64_t looked_at = (seen + 15) / 16 * 16;
+    for (int64_t i = 0; i < looked_at; i += 16)
+        for (int64_t part = 0; part < Sixteen::kParts; ++part) {
+            const int64_t at = i + part * kWidth;
+            tops.parts[part] = larger(first_lanes(load(x + at), seen - at, kLowest), tops.parts[part]);
+        }
+    const float top = tops.reduce([](float a, float b) { return a > b ? a : b; });
+    // Nothing seen: every score is -∞, and -∞ - (-∞) would be NaN.
+    const float shift = top == kLowest ? 0.0F : top;
+    Sixteen sums(0.0F);
+    for (int64_t i = 0; i < looked_at; i += 16)
+        for (int64_t part = 0; part < Sixteen::kParts; ++part) {
+            const int64_t at = i + part * kWidth;
+            const Floats e = first_lanes(exp(load(x + at) - shift), seen - at, 0.0F);
+            store(x + at, e);
+            sums.parts[part] = sums.parts[part] + e;
+        }
+    for (int64_t i = looked_at; i < n; i += kWidth) store(x + i, Floats{});
+    *sum = sums.sum();
+    return top;
 }
 
 float sum_of_exp(const float* x, float shift, int64_t n) {
@@ -191,11 +203,17 @@ void scaled_exp(float* y, const float* x, float shift, float factor, int64_t n) 
         y, n, [shift, factor](Floats v) { return factor * exp(v - shift); }, x);
 }
 
-void softmax_backward(float* p, float* ds, float shift, float delta, float factor, int64_t n) {
-    map(
-        p, n, [shift](Floats v) { return exp(v - shift); }, p);
-    map(
-        ds, n, [delta, factor](Floats u, Floats v) { return u * (v - delta) * factor; }, p, ds);
+void softmax_backward(float* p, float* ds, float shift, float delta, float factor, int64_t seen, int64_t n) {
+    int64_t i = 0;
+    for (; i < seen; i += kWidth) {
+        const Floats e = first_lanes(exp(load(p + i) - shift), seen - i, 0.0F);
+        store(p + i, e);
+        store(ds + i, first_lanes(e * (load(ds + i) - delta) * factor, seen - i, 0.0F));
+    }
+    for (; i < n; i += kWidth) {
+        store(p + i, Floats{});
+        store(ds + i, Floats{});
+    }
 }
 
 void norm_forward(float* y, float* mean, float* rstd, const float* x, const float* weight, const float* bias,
@@ -293,13 +311,14 @@ constexpr VectorLoops make_loops(const char* name) {
             .add_rows = add_rows,
             .dot = dot,
             .largest = largest,
-            .exp_sum = exp_sum,
+            .softmax_row = softmax_row,
             .sum_of_exp = sum_of_exp,
             .scaled_exp = scaled_exp,
             .softmax_backward = softmax_backward,
             .norm_forward = norm_forward,
             .norm_input_grad = norm_input_grad,
             .norm_weight_grad = norm_weight_grad,
+            .small_product = small_product,
             .rotate = rotate};
 }
 

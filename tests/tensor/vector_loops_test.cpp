@@ -164,7 +164,7 @@ TEST_CASE("an element's result does not depend on where in the array it stands")
         scalars.decay = 0.01F;
         scalars.shrink = 0.999F;
         scalars.step_size = 0.01F;
-        scalars.root_correction = 0.03F;
+        scalars.root_factor = 0.03F;
         parts([&](float* x, const float* y, int64_t m) {
             std::vector<float> first(static_cast<std::size_t>(m), 0.1F);
             std::vector<float> second(static_cast<std::size_t>(m), 0.2F);
@@ -195,10 +195,121 @@ TEST_CASE("sums and maxima over every length") {
             CHECK(table->sum_of_squares(a.data(), count) == Approx(squares).epsilon(1e-13));
             CHECK(table->largest(a.data(), count) == largest);
             CHECK(table->sum_of_exp(a.data(), 0.5F, count) == Approx(exps).epsilon(1e-6));
-            std::vector<float> y(n + 1, 7.0F);
-            CHECK(table->exp_sum(y.data(), a.data(), 0.5F, count) ==
-                  table->sum_of_exp(a.data(), 0.5F, count));
-            CHECK(y[n] == 7.0F);  // not beyond the end
         }
     }
+}
+
+TEST_CASE("a row of a softmax forgets what stands behind what is seen") {
+    constexpr float kLowest = -std::numeric_limits<float>::infinity();
+    constexpr float kNoise = std::numeric_limits<float>::quiet_NaN();
+    for (const VectorLoops* table : runnable_loops()) {
+        for (const int64_t n : {16, 32, 48, 128}) {
+            for (const int64_t seen :
+                 {int64_t{0}, int64_t{1}, int64_t{15}, int64_t{16}, int64_t{17}, n - 1, n}) {
+                if (seen > n) continue;
+                INFO(table->name << " " << seen << " of " << n);
+                const auto row = [&](uint64_t stream) {
+                    std::vector<float> values(static_cast<std::size_t>(n) + 1, kNoise);
+                    for (int64_t i = 0; i < seen; ++i)
+                        values[static_cast<std::size_t>(i)] =
+                            static_cast<float>(normal(5, stream, static_cast<uint64_t>(i)));
+                    return values;
+                };
+                const std::vector<float> x = row(1), ds_before = row(2);
+                float largest = kLowest;
+                for (int64_t i = 0; i < seen; ++i)
+                    largest = std::max(largest, x[static_cast<std::size_t>(i)]);
+                for (const float floor : {kLowest, 0.25F, 9.0F}) {
+                    std::vector<float> y = x;
+                    float sum = -1.0F;
+                    const float top = table->softmax_row(y.data(), floor, &sum, seen, n);
+                    CHECK(top == std::max(floor, largest));
+                    double expected = 0.0;
+                    for (int64_t i = 0; i < n; ++i) {
+                        const auto at = static_cast<std::size_t>(i);
+                        const double e = i < seen ? std::exp(static_cast<double>(x[at] - top)) : 0.0;
+                        CHECK(y[at] == Approx(e).epsilon(1e-6));
+                        expected += e;
+                    }
+                    CHECK(sum == Approx(expected).epsilon(1e-6));
+                    CHECK(std::isnan(y[static_cast<std::size_t>(n)]));  // not beyond the end
+                }
+                std::vector<float> p = x, ds = ds_before;
+                table->softmax_backward(p.data(), ds.data(), 0.5F, 0.125F, 3.0F, seen, n);
+                for (int64_t i = 0; i < n; ++i) {
+                    const auto at = static_cast<std::size_t>(i);
+                    const double e = i < seen ? std::exp(static_cast<double>(x[at]) - 0.5) : 0.0;
+                    CHECK(p[at] == Approx(e).epsilon(1e-6));
+                    const double slope =
+                        i < seen ? e * (static_cast<double>(ds_before[at]) - 0.125) * 3.0 : 0.0;
+                    CHECK(ds[at] == Approx(slope).epsilon(1e-5).margin(1e-6));
+                }
+                CHECK(std::isnan(p[static_cast<std::size_t>(n)]));
+                CHECK(std::isnan(ds[static_cast<std::size_t>(n)]));
+            }
+        }
+        // What was seen and is NaN shows.
+        std::vector<float> bad(16, 1.0F);
+        bad[3] = kNoise;
+        float sum = 0.0F;
+        table->softmax_row(bad.data(), kLowest, &sum, 16, 16);
+        CHECK(std::isnan(sum));
+    }
+}
+
+TEST_CASE("a small product is that of sums in double, whatever its tails and strides") {
+    uint64_t stream = 0;
+    const auto noise = [&](std::size_t n) {
+        std::vector<float> values(n);
+        for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(normal(6, stream, i));
+        ++stream;
+        return values;
+    };
+    struct Size {
+        int64_t m, n, k;
+    };
+    for (const VectorLoops* table : runnable_loops())
+        for (const Size& size : {Size{1, 1, 1},
+                                 {8, 16, 16},
+                                 {32, 16, 32},
+                                 {32, 32, 16},
+                                 {9, 17, 5},
+                                 {3, 15, 64},
+                                 {13, 33, 7},
+                                 {70, 64, 64},
+                                 {5, 48, 31}})
+            for (const bool transpose_a : {false, true})
+                for (const bool transpose_b : {false, true})
+                    for (const bool adds : {false, true}) {
+                        const auto [m, n, k] = size;
+                        INFO(table->name << " " << m << "x" << n << "x" << k << (transpose_a ? " aT" : "")
+                                         << (transpose_b ? " bT" : "") << (adds ? " adds" : ""));
+                        const int64_t a_stride = (transpose_a ? m : k) + 3,
+                                      b_stride = (transpose_b ? k : n) + 5, c_stride = n + 7;
+                        const auto a = noise(static_cast<std::size_t>(a_stride * (transpose_a ? k : m)));
+                        const auto b = noise(static_cast<std::size_t>(b_stride * (transpose_b ? n : k)));
+                        const auto before = noise(static_cast<std::size_t>(c_stride * m));
+                        auto c = before;
+                        table->small_product({transpose_a, transpose_b, adds, m, n, k, 0.5F, a.data(),
+                                              a_stride, b.data(), b_stride, c.data(), c_stride});
+                        double worst = 0.0;
+                        for (int64_t i = 0; i < m; ++i)
+                            for (int64_t j = 0; j < c_stride; ++j) {
+                                const auto at = static_cast<std::size_t>(i * c_stride + j);
+                                if (j >= n) {  // not beyond the row
+                                    worst = std::max(worst, c[at] == before[at] ? 0.0 : 1.0);
+                                    continue;
+                                }
+                                double sum = 0.0;
+                                for (int64_t l = 0; l < k; ++l)
+                                    sum += static_cast<double>(a[static_cast<std::size_t>(
+                                               transpose_a ? l * a_stride + i : i * a_stride + l)]) *
+                                           static_cast<double>(b[static_cast<std::size_t>(
+                                               transpose_b ? j * b_stride + l : l * b_stride + j)]);
+                                const double expected =
+                                    0.5 * sum + (adds ? static_cast<double>(before[at]) : 0.0);
+                                worst = std::max(worst, std::abs(static_cast<double>(c[at]) - expected));
+                            }
+                        CHECK(worst < 1e-6 * static_cast<double>(k + 4));
+                    }
 }
