@@ -64,7 +64,7 @@ struct alignas(64) Seat {
     std::atomic<bool> finished{false};
     WaitKind kind = WaitKind::message;  // these two under Board's mutex
     std::condition_variable awake;
-    Doing doing;
+    alignas(64) Doing doing;  ///< written at every call: not in the line that wakers read
     RankState end = RankState::running;  ///< finished or lost, once `finished`; under Board's mutex
     std::deque<Message> pool;  ///< the owner's messages; lives as long as the board, so nobody dangles
 };

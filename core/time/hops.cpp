@@ -68,7 +68,7 @@ int64_t halved_parts(int64_t places, int64_t pairs) {
 }  // namespace
 
 int64_t formula_ns(const Profile& profile, const Unrecorded& collective) {
-    constexpr int64_t kOneRoundBytes = 4096;  // comm::kDirectOneRoundBytes, which this room does not see
+    constexpr int64_t kOneRoundBytes = 1024;  // comm::kDirectOneRoundBytes, which this room does not see
     const trace::Event& event = *collective.event;
     const int64_t others = collective.members - 1;
     const int64_t rounds = std::bit_width(static_cast<uint64_t>(others));  // ⌈lg p⌉
