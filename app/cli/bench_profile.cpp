@@ -1,6 +1,7 @@
 #include "app/cli/bench_profile.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <thread>
 #include <vector>
@@ -27,17 +28,33 @@ struct Work {
 /// What single-rank training told.
 struct Measured {
     std::map<Work, Calls> calls;
-    std::vector<double> gap_ns;  ///< a step beyond its kernels, divided by their number
+    /// By model: a step beyond its kernels, divided by their number.
+    std::map<std::string, std::vector<double>> gaps_ns;
 };
 
-void train(const ProfileBench& bench, int64_t dim, const run::Backends& backends, Measured& measured) {
-    StepBench step;
-    step.model.kind = "mlp";
-    step.model.dim = dim;
-    step.model.hidden = 4 * dim;
-    step.model.layers = 2;
-    step.batch = 128;
-    step.steps = 10;
+/// What one rank trains: each kind of model small, where kernels meet the caches and the launch, and large.
+/// The mlp has products alone at three sizes.
+std::vector<StepBench> models() {
+    std::vector<StepBench> all;
+    const auto add = [&](nn::ModelSpec model, int64_t batch) {
+        model.layers = 2;
+        model.hidden = 4 * model.dim;
+        StepBench step;
+        step.model = std::move(model);
+        step.batch = batch;
+        step.steps = 10;
+        all.push_back(std::move(step));
+    };
+    for (const int64_t dim : {64, 256, 512}) add({.kind = "mlp", .dim = dim}, 128);
+    for (const char* kind : {"gpt", "llama"}) {
+        add({.kind = kind, .dim = 64, .vocab = 256, .seq = 32, .heads = 4}, 8);
+        add({.kind = kind, .dim = 256, .vocab = 1024, .seq = 128, .heads = 8}, 8);
+    }
+    return all;
+}
+
+void train(const ProfileBench& bench, const StepBench& step, const run::Backends& backends,
+           Measured& measured) {
     const scenario::Scenario scenario = step_bench_scenario(step);
     run::RunOptions options;
     options.backend = bench.backend;
@@ -52,45 +69,59 @@ void train(const ProfileBench& bench, int64_t dim, const run::Backends& backends
         ++compute[e.step].second;
     }
     const time::Clock clock = time::measured(*result.trace);
+    std::vector<double>& gaps = measured.gaps_ns[step.model.kind + std::to_string(step.model.dim)];
     for (const auto& [number, total] : compute) {
         const time::Interval span = time::span_of_step(*result.trace, clock, number);
-        measured.gap_ns.push_back((static_cast<double>(span.end_ns - span.begin_ns) - total.first) /
-                                  static_cast<double>(total.second));
+        gaps.push_back((static_cast<double>(span.end_ns - span.begin_ns) - total.first) /
+                       static_cast<double>(total.second));
     }
 }
 
-bool is_product(const std::string& kernel) {
-    return kernel.starts_with("linear") || kernel.starts_with("attention");
+bool is_linear(const std::string& kernel) {
+    return kernel.starts_with("linear");
 }
 
 void set_compute(const Measured& measured, time::Profile& profile) {
-    profile.launch_ns = static_cast<int64_t>(std::max(0.0, median(measured.gap_ns)));
-    // Products: a line through the medians by size, least squares weighted by 1/time², so that small ones
-    // count too.
+    // In the model where least stands between kernels: in large ones memory is waited for there as well,
+    // which does not go with the number of kernels.
+    double launch_ns = std::numeric_limits<double>::max();
+    for (const auto& [model, gaps] : measured.gaps_ns) launch_ns = std::min(launch_ns, median(gaps));
+    profile.launch_ns = static_cast<int64_t>(std::max(0.0, launch_ns));
+    // Linear layers: a line through the medians by size, least squares weighted by 1/time², so that small
+    // ones count too.
     double w = 0, x = 0, y = 0, xx = 0, xy = 0;
-    std::map<std::string, std::pair<double, double>> others;  // bytes and seconds
     for (const auto& [work, calls] : measured.calls) {
         const double ns = median(calls.ns);
-        if (!(ns > 0)) continue;
-        if (is_product(work.name)) {
-            const double weight = 1 / (ns * ns), f = static_cast<double>(work.flops);
-            w += weight;
-            x += weight * f;
-            y += weight * ns;
-            xx += weight * f * f;
-            xy += weight * f * ns;
-        } else {
-            others[work.name].first += static_cast<double>(work.bytes);
-            others[work.name].second += ns / 1e9;
-        }
+        if (!(ns > 0) || !is_linear(work.name)) continue;
+        const double weight = 1 / (ns * ns), f = static_cast<double>(work.flops);
+        w += weight;
+        x += weight * f;
+        y += weight * ns;
+        xx += weight * f * f;
+        xy += weight * f * ns;
     }
     const double slope = (w * xy - x * y) / (w * xx - x * x);  // nanoseconds an operation
     profile.flops_per_s = 1e9 / slope;
     profile.half_speed_flops = std::max(0.0, (y - slope * x) / w / slope);
+    // Attention: the best speeds seen, by operations and by bytes, so that neither term claims more than what
+    // any size took. All others: by bytes; operations are not counted again.
+    std::map<std::string, std::pair<double, double>> others;  // bytes and seconds
     double bytes = 0, seconds = 0;
+    for (const auto& [work, calls] : measured.calls) {
+        const double took = median(calls.ns) / 1e9;
+        if (!(took > 0) || is_linear(work.name)) continue;
+        if (time::is_product(work.name)) {
+            time::KernelSpeed& own = profile.kernels[work.name];
+            const double flops = static_cast<double>(work.flops) + profile.half_speed_flops;
+            own.flops_per_s = std::max(own.flops_per_s, flops / took);
+            own.bytes_per_s = std::max(own.bytes_per_s, static_cast<double>(work.bytes) / took);
+        } else {
+            others[work.name].first += static_cast<double>(work.bytes);
+            others[work.name].second += took;
+        }
+    }
     for (const auto& [name, total] : others) {
         if (total.first <= 0 || total.second <= 0) continue;
-        // Their own speed is all of their time: operations are not counted again.
         profile.kernels[name] = {1e18, total.first / total.second};
         bytes += total.first;
         seconds += total.second;
@@ -128,7 +159,7 @@ time::Profile measure_profile(const ProfileBench& bench, const run::Backends& ba
     profile.name = bench.name;
     Measured measured;
     for (int32_t repeat = 0; repeat < bench.repeats; ++repeat)
-        for (const int64_t dim : {64, 256, 512}) train(bench, dim, backends, measured);
+        for (const StepBench& step : models()) train(bench, step, backends, measured);
     set_compute(measured, profile);
     set_links(bench, backends, profile);
     const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
