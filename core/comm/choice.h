@@ -87,8 +87,8 @@ std::string line_of(const ChoiceTable::Row& row);
 
 /// The lines of one op, kind and range of ranks (`range`) from measured `times` ([size][algorithm], any
 /// unit): each size's fastest, valid up to the geometric mean with the next size, the last without end.
-/// Another algorithm takes over only where it is 5 % faster than the one before, so that the lines do not
-/// follow the noise. `sizes` ascend.
+/// The one with the smallest geometric mean over all sizes comes first, another takes over only where it is
+/// a tenth faster than the one before, so that the lines do not follow the noise. `sizes` ascend.
 std::vector<ChoiceTable::Row> lines_from(ChoiceTable::Row range, const std::vector<int64_t>& sizes,
                                          const std::vector<Algorithm>& algorithms,
                                          const std::vector<std::vector<double>>& times);

@@ -69,13 +69,19 @@ std::string line_of(const ChoiceTable::Row& row) {
 std::vector<ChoiceTable::Row> lines_from(ChoiceTable::Row range, const std::vector<int64_t>& sizes,
                                          const std::vector<Algorithm>& algorithms,
                                          const std::vector<std::vector<double>>& times) {
-    constexpr double kFaster = 0.95;  // of the present one's time, or it stays
+    constexpr double kFaster = 0.9;  // of the present one's time, or it stays
     std::vector<ChoiceTable::Row> lines;
-    std::size_t present = 0;
+    // First the one that is best over all sizes: of several that are as good the luck of one size must not
+    // choose.
+    std::vector<double> over_all(algorithms.size(), 0.0);
+    for (const auto& row : times)
+        for (std::size_t a = 0; a < algorithms.size(); ++a) over_all[a] += std::log(row[a]);
+    auto present =
+        static_cast<std::size_t>(std::min_element(over_all.begin(), over_all.end()) - over_all.begin());
     for (std::size_t s = 0; s < sizes.size(); ++s) {
         const auto best =
             static_cast<std::size_t>(std::min_element(times[s].begin(), times[s].end()) - times[s].begin());
-        if (s == 0 || times[s][best] < kFaster * times[s][present]) present = best;
+        if (times[s][best] < kFaster * times[s][present]) present = best;
         range.algorithm = algorithms[present];
         range.bytes_to = ChoiceTable::kMax;
         if (s + 1 < sizes.size())
