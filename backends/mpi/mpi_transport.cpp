@@ -174,6 +174,8 @@ void MpiTransport::throw_aborted() {
         usleep(50);
     }
     if (is_mismatch_of(failure_->message, job_.rank)) throw CommError(failure_->message, me);
+    // What the ranks' calls have to do with each other is the same sentence on every rank.
+    if (failure_->message.id.starts_with("diagnosis.")) throw CommError(failure_->message, me, true);
     const int64_t first = failure_->rank;
     if (failure_->words.empty()) throw CommError({"comm.aborted_unknown", {{"rank", first}}}, me, true);
     throw CommError({"comm.aborted", {{"rank", first}, {"cause", failure_->words}}}, me, true);

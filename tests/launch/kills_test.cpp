@@ -4,6 +4,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <iostream>
+#include <sstream>
 #include <thread>
 
 #include "core/base/random.h"
@@ -48,7 +50,8 @@ std::string weights(const Folder& folder, const std::string& name) {
     return content(folder.file(name));
 }
 
-/// MESHSCOPE_KILLS says how many; the seed MESHSCOPE_KILL_SEED.
+/// MESHSCOPE_KILLS says how many; the seed MESHSCOPE_KILL_SEED; MESHSCOPE_KILL_FIRST where to begin in its
+/// sequence, to see one of them again.
 int number_of(const char* variable, int otherwise) {
     const char* const text = std::getenv(variable);
     return text ? std::atoi(text) : otherwise;
@@ -58,10 +61,10 @@ int number_of(const char* variable, int otherwise) {
 
 TEST_CASE("a rank that is killed at any time changes nothing in the weights that come out") {
     const int kills = number_of("MESHSCOPE_KILLS", mpi_backends().empty() ? 2 : 6),
-              seed = number_of("MESHSCOPE_KILL_SEED", 1);
+              seed = number_of("MESHSCOPE_KILL_SEED", 1), first = number_of("MESHSCOPE_KILL_FIRST", 0);
     std::vector<std::string> unbroken(kStrategies.size());
     int hit = 0;
-    for (int i = 0; i < kills; ++i) {
+    for (int i = first; i < first + kills; ++i) {
         const std::size_t s = static_cast<std::size_t>(i) % kStrategies.size();
         const Strategy& strategy = kStrategies[s];
         // tcp every other time; the MPIs take turns.
@@ -82,8 +85,12 @@ TEST_CASE("a rank that is killed at any time changes nothing in the weights that
                 static_cast<uint64_t>(most), static_cast<uint64_t>(seed), what, static_cast<uint64_t>(i)));
         };
         const int rank = draw(1, strategy.ranks), delay_ms = draw(2, 1500);
-        INFO("kill " << i << " seed " << seed << ": " << strategy.name << " over " << backend << ", rank "
-                     << rank << " after " << delay_ms << " ms");
+        std::ostringstream which;
+        which << "kill " << i << " seed " << seed << ": " << strategy.name << " over " << backend << ", rank "
+              << rank << " after " << delay_ms << " ms";
+        INFO(which.str());
+        // Of many it can be seen which one is under way.
+        if (std::getenv("MESHSCOPE_KILLS")) std::cout << which.str() << std::endl;
         const std::string scenario = folder.write(
             "s.toml",
             text_of(strategy, "[checkpoint]\nfolder = \"" + folder.file("c") + "\"\nevery = 40\nkeep = 2\n"));

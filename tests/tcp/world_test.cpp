@@ -236,6 +236,26 @@ TEST_CASE("the first cause reaches a rank that is in no call, with id and argume
     CHECK(Clock::now() - begin < milliseconds(5'000));
 }
 
+TEST_CASE("a rank that gives up before it can say why is asked for it") {
+    TcpThreadsWorld world(3);
+    CHECK(thrown_id<Error>([&] {
+              world.run([&](comm::Transport& transport) {
+                  if (transport.rank().value == 1) {
+                      // As what it holds does, when an error passes it on its way to the body's end.
+                      transport.give_up();
+                      std::this_thread::sleep_for(milliseconds(50));
+                      throw InvalidArgument({"mesh.larger_than_world", {{"ranks", int64_t{8}}}});
+                  }
+                  // One waits for it in a call, the other has come to its own end.
+                  if (transport.rank().value == 0) transport.receive(GlobalRank{1}, kChannel, 4, [](auto) {});
+              });
+          }) == "mesh.larger_than_world");
+    for (const std::size_t other : {0U, 2U}) {
+        CHECK(told(world.errors()[other], "cause").id == "comm.aborted");
+        CHECK(told(world.errors()[other], "cause").arg == "mesh.larger_than_world(ranks=8)");
+    }
+}
+
 TEST_CASE("a file is enough to meet, and ranks leave nothing in it") {
     const test::Folder folder;
     const std::string path = folder.file("meet");
