@@ -18,7 +18,7 @@ using backends::mpi::MpiWorld;
 
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{200};
+constexpr std::chrono::milliseconds kPatience{300};
 constexpr float kPromiseMs = 1'000;
 
 Library library_of(const std::string& word) {
