@@ -76,8 +76,8 @@ TEST_CASE("every mistake of the table is diagnosed over TCP too, on every rank, 
                 const Outcome outcome = run_over_tcp(mistake, n, odd);
                 ++worlds;
                 INFO(mistake.name << ", " << n << " ranks, odd " << odd);
-                const std::optional<Diagnosis> exact =
-                    ring ? on_threads(mistake, n, odd) : std::optional<Diagnosis>();
+                std::optional<Diagnosis> exact;
+                if (ring) exact = on_threads(mistake, n, odd);
                 int32_t found_it = 0;
                 for (int32_t r = 0; r < n; ++r) {
                     INFO("rank " << r << ": " << outcome.words[static_cast<std::size_t>(r)]);

@@ -63,7 +63,8 @@ std::string lacking_over_mpi(const Mistake& mistake, MpiWorld& world, MpiWorld& 
     slowest_ms = std::max(slowest_ms, all[0]);
     if (all[0] >= kPromiseMs) return "time: " + std::to_string(all[0]) + " ms";
     if (all[1] == 0) return "anybody's diagnosis";
-    const std::optional<Diagnosis> exact = ring ? on_threads(mistake, n, odd) : std::optional<Diagnosis>();
+    std::optional<Diagnosis> exact;
+    if (ring) exact = on_threads(mistake, n, odd);
     return lacking_on_process(mistake, outcome, me, n, odd, exact ? &*exact : nullptr);
 }
 
