@@ -22,7 +22,7 @@ void use_mpiexec(launch::LaunchOptions& options, const std::string& backend, int
     words.insert(words.end(), options.command.begin(), options.command.end());
     options.command = std::move(words);
     options.meeting.workers = 1;
-    options.sets_ranks = false;
+    options.starter = {library == "openmpi" ? "OMPI_COMM_WORLD_RANK" : "PMI_RANK", ranks};
     if (library != "openmpi") return;
     // Open MPI refuses root and more ranks than cores unless told; and its shared memory tries what
     // containers forbid, loudly (open-mpi/ompi#4948).
@@ -50,7 +50,8 @@ void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max
     options.own_output = true;
     options.environment = {{kQuietErrorsVariable, "1"}};
     options.tell = [&](const Message& message) {
-        if (message.id == "launch.restarts") context.err << "meshscope: " << context.text(message) << '\n';
+        if (message.id == "launch.restarts" || message.id == "launch.starter_stuck")
+            context.err << "meshscope: " << context.text(message) << '\n';
     };
     options.signal = [&] { return context.cancelled && *context.cancelled ? SIGINT : 0; };
     if (backend != "tcp") use_mpiexec(options, backend, ranks, context);

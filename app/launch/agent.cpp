@@ -83,6 +83,8 @@ class Agent {
             round.prefixes = options_.prefixes;
             round.ask = [&] { return rendezvous.must_stop(); };
             round.signal = options_.signal;
+            round.mark = {kMarkVariable, mark_};
+            round.tell = options_.tell;
             const RoundResult result = run_round(jobs(meeting), round, out_, err_);
             kill_marked(kMarkVariable, mark_);  // what left its process group
             const Decision decision = rendezvous.decide(result);
@@ -133,6 +135,7 @@ class Agent {
             job.local_rank = local;
             job.command.words = options_.command;
             job.command.own_output = options_.own_output;
+            job.starter = options_.starter;
             job.error_file = errors_.file(meeting.round, job.rank);
             job.command.environment = environment(meeting, job);
             if (!options_.log_dir.empty()) {
@@ -180,8 +183,7 @@ class Agent {
             {kBindVariable, options_.bind},
             {backends::tcp::kTokenVariable, token_.empty() ? "" : token_.hex()},
             {backends::tcp::kTokenFileVariable, ""}};
-        for (const auto& [variable, value] : ranks)
-            all.emplace_back(variable, options_.sets_ranks ? value : "");
+        for (const auto& [variable, value] : ranks) all.emplace_back(variable, options_.starter ? "" : value);
         if (workers > 1 && std::getenv("OMP_NUM_THREADS") == nullptr)
             all.emplace_back("OMP_NUM_THREADS", "1");
         all.insert(all.end(), options_.environment.begin(), options_.environment.end());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,9 @@ struct LaunchOptions {
     std::string report;   ///< where the report of failures goes as JSON; "" = nowhere
     bool prefixes = true;
     bool own_output = false;  ///< workers write where this process writes
-    /// Only workers' variables are set where ranks are the command's own (mpiexec): the command stands for
-    /// all.
-    bool sets_ranks = true;
+    /// Where the command stands for all ranks, which it starts itself on this machine (mpiexec): no ranks'
+    /// variables are set then, and it is watched whether it sees them die.
+    std::optional<Starter> starter;
     std::vector<std::pair<std::string, std::string>> environment;  ///< added to every worker's
     /// What is to be said while it goes: where the store is, failures, restarts.
     std::function<void(const Message&)> tell = [](const Message&) {};

@@ -17,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{100};
+constexpr int kLostRanks = 75;  // the exit code of a peer that was lost
 constexpr const char* kLog = ".log";
 
 int64_t wall_ns() {
@@ -29,6 +30,8 @@ struct Running {
     const Job* job = nullptr;
     Worker worker;
     std::unique_ptr<OutputLines> out, err;
+    std::optional<StartedRanks> ranks;
+    bool stuck = false;    ///< was killed, because it did not see that its ranks had gone
     bool counted = false;  ///< its end was looked at
 };
 
@@ -53,6 +56,7 @@ class Round {
         while (true) {
             wait_for_output();
             look_at_ends();
+            look_at_ranks();
             if (std::ranges::all_of(running_, &Running::counted)) break;
             if (result_.outcome != Outcome::finished) continue;  // they are being stopped below
             if (!result_.failures.empty()) {
@@ -91,6 +95,9 @@ class Round {
             one.out = std::make_unique<OutputLines>(out, prefix, log.empty() ? "" : log + "stdout" + kLog);
             one.err = std::make_unique<OutputLines>(err, prefix, log.empty() ? "" : log + "stderr" + kLog);
         }
+        if (job.starter)
+            one.ranks.emplace(*job.starter, options_.mark.first, options_.mark.second,
+                              std::min(kTick, options_.patience / 5));
         one.worker = start(job.command);
         running_.push_back(std::move(one));
     }
@@ -128,7 +135,7 @@ class Round {
             kill(-one.worker.pid, SIGKILL);
             pump(one.worker.out, one.out.get());
             pump(one.worker.err, one.err.get());
-            const int code = exit_code(*one.worker.status);
+            const int code = one.stuck ? kLostRanks : exit_code(*one.worker.status);
             if (code == 0 || result_.outcome == Outcome::stopped || result_.outcome == Outcome::signalled)
                 continue;
             Failure failure{one.job->rank, one.job->local_rank, options_.node, code, wall_ns(), "", "", "",
@@ -141,6 +148,19 @@ class Round {
             if (result_.outcome == Outcome::failed && failure.id.empty() && code == 128 + stopped_by_)
                 continue;
             result_.failures.push_back(std::move(failure));
+        }
+    }
+
+    /// A starter that does not see that its ranks have gone would be waited for for ever.
+    void look_at_ranks() {
+        for (Running& one : running_) {
+            if (!one.ranks || one.counted || one.stuck || one.ranks->incomplete() < options_.patience)
+                continue;
+            one.stuck = true;
+            options_.tell({"launch.starter_stuck",
+                           {{"program", one.job->command.words.front()},
+                            {"seconds", std::chrono::duration<double>(options_.patience).count()}}});
+            send_signal(one.worker, SIGKILL);
         }
     }
 

@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/launch/failure.h"
+#include "app/launch/started_ranks.h"
 #include "app/launch/worker.h"
+#include "core/base/message.h"
 
 namespace meshscope::launch {
 
@@ -18,6 +21,8 @@ struct Job {
     int32_t rank = 0, local_rank = 0;
     std::string error_file;  ///< of its last words
     std::string log;         ///< a folder for its output, "" for none
+    /// Where the command stands for all ranks and starts them itself.
+    std::optional<Starter> starter;
 };
 
 /// Why a round came to its end.
@@ -38,6 +43,13 @@ struct RoundOptions {
     int32_t node = 0;
     bool prefixes = true;                   ///< each line behind its rank
     std::chrono::milliseconds grace{5000};  ///< between SIGTERM and SIGKILL
+    /// How long a starter may go on while not all of its ranks are there. Both MPIs' notice the death of a
+    /// rank, and have ended, after six seconds at most.
+    std::chrono::milliseconds patience{10000};
+    /// The mark that all processes of the job find in their environment: its variable and value.
+    std::pair<std::string, std::string> mark;
+    /// What is to be said: "launch.starter_stuck" {program, seconds}.
+    std::function<void(const Message&)> tell = [](const Message&) {};
     /// Asked ten times a second: whether all is to be stopped, for a reason that the asker knows.
     std::function<bool()> ask = [] { return false; };
     /// The signal that this process got, or 0.

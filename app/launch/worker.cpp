@@ -142,23 +142,30 @@ bool has_ended(Worker& worker) {
     return worker.status.has_value();
 }
 
-int kill_marked(const std::string& variable, const std::string& value) {
-    const std::string mark = variable + "=" + value;
+std::vector<pid_t> marked(const std::string& variable, const std::string& value, const std::string& also) {
+    const std::string mark = variable + "=" + value, second = also + "=";
+    std::vector<pid_t> found;
     DIR* const folder = opendir("/proc");
-    if (folder == nullptr) return 0;
-    int killed = 0;
+    if (folder == nullptr) return found;
     while (const dirent* const entry = readdir(folder)) {
         pid_t pid = 0;
         const char* const end = entry->d_name + std::strlen(entry->d_name);
         if (std::from_chars(entry->d_name, end, pid).ptr != end || pid == getpid()) continue;
         std::ifstream file(std::string("/proc/") + entry->d_name + "/environ", std::ios::binary);
-        for (std::string one; std::getline(file, one, '\0');)
-            if (one == mark) {
-                killed += kill(pid, SIGKILL) == 0 ? 1 : 0;
-                break;
-            }
+        bool has_mark = false, has_second = also.empty();
+        for (std::string one; !(has_mark && has_second) && std::getline(file, one, '\0');) {
+            has_mark = has_mark || one == mark;
+            has_second = has_second || one.starts_with(second);
+        }
+        if (has_mark && has_second) found.push_back(pid);
     }
     closedir(folder);
+    return found;
+}
+
+int kill_marked(const std::string& variable, const std::string& value) {
+    int killed = 0;
+    for (const pid_t pid : marked(variable, value)) killed += kill(pid, SIGKILL) == 0 ? 1 : 0;
     return killed;
 }
 

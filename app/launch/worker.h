@@ -39,8 +39,13 @@ void send_signal(const Worker& worker, int signal);
 /// Looks whether it has ended; does not wait.
 bool has_ended(Worker& worker);
 
+/// Every other process on this machine whose environment holds `variable`=`value` and, unless it is "",
+/// a variable `also`. Cost: reads /proc once.
+std::vector<pid_t> marked(const std::string& variable, const std::string& value,
+                          const std::string& also = "");
+
 /// Kills every process on this machine, other than this one, whose environment holds `variable`=`value`:
-/// whatever a worker started, in whatever session. Gives how many. Cost: reads /proc once.
+/// whatever a worker started, in whatever session. Gives how many.
 int kill_marked(const std::string& variable, const std::string& value);
 
 /// A process beside this one that waits for its end, however it comes, and then kills all that are marked;

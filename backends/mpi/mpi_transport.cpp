@@ -168,12 +168,16 @@ void MpiTransport::throw_aborted() {
     const GlobalRank me{job_.rank};
     withdraw();  // what was posted may go with whoever catches this
     if (gave_up_) throw CommError({"comm.gave_up", {{"rank", int64_t{job_.rank}}}}, me);
-    // Ranks that only followed may be heard before the one that they followed.
-    for (const auto since = Clock::now(); failure_->secondary && Clock::now() - since < kLongestHearing;) {
-        listen();
+    // Ranks that only followed may be heard before the one that they followed, and that one fails before it
+    // says why.
+    const auto more_to_hear = [&] { return failure_->secondary || failure_->words.empty(); };
+    for (const auto since = Clock::now(); more_to_hear() && Clock::now() - since < kLongestHearing;) {
+        drain();  // a rank that waits until all it sent is taken says why after that
         usleep(50);
     }
     if (is_mismatch_of(failure_->message, job_.rank)) throw CommError(failure_->message, me);
+    // What the ranks' calls have to do with each other is the same sentence on every rank.
+    if (failure_->message.id.starts_with("diagnosis.")) throw CommError(failure_->message, me, true);
     const int64_t first = failure_->rank;
     if (failure_->words.empty()) throw CommError({"comm.aborted_unknown", {{"rank", first}}}, me, true);
     throw CommError({"comm.aborted", {{"rank", first}, {"cause", failure_->words}}}, me, true);
@@ -181,6 +185,14 @@ void MpiTransport::throw_aborted() {
 
 void MpiTransport::throw_if_aborted() {
     if (gave_up_ || failure_) throw_aborted();
+}
+
+template <class Failure>
+void MpiTransport::fail(const Failure& error) {
+    // The world ends here, not when this rank's body does: the peers need not wait for that.
+    tell({job_.rank, wall_ns(), true, false, false, error.message(), error.what()});
+    withdraw();
+    throw error;
 }
 
 template <class Ready>
@@ -192,19 +204,16 @@ void MpiTransport::wait_until(int32_t peer, const Ready& ready) {
         if (!patience.now_and_then()) continue;
         listen();
         throw_if_aborted();
-        if (ends_[static_cast<std::size_t>(peer)].over && !ready()) {
-            withdraw();
-            throw DiagnosedError(
-                comm::missing_diagnosis(rank(), call_, last_, GlobalRank{peer}, world_size()), rank());
-        }
+        if (ends_[static_cast<std::size_t>(peer)].over && !ready())
+            fail(DiagnosedError(comm::missing_diagnosis(rank(), call_, last_, GlobalRank{peer}, world_size()),
+                                rank()));
         if (!since) since = Clock::now();
         const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - *since);
         if (waited <= timeout_) continue;
-        withdraw();
-        throw DiagnosedError(
+        fail(DiagnosedError(
             {"mpi.timeout",
              {{"rank", int64_t{job_.rank}}, {"peer", int64_t{peer}}, {"waited_ms", int64_t{waited.count()}}}},
-            comm::timeout_diagnosis(rank(), call_, last_, GlobalRank{peer}, world_size()), rank());
+            comm::timeout_diagnosis(rank(), call_, last_, GlobalRank{peer}, world_size()), rank()));
     }
 }
 
@@ -242,11 +251,8 @@ MeshscopeMpiHandle MpiTransport::begin_receive(int32_t src, comm::Channel channe
         return found != 0;
     });
     if (message.bytes != bytes) {
-        const CommError error = mismatch(src, job_.rank, channel, message.bytes, bytes, job_.rank);
-        // Both hold a broken stream now, so the world ends here, not when this rank's body does.
-        tell({job_.rank, wall_ns(), true, false, false, error.message(), error.what()});
-        withdraw();
-        throw error;
+        // Both hold a broken stream now.
+        fail(mismatch(src, job_.rank, channel, message.bytes, bytes, job_.rank));
     }
     MeshscopeMpiHandle request{0};
     check(mpi_, mpi_.receive(world_, buffer, bytes, src, tag, &request), "MPI_Irecv");

@@ -101,6 +101,9 @@ class MpiTransport final : public comm::Transport {
     void listen();
     void tell(const End& end);
     void drain();
+    /// Tells the peers what it throws.
+    template <class Failure>
+    [[noreturn]] void fail(const Failure& error);
     [[noreturn]] void throw_aborted();
     void throw_if_aborted();
 

@@ -7,6 +7,9 @@
 namespace meshscope::backends::tcp {
 namespace {
 
+// From a rank's giving up to its body's end, where its error is seen.
+constexpr std::chrono::milliseconds kExplanation{200};
+
 bool is_loss(const std::string& id) {
     return id == "comm.peer_lost" || id.starts_with("comm.peer_silent");
 }
@@ -60,10 +63,9 @@ void Fate::fail(std::exception_ptr error) noexcept {
 void Fate::told(FirstCause cause) {
     const std::lock_guard lock(mutex_);
     const bool says_more = origin_ == Origin::told && !cause_.known() && cause.rank == cause_.rank;
-    if (says_more)
-        cause_ = std::move(cause);
-    else
-        end_locked(Origin::told, std::move(cause));
+    if (!says_more) return end_locked(Origin::told, std::move(cause));
+    cause_ = std::move(cause);
+    says_more_.notify_all();
 }
 
 void Fate::lost(int32_t peer) {
@@ -77,6 +79,11 @@ void Fate::silent(int32_t peer, std::chrono::milliseconds silence) {
     end_locked(Origin::seen, {rank_,
                               {"comm.peer_silent_idle",
                                {{"peer", int64_t{peer}}, {"silent_ms", int64_t{silence.count()}}}}});
+}
+
+void Fate::hear_out() const {
+    std::unique_lock lock(mutex_);
+    says_more_.wait_for(lock, kExplanation, [&] { return origin_ != Origin::told || cause_.known(); });
 }
 
 Fate::Origin Fate::origin() const {
@@ -95,6 +102,7 @@ std::exception_ptr Fate::own_error() const {
 }
 
 void Fate::throw_meaning(const Awaiting& awaiting) const {
+    hear_out();
     const Origin from = origin();
     const FirstCause why = cause();
     const GlobalRank me{rank_};

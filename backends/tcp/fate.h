@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -48,6 +49,11 @@ class Fate {
     /// `peer` has said nothing for so long.
     void silent(int32_t peer, std::chrono::milliseconds silence);
 
+    /// Waits for the why of a failure that was told without: a rank that fails says so before it can say why,
+    /// and to a peer that leaves at once it says nothing more. A fifth of a second at most, and no time when
+    /// nothing was told. Not for the thread that hears.
+    void hear_out() const;
+
     Origin origin() const;
     FirstCause cause() const;
     /// Of an own failure, what was given to fail().
@@ -55,7 +61,7 @@ class Fate {
 
     /// Throws what the end means for this rank: its own error again; "comm.size_mismatch" when it is one of
     /// the two; "comm.peer_lost" or "comm.peer_silent" for a peer that is gone, with what this rank awaited;
-    /// else "comm.aborted" or "comm.aborted_unknown", secondary.
+    /// else "comm.aborted", secondary; "comm.aborted_unknown" when the rank that failed never said why.
     [[noreturn]] void throw_meaning(const Awaiting& awaiting = {}) const;
 
   private:
@@ -66,6 +72,7 @@ class Fate {
     Fd pulse_event_ = make_event();
     std::atomic<bool> ended_{false};
     mutable std::mutex mutex_;
+    mutable std::condition_variable says_more_;  ///< of what was told
     Origin origin_ = Origin::none;
     FirstCause cause_;
     std::exception_ptr own_error_;

@@ -170,6 +170,7 @@ void TcpWorld::run(const std::function<void(comm::Transport&)>& body) {
             thrown = std::current_exception();
             fate.fail(thrown);
             transport.withdraw();
+            fate.hear_out();
             pulse.close();
         }
     } catch (...) {
@@ -177,6 +178,7 @@ void TcpWorld::run(const std::function<void(comm::Transport&)>& body) {
         fate.fail(thrown);
     }
     joining.forget();
+    fate.hear_out();
     pulse.close();
     if (!fate.ended()) return;
     first_cause_ = fate.cause();

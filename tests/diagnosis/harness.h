@@ -15,7 +15,6 @@
 #include "core/comm/transport_group.h"
 #include "core/tensor/device.h"
 #include "core/tensor/tensor.h"
-#include "tests/contract/tcp_threads_world.h"
 
 namespace meshscope::diagnosis {
 
@@ -65,25 +64,20 @@ struct Outcome {
     double slowest_ms = 0;
 };
 
-/// Runs a program on every rank of a new world of a backend, all of them in this process.
-inline Outcome run_program(const std::string& backend, const run::WorldRequest& request, bool checked,
-                           const Program& program,
-                           StreamExecutor::Mode mode = StreamExecutor::Mode::inline_in_wait) {
+/// Runs a program on every rank of a world that lives in this process; the other ranks' places stay as they
+/// are.
+inline Outcome run_in(comm::World& world, bool checked, const Program& program,
+                      StreamExecutor::Mode mode = StreamExecutor::Mode::inline_in_wait) {
     Outcome outcome;
-    const auto ranks = static_cast<std::size_t>(request.size);
+    const auto ranks = static_cast<std::size_t>(world.size());
     outcome.told.resize(ranks);
     outcome.words.resize(ranks);
     std::vector<double> ms(ranks);
     const auto ms_since = [](std::chrono::steady_clock::time_point started) {
         return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
     };
-    std::unique_ptr<comm::World> world;
-    if (backend == "tcp")  // its ranks on threads of this process, as the contract suite has them
-        world = std::make_unique<contract::TcpThreadsWorld>(request.size);
-    else
-        world = backends::make_registry()->open(backend, request);
     try {
-        world->run([&](comm::Transport& plain) {
+        world.run([&](comm::Transport& plain) {
             const auto place = static_cast<std::size_t>(plain.rank().value);
             const auto started = std::chrono::steady_clock::now();
             try {
@@ -111,6 +105,13 @@ inline Outcome run_program(const std::string& backend, const run::WorldRequest& 
     }
     for (const double each : ms) outcome.slowest_ms = std::max(outcome.slowest_ms, each);
     return outcome;
+}
+
+/// The same in a new world of a backend, all of whose ranks are in this process.
+inline Outcome run_program(const std::string& backend, const run::WorldRequest& request, bool checked,
+                           const Program& program,
+                           StreamExecutor::Mode mode = StreamExecutor::Mode::inline_in_wait) {
+    return run_in(*backends::make_registry()->open(backend, request), checked, program, mode);
 }
 
 }  // namespace meshscope::diagnosis

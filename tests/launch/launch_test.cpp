@@ -1,11 +1,13 @@
 // `meshscope launch`: torchrun's variables and rules, and nothing left behind.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/cli/program.h"
 #include "tests/launch/processes.h"
+#include "tests/patience.h"
 #include "tests/test.h"
 
 using namespace processes;
@@ -109,16 +111,21 @@ TEST_CASE("a job that fails once and then does well ends well") {
 TEST_CASE("a launcher that is killed takes everything with it, whatever session it hides in") {
     for (const int signal : {SIGKILL, SIGTERM, SIGINT}) {
         INFO(signal);
-        const Folder folder;
-        const std::map<std::string, std::string> marked{{"TEST_MARK", mark(folder)}};
-        Child launcher(shell({"-n", "3"}, "sleep 1000 & setsid sleep 1000 & sleep 1000"), folder.file("out"),
-                       folder.file("err"), {"TEST_MARK=" + mark(folder)});
-        // The launcher and its watchdog, and of each worker a shell and three sleeps.
-        REQUIRE(within(20, [&] { return having(marked).size() == 2 + 3 * 4; }));
-        launcher.send(signal);
-        const int code = launcher.wait(10);
-        CHECK(code == (signal == SIGINT ? 128 + SIGTERM : 128 + signal));
-        CHECK(within(2, [&] { return having(marked).empty(); }));
+        const auto until_gone = [&] {
+            const Folder folder;
+            const std::map<std::string, std::string> marked{{"TEST_MARK", mark(folder)}};
+            Child launcher(shell({"-n", "3"}, "sleep 1000 & setsid sleep 1000 & sleep 1000"),
+                           folder.file("out"), folder.file("err"), {"TEST_MARK=" + mark(folder)});
+            // The launcher and its watchdog, and of each worker a shell and three sleeps.
+            REQUIRE(within(60, [&] { return having(marked).size() == 2 + 3 * 4; }));
+            launcher.send(signal);
+            const int code = launcher.wait(60);
+            const auto ended = std::chrono::steady_clock::now();
+            CHECK(code == (signal == SIGINT ? 128 + SIGTERM : 128 + signal));
+            CHECK(within(60, [&] { return having(marked).empty(); }));
+            return std::chrono::steady_clock::now() - ended;
+        };
+        CHECK(meshscope::test::kept(std::chrono::seconds(2), until_gone));
     }
 }
 
@@ -127,7 +134,7 @@ TEST_CASE("a worker that ends leaves nothing behind either") {
     const std::map<std::string, std::string> marked{{"TEST_MARK", mark(folder)}};
     Child launcher(shell({"-n", "2"}, "setsid sleep 1000 & exit 0"), folder.file("out"), folder.file("err"),
                    {"TEST_MARK=" + mark(folder)});
-    CHECK(launcher.wait(20) == 0);
+    CHECK(launcher.wait(60) == 0);
     CHECK(within(2, [&] { return having(marked).empty(); }));
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/patience.h"
+
 namespace meshscope::test {
 
 /// Ranks as real processes, forked from this one, which must have no other thread at that time. Whatever
@@ -31,7 +33,7 @@ class Processes {
         std::chrono::steady_clock::time_point when;
     };
     /// Waits for a rank; one that takes longer than `limit` is killed and has the outcome "hung".
-    Ended wait(int32_t rank, std::chrono::milliseconds limit = std::chrono::milliseconds(20'000));
+    Ended wait(int32_t rank, std::chrono::milliseconds limit = kGuard);
 
   private:
     struct Child {

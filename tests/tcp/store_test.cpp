@@ -9,6 +9,7 @@
 #include "backends/tcp/store_server.h"
 #include "core/base/error.h"
 #include "tests/folder.h"
+#include "tests/patience.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
 
@@ -31,9 +32,7 @@ struct Store {
         made.log = [](const Message&) {};
         return made;
     }
-    StoreClientOptions client() const {
-        return {server.address(), token, "run", milliseconds(5'000), milliseconds(5'000)};
-    }
+    StoreClientOptions client() const { return {server.address(), token, "run", test::kGuard, test::kGuard}; }
 };
 
 }  // namespace
@@ -80,7 +79,7 @@ TEST_CASE("a wait ends when the key is set, by whatever call, or when its time i
     for (const int how : {0, 1, 2}) {
         const std::string key = "late" + std::to_string(how);
         std::string got;
-        std::thread waiting([&] { got = StoreClient(store.client()).wait(key, milliseconds(10'000)); });
+        std::thread waiting([&] { got = StoreClient(store.client()).wait(key, test::kGuard); });
         StoreClient client(store.client());
         std::this_thread::sleep_for(milliseconds(20));
         if (how == 0) client.set(key, "7");
@@ -140,7 +139,7 @@ TEST_CASE("a store lets nobody in who has another token or another run id") {
     wrong.run_id = "another";
     const auto begin = std::chrono::steady_clock::now();
     CHECK(thrown_id<CommError>([&] { StoreClient client(wrong); }) == "tcp.cannot_connect");
-    CHECK(std::chrono::steady_clock::now() - begin < milliseconds(2'000));  // it was told; no use to wait
+    CHECK(std::chrono::steady_clock::now() - begin < test::kGuard / 2);  // it was told; no use to wait
     StoreClient right(store.client());
     right.set("a", "1");
 }
@@ -170,8 +169,8 @@ TEST_CASE("listening beyond loopback needs a token") {
     options.bind = "0.0.0.0";
     options.token = Token::random();
     StoreServer guarded(options);
-    StoreClient client({"127.0.0.1:" + std::to_string(guarded.port()), options.token, "", milliseconds(2'000),
-                        milliseconds(2'000)});
+    StoreClient client(
+        {"127.0.0.1:" + std::to_string(guarded.port()), options.token, "", test::kGuard, test::kGuard});
     client.set("a", "1");
     CHECK(client.own_host() == "127.0.0.1");
 }
@@ -196,7 +195,7 @@ TEST_CASE("the same fixed port can be served again at once, a hundred times") {
         options.port = port;
         StoreServer server(options);
         port = server.port();
-        StoreClient client({server.address(), {}, "", milliseconds(2'000), milliseconds(2'000)});
+        StoreClient client({server.address(), {}, "", test::kGuard, test::kGuard});
         client.set("a", "1");
     }
 }

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace meshscope::launch {
+
+/// How the processes are known that a worker (mpiexec) starts in its turn, one a rank, on this machine.
+struct Starter {
+    std::string rank_variable;  ///< "OMPI_COMM_WORLD_RANK": each finds its number there
+    int32_t ranks = 0;
+};
+
+/// Those processes, looked at from outside: their starter alone waits for them, and it may fail in that.
+/// (Open MPI's, PMIx 4.2.2, can lock an object that it has freed, and stand for ever, when a rank dies while
+/// it starts.)
+class StartedRanks {
+  public:
+    /// Of the processes whose environment holds `variable`=`value`. A look is not taken more often than once
+    /// in `every`.
+    StartedRanks(Starter starter, std::string variable, std::string value, std::chrono::milliseconds every);
+
+    /// Looks, and gives for how long some have not been there though one had been: 0 before the first is seen
+    /// and while all run. Time in which this process did not look (it may have been stopped with all the
+    /// others) counts as one look. Cost: reads /proc once until all have been seen, then a file a rank.
+    std::chrono::milliseconds incomplete();
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    Starter starter_;
+    std::string variable_, value_;
+    std::chrono::milliseconds every_, incomplete_{0};
+    Clock::time_point looked_ = Clock::now();
+    std::map<pid_t, uint64_t> seen_;  ///< with the time of their start, as a number may be used again
+};
+
+}  // namespace meshscope::launch

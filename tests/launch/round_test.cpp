@@ -1,0 +1,84 @@
+// A round whose worker starts ranks of its own, as mpiexec does, and does not see that they die.
+#include "app/launch/round.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <sstream>
+
+#include "tests/test.h"
+
+using namespace meshscope::launch;
+using meshscope::Message;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr const char* kMark = "TEST_ROUND_ID";
+constexpr milliseconds kPatience{700};
+
+struct Made {
+    RoundResult result;
+    std::vector<std::string> told;
+    double seconds = 0;
+    std::size_t left = 0;  ///< processes
+};
+
+/// A shell script in the place of mpiexec, of two ranks.
+Made run(const std::string& name, const std::string& script) {
+    const std::string value = name + std::to_string(getpid());
+    Job job;
+    job.command = {{"sh", "-c", script}, {{kMark, value}}, false};
+    job.starter = Starter{"TEST_RANK", 2};
+    Made made;
+    RoundOptions options;
+    options.patience = kPatience;
+    options.mark = {kMark, value};
+    options.tell = [&](const Message& message) { made.told.push_back(describe(message)); };
+    std::ostringstream out, err;
+    const auto start = Clock::now();
+    made.result = run_round({job}, options, out, err);
+    made.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    kill_marked(kMark, value);
+    while (!marked(kMark, value).empty() && Clock::now() - start < std::chrono::seconds(20)) usleep(10'000);
+    made.left = marked(kMark, value).size();
+    return made;
+}
+
+void check_stuck(const Made& made) {
+    REQUIRE(made.told.size() == 1);
+    CHECK(made.told[0] == "launch.starter_stuck(program=sh, seconds=0.7)");
+    CHECK(made.result.outcome == Outcome::failed);
+    REQUIRE(made.result.failures.size() == 1);
+    CHECK(made.result.failures[0].exit_code == 75);
+    CHECK(made.seconds >= 0.7);
+    CHECK(made.seconds < 60);  // the script would take longer
+    CHECK(made.left == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a starter that goes on without its ranks is ended, whether one is gone or all") {
+    check_stuck(run("one", "TEST_RANK=0 sleep 100 & TEST_RANK=1 sleep 0.2 & wait"));
+    check_stuck(run("all", "TEST_RANK=0 sleep 0.1 & TEST_RANK=1 sleep 0.2 & wait; sleep 100"));
+    // One died before anybody saw it; or was never started.
+    check_stuck(run("none", "TEST_RANK=0 sleep 100 & wait"));
+    // Not waited for by the starter: a dead process that still has its number.
+    check_stuck(
+        run("dead", "TEST_RANK=0 sleep 100 & (TEST_RANK=1 sh -c 'sleep 0.1; exit 3' & exec sleep 100)"));
+}
+
+TEST_CASE("a starter with all of its ranks is left alone, however long, and before it has any") {
+    const Made late = run("late", "sleep 1.5; TEST_RANK=0 sleep 0.1 & TEST_RANK=1 sleep 0.1 & wait");
+    CHECK(late.told.empty());
+    CHECK(late.result.outcome == Outcome::finished);
+    const Made slow = run("slow", "TEST_RANK=0 sleep 1.8 & TEST_RANK=1 sleep 1.8 & wait");
+    CHECK(slow.told.empty());
+    CHECK(slow.result.outcome == Outcome::finished);
+    // What it says of a dead rank itself stands.
+    const Made own = run("own", "TEST_RANK=0 sleep 0.1 & TEST_RANK=1 sleep 0.1 & wait; exit 9");
+    CHECK(own.told.empty());
+    REQUIRE(own.result.failures.size() == 1);
+    CHECK(own.result.failures[0].exit_code == 9);
+}
