@@ -1,0 +1,212 @@
+// A save that is killed, or told that the disk is full, at each of its system calls in turn: the folder holds
+// the checkpoint of before or the new one, bit for bit, and the next save does well.
+#include <cerrno>
+#include <csignal>
+#include <functional>
+#include <map>
+
+#include "core/run/checkpoint/folder.h"
+#include "tests/run/checkpoint_helper.h"
+#include "tests/run/file_calls.h"
+#include "tests/test.h"
+
+using namespace checkpoint_test;
+using file_calls::Ended;
+using file_calls::Files;
+using file_calls::Plan;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string program(const std::string& name) {
+    return std::string(MESHSCOPE_BIN_DIR) + "/" + name;
+}
+
+/// Two ranks; eight small arrays. `lr` is no part of what a checkpoint demands of who resumes it.
+std::string tiny(int steps, const std::string& checkpoint, double lr = 0.05) {
+    return "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = " + std::to_string(steps) +
+           "\nglobal_batch = 8\n[optimizer]\nkind = \"sgd\"\nmomentum = 0.9\nlr = " + std::to_string(lr) +
+           "\n[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n[record]\nlevel = \"off\"\n[checkpoint]\n" +
+           checkpoint;
+}
+
+/// A save, and what lies in the folder "a" before it.
+struct Save {
+    Files before;
+    std::string scenario;
+};
+
+/// The first save into an empty folder; one beside an older checkpoint; one that takes the place of a
+/// checkpoint of the same step by another training, after which the older one goes.
+Save make(const std::string& which, const std::string& kind) {
+    const std::string folder = "folder = \"a\"\nkind = \"" + kind + "\"\n";
+    if (which == "first") return {{}, tiny(2, folder)};
+    const test::Folder scratch;
+    run_at(tiny(2, folder), scratch);
+    Save save{{}, tiny(4, folder + "resume = \"a/step_000002\"\n")};
+    if (which == "replacing") {
+        run_at(tiny(4, folder + "resume = \"a\"\n", 0.01), scratch);
+        save.scenario += "keep = 1\n";
+    }
+    save.before = file_calls::files_below(scratch.file("a"));
+    return save;
+}
+
+/// The files of one checkpoint among those of a folder of them.
+Files of_step(const Files& files, const std::string& step) {
+    Files own;
+    for (const auto& [name, bytes] : files)
+        if (name.starts_with(step + "/")) own.emplace_back(name.substr(step.size() + 1), bytes);
+    return own;
+}
+
+std::string name_of(const std::string& path) {
+    return fs::path(path).filename().string();
+}
+
+/// Goes through a save's calls one by one.
+class Trial {
+  public:
+    Trial(const std::string& which, const std::string& kind) : save_(make(which, kind)) {
+        scenario_ = folder_.write("s.toml", save_.scenario);
+        file_calls::put_back(save_.before, folder_.file("a"));
+        const Ended undisturbed = run(program("test_saver"), {});
+        INFO(undisturbed.err);
+        REQUIRE(undisturbed.exit_code == 0);
+        after_ = files();
+        newest_before_ = newest(save_.before);
+        newest_after_ = newest(after_);
+        REQUIRE(newest_before_ != newest_after_);
+    }
+
+    /// The n-th counted call meets its fate, for n from 1 until the save has no n-th; `check` sees how each
+    /// ended. Returns how many calls there were.
+    std::size_t each(const std::string& with, Plan plan, const std::function<void(const Ended&)>& check) {
+        plan.below = folder_.file("a");
+        for (plan.nth = 1;; ++plan.nth) {
+            file_calls::put_back(save_.before, plan.below);
+            const Ended ended = run(with, plan);
+            if (ended.calls.size() < plan.nth) {
+                CHECK(ended.exit_code == 0);
+                CHECK(newest(files()) == newest_after_);
+                return plan.nth - 1;
+            }
+            const file_calls::Call& call = ended.calls[plan.nth - 1];
+            INFO("call " << plan.nth << ": " << call.name << " " << call.path);
+            INFO(ended.err);
+            check(ended);
+            check_folder();
+            check_next_save();
+        }
+    }
+
+    /// Whether the newest complete checkpoint is the one of before, or the new one.
+    bool is_old() const { return newest(files()) == newest_before_; }
+    bool is_new() const { return newest(files()) == newest_after_; }
+    /// Its path; "" where there is none.
+    std::string newest_path() const {
+        const auto complete = run::checkpoint::complete_checkpoints(folder_.file("a"));
+        return complete.empty() ? "" : complete.back();
+    }
+    bool holds_parts() const {
+        for (const auto& entry : fs::directory_iterator(folder_.path / "a"))
+            if (entry.path().extension() == ".tmp") return true;
+        return false;
+    }
+
+  private:
+    Ended run(const std::string& with, const Plan& plan) const {
+        if (with == program("test_saver")) return file_calls::run({with, scenario_}, plan);
+        return file_calls::run({with, "run", scenario_, "--quiet"}, plan);
+    }
+    Files files() const { return file_calls::files_below(folder_.file("a")); }
+
+    /// The files of the newest complete checkpoint among these.
+    static Files newest(const Files& files) {
+        std::string step;
+        for (const auto& [name, bytes] : files)
+            if (name.ends_with("/manifest.json") && name.find(".tmp/") == std::string::npos)
+                step = std::max(step, name.substr(0, name.find('/')));
+        return of_step(files, step);
+    }
+
+    /// Every checkpoint that looks complete is one of before or the new one, to the bit, and can be loaded;
+    /// the newest there was before, or the new one, is among them.
+    void check_folder() const {
+        const std::string folder = folder_.file("a");
+        for (const std::string& path : run::checkpoint::complete_checkpoints(folder)) {
+            INFO(path);
+            const Files found = file_calls::files_below(path);
+            const bool known =
+                found == of_step(save_.before, name_of(path)) || found == of_step(after_, name_of(path));
+            CHECK(known);
+            const run::checkpoint::Checkpoint loaded = open(path, tiny(6, "folder = \"a\"\n"));
+            for (const auto& tensor : loaded.manifest().tensors) CHECK(!loaded.whole(tensor.name).empty());
+        }
+        const bool old_or_new = is_old() || is_new();
+        CHECK(old_or_new);
+    }
+
+    /// Training goes on from what there is, saves, and leaves nothing but whole checkpoints; what it saved is
+    /// what it saves from the same checkpoint in a folder where nothing happened.
+    void check_next_save() {
+        const Files start = newest(files());
+        const std::string from = newest_path();
+        const auto go_on = [&](const test::Folder& folder) {
+            run_at(tiny(6, std::string("folder = \"a\"\n") + (from.empty() ? "" : "resume = \"a\"\n")),
+                   folder);
+            return file_calls::files_below(folder.file("a/step_000006"));
+        };
+        if (!expected_.contains(start)) {
+            const test::Folder elsewhere;
+            if (!from.empty()) file_calls::put_back(start, elsewhere.file("a/" + name_of(from)));
+            expected_[start] = go_on(elsewhere);
+            REQUIRE(expected_[start].size() == 3);
+        }
+        const bool as_expected = go_on(folder_) == expected_[start];
+        CHECK(as_expected);
+        for (const auto& entry : fs::directory_iterator(folder_.path / "a")) {
+            INFO(entry.path().string());
+            CHECK(fs::exists(entry.path() / "manifest.json"));
+        }
+    }
+
+    Save save_;
+    test::Folder folder_;
+    std::string scenario_;
+    Files after_, newest_before_, newest_after_;
+    std::map<Files, Files> expected_;  ///< what the next save gives, by what it goes on from
+};
+
+Plan killed() {
+    Plan plan;
+    plan.fate = file_calls::Fate::killed;
+    return plan;
+}
+
+/// False, and a word of it, where no program can be watched.
+bool can_watch() {
+    static const std::string reason = file_calls::why_not();
+    if (!reason.empty()) WARN("SKIPPED: " << reason);
+    return reason.empty();
+}
+
+}  // namespace
+
+TEST_CASE("killed at any system call of its save, a checkpoint leaves the old one or the new one whole") {
+    if (!can_watch()) return;
+    const std::string which = GENERATE("first", "beside", "replacing");
+    const std::string kind = GENERATE("sharded", "rank0");
+    INFO(which << " " << kind);
+    Trial trial(which, kind);
+    int old = 0, fresh = 0;
+    const std::size_t calls = trial.each(program("test_saver"), killed(), [&](const Ended& ended) {
+        CHECK(ended.exit_code == 128 + SIGKILL);
+        ++(trial.is_old() ? old : fresh);
+    });
+    CHECK(calls > (kind == "sharded" ? 30U : 20U));
+    CHECK(old > 0);
+    CHECK(fresh > 0);
+    WARN(which << " " << kind << ": killed at " << calls << " calls; " << old << " times the old one, "
+               << fresh << " times the new one");
+}
