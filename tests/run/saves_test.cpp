@@ -7,20 +7,17 @@
 
 #include "core/run/checkpoint/folder.h"
 #include "tests/run/checkpoint_helper.h"
-#include "tests/run/file_calls.h"
+#include "tests/run/watched.h"
 #include "tests/test.h"
 
 using namespace checkpoint_test;
 using file_calls::Ended;
 using file_calls::Files;
 using file_calls::Plan;
+using watched::program;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string program(const std::string& name) {
-    return std::string(MESHSCOPE_BIN_DIR) + "/" + name;
-}
 
 /// Two ranks; eight small arrays. `lr` is no part of what a checkpoint demands of who resumes it.
 std::string tiny(int steps, const std::string& checkpoint, double lr = 0.05) {
@@ -67,10 +64,11 @@ std::string name_of(const std::string& path) {
 /// Goes through a save's calls one by one.
 class Trial {
   public:
-    Trial(const std::string& which, const std::string& kind) : save_(make(which, kind)) {
+    Trial(std::string with, const std::string& which, const std::string& kind)
+        : with_(std::move(with)), save_(make(which, kind)) {
         scenario_ = folder_.write("s.toml", save_.scenario);
         file_calls::put_back(save_.before, folder_.file("a"));
-        const Ended undisturbed = run(program("test_saver"), {});
+        const Ended undisturbed = run({});
         INFO(undisturbed.err);
         REQUIRE(undisturbed.exit_code == 0);
         after_ = files();
@@ -79,17 +77,17 @@ class Trial {
         REQUIRE(newest_before_ != newest_after_);
     }
 
-    /// The n-th counted call meets its fate, for n from 1 until the save has no n-th; `check` sees how each
-    /// ended. Returns how many calls there were.
-    std::size_t each(const std::string& with, Plan plan, const std::function<void(const Ended&)>& check) {
+    /// The n-th counted call meets its fate, for n from 1 (a sanitizer's build: every fifth) until the save
+    /// has no n-th; `check` sees how each ended. Returns how many calls there were.
+    std::size_t each(Plan plan, const std::function<void(const Ended&)>& check) {
         plan.below = folder_.file("a");
-        for (plan.nth = 1;; ++plan.nth) {
+        for (plan.nth = 1;; plan.nth += watched::kEvery) {
             file_calls::put_back(save_.before, plan.below);
-            const Ended ended = run(with, plan);
+            const Ended ended = run(plan);
             if (ended.calls.size() < plan.nth) {
                 CHECK(ended.exit_code == 0);
                 CHECK(newest(files()) == newest_after_);
-                return plan.nth - 1;
+                return ended.calls.size();
             }
             const file_calls::Call& call = ended.calls[plan.nth - 1];
             INFO("call " << plan.nth << ": " << call.name << " " << call.path);
@@ -109,15 +107,16 @@ class Trial {
         return complete.empty() ? "" : complete.back();
     }
     bool holds_parts() const {
+        if (!fs::exists(folder_.path / "a")) return false;
         for (const auto& entry : fs::directory_iterator(folder_.path / "a"))
             if (entry.path().extension() == ".tmp") return true;
         return false;
     }
 
   private:
-    Ended run(const std::string& with, const Plan& plan) const {
-        if (with == program("test_saver")) return file_calls::run({with, scenario_}, plan);
-        return file_calls::run({with, "run", scenario_, "--quiet"}, plan);
+    Ended run(const Plan& plan) const {
+        if (with_ == program("test_saver")) return file_calls::run({with_, scenario_}, plan);
+        return file_calls::run({with_, "run", scenario_, "--quiet"}, plan);
     }
     Files files() const { return file_calls::files_below(folder_.file("a")); }
 
@@ -171,6 +170,7 @@ class Trial {
         }
     }
 
+    std::string with_;
     Save save_;
     test::Folder folder_;
     std::string scenario_;
@@ -178,35 +178,71 @@ class Trial {
     std::map<Files, Files> expected_;  ///< what the next save gives, by what it goes on from
 };
 
-Plan killed() {
-    Plan plan;
-    plan.fate = file_calls::Fate::killed;
-    return plan;
-}
-
-/// False, and a word of it, where no program can be watched.
-bool can_watch() {
-    static const std::string reason = file_calls::why_not();
-    if (!reason.empty()) WARN("SKIPPED: " << reason);
-    return reason.empty();
+Plan plan(file_calls::Fate fate, file_calls::Counted counted, int error) {
+    Plan made;
+    made.fate = fate;
+    made.counted = counted;
+    made.error = error;
+    return made;
 }
 
 }  // namespace
 
 TEST_CASE("killed at any system call of its save, a checkpoint leaves the old one or the new one whole") {
-    if (!can_watch()) return;
+    if (!watched::possible()) return;
     const std::string which = GENERATE("first", "beside", "replacing");
     const std::string kind = GENERATE("sharded", "rank0");
     INFO(which << " " << kind);
-    Trial trial(which, kind);
+    Trial trial(program("test_saver"), which, kind);
     int old = 0, fresh = 0;
-    const std::size_t calls = trial.each(program("test_saver"), killed(), [&](const Ended& ended) {
-        CHECK(ended.exit_code == 128 + SIGKILL);
-        ++(trial.is_old() ? old : fresh);
-    });
-    CHECK(calls > (kind == "sharded" ? 30U : 20U));
+    const std::size_t calls =
+        trial.each(plan(file_calls::Fate::killed, file_calls::Counted::changing, 0), [&](const Ended& ended) {
+            CHECK(ended.exit_code == 128 + SIGKILL);
+            ++(trial.is_old() ? old : fresh);
+        });
+    CHECK(calls > (kind == "sharded" ? 40U : 25U));
     CHECK(old > 0);
     CHECK(fresh > 0);
-    WARN(which << " " << kind << ": killed at " << calls << " calls; " << old << " times the old one, "
-               << fresh << " times the new one");
+}
+
+TEST_CASE(
+    "a disk that is full from any write of a save on ends the run, and leaves the old checkpoint alone") {
+    if (!watched::possible()) return;
+    const auto [which, kind] = GENERATE(
+        table<std::string, std::string>({{"first", "sharded"}, {"beside", "sharded"}, {"beside", "rank0"}}));
+    INFO(which << " " << kind);
+    Trial trial(program("meshscope"), which, kind);
+    const std::size_t calls = trial.each(
+        plan(file_calls::Fate::fails_from, file_calls::Counted::growing, ENOSPC), [&](const Ended& ended) {
+            CHECK(ended.exit_code == 74);
+            CHECK(ended.err.find("No space left on device") != std::string::npos);
+            CHECK(ended.err.find(which == "first" ? "no checkpoint" : trial.newest_path()) !=
+                  std::string::npos);
+            CHECK(trial.is_old());
+            CHECK_FALSE(trial.holds_parts());
+        });
+    CHECK(calls > (kind == "sharded" ? 20U : 12U));
+}
+
+TEST_CASE("an input/output error in any one call of a save is told, or did no harm") {
+    if (!watched::possible()) return;
+    const std::string kind = GENERATE("sharded", "rank0");
+    INFO(kind);
+    Trial trial(program("test_saver"), "replacing", kind);
+    int told = 0, harmless = 0;
+    trial.each(plan(file_calls::Fate::fails, file_calls::Counted::changing, EIO), [&](const Ended& ended) {
+        if (ended.exit_code == 0) {
+            ++harmless;
+            CHECK(trial.is_new());
+            return;
+        }
+        ++told;
+        CHECK(ended.exit_code == 74);
+        CHECK(trial.is_old());
+        CHECK(ended.err.find("checkpoint.save_failed_kept") != std::string::npos);
+        CHECK(ended.err.find("Input/output error") != std::string::npos);
+        CHECK(ended.err.find(trial.newest_path()) != std::string::npos);
+    });
+    CHECK(told > harmless);
+    CHECK(harmless > 0);  // what was replaced could not be removed, say
 }

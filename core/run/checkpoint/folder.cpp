@@ -129,16 +129,21 @@ void commit_checkpoint(const std::string& folder, int32_t steps) {
     const fs::path name = fs::path(folder) / step_name(steps);
     const fs::path unfinished = name.string() + std::string(kUnfinished);
     sync_folder(unfinished.string());
+    // Both change names at once, so that a reader always finds one of them whole.
+    const auto exchange = [&] {
+        return renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) == 0;
+    };
     std::error_code error;
     fs::rename(unfinished, name, error);
-    if (error == std::errc::directory_not_empty || error == std::errc::file_exists) {
-        // Both change names at once, so that a reader always finds one of them whole.
-        error.clear();
-        if (renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) != 0)
-            error = std::error_code(errno, std::generic_category());
-    }
+    const bool replaces = error == std::errc::directory_not_empty || error == std::errc::file_exists;
+    if (replaces) error = exchange() ? std::error_code() : std::error_code(errno, std::generic_category());
     if (error) cannot_write(name, error);
-    sync_folder(folder);
+    try {
+        sync_folder(folder);
+    } catch (const IoError&) {  // the new name may not last: nobody shall count on it
+        if (!replaces || !exchange()) fs::rename(name, unfinished, error);
+        throw;
+    }
     fs::remove_all(unfinished, error);  // the one that was replaced
 }
 
@@ -151,9 +156,7 @@ void prune_checkpoints(const std::string& folder, int32_t keep) {
         const std::string going = complete[i] + std::string(kUnfinished);
         std::error_code error;
         fs::rename(complete[i], going, error);
-        if (error) continue;
-        sync_folder(folder);
-        fs::remove_all(going, error);
+        if (!error) fs::remove_all(going, error);
     }
 }
 

@@ -29,8 +29,8 @@ std::string read_bytes(const std::string& path);
 std::string begin_checkpoint(const std::string& folder, int32_t steps);
 
 /// Gives a finished step_….tmp its name, at once: a checkpoint of that name is replaced. fsync before and
-/// after. Throws IoError ("file.cannot_write"); whatever was complete before still is then, or, when only the
-/// last fsync failed, the new one is.
+/// after. Throws IoError ("file.cannot_write"); whatever was complete before still is then, and the new one
+/// is unfinished again.
 void commit_checkpoint(const std::string& folder, int32_t steps);
 
 /// Removes the oldest complete checkpoints beyond the newest `keep`; 0 keeps all. What cannot be removed
