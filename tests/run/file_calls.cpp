@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 #include "tests/folder.h"
@@ -146,8 +147,19 @@ std::string path_of(pid_t thread, const Known& known, const user_regs_struct& re
     return (from_here ? file_of(thread, "cwd") : descriptor(known.folder)) + "/" + path;
 }
 
+/// Whether a descriptor was opened to be written.
+bool for_writing(pid_t thread, unsigned long long descriptor) {
+    std::ifstream info("/proc/" + std::to_string(thread) + "/fdinfo/" + std::to_string(descriptor));
+    std::string key;
+    unsigned flags = 0;
+    while (info >> key)
+        if (key == "flags:") info >> std::oct >> flags;
+    return (flags & O_ACCMODE) != O_RDONLY;
+}
+
 /// Whether a call is of the kind that is counted.
-bool counts(const Known& known, const user_regs_struct& registers, Counted counted) {
+bool counts(pid_t thread, const Known& known, const user_regs_struct& registers, Counted counted) {
+    if (known.number == SYS_close && !for_writing(thread, registers.rdi)) return false;
     const bool opens = known.number == SYS_open || known.number == SYS_openat;
     const auto flags = known.number == SYS_open ? registers.rsi : registers.rdx;
     if (opens && (flags & O_CREAT) == 0) return false;
@@ -156,17 +168,17 @@ bool counts(const Known& known, const user_regs_struct& registers, Counted count
 }
 
 /// A thread stands before a call.
-void meet(pid_t thread, pid_t program, const Plan& plan, Ended& ended) {
+void meet(pid_t thread, const Plan& plan, Ended& ended) {
     user_regs_struct registers{};
     if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return;
     const auto* const known =
         std::ranges::find(kKnown, static_cast<long>(registers.orig_rax), &Known::number);
-    if (known == kKnown.end() || !counts(*known, registers, plan.counted)) return;
+    if (known == kKnown.end() || !counts(thread, *known, registers, plan.counted)) return;
     const std::string path = path_of(thread, *known, registers);
     if (path != plan.below && !path.starts_with(plan.below + "/")) return;
     ended.calls.push_back({known->name, path});
     const std::size_t n = ended.calls.size();
-    if (plan.fate == Fate::killed && n == plan.nth) kill(program, SIGKILL);
+    if (plan.fate == Fate::killed && n == plan.nth) kill(thread, SIGKILL);  // its whole process
     if ((plan.fate == Fate::fails && n == plan.nth) ||
         (plan.fate == Fate::fails_from && plan.nth > 0 && n >= plan.nth)) {
         registers.orig_rax = ~0ULL;  // no call: what rax holds is taken for its answer
@@ -241,7 +253,7 @@ Ended run(const std::vector<std::string>& words, const Plan& plan) {
         }
         const int event = status >> 16;
         int signal = WSTOPSIG(status);
-        if (event == PTRACE_EVENT_SECCOMP) meet(thread, program, plan, ended);
+        if (event == PTRACE_EVENT_SECCOMP) meet(thread, plan, ended);
         // A new thread begins with a stop that nobody sent.
         if (event != 0 || (signal == SIGSTOP && begun.insert(thread).second)) signal = 0;
         ptrace(PTRACE_CONT, thread, nullptr, static_cast<long>(signal));

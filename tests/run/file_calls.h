@@ -16,7 +16,8 @@ struct Call {
 /// Which calls count. Those that only look (stat, readdir, read) never do: killed at one of them a program
 /// leaves what it leaves at the next call that does more.
 enum class Counted {
-    changing,  ///< open that may create, write, truncate, fsync, close, rename, unlink, mkdir, rmdir …
+    changing,  ///< open that may create, write, truncate, fsync, close of what was written, rename, unlink,
+               ///< mkdir, rmdir …
     growing,   ///< of these what needs room: creating files and folders, writing
     syncing    ///< fsync, fdatasync
 };
@@ -45,8 +46,9 @@ struct Ended {
 /// Why programs cannot be watched here; "" when they can.
 std::string why_not();
 
-/// Runs a program to its end. `words[0]` is its path; its output goes nowhere. Other children of the calling
-/// process must have been waited for. Throws std::runtime_error when it cannot be watched.
+/// Runs a program and all that it starts to the end. `words[0]` is its path; its output goes nowhere. Other
+/// children of the calling process must have been waited for. Throws std::runtime_error when it cannot be
+/// watched.
 Ended run(const std::vector<std::string>& words, const Plan& plan);
 
 /// A folder's files by name below it, with their bytes: to compare folders and to put them back.
