@@ -111,7 +111,7 @@ void each(const Writer& writer, const Files& old, Plan plan,
         if (ended.calls.size() < plan.nth) {
             CHECK(ended.exit_code == 0);
             CHECK(n_old == 0);
-            CHECK(ended.calls.size() >= (plan.counted == Counted::growing ? 2U : 7U));
+            CHECK(ended.calls.size() >= (plan.counted == Counted::growing ? 2U : 6U));
             return;
         }
         check(ended, n_old);
