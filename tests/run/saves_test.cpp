@@ -231,15 +231,18 @@ TEST_CASE("killed at any system call of its save, a checkpoint leaves the old on
 TEST_CASE(
     "a disk that is full from any write of a save on ends the run, and leaves the old checkpoint alone") {
     if (!watched::possible()) return;
-    const auto [which, kind] = GENERATE(
-        table<std::string, std::string>({{"first", "sharded"}, {"beside", "sharded"}, {"beside", "rank0"}}));
+    // The program itself once: its exit code, its words.
+    const auto [with, which, kind] =
+        GENERATE(table<std::string, std::string, std::string>({{"test_saver", "first", "sharded"},
+                                                               {"meshscope", "beside", "sharded"},
+                                                               {"test_saver", "beside", "rank0"}}));
     INFO(which << " " << kind);
-    Trial trial(program("meshscope"), which, kind);
+    Trial trial(program(with), which, kind);
     const std::size_t calls = trial.each(
         plan(file_calls::Fate::fails_from, file_calls::Counted::growing, ENOSPC), [&](const Ended& ended) {
             CHECK(ended.exit_code == 74);
             CHECK(ended.err.find("No space left on device") != std::string::npos);
-            CHECK(ended.err.find(which == "first" ? "no checkpoint" : trial.newest_path()) !=
+            CHECK(ended.err.find(which == "first" ? "checkpoint.save_failed(" : trial.newest_path()) !=
                   std::string::npos);
             CHECK(trial.is_old());
             CHECK_FALSE(trial.holds_parts());
