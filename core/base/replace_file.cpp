@@ -92,13 +92,17 @@ void ReplaceFile::commit() {
     if (closed != 0) refuse(path_, errno);
     if (std::rename(part_.c_str(), target_.c_str()) != 0) refuse(path_, errno);
     committed_ = true;
-    // The rename itself must survive a power cut; a file system that cannot sync folders has still done the
-    // rename.
-    const int folder = open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0) {
-        fsync(folder);
-        close(folder);
-    }
+    sync_folder(folder_of(target_));  // the rename itself must survive a power cut
+}
+
+void sync_folder(const std::string& folder) {
+    const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0) return;  // it may be written but not read
+    const int error = fsync(file) == 0 ? 0 : errno;
+    close(file);
+    // A file system that cannot sync folders has still done what was asked of it.
+    const bool cannot = error == EINVAL || error == ENOTSUP || error == ENOSYS || error == EROFS;
+    if (error != 0 && !cannot) refuse(folder, error);
 }
 
 void replace_file(const std::string& path, std::string_view bytes) {

@@ -26,7 +26,8 @@ class ReplaceFile {
     /// part.
     void write(std::string_view bytes);
 
-    /// fsync, rename, fsync of the folder. Throws IoError "file.cannot_write"; the old file is intact then.
+    /// fsync, rename, fsync of the folder. Throws IoError "file.cannot_write"; the old file is intact then,
+    /// or, when it is the folder that could not be forced to the disk, the new one is in its place.
     void commit();
 
   private:
@@ -38,6 +39,10 @@ class ReplaceFile {
 /// What `path` leads to when symbolic links are followed, for writers that are no ReplaceFile. Throws as its
 /// constructor does for what is there but no regular file.
 std::string file_to_write(const std::string& path);
+
+/// Forces the names in a folder to the disk (fsync), as far as its file system can. Throws IoError
+/// "file.cannot_write" {path, reason} when the disk refuses.
+void sync_folder(const std::string& folder);
 
 /// The whole of `bytes` as the new content of `path`, as ReplaceFile does it.
 void replace_file(const std::string& path, std::string_view bytes);

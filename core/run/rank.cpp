@@ -117,6 +117,7 @@ class Rank {
         if (shared_.resumed) step = shared_.resumed->restore(*runner_, *optimizer_, allocator_);
 
         const auto index = static_cast<std::size_t>(rank_.value);
+        reserve_results(index);
         const auto started = std::chrono::steady_clock::now();
         for (; step < scenario_.steps && goes_on(step); ++step) {
             if (has_batch(step))
@@ -197,6 +198,15 @@ class Rank {
         return {runner_.get(), optimizer_.get(),
                 [this](const parallel::LocalParameter& local) { return answers_for(local); },
                 shared_.losses[index], shared_.grad_norms[index]};
+    }
+
+    /// Room for a number a step: a list that grew by doubling would leave its earlier places behind, as much
+    /// memory again.
+    void reserve_results(std::size_t index) {
+        constexpr int32_t kMost = 1 << 20;  // 8 MiB, untouched until used
+        const auto steps = static_cast<std::size_t>(std::clamp(scenario_.steps, 0, kMost));
+        shared_.losses[index].reserve(steps);
+        if (scenario_.clip_norm) shared_.grad_norms[index].reserve(steps);
     }
 
     void make_optimizer() {

@@ -277,7 +277,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                 train_in_process(transport, shared, checkpoints, result);
             });
     } catch (const std::exception& error) {
-        if (saves) checkpoint::remove_unfinished(scenario.checkpoint.folder);
+        // Rank 0 may be giving a checkpoint its name while another process fails: only it may clean up.
+        if (saves && result.here) checkpoint::remove_unfinished(scenario.checkpoint.folder);
         if (options.on_failure)
             options.on_failure(partial_trace(describe_run(scenario, mesh, options.backend, level), groups,
                                              std::move(records), losses, error));

@@ -35,8 +35,9 @@ class Blocks {
         std::vector<T> all;
         all.reserve(size_);
         for (std::size_t i = 0; i < size_; i += kPerBlock) {
-            const T* block = table_[i / kPerBlock].get();
-            all.insert(all.end(), block, block + (size_ - i < kPerBlock ? size_ - i : kPerBlock));
+            std::unique_ptr<T[]>& block = table_[i / kPerBlock];
+            all.insert(all.end(), block.get(), block.get() + (size_ - i < kPerBlock ? size_ - i : kPerBlock));
+            block.reset();  // now, so that a long record is never held twice
         }
         table_.clear();
         size_ = 0;

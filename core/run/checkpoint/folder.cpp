@@ -1,7 +1,6 @@
 #include "core/run/checkpoint/folder.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include <system_error>
 
 #include "core/base/error.h"
+#include "core/base/replace_file.h"
 #include "core/run/checkpoint/manifest.h"
 
 namespace meshscope::run::checkpoint {
@@ -51,14 +51,6 @@ std::vector<std::string> names_in(const std::string& folder) {
         names.push_back(it->path().filename().string());
     std::ranges::sort(names);
     return names;
-}
-
-void sync_folder(const fs::path& folder) {
-    // A file system that cannot sync folders has still done what was asked of it.
-    const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file < 0) return;
-    fsync(file);
-    close(file);
 }
 
 }  // namespace
@@ -126,6 +118,7 @@ std::string begin_checkpoint(const std::string& folder, int32_t steps) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) cannot_write(folder, error);
+    remove_unfinished(folder);
     fs::remove_all(path, error);
     if (error) cannot_write(path, error);
     if (!fs::create_directory(path, error) || error) cannot_write(path, error);
@@ -135,17 +128,22 @@ std::string begin_checkpoint(const std::string& folder, int32_t steps) {
 void commit_checkpoint(const std::string& folder, int32_t steps) {
     const fs::path name = fs::path(folder) / step_name(steps);
     const fs::path unfinished = name.string() + std::string(kUnfinished);
-    sync_folder(unfinished);
+    sync_folder(unfinished.string());
+    // Both change names at once, so that a reader always finds one of them whole.
+    const auto exchange = [&] {
+        return renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) == 0;
+    };
     std::error_code error;
     fs::rename(unfinished, name, error);
-    if (error == std::errc::directory_not_empty || error == std::errc::file_exists) {
-        // Both change names at once, so that a reader always finds one of them whole.
-        error.clear();
-        if (renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) != 0)
-            error = std::error_code(errno, std::generic_category());
-    }
+    const bool replaces = error == std::errc::directory_not_empty || error == std::errc::file_exists;
+    if (replaces) error = exchange() ? std::error_code() : std::error_code(errno, std::generic_category());
     if (error) cannot_write(name, error);
-    sync_folder(folder);
+    try {
+        sync_folder(folder);
+    } catch (const IoError&) {  // the new name may not last: nobody shall count on it
+        if (!replaces || !exchange()) fs::rename(name, unfinished, error);
+        throw;
+    }
     fs::remove_all(unfinished, error);  // the one that was replaced
 }
 
@@ -153,16 +151,18 @@ void prune_checkpoints(const std::string& folder, int32_t keep) {
     if (keep <= 0) return;
     std::vector<std::string> complete = complete_checkpoints(folder);
     for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < complete.size(); ++i) {
-        // The manifest goes first: half a checkpoint must not look whole.
+        // Its name goes first: half a checkpoint must not look whole, and what a killed run leaves of it is
+        // removed like any unfinished one.
+        const std::string going = complete[i] + std::string(kUnfinished);
         std::error_code error;
-        fs::remove(fs::path(complete[i]) / kManifestName, error);
-        fs::remove_all(complete[i], error);
+        fs::rename(complete[i], going, error);
+        if (!error) fs::remove_all(going, error);
     }
 }
 
 void remove_unfinished(const std::string& folder) {
     for (const std::string& name : names_in(folder))
-        if (name.starts_with(kPrefix) && name.ends_with(kUnfinished)) {
+        if (name.ends_with(kUnfinished) && number_of(name.substr(0, name.size() - kUnfinished.size()))) {
             std::error_code error;
             fs::remove_all(fs::path(folder) / name, error);
         }

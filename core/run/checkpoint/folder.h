@@ -24,19 +24,21 @@ std::string find_checkpoint(const std::string& path);
 /// A whole file. Throws IoError ("checkpoint.cannot_read").
 std::string read_bytes(const std::string& path);
 
-/// Makes `folder` and in it an empty step_….tmp, removing what an earlier run left of that name. Returns the
-/// new folder's path. Throws IoError ("file.cannot_write").
+/// Makes `folder` and in it an empty step_….tmp, removing every one that an earlier run left. Returns the new
+/// folder's path. Throws IoError ("file.cannot_write").
 std::string begin_checkpoint(const std::string& folder, int32_t steps);
 
 /// Gives a finished step_….tmp its name, at once: a checkpoint of that name is replaced. fsync before and
-/// after. Throws IoError ("file.cannot_write"); whatever was complete before still is then.
+/// after. Throws IoError ("file.cannot_write"); whatever was complete before still is then, and the new one
+/// is unfinished again.
 void commit_checkpoint(const std::string& folder, int32_t steps);
 
 /// Removes the oldest complete checkpoints beyond the newest `keep`; 0 keeps all. What cannot be removed
 /// stays.
 void prune_checkpoints(const std::string& folder, int32_t keep);
 
-/// Removes what a failed save left: every step_….tmp.
+/// Removes what a failed or killed save left: every step_….tmp. To be called where rank 0 runs alone: another
+/// process might be giving one of them its name.
 void remove_unfinished(const std::string& folder);
 
 }  // namespace meshscope::run::checkpoint

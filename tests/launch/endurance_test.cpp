@@ -1,0 +1,118 @@
+// A long run needs no more memory, threads or files at its end than at its beginning.
+// MESHSCOPE_LONG_STEPS=100000 makes it as long as one likes (the steps on threads; processes take a fourth of
+// them).
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "tests/cli/program.h"
+#include "tests/launch/processes.h"
+#include "tests/test.h"
+
+using namespace processes;
+using program::Folder;
+namespace fs = std::filesystem;
+
+namespace {
+
+int64_t long_steps() {
+    const char* const asked = std::getenv("MESHSCOPE_LONG_STEPS");
+    return asked != nullptr ? std::max<int64_t>(1000, std::atoll(asked)) : MESHSCOPE_DEFAULT_LONG_STEPS;
+}
+
+std::string scenario(int64_t steps) {
+    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 2\nseed = 7\n[train]\nsteps "
+           "= " +
+           std::to_string(steps) +
+           "\nglobal_batch = 8\nclip_norm = 1.0\n[optimizer]\nkind = \"adamw\"\nlr = 0.001\n"
+           "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsdp2\"\n[record]\nlevel = \"off\"\n";
+}
+
+/// What a process has at one moment.
+struct Sample {
+    int64_t kib = 0, threads = 0, files = 0;
+};
+
+/// Gives zeros for one that has ended, or is about to.
+Sample sample(pid_t process) {
+    const std::string proc = "/proc/" + std::to_string(process);
+    Sample taken;
+    std::ifstream status(proc + "/status");
+    for (std::string line; std::getline(status, line);) {
+        std::istringstream words(line);
+        std::string key;
+        words >> key;
+        if (key == "VmRSS:") words >> taken.kib;
+        if (key == "Threads:") words >> taken.threads;
+    }
+    std::error_code error;
+    for (fs::directory_iterator it(proc + "/fd", error), end; !error && it != end; it.increment(error))
+        ++taken.files;
+    return error ? Sample{} : taken;
+}
+
+/// A process's middle values over a part of the run, which a moment between two steps does not move.
+Sample middle(std::vector<Sample> samples) {
+    const auto of = [&](auto member) {
+        std::ranges::sort(samples, {}, member);
+        return samples[samples.size() / 2].*member;
+    };
+    return {of(&Sample::kib), of(&Sample::threads), of(&Sample::files)};
+}
+
+/// Runs to the end and watches every process of the job; each must have towards the end what it had after a
+/// third. Returns how many processes that were.
+std::size_t watch(const std::string& backend, int64_t steps) {
+    const Folder folder;
+    const std::string mark = folder.path.filename().string();
+    Child job({"run", folder.write("s.toml", scenario(steps)), "-q", "--backend", backend},
+              folder.file("out"), folder.file("err"), {"TEST_MARK=" + mark});
+    std::map<pid_t, std::vector<Sample>> seen;
+    const auto interval = std::chrono::milliseconds(steps > 20'000 ? 500 : 20);
+    for (std::vector<pid_t> living{job.pid()}; !living.empty(); living = having({{"TEST_MARK", mark}})) {
+        for (const pid_t process : living)
+            if (const Sample taken = sample(process); taken.files > 0) seen[process].push_back(taken);
+        std::this_thread::sleep_for(interval);
+    }
+    const int code = job.wait(10);
+    INFO(program::content(folder.file("err")));
+    CHECK(code == 0);
+    std::size_t long_lived = 0;
+    for (const auto& [process, samples] : seen) {
+        if (samples.size() < 30) continue;  // a shell of the launcher's
+        ++long_lived;
+        const auto at = [&](std::size_t part) {  // the part-th of six parts
+            const auto begin = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * part / 6);
+            return middle({begin, begin + static_cast<std::ptrdiff_t>(samples.size() / 6)});
+        };
+        const Sample early = at(2), late = at(4);
+        std::ostringstream figures;
+        figures << backend << ", " << steps << " steps, process " << process << ": " << early.kib << " KiB, "
+                << early.threads << " threads, " << early.files << " files after a third; " << late.kib
+                << " KiB, " << late.threads << " threads, " << late.files << " files towards the end";
+        INFO(figures.str());
+        if (std::getenv("MESHSCOPE_LONG_STEPS") != nullptr) WARN(figures.str());
+        CHECK(late.threads == early.threads);
+        CHECK(late.files == early.files);
+#ifdef MESHSCOPE_WATCH_MEMORY
+        // Each rank keeps a loss and a gradient norm a step, which are results.
+        CHECK(late.kib - early.kib < 256 + steps * 4 * 2 * 8 / 1024);
+#endif
+    }
+    return long_lived;
+}
+
+}  // namespace
+
+TEST_CASE("a long run on four threads grows in neither memory nor threads nor files") {
+    CHECK(watch("threads", long_steps()) == 1);
+}
+
+TEST_CASE("a long run of four processes grows in neither memory nor threads nor files") {
+    CHECK(watch("tcp", long_steps() / 4) >= 4);
+}
