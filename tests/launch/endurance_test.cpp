@@ -73,7 +73,7 @@ std::size_t watch(const std::string& backend, int64_t steps) {
     Child job({"run", folder.write("s.toml", scenario(steps)), "-q", "--backend", backend},
               folder.file("out"), folder.file("err"), {"TEST_MARK=" + mark});
     std::map<pid_t, std::vector<Sample>> seen;
-    const auto interval = std::chrono::milliseconds(steps > 20'000 ? 500 : 20);
+    const auto interval = std::chrono::milliseconds(steps > 20'000 ? 500 : 5);
     for (std::vector<pid_t> living{job.pid()}; !living.empty(); living = having({{"TEST_MARK", mark}})) {
         for (const pid_t process : living)
             if (const Sample taken = sample(process); taken.files > 0) seen[process].push_back(taken);
@@ -84,7 +84,7 @@ std::size_t watch(const std::string& backend, int64_t steps) {
     CHECK(code == 0);
     std::size_t long_lived = 0;
     for (const auto& [process, samples] : seen) {
-        if (samples.size() < 30) continue;  // a shell of the launcher's
+        if (samples.size() < 18) continue;  // a shell of the launcher's
         ++long_lived;
         const auto at = [&](std::size_t part) {  // the part-th of six parts
             const auto begin = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * part / 6);
