@@ -97,18 +97,22 @@ class Trial {
         REQUIRE(newest_before_ != newest_after_);
     }
 
-    /// The n-th counted call meets its fate, for n from 1 (a sanitizer's build: every fifth) until the save
-    /// has no n-th; `check` sees how each ended. Returns how many calls there were.
+    /// The n-th counted call meets its fate, for n from 1 (a sanitizer's build: every fifth, and the last)
+    /// until the save has no n-th; `check` sees how each ended. Returns how many calls there were.
     std::size_t each(Plan plan, const std::function<void(const Ended&)>& check,
                      std::size_t every = watched::kEvery) {
         plan.below = folder_.file("a");
+        std::size_t n_calls = 0;  // once known
         for (plan.nth = 1;; plan.nth += every) {
             file_calls::put_back(save_.before, plan.below);
             const Ended ended = run(plan);
             if (ended.calls.size() < plan.nth) {
                 CHECK(ended.exit_code == 0);
                 CHECK(newest(files()) == newest_after_);
-                return ended.calls.size();
+                n_calls = ended.calls.size();
+                if (n_calls + every == plan.nth) return n_calls;
+                plan.nth = n_calls - every;
+                continue;
             }
             const file_calls::Call& call = ended.calls[plan.nth - 1];
             INFO("call " << plan.nth << ": " << call.name << " " << call.path);
@@ -116,6 +120,7 @@ class Trial {
             check(ended);
             check_folder();
             check_next_save();
+            if (plan.nth == n_calls) return n_calls;
         }
     }
 
