@@ -169,7 +169,7 @@ TEST_CASE("the window can be resized, small and large, and goes on") {
     CHECK(app.running());
 }
 
-TEST_CASE("the welcome page opens a lesson by a click; a file that is none is told and the window stays") {
+TEST_CASE("the welcome page opens a lesson by a click: a file that is none is told and the window stays") {
     const Folder folder;
     const VirtualDisplay display(folder.path.string());
     {

@@ -99,7 +99,7 @@ TEST_CASE("an arrow's line ends at the head's foot") {
 }
 
 TEST_CASE(
-    "a hatch stands out from the tint that it lies on, in every theme; in high contrast it is twice as "
+    "a hatch stands out from the tint that it lies on, in every theme: in high contrast it is twice as "
     "dense") {
     const window::Theme& dark = window::theme(window::ThemeKind::dark);
     for (const auto kind : {window::ThemeKind::dark, window::ThemeKind::light, window::ThemeKind::contrast}) {

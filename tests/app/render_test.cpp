@@ -87,7 +87,7 @@ TEST_CASE("themes and languages make different pictures") {
     CHECK(en != light);
 }
 
-TEST_CASE("a film is an MP4 file; without ffmpeg the frames stay and the command is told") {
+TEST_CASE("a film is an MP4 file: without ffmpeg the frames stay and the command is told") {
     const Folder folder;
     gui::Options o = options(folder.path / "a", 6);
     o.mp4 = (folder.path / "film.mp4").string();

@@ -128,7 +128,7 @@ TEST_CASE("switching the clock keeps the place: the same event stays under the c
     CHECK(m.state.cursor.t_ns <= in.end_ns);
 }
 
-TEST_CASE("a selected event brings its rank along; Escape clears all but who is asking") {
+TEST_CASE("a selected event brings its rank along: Escape clears all but who is asking") {
     Machine m = opened();
     m.act(SelectEvent{{2, 3}, false});
     CHECK(m.state.selection.rank == 2);
@@ -267,7 +267,7 @@ TEST_CASE("text size stays within its limits") {
     CHECK(m.state.scale == kScaleMin);
 }
 
-TEST_CASE("the timeline's range is kept inside the run; all of it is no range") {
+TEST_CASE("the timeline's range is kept inside the run: all of it is no range") {
     Machine m = opened();
     const int64_t end = m.state.document->modelled.end_ns;
     m.act(SetRange{-50, end / 2});

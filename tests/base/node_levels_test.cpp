@@ -6,7 +6,7 @@
 using namespace meshscope;
 using Nodes = std::vector<std::vector<int32_t>>;
 
-TEST_CASE("nodes that were told are taken as told; nodes nobody told are blocks of about the root of p") {
+TEST_CASE("nodes that were told are taken as told: nodes nobody told are blocks of about the root of p") {
     const std::vector<int32_t> told{7, 3, 7, 3, 3};
     const NodeLevels levels(5, told);
     CHECK(levels.nodes == Nodes{{0, 2}, {1, 3, 4}});

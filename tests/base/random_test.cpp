@@ -22,7 +22,7 @@ TEST_CASE("seed, stream and position each reach their words of the block") {
           std::array<uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("uniform numbers fill [0, 1) evenly and normal ones have mean 0 and variance 1") {
+TEST_CASE("uniform numbers fill from 0 to 1 evenly and normal ones have mean 0 and variance 1") {
     constexpr int kDraws = 100000;
     double sum = 0.0;
     double normal_sum = 0.0;

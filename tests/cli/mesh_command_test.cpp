@@ -154,7 +154,7 @@ TEST_CASE("mesh ends with the contract's exit codes, and says what was wrong") {
     }
 }
 
-TEST_CASE("one rank of a mesh of a billion is answered at once; what cannot be says the limit") {
+TEST_CASE("one rank of a mesh of a billion is answered at once: what cannot be says the limit") {
     const Ended one = run_mesh({"--shape", "1000,1000,1000", "--names", "a,b,c", "--rank", "5"});
     INFO(one.out);
     CHECK(one.exit_code == 0);

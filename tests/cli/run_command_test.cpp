@@ -360,7 +360,7 @@ TEST_CASE("a run that fails says who did what, as JSON too, and leaves the recor
 }
 
 TEST_CASE(
-    "a lost, stalled or corrupted peer ends with 75; unchecked, a mismatch is what it would be elsewhere") {
+    "a lost, stalled or corrupted peer ends with 75: unchecked, a mismatch is what it would be elsewhere") {
     const program::Folder folder;
     for (const char* kind : {"kill", "stall", "corrupt"}) {
         const std::string scenario = folder.write("s.toml", faulty("kind = \"" + std::string(kind) + "\"\n"));

@@ -58,7 +58,7 @@ TEST_CASE("an op that lacks the wanted algorithm takes the documented other") {
     CHECK(choose_algorithm(Op::all_to_all, A::bruck, 4, {.counts_named = true}) == A::pairwise);
 }
 
-TEST_CASE("by size: the lines of the table, first line that fits; by counts nothing depends on size") {
+TEST_CASE("by size: the lines of the table, first line that fits: by counts nothing depends on size") {
     const ChoiceTable table = ChoiceTable::parse(
         "all_reduce shared_memory 2-4 1000 recursive_doubling # a comment\n"
         "all_reduce shared_memory 2-4 max double_tree\n"

@@ -206,7 +206,7 @@ TEST_CASE("the other collectives take on the modelled clock what their cards sta
 }
 
 TEST_CASE(
-    "a folded reduce_scatter pays a round of n before and of one part after; the formula knows it to the "
+    "a folded reduce_scatter pays a round of n before and of one part after: the formula knows it to the "
     "byte") {
     for (const int32_t p : {3, 5, 6, 7, 11}) {
         INFO(p << " ranks");

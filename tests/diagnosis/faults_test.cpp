@@ -110,7 +110,7 @@ TEST_CASE("a late rank harms nothing: the same numbers, later") {
         CHECK(good.result.parameters[i].numbers == late.result.parameters[i].numbers);
 }
 
-TEST_CASE("a bit that changes on the way is found by its checksum; unchecked it changes the numbers") {
+TEST_CASE("a bit that changes on the way is found by its checksum: unchecked it changes the numbers") {
     const std::string flip = fault("corrupt", 2, 1, "phase = \"backward\"\n");
     const Ended found = run_it(kDdp + flip);
     CHECK(found.id == "diagnosis.corrupt");
@@ -229,7 +229,7 @@ TEST_CASE("a right run records the same, checked or not, stepped or free, and is
     }
 }
 
-TEST_CASE("a lesson of a fault has its trace and its error; SQL sees why it ended") {
+TEST_CASE("a lesson of a fault has its trace and its error: SQL sees why it ended") {
     const auto scenario = scenario::parse_scenario(
         kFsdp + fault("skip", 1, 2, "phase = \"backward\"\nrule = \"fsdp2.reduce_scatter.gradients\"\n"),
         "f.toml");

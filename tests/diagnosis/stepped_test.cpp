@@ -53,7 +53,7 @@ std::vector<std::string> order(Chooser& chooser, const Program& program, int32_t
 
 }  // namespace
 
-TEST_CASE("a seed gives one order, always the same; another seed another") {
+TEST_CASE("a seed gives one order, always the same: another seed another") {
     std::set<std::vector<std::string>> orders;
     for (uint64_t seed = 0; seed < 8; ++seed) {
         const auto once = order(*comm::random_chooser(seed), training_like);

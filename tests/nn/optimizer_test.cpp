@@ -69,7 +69,7 @@ TEST_CASE("Adam adds its decay to the gradient, AdamW shrinks the value") {
                        [](ByHand& x, double g) { x.adam(g, 0.01, 0.1, true); });
 }
 
-TEST_CASE("Adam's first step is lr, whatever the gradient's size; eps stands outside the root") {
+TEST_CASE("Adam's first step is lr, whatever the gradient's size: eps stands outside the root") {
     // m̂ = g and √v̂ = |g|, so the step is lr·g/(|g| + eps): for g = 1e-8 exactly half of lr. With eps under
     // the root it would be next to nothing.
     Bench bench;

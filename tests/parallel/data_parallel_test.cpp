@@ -34,7 +34,7 @@ TEST_CASE("DataParallel scatters, replicates, gathers, scatters back and sums, a
     CHECK(count_of(collectives_of(*twice.trace, 0, 1), "broadcast") == 2);
 }
 
-TEST_CASE("DataParallel's device 0 holds the optimizer, all outputs and the model; the others a replica") {
+TEST_CASE("DataParallel's device 0 holds the optimizer, all outputs and the model: the others a replica") {
     const auto result = run_text(mlp_scenario(dp(3), kAdam));
     const auto of = [&](int32_t rank, MemoryCategory category) {
         return held(*result.trace, rank, category);

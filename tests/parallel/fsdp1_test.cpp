@@ -130,7 +130,7 @@ TEST_CASE("each way to prefetch, as FSDP1's hooks issue it") {
           Rows{"AG " + a, "AG " + b + " early", "AG " + b, "AG " + a + " early", "RS " + b, "RS " + a});
 }
 
-TEST_CASE("six layers in the units [0,3], [1,2], [4,5] of the FSDP paper") {
+TEST_CASE("six layers in the units 0 with 3, 1 with 2, 4 with 5 of the FSDP paper") {
     const auto result = run_text(
         deep(shards(2,
                     "units = [[\"layers.0\", \"layers.3\"], [\"layers.1\", \"layers.2\"], [\"layers.4\", "
@@ -141,7 +141,7 @@ TEST_CASE("six layers in the units [0,3], [1,2], [4,5] of the FSDP paper") {
                                                "AG " + inner + " early", "RS " + inner, "RS " + outer});
 }
 
-TEST_CASE("hybrid sharding gathers inside and sums the pieces across; no_shard only sums") {
+TEST_CASE("hybrid sharding gathers inside and sums the pieces across: no_shard only sums") {
     const std::string mesh = "shape = [2, 2]\nnames = [\"replicate\", \"shard\"]";
     const auto hybrid = run_text(toy_scenario(fsdp1(mesh, "sharding_strategy = \"hybrid_shard\""), kSgd));
     CHECK(collectives_of(*hybrid.trace, 3, 1) == Rows{"AG 85->170", "RS 170->85", "AR 85"});

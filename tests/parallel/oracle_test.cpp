@@ -106,7 +106,7 @@ TEST_CASE("what a step sends: DDP 990 B a rank, FSDP2 1,980 B, HSDP 1,056 B insi
     CHECK(sent(*hsdp.trace, 1, "replicate") == 4 * 352);
 }
 
-TEST_CASE("where every dim divides, FSDP2 sends 1.5 times what DDP does; padding makes it 2 on ToyModel") {
+TEST_CASE("where every dim divides, FSDP2 sends 1.5 times what DDP does: padding makes it 2 on ToyModel") {
     const auto sent = [](const std::string& names, const std::string& strategy) {
         const auto dry = run::run_dry(
             scenario::parse_scenario("format = 1\n[model]\nkind = \"mlp\"\ndim = 4096\nhidden = "

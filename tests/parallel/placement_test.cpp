@@ -35,7 +35,7 @@ std::vector<float> part_of(const nn::Parameter& p) {
 
 }  // namespace
 
-TEST_CASE("cut by rows, a part is a run of the whole; cut by columns, a run a row") {
+TEST_CASE("cut by rows, a part is a run of the whole: cut by columns, a run a row") {
     nn::Parameter rows = parameter({4, 3});
     cut_parameter(rows, 0, 2, 1);
     CHECK(rows.shape == nn::Shape{2, 3});

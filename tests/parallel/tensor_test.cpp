@@ -58,7 +58,7 @@ TEST_CASE("tensor parallelism accumulates like one rank") {
 }
 
 TEST_CASE(
-    "an mlp layer on t ranks sends 4 (t-1)/t of its activation each way; the first layer's input needs no "
+    "an mlp layer on t ranks sends 4 (t-1)/t of its activation each way: the first layer's input needs no "
     "sum") {
     // pytorch_rules 1.9: an all_reduce of b·s·h elements sends 2 (t-1)/t of them a rank, one forward and one
     // backward for each pair of a column-wise and a row-wise linear.

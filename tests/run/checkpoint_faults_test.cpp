@@ -69,7 +69,7 @@ TEST_CASE("a flipped bit anywhere in a checkpoint is found, and named by its fil
     CHECK(refusal(saved.resume(), saved.folder).id.empty());
 }
 
-TEST_CASE("a cut or missing file is named; the older checkpoint can still be asked for") {
+TEST_CASE("a cut or missing file is named: the older checkpoint can still be asked for") {
     const Saved saved;
     const fs::path file = saved.newest() / "rank_00002.safetensors";
     const std::string whole = test::content(file);

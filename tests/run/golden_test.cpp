@@ -60,7 +60,7 @@ TEST_CASE("every golden run comes out as PyTorch's: losses, parameters, collecti
     }
 }
 
-TEST_CASE("ZeRO-1 gives the numbers of PyTorch's; as ZeroRedundancyOptimizer its collectives too") {
+TEST_CASE("ZeRO-1 gives the numbers of PyTorch's: as ZeroRedundancyOptimizer its collectives too") {
     const std::string name = "mlp_zero1_2";
     const nlohmann::json gold = golden::read_case(name);
     golden::Outcome ours = train(name, gold), theirs = golden::expected(gold, name);

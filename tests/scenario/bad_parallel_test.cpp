@@ -293,7 +293,7 @@ std::vector<Case> cases() {
 
 }  // namespace
 
-TEST_CASE("every kind of mistake in [mesh] and [parallel] is found at its line and column") {
+TEST_CASE("every kind of mistake in mesh and parallel is found at its line and column") {
     for (const Case& c : cases()) {
         INFO(c.what << "\n" << c.text);
         CHECK(mistakes(c.text) == c.expected);

@@ -79,7 +79,7 @@ TEST_CASE("a comparison with bucket_cap_mb, and one that keeps parameters, are r
     CHECK(pytorch.parallel.fsdp2.keep_root);
 }
 
-TEST_CASE("recomputation and an evaluation are read; its batch is a micro-batch unless it is said") {
+TEST_CASE("recomputation and an evaluation are read: its batch is a micro-batch unless it is said") {
     const std::string text =
         "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 4\nglobal_batch = 24\naccumulate = 3\n"
         "recompute = \"selective\"\n[eval]\nevery = 2\nsamples = 10\n";

@@ -93,7 +93,7 @@ TEST_CASE("cross-entropy of parts is cross-entropy of the whole: loss, log-sum-e
     }
 }
 
-TEST_CASE("embeddings of the parts of a table add up; each row's gradient goes to the part that holds it") {
+TEST_CASE("embeddings of the parts of a table add up: each row's gradient goes to the part that holds it") {
     Bench b;
     const Tensor table = b.random({kClasses, kWidth}), indices = b.classes();
     const Tensor y = b.empty({kRows, kWidth}), dy = b.random({kRows, kWidth});

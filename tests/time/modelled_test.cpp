@@ -304,7 +304,7 @@ TEST_CASE("without recorded hops the ring's formula gives what the hops would gi
 }
 
 TEST_CASE(
-    "the classroom's figures: 55 float32 take 4.2 µs inside a node, 5.2 µs between; 400 FLOPs take 4 µs") {
+    "the classroom's figures: 55 float32 take 4.2 µs inside a node, 5.2 µs between: 400 FLOPs take 4 µs") {
     const Profile profile = meshscope::time::classroom();
     CHECK(meshscope::time::hop_ns(profile, 55 * 4, false) == 4200);
     CHECK(meshscope::time::hop_ns(profile, 55 * 4, true) == 5200);

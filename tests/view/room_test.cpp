@@ -311,7 +311,7 @@ TEST_CASE("no line runs through a node's name, and the words of an axis have its
 }
 
 TEST_CASE(
-    "a group over two sheets is joined by a band; hulls stay inside their sheet; nodes keep their names") {
+    "a group over two sheets is joined by a band: hulls stay inside their sheet: nodes keep their names") {
     Toy toy;
     toy.selection.rank = 6;
     toy.selection.asking_rank = 6;

@@ -130,7 +130,7 @@ TEST_CASE("and with their finer settings") {
         }
 }
 
-TEST_CASE("each edge between ranks is crossed once a micro-batch and direction; the turn of a V is not") {
+TEST_CASE("each edge between ranks is crossed once a micro-batch and direction: the turn of a V is not") {
     for (const std::string& kind : schedules()) {
         const auto result = run_text(mlp(8, pipeline(kind, 4, 8)));
         const trace::Trace& trace = *result.trace;
