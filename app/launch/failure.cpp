@@ -57,21 +57,28 @@ bool follows(const Failure& f) {
 
 void write_error_file(const std::string& path, const Failure& failure) {
     const std::string own = path + "." + std::to_string(getpid());
-    std::ofstream(own, std::ios::trunc)
-        << dump({{"message",
-                  {{"message", failure.text},
-                   {"extraInfo", {{"timestamp", std::to_string(failure.time_ns / 1000000000)}}}}},
-                 {"meshscope",
-                  {{"id", failure.id},
-                   {"exit_code", failure.exit_code},
-                   {"time_ns", failure.time_ns},
-                   {"json", failure.json},
-                   {"secondary", failure.secondary}}}});
+    std::ofstream file(own, std::ios::trunc);
+    file << dump({{"message",
+                   {{"message", failure.text},
+                    {"extraInfo", {{"timestamp", std::to_string(failure.time_ns / 1000000000)}}}}},
+                  {"meshscope",
+                   {{"id", failure.id},
+                    {"exit_code", failure.exit_code},
+                    {"time_ns", failure.time_ns},
+                    {"json", failure.json},
+                    {"secondary", failure.secondary}}}});
+    file.close();
+    if (!file) {  // half of it must not replace another's words
+        unlink(own.c_str());
+        return;
+    }
     Failure held;
     read_error_file(path, held);
     const bool is_first = held.id.empty() || follows(held) || failure.time_ns < held.time_ns;
     if (follows(failure)) {
-        if (link(own.c_str(), path.c_str()) == 0 || errno == EEXIST) unlink(own.c_str());
+        // Where a file system has no hard links, whoever comes first is kept as well as can be.
+        const bool linked = link(own.c_str(), path.c_str()) == 0 || errno == EEXIST;
+        if (linked || !held.id.empty() || rename(own.c_str(), path.c_str()) != 0) unlink(own.c_str());
     } else if (!is_first || rename(own.c_str(), path.c_str()) != 0) {
         unlink(own.c_str());
     }

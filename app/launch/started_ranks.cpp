@@ -5,6 +5,7 @@
 #include <optional>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "app/launch/worker.h"
 
@@ -13,9 +14,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// When a process that still runs was started, in the system's ticks; nothing once it has ended, waited for
-/// or not.
-std::optional<uint64_t> start_of(pid_t pid) {
+struct Running {
+    pid_t parent = 0;
+    uint64_t start = 0;  ///< in the system's ticks
+};
+
+/// Of a process that still runs; nothing once it has ended, waited for or not.
+std::optional<Running> look_at(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string line;
     std::getline(file, line);
@@ -26,10 +31,11 @@ std::optional<uint64_t> start_of(pid_t pid) {
     std::string word;
     words >> word;
     if (word == "Z" || word == "X") return std::nullopt;
-    for (int i = 4; i < 22; ++i) words >> word;
-    uint64_t start = 0;
-    if (!(words >> start)) return std::nullopt;
-    return start;
+    Running running;
+    words >> running.parent;
+    for (int i = 5; i < 22; ++i) words >> word;
+    if (!(words >> running.start)) return std::nullopt;
+    return running;
 }
 
 }  // namespace
@@ -42,12 +48,20 @@ milliseconds StartedRanks::incomplete() {
     if (now - looked_ < every_) return incomplete_;
     const auto passed = std::min(std::chrono::duration_cast<milliseconds>(now - looked_), 2 * every_);
     looked_ = now;
-    if (static_cast<int32_t>(seen_.size()) < starter_.ranks)
-        for (const pid_t pid : marked(variable_, value_, starter_.rank_variable))
-            if (const auto start = start_of(pid)) seen_.emplace(pid, *start);
-    const bool all =
-        static_cast<int32_t>(seen_.size()) >= starter_.ranks &&
-        std::ranges::all_of(seen_, [](const auto& one) { return start_of(one.first) == one.second; });
+    if (static_cast<int32_t>(seen_.size()) < starter_.ranks) {
+        const std::vector<pid_t> found = marked(variable_, value_, starter_.rank_variable);
+        for (const pid_t pid : found) {
+            const auto running = look_at(pid);
+            // What a rank itself started has its variables, and may end.
+            if (running && std::ranges::find(found, running->parent) == found.end())
+                seen_.emplace(pid, running->start);
+        }
+    }
+    const bool all = static_cast<int32_t>(seen_.size()) >= starter_.ranks &&
+                     std::ranges::all_of(seen_, [](const auto& one) {
+                         const auto running = look_at(one.first);
+                         return running && running->start == one.second;
+                     });
     incomplete_ = all || seen_.empty() ? milliseconds(0) : incomplete_ + passed;
     return incomplete_;
 }

@@ -106,6 +106,7 @@ std::byte* SmallBlocks::take(int64_t bytes) {
             kept_bytes_ -= size;
             return memory;
         }
+        if (is_too_much(0)) give_up_kept();
     }
     std::byte* const memory = new_block(size);
     if (memory != nullptr) return memory;
@@ -120,13 +121,17 @@ void SmallBlocks::put(std::byte* memory, int64_t bytes) noexcept {
     const int64_t size = whole_lines(bytes);
     const std::lock_guard lock(mutex_);
     in_use_ -= size;
-    if (in_use_ + kept_bytes_ + size > most_in_use_ + most_in_use_ / 4 + kSpare) give_up_kept();
+    if (is_too_much(size)) give_up_kept();
     try {
         kept_[size].push_back(memory);
         kept_bytes_ += size;
     } catch (const std::bad_alloc&) {
         delete_block(memory);
     }
+}
+
+bool SmallBlocks::is_too_much(int64_t more) const {
+    return in_use_ + kept_bytes_ + more > most_in_use_ + most_in_use_ / 4 + kSpare;
 }
 
 void SmallBlocks::give_up_kept() noexcept {

@@ -67,6 +67,7 @@ class SmallBlocks {
     void put(std::byte* memory, int64_t bytes) noexcept;
 
   private:
+    bool is_too_much(int64_t more) const;
     void give_up_kept() noexcept;
 
     std::mutex mutex_;

@@ -117,7 +117,7 @@ TEST_CASE("reduce_scatter gives each rank its part of the reference's bits") {
                 const Case& c = cases[i];
                 const Bytes expected =
                     reduced(c.dtype, c.op, kFactor, inputs_of(c, p, c.n * p),
-                            order_of(CollectiveOp::all_reduce, c.algorithm), chunks_of(c.n * p, p));
+                            order_of(CollectiveOp::reduce_scatter, c.algorithm), chunks_of(c.n * p, p));
                 for (int32_t r = 0; r < p; ++r) {
                     INFO(backend << " p=" << p << " rank " << r << ": " << c.text());
                     REQUIRE(

@@ -79,7 +79,7 @@ class Job {
                                      : backend_ == "mpi-openmpi" ? "OMPI_COMM_WORLD_RANK"
                                                                  : "PMI_RANK";
         std::vector<pid_t> found;
-        REQUIRE(within(30, [&] {
+        REQUIRE(within(60, [&] {
             found = having({{"TEST_MARK", mark_}, {variable, std::to_string(rank)}});
             return !found.empty();
         }));

@@ -61,7 +61,7 @@ void check_stuck(const Made& made) {
 
 TEST_CASE("a starter that goes on without its ranks is ended, whether one is gone or all") {
     check_stuck(run("one", "TEST_RANK=0 sleep 100 & TEST_RANK=1 sleep 0.2 & wait"));
-    check_stuck(run("all", "TEST_RANK=0 sleep 0.1 & TEST_RANK=1 sleep 0.2 & wait; sleep 100"));
+    check_stuck(run("all", "TEST_RANK=0 sleep 1 & TEST_RANK=1 sleep 1.2 & wait; sleep 100"));
     // One died before anybody saw it; or was never started.
     check_stuck(run("none", "TEST_RANK=0 sleep 100 & wait"));
     // Not waited for by the starter: a dead process that still has its number.

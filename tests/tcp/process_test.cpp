@@ -213,7 +213,9 @@ TEST_CASE("a rank that is killed while the others still join does not make them 
         });
         // It listens, and is connected to rank 0 for the pulse: with the third it calls again, for the
         // messages.
-        while (sockets_of(ranks.pid(1)) < 3) std::this_thread::sleep_for(milliseconds(2));
+        const auto begin = steady_clock::now();
+        while (sockets_of(ranks.pid(1)) < 3 && steady_clock::now() - begin < kGuard)
+            std::this_thread::sleep_for(milliseconds(2));
         const auto killed = steady_clock::now();
         ranks.signal(1, SIGKILL);
         const Processes::Ended ended = ranks.wait(0);

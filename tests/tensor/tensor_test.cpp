@@ -1,7 +1,10 @@
 #include "core/tensor/tensor.h"
 
+#include <malloc.h>
+
 #include <cstring>
 #include <fstream>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/tensor/kernels.h"
@@ -122,5 +125,24 @@ TEST_CASE("freed blocks are used again, and never hold more of the machine than 
         device->free(memory, bytes);
     }
     CHECK(resident_bytes() - before < 2 * kBlock);
+}
+
+TEST_CASE("small freed blocks are used again, and those of other sizes are given up for new ones") {
+    const auto device = make_cpu_device();
+    std::byte* const first = device->allocate(1000);
+    device->free(first, 1000);
+    std::byte* const again = device->allocate(1001);  // as many cache lines
+    CHECK(again == first);
+    device->free(again, 1001);
+    const auto heap_bytes = [] { return static_cast<int64_t>(mallinfo2().uordblks + mallinfo2().hblkhd); };
+    const int64_t before = heap_bytes();
+    constexpr int64_t kBlock = 100'000;
+    for (int64_t i = 0; i < 8; ++i) {  // 10 MB of each size, one size after the other
+        std::vector<std::byte*> blocks;
+        for (int n = 0; n < 100; ++n) blocks.push_back(device->allocate(kBlock + i * 64));
+        CHECK(heap_bytes() - before < 15'000'000);
+        for (std::byte* block : blocks) device->free(block, kBlock + i * 64);
+        CHECK(heap_bytes() - before < 15'000'000);
+    }
 }
 #endif
