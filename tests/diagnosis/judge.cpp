@@ -129,4 +129,11 @@ std::string lacking_on_process(const Mistake& mistake, const Outcome& outcome, i
     return lacks.words();
 }
 
+std::optional<Diagnosis> on_threads(const Mistake& mistake, int32_t n, int32_t odd) {
+    const Outcome exact = run_program("threads", {n}, true, [&](Place& p) { mistake.program(p, odd); });
+    for (const auto& told : exact.told)
+        if (told) return told;
+    return std::nullopt;
+}
+
 }  // namespace meshscope::diagnosis

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tests/diagnosis/mistakes.h"
@@ -15,6 +16,9 @@ std::string lacking(const Mistake& mistake, const Diagnosis& d, int32_t n, int32
 /// threads, says for whom this rank waits.
 std::string lacking_on_process(const Mistake& mistake, const Outcome& outcome, int32_t rank, int32_t n,
                                int32_t odd, const Diagnosis* exact);
+
+/// What threads, which see all ranks, say of the mistake; nothing where no rank was told.
+std::optional<Diagnosis> on_threads(const Mistake& mistake, int32_t n, int32_t odd);
 
 /// The report of one rank; null when there is none.
 const RankReport* report_of(const Diagnosis& d, int32_t rank);

@@ -53,13 +53,6 @@ Outcome run_over_tcp(const Mistake& mistake, int32_t n, int32_t odd,
     return outcome;
 }
 
-std::optional<Diagnosis> on_threads(const Mistake& mistake, int32_t n, int32_t odd) {
-    const Outcome exact = run_program("threads", {n}, true, [&](Place& p) { mistake.program(p, odd); });
-    for (const auto& told : exact.told)
-        if (told) return told;
-    return std::nullopt;
-}
-
 }  // namespace
 
 TEST_CASE("every mistake of the table is diagnosed over TCP too, on every rank, within a second") {

@@ -39,13 +39,6 @@ std::array<float, 2> greatest(MpiWorld& world, std::array<float, 2> mine) {
     return mine;
 }
 
-std::optional<Diagnosis> on_threads(const Mistake& mistake, int32_t n, int32_t odd) {
-    const Outcome exact = run_program("threads", {n}, true, [&](Place& p) { mistake.program(p, odd); });
-    for (const auto& told : exact.told)
-        if (told) return told;
-    return std::nullopt;
-}
-
 /// What this rank, or all of them together, lack.
 std::string lacking_over_mpi(const Mistake& mistake, MpiWorld& world, MpiWorld& impatient, int32_t me,
                              int32_t odd, float& slowest_ms) {
