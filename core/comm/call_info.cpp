@@ -36,20 +36,27 @@ Diagnosis timeout_diagnosis(GlobalRank rank, const CallInfo& call, const CallInf
     return d;
 }
 
+namespace {
+
+/// The peer has ended, in one way or the other.
+Diagnosis ended_diagnosis(DiagnosisKind kind, RankState state, GlobalRank rank, const CallInfo& call,
+                          const CallInfo& last, GlobalRank peer, int32_t world_size) {
+    Diagnosis d = seen_from(rank, call, last, peer, world_size);
+    d.kind = kind;
+    d.ranks[static_cast<std::size_t>(peer.value)].state = state;
+    return d;
+}
+
+}  // namespace
+
 Diagnosis missing_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
                             int32_t world_size) {
-    Diagnosis d = seen_from(rank, call, last, peer, world_size);
-    d.kind = DiagnosisKind::missing;
-    d.ranks[static_cast<std::size_t>(peer.value)].state = RankState::finished;
-    return d;
+    return ended_diagnosis(DiagnosisKind::missing, RankState::finished, rank, call, last, peer, world_size);
 }
 
 Diagnosis lost_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
                          int32_t world_size) {
-    Diagnosis d = seen_from(rank, call, last, peer, world_size);
-    d.kind = DiagnosisKind::lost;
-    d.ranks[static_cast<std::size_t>(peer.value)].state = RankState::lost;
-    return d;
+    return ended_diagnosis(DiagnosisKind::lost, RankState::lost, rank, call, last, peer, world_size);
 }
 
 CallReport report_of(const CallInfo& call) {

@@ -133,15 +133,6 @@ Files old_files(const Writer& writer, const Sources& sources) {
     return old;
 }
 
-Plan plan(const test::Folder& out, Fate fate, Counted counted, int error) {
-    Plan made;
-    made.below = out.path.string();
-    made.counted = counted;
-    made.fate = fate;
-    made.error = error;
-    return made;
-}
-
 }  // namespace
 
 TEST_CASE("a program killed while it writes leaves each of its files old or whole") {
@@ -149,7 +140,8 @@ TEST_CASE("a program killed while it writes leaves each of its files old or whol
     const Sources sources;
     const test::Folder out;
     for (const Writer& writer : writers("test_saver", sources, out.path))
-        each(writer, old_files(writer, sources), plan(out, Fate::killed, Counted::changing, 0),
+        each(writer, old_files(writer, sources),
+             {.below = out.path.string(), .counted = Counted::changing, .fate = Fate::killed, .error = 0},
              [&](const Ended& ended, std::size_t) { CHECK(ended.exit_code == 128 + SIGKILL); });
 }
 
@@ -161,7 +153,11 @@ TEST_CASE("a disk that is full from any write on is told, and leaves files old o
     for (const Writer& writer :
          writers(watched::kEvery == 1 ? "meshscope" : "test_saver", sources, out.path)) {
         const Files old = old_files(writer, sources);
-        each(writer, old, plan(out, Fate::fails_from, Counted::growing, ENOSPC),
+        each(writer, old,
+             {.below = out.path.string(),
+              .counted = Counted::growing,
+              .fate = Fate::fails_from,
+              .error = ENOSPC},
              [&](const Ended& ended, std::size_t n_old) {
                  CHECK(ended.exit_code == 74);
                  CHECK(n_old > 0);
@@ -177,7 +173,8 @@ TEST_CASE("an input/output error in any call of a program that writes is told, o
     const Sources sources;
     const test::Folder out;
     for (const Writer& writer : writers("test_saver", sources, out.path))
-        each(writer, old_files(writer, sources), plan(out, Fate::fails, Counted::changing, EIO),
+        each(writer, old_files(writer, sources),
+             {.below = out.path.string(), .counted = Counted::changing, .fate = Fate::fails, .error = EIO},
              [&](const Ended& ended, std::size_t n_old) {
                  if (n_old > 0) CHECK(ended.exit_code == 74);
                  if (ended.exit_code == 74)

@@ -206,14 +206,6 @@ class Trial {
     std::map<Files, Files> expected_;  ///< what the next save gives, by what it goes on from
 };
 
-Plan plan(file_calls::Fate fate, file_calls::Counted counted, int error) {
-    Plan made;
-    made.fate = fate;
-    made.counted = counted;
-    made.error = error;
-    return made;
-}
-
 }  // namespace
 
 TEST_CASE("killed at any system call of its save, a checkpoint leaves the old one or the new one whole") {
@@ -223,8 +215,9 @@ TEST_CASE("killed at any system call of its save, a checkpoint leaves the old on
     INFO(which << " " << kind);
     Trial trial(program("test_saver"), which, kind);
     int old = 0, fresh = 0;
-    const std::size_t calls =
-        trial.each(plan(file_calls::Fate::killed, file_calls::Counted::changing, 0), [&](const Ended& ended) {
+    const std::size_t calls = trial.each(
+        {.below = {}, .counted = file_calls::Counted::changing, .fate = file_calls::Fate::killed, .error = 0},
+        [&](const Ended& ended) {
             CHECK(ended.exit_code == 128 + SIGKILL);
             ++(trial.is_old() ? old : fresh);
         });
@@ -243,15 +236,19 @@ TEST_CASE(
                                                                {"test_saver", "beside", "rank0"}}));
     INFO(which << " " << kind);
     Trial trial(program(with), which, kind);
-    const std::size_t calls = trial.each(
-        plan(file_calls::Fate::fails_from, file_calls::Counted::growing, ENOSPC), [&](const Ended& ended) {
-            CHECK(ended.exit_code == 74);
-            CHECK(ended.err.find("No space left on device") != std::string::npos);
-            CHECK(ended.err.find(which == "first" ? "checkpoint.save_failed(" : trial.newest_path()) !=
-                  std::string::npos);
-            CHECK(trial.is_old());
-            CHECK_FALSE(trial.holds_parts());
-        });
+    const std::size_t calls =
+        trial.each({.below = {},
+                    .counted = file_calls::Counted::growing,
+                    .fate = file_calls::Fate::fails_from,
+                    .error = ENOSPC},
+                   [&](const Ended& ended) {
+                       CHECK(ended.exit_code == 74);
+                       CHECK(ended.err.find("No space left on device") != std::string::npos);
+                       CHECK(ended.err.find(which == "first" ? "checkpoint.save_failed("
+                                                             : trial.newest_path()) != std::string::npos);
+                       CHECK(trial.is_old());
+                       CHECK_FALSE(trial.holds_parts());
+                   });
     CHECK(calls > (kind == "sharded" ? 20U : 12U));
 }
 
@@ -261,19 +258,23 @@ TEST_CASE("an input/output error in any one call of a save is told, or did no ha
     INFO(kind);
     Trial trial(program("test_saver"), "replacing", kind);
     int told = 0, harmless = 0;
-    trial.each(plan(file_calls::Fate::fails, file_calls::Counted::changing, EIO), [&](const Ended& ended) {
-        if (ended.exit_code == 0) {
-            ++harmless;
-            CHECK(trial.is_new());
-            return;
-        }
-        ++told;
-        CHECK(ended.exit_code == 74);
-        CHECK(trial.is_old());
-        CHECK(ended.err.find("checkpoint.save_failed_kept") != std::string::npos);
-        CHECK(ended.err.find("Input/output error") != std::string::npos);
-        CHECK(ended.err.find(trial.newest_path()) != std::string::npos);
-    });
+    trial.each({.below = {},
+                .counted = file_calls::Counted::changing,
+                .fate = file_calls::Fate::fails,
+                .error = EIO},
+               [&](const Ended& ended) {
+                   if (ended.exit_code == 0) {
+                       ++harmless;
+                       CHECK(trial.is_new());
+                       return;
+                   }
+                   ++told;
+                   CHECK(ended.exit_code == 74);
+                   CHECK(trial.is_old());
+                   CHECK(ended.err.find("checkpoint.save_failed_kept") != std::string::npos);
+                   CHECK(ended.err.find("Input/output error") != std::string::npos);
+                   CHECK(ended.err.find(trial.newest_path()) != std::string::npos);
+               });
     CHECK(told > 0);
     if (watched::kEvery > 1) return;
     CHECK(told > harmless);
@@ -287,7 +288,7 @@ TEST_CASE("a rank's process killed at a call of its save leaves the old checkpoi
     const std::size_t every = std::getenv("MESHSCOPE_EVERY_CALL") != nullptr ? 1 : 5 * watched::kEvery;
     int old = 0;
     trial.each(
-        plan(file_calls::Fate::killed, file_calls::Counted::changing, 0),
+        {.below = {}, .counted = file_calls::Counted::changing, .fate = file_calls::Fate::killed, .error = 0},
         [&](const Ended&) { old += trial.is_old(); }, every);
     CHECK(old > 0);
 }

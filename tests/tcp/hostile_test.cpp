@@ -250,6 +250,18 @@ TEST_CASE("a client that is in, but then sends what is no request, is dropped al
           std::vector<std::string>{"unexpected", "damaged", "unexpected", "not_ours"});
 }
 
+/// How a rank joins by a store that somebody else runs.
+static TcpOptions rank_at(const Guarded& store, int32_t rank, int32_t world_size) {
+    TcpOptions options;
+    options.rank = rank;
+    options.world_size = world_size;
+    options.init_method = "tcp://" + store.server.address();
+    options.host_store = false;
+    options.token = store.token;
+    options.run_id = "run";
+    return options;
+}
+
 TEST_CASE("strangers and misfits on a rank's own port do not disturb the job") {
     const auto until_done = [] {
         Guarded store;
@@ -257,13 +269,7 @@ TEST_CASE("strangers and misfits on a rank's own port do not disturb the job") {
         std::mutex mutex;
         std::string rank_0;
         const auto options_of = [&](int32_t rank) {
-            TcpOptions options;
-            options.rank = rank;
-            options.world_size = 2;
-            options.init_method = "tcp://" + store.server.address();
-            options.host_store = false;
-            options.token = store.token;
-            options.run_id = "run";
+            TcpOptions options = rank_at(store, rank, 2);
             options.log = lines.log();
             options.advertise = [&, rank](const std::string& address) {
                 const std::lock_guard lock(mutex);
@@ -340,13 +346,7 @@ TEST_CASE("strangers and misfits on a rank's own port do not disturb the job") {
 TEST_CASE("a second process with the same rank is refused, and the first goes on") {
     Guarded store;
     const auto options_of = [&](int32_t rank) {
-        TcpOptions options;
-        options.rank = rank;
-        options.world_size = 3;
-        options.init_method = "tcp://" + store.server.address();
-        options.host_store = false;
-        options.token = store.token;
-        options.run_id = "run";
+        TcpOptions options = rank_at(store, rank, 3);
         options.log = [](const Message&) {};
         return options;
     };
