@@ -5,7 +5,7 @@
 namespace meshscope::scenario {
 namespace {
 
-/// "02_hsdp" is numbered; "my_lesson" is not, and "my" is no name of it.
+/// "63_hsdp" is numbered; "my_lesson" is not, and "my" is no name of it.
 bool is_numbered(const std::string& folder) {
     const std::size_t bar = folder.find('_');
     return bar != std::string::npos && bar > 0 && folder.find_first_not_of("0123456789") == bar;

@@ -216,7 +216,7 @@ TEST_CASE("an error is shown with its lines, copied as text, and closed") {
 TEST_CASE("the welcome page offers lessons and opens the one pressed") {
     Harness app;
     session::Offer offer;
-    offer.id = "scenarios/02_hsdp/scenario.toml";
+    offer.id = "scenarios/63_hsdp/scenario.toml";
     offer.title = {"HSDP", "HSDP"};
     app.stage().act(session::OfferLessons{{offer}});
     app.frames(3);
@@ -237,7 +237,7 @@ TEST_CASE("the facts are copied as text") {
 }
 
 TEST_CASE("Back and Next keep their place above the controls, on every step and however far it is scrolled") {
-    for (const char* name : {"02_hsdp", "01_device_mesh"}) {
+    for (const char* name : {"63_hsdp", "12_device_mesh"}) {
         test::Harness harness;
         harness.open(test::lesson(name));
         const auto steps = static_cast<int>(harness.state().document->steps.size());
@@ -263,7 +263,7 @@ TEST_CASE("Back and Next keep their place above the controls, on every step and 
 
 TEST_CASE("where there is no lower part the mesh's table is below and can be scrolled to") {
     test::Harness harness(640, 360);
-    harness.open(test::lesson("01_device_mesh"));
+    harness.open(test::lesson("12_device_mesh"));
     harness.settle();
     REQUIRE(harness.state().view == view::ViewKind::mesh);
     const float foot = 360 - panels::kFoot;
@@ -278,7 +278,7 @@ TEST_CASE("where there is no lower part the mesh's table is below and can be scr
 
 TEST_CASE("choosing an event brings its rank's lanes into view") {
     test::Harness harness;
-    harness.open(test::lesson("01_device_mesh"));
+    harness.open(test::lesson("12_device_mesh"));
     harness.stage().act(session::SetView{view::ViewKind::timeline});
     harness.settle();
     for (const int32_t rank : {7, 0, 5}) {

@@ -118,7 +118,7 @@ TEST_CASE("a lesson's steps are short, and nobody is praised or shouted at") {
 
 TEST_CASE("what lesson 1 says of other meshes is what DeviceMesh answers") {
     const auto lesson =
-        scenario::read_scenario(MESHSCOPE_SOURCE_ROOT "/scenarios/01_device_mesh/scenario.toml");
+        scenario::read_scenario(MESHSCOPE_SOURCE_ROOT "/scenarios/12_device_mesh/scenario.toml");
 
     const DeviceMesh slice = mesh_of(lesson, "slice").slice({"shard"});
     CHECK(slice.ranks(GlobalRank{5}) == Ranks{4, 5, 6, 7});

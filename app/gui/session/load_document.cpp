@@ -20,8 +20,8 @@ bool is_lesson(const fs::path& folder) {
     return fs::exists(folder / "scenario.toml", ignored) && fs::exists(folder / "lesson.en.md", ignored);
 }
 
-/// The scenario file that `what` names: a file, a folder, or a lesson of the known places ("02_hsdp",
-/// "hsdp", "2").
+/// The scenario file that `what` names: a file, a folder, or a lesson of the known places ("63_hsdp",
+/// "hsdp", "63").
 std::string scenario_file(const std::string& what, const Places& places) {
     std::error_code ignored;
     if (fs::is_regular_file(what, ignored)) return what;
