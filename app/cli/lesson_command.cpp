@@ -10,6 +10,7 @@
 #include <iostream>
 #include <memory>
 
+#include "app/cli/lesson_print.h"
 #include "app/cli/lesson_store.h"
 #include "app/cli/lesson_tell.h"
 #include "app/cli/outputs.h"
@@ -47,8 +48,7 @@ void list(const Options& options, CommandContext& context) {
     table.right = {false, false, true, false, true, true};
     for (const LessonFolder& lesson : find_lessons(lesson_root(options.root, context))) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
-        const bool zh = context.language == i18n::Language::zh;
-        table.rows.push_back({lesson.name, zh ? scenario.title.zh : scenario.title.en,
+        table.rows.push_back({lesson.name, in_language(scenario.title, context),
                               std::to_string(scenario::world_size(scenario)), mesh_text(scenario),
                               std::to_string(scenario.steps_of_lesson.size()),
                               std::to_string(scenario.quizzes.size())});
@@ -72,8 +72,34 @@ void tell_failure(const std::exception_ptr& failure, const CommandContext& conte
     }
 }
 
+/// The lesson that follows, in the folders' order; "" after the last.
+std::string next_of(const LessonFolder& lesson, const std::string& root, const CommandContext& context) {
+    const auto all = find_lessons(root);
+    const auto next = std::ranges::find_if(all, [&](const auto& other) { return other.name > lesson.name; });
+    if (next == all.end()) return "";
+    try {
+        const scenario::Scenario scenario = scenario::read_scenario(next->folder + "/scenario.toml");
+        return context.text("cli.lesson.next",
+                            {{"name", next->name}, {"title", in_language(scenario.title, context)}});
+    } catch (const Error&) {
+        return "";  // its mistakes are told when it is run
+    }
+}
+
+LessonVariants variants_of(const scenario::Scenario& scenario, const Options& options,
+                           const CommandContext& context) {
+    return {scenario, [&](const scenario::Variant& variant) {
+                run::RunOptions run_options;
+                run_options.backend = options.backend;
+                run_options.cancel = context.cancelled;
+                const Polling polling(context);
+                return run::run_variant(scenario, variant, *context.make_backends(), run_options);
+            }};
+}
+
 void run(const Options& options, CommandContext& context) {
-    const auto lessons = choose_lessons(find_lessons(lesson_root(options.root, context)), options.name);
+    const std::string root = lesson_root(options.root, context);
+    const auto lessons = choose_lessons(find_lessons(root), options.name);
     for (const LessonFolder& lesson : lessons) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
         const scenario::LessonText text = scenario::read_lesson(lesson.folder, i18n::name(context.language));
@@ -92,7 +118,9 @@ void run(const Options& options, CommandContext& context) {
         if (result.not_finite)
             context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
         const bool ask = context.in_is_tty && context.out_is_tty && !options.no_input;
-        tell_lesson(scenario, text, *result.trace, {ask, terminal_width(context)}, std::cin, context);
+        LessonVariants variants = variants_of(scenario, options, context);
+        tell_lesson({scenario, text, *result.trace, next_of(lesson, root, context)}, variants,
+                    {ask, terminal_width(context)}, std::cin, context);
         if (lessons.size() > 1) context.out << '\n';
     }
 }
@@ -110,6 +138,10 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
         if (!result.failure && result.trace->info.steps < scenario.steps)
             throw Cancelled({"cli.lesson.check_cancelled", {}});
         checks = scenario::check_lesson(scenario, en, zh, *result.trace, trace::TraceDatabase(*result.trace));
+        LessonVariants variants = variants_of(scenario, options, context);
+        for (const scenario::Variant& variant : scenario.variants)
+            for (scenario::LessonCheck& check : run::variant_checks(variant, variants.run(variant)))
+                checks.push_back(std::move(check));
     } catch (const Cancelled&) {
         throw;  // no lesson's failure, and no other lesson shall begin
     } catch (const Error& error) {

@@ -151,8 +151,10 @@ constexpr Key kKeys[] = {
     {"hardware", "ranks_per_node", "integer", "the mesh's first dim"},
     {"hardware", "profile", "string", "\"classroom\""},
 
+    {"lesson", "chapter", "integer", "(none)"},
     {"lesson", "step", "tables", "(none)"},
     {"lesson", "number", "tables", "(none)"},
+    {"lesson", "variant", "tables", "(none)"},
 
     {"lesson.step", "id", "string", "required"},
     {"lesson.step", "view", "string", "\"timeline\""},
@@ -166,6 +168,15 @@ constexpr Key kKeys[] = {
 
     {"lesson.number", "id", "string", "required"},
     {"lesson.number", "sql", "string", "required"},
+
+    {"lesson.variant", "id", "string", "required"},
+    {"lesson.variant", "set", "table", "(none)"},
+    {"lesson.variant", "unset", "array of strings", "(none)"},
+    {"lesson.variant", "ends", "string", "(none)"},
+    {"lesson.variant", "number", "tables", "(none)"},
+
+    {"lesson.variant.number", "id", "string", "required"},
+    {"lesson.variant.number", "sql", "string", "required"},
 
     {"quiz", "id", "string", "required"},
     {"quiz", "step", "string", "required"},

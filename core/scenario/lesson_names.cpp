@@ -29,4 +29,8 @@ bool names_lesson(const std::string& word, const std::string& folder) {
            without_zeros(word) == without_zeros(folder.substr(0, folder.find('_')));
 }
 
+int32_t chapter_of_folder(const std::string& folder) {
+    return is_numbered(folder) && folder.find('_') == 2 ? folder.front() - '0' : 0;
+}
+
 }  // namespace meshscope::scenario

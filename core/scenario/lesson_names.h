@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace meshscope::scenario {
@@ -10,5 +11,8 @@ std::string short_lesson_name(const std::string& folder);
 /// Whether `word` means the lesson in the folder called `folder`: "63_hsdp", "hsdp", "63" or "063". The
 /// terminal and the window take the same names.
 bool names_lesson(const std::string& word, const std::string& folder);
+
+/// The chapter that a folder of the course stands in: 6 for "63_hsdp", its first digit of two. 0 for others.
+int32_t chapter_of_folder(const std::string& folder);
 
 }  // namespace meshscope::scenario

@@ -88,6 +88,13 @@ std::vector<std::string> blocks(const std::string& text) {
             at = std::min(text.find('\n', close + 1), text.size()) + 1;
             continue;
         }
+        if (line.rfind("|", 0) == 0) {  // the rows of a table are one block
+            if (!out.back().empty() && out.back().front() != '|') out.emplace_back();
+            out.back() += line + '\n';
+            at = end + 1;
+            if (at >= text.size() || text[at] != '|') out.emplace_back();
+            continue;
+        }
         const bool point = line.rfind("- ", 0) == 0;
         if ((line.empty() || point) && !out.back().empty()) out.emplace_back();
         if (!line.empty()) {
@@ -111,6 +118,69 @@ float code_block(Ui& ui, float x, float y, float w, const std::string& code) {
         at += step;
     }
     return y + height;
+}
+
+/// The cells of the lines "| a | b |", as lesson_document writes them.
+std::vector<std::vector<std::string>> table_cells(const std::string& block) {
+    std::vector<std::vector<std::string>> rows(1);
+    bool code = false;
+    std::string cell;
+    for (const char c : block) {
+        if (c == '`') code = !code;
+        if (c == '\n') {
+            rows.emplace_back();
+            cell.clear();
+        } else if (c == '|' && !code) {
+            if (!cell.empty()) rows.back().push_back(cell.substr(1, cell.size() - 2));
+            cell.clear();
+        } else {
+            cell += c;
+        }
+    }
+    if (rows.back().empty()) rows.pop_back();
+    return rows;
+}
+
+/// How wide each column of a table is: as its widest cell, or less for all where that does not fit.
+std::vector<float> column_widths(Ui& ui, const std::vector<std::vector<std::string>>& rows, float w) {
+    constexpr float kGap = 16, kLeast = 36;
+    std::vector<float> widths(rows.front().size(), kLeast);
+    for (const auto& row : rows)
+        for (size_t c = 0; c < row.size() && c < widths.size(); ++c) {
+            float wide = 0;
+            for (const Span& span : parse_inline(row[c]))
+                wide += ui.width(span.text, span.look == Span::Look::code ? Face::mono : Face::body);
+            widths[c] = std::max(widths[c], wide + 2);
+        }
+    float all = 0;
+    for (const float wide : widths) all += wide;
+    const float room = w - kGap * static_cast<float>(widths.size() - 1);
+    for (float& wide : widths) wide = (all > room ? wide * room / all : wide) + kGap;
+    return widths;
+}
+
+/// A table: its head, a line, its rows; words wrap within their cell.
+float text_table(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
+                 const std::string& block) {
+    const auto rows = table_cells(block);
+    const std::vector<float> widths = column_widths(ui, rows, w);
+    for (size_t r = 0; r < rows.size(); ++r) {
+        float left = x, below = y;
+        for (size_t c = 0; c < rows[r].size() && c < widths.size(); ++c) {
+            Flow flow(ui, memory, id + "." + std::to_string(r) + "." + std::to_string(c), left, y,
+                      widths[c] - 16);
+            for (Span span : parse_inline(rows[r][c])) {
+                if (r == 0 && span.look == Span::Look::plain) span.look = Span::Look::strong;
+                flow.span(span);
+            }
+            below = std::max(below, flow.end());
+            left += widths[c];
+        }
+        y = below + 4;
+        ui.hairline(x, y, w);
+        y += 4;
+    }
+    return y;
 }
 
 /// The next event of a rank after the cursor that `wanted` says yes to; from the beginning when none follows.
@@ -152,6 +222,10 @@ float rich_text(Ui& ui, Memory& memory, const std::string& id, float x, float y,
     for (std::string block : blocks(text)) {
         if (block.rfind("```", 0) == 0) {
             y = code_block(ui, x, y, w, block.substr(3)) + 10;
+            continue;
+        }
+        if (block.front() == '|') {
+            y = text_table(ui, memory, id + "." + std::to_string(index++), x, y, w, block) + 6;
             continue;
         }
         float left = x;

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "app/gui/session/lesson_document.h"
 #include "app/gui/session/session.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
 #include "core/run/run.h"
+#include "core/run/variant.h"
+#include "core/scenario/lesson.h"
 #include "core/scenario/lesson_names.h"
 #include "core/scenario/scenario.h"
 #include "core/trace/store.h"
@@ -36,15 +39,32 @@ std::string scenario_file(const std::string& what, const Places& places) {
     throw InvalidArgument({"app.lesson_unknown", {{"name", what}, {"known", known}}});
 }
 
+/// The numbers of the variants that the lesson's texts name, each variant run for them.
+std::map<std::string, std::string> variant_numbers(const scenario::Scenario& scenario,
+                                                   const std::atomic<bool>* cancel) {
+    std::map<std::string, std::string> numbers;
+    if (scenario.variants.empty() || scenario.steps_of_lesson.empty()) return numbers;
+    const scenario::LessonText en = scenario::read_lesson(scenario.folder, "en"),
+                               zh = scenario::read_lesson(scenario.folder, "zh");
+    run::RunOptions options;
+    options.cancel = cancel;
+    for (const scenario::Variant* variant : run::variants_named(scenario, en, zh)) {
+        const run::VariantRun run = run::run_variant(scenario, *variant, *backends::make_registry(), options);
+        for (const auto& [name, answer] : run.numbers)
+            if (!answer.error) numbers[name] = answer.text;
+    }
+    return numbers;
+}
+
 /// A trace carries its scenario's text; the lesson's texts lie where the scenario did, if they still do.
-std::shared_ptr<const Document> open_trace(const std::string& path) {
+std::shared_ptr<const Document> open_trace(const std::string& path, const std::atomic<bool>* cancel) {
     auto trace = std::make_shared<const trace::Trace>(trace::read_trace(path));
     const std::string name = fs::path(path).filename().string();
     const trace::RunInfo& info = trace->info;
     if (!info.scenario.empty() && is_lesson(fs::path(info.scenario_path).parent_path())) {
         try {
             const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, info.scenario_path);
-            return make_document(trace, name, &scenario);
+            return make_document(trace, name, &scenario, variant_numbers(scenario, cancel));
         } catch (const InputError&) {
             // The lesson beside the trace is not the one that was run: show the run without it.
         } catch (const InvalidArgument&) {
@@ -98,16 +118,17 @@ Preview preview(const std::string& what, const Places& places) {
 std::shared_ptr<const Document> load_document(const std::string& what, const Places& places,
                                               const std::function<void(int32_t, int32_t)>& progress,
                                               const std::atomic<bool>* cancel) {
-    if (fs::path(what).extension() == ".mscope") return open_trace(what);
+    if (fs::path(what).extension() == ".mscope") return open_trace(what, cancel);
     const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, places));
     run::RunOptions options;
     options.level = trace::Level::values;  // the window shows what travels
     options.cancel = cancel;
     if (progress) options.progress = [&](int32_t done, int32_t steps, double) { progress(done, steps); };
-    const run::RunResult result = run::run_scenario(scenario, *backends::make_registry(), options);
+    // A lesson's faults may end its run: what was recorded up to there is what the lesson shows.
+    const run::RunResult result = run::run_up_to_failure(scenario, *backends::make_registry(), options);
     std::string name = fs::path(scenario.path).parent_path().filename().string();
     if (name.empty()) name = fs::path(scenario.path).filename().string();
-    return make_document(result.trace, name, &scenario);
+    return make_document(result.trace, name, &scenario, variant_numbers(scenario, cancel));
 }
 
 }  // namespace meshscope::session
