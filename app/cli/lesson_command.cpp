@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
+#include "app/cli/lesson_numbers.h"
 #include "app/cli/lesson_print.h"
 #include "app/cli/lesson_store.h"
 #include "app/cli/lesson_tell.h"
@@ -24,7 +26,7 @@ namespace {
 
 struct Options {
     std::string name, root, backend = "threads", trace;
-    bool no_input = false;
+    bool no_input = false, json = false;
 };
 
 int terminal_width(const CommandContext& context) {
@@ -41,19 +43,35 @@ std::string mesh_text(const scenario::Scenario& scenario) {
     return "(" + sizes + ") " + names;
 }
 
+/// One row a lesson, under its chapter's title. A lesson that names no chapter stands under none.
 void list(const Options& options, CommandContext& context) {
     Table table;
+    std::vector<int32_t> chapters;
     for (const char* id : {"name", "title", "ranks", "mesh", "steps", "quizzes"})
         table.header.push_back(context.text(std::string("cli.lesson.column.") + id));
     table.right = {false, false, true, false, true, true};
     for (const LessonFolder& lesson : find_lessons(lesson_root(options.root, context))) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
+        chapters.push_back(scenario.chapter);
         table.rows.push_back({lesson.name, in_language(scenario.title, context),
                               std::to_string(scenario::world_size(scenario)), mesh_text(scenario),
                               std::to_string(scenario.steps_of_lesson.size()),
                               std::to_string(scenario.quizzes.size())});
     }
-    print_table(table, context.out);
+    // All chapters' columns are aligned: one table, with the titles put between its rows.
+    std::stringstream rows;
+    print_table(table, rows);
+    std::string row;
+    std::getline(rows, row);
+    context.out << row << '\n';
+    for (std::size_t i = 0; i < chapters.size() && std::getline(rows, row); ++i) {
+        if (chapters[i] > 0 && (i == 0 || chapters[i] != chapters[i - 1])) {
+            const std::string title = context.text("cli.lesson.chapter." + std::to_string(chapters[i]));
+            context.out << '\n';
+            print_heading(std::to_string(chapters[i]) + "  " + title, context);
+        }
+        context.out << row << '\n';
+    }
 }
 
 run::RunResult run_lesson(const scenario::Scenario& scenario, const Options& options,
@@ -164,6 +182,20 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
     return all;
 }
 
+void numbers(const Options& options, CommandContext& context) {
+    context.json_errors = options.json;
+    for (const LessonFolder& lesson :
+         choose_lessons(find_lessons(lesson_root(options.root, context)), options.name)) {
+        const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
+        const run::RunResult result = run_lesson(scenario, options, context);
+        if (!result.failure && result.trace->info.steps < scenario.steps)
+            throw Cancelled({"cli.lesson.check_cancelled", {}});
+        LessonVariants variants = variants_of(scenario, options, context);
+        if (!print_numbers(lesson.name, scenario, *result.trace, variants, options.json, context))
+            context.exit_code = ExitCode::check_failed;
+    }
+}
+
 void check(const Options& options, CommandContext& context) {
     bool all = true;
     for (const LessonFolder& lesson :
@@ -189,10 +221,12 @@ void add_lesson_command(CLI::App& app, CommandContext& context) {
         return command;
     };
     add("list", list);
-    for (CLI::App* command : {add("run", run), add("check", check)}) {
+    for (CLI::App* command : {add("run", run), add("check", check), add("numbers", numbers)}) {
         command->add_option("NAME", options->name, context.text("cli.lesson.help.name"))->required();
         command->add_option("--backend", options->backend, context.text("cli.run.help.backend"))
             ->type_name("NAME");
+        if (command->get_name() == "numbers")
+            command->add_flag("--json", options->json, context.text("cli.lesson.help.json"));
         if (command->get_name() != "run") continue;
         command->add_option("--trace", options->trace, context.text("cli.run.help.trace"))->type_name("FILE");
         command->add_flag("--no-input", options->no_input, context.text("cli.lesson.help.no_input"));

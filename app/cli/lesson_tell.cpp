@@ -102,13 +102,13 @@ struct Part {
     const CommandContext& context;
 };
 
-/// "## goals", "## summary" …; `name` where the section has no heading of its own. Nothing when it is
+/// "## goals", "## summary" …; `name` stands before its own heading. Nothing when it is
 /// missing.
 bool tell_section(const Part& part, const scenario::LessonSection& section, const char* name) {
     if (section.line == 0) return false;
-    print_heading(
-        section.heading.empty() ? part.context.text(std::string("cli.lesson.") + name) : section.heading,
-        part.context);
+    const std::string kind = part.context.text(std::string("cli.lesson.") + name);
+    const bool own = !section.heading.empty() && section.heading != kind;
+    print_heading(own ? kind + " · " + section.heading : kind, part.context);
     print_paragraphs(section.paragraphs, part.fill, part.options.width, part.context);
     return true;
 }

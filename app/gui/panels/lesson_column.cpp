@@ -76,10 +76,10 @@ float lesson_parts(Ui& ui, Memory& memory, const std::vector<session::LessonPart
                    float w) {
     for (const session::LessonPart& part : parts) {
         if (part.id != "introduction") {
-            const std::string title = ui.pick(part.title);
-            y = paragraph(ui, x, y, w, title.empty() ? ui.say("ui.lesson." + part.id) : title, Face::body,
-                          Token::text) +
-                8;
+            const std::string kind = ui.say("ui.lesson." + part.id), title = ui.pick(part.title);
+            const bool own = !title.empty() && title != kind;
+            if (own) y = paragraph(ui, x, y, w, kind, Face::caption, Token::mute) + 2;
+            y = paragraph(ui, x, y, w, own ? title : kind, Face::body, Token::text) + 8;
         }
         y = rich_text(ui, memory, part.id, x, y, w, ui.pick(part.body)) + 24;
     }

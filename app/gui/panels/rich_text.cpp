@@ -4,12 +4,17 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <numeric>
 
 #include "app/gui/panels/inline_text.h"
 #include "core/base/kinds.h"
 
 namespace meshscope::panels {
 namespace {
+
+Face face_of(const Span& span) {
+    return span.look == Span::Look::code ? Face::mono : Face::body;
+}
 
 /// Sets pieces of several looks one after the other, breaking lines at the right edge.
 class Flow {
@@ -18,7 +23,7 @@ class Flow {
         : ui_(ui), memory_(memory), id_(std::move(id)), left_(x), right_(x + w), x_(x), y_(y) {}
 
     void span(const Span& span) {
-        const Face face = span.look == Span::Look::code ? Face::mono : Face::body;
+        const Face face = face_of(span);
         const Token token = !span.link.empty()               ? Token::accent
                             : span.look == Span::Look::plain ? Token::soft
                                                              : Token::text;
@@ -141,21 +146,30 @@ std::vector<std::vector<std::string>> table_cells(const std::string& block) {
     return rows;
 }
 
-/// How wide each column of a table is: as its widest cell, or less for all where that does not fit.
+constexpr float kColumnGap = 16;
+
+/// How wide each column of a table is, its gap included: as its widest cell where all fit; else each at least
+/// as its longest word, and what is left shared by what they would still need.
 std::vector<float> column_widths(Ui& ui, const std::vector<std::vector<std::string>>& rows, float w) {
-    constexpr float kGap = 16, kLeast = 36;
-    std::vector<float> widths(rows.front().size(), kLeast);
+    std::vector<float> wanted(rows.front().size(), 0), least(rows.front().size(), 0);
     for (const auto& row : rows)
-        for (size_t c = 0; c < row.size() && c < widths.size(); ++c) {
+        for (size_t c = 0; c < row.size() && c < wanted.size(); ++c) {
             float wide = 0;
-            for (const Span& span : parse_inline(row[c]))
-                wide += ui.width(span.text, span.look == Span::Look::code ? Face::mono : Face::body);
-            widths[c] = std::max(widths[c], wide + 2);
+            for (const Span& span : parse_inline(row[c])) {
+                wide += ui.width(span.text, face_of(span));
+                for (const std::string& piece : break_pieces(span.text))
+                    least[c] = std::max(least[c], ui.width(piece, face_of(span)) + 1);
+            }
+            wanted[c] = std::max(wanted[c], wide + 1);
         }
-    float all = 0;
-    for (const float wide : widths) all += wide;
-    const float room = w - kGap * static_cast<float>(widths.size() - 1);
-    for (float& wide : widths) wide = (all > room ? wide * room / all : wide) + kGap;
+    const float room = w - kColumnGap * static_cast<float>(wanted.size() - 1);
+    const float all = std::accumulate(wanted.begin(), wanted.end(), 0.0F);
+    const float must = std::accumulate(least.begin(), least.end(), 0.0F);
+    const float share = all > must ? std::clamp((room - must) / (all - must), 0.0F, 1.0F) : 0;
+    const float squeeze = std::min(1.0F, room / std::max(must, 1.0F));
+    std::vector<float> widths;
+    for (size_t c = 0; c < wanted.size(); ++c)
+        widths.push_back((least[c] + (wanted[c] - least[c]) * share) * squeeze + kColumnGap);
     return widths;
 }
 
@@ -168,7 +182,7 @@ float text_table(Ui& ui, Memory& memory, const std::string& id, float x, float y
         float left = x, below = y;
         for (size_t c = 0; c < rows[r].size() && c < widths.size(); ++c) {
             Flow flow(ui, memory, id + "." + std::to_string(r) + "." + std::to_string(c), left, y,
-                      widths[c] - 16);
+                      widths[c] - kColumnGap);
             for (Span span : parse_inline(rows[r][c])) {
                 if (r == 0 && span.look == Span::Look::plain) span.look = Span::Look::strong;
                 flow.span(span);
