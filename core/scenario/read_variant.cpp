@@ -43,13 +43,14 @@ struct SetKey {
     Node* value = nullptr;
 };
 
-/// `set` may quote its dotted keys or not: unquoted ones make tables that stand nowhere in the file, and mean
-/// the key inside, not the whole table.
+/// `set` may quote its dotted keys or not: unquoted ones make tables, and mean the key inside, not the whole
+/// table.
 template <typename Table, typename Node>
 void collect(Table& set, const std::string& before, std::vector<SetKey<Node>>& into) {
     for (auto&& [key, value] : set) {
         const std::string name = before + std::string(key.str());
-        if (auto* table = value.as_table(); table && table->source().begin.line == 0) {
+        // A table that is written out begins behind its key; one that dotted keys made does not.
+        if (auto* table = value.as_table(); table && table->source().begin <= key.source().begin) {
             collect(*table, name + ".", into);
         } else {
             into.push_back({name, key.source(), &value});

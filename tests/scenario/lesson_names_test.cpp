@@ -16,6 +16,9 @@ TEST_CASE("a lesson is known by its folder, its short name and its number") {
     CHECK(names_lesson("my_lesson", "my_lesson"));
     CHECK_FALSE(names_lesson("lesson", "my_lesson"));  // not numbered: "my" is part of the name
     CHECK_FALSE(names_lesson("", "_x"));
+    CHECK(chapter_of_folder("63_hsdp") == 6);
+    CHECK(chapter_of_folder("6_hsdp") == 0);
+    CHECK(chapter_of_folder("my_lesson") == 0);
     CHECK(short_lesson_name("63_hsdp") == "hsdp");
     CHECK(short_lesson_name("10_two_words") == "two_words");
     CHECK(short_lesson_name("plain") == "plain");
