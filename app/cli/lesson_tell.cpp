@@ -73,7 +73,8 @@ void tell_quiz(const Scenario::Quiz& quiz, const Fill& fill, const trace::TraceD
     context.out << '\n';
 }
 
-/// The numbers of the lesson's own run and, as "break.gathers", those of its variants, run when one is named.
+/// The numbers of the lesson's own run and, as {{break.gathers}}, those of its variants, run when one is
+/// named.
 Fill numbers_of(const Scenario& scenario, const trace::TraceDatabase& database, LessonVariants& variants) {
     return [numbers = scenario::read_numbers(scenario, database), &variants](const std::string& id) {
         if (!scenario::variant_of(id).empty()) return variants.number(id);

@@ -21,7 +21,7 @@ class LessonVariants {
     const scenario::Variant* find(const std::string& id) const;
     /// What its run came to; `variant` is one that find() gave.
     const run::VariantRun& run(const scenario::Variant& variant);
-    /// A number by name, "break.gathers"; "?" where there is none.
+    /// A number by name, {{break.gathers}}; "?" where there is none.
     std::string number(const std::string& name);
 
   private:

@@ -19,7 +19,7 @@ struct VariantRun {
     std::shared_ptr<const trace::Trace> trace;        ///< what was recorded; null where nothing ran
     std::exception_ptr failure;                       ///< the Error it ended with; null: it ran to its end
     std::optional<Message> problem;                   ///< why this is not what the variant promised
-    std::map<std::string, scenario::Answer> numbers;  ///< by name, "break.gathers"
+    std::map<std::string, scenario::Answer> numbers;  ///< by name, {{break.gathers}}
 };
 
 /// Runs the scenario as its variant changes it (mistakes of the changed scenario are an end too), and holds

@@ -22,7 +22,7 @@ bool is_in_list(std::string_view table) {
     });
 }
 
-/// "mesh.shape", "parallel", "faults" …: the keys that a variant may change.
+/// Such as `mesh.shape`, `parallel` and `faults`: the keys that a variant may change.
 std::vector<std::string> changeable_keys() {
     std::vector<std::string> names;
     for (const Key& key : keys()) {

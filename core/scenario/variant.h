@@ -19,7 +19,7 @@ struct LessonNumber {
 
 /// One key of the scenario that a variant changes.
 struct VariantChange {
-    std::string key;    ///< "mesh.shape"
+    std::string key;    ///< dotted, as in mesh.shape
     std::string value;  ///< as TOML: "[2, 3]"; "" = the key is taken away
 };
 
@@ -38,10 +38,10 @@ struct Variant {
 /// variant wrote them. Cost: reading the file once more.
 Scenario changed_scenario(const Scenario& scenario, const Variant& variant);
 
-/// What {{…}} may name in a lesson's texts: its own numbers, and those of its variants as "break.gathers".
+/// What {{…}} may name in a lesson's texts: its own numbers, and those of its variants as {{break.gathers}}.
 std::set<std::string> number_names(const Scenario& scenario);
 
-/// "break" of "break.gathers"; "" for a number of the lesson's own run.
+/// "break" of {{break.gathers}}; "" for a number of the lesson's own run.
 std::string variant_of(std::string_view number);
 
 }  // namespace meshscope::scenario

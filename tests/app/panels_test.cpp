@@ -289,3 +289,58 @@ TEST_CASE("choosing an event brings its rank's lanes into view") {
         CHECK(lane.y < 700);
     }
 }
+
+TEST_CASE("goals stand above a lesson's first step, what to break and the summary below its last") {
+    test::Harness harness(1280, 3000);
+    const auto lesson = test::lesson("12_device_mesh");
+    REQUIRE(lesson->before.size() == 1);
+    REQUIRE(lesson->after.size() == 3);
+    CHECK(lesson->before[0].id == "goals");
+    CHECK(lesson->after[0].id == "break");
+    // The numbers of a variant were asked of the variant's own run: shape (4, 2) puts rank 5 in row [4, 5].
+    CHECK(lesson->after[1].body.en.find("the ranks [4, 5], its all_reduce [1, 3, 5, 7]") !=
+          std::string::npos);
+    CHECK(lesson->after[1].body.zh.find("[1, 3, 5, 7]") != std::string::npos);
+    CHECK(lesson->after[2].body.en.find("{{") == std::string::npos);
+    harness.open(lesson);
+    harness.settle();
+    CHECK_FALSE(harness.has_widget("change.0/0"));
+    const float steps_text = harness.widget("body.0/0").y;
+    harness.stage().act(session::GoToLessonStep{1});
+    harness.settle();
+    CHECK(harness.widget("body.0/0").y < steps_text - 100);  // no goals above the second step
+    harness.stage().act(session::GoToLessonStep{static_cast<int32_t>(lesson->steps.size()) - 1});
+    harness.settle();
+    REQUIRE(harness.has_widget("change.0/0"));  // [rank 5] in the text
+    harness.click(harness.widget("change.0/0"));
+    harness.settle();
+    CHECK(harness.state().selection.rank == 5);
+}
+
+TEST_CASE("a table in a lesson's text has columns and rows, and its links work") {
+    for (const float scale : {1.0F, 1.5F}) {
+        test::Harness harness(1280, 1600);
+        auto lesson = std::make_shared<session::Document>(*test::lesson());
+        const std::string table =
+            "Before.\n\n| op | of | long words that have to wrap in their own cell |\n"
+            "| `all_gather` | [net1](unit:net1) | [rank 1](rank:1) |\n|  | [net2](unit:net2) | [rank "
+            "2](rank:2) |\n\n"
+            "Behind [rank 3](rank:3).";
+        lesson->steps[0].body = {table, table};
+        lesson->before.clear();
+        harness.open(lesson);
+        harness.stage().act(session::SetScale{scale});
+        harness.settle();
+        const view::Point net1 = harness.widget("body.1.1.1/0"), net2 = harness.widget("body.1.2.1/0"),
+                          one = harness.widget("body.1.1.2/0"), two = harness.widget("body.1.2.2/0"),
+                          behind = harness.widget("body.2/0");
+        CHECK(net1.x == net2.x);
+        CHECK(one.x > net1.x + 20);
+        CHECK(net1.y == one.y);
+        CHECK(net2.y > net1.y + 20);
+        CHECK(behind.y > two.y + 20);
+        harness.click(two);
+        harness.settle();
+        CHECK(harness.state().selection.rank == 2);
+    }
+}

@@ -14,7 +14,7 @@ namespace meshscope::session {
 /// scenario's folder, its numbers, answers and events are asked of the trace. Throws InputError for a damaged
 /// lesson text, InvalidArgument for SQL that the trace cannot answer. Texts hold the marks that panels read:
 /// **strong**, `code`, [words](kind:target), "- " points, "| a | b |" rows, ``` blocks. `variant` gives the
-/// numbers of the lesson's variants, "break.gathers"; without it they stay as they stand.
+/// numbers of the lesson's variants, {{break.gathers}}; without it they stay as they stand.
 std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace> trace, std::string name,
                                               const scenario::Scenario* scenario,
                                               const std::map<std::string, std::string>& variants = {});
