@@ -31,7 +31,7 @@ std::string as_shown(const Scenario::Quiz& quiz, const std::string& answer, cons
 }
 
 /// Two tries; an empty line gives up. True when the answer was right.
-bool ask(const Scenario::Quiz& quiz, const std::string& answer, std::istream& in,
+bool ask(const Scenario::Quiz& quiz, const std::string& answer, int width, std::istream& in,
          const CommandContext& context) {
     constexpr int kTries = 2;
     for (int t = 0; t < kTries; ++t) {
@@ -43,10 +43,10 @@ bool ask(const Scenario::Quiz& quiz, const std::string& answer, std::istream& in
             context.out << context.styled(context.text("cli.lesson.right"), "32") << '\n';
             return true;
         }
-        context.out << context.styled(context.text("cli.lesson.wrong"), "33");
+        std::string told = context.styled(context.text("cli.lesson.wrong"), "33");
         if (const scenario::Text* hint = scenario::hint_for_answer(quiz, given))
-            context.out << ' ' << in_language(*hint, context);
-        context.out << '\n';
+            told += ' ' + in_language(*hint, context);
+        print_wrapped(told, "", "", width, context.out);
     }
     return false;
 }
@@ -64,7 +64,7 @@ void tell_quiz(const Scenario::Quiz& quiz, const Fill& fill, const trace::TraceD
         context.out << context.text(*answer.error) << "\n\n";
         return;
     }
-    const bool answered = options.ask && ask(quiz, answer.text, in, context);
+    const bool answered = options.ask && ask(quiz, answer.text, options.width, in, context);
     if (!answered)
         print_wrapped(context.text("cli.lesson.answer", {{"answer", as_shown(quiz, answer.text, context)}}),
                       "  ", "  ", options.width, context.out);

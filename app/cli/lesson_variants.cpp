@@ -11,9 +11,9 @@
 namespace meshscope::cli {
 namespace {
 
-/// The step whose figures are compared: 1, since step 0 may differ from all later ones.
-int32_t step_of(const trace::Trace& trace) {
-    return trace.info.steps > 1 ? 1 : 0;
+/// The step whose figures are compared: 1, since step 0 may differ from all later ones, where both have it.
+int32_t step_of(const trace::Trace& a, const trace::Trace& b) {
+    return std::min(a.info.steps, b.info.steps) > 1 ? 1 : 0;
 }
 
 std::vector<std::string> error_lines(const std::exception_ptr& failure, const CommandContext& context) {
@@ -28,10 +28,10 @@ struct Figures {
     std::string ranks, collectives, bytes, peak, loss = "-";
 };
 
-Figures figures_of(const trace::Trace& trace) {
+Figures figures_of(const trace::Trace& trace, int32_t step) {
     int64_t collectives = 0, bytes = 0;
     for (const trace::Event& event : trace.ranks.front().events) {
-        if (event.kind != trace::EventKind::collective || event.step != step_of(trace)) continue;
+        if (event.kind != trace::EventKind::collective || event.step != step) continue;
         ++collectives;
         bytes += event.sent_bytes;
     }
@@ -83,8 +83,9 @@ void print_variant_run(const run::VariantRun& run, const trace::Trace& lesson, c
         for (const std::string& line : error_lines(run.failure, context))
             print_wrapped(context.styled(line, "33"), "    ", "    ", width, context.out);
     } else if (run.trace && !run.trace->ranks.empty()) {
-        const Figures here = figures_of(*run.trace), there = figures_of(lesson);
-        const std::vector<MessageArg> step{{"step", int64_t{step_of(*run.trace)}}};
+        const int32_t compared = step_of(*run.trace, lesson);
+        const Figures here = figures_of(*run.trace, compared), there = figures_of(lesson, compared);
+        const std::vector<MessageArg> step{{"step", int64_t{compared}}};
         Table table;
         table.header = {"", context.text("cli.lesson.variant.column.lesson"),
                         context.text("cli.lesson.variant.column.run")};

@@ -1,7 +1,9 @@
 #include <set>
 
 #include "app/gui/panels/layout.h"
+#include "app/gui/session/session.h"
 #include "harness.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -343,4 +345,38 @@ TEST_CASE("a table in a lesson's text has columns and rows, and its links work")
         harness.settle();
         CHECK(harness.state().selection.rank == 2);
     }
+}
+
+TEST_CASE("a lesson whose fault ends its run is opened with what was recorded up to there") {
+    const test::Folder folder;
+    folder.write("lesson.en.md", "# A dead rank\n\n## one: Who waits\n\nTwo steps, {{steps}} done.\n");
+    folder.write("lesson.zh.md", "# 退出的 rank\n\n## one: 谁在等\n\n两步，做完 {{steps}} 步。\n");
+    folder.write("scenario.toml", R"(format = 1
+[model]
+kind = "toy"
+[train]
+steps = 2
+global_batch = 8
+[mesh]
+shape = [2]
+[parallel]
+data = "fsdp2"
+[[faults]]
+kind = "kill"
+rank = 1
+step = 1
+[[lesson.step]]
+id = "one"
+[[lesson.number]]
+id = "steps"
+sql = "SELECT count(*) FROM losses"
+)");
+    const auto document = session::load_document(folder.file("scenario.toml"), {}, nullptr);
+    CHECK(document->trace->info.failure.find("diagnosis.lost") != std::string::npos);
+    REQUIRE(document->steps.size() == 1);
+    CHECK(document->steps[0].body.en == "Two steps, 1 done.");
+    Harness app;
+    app.open(document);
+    app.settle();
+    CHECK(app.has_widget("tab0"));
 }
