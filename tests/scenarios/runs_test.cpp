@@ -29,7 +29,7 @@ Lesson run(const std::string& folder) {
     auto s =
         scenario::read_scenario(std::string(MESHSCOPE_SOURCE_ROOT "/scenarios/") + folder + "/scenario.toml");
     const auto backends = meshscope::backends::make_registry();
-    auto trace = meshscope::run::run_scenario(s, *backends).trace;
+    auto trace = meshscope::run::run_up_to_failure(s, *backends).trace;
     trace::TraceDatabase database(*trace);
     return {std::move(s), std::move(trace), std::move(database)};
 }
