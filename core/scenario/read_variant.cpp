@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "core/scenario/keys.h"
+#include "core/scenario/nearest.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -99,9 +100,22 @@ std::string toml_text(const toml::node& node) {
     return text.str();
 }
 
+/// The nearest key; where none is near, the keys of the table that the word names, or the tables there are.
 Message nearest_key(const std::string& word) {
     const std::vector<std::string> known = changeable_keys();
-    return hint_for(word, std::vector<std::string_view>(known.begin(), known.end()));
+    if (!nearest(word, known).empty())
+        return {"scenario.hint.did_you_mean", {{"guess", nearest(word, known)}}};
+    const std::string table = word.substr(0, word.rfind('.') + 1);
+    const auto listed = [&](const std::string& before) {
+        std::vector<std::string_view> names;
+        for (const std::string& key : known)
+            if (key.starts_with(before) && key.find('.', before.size()) == std::string::npos)
+                names.push_back(key);
+        return names;
+    };
+    std::vector<std::string_view> names = listed(table);
+    if (names.empty()) names = listed("");
+    return {"scenario.hint.known", {{"known", join(names)}}};
 }
 
 bool is_known(const std::string& key) {

@@ -94,6 +94,21 @@ TEST_CASE("an unknown key of a variant is answered with the nearest one") {
     }
 }
 
+TEST_CASE("where no key is near, those of its table are told, or the tables") {
+    const auto told = [](const std::string& key) {
+        try {
+            with(kVariant + "set = { \"" + key + "\" = 1 }\n");
+        } catch (const InputError& error) {
+            const MessageValue* known = error.diagnostics().at(0).hint.find("known");
+            return known ? to_text(*known) : "";
+        }
+        return std::string("it was read");
+    };
+    CHECK(told("record.abcdefgh") == "record.level");
+    CHECK(told("qqqqqqqq").starts_with("model, data, train, optimizer, mesh"));
+    CHECK(told("quiz.id").find("quiz") == std::string::npos);
+}
+
 TEST_CASE("a variant that is to run must be possible, and its mistakes stand at the values it sets") {
     const std::string ranks = kTrain + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n";
     const std::string three = kVariant + "set = { \"mesh.shape\" = [3], \"model.kind\" = \"toyy\" }\n";
