@@ -249,14 +249,12 @@ TEST_CASE("Back and Next keep their place above the controls, on every step and 
             const char* id = step + 1 < steps ? "lesson_on" : "lesson_back";
             REQUIRE(harness.has_widget(id));
             const view::Point on = harness.widget(id);
-            if (harness.state().view != view::ViewKind::memory) {  // there they stand at the foot
-                if (step > 0) CHECK(harness.widget("lesson_back").y == on.y);
-                CHECK(on.y + 19 <= 720 - panels::kTransport);
-                CHECK(on.y + 60 > 720 - panels::kTransport);
-                harness.wheel({150, 300}, -20);
-                harness.settle();
-                CHECK(harness.widget(id).y == on.y);
-            }
+            if (step > 0) CHECK(harness.widget("lesson_back").y == on.y);
+            CHECK(on.y + 19 <= 720 - panels::kTransport);
+            CHECK(on.y + 60 > 720 - panels::kTransport);
+            harness.wheel({150, 300}, -20);
+            harness.settle();
+            CHECK(harness.widget(id).y == on.y);
             CHECK(harness.state().lesson_step == step);
             if (step + 1 < steps) harness.click(harness.widget("lesson_on"));
         }
@@ -379,4 +377,20 @@ sql = "SELECT count(*) FROM losses"
     app.open(document);
     app.settle();
     CHECK(app.has_widget("tab0"));
+}
+
+TEST_CASE("a step about memory is read beside its picture; a run without a lesson gives memory its place") {
+    test::Harness harness;
+    harness.open(test::lesson());
+    harness.stage().act(session::GoToLessonStep{7});
+    harness.settle();
+    REQUIRE(harness.state().view == view::ViewKind::memory);
+    CHECK(harness.has_widget("body.0/0"));
+    CHECK(harness.has_widget("break.0/0"));
+    auto run = std::make_shared<session::Document>(*test::lesson());
+    run->steps.clear();
+    harness.open(run);
+    harness.stage().act(session::SetView{view::ViewKind::memory});
+    harness.settle();
+    CHECK(harness.shape("rank", 0).x < 300);
 }

@@ -7,8 +7,9 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     using view::ViewKind;
     const session::AppState& s = ui.state;
     LayoutWishes wishes;
-    wishes.whole_left = s.view == ViewKind::memory;
-    wishes.scene_only = s.view == ViewKind::timeline;
+    // A lesson's words stay beside its picture; without them memory takes their place too.
+    wishes.whole_left = s.view == ViewKind::memory && s.document->steps.empty();
+    wishes.scene_only = s.view == ViewKind::timeline || s.view == ViewKind::memory;
     wishes.lesson_folded = s.lesson_folded;
     wishes.drawer_open = s.facts_drawer;
     wishes.split = s.split;
