@@ -154,9 +154,11 @@ void tell_record(const Part& part) {
         part.context);
     print_collectives(trace, 0, step, part.context, part.options.width);
     part.context.out << '\n';
-    print_heading(part.context.text("cli.lesson.losses"), part.context);
-    print_losses(trace, part.context);
-    part.context.out << '\n';
+    if (!trace.info.losses.empty()) {
+        print_heading(part.context.text("cli.lesson.losses"), part.context);
+        print_losses(trace, part.context);
+        part.context.out << '\n';
+    }
     print_heading(part.context.text("cli.lesson.memory"), part.context);
     print_memory(trace, part.context);
 }

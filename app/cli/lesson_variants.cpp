@@ -97,7 +97,7 @@ void print_variant_run(const run::VariantRun& run, const trace::Trace& lesson, c
         add("collectives", there.collectives, here.collectives);
         add("bytes", there.bytes, here.bytes);
         add("peak", there.peak, here.peak);
-        add("loss", there.loss, here.loss);
+        if (there.loss != "-" || here.loss != "-") add("loss", there.loss, here.loss);
         print_table(table, context.out);
     }
     context.out << '\n';
