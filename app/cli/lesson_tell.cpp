@@ -185,9 +185,11 @@ void tell_lesson(const Scenario& scenario, const scenario::LessonText& text, con
     heading(context.text("cli.lesson.collectives", {{"rank", int64_t{0}}, {"step", int64_t{step}}}), context);
     print_collectives(trace, 0, step, context, options.width);
     out << '\n';
-    heading(context.text("cli.lesson.losses"), context);
-    print_losses(trace, context);
-    out << '\n';
+    if (!trace.info.losses.empty()) {
+        heading(context.text("cli.lesson.losses"), context);
+        print_losses(trace, context);
+        out << '\n';
+    }
     heading(context.text("cli.lesson.memory"), context);
     print_memory(trace, context);
 }
