@@ -12,9 +12,9 @@ constexpr auto later = KeySupport::later;
 constexpr Key kKeys[] = {
     {"", "format", "integer", "required"},
     {"", "title", "table", "(none)"},
-    {"", "model", "table", "required"},
+    {"", "model", "table", "required but with call"},
     {"", "data", "table", "(none)"},
-    {"", "train", "table", "required"},
+    {"", "train", "table", "required but with call"},
     {"", "optimizer", "table", "(none)"},
     {"", "mesh", "table", "(none)"},
     {"", "parallel", "table", "(none)"},
@@ -27,6 +27,7 @@ constexpr Key kKeys[] = {
     {"", "quiz", "tables", "(none)"},
     {"", "check", "tables", "(none)"},
     {"", "faults", "tables", "(none)"},
+    {"", "call", "tables", "(none)"},
     {"", "compare", "table", "(none)", later},
 
     {"title", "en", "string", "\"\""},
@@ -133,7 +134,7 @@ constexpr Key kKeys[] = {
 
     {"record", "level", "string", "\"values\""},
 
-    {"run", "checked", "boolean", "true for lessons and with faults"},
+    {"run", "checked", "boolean", "true for lessons, with faults and with calls"},
     {"run", "schedule", "string", "(none)"},
 
     {"faults", "kind", "string", "required"},
@@ -147,6 +148,23 @@ constexpr Key kKeys[] = {
     {"faults", "ms", "integer", "100"},
     {"faults", "field", "string", "required for mismatch"},
     {"faults", "bit", "integer", "30"},
+
+    {"call", "op", "string", "required but with work"},
+    {"call", "work", "string", "(none)"},
+    {"call", "bytes", "integer", "required with work"},
+    {"call", "label", "string", "what it does"},
+    {"call", "group", "string or array of integers", "all ranks of the mesh"},
+    {"call", "ranks", "array of integers", "all of the group"},
+    {"call", "reduce", "string", "\"sum\""},
+    {"call", "factor", "number", "required for premul_sum"},
+    {"call", "root", "integer", "the group's first rank"},
+    {"call", "src", "integer", "required for send, recv, send_recv"},
+    {"call", "dst", "integer", "required for send, recv, send_recv"},
+    {"call", "dtype", "string", "\"float32\""},
+    {"call", "elements", "integer", "required without values"},
+    {"call", "fill", "string", "\"arange\""},
+    {"call", "offset", "number", "0.0"},
+    {"call", "values", "array of arrays of numbers", "(none)"},
 
     {"hardware", "ranks_per_node", "integer", "the mesh's first dim"},
     {"hardware", "profile", "string", "\"classroom\""},
@@ -226,6 +244,11 @@ constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline
 constexpr std::array<std::string_view, 7> kFaults{"kill",     "delay", "stall", "corrupt",
                                                   "mismatch", "skip",  "repeat"};
 constexpr std::array<std::string_view, 5> kFaultFields{"op", "root", "reduce_op", "dtype", "count"};
+constexpr std::array<std::string_view, 12> kCallOps{"broadcast",  "reduce",  "all_reduce",     "gather",
+                                                    "all_gather", "scatter", "reduce_scatter", "all_to_all",
+                                                    "barrier",    "send",    "recv",           "send_recv"};
+constexpr std::array<std::string_view, 3> kCallWorks{"read", "download", "write"};
+constexpr std::array<std::string_view, 3> kCallFills{"arange", "rank", "ones"};
 constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
 
 }  // namespace
@@ -288,6 +311,32 @@ std::span<const std::string_view> fault_kinds() {
 }
 std::span<const std::string_view> fault_fields() {
     return kFaultFields;
+}
+std::span<const std::string_view> call_ops() {
+    return kCallOps;
+}
+std::span<const std::string_view> call_works() {
+    return kCallWorks;
+}
+std::span<const std::string_view> call_fills() {
+    return kCallFills;
+}
+std::span<const std::string_view> call_reduce_ops() {
+    // All but `none`, which reduces nothing.
+    static const auto kWords = [] {
+        std::array<std::string_view, 9> words;
+        for (std::size_t i = 0; i < words.size(); ++i) words[i] = name(static_cast<ReduceOp>(i + 1));
+        return words;
+    }();
+    return kWords;
+}
+std::span<const std::string_view> dtypes() {
+    static const auto kWords = [] {
+        std::array<std::string_view, 6> words;
+        for (std::size_t i = 0; i < words.size(); ++i) words[i] = name(static_cast<DType>(i));
+        return words;
+    }();
+    return kWords;
 }
 std::span<const std::string_view> quiz_kinds() {
     return kQuizzes;

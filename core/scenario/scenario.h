@@ -18,6 +18,7 @@
 #include "core/parallel/fsdp2/options.h"
 #include "core/parallel/pipeline/schedule.h"
 #include "core/scenario/variant.h"
+#include "core/scenario/call.h"
 #include "core/time/profile.h"
 #include "core/trace/event.h"
 
@@ -97,6 +98,8 @@ struct Scenario {
         int64_t samples = 0;           ///< of the evaluation set
         int64_t batch = 1;             ///< samples a rank runs forward at once
     } evaluation;
+
+    std::vector<Call> calls;             ///< [[call]]; where there are any, nothing is trained
 
     trace::Level level = trace::Level::values;
     time::Profile hardware = time::classroom();  ///< [hardware] profile

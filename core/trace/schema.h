@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@ namespace meshscope::trace {
 inline constexpr int32_t kApplicationId = 0x4D536370;
 /// The schema's version, in the SQLite header as user_version. Grows with every change of schema().
 inline constexpr int32_t kSchemaVersion = 1;
+/// Numbers of a rank in one row of value_block: 256 KiB.
+inline constexpr std::size_t kValuesABlock = 65536;
 
 /// The statements that make a trace's tables and views, in order, as SQLite stores them. A file whose schema
 /// is not this text, word by word, is damaged or made by someone else: nothing of it is run.

@@ -17,9 +17,6 @@ int64_t on_device(const MemoryChange& change) {
     return change.category == MemoryCategory::offloaded ? 0 : change.delta_bytes;
 }
 
-/// Numbers of a rank's value table in one block: 256 KiB.
-constexpr std::size_t kValuesABlock = 65536;
-
 template <class T>
 std::string json_list(const std::vector<T>& numbers) {
     std::string text = "[";

@@ -100,8 +100,9 @@ std::string file_with_a_date(const Key& key) {
     if (full_name(key) == "parallel.units") return format + toy + "[parallel]\n" + entry;
     if (full_name(key) == "quiz.choice") return format + "[[quiz]]\nkind = \"choice\"\n" + entry;
     static const std::set<std::string> kLists{
-        "lesson.step", "lesson.number", "lesson.variant", "lesson.variant.number", "quiz", "quiz.choice",
-        "quiz.hint",   "check",         "faults"};
+        "lesson.step", "lesson.number", "lesson.variant", "lesson.variant.number",
+        "quiz",        "quiz.choice",   "quiz.hint",      "check",
+        "faults",      "call"};
     std::string text = format;
     if (table.starts_with("quiz.")) text += "[[quiz]]\nkind = \"choice\"\n";
     if (table == "quiz.choice.hint") text += "[[quiz.choice]]\n";
