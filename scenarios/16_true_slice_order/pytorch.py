@@ -2,9 +2,10 @@
 import os
 import socket
 
+import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 WORLD = 8
 
@@ -30,15 +31,27 @@ def run(rank, port):
         if rank == 0:
             print("#", refused.args[0])
 
-    group = flat.get_group()
+    # A group that is there already can be made a mesh again, and a dim can be taken apart; neither turns anything.
+    assert torch.equal(DeviceMesh.from_group(flat.get_group(), "cpu").mesh, flat.mesh)
+    assert mesh._unflatten(0, (2, 1), ("outer", "inner")).shape == (2, 1, 2, 2)
+
     mine = {
-        "flat": dist.get_process_group_ranks(group),
+        "flat": dist.get_process_group_ranks(flat.get_group()),
         "place": flat.get_local_rank(),
+        "coordinate": mesh.get_coordinate(),
+        "local": mesh.get_local_rank("cp"),
+        "groups": [dist.get_process_group_ranks(g) for g in mesh.get_all_groups()],
         "cp": dist.get_process_group_ranks(mesh.get_group("cp")),
     }
     seen = [None] * WORLD
     dist.all_gather_object(seen, mine)
     if rank == 0:
+        print("ndim =", mesh.ndim)
+        print("shape =", tuple(mesh.shape))
+        print("size1 =", mesh.size(1))
+        print("coordinate5 =", seen[5]["coordinate"])
+        print("local5 =", seen[5]["local"])
+        print("all_groups5 =", *seen[5]["groups"])
         print("flat5 =", seen[5]["flat"])
         print("cp5 =", seen[5]["cp"])
         print("place5 =", seen[5]["place"])
