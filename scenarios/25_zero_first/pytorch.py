@@ -32,7 +32,7 @@ def worker(rank, port, folder):
     dist.init_process_group("gloo", rank=rank, world_size=WORLD)
     path, did = pathlib.Path(folder) / "dataset.bin", []
 
-    if rank != 0:
+    if rank > 0:
         barrier(did)
     data = load(path, did)
     if rank == 0:
