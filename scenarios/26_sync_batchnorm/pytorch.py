@@ -54,7 +54,7 @@ def worker(rank, port):
         print(f"mean2 = {everyone[2][1]:g}")
         print(f"mean = {mean:g}")
         print(f"variance = {variance:g}")
-        print(f"alone2 = {everyone[2][3]:g}")
+        print("alone2 =", f"{everyone[2][3]:g}".replace("-", "−"))
         print(f"synced2 = {everyone[2][2]:.2f}")
         print("gradient_sums =", text(both))
     dist.destroy_process_group()
