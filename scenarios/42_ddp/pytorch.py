@@ -51,11 +51,11 @@ def train(rank, port):
         optimizer.zero_grad()
 
     if rank == 0:
-        print(f"first = {of_step[1][0]}")
+        print(f"first = {of_step[1][0]:,}")
         print(f"quiet = {len(of_step[2])}")
         print(f"buckets = {len(of_step[3])}")
-        print(f"bucket0 = {of_step[3][0]}")
-        print(f"bucket1 = {of_step[3][1]}")
+        print(f"bucket0 = {of_step[3][0]:,}")
+        print(f"bucket1 = {of_step[3][1]:,}")
         assert of_step[5] == of_step[3]
     dist.destroy_process_group()
 
