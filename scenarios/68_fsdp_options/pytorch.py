@@ -57,20 +57,23 @@ def main(rank, world, port):
     warnings.filterwarnings("ignore")
     dist.init_process_group("gloo", rank=rank, world_size=world)
     mesh = init_device_mesh("cpu", (world,), mesh_dim_names=("shard",))
-    runs = {
-        "": step_of(mesh),
-        "bf16.": step_of(mesh, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16)),
-        "change.": step_of(mesh, accumulate=4),
-        "keep.": step_of(mesh, reshard_after_forward=False),
-        "half.": step_of(mesh, reshard_after_forward=2),
-    }
+    plain = step_of(mesh)
+    bf16 = step_of(mesh, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))
+    accumulated = step_of(mesh, accumulate=4)
+    keep = step_of(mesh, reshard_after_forward=False)
+    half = step_of(mesh, reshard_after_forward=2)
     if rank == 0:
-        for name, run in runs.items():
-            print(f"{name}gathers =", run.calls["_allgather_base_"])
-            print(f"{name}scatters =", run.calls["_reduce_scatter_base_"])
-            if name != "half.":  # its second gathers go round a group of two
-                print(f"{name}gather_bytes =", run.bytes["_allgather_base_"])
-                print(f"{name}scatter_bytes =", run.bytes["_reduce_scatter_base_"])
+        gather, scatter = "_allgather_base_", "_reduce_scatter_base_"
+        print("gathers =", plain.calls[gather])
+        print("scatters =", plain.calls[scatter])
+        print("gather_bytes =", plain.bytes[gather])
+        print("scatter_bytes =", plain.bytes[scatter])
+        print("bf16.gather_bytes =", bf16.bytes[gather])
+        print("bf16.scatter_bytes =", bf16.bytes[scatter])
+        print("change.gathers =", accumulated.calls[gather])
+        print("change.scatters =", accumulated.calls[scatter])
+        print("keep.gathers =", keep.calls[gather])
+        print("half.gathers =", half.calls[gather])
     dist.destroy_process_group()
 
 

@@ -61,11 +61,13 @@ def main(rank, world, port):
     if rank == 0:
         print("parameter_elements =", ddp_kept)
         print("reduces =", ddp["allreduce"])
-        for name, counts, kept in (("fsdp", fsdp, fsdp_kept), ("change", hsdp, hsdp_kept)):
-            print(f"{name}.shard_elements =", kept)
-            print(f"{name}.gathers =", counts["allgather_base"])
-            print(f"{name}.scatters =", counts["reduce_scatter_base"])
-            print(f"{name}.reduces =", counts.get("allreduce", 0))
+        print("fsdp.shard_elements =", fsdp_kept)
+        print("fsdp.gathers =", fsdp["allgather_base"])
+        print("fsdp.scatters =", fsdp["reduce_scatter_base"])
+        print("change.shard_elements =", hsdp_kept)
+        print("change.gathers =", hsdp["allgather_base"])
+        print("change.scatters =", hsdp["reduce_scatter_base"])
+        print("change.reduces =", hsdp["allreduce"])
     dist.destroy_process_group()
 
 

@@ -29,19 +29,12 @@ class Attention(nn.Module):
         return self.wo(y.transpose(1, 2).reshape(b, t, -1))
 
 
-class Mlp(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.up, self.down = nn.Linear(DIM, HIDDEN, bias=False), nn.Linear(HIDDEN, DIM, bias=False)
-
-    def forward(self, x):
-        return self.down(nn.functional.gelu(self.up(x), approximate="tanh"))
-
-
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
-        self.ln1, self.attn, self.ln2, self.mlp = nn.LayerNorm(DIM), Attention(), nn.LayerNorm(DIM), Mlp()
+        up, down = nn.Linear(DIM, HIDDEN, bias=False), nn.Linear(HIDDEN, DIM, bias=False)
+        self.ln1, self.attn = nn.LayerNorm(DIM), Attention()
+        self.ln2, self.mlp = nn.LayerNorm(DIM), nn.Sequential(up, nn.GELU(approximate="tanh"), down)
 
     def forward(self, x):
         x = x + self.attn(self.ln1(x))
@@ -66,10 +59,7 @@ def talk(model, samples):
     """The collectives of one forward and backward, by name, and the elements of parameters on this rank."""
     with CommDebugMode() as comms:
         model(torch.randint(VOCAB, (samples, SEQ))).square().mean().backward()
-    counts = {}
-    for op, n in comms.get_comm_counts().items():
-        name = str(op).split(".")[-1].replace("_", "")
-        counts[name] = counts.get(name, 0) + n
+    counts = {str(op).split(".")[-1].replace("_", ""): n for op, n in comms.get_comm_counts().items()}
     return counts, sum((p.to_local() if isinstance(p, DTensor) else p).numel() for p in model.parameters())
 
 
@@ -89,8 +79,8 @@ def main(rank, world, port):
     once = PrepareModuleInput(input_layouts=(Replicate(),), desired_input_layouts=(Replicate(),))
     columns = {f"attn.{w}": ColwiseParallel() for w in ("wq", "wk", "wv")}
     for block in tp.blocks:
-        plan = {"attn": once, "mlp": once, **columns, "mlp.up": ColwiseParallel()}
-        parallelize_module(block, mesh, {**plan, "attn.wo": RowwiseParallel(), "mlp.down": RowwiseParallel()})
+        plan = {"attn": once, "mlp": once, **columns, "mlp.0": ColwiseParallel()}
+        parallelize_module(block, mesh, {**plan, "attn.wo": RowwiseParallel(), "mlp.2": RowwiseParallel()})
     tp_counts, _ = talk(tp, world)
 
     if rank == 0:
