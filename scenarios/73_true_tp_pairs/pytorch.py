@@ -71,7 +71,8 @@ def main(rank, port):
     if rank == 0:
         for name, value in zip(("forward_reduces", "backward_reduces", "gathers", "elements"), block):
             print(f"{name} = {value}")
-        print(f"with a wrapper for each Linear: {linear[0]} + {linear[1]}")
+        print(f"change.forward_reduces = {linear[0]}")  # a wrapper for each Linear
+        print(f"change.backward_reduces = {linear[1]}")
     dist.destroy_process_group()
 
 

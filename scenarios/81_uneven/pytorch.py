@@ -15,10 +15,10 @@ from torch.nn.parallel import DistributedDataParallel
 WORLD, BATCHES = 4, (3, 3, 3, 2)
 
 
-def start(rank, port, seconds):
+def start(rank, port):
     torch.set_num_threads(1)
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    dist.init_process_group("gloo", rank=rank, world_size=WORLD, timeout=datetime.timedelta(seconds=seconds))
+    dist.init_process_group("gloo", rank=rank, world_size=WORLD)
     torch.manual_seed(rank)
     return nn.Sequential(nn.Linear(10, 10), nn.ReLU(), nn.Linear(10, 5))
 
@@ -30,15 +30,16 @@ def backward(model):
 def hang(rank, port):
     """Data parallelism by hand: one all_reduce of all gradients a step."""
     dist.set_debug_level(dist.DebugLevel.DETAIL)  # as TORCH_DISTRIBUTED_DEBUG=DETAIL
-    toy = start(rank, port, seconds=10)
+    toy = start(rank, port)
+    group = dist.new_group(timeout=datetime.timedelta(seconds=10))  # 30 minutes by default
     finished, error = 0, ""
     for _ in range(BATCHES[rank]):
         toy.zero_grad()
         backward(toy)
         gradients = torch.cat([p.grad.flatten() for p in toy.parameters()])
         try:
-            dist.all_reduce(gradients)
-        except RuntimeError as problem:  # after 30 minutes, had we not asked for seconds
+            dist.all_reduce(gradients, group=group)
+        except RuntimeError as problem:
             error = str(problem)
             break
         finished += 1
@@ -53,7 +54,7 @@ def hang(rank, port):
 
 
 def join(rank, port):
-    model = DistributedDataParallel(start(rank, port, seconds=60))
+    model = DistributedDataParallel(start(rank, port))
     computed = 0
     with Join([model]):
         for _ in range(BATCHES[rank]):

@@ -16,7 +16,8 @@ def main(rank, port):
     torch.set_num_threads(1)
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     dist.set_debug_level(dist.DebugLevel.DETAIL)
-    dist.init_process_group("gloo", rank=rank, world_size=WORLD, timeout=datetime.timedelta(seconds=10))
+    dist.init_process_group("gloo", rank=rank, world_size=WORLD)
+    group = dist.new_group(timeout=datetime.timedelta(seconds=10))  # 30 minutes by default
     met, made, error = {}, 0, ""
     for step in range(STEPS):
         if rank == ODD and step == 1:
@@ -25,7 +26,7 @@ def main(rank, port):
         gradient = torch.zeros(WORLD)
         gradient[rank] = step
         try:
-            dist.all_reduce(gradient)
+            dist.all_reduce(gradient, group=group)
         except RuntimeError as problem:
             error = str(problem)
             break

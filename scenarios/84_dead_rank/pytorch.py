@@ -20,7 +20,7 @@ def start(rank, port, seconds):
 
 
 def train(rank, port):
-    start(rank, port, seconds=15)
+    start(rank, port, seconds=120)
     model = DistributedDataParallel(nn.Sequential(nn.Linear(10, 10), nn.ReLU(), nn.Linear(10, 5)))
     finished, error = 0, ""
     for step in range(STEPS):
@@ -40,7 +40,7 @@ def train(rank, port):
 
 def too_few(rank, port):
     try:
-        start(rank, port, seconds=5)  # 30 minutes by default
+        start(rank, port, seconds=10)  # 30 minutes by default
     except dist.DistStoreError as error:
         if rank == 0:
             print("one process too few:", error, flush=True)
