@@ -24,7 +24,7 @@ def train(rank, port):
     model = DistributedDataParallel(nn.Sequential(nn.Linear(10, 10), nn.ReLU(), nn.Linear(10, 5)))
     finished, error = 0, ""
     for step in range(STEPS):
-        if rank == DOOMED and step == 1:
+        if rank == DOOMED and step == 1:  # its gradients never come
             os.kill(os.getpid(), signal.SIGKILL)  # as the kernel does when memory runs out
         try:
             nn.functional.mse_loss(model(torch.randn(2, 10)), torch.randn(2, 5)).backward()
