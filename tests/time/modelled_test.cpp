@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/time/clock.h"
@@ -361,6 +362,7 @@ TEST_CASE("exact quotients stay exact and others are rounded up") {
     CHECK(meshscope::time::transfer_ns(0, 3e9) == 0);
     CHECK(meshscope::time::transfer_ns(3, 3e9) == 1);
     CHECK(meshscope::time::transfer_ns(4, 3e9) == 2);
+    CHECK(meshscope::time::transfer_ns(std::numeric_limits<int64_t>::max(), 1e-3) == int64_t{1} << 50);
     CHECK(meshscope::time::transfer_ns(1000000000000, 1e9) == 1000000000000);
 }
 
