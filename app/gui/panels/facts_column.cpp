@@ -216,6 +216,19 @@ std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
     }
 }
 
+/// What the scene tells as text: copied before the facts.
+std::string scene_text(Ui& ui, Memory& memory) {
+    using view::ViewKind;
+    const view::Input input = view_input(ui, 800, 600);
+    std::vector<std::string> lines;
+    if (ui.state.view == ViewKind::traffic)
+        lines = view::traffic_view(input, traffic_options(ui, memory)).text_lines;
+    if (ui.state.view == ViewKind::parameters) lines = view::parameters_view(input).text_lines;
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    return text.empty() ? text : text + "\n";
+}
+
 std::string as_text(const Ui& ui) {
     const auto ref = session::shown_event(ui.state);
     if (!ref) return {};
@@ -243,6 +256,8 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     view::Picture picture;
     if (const auto drawn = facts_picture(ui, memory, box)) {
         picture = *drawn;
+        // No lower than what is in it: the button below must get its clicks.
+        picture.height = lowest(picture) - 12;
         picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
         y = region.top() + lowest(picture);
     } else {
@@ -253,7 +268,7 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
                ButtonLook::link)) {
         std::string text;
         for (const std::string& line : picture.text_lines) text += line + "\n";
-        ui.act(session::CopyText{text.empty() ? as_text(ui) : text});
+        ui.act(session::CopyText{scene_text(ui, memory) + (text.empty() ? as_text(ui) : text)});
         ui.act(session::ShowToast{ui.say("ui.copied")});
     }
     region.content_ends(y + 48);
