@@ -1,26 +1,25 @@
 #include "app/gui/view/parameters.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 #include <unordered_set>
 
 namespace meshscope::view {
 
 std::vector<ParameterUnit> parameter_units(const trace::Trace& trace) {
     std::vector<ParameterUnit> units;
-    std::unordered_map<trace::StringId, std::size_t> place;  // of a named unit
+    std::map<std::pair<trace::StringId, std::string>, std::size_t> place;
     std::unordered_set<trace::StringId> seen;
     for (const auto& rank : trace.ranks)
         for (const auto& run : rank.parameters) {
             if (run.parameter == 0 || !seen.insert(run.parameter).second) continue;
             std::string name(trace.text(run.parameter));
             ShownParameter shown{name, run.parameter, run.unit, run.rows, run.columns};
-            if (run.unit == 0) {
-                units.push_back({std::move(name), 0, {std::move(shown)}});
-                continue;
-            }
-            const auto [at, is_new] = place.try_emplace(run.unit, units.size());
-            if (is_new) units.push_back({std::string(trace.text(run.unit)), run.unit, {}});
+            // Those without a unit stand with the others of their module.
+            const std::string unit =
+                run.unit != 0 ? std::string(trace.text(run.unit)) : name.substr(0, name.rfind('.'));
+            const auto [at, is_new] = place.try_emplace({run.unit, unit}, units.size());
+            if (is_new) units.push_back({unit, run.unit, {}});
             units[at->second].parameters.push_back(std::move(shown));
         }
     return units;

@@ -18,7 +18,8 @@ struct ShownParameter {
     int64_t rows = 0, columns = 0;
 };
 
-/// Parameters that are gathered or reduced together: a unit or a bucket; each by itself where none is known.
+/// Parameters that are gathered or reduced together: a unit or a bucket; those of a module where none is
+/// known (`unit` is 0 then).
 struct ParameterUnit {
     std::string name;
     trace::StringId unit = 0;

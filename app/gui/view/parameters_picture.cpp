@@ -12,8 +12,8 @@ namespace meshscope::view {
 namespace {
 
 constexpr float kGap = 10;         // between arrays
-constexpr float kLeastArray = 20;  // high
-constexpr float kMostRow = 18;     // a row of few is not drawn higher
+constexpr float kLeastArray = 28;  // high
+constexpr float kMostRow = 26;     // a row of few is not drawn higher
 constexpr float kLeastColumn = 6;  // wide; narrower ones are joined
 constexpr float kMostColumn = 240;
 constexpr float kLeastGrid = 150;
@@ -105,6 +105,7 @@ void style_holding(Shape& s, Holding holding, bool keeps_all) {
         case Holding::kept:
         case Holding::updated:
             style_category(s, keeps_all ? MemoryCategory::parameters : MemoryCategory::sharded_parameters);
+            s.fill_alpha = 0.85F;  // beside copies in sky it must stay blue
             break;
         case Holding::gathering:
             s.fill = s.stroke = Token::sky;
@@ -506,7 +507,13 @@ void ParametersPicture::tell() {
     for (const Column& c : columns_) {
         std::string words = c.holders.name + ":";
         for (const auto& run : in_.trace.ranks[static_cast<std::size_t>(c.rank)].parameters) {
-            if (run.unit != scene_.shown().unit && run.parameter != scene_.parameter().id) continue;
+            const auto& all = scene_.shown().parameters;
+            const bool of_unit = run.parameter == 0
+                                     ? run.unit == scene_.shown().unit
+                                     : std::any_of(all.begin(), all.end(), [&](const ShownParameter& p) {
+                                           return p.id == run.parameter;
+                                       });
+            if (!of_unit) continue;
             const std::string numbers = format_count(run.elements);
             words += " " +
                      (run.padding != 0
