@@ -6,6 +6,7 @@
 
 #include "app/gui/view/parameter_life.h"
 #include "app/gui/view/parameters_view.h"
+#include "app/gui/view/timeline_view.h"
 #include "backends/registry.h"
 #include "core/run/run.h"
 #include "tests/test.h"
@@ -289,6 +290,25 @@ TEST_CASE("a row can be followed: its band, its keepers, where it is in each sta
     for (const auto& e : run.trace.ranks[0].events)
         if (run.trace.text(e.unit) == "net2") selection.event = e.id;
     CHECK(view::shown_unit(run.trace, run.units, selection) == 1);
+}
+
+TEST_CASE("a selected parameter lights up in the timeline: what is not about it steps back") {
+    Run run(kHsdp, 1);
+    run.selection.parameter = "net1.bias";
+    const auto picture = view::timeline_view(run.at(0, {2400, 900}));
+    int about = 0, other = 0;
+    for (const auto& e : run.trace.ranks[0].events) {
+        const std::string_view unit = run.trace.text(e.unit);
+        for (const auto* s : find(picture, "event", 0, e.id)) {
+            if (s->kind != view::ShapeKind::rect) continue;
+            const bool lit = e.kind == trace::EventKind::compute ? s->fill_alpha == Approx(1)
+                                                                 : s->stroke_alpha == Approx(1);
+            CHECK(lit == (unit == "net1"));
+            ++(unit == "net1" ? about : other);
+        }
+    }
+    CHECK(about > 5);
+    CHECK(other > 5);
 }
 
 TEST_CASE("many ranks that keep the same share a column, and columns are joined before they vanish") {

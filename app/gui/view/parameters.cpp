@@ -49,6 +49,21 @@ int32_t shown_unit(const trace::Trace& trace, const std::vector<ParameterUnit>& 
     return units.empty() ? -1 : 0;
 }
 
+std::vector<char> units_about(const trace::Trace& trace, const std::string& parameter) {
+    if (parameter.empty()) return {};
+    std::vector<char> about(trace.strings.size(), 0);
+    for (std::size_t i = 1; i < about.size(); ++i) {
+        const std::string& s = trace.strings[i];
+        about[i] = parameter == s ||
+                   (parameter.size() > s.size() && parameter.starts_with(s) && parameter[s.size()] == '.');
+    }
+    for (const auto& rank : trace.ranks)
+        for (const auto& run : rank.parameters)
+            if (run.parameter != 0 && run.unit != 0 && trace.text(run.parameter) == parameter)
+                about[run.unit] = 1;
+    return about;
+}
+
 std::vector<Block> blocks_of(const trace::ParameterRun& run, int64_t first, int64_t elements) {
     std::vector<Block> out;
     const int64_t wide = run.n_columns;

@@ -34,6 +34,10 @@ std::vector<ParameterUnit> parameter_units(const trace::Trace& trace);
 int32_t shown_unit(const trace::Trace& trace, const std::vector<ParameterUnit>& units,
                    const Selection& selection);
 
+/// By string id: is an event with that unit about the parameter? Its unit, its own name, a module that holds
+/// it. Empty when `parameter` is "". Cost: one pass over the strings and the runs.
+std::vector<char> units_about(const trace::Trace& trace, const std::string& parameter);
+
 /// Parts of a whole array as rectangles of rows and columns.
 struct Block {
     int64_t row = 0, column = 0, rows = 0, columns = 0;
