@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/gui/view/parameter_life.h"
+#include "app/gui/view/parameters_picture.h"
 #include "app/gui/view/parameters_view.h"
 #include "app/gui/view/timeline_view.h"
 #include "backends/registry.h"
@@ -340,6 +341,10 @@ TEST_CASE("many ranks that keep the same share a column, and columns are joined 
     CHECK(columns.size() > 100);
     CHECK(columns.size() < 200);
     CHECK(find(picture, "kept").size() >= 2048);
+    const auto holders = view::holders_of(trace, view::parameter_units(trace)[0], 5000);
+    REQUIRE(holders.size() == 2048);
+    CHECK(holders[5].ranks == std::vector<int32_t>{5, 2053});
+    CHECK(holders[5].name == "rank 5 +1");
 }
 
 TEST_CASE("a trace that did not record who keeps what says so") {

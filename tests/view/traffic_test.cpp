@@ -255,8 +255,12 @@ TEST_CASE("a record without hops says so instead of showing an empty matrix") {
     Toy toy;
     for (auto& rank : toy.trace.ranks) rank.hops.clear();
     toy.clock = time::modelled(toy.trace, time::classroom());
+    // Recorded, and there were none: as in a run of one rank.
+    CHECK(test::says_part(view::traffic_view(toy.at(0)), "No rank sent anything"));
+    toy.trace.info.level = trace::Level::collectives;
     const auto picture = view::traffic_view(toy.at(0));
     CHECK_FALSE(find(picture, "empty").empty());
+    CHECK(test::says_part(picture, "hops were not"));
     CHECK(find(picture, "link").empty());
     CHECK_FALSE(find(view::traffic_facts(toy.at(0, {400, 600})), "empty").empty());
     // What a library moved is named beside what was recorded.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "app/gui/view/chips.h"
 #include "app/gui/view/format.h"
@@ -19,21 +20,19 @@ constexpr float kMostColumn = 240;
 constexpr float kLeastGrid = 150;
 constexpr std::size_t kMostHit = 32;  // columns whose rows answer one by one
 
-bool same_runs(const trace::Trace& trace, const ParameterUnit& unit, int32_t a, int32_t b) {
-    const auto of = [&](int32_t rank) {
-        std::vector<trace::ParameterRun> runs;
-        for (const auto& run : trace.ranks[static_cast<std::size_t>(rank)].parameters)
-            if (std::any_of(unit.parameters.begin(), unit.parameters.end(),
-                            [&](const ShownParameter& p) { return p.id == run.parameter; }))
-                runs.push_back(run);
-        return runs;
-    };
-    const auto x = of(a), y = of(b);
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const auto& l, const auto& r) {
-        return l.parameter == r.parameter && l.padding == r.padding && l.first == r.first &&
-               l.elements == r.elements && l.first_row == r.first_row && l.first_column == r.first_column &&
-               l.n_rows == r.n_rows && l.n_columns == r.n_columns && l.updated == r.updated;
-    });
+/// What a rank keeps of the unit, as one key: equal for ranks that keep the same. "" where it keeps nothing.
+std::string signature(const trace::Trace& trace, const ParameterUnit& unit, int32_t rank) {
+    std::string key;
+    for (const auto& run : trace.ranks[static_cast<std::size_t>(rank)].parameters) {
+        if (std::none_of(unit.parameters.begin(), unit.parameters.end(),
+                         [&](const ShownParameter& p) { return p.id == run.parameter; }))
+            continue;
+        for (const int64_t n :
+             {int64_t{run.parameter}, int64_t{run.padding}, int64_t{run.updated}, run.first_row, run.n_rows,
+              run.first_column, run.n_columns, run.first, run.elements})
+            key += std::to_string(n) + ",";
+    }
+    return key;
 }
 
 std::string name_of_ranks(const std::vector<int32_t>& ranks) {
@@ -62,25 +61,23 @@ ParametersScene parameters_scene(const Input& input) {
 
 std::vector<Holders> holders_of(const trace::Trace& trace, const ParameterUnit& unit, std::size_t most) {
     std::vector<Holders> each;
+    std::vector<std::string> keys;
     for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-        const auto& runs = trace.ranks[r].parameters;
-        const bool keeps = std::any_of(runs.begin(), runs.end(), [&](const auto& run) {
-            return std::any_of(unit.parameters.begin(), unit.parameters.end(),
-                               [&](const ShownParameter& p) { return p.id == run.parameter; });
-        });
-        if (keeps) each.push_back({{static_cast<int32_t>(r)}, "", false});
+        std::string key = signature(trace, unit, static_cast<int32_t>(r));
+        if (key.empty()) continue;
+        each.push_back({{static_cast<int32_t>(r)}, "", false});
+        keys.push_back(std::move(key));
     }
     constexpr std::size_t kFew = 8;  // that many stand beside each other even if they are the same
     if (each.size() > kFew) {
         std::vector<Holders> folded;
-        for (const Holders& one : each) {
-            const auto same = std::find_if(folded.begin(), folded.end(), [&](const Holders& f) {
-                return same_runs(trace, unit, f.ranks.front(), one.ranks.front());
-            });
-            if (same == folded.end())
-                folded.push_back(one);
+        std::unordered_map<std::string, std::size_t> places;
+        for (std::size_t i = 0; i < each.size(); ++i) {
+            const auto [at, is_new] = places.try_emplace(keys[i], folded.size());
+            if (is_new)
+                folded.push_back(each[i]);
             else
-                same->ranks.push_back(one.ranks.front());
+                folded[at->second].ranks.push_back(each[i].ranks.front());
         }
         each = std::move(folded);
     }

@@ -117,6 +117,10 @@ bool tells_hops(const trace::Trace& trace) {
     return std::any_of(trace.ranks.begin(), trace.ranks.end(), [](const auto& r) { return !r.hops.empty(); });
 }
 
+const char* why_no_hops(const trace::Trace& trace) {
+    return trace.info.level >= trace::Level::hops ? "view.traffic.alone" : "view.traffic.no_hops";
+}
+
 Traffic traffic(const trace::Trace& trace, const time::Clock& clock, int64_t cursor_ns,
                 const TrafficFilter& filter) {
     Traffic out;

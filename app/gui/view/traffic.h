@@ -40,6 +40,9 @@ Traffic traffic(const trace::Trace& trace, const time::Clock& clock, int64_t cur
 /// True when the record says where bytes went (Level::hops or more).
 bool tells_hops(const trace::Trace& trace);
 
+/// The id of the sentence for a trace that tells none: nothing was sent, or nobody wrote it down.
+const char* why_no_hops(const trace::Trace& trace);
+
 /// The matrix as cells: each a block of `fold` × `fold` ranks.
 struct TrafficGrid {
     Link window;       ///< senders (rows) and receivers (columns) shown

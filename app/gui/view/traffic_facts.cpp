@@ -45,7 +45,7 @@ Picture traffic_facts(const Input& input, const TrafficOptions& options) {
     FactList column(input);
     const Painter& p = column.p;
     if (!tells_hops(input.trace)) {
-        column.sentence(p.say("view.traffic.no_hops"), {"empty"});
+        column.sentence(p.say(why_no_hops(input.trace)), {"empty"});
         return column.take();
     }
     if (input.selection.link) causes_of(column, input, options.filter, *input.selection.link);

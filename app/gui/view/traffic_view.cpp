@@ -82,7 +82,7 @@ Picture TrafficPicture::draw() {
     if (!tells_hops(in_.trace) || traffic_.untold_bytes > 0) {
         const bool none = !tells_hops(in_.trace);
         const std::string words =
-            none ? p_.say("view.traffic.no_hops")
+            none ? p_.say(why_no_hops(in_.trace))
                  : p_.say("view.traffic.untold", {arg("bytes", format_exact_bytes(traffic_.untold_bytes))});
         y = p_.paragraph(words, {kPad, y}, Face::body, Token::mute, in_.size.width - 2 * kPad, {"empty"}) + 6;
         p_.tell(words);
@@ -355,7 +355,7 @@ void TrafficPicture::tell() {
 Picture traffic_view(const Input& input, const TrafficOptions& options) {
     if (input.trace.ranks.empty()) {
         Painter p(input);
-        p.paragraph(p.say("view.traffic.no_hops"), {20, 16}, Face::body, Token::mute, input.size.width - 40,
+        p.paragraph(p.say(why_no_hops(input.trace)), {20, 16}, Face::body, Token::mute, input.size.width - 40,
                     {"empty"});
         return p.take();
     }
