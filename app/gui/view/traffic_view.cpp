@@ -11,10 +11,11 @@
 namespace meshscope::view {
 namespace {
 
-constexpr float kLeastCell = 4;      // look.md section 9: a square a rank
-constexpr float kMostCell = 88;      // a matrix of two is no poster
-constexpr float kLeastBeside = 220;  // what the links need
-constexpr int32_t kMostSums = 32;    // rows whose sums are worth a column
+constexpr float kLeastCell = 4;       // look.md section 9: a square a rank
+constexpr float kMostCell = 88;       // a matrix of two is no poster
+constexpr float kLeastBeside = 220;   // what the links need
+constexpr float kLeastOutlined = 14;  // a node's block
+constexpr int32_t kMostSums = 32;     // rows whose sums are worth a column
 
 }  // namespace
 
@@ -112,7 +113,8 @@ Picture TrafficPicture::draw() {
                                       ? p_.say("view.traffic.axes.folded", {arg("fold", grid_.fold)})
                                       : p_.say("view.traffic.axes"),
                                   p_.say("view.traffic.axes.short")};
-    if (many_nodes()) said.insert(said.begin(), p_.say("view.traffic.dashed", {arg("axes", said.front())}));
+    if (many_nodes() && grid_.fold == 1)
+        said.insert(said.begin(), p_.say("view.traffic.dashed", {arg("axes", said.front())}));
     const float beside_x = std::max(box.x + box.w + (sums_ ? sum : 0.F) + 28, kPad + room * 0.6F);
     const std::string axes = p_.fit(said, Face::caption, has_beside ? beside_x - kPad - 16 : room);
     if (!axes.empty()) p_.text(axes, {kPad, y}, Face::caption, Token::mute);
@@ -190,8 +192,9 @@ void TrafficPicture::node_blocks(Rect box) {
             while (stop < grid_.columns &&
                    nodes[static_cast<std::size_t>(grid_.receivers(stop).first)] == other)
                 ++stop;
-            if (node == other && ++outlined <= 256) {
-                const Rect a = cell_box(box, row, column), b = cell_box(box, end - 1, stop - 1);
+            const Rect a = cell_box(box, row, column), b = cell_box(box, end - 1, stop - 1);
+            // Smaller ones would be nothing but outline.
+            if (node == other && b.x + b.w - a.x >= kLeastOutlined && ++outlined <= 256) {
                 auto& s = p_.outline({a.x - 1, a.y - 1, b.x + b.w - a.x + 2, b.y + b.h - a.y + 2},
                                      Token::soft, 1.2F, 3, {"node", node});
                 s.stroke_style = Stroke::dashed;
