@@ -335,7 +335,7 @@ void ParametersPicture::names(Rect box) {
         const float x = kPad, room = box.x - kPad - 10;
         p_.layer = kWords;
         std::string words = p.name;
-        // The end of a long name says what it is: "blocks.0.attn.q.weight" → "q.weight".
+        // The end of a long name says what it is.
         while (p_.width(words, Face::caption) > room && words.find('.') != std::string::npos)
             words = words.substr(words.find('.') + 1);
         words = p_.fit({words}, Face::caption, room);
