@@ -240,7 +240,8 @@ constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", 
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
 constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
-constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};
+constexpr std::array<std::string_view, 6> kViews{"mesh",   "collective", "timeline",
+                                                 "memory", "parameters", "traffic"};
 constexpr std::array<std::string_view, 7> kFaults{"kill",     "delay", "stall", "corrupt",
                                                   "mismatch", "skip",  "repeat"};
 constexpr std::array<std::string_view, 5> kFaultFields{"op", "root", "reduce_op", "dtype", "count"};

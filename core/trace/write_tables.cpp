@@ -325,6 +325,15 @@ class Writer {
         });
     }
 
+    void parameters() {
+        by_rank("parameter_run", 15, &RankTrace::parameters, [](TableWriter& rows, const ParameterRun& p) {
+            rows.add(int64_t{p.parameter}).add(int64_t{p.unit});
+            rows.add(int64_t{p.padding}).add(int64_t{p.updated});
+            rows.add(p.rows).add(p.columns).add(p.first_row).add(p.n_rows);
+            rows.add(p.first_column).add(p.n_columns).add(p.first).add(p.elements).add(p.first_in_shard);
+        });
+    }
+
     void checksums() {
         TableWriter rows(database_, "checksum", 3);
         std::vector<std::string> names = sections();

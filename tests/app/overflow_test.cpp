@@ -48,7 +48,7 @@ TEST_CASE("no text of any view overflows anywhere in the run") {
     app.open(test::lesson());
     const int64_t end = app.state().document->modelled.end_ns;
     for (const auto kind : {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline,
-                            view::ViewKind::memory}) {
+                            view::ViewKind::memory, view::ViewKind::parameters, view::ViewKind::traffic}) {
         app.stage().act(session::SetView{kind});
         for (int i = 0; i <= 4; ++i) {
             app.stage().act(session::SetCursor{end * i / 4});

@@ -226,6 +226,79 @@ TEST_CASE("the welcome page offers lessons and opens the one pressed") {
     CHECK(app.stage().take_effects().open == std::vector<std::string>{offer.id});
 }
 
+TEST_CASE("a cell of the traffic matrix is chosen by pointer and by keyboard, its spans and kinds too") {
+    Harness app(1600, 1000);
+    app.open(test::lesson());
+    app.key(Key::digit6);
+    app.settle();
+    REQUIRE(app.state().view == view::ViewKind::traffic);
+    app.click(app.shape("link", 0, 1));
+    CHECK(app.state().selection.link == view::Link{{0, 1}, {1, 1}});
+    CHECK(app.state().selection.rank == 0);
+    app.key(Key::down, false, true);
+    CHECK(app.state().selection.link == view::Link{{3, 1}, {1, 1}});  // nothing in between sends to rank 1
+    app.key(Key::left, false, true);
+    CHECK(app.state().selection.link == view::Link{{3, 1}, {1, 1}});
+    app.key(Key::s);
+    CHECK(app.state().traffic.span == view::TrafficSpan::step);
+    app.click(app.shape("traffic_span", 2));
+    CHECK(app.state().traffic.span == view::TrafficSpan::cursor);
+    app.click(app.shape("traffic_span", 0));
+    app.key(Key::o);
+    CHECK(app.state().traffic.op == static_cast<uint8_t>(CollectiveOp::all_reduce));
+    app.settle();
+    app.click(app.shape("traffic_op", -1));
+    CHECK_FALSE(app.state().traffic.op);
+    app.click(app.widget("copy_facts"));
+    const auto copied = app.stage().take_effects().copy;
+    REQUIRE(copied.size() == 1);
+    CHECK(copied[0].find("rank 3") != std::string::npos);
+    CHECK(copied[0].find("3\t0\t") != std::string::npos);  // the matrix, too
+    // A cause leads to its event; the event's facts take the place of the link's.
+    const auto& places = app.stage().memory().places;
+    const auto cause =
+        std::find_if(places.begin(), places.end(), [](const auto& p) { return p.id.kind == "cause"; });
+    REQUIRE(cause != places.end());
+    app.click({cause->box.x + 4, cause->box.y + 4});
+    CHECK(app.state().selection.event);
+}
+
+TEST_CASE("a row of a weight is chosen by pointer and by keyboard, and its life leads to events") {
+    Harness app(1600, 1000);
+    app.open(test::lesson());
+    app.key(Key::digit5);
+    app.settle();
+    REQUIRE(app.state().view == view::ViewKind::parameters);
+    app.click(app.shape("weight", 1, 7));
+    CHECK(app.state().selection.rank == 1);
+    CHECK(app.state().selection.parameter == "net1.weight");
+    CHECK(app.state().selection.row == 7);
+    app.key(Key::up, false, true);
+    CHECK(app.state().selection.row == 6);
+    app.key(Key::right, false, true);
+    CHECK(app.state().selection.parameter == "net1.bias");
+    app.settle();
+    app.click(app.shape("parameter_unit", 1));
+    CHECK(app.state().selection.parameter == "net2.weight");
+    CHECK(app.state().selection.row == -1);
+    app.settle();
+    app.click(app.widget("copy_facts"));
+    const auto copied = app.stage().take_effects().copy;
+    REQUIRE(copied.size() == 1);
+    CHECK(copied[0].find("net2.weight[0:30]") != std::string::npos);
+    const auto& places = app.stage().memory().places;
+    const auto life = std::find_if(places.begin(), places.end(), [](const auto& p) {
+        return p.id.kind == "life" && p.id.a == 1 && p.box.w > 8;
+    });
+    REQUIRE(life != places.end());
+    const auto event = static_cast<int32_t>(life->id.b);
+    app.click({life->box.x + life->box.w / 2, life->box.y + 6});
+    CHECK(app.state().selection.event == event);
+    const auto at = app.state().document->modelled.events[1][static_cast<size_t>(event)];
+    CHECK(app.state().cursor.t_ns >= at.begin_ns);
+    CHECK(app.state().cursor.t_ns <= at.end_ns);
+}
+
 TEST_CASE("the facts are copied as text") {
     Harness app(1600, 1000);
     app.open(test::lesson());

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
@@ -6,6 +7,7 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
+#include "app/gui/view/parameters_view.h"
 #include "app/gui/view/stepping.h"
 
 namespace meshscope::panels {
@@ -194,6 +196,39 @@ float lowest(const view::Picture& picture) {
     return y + 12;
 }
 
+/// The views whose facts are a picture of their own; nothing where they are those of an event.
+std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
+    using view::ViewKind;
+    const view::Input input = view_input(ui, box.w - 8, box.h);
+    // A chosen event of the traffic view is told as everywhere; a chosen link is a picture.
+    switch (ui.state.view) {
+        case ViewKind::mesh:
+            return view::mesh_facts(input);
+        case ViewKind::memory:
+            return view::memory_facts(input);
+        case ViewKind::parameters:
+            return view::parameters_facts(input);
+        case ViewKind::traffic:
+            if (ui.state.selection.event) return {};
+            return view::traffic_facts(input, traffic_options(ui, memory));
+        default:
+            return {};
+    }
+}
+
+/// What the scene tells as text: copied before the facts.
+std::string scene_text(Ui& ui, Memory& memory) {
+    using view::ViewKind;
+    const view::Input input = view_input(ui, 800, 600);
+    std::vector<std::string> lines;
+    if (ui.state.view == ViewKind::traffic)
+        lines = view::traffic_view(input, traffic_options(ui, memory)).text_lines;
+    if (ui.state.view == ViewKind::parameters) lines = view::parameters_view(input).text_lines;
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    return text.empty() ? text : text + "\n";
+}
+
 std::string as_text(const Ui& ui) {
     const auto ref = session::shown_event(ui.state);
     if (!ref) return {};
@@ -215,14 +250,14 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     ui.draw->AddRectFilled(ui.px(Point{box.x, box.y}),
                            {ui.px(box.x) + std::max(1.0F, ui.px(1)), ui.px(box.y + box.h)},
                            ui.colour(drawer ? Token::line2 : Token::line));
-    using view::ViewKind;
     Region region(ui, "facts", {box.x + 1, box.y, box.w - 1, box.h});
     const float x = box.x + 24, w = box.w - 48;
     float y = region.top() + 16;
     view::Picture picture;
-    if (ui.state.view == ViewKind::mesh || ui.state.view == ViewKind::memory) {
-        const view::Input input = view_input(ui, box.w - 8, box.h);
-        picture = ui.state.view == ViewKind::mesh ? view::mesh_facts(input) : view::memory_facts(input);
+    if (const auto drawn = facts_picture(ui, memory, box)) {
+        picture = *drawn;
+        // No lower than what is in it: the button below must get its clicks.
+        picture.height = lowest(picture) - 12;
         picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
         y = region.top() + lowest(picture);
     } else {
@@ -233,7 +268,7 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
                ButtonLook::link)) {
         std::string text;
         for (const std::string& line : picture.text_lines) text += line + "\n";
-        ui.act(session::CopyText{text.empty() ? as_text(ui) : text});
+        ui.act(session::CopyText{scene_text(ui, memory) + (text.empty() ? as_text(ui) : text)});
         ui.act(session::ShowToast{ui.say("ui.copied")});
     }
     region.content_ends(y + 48);

@@ -277,11 +277,7 @@ void follow_link(Ui& ui, const std::string& link) {
             if (steps[i].id == what) ui.act(session::GoToLessonStep{static_cast<int32_t>(i)});
         }
     } else if (kind == "view") {
-        using view::ViewKind;
-        ui.act(session::SetView{what == "collective" ? ViewKind::collective
-                                : what == "timeline" ? ViewKind::timeline
-                                : what == "memory"   ? ViewKind::memory
-                                                     : ViewKind::mesh});
+        ui.act(session::SetView{view::view_named(what).value_or(view::ViewKind::mesh)});
     } else if (kind == "slice") {
         ui.act(session::SetSlice{what});
     }

@@ -7,6 +7,7 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
+#include "app/gui/view/parameters_view.h"
 #include "core/base/kinds.h"
 
 namespace meshscope::panels {
@@ -52,13 +53,32 @@ void jump_to_round(Ui& ui, int64_t round) {
     }
 }
 
+/// A parameter, a row of it on a rank, or a unit (its first parameter).
+void select_parameter(Ui& ui, const view::Id& id) {
+    const trace::Trace& trace = *ui.state.document->trace;
+    const auto units = view::parameter_units(trace);
+    const int32_t shown = view::shown_unit(trace, units, ui.state.selection);
+    if (shown < 0) return;
+    int64_t unit = shown, place = id.a;
+    if (id.kind == "parameter_unit") unit = id.a;
+    if (id.kind == "parameter_next") unit = shown + id.a;
+    if (id.kind == "parameter_unit" || id.kind == "parameter_next") place = 0;
+    if (id.kind == "weight") place = id.a >> 32;
+    if (unit < 0 || unit >= static_cast<int64_t>(units.size())) return;
+    const auto& parameters = units[static_cast<size_t>(unit)].parameters;
+    if (place < 0 || place >= static_cast<int64_t>(parameters.size())) return;
+    if (id.kind == "weight") ui.act(session::SelectRank{static_cast<int32_t>(id.a & 0x7FFFFFFF)});
+    ui.act(session::SelectParameter{parameters[static_cast<size_t>(place)].name,
+                                    id.kind == "weight" ? id.b : -1});
+}
+
 }  // namespace
 
 std::string picture_status(const Ui& ui, const view::Id& id) {
     if (id.kind == "rank" || id.kind == "row" || id.kind == "cell" || id.kind == "lane") {
         return "rank " + std::to_string(id.a);
     }
-    if (id.kind == "event" || id.kind == "column" || id.kind == "merged") {
+    if (id.kind == "event" || id.kind == "column" || id.kind == "merged" || id.kind == "life") {
         const trace::Trace& trace = *ui.state.document->trace;
         const auto rank = static_cast<size_t>(id.a), index = static_cast<size_t>(id.b);
         if (rank >= trace.ranks.size() || index >= trace.ranks[rank].events.size()) return {};
@@ -69,6 +89,11 @@ std::string picture_status(const Ui& ui, const view::Id& id) {
         return "rank " + std::to_string(id.a) + " · " + op + " " + std::string(trace.text(event.unit)) +
                " · " + view::format_time(at.end_ns - at.begin_ns);
     }
+    if (id.kind == "weight")
+        return "rank " + std::to_string(id.a & 0x7FFFFFFF) + " · " +
+               ui.say("view.parameters.row.n", {{"row", id.b}});
+    if (id.kind == "link")
+        return view::name_of(view::unpack(id.a)) + " → " + view::name_of(view::unpack(id.b));
     if (id.kind == "chunk") return "rank " + std::to_string(id.a) + " · chunk " + std::to_string(id.b);
     return {};
 }
@@ -101,6 +126,28 @@ void click(Ui& ui, const view::Id& id, bool twice) {
         } else {
             ui.act(session::SelectGroup{a});
         }
+    } else if (id.kind == "link") {
+        const view::Link link{view::unpack(id.a), view::unpack(id.b)};
+        const bool block = link.from.count > 1 || link.to.count > 1;
+        view::TrafficFilter filter = ui.state.traffic;
+        filter.window = link;
+        if (twice && block) ui.act(session::SetTraffic{filter});
+        ui.act(session::SelectLink{link});
+    } else if (id.kind == "cause") {
+        ui.act(session::SelectEvent{{a, b}, twice});
+    } else if (id.kind == "traffic_span" || id.kind == "traffic_op" || id.kind == "traffic_all") {
+        view::TrafficFilter filter = ui.state.traffic;
+        if (id.kind == "traffic_all") filter.window.reset();
+        if (id.kind == "traffic_span") filter.span = static_cast<view::TrafficSpan>(id.a);
+        if (id.kind == "traffic_op") filter.op.reset();
+        if (id.kind == "traffic_op" && a >= 0) filter.op = static_cast<uint8_t>(a);
+        ui.act(session::SetTraffic{filter});
+    } else if (id.kind == "life") {
+        ui.act(session::SelectEvent{{a, b}, true});
+    } else if (id.kind == "run") {
+        ui.act(session::SelectRank{a});
+    } else if (id.kind.starts_with("parameter") || id.kind == "weight") {
+        select_parameter(ui, id);
     } else if (id.kind == "clock") {
         ui.act(session::SetClock{static_cast<time::ClockKind>(id.a)});
     } else if (id.kind == "hop") {
@@ -192,6 +239,17 @@ void scene_host(Ui& ui, Memory& memory, Rect box, bool alone) {
         case ViewKind::timeline:
             timeline_host(ui, memory, box);
             return;
+        case ViewKind::traffic:
+            traffic_host(ui, memory, box);
+            return;
+        case ViewKind::parameters: {
+            ui.panel = "parameters";
+            Region region(ui, "scene", box);
+            const view::Picture picture = view::parameters_view(view_input(ui, box.w, box.h));
+            picture_panel(ui, memory, "parameters", picture, {box.x, region.top()});
+            if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
+            return;
+        }
         case ViewKind::memory: {
             ui.panel = "memory";
             Region region(ui, "scene", box);

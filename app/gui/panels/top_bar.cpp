@@ -7,8 +7,7 @@ namespace {
 
 using view::ViewKind;
 
-constexpr const char* kViewIds[] = {"ui.view.mesh", "ui.view.collective", "ui.view.timeline",
-                                    "ui.view.memory"};
+constexpr int kViews = static_cast<int>(view::kViewNames.size());
 
 void logo(Ui& ui, float x, float y) {
     const Token hues[] = {Token::sky, Token::line2, Token::line2, Token::orange};
@@ -33,17 +32,18 @@ struct Tabs {
 };
 
 std::string tab_label(const Ui& ui, int i, bool brief) {
-    return ui.say(brief ? std::string(kViewIds[i]) + ".short" : std::string(kViewIds[i]));
+    return ui.say("ui.view." + std::string(view::kViewNames[static_cast<size_t>(i)]) +
+                  (brief ? ".short" : ""));
 }
 
 Tabs measure_tabs(const Ui& ui, bool brief, float padding) {
     Tabs t{brief, padding, 0};
-    for (int i = 0; i < 4; ++i) t.width += ui.width(tab_label(ui, i, brief), Face::body) + 2 * padding;
+    for (int i = 0; i < kViews; ++i) t.width += ui.width(tab_label(ui, i, brief), Face::body) + 2 * padding;
     return t;
 }
 
 void draw_tabs(Ui& ui, Memory& memory, float x, float h, const Tabs& tabs) {
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < kViews; ++i) {
         const std::string label = tab_label(ui, i, tabs.brief);
         const float wide = ui.width(label, Face::body) + 2 * tabs.padding;
         const bool on = static_cast<int>(ui.state.view) == i;

@@ -63,6 +63,7 @@ struct AppState {
     std::shared_ptr<const Document> document;  ///< null: the welcome page
     view::Cursor cursor;
     view::Selection selection;
+    view::TrafficFilter traffic;  ///< what the traffic matrix counts
 
     bool playing = false;
     double speed = 1;
@@ -130,6 +131,20 @@ struct SelectChunk {
     int32_t rank;
     int32_t chunk;
 };
+struct SelectLink {
+    view::Link link;
+};
+struct SelectParameter {
+    std::string parameter;
+    int64_t row = -1;
+};
+/// Moves what the traffic or the parameters view has selected: `rows` down, `columns` right.
+struct MoveSelection {
+    int rows, columns;
+};
+struct SetTraffic {
+    view::TrafficFilter filter;
+};
 struct SetSlice {
     std::string slice;
 };
@@ -190,10 +205,11 @@ struct Tick {
 
 using Action =
     std::variant<SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo,
-                 TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SetSlice, BeRank,
-                 ClearSelection, GoToLessonStep, Guess, ShowHint, Reveal, SetRange, SetSplit, ToggleLesson,
-                 ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument,
-                 ShowDocument, ShowError, ShowLoading, SetReducedMotion, OfferLessons, Tick>;
+                 TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink,
+                 SelectParameter, MoveSelection, SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep,
+                 Guess, ShowHint, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet,
+                 DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, ShowError,
+                 ShowLoading, SetReducedMotion, OfferLessons, Tick>;
 
 /// What apply() cannot do by itself, because it touches the world outside.
 struct Effects {

@@ -103,13 +103,6 @@ const scenario::LessonSection* section(const scenario::LessonText& text, const s
     return nullptr;
 }
 
-view::ViewKind view_named(const std::string& name) {
-    return name == "collective" ? view::ViewKind::collective
-           : name == "timeline" ? view::ViewKind::timeline
-           : name == "memory"   ? view::ViewKind::memory
-                                : view::ViewKind::mesh;
-}
-
 /// A trace that holds nothing but a mesh.
 std::shared_ptr<const trace::Trace> mesh_alone(const mesh::Shape& shape, const mesh::Names& names) {
     auto made = std::make_shared<trace::Trace>();
@@ -172,7 +165,7 @@ void add_lesson(Document& document, const Scenario& scenario,
             step.title.zh = s->heading.empty() ? zh.title : s->heading;
             step.body.zh = numbers.fill(marked(s->paragraphs));
         }
-        step.view = view_named(from.view);
+        step.view = view::view_named(from.view).value_or(view::ViewKind::mesh);
         step.at = numbers.event(from.at);
         if (step.at && !exists(*document.trace, *step.at)) step.at.reset();
         step.slice = from.slice;

@@ -63,10 +63,18 @@ Key translate(int key, int mods) {
             return Key::digit3;
         case GLFW_KEY_4:
             return Key::digit4;
+        case GLFW_KEY_5:
+            return Key::digit5;
+        case GLFW_KEY_6:
+            return Key::digit6;
         case GLFW_KEY_C:
             return Key::c;
         case GLFW_KEY_L:
             return Key::l;
+        case GLFW_KEY_O:
+            return Key::o;
+        case GLFW_KEY_S:
+            return Key::s;
         case GLFW_KEY_T:
             return Key::t;
         default:

@@ -28,8 +28,12 @@ enum class Key : uint8_t {
     digit2,
     digit3,
     digit4,
+    digit5,
+    digit6,
     c,
     l,
+    o,
+    s,
     t
 };
 
