@@ -311,6 +311,12 @@ Token op_hue(CollectiveOp op) {
     return Token::grey;
 }
 
+void tint(Shape& shape, Token hue) {
+    shape.fill = shape.stroke = hue;
+    shape.fill_alpha = 0.26F;
+    shape.width = 1.4F;
+}
+
 Token stream_hue(Stream stream) {
     switch (stream) {
         case Stream::all_gather:

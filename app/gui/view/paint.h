@@ -84,6 +84,8 @@ Token origin_hue(int64_t origin);
 /// Hue of a collective and of its stream's lane.
 Token op_hue(CollectiveOp op);
 Token stream_hue(Stream stream);
+/// Makes a shape what communication looks like: a tint of the hue, on which words can be read, in an outline.
+void tint(Shape& shape, Token hue);
 
 /// Where corners of `box` grown by `margin` lie, rounded: the convex hull of several boxes.
 std::vector<Point> hull(const std::vector<Rect>& boxes, float margin);

@@ -161,10 +161,8 @@ void ParametersPicture::lives(Rect box) {
             auto& s = p_.rect({a, y + 3, b - a, lane - 6}, Token::ghost, 0, span.event >= 0 ? id : Id{});
             style_holding(s, span.holding, all);
             if (span.holding == Holding::kept || span.holding == Holding::updated) {
-                s.fill = s.stroke = Token::blue;  // tinted only, so that its word is read
-                s.fill_alpha = 0.26F;
+                tint(s, Token::blue);  // so that its word is read
                 s.pattern = Fill::solid;
-                s.width = 1.4F;
             }
             if (s.box.w < 5) {
                 s.pattern = Fill::solid;

@@ -93,9 +93,7 @@ void style_holding(Shape& s, Holding holding, bool keeps_all) {
             s.fill_alpha = 0.85F;  // beside copies in sky it must stay blue
             break;
         case Holding::gathering:
-            s.fill = s.stroke = Token::sky;
-            s.fill_alpha = 0.26F;
-            s.width = 1.4F;
+            tint(s, Token::sky);
             break;
         case Holding::whole:
             style_category(s, MemoryCategory::unsharded_parameters);
@@ -107,9 +105,7 @@ void style_holding(Shape& s, Holding holding, bool keeps_all) {
             s.hatch = Token::orange;
             break;
         case Holding::reducing:
-            s.fill = s.stroke = Token::orange;
-            s.fill_alpha = 0.26F;
-            s.width = 1.4F;
+            tint(s, Token::orange);
             break;
         case Holding::reduced:
             style_category(s, MemoryCategory::gradients);

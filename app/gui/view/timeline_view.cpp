@@ -291,10 +291,9 @@ class Timeline {
     void collective_bar(const trace::Event& event, const Rect& box, const Id& id) {
         const Token hue = op_hue(event.op);
         auto& bar = p_.rect(box, hue, 3, id);
-        bar.fill_alpha = 0.26F * p_.alpha;
-        bar.stroke = hue;
+        tint(bar, hue);
+        bar.fill_alpha *= p_.alpha;
         bar.stroke_alpha = p_.alpha;
-        bar.width = 1.4F;
         if (event.op == CollectiveOp::reduce_scatter || event.op == CollectiveOp::scatter)
             bar.pattern = Fill::hatch;
         if (event.op == CollectiveOp::all_to_all) bar.pattern = Fill::cross_hatch;
