@@ -7,8 +7,6 @@
 namespace meshscope::scenario {
 namespace {
 
-constexpr auto later = KeySupport::later;
-
 constexpr Key kKeys[] = {
     {"", "format", "integer", "required"},
     {"", "title", "table", "(none)"},
@@ -27,7 +25,7 @@ constexpr Key kKeys[] = {
     {"", "quiz", "tables", "(none)"},
     {"", "check", "tables", "(none)"},
     {"", "faults", "tables", "(none)"},
-    {"", "compare", "table", "(none)", later},
+    {"", "compare", "table", "(none)"},
 
     {"title", "en", "string", "\"\""},
     {"title", "zh", "string", "\"\""},
@@ -148,6 +146,8 @@ constexpr Key kKeys[] = {
     {"faults", "field", "string", "required for mismatch"},
     {"faults", "bit", "integer", "30"},
 
+    {"compare", "scenarios", "array of strings", "required"},
+
     {"hardware", "ranks_per_node", "integer", "the mesh's first dim"},
     {"hardware", "profile", "string", "\"classroom\""},
 
@@ -211,7 +211,8 @@ constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", 
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
 constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
-constexpr std::array<std::string_view, 4> kViews{"mesh", "collective", "timeline", "memory"};
+constexpr std::array<std::string_view, 6> kViews{"mesh",   "collective", "timeline",
+                                                 "memory", "compare",    "code"};
 constexpr std::array<std::string_view, 7> kFaults{"kill",     "delay", "stall", "corrupt",
                                                   "mismatch", "skip",  "repeat"};
 constexpr std::array<std::string_view, 5> kFaultFields{"op", "root", "reduce_op", "dtype", "count"};

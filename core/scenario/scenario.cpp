@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/mesh/roles.h"
+#include "core/scenario/read_compare.h"
 #include "core/scenario/read_lesson.h"
 #include "core/scenario/read_training.h"
 #include "core/scenario/section.h"
@@ -85,6 +86,7 @@ Scenario parse_scenario(std::string_view text, const std::string& path) {
     const Section root(diagnostics, &table, "", {1, 1});
     check_format(root);
     const bool mesh_known = read_training(root, scenario);
+    read_compare(root, scenario);
     read_lesson_content(root, mesh_known, scenario);
     if (!diagnostics.empty()) throw InputError(diagnostics.take());
     return scenario;

@@ -106,8 +106,10 @@ struct Scenario {
     std::vector<comm::Fault> faults;     ///< [[faults]]
     std::vector<SourcePosition> fault_positions;  ///< where each stands
 
+    std::vector<std::string> compare;    ///< [compare] scenarios: files that are run beside this one, absolute
+
     struct LessonStep {
-        std::string id, view;            ///< view: mesh, collective, timeline, memory
+        std::string id, view;            ///< one of views()
         std::string at;                  ///< SQL giving an event, as "rank, id" or "id" of rank 0; may be empty
         std::string slice;               ///< what the mesh view's slice box holds: "replicate,shard"; may be empty
         std::optional<int32_t> rank;     ///< "be rank r"

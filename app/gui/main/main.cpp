@@ -112,6 +112,8 @@ class Program {
         }
         for (const std::string& output : {options.mp4, options.dump_state})
             refuse_to_overwrite(output, preview.inputs);
+        for (const std::string& output : {options.mp4, options.dump_state})
+            refuse_to_overwrite(output, options.beside);
         if (preview.lesson_steps) check_step(options, *preview.lesson_steps);
     }
 
@@ -128,12 +130,25 @@ class Program {
         return document;
     }
 
+    /// What was given beside it, and what its scenario compares with: as many as stand side by side.
+    Beside load_beside(const Options& options, const session::Document& document) const {
+        std::vector<std::string> names = options.beside;
+        names.insert(names.end(), document.compare.begin(), document.compare.end());
+        names.resize(std::min(names.size(), session::kMostRuns - 1));
+        Beside found;
+        for (const std::string& name : names)
+            found.push_back(session::load_document(name, places(), nullptr));
+        return found;
+    }
+
     int film(const Options& options) const {
-        const FilmReport report =
-            render_film(load(options), options, catalogue_, environment("PATH"), [](int done, int all) {
-                std::fprintf(stderr, "\r%d / %d", done, all);
-                if (done == all) std::fputc('\n', stderr);
-            });
+        const auto document = load(options);
+        const auto progress = [](int done, int all) {
+            std::fprintf(stderr, "\r%d / %d", done, all);
+            if (done == all) std::fputc('\n', stderr);
+        };
+        const FilmReport report = render_film(document, options, catalogue_, environment("PATH"), progress,
+                                              load_beside(options, *document));
         tell({"app.rendered", {{"frames", int64_t{report.frames}}, {"folder", report.folder}}});
         if (!report.mp4.empty()) tell({"app.film", {{"path", report.mp4}}});
         if (!report.command.empty()) tell({"app.no_ffmpeg", {{"command", report.command}}});
@@ -142,7 +157,8 @@ class Program {
 
     /// One JSON line: the median and the 95th percentile of a frame, drawing finished.
     int bench(const Options& options) const {
-        std::vector<double> ms = bench_frames(load(options), options, catalogue_);
+        const auto document = load(options);
+        std::vector<double> ms = bench_frames(document, options, catalogue_, load_beside(options, *document));
         std::sort(ms.begin(), ms.end());
         const double median = ms[ms.size() / 2], slow = ms[ms.size() * 95 / 100];
         std::printf(

@@ -1,8 +1,10 @@
 #include <algorithm>
 
+#include "app/gui/panels/compare_host.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/same_class.h"
+#include "app/gui/view/code_view.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
@@ -184,6 +186,21 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
     return same_class(ui, x, y, w);
 }
 
+/// Views whose facts are a picture of their own; null for those that tell of the event on show.
+using DrawFacts = view::Picture (*)(const view::Input&);
+DrawFacts facts_picture(view::ViewKind kind) {
+    switch (kind) {
+        case view::ViewKind::mesh:
+            return [](const view::Input& in) { return view::mesh_facts(in); };
+        case view::ViewKind::memory:
+            return [](const view::Input& in) { return view::memory_facts(in); };
+        case view::ViewKind::code:
+            return &view::code_facts;
+        default:
+            return nullptr;
+    }
+}
+
 /// How far down a picture's content reaches.
 float lowest(const view::Picture& picture) {
     float y = 0;
@@ -192,6 +209,19 @@ float lowest(const view::Picture& picture) {
         y = std::max(y, box.y + box.h);
     }
     return y + 12;
+}
+
+/// What the scene says where the column only goes on with it.
+std::string scene_as_text(const Ui& ui) {
+    const view::Input input = view_input(ui, 900, 700);
+    view::Picture picture;
+    if (ui.state.view == view::ViewKind::compare)
+        picture = view::compare_view(input, compared_runs(ui.state));
+    else if (ui.state.view == view::ViewKind::code)
+        picture = view::code_view(input);
+    std::string text;
+    for (const std::string& line : picture.text_lines) text += line + "\n";
+    return text.empty() ? text : text + "\n";
 }
 
 std::string as_text(const Ui& ui) {
@@ -215,14 +245,16 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     ui.draw->AddRectFilled(ui.px(Point{box.x, box.y}),
                            {ui.px(box.x) + std::max(1.0F, ui.px(1)), ui.px(box.y + box.h)},
                            ui.colour(drawer ? Token::line2 : Token::line));
-    using view::ViewKind;
     Region region(ui, "facts", {box.x + 1, box.y, box.w - 1, box.h});
     const float x = box.x + 24, w = box.w - 48;
     float y = region.top() + 16;
     view::Picture picture;
-    if (ui.state.view == ViewKind::mesh || ui.state.view == ViewKind::memory) {
-        const view::Input input = view_input(ui, box.w - 8, box.h);
-        picture = ui.state.view == ViewKind::mesh ? view::mesh_facts(input) : view::memory_facts(input);
+    if (ui.state.view == view::ViewKind::compare) {
+        picture = view::compare_facts(view_input(ui, box.w - 8, box.h), compared_runs(ui.state));
+        picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
+        y = region.top() + lowest(picture);
+    } else if (const auto draw = facts_picture(ui.state.view)) {
+        picture = draw(view_input(ui, box.w - 8, box.h));
         picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
         y = region.top() + lowest(picture);
     } else {
@@ -231,7 +263,7 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     const std::string copy = ui.say("ui.copy_facts");
     if (button(ui, memory, "copy_facts", {x - 6, y + 4, ui.width(copy, Face::body) + 12, 36}, copy,
                ButtonLook::link)) {
-        std::string text;
+        std::string text = scene_as_text(ui);
         for (const std::string& line : picture.text_lines) text += line + "\n";
         ui.act(session::CopyText{text.empty() ? as_text(ui) : text});
         ui.act(session::ShowToast{ui.say("ui.copied")});

@@ -7,8 +7,8 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     using view::ViewKind;
     const session::AppState& s = ui.state;
     LayoutWishes wishes;
-    wishes.whole_left = s.view == ViewKind::memory;
-    wishes.scene_only = s.view == ViewKind::timeline;
+    wishes.whole_left = s.view == ViewKind::memory || s.view == ViewKind::compare;
+    wishes.scene_only = s.view == ViewKind::timeline || s.view == ViewKind::code;
     wishes.lesson_folded = s.lesson_folded;
     wishes.drawer_open = s.facts_drawer;
     wishes.split = s.split;

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <iterator>
 
 #include "app/gui/panels/panels.h"
 
@@ -7,8 +8,9 @@ namespace {
 
 using view::ViewKind;
 
-constexpr const char* kViewIds[] = {"ui.view.mesh", "ui.view.collective", "ui.view.timeline",
-                                    "ui.view.memory"};
+constexpr const char* kViewIds[] = {"ui.view.mesh",   "ui.view.collective", "ui.view.timeline",
+                                    "ui.view.memory", "ui.view.compare",    "ui.view.code"};
+constexpr int kViews = static_cast<int>(std::size(kViewIds));
 
 void logo(Ui& ui, float x, float y) {
     const Token hues[] = {Token::sky, Token::line2, Token::line2, Token::orange};
@@ -38,12 +40,12 @@ std::string tab_label(const Ui& ui, int i, bool brief) {
 
 Tabs measure_tabs(const Ui& ui, bool brief, float padding) {
     Tabs t{brief, padding, 0};
-    for (int i = 0; i < 4; ++i) t.width += ui.width(tab_label(ui, i, brief), Face::body) + 2 * padding;
+    for (int i = 0; i < kViews; ++i) t.width += ui.width(tab_label(ui, i, brief), Face::body) + 2 * padding;
     return t;
 }
 
 void draw_tabs(Ui& ui, Memory& memory, float x, float h, const Tabs& tabs) {
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < kViews; ++i) {
         const std::string label = tab_label(ui, i, tabs.brief);
         const float wide = ui.width(label, Face::body) + 2 * tabs.padding;
         const bool on = static_cast<int>(ui.state.view) == i;

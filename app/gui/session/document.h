@@ -56,6 +56,7 @@ struct Document {
     time::Clock modelled, measured;
     std::vector<LessonStep> steps;
     std::vector<QuizCard> quizzes;
+    std::vector<std::string> compare;  ///< the scenario's [compare]: what is opened beside it
 };
 
 /// True when `guess` is what the trace answers: numbers within the tolerance, lists as equal sets (kind

@@ -54,6 +54,10 @@ std::optional<Action> key_action(const AppState& s, window::KeyPress press, bool
             return SetView{ViewKind::timeline};
         case Key::digit4:
             return SetView{ViewKind::memory};
+        case Key::digit7:
+            return SetView{ViewKind::compare};
+        case Key::digit8:
+            return SetView{ViewKind::code};
         case Key::l:
             return SetLanguage{s.language == Language::en ? Language::zh : Language::en};
         case Key::t:
@@ -78,7 +82,7 @@ std::optional<Action> key_action(const AppState& s, window::KeyPress press, bool
 const std::vector<KeyHelp>& key_help() {
     static const std::vector<KeyHelp> rows = {
         {"Space", "keys.play"},     {"← →", "keys.hop"},     {"Shift ← →", "keys.event"},
-        {"Home End", "keys.ends"},  {"↑ ↓", "keys.lesson"},  {"1 2 3 4", "keys.views"},
+        {"Home End", "keys.ends"},  {"↑ ↓", "keys.lesson"},  {"1 … 8", "keys.views"},
         {"Esc", "keys.clear"},      {"L", "keys.language"},  {"T", "keys.theme"},
         {"Ctrl + −", "keys.scale"}, {"Ctrl 1", "keys.fold"}, {"F2", "keys.drawer"},
         {"Tab", "keys.focus"},      {"?", "keys.sheet"}};

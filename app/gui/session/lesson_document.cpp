@@ -90,6 +90,8 @@ view::ViewKind view_named(const std::string& name) {
     return name == "collective" ? view::ViewKind::collective
            : name == "timeline" ? view::ViewKind::timeline
            : name == "memory"   ? view::ViewKind::memory
+           : name == "compare"  ? view::ViewKind::compare
+           : name == "code"     ? view::ViewKind::code
                                 : view::ViewKind::mesh;
 }
 

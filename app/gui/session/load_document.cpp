@@ -105,9 +105,14 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Pla
     options.cancel = cancel;
     if (progress) options.progress = [&](int32_t done, int32_t steps, double) { progress(done, steps); };
     const run::RunResult result = run::run_scenario(scenario, *backends::make_registry(), options);
-    std::string name = fs::path(scenario.path).parent_path().filename().string();
-    if (name.empty()) name = fs::path(scenario.path).filename().string();
-    return make_document(result.trace, name, &scenario);
+    // "hsdp" for a lesson's folder or for hsdp.toml.
+    const fs::path file = scenario.path;
+    std::string name =
+        file.filename() == "scenario.toml" ? file.parent_path().filename().string() : file.stem().string();
+    if (name.empty()) name = file.filename().string();
+    auto document = std::make_shared<Document>(*make_document(result.trace, name, &scenario));
+    document->compare = scenario.compare;
+    return document;
 }
 
 }  // namespace meshscope::session

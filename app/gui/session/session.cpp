@@ -18,6 +18,7 @@ struct Session::Worker {
     std::shared_ptr<const Document> document;
     std::exception_ptr error;
     bool done = false;
+    Job job;
     std::atomic<bool> cancel{false};
     std::thread thread;
 
@@ -35,8 +36,22 @@ void Session::on_news(std::function<void()> wake) {
 }
 
 void Session::open(const std::string& what) {
+    waiting_.clear();
+    start({what, false, false});
+}
+
+void Session::open_beside(const std::string& what, bool look) {
+    if (worker_)
+        waiting_.push_back({what, true, look});
+    else
+        start({what, true, look});
+}
+
+void Session::start(Job job) {
+    const std::string what = job.what;
     worker_ = std::make_unique<Worker>();  // the destructor of the one before waits for it to stop
     Worker& worker = *worker_;
+    worker.job = std::move(job);
     worker.loading.name = std::filesystem::path(what).filename().string();
     if (worker.loading.name == "scenario.toml") {
         worker.loading.name = std::filesystem::path(what).parent_path().filename().string();
@@ -91,10 +106,20 @@ std::vector<Action> Session::news(const i18n::Catalogue& catalogue, i18n::Langua
         } catch (const std::exception& error) {
             actions.push_back(ShowError{{i18n::describe_error(error, catalogue, language).lines}});
         }
+    } else if (worker_->job.beside) {
+        actions.push_back(AddDocument{worker_->document, worker_->job.look});
     } else {
         actions.push_back(ShowDocument{worker_->document});
+        // A lesson says itself when the comparison is to be seen.
+        for (const std::string& path : worker_->document->compare)
+            waiting_.push_back({path, true, worker_->document->steps.empty()});
     }
     worker_.reset();
+    if (!waiting_.empty()) {
+        const Job next = waiting_.front();
+        waiting_.pop_front();
+        start(next);
+    }
     return actions;
 }
 

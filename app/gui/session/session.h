@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,16 +50,25 @@ class Session {
     std::vector<Offer> offers() const { return find_lessons(places_); }
     /// Called from the worker whenever there is news; must be quick and safe from any thread.
     void on_news(std::function<void()> wake);
-    /// Starts opening; what was being opened before is given up.
+    /// Starts opening; what was being opened or waits to be is given up. What the scenario compares with
+    /// follows by itself.
     void open(const std::string& what);
+    /// Opens one more to stand beside it, after what is being opened.
+    void open_beside(const std::string& what, bool look);
     /// What happened since the last call. Errors are told in `language`.
     std::vector<Action> news(const i18n::Catalogue& catalogue, i18n::Language language);
 
   private:
     struct Worker;
+    struct Job {
+        std::string what;
+        bool beside = false, look = false;
+    };
+    void start(Job job);
     Places places_;
     std::function<void()> wake_;
     std::unique_ptr<Worker> worker_;
+    std::deque<Job> waiting_;
 };
 
 }  // namespace meshscope::session

@@ -10,7 +10,7 @@
 namespace meshscope::view {
 
 enum class Language : uint8_t { en, zh };
-enum class ViewKind : uint8_t { mesh, collective, timeline, memory };
+enum class ViewKind : uint8_t { mesh, collective, timeline, memory, compare, code };
 
 /// The one time cursor: nanoseconds on the shown clock. Everything on screen is a pure function of it.
 struct Cursor {

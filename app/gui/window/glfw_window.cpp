@@ -63,6 +63,10 @@ Key translate(int key, int mods) {
             return Key::digit3;
         case GLFW_KEY_4:
             return Key::digit4;
+        case GLFW_KEY_7:
+            return Key::digit7;
+        case GLFW_KEY_8:
+            return Key::digit8;
         case GLFW_KEY_C:
             return Key::c;
         case GLFW_KEY_L:

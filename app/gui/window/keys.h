@@ -28,6 +28,8 @@ enum class Key : uint8_t {
     digit2,
     digit3,
     digit4,
+    digit7,
+    digit8,
     c,
     l,
     t
