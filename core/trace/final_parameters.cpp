@@ -1,9 +1,8 @@
 #include "core/trace/final_parameters.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -27,9 +26,9 @@ int64_t count(const std::vector<int64_t>& shape) {
 bool read_numbers(const json& from, std::vector<float>& to) {
     for (const json& number : from) {
         if (!number.is_number()) return false;
-        const auto value = number.get<float>();
-        if (!std::isfinite(value)) return false;
-        to.push_back(value);
+        const auto value = number.get<double>();
+        if (!(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) return false;
+        to.push_back(static_cast<float>(value));
     }
     return true;
 }
@@ -63,21 +62,14 @@ void keep_parameters(RunInfo& info, std::vector<FinalParameter> parameters) {
 }
 
 std::string parameters_json(const std::vector<FinalParameter>& parameters) {
-    std::string out = "[";
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const FinalParameter& p = parameters[i];
-        out += (i > 0 ? ", " : "") + std::string("{\"name\": ") + json(p.name).dump() +
-               ", \"shape\": " + json(p.shape).dump() + ", \"numbers\": [";
-        // Shortest text that reads back the same float; json's own would write a float as a double.
-        std::array<char, 32> digits{};
-        for (std::size_t k = 0; k < p.numbers.size(); ++k) {
-            const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), p.numbers[k]).ptr;
-            if (k > 0) out += ", ";
-            out.append(digits.data(), end);
-        }
-        out += "]}";
+    nlohmann::ordered_json root = nlohmann::ordered_json::array();
+    for (const FinalParameter& p : parameters) {
+        // As doubles: what JSON and SQL read is one, and a float is one exactly.
+        nlohmann::ordered_json numbers = nlohmann::ordered_json::array();
+        for (const float x : p.numbers) numbers.push_back(static_cast<double>(x));
+        root.push_back({{"name", p.name}, {"shape", p.shape}, {"numbers", std::move(numbers)}});
     }
-    return out + "]";
+    return root.dump();
 }
 
 std::optional<std::vector<FinalParameter>> parameters_from_json(std::string_view text) {

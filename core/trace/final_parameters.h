@@ -14,8 +14,8 @@ namespace meshscope::trace {
 void keep_parameters(RunInfo& info, std::vector<FinalParameter> parameters);
 
 /// As the file holds them, so that SQL can ask too:
-/// [{"name": "net1.weight", "shape": [10, 10], "numbers": [0.25, …]}, …]. Each number has the fewest digits
-/// that read back the same bits. Cost: linear.
+/// [{"name":"net1.weight","shape":[10,10],"numbers":[0.25,…]},…]. Each number is written as the double that
+/// it equals, so that it reads back bit for bit. Cost: linear.
 std::string parameters_json(const std::vector<FinalParameter>& parameters);
 
 /// Reads them back; nothing when the text is not what parameters_json writes, or holds more than

@@ -236,6 +236,22 @@ TEST_CASE("the facts are copied as text") {
     CHECK(copied[0].find("220 B") != std::string::npos);
 }
 
+TEST_CASE("the facts of every view are copied as text, those that are pictures too") {
+    Harness app(1600, 1000);
+    app.open(test::lesson());
+    for (const auto kind : {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline,
+                            view::ViewKind::memory, view::ViewKind::compare, view::ViewKind::code}) {
+        app.stage().act(session::SetView{kind});
+        app.stage().act(session::SetCursor{app.state().document->modelled.end_ns / 2});
+        app.frames(3);
+        app.click(app.widget("copy_facts"));
+        const auto copied = app.stage().take_effects().copy;
+        INFO(static_cast<int>(kind));
+        REQUIRE(copied.size() == 1);
+        CHECK(copied[0].size() > 40);
+    }
+}
+
 TEST_CASE("Back and Next keep their place above the controls, on every step and however far it is scrolled") {
     for (const char* name : {"02_hsdp", "01_device_mesh"}) {
         test::Harness harness;

@@ -249,14 +249,17 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     const float x = box.x + 24, w = box.w - 48;
     float y = region.top() + 16;
     view::Picture picture;
+    const view::Input input = view_input(ui, box.w - 8, box.h);
     if (ui.state.view == view::ViewKind::compare) {
-        picture = view::compare_facts(view_input(ui, box.w - 8, box.h), compared_runs(ui.state));
-        picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
-        y = region.top() + lowest(picture);
+        picture = view::compare_facts(input, compared_runs(ui.state));
     } else if (const auto draw = facts_picture(ui.state.view)) {
-        picture = draw(view_input(ui, box.w - 8, box.h));
+        picture = draw(input);
+    }
+    if (!picture.shapes.empty()) {
+        // As high as it is, so that it takes no press meant for the button below.
+        picture.height = lowest(picture);
         picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
-        y = region.top() + lowest(picture);
+        y = region.top() + picture.height;
     } else {
         y = event_facts(ui, memory, x, y, w);
     }

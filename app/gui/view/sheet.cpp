@@ -7,10 +7,15 @@ namespace meshscope::view {
 void Sheet::head(const std::string& words, const std::string& note, Id note_id) {
     const float line = p.line_height(Face::caption);
     const float note_line = p.line_height(Face::mono_small);
-    p.text(words, {x, y}, Face::caption, Token::mute);
+    const auto parts = p.wrap(words, Face::caption, width());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (i > 0) y += line;
+        p.text(parts[i], {x, y}, Face::caption, Token::mute);
+    }
     const float note_w = note.empty() ? 0 : p.width(note, Face::mono_small);
     const Token colour = note_id.kind.empty() ? Token::mute : Token::accent;
-    if (!note.empty() && p.width(words, Face::caption) + 16 + note_w <= width()) {
+    const float last = parts.empty() ? 0 : p.width(parts.back(), Face::caption);
+    if (!note.empty() && last + 16 + note_w <= width()) {
         p.text(note, {right, y + (line - note_line) / 2}, Face::mono_small, colour, Align::right, note_id);
     } else if (!note.empty()) {
         y += line + 2;
@@ -31,14 +36,13 @@ void Sheet::row(const std::string& label, const std::string& value, Face face, T
     const float step = std::max(26.F, line + 2);
     const float label_w = p.width(label, Face::caption), value_w = p.width(value, face);
     p.tell(label + ": " + value);
-    p.label({x, y, std::min(label_w, width()), step}, label, Face::caption, Token::mute, Token::none, {},
-            Align::left);
     if (label_w + 16 + value_w <= width()) {
+        p.label({x, y, label_w, step}, label, Face::caption, Token::mute, Token::none, {}, Align::left);
         p.label({right - value_w, y, value_w, step}, value, face, colour, Token::none, {}, Align::right);
         y += step;
         return;
     }
-    y += step - 2;
+    y = p.paragraph(label, {x, y + (step - line) / 2}, Face::caption, Token::mute, width()) + 2;
     y = p.paragraph(value, {x + 12, y}, face, colour, width() - 12) + 4;
 }
 
