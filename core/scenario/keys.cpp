@@ -146,7 +146,8 @@ constexpr Key kKeys[] = {
     {"faults", "field", "string", "required for mismatch"},
     {"faults", "bit", "integer", "30"},
 
-    {"compare", "scenarios", "array of strings", "required"},
+    {"compare", "strategies", "array of strings", "(none)"},
+    {"compare", "scenarios", "array of strings", "(none)"},
 
     {"hardware", "ranks_per_node", "integer", "the mesh's first dim"},
     {"hardware", "profile", "string", "\"classroom\""},

@@ -106,7 +106,13 @@ struct Scenario {
     std::vector<comm::Fault> faults;     ///< [[faults]]
     std::vector<SourcePosition> fault_positions;  ///< where each stands
 
-    std::vector<std::string> compare;    ///< [compare] scenarios: files that are run beside this one, absolute
+    /// [compare]: what is run beside this one. Either another file (absolute), or this scenario under another data
+    /// strategy: see with_strategy().
+    struct Compared {
+        std::string path, strategy;
+        friend bool operator==(const Compared&, const Compared&) = default;
+    };
+    std::vector<Compared> compare;
 
     struct LessonStep {
         std::string id, view;            ///< one of views()

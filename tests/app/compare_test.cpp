@@ -85,7 +85,7 @@ TEST_CASE(
     REQUIRE(effects.beside.size() == 2);
     Session session({});
     session.open(effects.open[0]);
-    for (const OpenBeside& next : effects.beside) session.open_beside(next.path, next.look);
+    for (const OpenBeside& next : effects.beside) session.open_beside(next);
     for (int i = 0; i < 1000 && !state.error; ++i) {
         for (const Action& action : session.news(test::catalogue(), i18n::Language::en))
             apply(state, action, effects);
@@ -175,6 +175,74 @@ TEST_CASE(
     CHECK(app.state().runs.size() == 1);
     app.frames(2);
     CHECK(app.stage().overflows().empty());
+}
+
+TEST_CASE("one run alone: the same scenario under another strategy is a press away, and is really run") {
+    const Files files;
+    Harness app;
+    app.open(load(files.ddp));
+    REQUIRE_FALSE(app.state().document->strategies.empty());
+    CHECK(app.state().document->strategies[0] == "fsdp2");
+    app.stage().act(SetView{view::ViewKind::compare});
+    app.frames(3);
+    app.click(app.widget("strategy0"));
+    const auto effects = app.stage().take_effects();
+    REQUIRE(effects.beside.size() == 1);
+    CHECK(effects.beside[0].strategy == "fsdp2");
+    Session session({});
+    AppState state;
+    Effects ignored;
+    apply(state, ShowDocument{app.state().document}, ignored);
+    session.open_beside(effects.beside[0]);
+    wait_for(session, state, 2);
+    REQUIRE(state.runs.size() == 2);
+    CHECK(state.runs[1]->name == "fsdp2");
+    CHECK(state.view == view::ViewKind::compare);
+    CHECK(trace::compare_weights(state.runs[0]->trace->info, state.runs[1]->trace->info).all.agrees());
+}
+
+TEST_CASE("a scenario's [compare] strategies are really run beside it") {
+    const Files files;
+    const std::string path = files.folder.write(
+        "two.toml", scenario_text("shape = [4]\nnames = [\"replicate\"]\n", "ddp",
+                                  "[compare]\nstrategies = [\"hsdp\"]\nscenarios = [\"fsdp2.toml\"]\n"));
+    Session session({});
+    AppState state;
+    session.open(path);
+    wait_for(session, state, 3);
+    REQUIRE(state.runs.size() == 3);
+    CHECK(state.runs[1]->name == "hsdp");
+    CHECK(state.runs[1]->trace->info.mesh_shape == std::vector<int64_t>{2, 2});
+    CHECK(state.runs[2]->name == "fsdp2");
+}
+
+TEST_CASE("the comparison and the facts of Code and why are reached by Tab and pressed by Enter") {
+    const Files files;
+    Harness app(1600, 1000);
+    app.open(load(files.ddp));
+    app.stage().act(AddDocument{load(files.hsdp)});
+    app.frames(3);
+    const auto reach = [&](const std::string& id) {
+        for (int i = 0; i < 80 && app.stage().memory().focus != id; ++i) app.key(window::Key::tab);
+        REQUIRE(app.stage().memory().focus == id);
+        app.key(window::Key::enter);
+        app.frames(2);
+    };
+    reach("lane_more.1.-1");
+    CHECK(lane_rank(app.state(), 1) == 1);
+    reach("run.1.-1");
+    CHECK(front_run(app.state()) == 1);
+    reach("close_run.0.-1");
+    CHECK(app.state().runs.size() == 1);
+    app.stage().act(SetView{view::ViewKind::code});
+    app.stage().act(SetCursor{app.state().document->modelled.end_ns / 2});
+    app.frames(3);
+    std::string event;
+    for (const std::string& id : app.stage().memory().order)
+        if (id.starts_with("event.0.")) event = id;
+    REQUIRE_FALSE(event.empty());
+    reach(event);
+    CHECK(app.state().selection.event == std::stoi(event.substr(8)));
 }
 
 TEST_CASE("one run alone: a lesson can be laid beside it from the comparison itself") {

@@ -132,12 +132,14 @@ class Program {
 
     /// What was given beside it, and what its scenario compares with: as many as stand side by side.
     Beside load_beside(const Options& options, const session::Document& document) const {
-        std::vector<std::string> names = options.beside;
-        names.insert(names.end(), document.compare.begin(), document.compare.end());
-        names.resize(std::min(names.size(), session::kMostRuns - 1));
         Beside found;
-        for (const std::string& name : names)
-            found.push_back(session::load_document(name, places(), nullptr));
+        const auto add = [&](const std::string& what, const std::string& strategy) {
+            if (found.size() + 1 < session::kMostRuns)
+                found.push_back(session::load_document(what, places(), nullptr, nullptr, strategy));
+        };
+        for (const std::string& name : options.beside) add(name, "");
+        for (const auto& next : document.compare)
+            add(next.path.empty() ? document.path : next.path, next.strategy);
         return found;
     }
 

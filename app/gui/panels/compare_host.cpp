@@ -1,6 +1,7 @@
 #include "app/gui/panels/compare_host.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/view/format.h"
@@ -30,23 +31,44 @@ float words_end(const view::Picture& picture) {
     return y;
 }
 
-/// Under the sentence that says so: lessons to lay beside the run that is open.
-void offers(Ui& ui, Memory& memory, Region& region, Rect box, float y) {
-    const auto& all = ui.state.offers;
-    const float x = box.x + 24, w = std::min(560.0F, box.w - 48);
-    if (all.empty()) return region.content_ends(y);
-    y = section_head(ui, x, y + 20, w, ui.say("view.compare.alone.choose"), "");
-    size_t shown = 0;
-    for (size_t i = 0; i < all.size() && shown < kMostOffers; ++i) {
-        const std::string title = ui.pick(all[i].title);
-        const float wide = button_width(ui, title, false);
-        if (wide > w) continue;  // a title that does not fit whole is not shown cut
-        if (button(ui, memory, "beside" + std::to_string(i), {x, y, wide, 40}, title))
-            ui.act(session::OpenBeside{all[i].id, true});
-        y += 48;
-        ++shown;
+/// Buttons one after the other, as many in a line as there is room for; gives the y below them.
+float button_lines(Ui& ui, Memory& memory, float x, float y, float w,
+                   const std::vector<std::pair<std::string, session::OpenBeside>>& buttons,
+                   const std::string& id) {
+    float at = x;
+    for (size_t i = 0; i < buttons.size(); ++i) {
+        const float wide = button_width(ui, buttons[i].first, false);
+        if (wide > w) continue;  // words that do not fit whole are not shown cut
+        if (at + wide > x + w) {
+            at = x;
+            y += 48;
+        }
+        if (button(ui, memory, id + std::to_string(i), {at, y, wide, 40}, buttons[i].first))
+            ui.act(buttons[i].second);
+        at += wide + 8;
     }
-    region.content_ends(y + 16);
+    return y + 48;
+}
+
+/// Under the sentence that says so: the same scenario under other strategies, and lessons.
+float offers(Ui& ui, Memory& memory, Rect box, float y) {
+    const session::AppState& s = ui.state;
+    const float x = box.x + 24, w = std::min(720.0F, box.w - 48);
+    std::vector<std::pair<std::string, session::OpenBeside>> strategies, lessons;
+    for (const std::string& strategy : s.document->strategies)
+        strategies.push_back({strategy, {s.document->path, true, strategy}});
+    for (size_t i = 0; i < s.offers.size() && lessons.size() < kMostOffers; ++i)
+        if (s.offers[i].id != s.document->path)
+            lessons.push_back({ui.pick(s.offers[i].title), {s.offers[i].id, true, {}}});
+    if (!strategies.empty() && !s.document->path.empty()) {
+        y = section_head(ui, x, y + 20, w, ui.say("view.compare.alone.strategies"), "");
+        y = button_lines(ui, memory, x, y + 4, w, strategies, "strategy");
+    }
+    if (!lessons.empty()) {
+        y = section_head(ui, x, y + 20, w, ui.say("view.compare.alone.choose"), "");
+        y = button_lines(ui, memory, x, y + 4, w, lessons, "beside");
+    }
+    return y + 16;
 }
 
 }  // namespace
@@ -74,9 +96,11 @@ void compare_host(Ui& ui, Memory& memory, Rect box) {
     const view::Picture picture = view::compare_view(view_input(ui, box.w, box.h), runs);
     if (runs.size() < 2) {
         render(ui, picture, {box.x, region.top()});
-        return offers(ui, memory, region, box, region.top() + words_end(picture));
+        return region.content_ends(offers(ui, memory, box, region.top() + words_end(picture)));
     }
     picture_panel(ui, memory, "compare", picture, {box.x, region.top()});
+    tab_stops(ui, memory, picture, {box.x, region.top()},
+              {"clock", "run", "lane_less", "lane_more", "close_run"});
     if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
 }
 

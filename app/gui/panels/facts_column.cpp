@@ -259,6 +259,8 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
         // As high as it is, so that it takes no press meant for the button below.
         picture.height = lowest(picture);
         picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
+        if (ui.state.view == view::ViewKind::code)
+            tab_stops(ui, memory, picture, {box.x, region.top()}, {"event"});
         y = region.top() + picture.height;
     } else {
         y = event_facts(ui, memory, x, y, w);

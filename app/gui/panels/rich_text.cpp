@@ -193,6 +193,8 @@ void follow_link(Ui& ui, const std::string& link) {
         ui.act(session::SetView{what == "collective" ? ViewKind::collective
                                 : what == "timeline" ? ViewKind::timeline
                                 : what == "memory"   ? ViewKind::memory
+                                : what == "compare"  ? ViewKind::compare
+                                : what == "code"     ? ViewKind::code
                                                      : ViewKind::mesh});
     } else if (kind == "slice") {
         ui.act(session::SetSlice{what});

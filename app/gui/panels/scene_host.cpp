@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "app/gui/panels/compare_host.h"
 #include "app/gui/panels/panels.h"
@@ -125,6 +127,20 @@ void note_places(Memory& memory, const view::Picture& picture, Point origin) {
         if (shape.id.kind.empty()) continue;
         const Rect box = bounds(shape);
         memory.places.push_back({shape.id, {box.x + origin.x, box.y + origin.y, box.w, box.h}});
+    }
+}
+
+void tab_stops(Ui& ui, Memory& memory, const view::Picture& picture, Point origin,
+               std::initializer_list<std::string_view> kinds) {
+    std::set<std::string> seen;  // a box and its words are one stop
+    for (const view::Shape& shape : picture.shapes) {
+        if (std::find(kinds.begin(), kinds.end(), shape.id.kind) == kinds.end()) continue;
+        const std::string name =
+            shape.id.kind + "." + std::to_string(shape.id.a) + "." + std::to_string(shape.id.b);
+        if (!seen.insert(name).second) continue;
+        const Rect box = bounds(shape);
+        if (touch(ui, memory, name, {box.x + origin.x, box.y + origin.y, box.w, box.h}).pressed)
+            click(ui, shape.id, false);
     }
 }
 

@@ -177,6 +177,7 @@ struct OpenPath {
 struct OpenBeside {
     std::string path;
     bool look = true;
+    std::string strategy = {};  ///< not empty: the scenario of `path` under this data strategy
 };
 struct CloseDocument {};
 struct ShowDocument {

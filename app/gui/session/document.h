@@ -56,7 +56,11 @@ struct Document {
     time::Clock modelled, measured;
     std::vector<LessonStep> steps;
     std::vector<QuizCard> quizzes;
-    std::vector<std::string> compare;  ///< the scenario's [compare]: what is opened beside it
+    std::string path;  ///< what it was opened from; "" for what was made otherwise
+    /// The scenario's [compare]: what is opened beside it.
+    std::vector<scenario::Scenario::Compared> compare;
+    /// Data strategies that the same scenario can be run with, to stand beside it.
+    std::vector<std::string> strategies;
 };
 
 /// True when `guess` is what the trace answers: numbers within the tolerance, lists as equal sets (kind

@@ -8,6 +8,7 @@
 #include "core/run/run.h"
 #include "core/scenario/lesson_names.h"
 #include "core/scenario/scenario.h"
+#include "core/scenario/with_strategy.h"
 #include "core/trace/store.h"
 
 namespace meshscope::session {
@@ -36,15 +37,33 @@ std::string scenario_file(const std::string& what, const Places& places) {
     throw InvalidArgument({"app.lesson_unknown", {{"name", what}, {"known", known}}});
 }
 
+/// What the scenario is laid beside, and could be.
+void tell_what_compares(Document& document, const std::string& what, const scenario::Scenario& scenario) {
+    document.path = what;
+    document.compare = scenario.compare;
+    document.strategies = scenario::other_strategies(scenario);
+}
+
+/// The scenario that a trace was made from.
+scenario::Scenario scenario_of_trace(const std::string& path) {
+    const trace::Trace trace = trace::read_trace(path);
+    return scenario::parse_scenario(trace.info.scenario, trace.info.scenario_path);
+}
+
 /// A trace carries its scenario's text; the lesson's texts lie where the scenario did, if they still do.
 std::shared_ptr<const Document> open_trace(const std::string& path) {
     auto trace = std::make_shared<const trace::Trace>(trace::read_trace(path));
     const std::string name = fs::path(path).filename().string();
     const trace::RunInfo& info = trace->info;
-    if (!info.scenario.empty() && is_lesson(fs::path(info.scenario_path).parent_path())) {
+    if (!info.scenario.empty()) {
         try {
             const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, info.scenario_path);
-            return make_document(trace, name, &scenario);
+            const bool lesson = is_lesson(fs::path(info.scenario_path).parent_path());
+            auto document =
+                std::make_shared<Document>(*make_document(trace, name, lesson ? &scenario : nullptr));
+            tell_what_compares(*document, path, scenario);
+            document->compare.clear();  // a file is one run; what it compared with was others
+            return document;
         } catch (const InputError&) {
             // The lesson beside the trace is not the one that was run: show the run without it.
         } catch (const InvalidArgument&) {
@@ -97,9 +116,12 @@ Preview preview(const std::string& what, const Places& places) {
 
 std::shared_ptr<const Document> load_document(const std::string& what, const Places& places,
                                               const std::function<void(int32_t, int32_t)>& progress,
-                                              const std::atomic<bool>* cancel) {
-    if (fs::path(what).extension() == ".mscope") return open_trace(what);
-    const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, places));
+                                              const std::atomic<bool>* cancel, const std::string& strategy) {
+    const bool is_trace = fs::path(what).extension() == ".mscope";
+    if (is_trace && strategy.empty()) return open_trace(what);
+    scenario::Scenario scenario =
+        is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, places));
+    if (!strategy.empty()) scenario = scenario::with_strategy(scenario, strategy);
     run::RunOptions options;
     options.level = trace::Level::values;  // the window shows what travels
     options.cancel = cancel;
@@ -110,8 +132,9 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Pla
     std::string name =
         file.filename() == "scenario.toml" ? file.parent_path().filename().string() : file.stem().string();
     if (name.empty()) name = file.filename().string();
+    if (!strategy.empty()) name = strategy;
     auto document = std::make_shared<Document>(*make_document(result.trace, name, &scenario));
-    document->compare = scenario.compare;
+    tell_what_compares(*document, what, scenario);
     return document;
 }
 

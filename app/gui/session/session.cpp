@@ -40,24 +40,26 @@ void Session::open(const std::string& what) {
     start({what, false, false});
 }
 
-void Session::open_beside(const std::string& what, bool look) {
+void Session::open_beside(const OpenBeside& next) {
+    Job job{next.path, true, next.look, next.strategy};
     if (worker_)
-        waiting_.push_back({what, true, look});
+        waiting_.push_back(std::move(job));
     else
-        start({what, true, look});
+        start(std::move(job));
 }
 
 void Session::start(Job job) {
-    const std::string what = job.what;
+    const std::string what = job.what, strategy = job.strategy;
     worker_ = std::make_unique<Worker>();  // the destructor of the one before waits for it to stop
     Worker& worker = *worker_;
     worker.job = std::move(job);
-    worker.loading.name = std::filesystem::path(what).filename().string();
+    worker.loading.name = strategy;
+    if (strategy.empty()) worker.loading.name = std::filesystem::path(what).filename().string();
     if (worker.loading.name == "scenario.toml") {
         worker.loading.name = std::filesystem::path(what).parent_path().filename().string();
     }
     worker.told = false;
-    worker.thread = std::thread([this, &worker, what] {
+    worker.thread = std::thread([this, &worker, what, strategy] {
         const auto tell = [this] {
             if (wake_) wake_();
         };
@@ -73,7 +75,7 @@ void Session::start(Job job) {
                     }
                     tell();
                 },
-                &worker.cancel);
+                &worker.cancel, strategy);
             const std::lock_guard guard(worker.lock);
             worker.document = std::move(document);
             worker.done = true;
@@ -111,8 +113,10 @@ std::vector<Action> Session::news(const i18n::Catalogue& catalogue, i18n::Langua
     } else {
         actions.push_back(ShowDocument{worker_->document});
         // A lesson says itself when the comparison is to be seen.
-        for (const std::string& path : worker_->document->compare)
-            waiting_.push_back({path, true, worker_->document->steps.empty()});
+        const Document& document = *worker_->document;
+        for (const auto& next : document.compare)
+            waiting_.push_back(
+                {next.path.empty() ? document.path : next.path, true, document.steps.empty(), next.strategy});
     }
     worker_.reset();
     if (!waiting_.empty()) {

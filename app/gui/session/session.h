@@ -32,12 +32,14 @@ struct Preview {
 Preview preview(const std::string& what, const Places& places);
 
 /// Opens a .mscope file, or really runs a scenario file or a lesson (by name, or its folder's), and makes it
-/// ready to show. `progress` is called on another thread after each step of a run. Throws InputError,
-/// IoError, CommError; InvalidArgument ("app.lesson_unknown") when `what` names nothing.
+/// ready to show. With a `strategy` the scenario (of a .mscope file: the one it was made from) is really run
+/// under that data strategy instead (scenario::with_strategy). `progress` is called on another thread after
+/// each step of a run. Throws InputError, IoError, CommError; InvalidArgument ("app.lesson_unknown") when
+/// `what` names nothing.
 std::shared_ptr<const Document> load_document(
     const std::string& what, const Places& places,
     const std::function<void(int32_t done, int32_t steps)>& progress,
-    const std::atomic<bool>* cancel = nullptr);
+    const std::atomic<bool>* cancel = nullptr, const std::string& strategy = {});
 
 /// Opens things on a thread of its own while the window goes on; what comes of it are actions for the state.
 class Session {
@@ -54,7 +56,7 @@ class Session {
     /// follows by itself.
     void open(const std::string& what);
     /// Opens one more to stand beside it, after what is being opened.
-    void open_beside(const std::string& what, bool look);
+    void open_beside(const OpenBeside& next);
     /// What happened since the last call. Errors are told in `language`.
     std::vector<Action> news(const i18n::Catalogue& catalogue, i18n::Language language);
 
@@ -63,6 +65,7 @@ class Session {
     struct Job {
         std::string what;
         bool beside = false, look = false;
+        std::string strategy = {};
     };
     void start(Job job);
     Places places_;

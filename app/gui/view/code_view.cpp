@@ -181,7 +181,7 @@ class CodePage {
                 sheet_.y += line + 4;
             }
             const Rect pill{x, sheet_.y + (line - small - 6) / 2, badge, small + 6};
-            p_.rect(pill, Token::raised, pill.h / 2).stroke = Token::line2;
+            p_.rect(pill, Token::raised, pill.h / 2 - 1).stroke = Token::line2;
             p_.label(pill, event_.badge, Face::caption, Token::soft);
             x += badge + 16;
         }

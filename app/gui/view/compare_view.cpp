@@ -367,8 +367,9 @@ class Comparison {
     void difference_line(std::size_t i, float top, float bottom) {
         const int64_t base = figures_[0].step_ns, own = figures_[i].step_ns;
         const float from = x(base), to = x(own), y = bottom - 14;
-        auto& mark = p_.line({from, top + 6}, {from, bottom - 4}, Token::soft);
-        mark.stroke_style = Stroke::dashed;
+        p_.layer = 1;  // under the bars, whose words it would cross
+        p_.line({from, top + 6}, {from, bottom - 4}, Token::soft).stroke_style = Stroke::dashed;
+        p_.layer = 4;
         const Token colour = own > base ? Token::err : own < base ? Token::ok : Token::mute;
         if (own != base) p_.line({from, y}, {to, y}, colour, 3);
         const std::string change = change_text(base, own);
