@@ -38,10 +38,15 @@ std::string scenario_file(const std::string& what, const Places& places) {
 }
 
 /// What the scenario is laid beside, and could be.
-void tell_what_compares(Document& document, const std::string& what, const scenario::Scenario& scenario) {
-    document.path = what;
-    document.compare = scenario.compare;
-    document.strategies = scenario::other_strategies(scenario);
+std::shared_ptr<const Document> with_comparison(const std::shared_ptr<const Document>& made,
+                                                const std::string& what, const scenario::Scenario& scenario,
+                                                bool compares) {
+    // Just made and nobody else's yet: its clocks, the largest part of it, need not be copied.
+    const auto document = std::const_pointer_cast<Document>(made);
+    document->path = what;
+    if (compares) document->compare = scenario.compare;
+    document->strategies = scenario::other_strategies(scenario);
+    return document;
 }
 
 /// The scenario that a trace was made from.
@@ -59,11 +64,9 @@ std::shared_ptr<const Document> open_trace(const std::string& path) {
         try {
             const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, info.scenario_path);
             const bool lesson = is_lesson(fs::path(info.scenario_path).parent_path());
-            auto document =
-                std::make_shared<Document>(*make_document(trace, name, lesson ? &scenario : nullptr));
-            tell_what_compares(*document, path, scenario);
-            document->compare.clear();  // a file is one run; what it compared with was others
-            return document;
+            // A file is one run: what it compared with was others.
+            return with_comparison(make_document(trace, name, lesson ? &scenario : nullptr), path, scenario,
+                                   false);
         } catch (const InputError&) {
             // The lesson beside the trace is not the one that was run: show the run without it.
         } catch (const InvalidArgument&) {
@@ -133,9 +136,7 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Pla
         file.filename() == "scenario.toml" ? file.parent_path().filename().string() : file.stem().string();
     if (name.empty()) name = file.filename().string();
     if (!strategy.empty()) name = strategy;
-    auto document = std::make_shared<Document>(*make_document(result.trace, name, &scenario));
-    tell_what_compares(*document, what, scenario);
-    return document;
+    return with_comparison(make_document(result.trace, name, &scenario), what, scenario, strategy.empty());
 }
 
 }  // namespace meshscope::session
