@@ -31,8 +31,8 @@ std::string mesh(const std::string& shape, const std::string& names, const std::
     return "[mesh]\nshape = [" + shape + "]\nnames = [" + names + "]\n[parallel]\n" + parallel;
 }
 
-const std::string kHsdp = kToy + mesh("2, 2", "\"replicate\", \"shard\"",
-                                      "data = \"fsdp2\"\nunits = [[\"net1\"], [\"net2\"]]\n");
+const std::string kHsdp =
+    kToy + mesh("2, 2", "\"replicate\", \"shard\"", "data = \"fsdp2\"\nunits = [[\"net1\"], [\"net2\"]]\n");
 
 /// Runs that between them make nearly all calls and kernels there are.
 std::vector<std::string> many_runs() {
@@ -263,6 +263,21 @@ TEST_CASE("texts of Code and why fit at every size in both languages, for every 
                 }
             }
     }
+}
+
+TEST_CASE("a record too large to be counted in every frame tells its own rank's events") {
+    auto large = std::make_shared<trace::Trace>(*trace_of(kHsdp));
+    const trace::Event last = large->ranks[3].events.back();
+    for (std::size_t i = 0; i < view::kMostCountedEvents; ++i) {
+        large->ranks[3].events.push_back(last);
+        large->ranks[3].events.back().id = last.id + 1 + static_cast<int32_t>(i);
+    }
+    Stage stage(large);
+    const int32_t event = first_of(*large, 0, "fsdp2.reduce_scatter.gradients");
+    const auto f = view::explain_event(stage.at({0, event}), {0, event});
+    CHECK_FALSE(f.same_everywhere);
+    CHECK(f.same.size() == 2);
+    CHECK(test::says_part(view::code_facts(stage.at({0, event}, {420, 900})), "2 on rank 0."));
 }
 
 TEST_CASE("before the first event the view says so") {

@@ -106,15 +106,20 @@ CodeFacts explain_event(const Input& input, EventRef ref) {
         find_place_of_collective(f, e, rule);
     }
     find_waits(f, input);
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
-        for (const trace::Event& other : trace.ranks[r].events) {
-            if (other.kind != e.kind || other.step != e.step) continue;
-            // Records from elsewhere may name no rule: then calls of the same op stand together.
-            if (compute ? other.name != e.name : other.rule != e.rule || (rule.empty() && other.op != e.op))
-                continue;
-            ++f.same_everywhere;
-            if (static_cast<int32_t>(r) == ref.rank) f.same.push_back({ref.rank, other.id});
-        }
+    // Records from elsewhere may name no rule: then calls of the same op stand together.
+    const auto same = [&](const trace::Event& other) {
+        if (other.kind != e.kind || other.step != e.step) return false;
+        return compute ? other.name == e.name : other.rule == e.rule && (!rule.empty() || other.op == e.op);
+    };
+    std::size_t events = 0;
+    for (const auto& rank : trace.ranks) events += rank.events.size();
+    if (events <= kMostCountedEvents) {
+        f.same_everywhere = 0;
+        for (const auto& rank : trace.ranks)
+            *f.same_everywhere += std::count_if(rank.events.begin(), rank.events.end(), same);
+    }
+    for (const trace::Event& other : trace.ranks[static_cast<std::size_t>(ref.rank)].events)
+        if (same(other)) f.same.push_back({ref.rank, other.id});
     return f;
 }
 

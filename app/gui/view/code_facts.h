@@ -38,15 +38,19 @@ struct CodeFacts {
     std::vector<Waited> waited;
     int64_t could_ns = 0, began_ns = 0;  ///< from when it could have begun, and when it did
 
-    std::vector<EventRef> same;   ///< this rank's events of the same rule (kernel) in the same step, in order
-    int64_t same_everywhere = 0;  ///< the same on all ranks
+    std::vector<EventRef> same;  ///< this rank's events of the same rule (kernel) in the same step, in order
+    /// The same on all ranks; nothing in records so large that counting would be felt in every frame.
+    std::optional<int64_t> same_everywhere;
 };
 
 /// The event that the view "Code and why" speaks of: the selected one, else what the rank in focus does at
 /// the cursor. Nothing before its first.
 std::optional<EventRef> code_event(const Input& input);
 
-/// Cost: one pass over the events of all ranks, and one over the sources.
+/// Records with more events are counted on the event's own rank only.
+inline constexpr std::size_t kMostCountedEvents = 200'000;
+
+/// Cost: one pass over the events (of all ranks, up to kMostCountedEvents), and one over the sources.
 CodeFacts explain_event(const Input& input, EventRef ref);
 
 }  // namespace meshscope::view

@@ -360,8 +360,9 @@ void same_rule(Sheet& s, const Input& in, const CodeFacts& f) {
                   format_time(when.begin_ns), ref == f.ref);
     }
     s.space(6);
-    s.paragraph(p.say("view.code.counts", {arg("here", static_cast<int64_t>(f.same.size())),
-                                           arg("rank", f.ref.rank), arg("all", f.same_everywhere)}),
+    const MessageArg here = arg("here", static_cast<int64_t>(f.same.size())), rank = arg("rank", f.ref.rank);
+    s.paragraph(f.same_everywhere ? p.say("view.code.counts", {here, rank, arg("all", *f.same_everywhere)})
+                                  : p.say("view.code.counts.here", {here, rank}),
                 Face::caption, Token::mute);
 }
 
