@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
+#include "app/cli/lesson_numbers.h"
+#include "app/cli/lesson_print.h"
 #include "app/cli/lesson_store.h"
 #include "app/cli/lesson_tell.h"
 #include "app/cli/outputs.h"
@@ -23,7 +26,7 @@ namespace {
 
 struct Options {
     std::string name, root, backend = "threads", trace;
-    bool no_input = false;
+    bool no_input = false, json = false;
 };
 
 int terminal_width(const CommandContext& context) {
@@ -40,20 +43,35 @@ std::string mesh_text(const scenario::Scenario& scenario) {
     return "(" + sizes + ") " + names;
 }
 
+/// One row a lesson, under its chapter's title. A lesson that names no chapter stands under none.
 void list(const Options& options, CommandContext& context) {
     Table table;
+    std::vector<int32_t> chapters;
     for (const char* id : {"name", "title", "ranks", "mesh", "steps", "quizzes"})
         table.header.push_back(context.text(std::string("cli.lesson.column.") + id));
     table.right = {false, false, true, false, true, true};
     for (const LessonFolder& lesson : find_lessons(lesson_root(options.root, context))) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
-        const bool zh = context.language == i18n::Language::zh;
-        table.rows.push_back({lesson.name, zh ? scenario.title.zh : scenario.title.en,
+        chapters.push_back(scenario.chapter);
+        table.rows.push_back({lesson.name, in_language(scenario.title, context),
                               std::to_string(scenario::world_size(scenario)), mesh_text(scenario),
                               std::to_string(scenario.steps_of_lesson.size()),
                               std::to_string(scenario.quizzes.size())});
     }
-    print_table(table, context.out);
+    // All chapters' columns are aligned: one table, with the titles put between its rows.
+    std::stringstream rows;
+    print_table(table, rows);
+    std::string row;
+    std::getline(rows, row);
+    context.out << row << '\n';
+    for (std::size_t i = 0; i < chapters.size() && std::getline(rows, row); ++i) {
+        if (chapters[i] > 0 && (i == 0 || chapters[i] != chapters[i - 1])) {
+            const std::string title = context.text("cli.lesson.chapter." + std::to_string(chapters[i]));
+            context.out << '\n';
+            print_heading(std::to_string(chapters[i]) + "  " + title, context);
+        }
+        context.out << row << '\n';
+    }
 }
 
 run::RunResult run_lesson(const scenario::Scenario& scenario, const Options& options,
@@ -72,8 +90,34 @@ void tell_failure(const std::exception_ptr& failure, const CommandContext& conte
     }
 }
 
+/// The lesson that follows, in the folders' order; "" after the last.
+std::string next_of(const LessonFolder& lesson, const std::string& root, const CommandContext& context) {
+    const auto all = find_lessons(root);
+    const auto next = std::ranges::find_if(all, [&](const auto& other) { return other.name > lesson.name; });
+    if (next == all.end()) return "";
+    try {
+        const scenario::Scenario scenario = scenario::read_scenario(next->folder + "/scenario.toml");
+        return context.text("cli.lesson.next",
+                            {{"name", next->name}, {"title", in_language(scenario.title, context)}});
+    } catch (const Error&) {
+        return "";  // its mistakes are told when it is run
+    }
+}
+
+LessonVariants variants_of(const scenario::Scenario& scenario, const Options& options,
+                           const CommandContext& context) {
+    return {scenario, [&](const scenario::Variant& variant) {
+                run::RunOptions run_options;
+                run_options.backend = options.backend;
+                run_options.cancel = context.cancelled;
+                const Polling polling(context);
+                return run::run_variant(scenario, variant, *context.make_backends(), run_options);
+            }};
+}
+
 void run(const Options& options, CommandContext& context) {
-    const auto lessons = choose_lessons(find_lessons(lesson_root(options.root, context)), options.name);
+    const std::string root = lesson_root(options.root, context);
+    const auto lessons = choose_lessons(find_lessons(root), options.name);
     for (const LessonFolder& lesson : lessons) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
         const scenario::LessonText text = scenario::read_lesson(lesson.folder, i18n::name(context.language));
@@ -92,7 +136,9 @@ void run(const Options& options, CommandContext& context) {
         if (result.not_finite)
             context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
         const bool ask = context.in_is_tty && context.out_is_tty && !options.no_input;
-        tell_lesson(scenario, text, *result.trace, {ask, terminal_width(context)}, std::cin, context);
+        LessonVariants variants = variants_of(scenario, options, context);
+        tell_lesson({scenario, text, *result.trace, next_of(lesson, root, context)}, variants,
+                    {ask, terminal_width(context)}, std::cin, context);
         if (lessons.size() > 1) context.out << '\n';
     }
 }
@@ -110,6 +156,10 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
         if (!result.failure && result.trace->info.steps < scenario.steps)
             throw Cancelled({"cli.lesson.check_cancelled", {}});
         checks = scenario::check_lesson(scenario, en, zh, *result.trace, trace::TraceDatabase(*result.trace));
+        LessonVariants variants = variants_of(scenario, options, context);
+        for (const scenario::Variant& variant : scenario.variants)
+            for (scenario::LessonCheck& check : run::variant_checks(variant, variants.run(variant)))
+                checks.push_back(std::move(check));
     } catch (const Cancelled&) {
         throw;  // no lesson's failure, and no other lesson shall begin
     } catch (const Error& error) {
@@ -130,6 +180,20 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
         all &= check.problems.empty();
     }
     return all;
+}
+
+void numbers(const Options& options, CommandContext& context) {
+    context.json_errors = options.json;
+    for (const LessonFolder& lesson :
+         choose_lessons(find_lessons(lesson_root(options.root, context)), options.name)) {
+        const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
+        const run::RunResult result = run_lesson(scenario, options, context);
+        if (!result.failure && result.trace->info.steps < scenario.steps)
+            throw Cancelled({"cli.lesson.check_cancelled", {}});
+        LessonVariants variants = variants_of(scenario, options, context);
+        if (!print_numbers(lesson.name, scenario, *result.trace, variants, options.json, context))
+            context.exit_code = ExitCode::check_failed;
+    }
 }
 
 void check(const Options& options, CommandContext& context) {
@@ -157,10 +221,12 @@ void add_lesson_command(CLI::App& app, CommandContext& context) {
         return command;
     };
     add("list", list);
-    for (CLI::App* command : {add("run", run), add("check", check)}) {
+    for (CLI::App* command : {add("run", run), add("check", check), add("numbers", numbers)}) {
         command->add_option("NAME", options->name, context.text("cli.lesson.help.name"))->required();
         command->add_option("--backend", options->backend, context.text("cli.run.help.backend"))
             ->type_name("NAME");
+        if (command->get_name() == "numbers")
+            command->add_flag("--json", options->json, context.text("cli.lesson.help.json"));
         if (command->get_name() != "run") continue;
         command->add_option("--trace", options->trace, context.text("cli.run.help.trace"))->type_name("FILE");
         command->add_flag("--no-input", options->no_input, context.text("cli.lesson.help.no_input"));

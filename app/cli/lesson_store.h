@@ -11,7 +11,7 @@ namespace meshscope::cli {
 
 /// A lesson on disk: a folder NN_name with scenario.toml, lesson.en.md and lesson.zh.md.
 struct LessonFolder {
-    std::string name;    ///< "02_hsdp"
+    std::string name;    ///< "63_hsdp"
     std::string folder;  ///< its path
 };
 
@@ -23,7 +23,7 @@ std::string lesson_root(const std::string& given, const CommandContext& context)
 /// Every lesson of a root, by name.
 std::vector<LessonFolder> find_lessons(const std::string& root);
 
-/// The lessons a user means: "all", "02_hsdp", "hsdp", "2". Throws UsageError "cli.lesson.unknown" with what
+/// The lessons a user means: "all", "63_hsdp", "hsdp", "63". Throws UsageError "cli.lesson.unknown" with what
 /// there is.
 std::vector<LessonFolder> choose_lessons(const std::vector<LessonFolder>& lessons, const std::string& word);
 

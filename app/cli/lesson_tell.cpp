@@ -1,9 +1,9 @@
 #include "app/cli/lesson_tell.h"
 
 #include <algorithm>
-#include <map>
 #include <ostream>
 
+#include "app/cli/lesson_print.h"
 #include "app/cli/run_command.h"
 #include "app/cli/table.h"
 #include "core/memory/ledger.h"
@@ -13,48 +13,6 @@ namespace meshscope::cli {
 namespace {
 
 using scenario::Scenario;
-using Numbers = std::map<std::string, scenario::Answer>;
-
-const std::string& in_language(const scenario::Text& text, const CommandContext& context) {
-    const bool zh = context.language == i18n::Language::zh;
-    const std::string& wanted = zh ? text.zh : text.en;
-    return wanted.empty() ? (zh ? text.en : text.zh) : wanted;
-}
-
-std::string with_numbers(const std::string& text, const Numbers& numbers) {
-    return scenario::fill_numbers(text, [&](const std::string& id) {
-        const auto found = numbers.find(id);
-        return found == numbers.end() || found->second.error ? "?" : found->second.text;
-    });
-}
-
-void print_wrapped(const std::string& text, const std::string& first, const std::string& rest, int width,
-                   std::ostream& out) {
-    bool begun = false;
-    for (const std::string& line : wrap(text, width - display_width(rest))) {
-        out << (begun ? rest : first) << line << '\n';
-        begun = true;
-    }
-}
-
-void print_paragraph(const scenario::Paragraph& paragraph, const Numbers& numbers, int width,
-                     std::ostream& out) {
-    std::string text;
-    for (const scenario::Span& span : paragraph.spans)
-        text += span.kind == scenario::SpanKind::code && !paragraph.code ? "`" + span.text + "`" : span.text;
-    text = with_numbers(text, numbers);
-    if (paragraph.code) {
-        std::size_t from = 0;
-        for (std::size_t end = 0; end != std::string::npos; from = end + 1) {
-            end = text.find('\n', from);
-            out << "    " << text.substr(from, end == std::string::npos ? end : end - from) << '\n';
-        }
-    } else {
-        print_wrapped(text, paragraph.bullet ? "- " : "", paragraph.bullet ? "  " : "", width, out);
-    }
-    out << '\n';
-}
-
 /// The index a learner types is counted from 1; the answers' from 0.
 std::string from_typed(const Scenario::Quiz& quiz, const std::string& typed) {
     if (quiz.kind != "choice") return typed;
@@ -73,7 +31,7 @@ std::string as_shown(const Scenario::Quiz& quiz, const std::string& answer, cons
 }
 
 /// Two tries; an empty line gives up. True when the answer was right.
-bool ask(const Scenario::Quiz& quiz, const std::string& answer, std::istream& in,
+bool ask(const Scenario::Quiz& quiz, const std::string& answer, int width, std::istream& in,
          const CommandContext& context) {
     constexpr int kTries = 2;
     for (int t = 0; t < kTries; ++t) {
@@ -85,19 +43,19 @@ bool ask(const Scenario::Quiz& quiz, const std::string& answer, std::istream& in
             context.out << context.styled(context.text("cli.lesson.right"), "32") << '\n';
             return true;
         }
-        context.out << context.styled(context.text("cli.lesson.wrong"), "33");
+        std::string told = context.styled(context.text("cli.lesson.wrong"), "33");
         if (const scenario::Text* hint = scenario::hint_for_answer(quiz, given))
-            context.out << ' ' << in_language(*hint, context);
-        context.out << '\n';
+            told += ' ' + in_language(*hint, context);
+        print_wrapped(told, "", "", width, context.out);
     }
     return false;
 }
 
-void tell_quiz(const Scenario::Quiz& quiz, const Numbers& numbers, const trace::TraceDatabase& database,
+void tell_quiz(const Scenario::Quiz& quiz, const Fill& fill, const trace::TraceDatabase& database,
                const TellOptions& options, std::istream& in, const CommandContext& context) {
     const std::string head = context.styled("? ", "1");
-    print_wrapped(with_numbers(in_language(quiz.question, context), numbers), head, "  ", options.width,
-                  context.out);
+    print_wrapped(scenario::fill_numbers(in_language(quiz.question, context), fill), head, "  ",
+                  options.width, context.out);
     for (std::size_t i = 0; i < quiz.choices.size(); ++i)
         print_wrapped(in_language(quiz.choices[i].text, context), "  " + std::to_string(i + 1) + ") ",
                       "     ", options.width, context.out);
@@ -106,17 +64,103 @@ void tell_quiz(const Scenario::Quiz& quiz, const Numbers& numbers, const trace::
         context.out << context.text(*answer.error) << "\n\n";
         return;
     }
-    const bool answered = options.ask && ask(quiz, answer.text, in, context);
+    const bool answered = options.ask && ask(quiz, answer.text, options.width, in, context);
     if (!answered)
         print_wrapped(context.text("cli.lesson.answer", {{"answer", as_shown(quiz, answer.text, context)}}),
                       "  ", "  ", options.width, context.out);
-    const std::string reveal = with_numbers(in_language(quiz.reveal, context), numbers);
+    const std::string reveal = scenario::fill_numbers(in_language(quiz.reveal, context), fill);
     if (!reveal.empty()) print_wrapped(reveal, "  ", "  ", options.width, context.out);
     context.out << '\n';
 }
 
-void heading(const std::string& words, const CommandContext& context) {
-    context.out << context.styled(words, "1") << '\n';
+/// The numbers of the lesson's own run and, as {{break.gathers}}, those of its variants, run when one is
+/// named.
+Fill numbers_of(const Scenario& scenario, const trace::TraceDatabase& database, LessonVariants& variants) {
+    return [numbers = scenario::read_numbers(scenario, database), &variants](const std::string& id) {
+        if (!scenario::variant_of(id).empty()) return variants.number(id);
+        const auto found = numbers.find(id);
+        return found == numbers.end() || found->second.error ? std::string("?") : found->second.text;
+    };
+}
+
+/// What a learner types at "[Enter] next": the first letter, lower case; 0 for none.
+char pressed(const std::string& prompt, std::istream& in, const CommandContext& context) {
+    context.out << context.styled(prompt, "2") << ' ' << std::flush;
+    std::string typed;
+    if (!std::getline(in, typed)) return 0;
+    const std::size_t first = typed.find_first_not_of(" \t\r");
+    context.out << '\n';
+    return first == std::string::npos ? '\0' : static_cast<char>(typed[first] | 0x20);
+}
+
+/// One part of a lesson that is being told.
+struct Part {
+    const Told& told;
+    LessonVariants& variants;
+    const Fill& fill;
+    const TellOptions& options;
+    std::istream& in;
+    const CommandContext& context;
+};
+
+/// "## goals", "## summary" …; `name` stands before its own heading. Nothing when it is
+/// missing.
+bool tell_section(const Part& part, const scenario::LessonSection& section, const char* name) {
+    if (section.line == 0) return false;
+    const std::string kind = part.context.text(std::string("cli.lesson.") + name);
+    const bool own = !section.heading.empty() && section.heading != kind;
+    print_heading(own ? kind + " · " + section.heading : kind, part.context);
+    print_paragraphs(section.paragraphs, part.fill, part.options.width, part.context);
+    return true;
+}
+
+/// What to break, or to change: `key` runs it where somebody is there to press it.
+void tell_variant(const Part& part, const scenario::LessonSection& section, const char* id, char key) {
+    if (!tell_section(part, section, id)) return;
+    const scenario::Variant* variant = part.variants.find(id);
+    if (!variant) return;
+    print_changes(*variant, part.context);
+    part.context.out << '\n';
+    if (part.options.ask) {
+        const std::string prompt = part.context.text(std::string("cli.lesson.press.") + id);
+        if (pressed(prompt, part.in, part.context) != key) return;
+    }
+    print_variant_run(part.variants.run(*variant), part.told.trace, part.context, part.options.width);
+    if (part.options.ask) pressed(part.context.text("cli.lesson.press.next"), part.in, part.context);
+}
+
+void tell_steps(const Part& part, const trace::TraceDatabase& database) {
+    const auto& steps = part.told.text.steps;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+        const scenario::LessonSection& step = steps[s];
+        const std::string words = step.heading.empty() ? step.id : step.heading;
+        print_heading(std::to_string(s + 1) + "/" + std::to_string(steps.size()) + "  " + words,
+                      part.context);
+        print_paragraphs(step.paragraphs, part.fill, part.options.width, part.context);
+        for (const Scenario::Quiz& quiz : part.told.scenario.quizzes)
+            if (quiz.step == step.id)
+                tell_quiz(quiz, part.fill, database, part.options, part.in, part.context);
+        if (part.options.ask) pressed(part.context.text("cli.lesson.press.next"), part.in, part.context);
+    }
+}
+
+/// What the run recorded, in three tables.
+void tell_record(const Part& part) {
+    const trace::Trace& trace = part.told.trace;
+    // Step 1 is the first that every later one repeats: step 0 of DDP still has its first buckets.
+    const int32_t step = trace.info.steps > 1 ? 1 : 0;
+    print_heading(
+        part.context.text("cli.lesson.collectives", {{"rank", int64_t{0}}, {"step", int64_t{step}}}),
+        part.context);
+    print_collectives(trace, 0, step, part.context, part.options.width);
+    part.context.out << '\n';
+    if (!trace.info.losses.empty()) {
+        print_heading(part.context.text("cli.lesson.losses"), part.context);
+        print_losses(trace, part.context);
+        part.context.out << '\n';
+    }
+    print_heading(part.context.text("cli.lesson.memory"), part.context);
+    print_memory(trace, part.context);
 }
 
 }  // namespace
@@ -164,32 +208,22 @@ void print_memory(const trace::Trace& trace, const CommandContext& context) {
     print_table(table, context.out);
 }
 
-void tell_lesson(const Scenario& scenario, const scenario::LessonText& text, const trace::Trace& trace,
-                 const TellOptions& options, std::istream& in, const CommandContext& context) {
-    const trace::TraceDatabase database(trace);
-    const Numbers numbers = scenario::read_numbers(scenario, database);
-    std::ostream& out = context.out;
-    heading(text.title, context);
-    out << '\n';
-    for (const auto& paragraph : text.introduction) print_paragraph(paragraph, numbers, options.width, out);
-    for (std::size_t s = 0; s < text.steps.size(); ++s) {
-        const scenario::LessonSection& step = text.steps[s];
-        const std::string words = step.heading.empty() ? step.id : step.heading;
-        heading(std::to_string(s + 1) + "/" + std::to_string(text.steps.size()) + "  " + words, context);
-        for (const auto& paragraph : step.paragraphs) print_paragraph(paragraph, numbers, options.width, out);
-        for (const Scenario::Quiz& quiz : scenario.quizzes)
-            if (quiz.step == step.id) tell_quiz(quiz, numbers, database, options, in, context);
-    }
-    // Step 1 is the first that every later one repeats: step 0 of DDP still has its first buckets.
-    const int32_t step = trace.info.steps > 1 ? 1 : 0;
-    heading(context.text("cli.lesson.collectives", {{"rank", int64_t{0}}, {"step", int64_t{step}}}), context);
-    print_collectives(trace, 0, step, context, options.width);
-    out << '\n';
-    heading(context.text("cli.lesson.losses"), context);
-    print_losses(trace, context);
-    out << '\n';
-    heading(context.text("cli.lesson.memory"), context);
-    print_memory(trace, context);
+void tell_lesson(const Told& told, LessonVariants& variants, const TellOptions& options, std::istream& in,
+                 const CommandContext& context) {
+    const trace::TraceDatabase database(told.trace);
+    const Fill fill = numbers_of(told.scenario, database, variants);
+    const Part part{told, variants, fill, options, in, context};
+    print_heading(told.text.title, context);
+    context.out << '\n';
+    tell_section(part, told.text.goals, "goals");
+    print_paragraphs(told.text.introduction, fill, options.width, context);
+    tell_steps(part, database);
+    tell_variant(part, told.text.to_break, "break", 'b');
+    tell_variant(part, told.text.to_change, "change", 'c');
+    tell_section(part, told.text.summary, "summary");
+    if (!told.next.empty()) print_wrapped(told.next, "", "", options.width, context.out);
+    if (!told.next.empty()) context.out << '\n';
+    tell_record(part);
 }
 
 }  // namespace meshscope::cli

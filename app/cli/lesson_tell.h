@@ -1,8 +1,10 @@
 #pragma once
 
 #include <istream>
+#include <string>
 
 #include "app/cli/command.h"
+#include "app/cli/lesson_variants.h"
 #include "core/scenario/lesson.h"
 #include "core/scenario/scenario.h"
 
@@ -14,10 +16,19 @@ struct TellOptions {
     int width = 80;    ///< columns
 };
 
-/// Tells a lesson from a run of its scenario: the text with its numbers, the quizzes, then rank 0's
-/// collectives of one step with the reason of each, the losses, and every rank's memory peak.
-void tell_lesson(const scenario::Scenario& scenario, const scenario::LessonText& text,
-                 const trace::Trace& trace, const TellOptions& options, std::istream& in,
+/// What is told: a lesson in one language and the run of its scenario.
+struct Told {
+    const scenario::Scenario& scenario;
+    const scenario::LessonText& text;
+    const trace::Trace& trace;
+    std::string next;  ///< what to read after it; "" = nothing
+};
+
+/// Tells a lesson: goals, introduction, the steps with their numbers and quizzes, what to break and what to
+/// change with what came of it, the summary, the next lesson; then rank 0's collectives of one step with the
+/// reason of each, the losses, and every rank's memory peak. With `ask` it waits after each part, and runs
+/// the variants on request.
+void tell_lesson(const Told& told, LessonVariants& variants, const TellOptions& options, std::istream& in,
                  const CommandContext& context);
 
 /// A table of the collectives of one rank in one step: op, unit, phase, group, elements in and out, bytes

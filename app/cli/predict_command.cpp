@@ -34,9 +34,9 @@ struct Options {
 struct Answer {
     Summary predicted;
     std::optional<Summary> measured;
-    int64_t measured_step_ns = 0;  ///< the last step on this machine's own clock
-    memory::ModelState formula;
-    std::optional<double> activations;  ///< by formula, of transformers
+    int64_t measured_step_ns = 0;               ///< the last step on this machine's own clock
+    std::optional<memory::ModelState> formula;  ///< none where nothing is trained
+    std::optional<double> activations;          ///< by formula, of transformers
     int32_t world_size = 0;
 };
 
@@ -95,10 +95,11 @@ ordered_json to_json(const Summary& summary) {
 
 void print_json(const Answer& answer, CommandContext& context) {
     ordered_json out{{"world_size", answer.world_size}, {"predicted", to_json(answer.predicted)}};
-    out["formula"] = {{"source", "ZeRO, arXiv 1910.02054"},
-                      {"parameters", answer.formula.parameters},
-                      {"gradients", answer.formula.gradients},
-                      {"optimizer_state", answer.formula.optimizer}};
+    if (answer.formula)
+        out["formula"] = {{"source", "ZeRO, arXiv 1910.02054"},
+                          {"parameters", answer.formula->parameters},
+                          {"gradients", answer.formula->gradients},
+                          {"optimizer_state", answer.formula->optimizer}};
     if (answer.activations) {
         out["formula"]["activations"] = *answer.activations;
         out["formula"]["activations_source"] = "Korthikanti et al., arXiv 2205.05198";
@@ -149,7 +150,7 @@ void print_memory(const Answer& answer, const CommandContext& context) {
     table.header = {context.text("cli.predict.category"), context.text("cli.predict.predicted")};
     table.right = {false, true, true, true};
     if (measured != nullptr) table.header.push_back(context.text("cli.predict.measured"));
-    table.header.push_back(context.text("cli.predict.formula"));
+    if (answer.formula) table.header.push_back(context.text("cli.predict.formula"));
     const auto add = [&](const std::string& what, int64_t predicted, int64_t real, double formula) {
         std::vector<std::string> row{what, std::to_string(predicted)};
         if (measured != nullptr) row.push_back(std::to_string(real));
@@ -161,10 +162,12 @@ void print_memory(const Answer& answer, const CommandContext& context) {
         const auto category = static_cast<MemoryCategory>(c);
         const int64_t real = measured == nullptr ? 0 : of(*measured, category);
         double formula = -1;
-        if (category == (sharded ? MemoryCategory::sharded_parameters : MemoryCategory::parameters))
-            formula = answer.formula.parameters;
-        if (category == MemoryCategory::gradients) formula = answer.formula.gradients;
-        if (category == MemoryCategory::optimizer_state) formula = answer.formula.optimizer;
+        if (answer.formula) {
+            if (category == (sharded ? MemoryCategory::sharded_parameters : MemoryCategory::parameters))
+                formula = answer.formula->parameters;
+            if (category == MemoryCategory::gradients) formula = answer.formula->gradients;
+            if (category == MemoryCategory::optimizer_state) formula = answer.formula->optimizer;
+        }
         if (category == MemoryCategory::activations) formula = answer.activations.value_or(-1);
         if (of(rank, category) > 0 || real > 0)
             add(context.text("view.memory." + std::string(name(category))), of(rank, category), real,
@@ -178,7 +181,9 @@ void print_memory(const Answer& answer, const CommandContext& context) {
                                                      {"cause", cause_words(rank.peak, context)}})
                 << '\n';
     print_table(table, context.out);
-    context.out << context.text("cli.predict.sources", {{"zero", std::string("arXiv 1910.02054")}}) << '\n';
+    if (answer.formula)
+        context.out << context.text("cli.predict.sources", {{"zero", std::string("arXiv 1910.02054")}})
+                    << '\n';
     if (answer.activations)
         context.out << context.text("cli.predict.activations",
                                     {{"korthikanti", std::string("arXiv 2205.05198")}})
@@ -240,7 +245,7 @@ void predict(const Options& options, CommandContext& context) {
         }
         answer.predicted = run::summarize(*result.trace, scenario.hardware, time::Absent::as_present);
     }
-    answer.formula = run::zero_formula(scenario);
+    if (scenario.calls.empty()) answer.formula = run::zero_formula(scenario);
     answer.activations = run::activation_formula(scenario);
     if (options.measure) {
         scenario::Scenario really = scenario;

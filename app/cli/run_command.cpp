@@ -205,6 +205,7 @@ void print_losses(const trace::Trace& trace, const CommandContext& context,
     constexpr std::size_t kShown = 10;  // at each end
     const std::vector<double>& losses = trace.info.losses;
     const std::vector<double>& norms = trace.info.grad_norms;
+    if (losses.empty()) return;  // nothing was trained
     Table table;
     table.header = {context.text("cli.run.step"), context.text("cli.run.loss")};
     if (!norms.empty()) table.header.push_back(context.text("cli.run.grad_norm"));

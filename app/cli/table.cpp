@@ -63,6 +63,10 @@ std::string padded(const std::string& text, int width, bool right) {
 int display_width(std::string_view text) {
     int width = 0;
     for (std::size_t i = 0; i < text.size();) {
+        if (text.substr(i).starts_with("\x1b[")) {
+            i = std::min(text.find('m', i), text.size() - 1) + 1;
+            continue;
+        }
         const CodePoint c = code_point_at(text, i);
         width += is_wide(c.value) ? 2 : 1;
         i += c.bytes;

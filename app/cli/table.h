@@ -7,8 +7,8 @@
 
 namespace meshscope::cli {
 
-/// Columns a terminal gives a text: Chinese and other wide characters count 2, ASCII 1. Invalid bytes
-/// count 1.
+/// Columns a terminal gives a text: Chinese and other wide characters count 2, ASCII 1, colours (ESC [ … m)
+/// nothing. Invalid bytes count 1.
 int display_width(std::string_view text);
 
 /// A table for a terminal. The header may be empty; rows may be ragged.

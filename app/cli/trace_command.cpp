@@ -263,7 +263,7 @@ void add_export(CLI::App& parent, CommandContext& context) {
         ->required()
         ->type_name("OUT");
     CLI::Option* what = command->add_option("--what", options->what, context.text("cli.trace.export.what"));
-    what->check(CLI::IsMember({"collectives", "hops", "memory", "compute"}));
+    what->check(CLI::IsMember({"collectives", "hops", "memory", "compute", "parameters"}));
     command->callback([=, &context] {
         if (options->format == "perfetto" && what->count() > 0)
             throw UsageError(Message{"cli.trace.what_is_for_csv", {}});

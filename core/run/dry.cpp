@@ -7,23 +7,11 @@
 #include "core/mesh/roles.h"
 #include "core/run/describe.h"
 #include "core/run/groups.h"
+#include "core/run/no_data.h"
 #include "core/run/rank.h"
-#include "core/run/sources.h"
 
 namespace meshscope::run {
 namespace {
-
-/// First values nobody looks at.
-class NoWeights final : public parallel::InitialValues {
-  public:
-    void read(const nn::Parameter&, int64_t, std::span<float>) const override {}
-};
-
-/// Batches nobody looks at.
-class NoBatches final : public Batches {
-  public:
-    void read(int32_t, int64_t, const tensor::Tensor&, const tensor::Tensor&) const override {}
-};
 
 /// The coordinates of a dim that are run.
 std::vector<int64_t> chosen(int64_t size, bool all) {
@@ -64,8 +52,7 @@ DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
     if (options.steps > 0) scenario.steps = std::min(scenario.steps, options.steps);
     const mesh::DeviceMesh mesh = build_mesh(scenario);
     const int32_t world_size = scenario::world_size(scenario);
-    const GroupTable groups = make_groups(mesh, world_size, data_dims(scenario), false,
-                                          parallel::part_sizes(scenario.parallel.fsdp2));
+    const GroupTable groups = groups_of(scenario, mesh, false);
     const NoWeights weights;
     const NoBatches batches;
 
@@ -95,7 +82,9 @@ DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
     shared.node_of_rank = node_of_rank(scenario, mesh);
 
     DryResult result;
-    const std::vector<int32_t> wanted = distinct_ranks(mesh, world_size, options.all_up_to);
+    // Of plain calls any rank may be the root, or the one that is left out.
+    const int32_t all_up_to = scenario.calls.empty() ? options.all_up_to : world_size;
+    const std::vector<int32_t> wanted = distinct_ranks(mesh, world_size, all_up_to);
     for (const int32_t rank : wanted) {
         if (options.cancel != nullptr && options.cancel->load()) break;
         comm::DryTransport transport(GlobalRank{rank}, world_size);

@@ -36,6 +36,29 @@ void add_shard_parts(GroupTable& table, const std::vector<int32_t>& wholes, int6
     }
 }
 
+/// "[0, 2]"
+std::string list_of(const std::vector<int32_t>& ranks) {
+    std::string text;
+    for (const int32_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+    return "[" + text + "]";
+}
+
+/// The groups of one plain call, made where there are none yet.
+std::vector<int32_t> groups_of_call(GroupTable& table, const scenario::Call& call,
+                                    const std::vector<std::string>& mesh_names) {
+    if (!call.mesh_dim.empty()) {
+        const auto dim = std::ranges::find(mesh_names, call.mesh_dim) - mesh_names.begin();
+        return table.by_dim.at(static_cast<std::size_t>(dim));
+    }
+    const trace::Group& all = table.groups.at(static_cast<std::size_t>(table.whole_mesh));
+    if (call.group_ranks.empty() || call.group_ranks == all.ranks) return {table.whole_mesh};
+    const std::string name = list_of(call.group_ranks);
+    for (std::size_t g = 0; g < table.groups.size(); ++g)
+        if (table.groups[g].mesh_dim == name) return {static_cast<int32_t>(g)};
+    table.groups.push_back({name, call.group_ranks});
+    return {static_cast<int32_t>(table.groups.size() - 1)};
+}
+
 }  // namespace
 
 DataDims data_dims(const scenario::Scenario& scenario) {
@@ -84,6 +107,15 @@ GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, const D
         std::ranges::sort(all.ranks);
     }
     for (const int64_t size : shard_parts) add_shard_parts(table, table.data.back(), size);
+    return table;
+}
+
+GroupTable groups_of(const scenario::Scenario& scenario, const mesh::DeviceMesh& mesh, bool with_mesh) {
+    GroupTable table =
+        make_groups(mesh, scenario::world_size(scenario), data_dims(scenario),
+                    with_mesh || !scenario.calls.empty(), parallel::part_sizes(scenario.parallel.fsdp2));
+    for (const scenario::Call& call : scenario.calls)
+        table.calls.push_back(groups_of_call(table, call, mesh.names()));
     return table;
 }
 

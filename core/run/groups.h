@@ -33,6 +33,10 @@ struct GroupTable {
     /// of the data strategy's last dim are cut; called "shard/2".
     std::map<int64_t, std::vector<int32_t>> shard_parts;
 
+    /// [call of Scenario::calls]: the groups whose members make it; where a call names ranks that are no
+    /// group of the mesh, one of its own, called "[0, 2]".
+    std::vector<std::vector<int32_t>> calls;
+
     /// Which of these groups has `rank`: one list of by_dim, data or shard_parts. The rank must be in the
     /// mesh.
     int32_t of(GlobalRank rank, const std::vector<int32_t>& indices) const;
@@ -43,5 +47,8 @@ struct GroupTable {
 /// `shard_parts`: sizes, each a factor of the data strategy's last dim's.
 GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, const DataDims& data,
                        bool with_mesh = false, const std::vector<int64_t>& shard_parts = {});
+
+/// The table of a scenario: make_groups with what its strategy needs, and the groups of its plain calls.
+GroupTable groups_of(const scenario::Scenario& scenario, const mesh::DeviceMesh& mesh, bool with_mesh);
 
 }  // namespace meshscope::run

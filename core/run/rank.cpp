@@ -4,20 +4,16 @@
 #include <chrono>
 #include <optional>
 
-#include "core/comm/dry_group.h"
-#include "core/comm/faulty_group.h"
-#include "core/comm/native_group.h"
-#include "core/comm/transport_group.h"
 #include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
 #include "core/nn/optim/optimizer.h"
 #include "core/parallel/context/context_parallel.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/parallel/tensor/tensor_parallel.h"
+#include "core/run/calling_rank.h"
 #include "core/run/evaluate.h"
 #include "core/run/make_runner.h"
-#include "core/run/rank_transport.h"
-#include "core/tensor/dry_device.h"
+#include "core/run/rank_parts.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::run {
@@ -48,21 +44,10 @@ DataPlace data_place(const Scenario& scenario, const mesh::DeviceMesh& mesh, Glo
 }
 
 /// Everything one rank owns, in the order it must be torn down from the end.
-class Rank {
+class Rank : public RankParts {
   public:
     Rank(comm::Transport& transport, SharedRun& shared)
-        : shared_(shared),
-          scenario_(shared.scenario),
-          rank_(transport.rank()),
-          recorder_(rank_, shared.level, shared.epoch_ns),
-          device_(shared.dry ? tensor::make_dry_device() : tensor::make_cpu_device()),
-          allocator_(*device_, &recorder_),
-          // A dry run asks what would be done; nothing happens to it.
-          transport_(transport, shared.dry ? std::span<const comm::Fault>() : scenario_.faults,
-                     shared.checked),
-          executor_(transport_.top(), transport_.faults().none()
-                                          ? shared.executor_mode
-                                          : comm::StreamExecutor::Mode::inline_in_wait),
+        : RankParts(transport, shared),
           model_(nn::make_model(scenario_.model)),
           place_(data_place(scenario_, shared.mesh, rank_)) {
         std::vector<comm::ProcessGroup*> by_dim;
@@ -107,7 +92,7 @@ class Rank {
             if (d != roles.pp && coordinate[d] != 0) reports_ = false;
     }
 
-    void train() {
+    void run() {
         recorder_.set_step(-1);
         recorder_.set_phase(Phase::setup);
         enter(-1, Phase::setup);
@@ -137,61 +122,10 @@ class Rank {
 
     trace::RankRecord finish() {
         if (watch_) (*shared_.not_finite)[static_cast<std::size_t>(rank_.value)] = watch_->found();
-        executor_.finish();
-        if (shared_.never_came)
-            (*shared_.never_came)[static_cast<std::size_t>(rank_.value)] = transport_.faults().never_came();
-        return recorder_.take();
-    }
-
-    /// What was recorded up to a failure. A call that did not end has no end of its own: it stands until the
-    /// last thing the rank recorded; one that did not begin stands there as a point.
-    trace::RankRecord abandon() noexcept {
-        executor_.stop();
-        trace::RankRecord record = recorder_.take();
-        int64_t last_ns = 0;
-        for (const trace::Event& event : record.events)
-            last_ns = std::max({last_ns, event.t_issue_ns, event.t_end_ns});
-        for (trace::Event& event : record.events)
-            if (event.kind == trace::EventKind::collective && event.t_end_ns == 0) {
-                if (event.t_begin_ns == 0) event.t_begin_ns = last_ns;
-                event.t_end_ns = std::max(last_ns, event.t_begin_ns);
-            }
-        return record;
+        return RankParts::finish();
     }
 
   private:
-    std::unique_ptr<comm::ProcessGroup> make_group(int32_t index, const std::string& name,
-                                                   std::vector<GlobalRank> members) {
-        comm::GroupOptions options{.algorithm = scenario_.parallel.algorithm, .checked = shared_.checked};
-        for (const GlobalRank member : members)
-            options.node_of.push_back(shared_.node_of_rank[static_cast<std::size_t>(member.value)]);
-        // Nobody tells how a library moves its bytes; a prediction takes the ring in its place.
-        if (shared_.dry && options.algorithm == Algorithm::native) options.algorithm = Algorithm::ring;
-        if (shared_.dry)
-            return std::make_unique<comm::DryGroup>(executor_, index, name, std::move(members), &recorder_,
-                                                    std::move(options));
-        std::unique_ptr<comm::ProcessGroup> group;
-        if (options.algorithm == Algorithm::native)
-            group = std::make_unique<comm::NativeGroup>(executor_, index, name, std::move(members),
-                                                        comm::Channel{index}, &recorder_);
-        else
-            group =
-                std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
-                                                       comm::Channel{index}, &recorder_, std::move(options));
-        if (transport_.faults().none()) return group;
-        return std::make_unique<comm::FaultyGroup>(std::move(group), transport_.faults(), recorder_,
-                                                   allocator_);
-    }
-
-    /// Makes this rank's side of a process group of the table.
-    comm::ProcessGroup* join_group(int32_t index) {
-        const trace::Group& group = shared_.groups.groups[static_cast<std::size_t>(index)];
-        std::vector<GlobalRank> members;
-        for (const int32_t member : group.ranks) members.push_back({member});
-        groups_.push_back(make_group(index, group.mesh_dim, std::move(members)));
-        return groups_.back().get();
-    }
-
     /// What a checkpoint is made of.
     checkpoint::RankState state() {
         const auto index = static_cast<std::size_t>(rank_.value);
@@ -230,14 +164,6 @@ class Rank {
         const bool offloaded =
             scenario_.parallel.data == DataStrategy::fsdp2 && scenario_.parallel.fsdp2.cpu_offload;
         return offloaded ? MemoryCategory::offloaded : MemoryCategory::optimizer_state;
-    }
-
-    /// Faults that happen where a rank enters a step, or a phase of it.
-    void enter(int32_t step, Phase phase) {
-        if (transport_.faults().none()) return;
-        if (phase == Phase::forward || phase == Phase::setup)
-            transport_.faults().enter(step, std::nullopt, transport_.top());
-        transport_.faults().enter(step, phase, transport_.top());
     }
 
     void train_step(int32_t step) {
@@ -363,15 +289,6 @@ class Rank {
         }
     }
 
-    SharedRun& shared_;
-    const Scenario& scenario_;
-    GlobalRank rank_;
-    trace::Recorder recorder_;
-    std::unique_ptr<tensor::Device> device_;
-    tensor::Allocator allocator_;
-    RankTransport transport_;
-    comm::StreamExecutor executor_;
-    std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
     std::unique_ptr<nn::Model> model_;
     DataPlace place_;
     std::unique_ptr<parallel::TensorParallel> tensor_parallel_;    ///< null: the mesh has no tp dim
@@ -399,15 +316,13 @@ bool StopVote::goes_on(int32_t step) {
 
 void train_rank(comm::Transport& transport, SharedRun& shared) {
     if (!shared.mesh.coordinate(transport.rank())) return;  // the world may be larger than the mesh
-    Rank rank(transport, shared);
     trace::RankRecord& record = shared.records[static_cast<std::size_t>(transport.rank().value)];
-    try {
-        rank.train();
-        record = rank.finish();
-    } catch (...) {
-        record = rank.abandon();
-        throw;
+    if (!shared.scenario.calls.empty()) {
+        CallingRank rank(transport, shared);
+        return live(rank, record);
     }
+    Rank rank(transport, shared);
+    live(rank, record);
 }
 
 }  // namespace meshscope::run

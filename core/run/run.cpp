@@ -18,6 +18,7 @@
 #include "core/run/groups.h"
 #include "core/run/hand_over.h"
 #include "core/run/mean_by_step.h"
+#include "core/run/no_data.h"
 #include "core/run/processes.h"
 #include "core/run/rank.h"
 #include "core/run/sources.h"
@@ -54,6 +55,35 @@ Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOption
             std::make_unique<const checkpoint::Checkpoint>(resume, identity, scenario, model);
     checkpoints.save = checkpoint::plan_saving(scenario, model, identity, checkpoints.resumed.get(), again);
     return checkpoints;
+}
+
+/// What the ranks work on.
+struct Material {
+    std::unique_ptr<const nn::Model> model;  ///< null: nothing is trained
+    Checkpoints checkpoints;
+    std::unique_ptr<const parallel::InitialValues> drawn;  ///< null: a checkpoint has the first values
+    std::unique_ptr<const Batches> batches;
+
+    const parallel::InitialValues& first_values() const {
+        if (drawn) return *drawn;
+        return *checkpoints.resumed;
+    }
+};
+
+Material open_material(const scenario::Scenario& scenario, const RunOptions& options) {
+    Material material;
+    if (!scenario.calls.empty()) {
+        if (!options.resume.empty() && options.resume != kResumeAuto)
+            throw InvalidArgument({"run.calls_resume", {}});
+        material.drawn = std::make_unique<const NoWeights>();
+        material.batches = std::make_unique<const NoBatches>();
+        return material;
+    }
+    material.model = nn::make_model(scenario.model);
+    material.checkpoints = open_checkpoints(scenario, options, *material.model);
+    if (!material.checkpoints.resumed) material.drawn = open_weights(scenario, *material.model);
+    material.batches = open_batches(scenario, *material.model);
+    return material;
 }
 
 /// The values of the steps before a resumed run's own, then those.
@@ -162,7 +192,8 @@ trace::RunInfo sum_up(const SharedRun& shared, const Checkpoints& checkpoints) {
     trace::RunInfo info = describe_run(shared.scenario, shared.mesh, shared.options.backend, shared.level);
     info.losses = with_earlier(checkpoints.save.header.losses, mean_by_step(shared.losses));
     info.grad_norms = with_earlier(checkpoints.save.header.grad_norms, mean_by_step(shared.grad_norms));
-    info.steps = static_cast<int32_t>(info.losses.size());
+    // Plain calls are one step, without a loss.
+    info.steps = shared.scenario.calls.empty() ? static_cast<int32_t>(info.losses.size()) : 1;
     return info;
 }
 
@@ -222,15 +253,9 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         throw InvalidArgument(
             {"run.too_many_ranks", {{"ranks", int64_t{world_size}}, {"most", int64_t{kMostRunRanks}}}});
     const bool saves = !scenario.checkpoint.folder.empty();
-    const GroupTable groups = make_groups(mesh, world_size, data_dims(scenario), saves,
-                                          parallel::part_sizes(scenario.parallel.fsdp2));
-    const std::unique_ptr<nn::Model> model = nn::make_model(scenario.model);
-    const Checkpoints checkpoints = open_checkpoints(scenario, options, *model);
-    std::unique_ptr<const parallel::InitialValues> drawn;
-    if (!checkpoints.resumed) drawn = open_weights(scenario, *model);
-    const parallel::InitialValues* weights = checkpoints.resumed.get();
-    if (drawn) weights = drawn.get();
-    const auto batches = open_batches(scenario, *model);
+    const GroupTable groups = groups_of(scenario, mesh, saves);
+    const Material material = open_material(scenario, options);
+    const Checkpoints& checkpoints = material.checkpoints;
     const std::string& schedule = options.schedule.empty() ? scenario.schedule : options.schedule;
     std::unique_ptr<comm::Chooser> own_chooser;
     if (!schedule.empty() && options.chooser == nullptr) own_chooser = comm::make_chooser(schedule);
@@ -247,10 +272,11 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     std::vector<int64_t> wall_ns(ranks, 0);
     std::vector<std::vector<Evaluated>> evaluations(ranks);
     RunResult result;
-    for (const auto& parameter : model->all_parameters())
-        result.parameters.push_back(
-            {parameter->name, parameter->shape,
-             std::vector<float>(static_cast<std::size_t>(tensor::count(parameter->shape)))});
+    if (material.model)
+        for (const auto& parameter : material.model->all_parameters())
+            result.parameters.push_back(
+                {parameter->name, parameter->shape,
+                 std::vector<float>(static_cast<std::size_t>(tensor::count(parameter->shape)))});
 
     StopVote vote(options.cancel);
     const trace::Level level = options.level.value_or(scenario.level);
@@ -259,8 +285,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         options,
         mesh,
         groups,
-        *weights,
-        *batches,
+        material.first_values(),
+        *material.batches,
         level,
         comm::StreamExecutor::choose_mode(world->ranks_on_this_machine(),
                                           static_cast<int32_t>(std::thread::hardware_concurrency())),
@@ -278,8 +304,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         &evaluations,
         node_of_rank(scenario, mesh)};
     std::vector<std::vector<comm::Faults::NeverCame>> never_came(ranks);
-    shared.checked = options.checked.value_or(
-        scenario.checked.value_or(!scenario.steps_of_lesson.empty() || !scenario.faults.empty()));
+    shared.checked = options.checked.value_or(scenario.checked.value_or(
+        !scenario.steps_of_lesson.empty() || !scenario.faults.empty() || !scenario.calls.empty()));
     shared.never_came = &never_came;
     try {
         if (world->whole())

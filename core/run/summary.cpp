@@ -96,6 +96,7 @@ Summary summarize(const trace::Trace& trace, const time::Profile& profile, time:
 }
 
 memory::ModelState zero_formula(const scenario::Scenario& scenario) {
+    if (!scenario.calls.empty()) return {};
     double parameters = 0;
     const std::unique_ptr<nn::Model> model = nn::make_model(scenario.model);
     for (const auto& parameter : model->all_parameters())
@@ -117,6 +118,7 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
 
 std::optional<double> activation_formula(const scenario::Scenario& scenario) {
     using parallel::pipeline::ScheduleKind;
+    if (!scenario.calls.empty()) return std::nullopt;
     const nn::ModelSpec& model = scenario.model;
     const bool llama = model.kind == "llama";
     if (!llama && model.kind != "gpt") return std::nullopt;

@@ -42,7 +42,7 @@ struct Summary {
 Summary summarize(const trace::Trace& trace, const time::Profile& profile, time::Absent absent);
 
 /// ZeRO's formula for a scenario: its strategy's stage, float32 throughout, its optimizer's state. Counts the
-/// model's parameters, each once, and the ranks that share them out.
+/// model's parameters, each once, and the ranks that share them out. Zeros where nothing is trained.
 ///
 /// float32 is what is kept under mixed precision too: that casts what is gathered, computed and reduced.
 memory::ModelState zero_formula(const scenario::Scenario& scenario);

@@ -85,15 +85,20 @@ std::vector<CheckResult> run_checks(const Scenario& scenario, const TraceDatabas
     return results;
 }
 
-std::map<std::string, Answer> read_numbers(const Scenario& scenario, const TraceDatabase& database) {
+std::map<std::string, Answer> read_numbers(const std::vector<LessonNumber>& wanted,
+                                           const TraceDatabase& database) {
     std::map<std::string, Answer> numbers;
-    for (const Scenario::Number& number : scenario.numbers) {
+    for (const LessonNumber& number : wanted) {
         Answer answer = ask(database, number.sql);
         if (!answer.error && answer.text.empty())
             answer.error = Message{"scenario.number_empty", {{"id", number.id}}};
         numbers[number.id] = std::move(answer);
     }
     return numbers;
+}
+
+std::map<std::string, Answer> read_numbers(const Scenario& scenario, const TraceDatabase& database) {
+    return read_numbers(scenario.numbers, database);
 }
 
 Answer quiz_answer(const Scenario::Quiz& quiz, const TraceDatabase& database) {

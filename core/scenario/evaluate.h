@@ -31,6 +31,9 @@ struct Answer {
     std::optional<Message> error;
 };
 
+/// Every one of the numbers by id: a scenario's, or a variant's on the run of its changed scenario.
+std::map<std::string, Answer> read_numbers(const std::vector<LessonNumber>& numbers,
+                                           const trace::TraceDatabase& database);
 /// Every [[lesson.number]] by id.
 std::map<std::string, Answer> read_numbers(const Scenario& scenario, const trace::TraceDatabase& database);
 

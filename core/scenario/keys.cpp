@@ -10,9 +10,9 @@ namespace {
 constexpr Key kKeys[] = {
     {"", "format", "integer", "required"},
     {"", "title", "table", "(none)"},
-    {"", "model", "table", "required"},
+    {"", "model", "table", "required but with call"},
     {"", "data", "table", "(none)"},
-    {"", "train", "table", "required"},
+    {"", "train", "table", "required but with call"},
     {"", "optimizer", "table", "(none)"},
     {"", "mesh", "table", "(none)"},
     {"", "parallel", "table", "(none)"},
@@ -25,6 +25,7 @@ constexpr Key kKeys[] = {
     {"", "quiz", "tables", "(none)"},
     {"", "check", "tables", "(none)"},
     {"", "faults", "tables", "(none)"},
+    {"", "call", "tables", "(none)"},
     {"", "compare", "table", "(none)"},
 
     {"title", "en", "string", "\"\""},
@@ -131,7 +132,7 @@ constexpr Key kKeys[] = {
 
     {"record", "level", "string", "\"values\""},
 
-    {"run", "checked", "boolean", "true for lessons and with faults"},
+    {"run", "checked", "boolean", "true for lessons, with faults and with calls"},
     {"run", "schedule", "string", "(none)"},
 
     {"faults", "kind", "string", "required"},
@@ -146,14 +147,33 @@ constexpr Key kKeys[] = {
     {"faults", "field", "string", "required for mismatch"},
     {"faults", "bit", "integer", "30"},
 
+    {"call", "op", "string", "required but with work"},
+    {"call", "work", "string", "(none)"},
+    {"call", "bytes", "integer", "required with work"},
+    {"call", "label", "string", "what it does"},
+    {"call", "group", "string or array of integers", "all ranks of the mesh"},
+    {"call", "ranks", "array of integers", "all of the group"},
+    {"call", "reduce", "string", "\"sum\""},
+    {"call", "factor", "number", "required for premul_sum"},
+    {"call", "root", "integer", "the group's first rank"},
+    {"call", "src", "integer", "required for send, recv, send_recv"},
+    {"call", "dst", "integer", "required for send, recv, send_recv"},
+    {"call", "dtype", "string", "\"float32\""},
+    {"call", "elements", "integer", "required without values"},
+    {"call", "fill", "string", "\"arange\""},
+    {"call", "offset", "number", "0.0"},
+    {"call", "values", "array of arrays of numbers", "(none)"},
+
     {"compare", "strategies", "array of strings", "(none)"},
     {"compare", "scenarios", "array of strings", "(none)"},
 
     {"hardware", "ranks_per_node", "integer", "the mesh's first dim"},
     {"hardware", "profile", "string", "\"classroom\""},
 
+    {"lesson", "chapter", "integer", "(none)"},
     {"lesson", "step", "tables", "(none)"},
     {"lesson", "number", "tables", "(none)"},
+    {"lesson", "variant", "tables", "(none)"},
 
     {"lesson.step", "id", "string", "required"},
     {"lesson.step", "view", "string", "\"timeline\""},
@@ -167,6 +187,15 @@ constexpr Key kKeys[] = {
 
     {"lesson.number", "id", "string", "required"},
     {"lesson.number", "sql", "string", "required"},
+
+    {"lesson.variant", "id", "string", "required"},
+    {"lesson.variant", "set", "table", "(none)"},
+    {"lesson.variant", "unset", "array of strings", "(none)"},
+    {"lesson.variant", "ends", "string", "(none)"},
+    {"lesson.variant", "number", "tables", "(none)"},
+
+    {"lesson.variant.number", "id", "string", "required"},
+    {"lesson.variant.number", "sql", "string", "required"},
 
     {"quiz", "id", "string", "required"},
     {"quiz", "step", "string", "required"},
@@ -212,11 +241,16 @@ constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", 
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
 constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
-constexpr std::array<std::string_view, 6> kViews{"mesh",   "collective", "timeline",
-                                                 "memory", "compare",    "code"};
+constexpr std::array<std::string_view, 8> kViews{"mesh",       "collective", "timeline", "memory",
+                                                 "parameters", "traffic",    "compare",  "code"};
 constexpr std::array<std::string_view, 7> kFaults{"kill",     "delay", "stall", "corrupt",
                                                   "mismatch", "skip",  "repeat"};
 constexpr std::array<std::string_view, 5> kFaultFields{"op", "root", "reduce_op", "dtype", "count"};
+constexpr std::array<std::string_view, 12> kCallOps{"broadcast",  "reduce",  "all_reduce",     "gather",
+                                                    "all_gather", "scatter", "reduce_scatter", "all_to_all",
+                                                    "barrier",    "send",    "recv",           "send_recv"};
+constexpr std::array<std::string_view, 3> kCallWorks{"read", "download", "write"};
+constexpr std::array<std::string_view, 3> kCallFills{"arange", "rank", "ones"};
 constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
 
 }  // namespace
@@ -279,6 +313,32 @@ std::span<const std::string_view> fault_kinds() {
 }
 std::span<const std::string_view> fault_fields() {
     return kFaultFields;
+}
+std::span<const std::string_view> call_ops() {
+    return kCallOps;
+}
+std::span<const std::string_view> call_works() {
+    return kCallWorks;
+}
+std::span<const std::string_view> call_fills() {
+    return kCallFills;
+}
+std::span<const std::string_view> call_reduce_ops() {
+    // All but `none`, which reduces nothing.
+    static const auto kWords = [] {
+        std::array<std::string_view, 9> words;
+        for (std::size_t i = 0; i < words.size(); ++i) words[i] = name(static_cast<ReduceOp>(i + 1));
+        return words;
+    }();
+    return kWords;
+}
+std::span<const std::string_view> dtypes() {
+    static const auto kWords = [] {
+        std::array<std::string_view, 6> words;
+        for (std::size_t i = 0; i < words.size(); ++i) words[i] = name(static_cast<DType>(i));
+        return words;
+    }();
+    return kWords;
 }
 std::span<const std::string_view> quiz_kinds() {
     return kQuizzes;

@@ -46,7 +46,12 @@ std::span<const std::string_view> samplers();
 std::span<const std::string_view> recompute_kinds();
 std::span<const std::string_view> views();
 std::span<const std::string_view> quiz_kinds();
-std::span<const std::string_view> fault_kinds();   ///< in comm::FaultKind's order
-std::span<const std::string_view> fault_fields();  ///< in comm::FaultField's order
+std::span<const std::string_view> call_ops();
+std::span<const std::string_view> call_works();
+std::span<const std::string_view> call_fills();       ///< in CallFill's order, without `values`
+std::span<const std::string_view> call_reduce_ops();  ///< in ReduceOp's order, without `none`
+std::span<const std::string_view> dtypes();           ///< in DType's order
+std::span<const std::string_view> fault_kinds();      ///< in comm::FaultKind's order
+std::span<const std::string_view> fault_fields();     ///< in comm::FaultField's order
 
 }  // namespace meshscope::scenario

@@ -1,6 +1,7 @@
 #include "core/scenario/lesson.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <sstream>
 
@@ -10,6 +11,9 @@
 
 namespace meshscope::scenario {
 namespace {
+
+/// The sections that are no steps, in their order.
+constexpr std::array<std::string_view, 4> kReserved{"goals", "break", "change", "summary"};
 
 std::string trimmed(std::string_view text) {
     const std::size_t first = text.find_first_not_of(" \t\r");
@@ -35,6 +39,7 @@ class Parser {
             if (!line.empty() && line.back() == '\r') line.pop_back();
             take(line_ == 1 && line.starts_with("\xEF\xBB\xBF") ? line.substr(3) : line);
         }
+        end_table();
         end_paragraph();
         if (in_code_) report(1, {"lesson.open_code", {}});
         if (lesson_.title.empty()) {
@@ -50,65 +55,153 @@ class Parser {
         found_.push_back({std::move(message), {path_, line_, column, -1}, std::move(hint)});
     }
 
-    std::vector<Paragraph>& target() {
+    /// Where the next paragraph goes. Words beside the list of goals are the introduction.
+    std::vector<Paragraph>& target(bool bullet = false) {
+        if (reserved_ == &lesson_.goals) return bullet ? lesson_.goals.paragraphs : lesson_.introduction;
+        if (reserved_) return reserved_->paragraphs;
         return lesson_.steps.empty() ? lesson_.introduction : lesson_.steps.back().paragraphs;
     }
 
     void take(const std::string& line) {
+        if (in_code_ && !line.starts_with("```")) {
+            std::string& code = open_->spans.front().text;
+            code += (code.empty() ? "" : "\n") + line;
+            return;
+        }
+        const bool row = line.starts_with("|");
+        if (!row) end_table();
         if (line.starts_with("```")) {
             end_paragraph();
             in_code_ = !in_code_;
-            if (in_code_) target().push_back({false, true, {{SpanKind::code, "", "", ""}}});
-        } else if (in_code_) {
-            std::string& code = target().back().spans.front().text;
-            code += (code.empty() ? "" : "\n") + line;
+            if (in_code_) begin_paragraph({.code = true, .spans = {{SpanKind::code, "", "", ""}}});
         } else if (line.starts_with("## ")) {
             end_paragraph();
-            begin_step(line.substr(3));
+            begin_section(line.substr(3));
         } else if (line.starts_with("# ")) {
             end_paragraph();
             if (!lesson_.title.empty()) report(1, {"lesson.title_twice", {}});
             lesson_.title = trimmed(line.substr(2));
         } else if (trimmed(line).empty()) {
             end_paragraph();
+        } else if (row) {
+            take_row(line);
         } else {
             const bool bullet = line.starts_with("- ");
             if (bullet) end_paragraph();
             if (!open_) {
-                target().push_back({bullet, false, {}});
-                open_ = true;
+                begin_paragraph({.bullet = bullet});
             } else {
                 join_line();
             }
+            into_ = &open_->spans;
             read_spans(bullet ? line.substr(2) : line, bullet ? 2 : 0);
         }
     }
 
-    void begin_step(const std::string& words) {
+    void begin_section(const std::string& words) {
         const std::size_t colon = words.find(':');
-        LessonSection step;
-        step.id = trimmed(words.substr(0, colon));
-        if (colon != std::string::npos) step.heading = trimmed(words.substr(colon + 1));
-        step.line = line_;
-        if (!ids_.insert(step.id).second) report(4, {"lesson.step_twice", {{"step", step.id}}});
-        lesson_.steps.push_back(std::move(step));
+        LessonSection section;
+        section.id = trimmed(words.substr(0, colon));
+        if (colon != std::string::npos) section.heading = trimmed(words.substr(colon + 1));
+        section.line = line_;
+        if (!ids_.insert(section.id).second) report(4, {"lesson.step_twice", {{"step", section.id}}});
+        const auto last = std::ranges::find(kReserved, section.id);
+        // Goals stand before every other section; the three at the end in their order, behind the steps.
+        const bool in_place = last == kReserved.end()     ? after_steps_ == 0
+                              : last == kReserved.begin() ? ids_.size() == 1
+                                                          : last - kReserved.begin() > after_steps_;
+        if (!in_place) report(4, {"lesson.section_place", {{"section", section.id}}});
+        if (last == kReserved.end()) {
+            reserved_ = nullptr;
+            lesson_.steps.push_back(std::move(section));
+            return;
+        }
+        after_steps_ = std::max(after_steps_, static_cast<int>(last - kReserved.begin()));
+        reserved_ = std::array{&lesson_.goals, &lesson_.to_break, &lesson_.to_change,
+                               &lesson_.summary}[static_cast<std::size_t>(last - kReserved.begin())];
+        *reserved_ = std::move(section);
     }
 
-    void end_paragraph() { open_ = false; }
+    void begin_paragraph(Paragraph paragraph) {
+        std::vector<Paragraph>& list = target(paragraph.bullet);
+        list.push_back(std::move(paragraph));
+        open_ = &list.back();
+    }
+
+    void end_paragraph() { open_ = nullptr; }
+
+    /// The cells of "| a | b |"; a bar within `code` or behind a backslash is part of its cell. Each with the
+    /// byte it begins at.
+    static std::vector<std::pair<std::string, std::size_t>> cells_of(const std::string& line) {
+        std::vector<std::pair<std::string, std::size_t>> cells;
+        std::string cell;
+        std::size_t begin = 1;
+        bool code = false;
+        for (std::size_t i = 1; i < line.size(); ++i) {
+            if (line[i] == '`') code = !code;
+            if (line[i] == '|' && !code) {
+                const std::size_t first = cell.find_first_not_of(" \t");
+                cells.emplace_back(trimmed(cell), begin + (first == std::string::npos ? 0 : first));
+                cell.clear();
+                begin = i + 1;
+            } else if (line.compare(i, 2, "\\|") == 0) {
+                cell += line[++i];
+            } else {
+                cell += line[i];
+            }
+        }
+        if (const std::string rest = trimmed(cell); !rest.empty()) cells.emplace_back(rest, begin);
+        return cells;
+    }
+
+    void take_row(const std::string& line) {
+        const auto cells = cells_of(line);
+        if (!open_ || open_->rows.empty()) {
+            end_paragraph();
+            begin_paragraph({});
+        } else if (open_->right.empty()) {  // the line under the head
+            for (const auto& [cell, at] : cells) open_->right.push_back(cell.ends_with(':'));
+            const bool dashes = std::all_of(cells.begin(), cells.end(), [](const auto& cell) {
+                return !cell.first.empty() && cell.first.find_first_not_of("-: ") == std::string::npos;
+            });
+            if (!dashes) report(1, {"lesson.table_line", {}});
+            check_length(cells.size());
+            return;
+        }
+        open_->rows.emplace_back(cells.size());
+        check_length(cells.size());
+        for (std::size_t c = 0; c < cells.size(); ++c) {
+            into_ = &open_->rows.back()[c];
+            read_spans(cells[c].first, column_of(line, cells[c].second) - 1);
+        }
+    }
+
+    void check_length(std::size_t cells) {
+        const std::size_t head = open_->rows.front().size();
+        if (cells != head)
+            report(1, {"lesson.table_cells",
+                       {{"found", static_cast<int64_t>(cells)}, {"head", static_cast<int64_t>(head)}}});
+    }
+
+    /// A table ends with the first line that is no row of it.
+    void end_table() {
+        if (!open_ || open_->rows.empty()) return;
+        if (open_->right.empty()) report(1, {"lesson.table_line", {}});
+        end_paragraph();
+    }
 
     /// A line break inside a paragraph is a space, except between Chinese characters, which have none.
     void join_line() {
-        std::vector<Span>& spans = target().back().spans;
-        if (spans.empty()) return;
-        const std::string& text = spans.back().text;
+        if (open_->spans.empty()) return;
+        const std::string& text = open_->spans.back().text;
         const bool wide = !text.empty() && static_cast<unsigned char>(text.back()) >= 0x80;
+        into_ = &open_->spans;
         if (!wide) append(" ");
     }
 
     void append(std::string_view words) {
-        std::vector<Span>& spans = target().back().spans;
-        if (spans.empty() || spans.back().kind != SpanKind::words) spans.push_back({});
-        spans.back().text += words;
+        if (into_->empty() || into_->back().kind != SpanKind::words) into_->push_back({});
+        into_->back().text += words;
     }
 
     void read_spans(const std::string& line, int indent) {
@@ -136,7 +229,7 @@ class Parser {
             return line.size();
         }
         const std::size_t first = i + mark.size();
-        target().back().spans.push_back({kind, line.substr(first, close - first), "", ""});
+        into_->push_back({kind, line.substr(first, close - first), "", ""});
         return close + mark.size();
     }
 
@@ -168,7 +261,7 @@ class Parser {
         } else if (span.link_target.empty()) {
             report(column, {"lesson.empty_link", {{"link", target_text}}});
         }
-        target().back().spans.push_back(std::move(span));
+        into_->push_back(std::move(span));
         return close + 1;
     }
 
@@ -177,7 +270,10 @@ class Parser {
     std::vector<Diagnostic> found_;
     std::set<std::string> ids_;
     int line_ = 0;
-    bool open_ = false;  ///< a paragraph is under way
+    LessonSection* reserved_ = nullptr;  ///< the one under way, where it is no step
+    int after_steps_ = 0;                ///< the last of break, change, summary that was met, as in kReserved
+    Paragraph* open_ = nullptr;          ///< the paragraph under way; the last of its list
+    std::vector<Span>* into_ = nullptr;  ///< where words go: its spans, or those of a cell
     bool in_code_ = false;
 };
 
@@ -198,6 +294,40 @@ LessonText read_lesson(const std::string& folder, std::string_view language) {
     if (static_cast<int64_t>(text.size()) > kMostTextBytes)
         throw InputError({{{"lesson.too_large", {{"most", kMostTextBytes}}}, {path, 0, 0, -1}, {}}});
     return parse_lesson(text, path);
+}
+
+std::vector<const LessonSection*> LessonText::sections() const {
+    std::vector<const LessonSection*> all;
+    const auto add = [&](const LessonSection& section) {
+        if (section.line > 0) all.push_back(&section);
+    };
+    add(goals);
+    for (const LessonSection& step : steps) add(step);
+    for (const LessonSection* section : {&to_break, &to_change, &summary}) add(*section);
+    return all;
+}
+
+bool is_reserved_section(std::string_view id) {
+    return std::ranges::find(kReserved, id) != kReserved.end();
+}
+
+void for_each_span(const std::vector<Paragraph>& paragraphs, const std::function<void(const Span&)>& visit) {
+    for (const Paragraph& paragraph : paragraphs) {
+        for (const Span& span : paragraph.spans) visit(span);
+        for (const TableRow& row : paragraph.rows)
+            for (const std::vector<Span>& cell : row)
+                for (const Span& span : cell) visit(span);
+    }
+}
+
+std::vector<std::string> number_ids(const LessonText& text) {
+    std::vector<std::string> ids;
+    const auto collect = [&](const Span& span) {
+        for (std::string& id : number_ids(span.text)) ids.push_back(std::move(id));
+    };
+    for_each_span(text.introduction, collect);
+    for (const LessonSection* section : text.sections()) for_each_span(section->paragraphs, collect);
+    return ids;
 }
 
 std::vector<std::string> number_ids(std::string_view text) {

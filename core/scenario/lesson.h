@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -22,31 +23,56 @@ struct Span {
     std::string link_target;  ///< "1", "0,2", "replicate", a step's id …
 };
 
+/// A row of a table: the spans of each cell.
+using TableRow = std::vector<std::vector<Span>>;
+
 struct Paragraph {
     bool bullet = false;  ///< an item of a list: "- …"
     bool code = false;    ///< a block between ``` lines; one span, its line breaks kept
-    std::vector<Span> spans;
+    std::vector<Span> spans = {};
+    /// A table of lines "| a | b |": its head, then its rows, each as long as the head. Then `spans` is
+    /// empty.
+    std::vector<TableRow> rows = {};
+    std::vector<bool> right = {};  ///< a table's columns set to the right: "---:"
 };
+
+/// How many chapters the course has.
+inline constexpr int32_t kChapters = 9;
 
 struct LessonSection {
     std::string id;       ///< "prefetch" of "## prefetch: Gathered ahead"; the id alone is allowed
     std::string heading;  ///< "Gathered ahead"; "" when only the id was given
     std::vector<Paragraph> paragraphs;
-    int line = 0;  ///< of its heading
+    int line = 0;  ///< of its heading; 0 = the text has no such section
 };
 
 /// A lesson's text in one language.
 struct LessonText {
     std::string title;
-    std::vector<Paragraph> introduction;  ///< between the title and the first step
+    LessonSection goals;                  ///< "## goals": its list, what a learner will be able to do
+    std::vector<Paragraph> introduction;  ///< before the first step, without the list of goals
     std::vector<LessonSection> steps;
+    LessonSection to_break;   ///< "## break": what to change, and why it breaks
+    LessonSection to_change;  ///< "## change": what to change oneself
+    LessonSection summary;    ///< "## summary"
+
+    /// The sections that the text has, in its order: goals, the steps, break, change, summary.
+    std::vector<const LessonSection*> sections() const;
 };
+
+/// Whether a section of this id is no step: goals, break, change, summary.
+bool is_reserved_section(std::string_view id);
+
+/// Calls `visit` with every span of the paragraphs, those in tables too, in reading order.
+void for_each_span(const std::vector<Paragraph>& paragraphs, const std::function<void(const Span&)>& visit);
 
 /// The kinds a link may have.
 const std::vector<std::string>& link_kinds();
 
 /// Reads a lesson text (docs/scenario.md, "Lesson texts"). Throws InputError with every mistake: no title, a
-/// step twice, a link with an unknown kind or without an end.
+/// step twice, goals behind a step or another reserved section before one, a link with an unknown kind or
+/// without an end, a table without its line under the head or with a row of another length. Reserved sections
+/// may be missing: `lesson check` tells.
 LessonText parse_lesson(std::string_view text, const std::string& path);
 
 /// FOLDER/lesson.en.md or FOLDER/lesson.zh.md. Throws IoError when it cannot be read.
@@ -54,6 +80,9 @@ LessonText read_lesson(const std::string& folder, std::string_view language);
 
 /// The ids of the {{id}} placeholders in a text, in order.
 std::vector<std::string> number_ids(std::string_view text);
+
+/// The numbers that a lesson's text names, in order.
+std::vector<std::string> number_ids(const LessonText& text);
 
 /// The text with every {{id}} replaced by value(id).
 std::string fill_numbers(std::string_view text, const std::function<std::string(const std::string&)>& value);

@@ -5,7 +5,7 @@
 namespace meshscope::scenario {
 namespace {
 
-/// "02_hsdp" is numbered; "my_lesson" is not, and "my" is no name of it.
+/// "63_hsdp" is numbered; "my_lesson" is not, and "my" is no name of it.
 bool is_numbered(const std::string& folder) {
     const std::size_t bar = folder.find('_');
     return bar != std::string::npos && bar > 0 && folder.find_first_not_of("0123456789") == bar;
@@ -27,6 +27,10 @@ bool names_lesson(const std::string& word, const std::string& folder) {
     const bool is_number = word.find_first_not_of("0123456789") == std::string::npos;
     return is_number && is_numbered(folder) &&
            without_zeros(word) == without_zeros(folder.substr(0, folder.find('_')));
+}
+
+int32_t chapter_of_folder(const std::string& folder) {
+    return is_numbered(folder) && folder.find('_') == 2 ? folder.front() - '0' : 0;
 }
 
 }  // namespace meshscope::scenario

@@ -7,29 +7,10 @@
 #include "core/scenario/lesson.h"
 #include "core/scenario/read_parallel.h"
 #include "core/scenario/read_training.h"
+#include "core/scenario/read_variant.h"
 
 namespace meshscope::scenario {
 namespace {
-
-/// An id that files and links can hold.
-bool is_id(const std::string& text) {
-    return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-    });
-}
-
-/// The `id` of an entry, "" when it cannot be used. `seen` holds those of its list.
-std::string read_id(const Section& entry, std::set<std::string>& seen, bool free_text = false) {
-    entry.require("id");
-    const std::optional<std::string> id = entry.text("id");
-    if (!id) return "";
-    if (free_text ? id->empty() : !is_id(*id)) {
-        entry.report("id", {"scenario.bad_id", {{"id", *id}}});
-        return "";
-    }
-    if (!seen.insert(*id).second) entry.report("id", {"scenario.id_twice", {{"id", *id}}});
-    return *id;
-}
 
 std::string required_text(const Section& entry, std::string_view key) {
     entry.require(key);
@@ -41,7 +22,7 @@ Text both_languages(const Section& section) {
     return {required_text(section, "en"), required_text(section, "zh")};
 }
 
-/// Reports {{id}} placeholders that no [[lesson.number]] has.
+/// Reports {{id}} placeholders that no [[lesson.number]] and no variant has.
 void check_numbers(const Section& section, const Text& text, const std::set<std::string>& numbers) {
     for (const auto& [key, words] : {std::pair("en", &text.en), std::pair("zh", &text.zh)})
         for (const std::string& id : number_ids(*words))
@@ -112,10 +93,13 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
     s.title = {title.text("en").value_or(""), title.text("zh").value_or("")};
 
     const Section lesson = root.section("lesson");
+    if (const auto chapter = lesson.integer("chapter", {1, kChapters}))
+        s.chapter = static_cast<int32_t>(*chapter);
     std::set<std::string> seen;
     for (const Section& step : lesson.sections("step")) {
         Scenario::LessonStep out;
         out.id = read_id(step, seen);
+        if (is_reserved_section(out.id)) step.report("id", {"scenario.reserved_step", {{"step", out.id}}});
         out.view = step.word("view", views()).value_or("timeline");
         out.at = step.text("at").value_or("");
         out.at_position = step.position_of("at");
@@ -132,14 +116,9 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
             out.rank = static_cast<int32_t>(*rank);
         s.steps_of_lesson.push_back(std::move(out));
     }
-    std::set<std::string> numbers;
-    for (const Section& number : lesson.sections("number")) {
-        Scenario::Number out;
-        out.id = read_id(number, numbers);
-        out.sql = required_text(number, "sql");
-        out.at = number.position_of("sql");
-        s.numbers.push_back(std::move(out));
-    }
+    s.numbers = read_number_tables(lesson);
+    s.variants = read_variants(root, lesson);
+    const std::set<std::string> numbers = number_names(s);
     seen.clear();
     for (const Section& quiz : root.sections("quiz")) read_quiz(quiz, s, seen, numbers);
     seen.clear();

@@ -238,10 +238,14 @@ void read_units(const Section& parallel, Scenario& s) {
     }
 }
 
+void read_algorithm(const Section& parallel, Scenario& s) {
+    if (const auto word = parallel.word("algorithm", algorithms()))
+        s.parallel.algorithm = *parse_algorithm(*word);
+}
+
 void read_parallel_options(const Section& parallel, Scenario& s) {
-    Scenario::Parallel& p = s.parallel;
-    p.bucket_cap_mb = parallel.number("bucket_cap_mb", {0, 1e6, false});
-    if (const auto word = parallel.word("algorithm", algorithms())) p.algorithm = *parse_algorithm(*word);
+    s.parallel.bucket_cap_mb = parallel.number("bucket_cap_mb", {0, 1e6, false});
+    read_algorithm(parallel, s);
     if (model_is_known(s)) read_units(parallel, s);
 }
 
@@ -294,6 +298,17 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     if (mesh_known && strategy_known) check_batch(train, s);
     read_recompute(train, parallel, s);
     return mesh_known;
+}
+
+bool read_mesh_and_algorithm(const Section& root, Scenario& s) {
+    const Section parallel = root.section("parallel");
+    read_algorithm(parallel, s);
+    for (const Key& key : keys_of("parallel"))
+        if (key.name != "algorithm" && parallel.has(key.name))
+            parallel.report_key(key.name, {"scenario.keys_exclude",
+                                           {{"key", parallel.full(key.name)}, {"other", "[[call]]"}}});
+    const Section mesh = root.section("mesh");
+    return read_mesh(mesh, true, s) && (mesh.present() || !root.has("mesh"));
 }
 
 }  // namespace meshscope::scenario

@@ -12,6 +12,10 @@ namespace meshscope::scenario {
 bool read_mesh_and_parallel(const Section& root, const Section& model, const Section& train,
                             Scenario& scenario);
 
+/// The same where nothing is trained: [mesh] with any names, and of [parallel] `algorithm` alone; the other
+/// keys are refused.
+bool read_mesh_and_algorithm(const Section& root, Scenario& scenario);
+
 /// A mesh's shape and names, for the run or for a lesson's picture: the shape has 1 to 8 dims and at most
 /// kMostRanks ranks, the names are one a dim, each once. Wrong parts are reported and come back empty.
 struct MeshKeys {

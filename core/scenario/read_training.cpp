@@ -6,6 +6,7 @@
 
 #include "core/scenario/keys.h"
 #include "core/scenario/named_path.h"
+#include "core/scenario/read_calls.h"
 #include "core/scenario/read_evaluation.h"
 #include "core/scenario/read_faults.h"
 #include "core/scenario/read_model.h"
@@ -109,6 +110,13 @@ void read_hardware(const Section& root, Scenario& s) {
 }  // namespace
 
 bool read_training(const Section& root, Scenario& scenario) {
+    if (root.has("call")) {
+        const bool mesh_known = read_calls(root, scenario);
+        read_record(root, scenario);
+        read_hardware(root, scenario);
+        read_faults(root, mesh_known, scenario);
+        return mesh_known;
+    }
     const Section model = root.section("model");
     read_model(root, model, scenario);
     read_data(root, scenario);

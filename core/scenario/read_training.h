@@ -8,10 +8,11 @@ namespace meshscope::scenario {
 /// The most ranks a scenario may ask for. A real run starts fewer (run::kMostRunRanks).
 inline constexpr int64_t kMostRanks = 65536;
 
-/// Reads [model] [data] [train] [optimizer] [mesh] [parallel] [record] [hardware] [run] [[faults]] into
-/// `scenario`, whose folder is set, and reports what is wrong with each alone and with all together (a batch
-/// that does not divide, a mesh larger than the world …). What could not be read keeps its default. False
-/// when the mesh could not be read: then the number of ranks is not known.
+/// Reads [model] [data] [train] [optimizer] [mesh] [parallel] [record] [hardware] [run] [[faults]], or what
+/// stands in their place where there are [[call]]s, into `scenario`, whose folder is set, and reports what is
+/// wrong with each alone and with all together (a batch that does not divide, a mesh larger than the world
+/// …). What could not be read keeps its default. False when the mesh could not be read: then the number of
+/// ranks is not known.
 bool read_training(const Section& root, Scenario& scenario);
 
 }  // namespace meshscope::scenario

@@ -7,6 +7,7 @@
 #include "core/mesh/roles.h"
 #include "core/scenario/read_compare.h"
 #include "core/scenario/read_lesson.h"
+#include "core/scenario/read_table.h"
 #include "core/scenario/read_training.h"
 #include "core/scenario/section.h"
 #include "core/scenario/text_file.h"
@@ -30,7 +31,25 @@ void check_format(const Section& root) {
     }
 }
 
+/// A variant that is to run must be readable. Its mistakes are the file's: they stand where it wrote them.
+void check_variants(const Scenario& scenario) {
+    std::vector<Diagnostic> found;
+    for (const Variant& variant : scenario.variants) {
+        if (!variant.ends.empty()) continue;  // what it ends with may be just that
+        try {
+            static_cast<void>(changed_scenario(scenario, variant));
+        } catch (const InputError& error) {
+            found.insert(found.end(), error.diagnostics().begin(), error.diagnostics().end());
+        }
+    }
+    if (!found.empty()) throw InputError(std::move(found));
+}
+
+}  // namespace
+
 toml::table parse_toml(std::string_view text, const std::string& path) {
+    if (static_cast<int64_t>(text.size()) > kMostTextBytes)
+        throw InputError({{{"scenario.too_large", {{"most", kMostTextBytes}}}, {path, 0, 0, -1}, {}}});
     try {
         return toml::parse(text, path);
     } catch (const toml::parse_error& error) {
@@ -41,7 +60,21 @@ toml::table parse_toml(std::string_view text, const std::string& path) {
     }
 }
 
-}  // namespace
+Scenario read_table(const toml::table& table, const std::string& path, std::string source) {
+    Scenario scenario;
+    scenario.path = path;
+    scenario.folder = std::filesystem::path(path).parent_path().string();
+    scenario.source = std::move(source);
+
+    Diagnostics diagnostics(path);
+    const Section root(diagnostics, &table, "", {1, 1});
+    check_format(root);
+    const bool mesh_known = read_training(root, scenario);
+    read_compare(root, scenario);
+    read_lesson_content(root, mesh_known, scenario);
+    if (!diagnostics.empty()) throw InputError(diagnostics.take());
+    return scenario;
+}
 
 int64_t data_parallel_size(const Scenario& s) {
     if (s.parallel.data == DataStrategy::none) return 1;
@@ -74,21 +107,8 @@ std::vector<std::pair<std::string, std::string>> entries(const Scenario& scenari
 }
 
 Scenario parse_scenario(std::string_view text, const std::string& path) {
-    if (static_cast<int64_t>(text.size()) > kMostTextBytes)
-        throw InputError({{{"scenario.too_large", {{"most", kMostTextBytes}}}, {path, 0, 0, -1}, {}}});
-    const toml::table table = parse_toml(text, path);
-    Scenario scenario;
-    scenario.path = path;
-    scenario.folder = std::filesystem::path(path).parent_path().string();
-    scenario.source = std::string(text);
-
-    Diagnostics diagnostics(path);
-    const Section root(diagnostics, &table, "", {1, 1});
-    check_format(root);
-    const bool mesh_known = read_training(root, scenario);
-    read_compare(root, scenario);
-    read_lesson_content(root, mesh_known, scenario);
-    if (!diagnostics.empty()) throw InputError(diagnostics.take());
+    Scenario scenario = read_table(parse_toml(text, path), path, std::string(text));
+    check_variants(scenario);
     return scenario;
 }
 

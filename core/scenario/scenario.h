@@ -17,6 +17,8 @@
 #include "core/parallel/fsdp1/options.h"
 #include "core/parallel/fsdp2/options.h"
 #include "core/parallel/pipeline/schedule.h"
+#include "core/scenario/variant.h"
+#include "core/scenario/call.h"
 #include "core/time/profile.h"
 #include "core/trace/event.h"
 
@@ -97,6 +99,8 @@ struct Scenario {
         int64_t batch = 1;             ///< samples a rank runs forward at once
     } evaluation;
 
+    std::vector<Call> calls;             ///< [[call]]; where there are any, nothing is trained
+
     trace::Level level = trace::Level::values;
     time::Profile hardware = time::classroom();  ///< [hardware] profile
     std::vector<int32_t> node_of_rank;   ///< [hardware] ranks_per_node; empty: the rows of the mesh's first dim
@@ -125,7 +129,6 @@ struct Scenario {
         mesh::Names mesh_names;
         SourcePosition at_position;
     };
-    struct Number { std::string id, sql; SourcePosition at = {}; };  ///< at: where the SQL stands
     struct Choice { Text text; Text hint; bool right = false; };
     struct Quiz {
         std::string id, step, kind;      ///< kind: number, choice, ranks, order
@@ -139,8 +142,10 @@ struct Scenario {
         Text reveal;                     ///< shown after the guess, numbers as {{id}}
     };
     struct Check { std::string id, sql; SourcePosition at = {}; Text title = {}; };
+    int32_t chapter = 0;                 ///< [lesson] chapter, 1 to 9; 0 = none is said
     std::vector<LessonStep> steps_of_lesson;
-    std::vector<Number> numbers;
+    std::vector<LessonNumber> numbers;
+    std::vector<Variant> variants;
     std::vector<Quiz> quizzes;
     std::vector<Check> checks;
 };

@@ -62,6 +62,10 @@ Clock measured(const trace::Trace& trace);
 /// `absent`: what becomes of a collective that a member never issued. A trace of some ranks of a world (run
 /// dry) is played as_present: who recorded nothing is taken to be where the others are.
 ///
+/// A run that failed (RunInfo::failure) is played as far as it came: a collective that somebody never reached
+/// or was still in lasts, for who waits in it, to the clock's end, a tenth behind all that did end; events
+/// behind it stand at that end without length.
+///
 /// Whole nanoseconds, each duration rounded up; the same trace and profile give the same clock.
 /// Throws InvalidArgument ("time.cannot_replay": rank, event) when the record cannot have happened: a circle
 /// of dependencies, a collective that a member never reaches, a hop of ranks that take no part;

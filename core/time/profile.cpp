@@ -52,11 +52,14 @@ void check(const Profile& profile) {
     }
 }
 
+// A record from elsewhere may claim any number of bytes: thousands of such calls must still add up.
+constexpr int64_t kLongestNs = int64_t{1} << 50;
+
 int64_t transfer_ns(int64_t bytes, double bytes_per_s) {
     // Multiplied before divided, in long double: a quotient that is a whole number comes out whole, so ceil
     // adds nothing.
     const long double ns = 1e9L * static_cast<long double>(bytes) / static_cast<long double>(bytes_per_s);
-    return static_cast<int64_t>(std::ceil(ns));
+    return static_cast<int64_t>(std::min(std::ceil(ns), static_cast<long double>(kLongestNs)));
 }
 
 int64_t compute_ns(const Profile& profile, int64_t flops, int64_t touched_bytes) {

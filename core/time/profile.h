@@ -45,7 +45,8 @@ Profile classroom();
 /// that may be 0, 0 or more) and no latency is negative.
 void check(const Profile& profile);
 
-/// ⌈10^9·bytes/bytes_per_s⌉: whole nanoseconds, rounded up; exact quotients stay exact.
+/// ⌈10^9·bytes/bytes_per_s⌉: whole nanoseconds, rounded up; exact quotients stay exact. At most 2^50 ns, 13
+/// days, which only a made-up record reaches.
 int64_t transfer_ns(int64_t bytes, double bytes_per_s);
 
 /// launch + max(flops / flops_per_s, touched_bytes / memory_bytes_per_s), each rounded up to a nanosecond.

@@ -59,7 +59,10 @@ class Replay {
                 played += reach(node);
             }
         }
-        if (played != nodes_.size()) report_stuck();
+        if (played != nodes_.size()) {
+            if (trace_.info.failure.empty()) report_stuck();
+            leave_unfinished();
+        }
         return std::move(clock_);
     }
 
@@ -182,8 +185,11 @@ class Replay {
         }
     }
 
+    /// A rank that recorded nothing: the others are taken to have met it where the caller says so, and in a
+    /// run that failed, whose dead ranks may have left no record.
     bool is_expected(int32_t rank) const {
-        return absent_ == Absent::refused || !trace_.ranks[static_cast<size_t>(rank)].events.empty();
+        return (absent_ == Absent::refused && trace_.info.failure.empty()) ||
+               !trace_.ranks[static_cast<size_t>(rank)].events.empty();
     }
 
     /// How many groups of its mesh dim cross the border of a node that it crosses too: the most over its
@@ -219,6 +225,53 @@ class Replay {
         }
     }
 
+    /// Whether the record has its rank go on behind a collective: then it had ended there.
+    bool went_on(size_t node) const {
+        const auto& next = nodes_[node].releases;
+        return std::any_of(next.begin(), next.end(), [&](size_t behind) {
+            const Event& e = event(behind);
+            return e.kind == EventKind::compute ||
+                   (e.t_end_ns > e.t_begin_ns && e.t_begin_ns >= event(node).t_end_ns);
+        });
+    }
+
+    /// A collective that all have reached, in a run that failed: whether somebody was still in it. Such a
+    /// call has no end of its own (core/run/rank.cpp, abandon), often no length, and where the calls did not
+    /// fit together no hops.
+    bool was_cut_off(const Instance& instance) const {
+        if (trace_.info.failure.empty()) return false;
+        if (instance.hops.empty() && instance.ranks.size() > 1 && trace_.info.level >= trace::Level::hops)
+            return true;
+        return std::any_of(instance.nodes.begin(), instance.nodes.end(), [&](size_t node) {
+            return node != kNone && event(node).t_end_ns <= event(node).t_begin_ns;
+        });
+    }
+
+    /// What the failure cut off. A collective that a rank had reached lasts to the end, which is put a tenth
+    /// later so that waiting can be seen; what had not begun stands there, without length.
+    void leave_unfinished() {
+        clock_.end_ns += clock_.end_ns / 10 + 1;
+        for (size_t i = 0; i < nodes_.size(); ++i) {
+            const Node& node = nodes_[i];
+            if (node.over) continue;
+            int64_t begin = clock_.end_ns;
+            if (node.waits_for == 0) {
+                const Instance& instance = instances_[node.instance];
+                begin = instance.missing == 0 ? instance.begin_ns : node.ready_ns;
+            }
+            clock_.events[node.rank][node.id] = {begin, clock_.end_ns};
+        }
+        for (size_t r = 0; r < trace_.ranks.size(); ++r)
+            for (size_t i = 0; i < trace_.ranks[r].hops.size(); ++i) {
+                Interval& hop = clock_.hops[r][i];
+                const size_t node = node_of(r, trace_.ranks[r].hops[i].event);
+                if (hop.end_ns == 0 && !nodes_[node].over) {
+                    const int64_t begin = clock_.events[r][nodes_[node].id].begin_ns;
+                    hop = {begin, begin};
+                }
+            }
+    }
+
     void finish(size_t node, int64_t begin_ns, int64_t end_ns) {
         Node& done = nodes_[node];
         done.over = true;
@@ -236,9 +289,10 @@ class Replay {
         instance.begin_ns = std::max(instance.begin_ns, nodes_[node].ready_ns);
         if (--instance.missing > 0) return 0;
         const std::vector<int64_t> ends = run(instance);
+        const bool cut_off = was_cut_off(instance);
         size_t finished = 0;
         for (size_t i = 0; i < ends.size(); ++i) {
-            if (instance.nodes[i] == kNone) continue;
+            if (instance.nodes[i] == kNone || (cut_off && !went_on(instance.nodes[i]))) continue;
             finish(instance.nodes[i], instance.begin_ns, ends[i]);
             ++finished;
         }

@@ -9,11 +9,12 @@ namespace meshscope::trace {
 namespace {
 
 /// View and the order of its rows.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kViews{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kViews{
     {{"collectives", "rank, id"},
      {"compute", "rank, id"},
      {"hops", "rank, collective, ordinal"},
-     {"memory", "rank, ordinal"}}};
+     {"memory", "rank, ordinal"},
+     {"parameters", "rank, ordinal"}}};
 
 void append_field(std::string& line, std::string_view field) {
     if (field.find_first_of(",\"\r\n") == std::string_view::npos) {

@@ -102,4 +102,25 @@ struct MemoryChange {
     int64_t t_ns = 0;
 };
 
+/// A run of one parameter's numbers that a rank keeps between steps: who owns what. Recorded once, when first
+/// values are put in place; numbers that a rank only borrows (a gathered copy) are no run.
+///
+/// The whole array has rows × columns numbers, of which the box [first_row, first_row + n_rows) ×
+/// [first_column, first_column + n_columns) is what tensor parallelism left to this rank (all of it without).
+/// The run is elements [first, first + elements) of the box, row-major. They stand at `first_in_shard` in
+/// what the rank keeps of the unit, which is also what it puts into the unit's all_gather.
+struct ParameterRun {
+    StringId parameter = 0;  ///< "net1.weight"; 0: padding that stands between parameters
+    StringId unit = 0;    ///< what is gathered or reduced together, as Event::unit names it; 0: none is known
+    uint8_t padding = 0;  ///< 1: no numbers of the model; they travel all the same. `first` is past the box
+    uint8_t updated = 1;  ///< 0: kept, but another rank's optimizer updates them (ZeRO)
+    int64_t rows = 0;
+    int64_t columns = 0;  ///< numbers a row: the product of the dims after the first; 1 for a vector
+    int64_t first_row = 0, n_rows = 0;
+    int64_t first_column = 0, n_columns = 0;
+    int64_t first = 0;
+    int64_t elements = 0;
+    int64_t first_in_shard = 0;
+};
+
 }  // namespace meshscope::trace

@@ -20,8 +20,8 @@ using TextSink = std::function<void(std::string_view)>;
 /// libkineto/src/output_json.cpp.
 void write_perfetto(const Trace& trace, const TextSink& out);
 
-/// The rows of a view ("collectives", "hops", "memory", "compute") as CSV (RFC 4180: CRLF, quotes where
-/// needed, the first line names the columns), ordered by rank and id. Throws InvalidArgument
+/// The rows of a view ("collectives", "hops", "memory", "compute", "parameters") as CSV (RFC 4180: CRLF,
+/// quotes where needed, the first line names the columns), ordered by rank and id. Throws InvalidArgument
 /// "export.unknown_table" {name, known}.
 void write_csv(const TraceDatabase& database, std::string_view view, const TextSink& out);
 

@@ -63,10 +63,18 @@ struct SameRank {
                a.category == b.category && a.label == b.label && a.allocation == b.allocation &&
                a.delta_bytes == b.delta_bytes && (!times || a.t_ns == b.t_ns);
     }
+    bool operator()(const ParameterRun& a, const ParameterRun& b) const {
+        return a.parameter == b.parameter && a.unit == b.unit && a.padding == b.padding &&
+               a.updated == b.updated && a.rows == b.rows && a.columns == b.columns &&
+               a.first_row == b.first_row && a.n_rows == b.n_rows && a.first_column == b.first_column &&
+               a.n_columns == b.n_columns && a.first == b.first && a.elements == b.elements &&
+               a.first_in_shard == b.first_in_shard;
+    }
     bool operator()(const RankTrace& a, const RankTrace& b) const {
         return same_list(a.events, b.events, *this) && same_list(a.dependencies, b.dependencies, *this) &&
                same_list(a.hops, b.hops, *this) && same_list(a.snapshots, b.snapshots, *this) &&
-               same_list(a.memory, b.memory, *this) && same_list(a.values, b.values, same_value);
+               same_list(a.memory, b.memory, *this) && same_list(a.parameters, b.parameters, *this) &&
+               same_list(a.values, b.values, same_value);
     }
 };
 

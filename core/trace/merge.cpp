@@ -54,13 +54,17 @@ Trace merge(RunInfo info, std::vector<Group> groups, std::vector<RankRecord> rec
         }
         for (std::size_t i = 0; i < record.memory.size(); ++i)
             renumber(record.memory[i].label, "memory", static_cast<int64_t>(i), "label");
+        for (std::size_t i = 0; i < record.parameters.size(); ++i) {
+            renumber(record.parameters[i].parameter, "parameters", static_cast<int64_t>(i), "parameter");
+            renumber(record.parameters[i].unit, "parameters", static_cast<int64_t>(i), "unit");
+        }
         const auto by_event = [](const auto& a, const auto& b) { return a.event < b.event; };
         std::stable_sort(record.hops.begin(), record.hops.end(), by_event);
         std::stable_sort(record.snapshots.begin(), record.snapshots.end(), by_event);
         std::stable_sort(record.dependencies.begin(), record.dependencies.end(), by_event);
         trace.ranks.push_back({std::move(record.events), std::move(record.dependencies),
                                std::move(record.hops), std::move(record.snapshots), std::move(record.values),
-                               std::move(record.memory)});
+                               std::move(record.memory), std::move(record.parameters)});
         record = {};
     }
     trace.strings = strings.take();

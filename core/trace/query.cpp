@@ -8,9 +8,11 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/trace/number_list.h"
 #include "core/trace/sqlite.h"
 #include "core/trace/tables.h"
 
@@ -136,7 +138,12 @@ struct TraceDatabase::Impl {
         sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 200);
         sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 50);
         sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
-        database.exec("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY");
+        database.exec("PRAGMA temp_store = MEMORY");
+        if (register_buffers(db) != SQLITE_OK) throw std::bad_alloc();  // nothing else can go wrong there
+        // A table-valued function declares its columns when it is first used, which the authorizer below
+        // would take for a change.
+        database.exec("SELECT * FROM json_each(NULL); SELECT * FROM json_tree(NULL)");
+        database.exec("PRAGMA query_only = ON");
         sqlite3_set_authorizer(db, on_authorize, nullptr);
     }
 };

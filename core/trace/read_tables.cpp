@@ -18,11 +18,17 @@ namespace {
 
 constexpr int64_t kMaxInt32 = std::numeric_limits<int32_t>::max();
 
+/// The version that the header names; store.cpp has refused those that are newer than ours.
+int32_t version_of(const sqlite::Database& database) {
+    sqlite::Statement row(database, "PRAGMA user_version");
+    return row.step() ? static_cast<int32_t>(row.integer(0)) : 0;
+}
+
 /// The schema is compared as text before any table is touched: a table could be a view that computes for
 /// ever.
-void check_schema(const sqlite::Database& database) {
+void check_schema(const sqlite::Database& database, int32_t version) {
     sqlite::Statement rows(database, "SELECT sql FROM sqlite_schema ORDER BY rowid");
-    for (const std::string& expected : schema())
+    for (const std::string& expected : schema(version))
         if (!rows.step() || rows.text(0) != expected) throw Damage{"schema"};
     if (rows.step()) throw Damage{"schema"};
 }
@@ -30,7 +36,7 @@ void check_schema(const sqlite::Database& database) {
 /// Reads one table after the other and holds each against its checksum.
 class Reader {
   public:
-    explicit Reader(const sqlite::Database& database) : database_(database) {}
+    Reader(const sqlite::Database& database, int32_t version) : database_(database), version_(version) {}
 
     Trace read_all() {
         checksums();
@@ -57,8 +63,8 @@ class Reader {
             const int64_t count = rows.integer();
             sums_[name] = {count, rows.integer()};
         }
-        if (sums_.size() != sections().size()) rows.damaged();
-        for (const std::string& name : sections())
+        if (sums_.size() != sections(version_).size()) rows.damaged();
+        for (const std::string& name : sections(version_))
             if (!sums_.contains(name)) rows.damaged();
     }
 
@@ -316,7 +322,31 @@ class Reader {
         });
     }
 
+    void parameters() {
+        if (version_ < 2) return;  // nothing was recorded of it then
+        table("parameter_run", "rank, ordinal", [&](TableReader& row) {
+            std::vector<ParameterRun>& list = rank(row).parameters;
+            if (row.integer() != static_cast<int64_t>(list.size())) row.damaged();
+            ParameterRun p;
+            p.parameter = string(row);
+            p.unit = string(row);
+            p.padding = static_cast<uint8_t>(row.integer(0, 1));
+            p.updated = static_cast<uint8_t>(row.integer(0, 1));
+            p.rows = row.integer();
+            p.columns = row.integer();
+            p.first_row = row.integer();
+            p.n_rows = row.integer();
+            p.first_column = row.integer();
+            p.n_columns = row.integer();
+            p.first = row.integer();
+            p.elements = row.integer();
+            p.first_in_shard = row.integer();
+            list.push_back(p);
+        });
+    }
+
     const sqlite::Database& database_;
+    int32_t version_;
     Trace trace_;
     std::map<std::string, std::pair<int64_t, int64_t>> sums_;  ///< table → rows, CRC-32C
     std::vector<std::pair<int, int>> words_;  ///< number → vocabulary, enumerator; -1 unknown
@@ -326,8 +356,9 @@ class Reader {
 }  // namespace
 
 Trace read_tables(const sqlite::Database& database) {
-    check_schema(database);
-    return Reader(database).read_all();
+    const int32_t version = version_of(database);
+    check_schema(database, version);
+    return Reader(database, version).read_all();
 }
 
 }  // namespace meshscope::trace

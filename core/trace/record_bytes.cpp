@@ -5,7 +5,8 @@ namespace {
 
 /// What a struct takes in this build; another build's record is refused by it.
 constexpr uint64_t kLayout = sizeof(Event) + 1000 * sizeof(Hop) + 1000000 * sizeof(MemoryChange) +
-                             1000000000 * (sizeof(Snapshot) + sizeof(Dependency));
+                             1000000000 * (sizeof(Snapshot) + sizeof(Dependency)) +
+                             1000000000000 * sizeof(ParameterRun);
 
 }  // namespace
 
@@ -18,6 +19,7 @@ void pack(Packer& packer, const RankRecord& record) {
     packer.add(record.snapshots);
     packer.add(record.values);
     packer.add(record.memory);
+    packer.add(record.parameters);
 }
 
 RankRecord unpack_record(Unpacker& unpacker) {
@@ -30,6 +32,7 @@ RankRecord unpack_record(Unpacker& unpacker) {
     record.snapshots = unpacker.list<Snapshot>();
     record.values = unpacker.list<float>();
     record.memory = unpacker.list<MemoryChange>();
+    record.parameters = unpacker.list<ParameterRun>();
     return record;
 }
 

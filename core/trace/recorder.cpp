@@ -69,6 +69,7 @@ struct Recorder::Impl {
     std::array<int32_t, kStreams> last_on_stream{-1, -1, -1, -1, -1, -1};
     Blocks<MemoryChange, 1024> memory;
     std::unordered_map<uint64_t, Live> live;
+    std::vector<ParameterRun> parameters;
 
     // The running half, a cache line away from the other so that the two threads do not slow each other.
     alignas(64) Blocks<Ran, 1024> ran;
@@ -207,6 +208,13 @@ int32_t Recorder::last_event() const {
     return impl_->last();
 }
 
+void Recorder::keep_parameter(std::string_view parameter, std::string_view unit, ParameterRun run) {
+    if (level_ == Level::off) return;
+    run.parameter = impl_->strings.intern(parameter);
+    run.unit = impl_->strings.intern(unit);
+    impl_->parameters.push_back(run);
+}
+
 void Recorder::on_allocate(uint64_t id, int64_t bytes, MemoryCategory category, std::string_view label) {
     if (level_ == Level::off) return;
     const StringId text = impl_->strings.intern(label);
@@ -238,6 +246,7 @@ RankRecord Recorder::take() {
     impl_->latest_unit = impl_->latest_rule = 0;
     record.dependencies = std::exchange(impl_->dependencies, {});
     record.memory = impl_->memory.take();
+    record.parameters = std::exchange(impl_->parameters, {});
     record.hops = impl_->hops.take();
     record.snapshots = std::exchange(impl_->snapshots, {});
     record.values = std::exchange(impl_->values, {});

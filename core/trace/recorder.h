@@ -25,6 +25,7 @@ struct RankRecord {
     std::vector<Snapshot> snapshots;
     std::vector<float> values;
     std::vector<MemoryChange> memory;
+    std::vector<ParameterRun> parameters;
 };
 
 /// Why the work that follows is done; set by strategies and by the training loop.
@@ -92,6 +93,10 @@ class Recorder final : public MemorySink {
     int32_t last_event() const;
     /// The latest event issued on `stream`; -1 before the first.
     int32_t last_event(Stream stream) const;
+
+    /// Says that this rank keeps `run` of a parameter, the names given as text (ParameterRun's own are
+    /// ignored). A `parameter` of "" is padding between parameters. In the order of the shard, please.
+    void keep_parameter(std::string_view parameter, std::string_view unit, ParameterRun run);
 
     void on_allocate(uint64_t id, int64_t bytes, MemoryCategory category, std::string_view label) override;
     void on_free(uint64_t id) override;

@@ -23,6 +23,7 @@ void each_part(Parts& parts) {
     parts.hops();
     parts.values();
     parts.memory();
+    parts.parameters();
 }
 
 /// Makes schema() in an empty data base and fills it with the trace, in one transaction. Throws

@@ -63,6 +63,7 @@ struct RankTrace {
     std::vector<Snapshot> snapshots;
     std::vector<float> values;
     std::vector<MemoryChange> memory;
+    std::vector<ParameterRun> parameters;  ///< what this rank keeps; empty where no run recorded it
 };
 
 /// The record of a whole run, merged and immutable. Shared by everything that shows it.

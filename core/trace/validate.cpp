@@ -166,6 +166,27 @@ void check_memory(const Trace& trace, const RankTrace& rank, int64_t r) {
     }
 }
 
+void check_parameters(const Trace& trace, const RankTrace& rank, int64_t r) {
+    const auto strings = trace.strings.size();
+    for (std::size_t i = 0; i < rank.parameters.size(); ++i) {
+        const ParameterRun& p = rank.parameters[i];
+        const At at{"parameters", r, static_cast<int64_t>(i)};
+        at.require(p.parameter < strings, "parameter");
+        at.require(p.unit < strings, "unit");
+        at.require(p.padding <= 1 && (p.parameter != 0 || p.padding == 1), "padding");
+        at.require(p.updated <= 1, "updated");
+        int64_t numbers = 0, box = 0;
+        at.require(p.rows >= 0 && p.columns >= 0 && !__builtin_mul_overflow(p.rows, p.columns, &numbers),
+                   "rows");
+        at.require(inside(p.first_row, p.n_rows, p.rows), "first_row");
+        at.require(inside(p.first_column, p.n_columns, p.columns), "first_column");
+        box = p.n_rows * p.n_columns;  // no more than `numbers`
+        at.require(p.first >= 0 && p.elements >= 0, "elements");
+        at.require(p.padding == 1 || inside(p.first, p.elements, box), "elements");
+        at.require(p.first_in_shard >= 0, "first_in_shard");
+    }
+}
+
 }  // namespace
 
 void validate(const Trace& trace) {
@@ -179,6 +200,7 @@ void validate(const Trace& trace) {
             check_event(trace, places, rank.events[i], {"events", number, static_cast<int64_t>(i)});
         check_parts(trace, rank, number);
         check_memory(trace, rank, number);
+        check_parameters(trace, rank, number);
     }
 }
 

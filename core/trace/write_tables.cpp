@@ -18,9 +18,6 @@ int64_t on_device(const MemoryChange& change) {
     return change.category == MemoryCategory::offloaded ? 0 : change.delta_bytes;
 }
 
-/// Numbers of a rank's value table in one block: 256 KiB.
-constexpr std::size_t kValuesABlock = 65536;
-
 template <class T>
 std::string json_list(const std::vector<T>& numbers) {
     std::string text = "[";
@@ -327,6 +324,15 @@ class Writer {
                     rows.add(total).add(m.t_ns).end_row();
                 }
             }
+        });
+    }
+
+    void parameters() {
+        by_rank("parameter_run", 15, &RankTrace::parameters, [](TableWriter& rows, const ParameterRun& p) {
+            rows.add(int64_t{p.parameter}).add(int64_t{p.unit});
+            rows.add(int64_t{p.padding}).add(int64_t{p.updated});
+            rows.add(p.rows).add(p.columns).add(p.first_row).add(p.n_rows);
+            rows.add(p.first_column).add(p.n_columns).add(p.first).add(p.elements).add(p.first_in_shard);
         });
     }
 

@@ -17,7 +17,7 @@ const std::string kApp = std::string(MESHSCOPE_BIN_DIR) + "/meshscope-app";
 
 json ready(const DrivenApp& app) {
     return app.wait_for("the lesson is open",
-                        [](const json& s) { return s["document"] == "02_hsdp" && !s["boxes"].empty(); });
+                        [](const json& s) { return s["document"] == "63_hsdp" && !s["boxes"].empty(); });
 }
 
 /// The program's exit code without a display, and what it said.
@@ -33,8 +33,8 @@ std::pair<int, std::string> run_without_display(std::vector<std::string> words, 
 
 TEST_CASE("what the command line asks wrongly is told before anything runs, with 2") {
     const Folder folder;
-    const std::string lesson = std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/02_hsdp";
-    const auto step = run_without_display({"2", "--render", folder.file("a"), "--step", "99"}, folder);
+    const std::string lesson = std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/63_hsdp";
+    const auto step = run_without_display({"63", "--render", folder.file("a"), "--step", "99"}, folder);
     INFO(step.second);
     CHECK(step.first == 2);
     CHECK(step.second.find("--step cannot be 99; this lesson has the steps 1 to ") != std::string::npos);
@@ -54,7 +54,7 @@ TEST_CASE("what the command line asks wrongly is told before anything runs, with
         CHECK(content(folder.file(file)) == before);
     }
     REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
-    CHECK(run_without_display({"2", "--render", folder.file("a"), "--mp4", folder.file("pipe")}, folder)
+    CHECK(run_without_display({"63", "--render", folder.file("a"), "--mp4", folder.file("pipe")}, folder)
               .first == 74);
     CHECK(fs::is_fifo(folder.path / "pipe"));
     CHECK(run_without_display({"--help"}, folder, "/dev/full").first == 74);
@@ -117,8 +117,8 @@ TEST_CASE("a real keyboard: language, views, hops, play, text size, key sheet, q
     app.wait_for("Chinese", [](const json& s) { return s["language"] == "zh"; });
     app.key("l");
     app.wait_for("English", [](const json& s) { return s["language"] == "en"; });
-    const char* views[] = {"mesh", "collective", "timeline", "memory"};
-    for (int i = 3; i >= 0; --i) {
+    const char* views[] = {"mesh", "collective", "timeline", "memory", "parameters", "traffic"};
+    for (int i = 5; i >= 0; --i) {
         app.key(std::to_string(i + 1));
         app.wait_for(views[i], [&](const json& s) { return s["view"] == views[i]; });
     }

@@ -12,7 +12,7 @@ TEST_CASE("every character of both catalogues and of the lessons has a glyph in 
     ImFontAtlas atlas;
     window::FontSet fonts;
     std::string text = test::catalogue().all_text();
-    for (const char* name : {"01_device_mesh", "02_hsdp"}) {
+    for (const char* name : {"12_device_mesh", "63_hsdp"}) {
         for (const auto& step : test::lesson(name)->steps)
             text += step.title.en + step.title.zh + step.body.en + step.body.zh;
     }

@@ -11,7 +11,7 @@
 namespace meshscope::test {
 
 /// The lesson of that folder below scenarios/, really run; once a process.
-std::shared_ptr<const session::Document> lesson(const std::string& folder = "02_hsdp");
+std::shared_ptr<const session::Document> lesson(const std::string& folder = "63_hsdp");
 
 const i18n::Catalogue& catalogue();
 

@@ -1,5 +1,10 @@
 #include "app/gui/main/options.h"
+
+#include <algorithm>
+
+#include "app/gui/main/help.h"
 #include "core/base/error.h"
+#include "core/scenario/keys.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -36,6 +41,20 @@ TEST_CASE("the contract's options are read, with a space or with =") {
     CHECK(o.frames == 12);
     CHECK(o.frames_per_s == 25);
     CHECK(o.mp4 == "f.mp4");
+}
+
+TEST_CASE("every view can be asked for by its name, and no other") {
+    for (std::size_t i = 0; i < view::kViewNames.size(); ++i) {
+        const std::string name(view::kViewNames[i]);
+        CHECK(parse_options({"run.mscope", "--view", name}).view == static_cast<view::ViewKind>(i));
+        // A lesson may ask for it, too.
+        const auto known = scenario::views();
+        CHECK(std::find(known.begin(), known.end(), name) != known.end());
+        for (const auto language : {i18n::Language::en, i18n::Language::zh})
+            CHECK(gui::help_text(language).find(name) != std::string::npos);
+    }
+    CHECK(scenario::views().size() == view::kViewNames.size());
+    CHECK(refused({"run.mscope", "--view", "graph"}) == "app.bad_value");
 }
 
 TEST_CASE("what cannot be is refused by name") {

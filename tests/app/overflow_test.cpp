@@ -36,11 +36,11 @@ void check_lesson(const std::string& name, int width, int height) {
 }  // namespace
 
 TEST_CASE("no text of the HSDP lesson overflows at 1280x720, in both languages, up to 200 %") {
-    check_lesson("02_hsdp", 1280, 720);
+    check_lesson("63_hsdp", 1280, 720);
 }
 
 TEST_CASE("no text of the DeviceMesh lesson overflows at 1920x1080, in both languages, up to 200 %") {
-    check_lesson("01_device_mesh", 1920, 1080);
+    check_lesson("12_device_mesh", 1920, 1080);
 }
 
 TEST_CASE("no text of any view overflows anywhere in the run") {
@@ -48,7 +48,8 @@ TEST_CASE("no text of any view overflows anywhere in the run") {
     app.open(test::lesson());
     const int64_t end = app.state().document->modelled.end_ns;
     for (const auto kind : {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline,
-                            view::ViewKind::memory, view::ViewKind::compare, view::ViewKind::code}) {
+                            view::ViewKind::memory, view::ViewKind::parameters, view::ViewKind::traffic,
+                            view::ViewKind::compare, view::ViewKind::code}) {
         app.stage().act(session::SetView{kind});
         for (int i = 0; i <= 4; ++i) {
             app.stage().act(session::SetCursor{end * i / 4});
@@ -84,7 +85,7 @@ TEST_CASE("no text of welcome page, key sheet, error, loading, toast and drawer 
         offer.subtitle = {"4 rank · mesh (2, 2)", "4 rank · mesh (2, 2)"};
         app.stage().act(session::OfferLessons{{offer, offer, offer}});
         check_everywhere(app, "welcome");
-        app.stage().act(session::ShowLoading{session::Loading{"02_hsdp", 1, 3}});
+        app.stage().act(session::ShowLoading{session::Loading{"63_hsdp", 1, 3}});
         check_everywhere(app, "loading");
         app.stage().act(session::ShowLoading{std::nullopt});
         app.open(test::lesson());

@@ -1,7 +1,9 @@
 #include <set>
 
 #include "app/gui/panels/layout.h"
+#include "app/gui/session/session.h"
 #include "harness.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -216,12 +218,85 @@ TEST_CASE("an error is shown with its lines, copied as text, and closed") {
 TEST_CASE("the welcome page offers lessons and opens the one pressed") {
     Harness app;
     session::Offer offer;
-    offer.id = "scenarios/02_hsdp/scenario.toml";
+    offer.id = "scenarios/63_hsdp/scenario.toml";
     offer.title = {"HSDP", "HSDP"};
     app.stage().act(session::OfferLessons{{offer}});
     app.frames(3);
     app.click(app.widget("offer0"));
     CHECK(app.stage().take_effects().open == std::vector<std::string>{offer.id});
+}
+
+TEST_CASE("a cell of the traffic matrix is chosen by pointer and by keyboard, its spans and kinds too") {
+    Harness app(1600, 1000);
+    app.open(test::lesson());
+    app.key(Key::digit6);
+    app.settle();
+    REQUIRE(app.state().view == view::ViewKind::traffic);
+    app.click(app.shape("link", 0, 1));
+    CHECK(app.state().selection.link == view::Link{{0, 1}, {1, 1}});
+    CHECK(app.state().selection.rank == 0);
+    app.key(Key::down, false, true);
+    CHECK(app.state().selection.link == view::Link{{3, 1}, {1, 1}});  // nothing in between sends to rank 1
+    app.key(Key::left, false, true);
+    CHECK(app.state().selection.link == view::Link{{3, 1}, {1, 1}});
+    app.key(Key::s);
+    CHECK(app.state().traffic.span == view::TrafficSpan::step);
+    app.click(app.shape("traffic_span", 2));
+    CHECK(app.state().traffic.span == view::TrafficSpan::cursor);
+    app.click(app.shape("traffic_span", 0));
+    app.key(Key::o);
+    CHECK(app.state().traffic.op == static_cast<uint8_t>(CollectiveOp::all_reduce));
+    app.settle();
+    app.click(app.shape("traffic_op", -1));
+    CHECK_FALSE(app.state().traffic.op);
+    app.click(app.widget("copy_facts"));
+    const auto copied = app.stage().take_effects().copy;
+    REQUIRE(copied.size() == 1);
+    CHECK(copied[0].find("rank 3") != std::string::npos);
+    CHECK(copied[0].find("3\t0\t") != std::string::npos);  // the matrix, too
+    // A cause leads to its event; the event's facts take the place of the link's.
+    const auto& places = app.stage().memory().places;
+    const auto cause =
+        std::find_if(places.begin(), places.end(), [](const auto& p) { return p.id.kind == "cause"; });
+    REQUIRE(cause != places.end());
+    app.click({cause->box.x + 4, cause->box.y + 4});
+    CHECK(app.state().selection.event);
+}
+
+TEST_CASE("a row of a weight is chosen by pointer and by keyboard, and its life leads to events") {
+    Harness app(1600, 1000);
+    app.open(test::lesson());
+    app.key(Key::digit5);
+    app.settle();
+    REQUIRE(app.state().view == view::ViewKind::parameters);
+    app.click(app.shape("weight", 1, 7));
+    CHECK(app.state().selection.rank == 1);
+    CHECK(app.state().selection.parameter == "net1.weight");
+    CHECK(app.state().selection.row == 7);
+    app.key(Key::up, false, true);
+    CHECK(app.state().selection.row == 6);
+    app.key(Key::right, false, true);
+    CHECK(app.state().selection.parameter == "net1.bias");
+    app.settle();
+    app.click(app.shape("parameter_unit", 1));
+    CHECK(app.state().selection.parameter == "net2.weight");
+    CHECK(app.state().selection.row == -1);
+    app.settle();
+    app.click(app.widget("copy_facts"));
+    const auto copied = app.stage().take_effects().copy;
+    REQUIRE(copied.size() == 1);
+    CHECK(copied[0].find("net2.weight[0:30]") != std::string::npos);
+    const auto& places = app.stage().memory().places;
+    const auto life = std::find_if(places.begin(), places.end(), [](const auto& p) {
+        return p.id.kind == "life" && p.id.a == 1 && p.box.w > 8;
+    });
+    REQUIRE(life != places.end());
+    const auto event = static_cast<int32_t>(life->id.b);
+    app.click({life->box.x + life->box.w / 2, life->box.y + 6});
+    CHECK(app.state().selection.event == event);
+    const auto at = app.state().document->modelled.events[1][static_cast<size_t>(event)];
+    CHECK(app.state().cursor.t_ns >= at.begin_ns);
+    CHECK(app.state().cursor.t_ns <= at.end_ns);
 }
 
 TEST_CASE("the facts are copied as text") {
@@ -253,7 +328,7 @@ TEST_CASE("the facts of every view are copied as text, those that are pictures t
 }
 
 TEST_CASE("Back and Next keep their place above the controls, on every step and however far it is scrolled") {
-    for (const char* name : {"02_hsdp", "01_device_mesh"}) {
+    for (const char* name : {"63_hsdp", "12_device_mesh"}) {
         test::Harness harness;
         harness.open(test::lesson(name));
         const auto steps = static_cast<int>(harness.state().document->steps.size());
@@ -263,14 +338,12 @@ TEST_CASE("Back and Next keep their place above the controls, on every step and 
             const char* id = step + 1 < steps ? "lesson_on" : "lesson_back";
             REQUIRE(harness.has_widget(id));
             const view::Point on = harness.widget(id);
-            if (harness.state().view != view::ViewKind::memory) {  // there they stand at the foot
-                if (step > 0) CHECK(harness.widget("lesson_back").y == on.y);
-                CHECK(on.y + 19 <= 720 - panels::kTransport);
-                CHECK(on.y + 60 > 720 - panels::kTransport);
-                harness.wheel({150, 300}, -20);
-                harness.settle();
-                CHECK(harness.widget(id).y == on.y);
-            }
+            if (step > 0) CHECK(harness.widget("lesson_back").y == on.y);
+            CHECK(on.y + 19 <= 720 - panels::kTransport);
+            CHECK(on.y + 60 > 720 - panels::kTransport);
+            harness.wheel({150, 300}, -20);
+            harness.settle();
+            CHECK(harness.widget(id).y == on.y);
             CHECK(harness.state().lesson_step == step);
             if (step + 1 < steps) harness.click(harness.widget("lesson_on"));
         }
@@ -279,7 +352,7 @@ TEST_CASE("Back and Next keep their place above the controls, on every step and 
 
 TEST_CASE("where there is no lower part the mesh's table is below and can be scrolled to") {
     test::Harness harness(640, 360);
-    harness.open(test::lesson("01_device_mesh"));
+    harness.open(test::lesson("12_device_mesh"));
     harness.settle();
     REQUIRE(harness.state().view == view::ViewKind::mesh);
     const float foot = 360 - panels::kFoot;
@@ -294,7 +367,7 @@ TEST_CASE("where there is no lower part the mesh's table is below and can be scr
 
 TEST_CASE("choosing an event brings its rank's lanes into view") {
     test::Harness harness;
-    harness.open(test::lesson("01_device_mesh"));
+    harness.open(test::lesson("12_device_mesh"));
     harness.stage().act(session::SetView{view::ViewKind::timeline});
     harness.settle();
     for (const int32_t rank : {7, 0, 5}) {
@@ -304,4 +377,109 @@ TEST_CASE("choosing an event brings its rank's lanes into view") {
         CHECK(lane.y > 52);
         CHECK(lane.y < 700);
     }
+}
+
+TEST_CASE("goals stand above a lesson's first step, what to break and the summary below its last") {
+    test::Harness harness(1280, 3000);
+    const auto lesson = test::lesson("12_device_mesh");
+    REQUIRE(lesson->before.size() == 1);
+    REQUIRE(lesson->after.size() == 3);
+    CHECK(lesson->before[0].id == "goals");
+    CHECK(lesson->after[0].id == "break");
+    // The numbers of a variant were asked of the variant's own run: shape (4, 2) puts rank 5 in row [4, 5].
+    CHECK(lesson->after[1].body.en.find("the ranks [4, 5], its all_reduce [1, 3, 5, 7]") !=
+          std::string::npos);
+    CHECK(lesson->after[1].body.zh.find("[1, 3, 5, 7]") != std::string::npos);
+    CHECK(lesson->after[2].body.en.find("{{") == std::string::npos);
+    harness.open(lesson);
+    harness.settle();
+    CHECK_FALSE(harness.has_widget("change.0/0"));
+    const float steps_text = harness.widget("body.0/0").y;
+    harness.stage().act(session::GoToLessonStep{1});
+    harness.settle();
+    CHECK(harness.widget("body.0/0").y < steps_text - 100);  // no goals above the second step
+    harness.stage().act(session::GoToLessonStep{static_cast<int32_t>(lesson->steps.size()) - 1});
+    harness.settle();
+    REQUIRE(harness.has_widget("change.0/0"));  // [rank 5] in the text
+    harness.click(harness.widget("change.0/0"));
+    harness.settle();
+    CHECK(harness.state().selection.rank == 5);
+}
+
+TEST_CASE("a table in a lesson's text has columns and rows, and its links work") {
+    for (const float scale : {1.0F, 1.5F}) {
+        test::Harness harness(1280, 1600);
+        auto lesson = std::make_shared<session::Document>(*test::lesson());
+        const std::string table =
+            "Before.\n\n| op | of | long words that have to wrap in their own cell |\n"
+            "| `all_gather` | [net1](unit:net1) | [rank 1](rank:1) |\n|  | [net2](unit:net2) | [rank "
+            "2](rank:2) |\n\n"
+            "Behind [rank 3](rank:3).";
+        lesson->steps[0].body = {table, table};
+        lesson->before.clear();
+        harness.open(lesson);
+        harness.stage().act(session::SetScale{scale});
+        harness.settle();
+        const view::Point net1 = harness.widget("body.1.1.1/0"), net2 = harness.widget("body.1.2.1/0"),
+                          one = harness.widget("body.1.1.2/0"), two = harness.widget("body.1.2.2/0"),
+                          behind = harness.widget("body.2/0");
+        CHECK(net1.x == net2.x);
+        CHECK(one.x > net1.x + 20);
+        CHECK(net1.y == one.y);
+        CHECK(net2.y > net1.y + 20);
+        CHECK(behind.y > two.y + 20);
+        harness.click(two);
+        harness.settle();
+        CHECK(harness.state().selection.rank == 2);
+    }
+}
+
+TEST_CASE("a lesson whose fault ends its run is opened with what was recorded up to there") {
+    const test::Folder folder;
+    folder.write("lesson.en.md", "# A dead rank\n\n## one: Who waits\n\nTwo steps, {{steps}} done.\n");
+    folder.write("lesson.zh.md", "# 退出的 rank\n\n## one: 谁在等\n\n两步，做完 {{steps}} 步。\n");
+    folder.write("scenario.toml", R"(format = 1
+[model]
+kind = "toy"
+[train]
+steps = 2
+global_batch = 8
+[mesh]
+shape = [2]
+[parallel]
+data = "fsdp2"
+[[faults]]
+kind = "kill"
+rank = 1
+step = 1
+[[lesson.step]]
+id = "one"
+[[lesson.number]]
+id = "steps"
+sql = "SELECT count(*) FROM losses"
+)");
+    const auto document = session::load_document(folder.file("scenario.toml"), {}, nullptr);
+    CHECK(document->trace->info.failure.find("diagnosis.lost") != std::string::npos);
+    REQUIRE(document->steps.size() == 1);
+    CHECK(document->steps[0].body.en == "Two steps, 1 done.");
+    Harness app;
+    app.open(document);
+    app.settle();
+    CHECK(app.has_widget("tab0"));
+}
+
+TEST_CASE("a step about memory is read beside its picture; a run without a lesson gives memory its place") {
+    test::Harness harness;
+    harness.open(test::lesson());
+    harness.stage().act(session::GoToLessonStep{7});
+    harness.settle();
+    REQUIRE(harness.state().view == view::ViewKind::memory);
+    CHECK(harness.has_widget("body.0/0"));
+    CHECK(harness.has_widget("break.0/0"));
+    auto run = std::make_shared<session::Document>(*test::lesson());
+    run->steps.clear();
+    harness.open(run);
+    harness.stage().act(session::SetView{view::ViewKind::memory});
+    harness.settle();
+    CHECK(harness.shape("rank", 0).x < 300);
 }

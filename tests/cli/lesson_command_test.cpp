@@ -20,10 +20,22 @@ global_batch = 8
 shape = [2]
 [parallel]
 data = "fsdp2"
+[lesson]
+chapter = 1
 [[lesson.step]]
 id = "one"
 at = "SELECT id FROM collectives WHERE rank = 0 LIMIT 1"
 [[lesson.number]]
+id = "gathers"
+sql = "SELECT count(*) FROM collectives WHERE rank = 0 AND op = 'all_gather' AND step = 1"
+[[lesson.variant]]
+id = "break"
+set = { "mesh.shape" = [3] }
+ends = "scenario.batch_does_not_divide"
+[[lesson.variant]]
+id = "change"
+set = { "parallel.reshard_after_forward" = false }
+[[lesson.variant.number]]
 id = "gathers"
 sql = "SELECT count(*) FROM collectives WHERE rank = 0 AND op = 'all_gather' AND step = 1"
 [[quiz]]
@@ -47,15 +59,56 @@ answer = "SELECT group_ranks FROM collectives WHERE rank = 0 LIMIT 1"
 id = "one scatter"
 sql = "SELECT sum(op = 'reduce_scatter') = 1 FROM collectives WHERE rank = 0 AND step = 1"
 )";
-const std::string kText =
-    "# A lesson\n\n## one: Gathering\n\nOn [rank 1](rank:1) there are {{gathers}} gathers along "
-    "[shard](dim:shard).\n";
+const std::string kText = R"(# A lesson
+
+## goals: Goals
+
+- Count gathers.
+- Change them.
+
+## one: Gathering
+
+On [rank 1](rank:1) there are {{gathers}} gathers along [shard](dim:shard).
+
+| what | gathers |
+| --- | ---: |
+| 一步 | {{gathers}} |
+| kept | {{change.gathers}} |
+
+## break: Three ranks
+
+8 samples on 3 ranks.
+
+## change: Kept whole
+
+Now {{change.gathers}}.
+
+## summary: Summary
+
+- a
+- b
+- c
+- d
+- e
+)";
+
+/// With every run of spaces and line breaks as one space: where a line breaks depends on the folder's name.
+std::string flat(const std::string& text) {
+    std::string flat;
+    for (const char c : text)
+        if (c != ' ' && c != '\n' && c != '\r') {
+            flat += c;
+        } else if (!flat.ends_with(' ')) {
+            flat += ' ';
+        }
+    return flat;
+}
 
 /// A folder of lessons with one lesson.
 void write_lesson(const program::Folder& folder, const std::string& scenario, const std::string& text) {
-    folder.write("01_a/scenario.toml", scenario);
-    folder.write("01_a/lesson.en.md", text);
-    folder.write("01_a/lesson.zh.md", text);
+    folder.write("11_a/scenario.toml", scenario);
+    folder.write("11_a/lesson.en.md", text);
+    folder.write("11_a/lesson.zh.md", text);
 }
 
 }  // namespace
@@ -63,8 +116,8 @@ void write_lesson(const program::Folder& folder, const std::string& scenario, co
 TEST_CASE("the lessons of this installation are listed and keep every promise") {
     const auto list = program::run({"lesson", "list"});
     CHECK(list.exit_code == 0);
-    CHECK(list.out.find("01_device_mesh") != std::string::npos);
-    CHECK(list.out.find("02_hsdp") != std::string::npos);
+    CHECK(list.out.find("12_device_mesh") != std::string::npos);
+    CHECK(list.out.find("63_hsdp") != std::string::npos);
     const auto check = program::run({"lesson", "check", "all"});
     INFO(check.out);
     CHECK(check.exit_code == 0);
@@ -79,12 +132,17 @@ TEST_CASE("a lesson is told in the terminal with its numbers, reasons, losses an
     CHECK(told.exit_code == 0);
     for (const char* part :
          {"1/1  Gathering", "On rank 1 there are 2 gathers along shard.", "? How many gathers?", "Answer: 2",
-          "There are 2.", "88 → 176", "fully_shard", "loss", "made by"}) {
+          "There are 2.", "88 → 176", "fully_shard", "loss", "made by", "Goals\n- Count gathers.\n- Change",
+          "what  gathers\n一步        2\nkept        1\n", "Break it · Three ranks\n8 samples on 3 ranks.",
+          "mesh.shape = [ 3 ]", "Change it · Kept whole\nNow 1.", "the lesson's  this run",
+          "In five lines · Summary\n- a\n- b\n"}) {
         INFO(part);
         CHECK(told.out.find(part) != std::string::npos);
     }
+    CHECK(flat(told.out).find("This run ended with: ") != std::string::npos);
+    CHECK(flat(told.out).find("a global batch of 8 cannot be cut into 3") != std::string::npos);
     CHECK(told.out.find("{{") == std::string::npos);
-    CHECK(program::run({"lesson", "run", "1", "--lang", "zh", "--scenarios", folder.file("")})
+    CHECK(program::run({"lesson", "run", "11", "--lang", "zh", "--scenarios", folder.file("")})
               .out.find("答案：2") != std::string::npos);
 }
 
@@ -92,8 +150,15 @@ TEST_CASE("on a terminal the questions wait for answers, give hints and a second
     const program::Folder folder;
     write_lesson(folder, kScenario, kText);
     const auto told =
-        program::run_on_terminal({"lesson", "run", "a", "--scenarios", folder.file("")}, "1\n2\n1, 0\n");
+        program::run_on_terminal({"lesson", "run", "a", "--scenarios", folder.file("")},
+                                 "1\n2\n1, 0\n\nb\n\n\n");  // two questions, next, b, next, not c
     CHECK(told.exit_code == 0);
+    CHECK(told.out.find("[Enter] next") != std::string::npos);
+    CHECK(told.out.find("[b] break it") != std::string::npos);
+    CHECK(flat(told.out).find("a global batch of 8 cannot be cut into 3") != std::string::npos);
+    CHECK(told.out.find("[c] change it") != std::string::npos);
+    CHECK(told.out.find("this run") == std::string::npos);  // c was not pressed
+    CHECK(told.out.find("\x1b[1m1/1  Gathering") != std::string::npos);
     const std::size_t wrong = told.out.find("Not so."), hint = told.out.find("Backward needs one too."),
                       right = told.out.find("Right.");
     CHECK(wrong != std::string::npos);
@@ -128,9 +193,75 @@ TEST_CASE("lesson check finds each kind of broken promise") {
     check(kScenario, with(kText, "rank:1", "rank:2"), "[rank 1](rank:2) points at nothing");
     check(kScenario, with(kText, "dim:shard", "dim:tp"), "dim:tp");
     check(kScenario, with(kText, "{{gathers}}", "{{scatters}}"), "scatters");
-    check(kScenario, kText + "## two\n\nMore.\n", "one, two");
+    check(kScenario, with(kText, "## break", "## two\n\nMore.\n\n## break"), "one, two");
+    check(with(kScenario, "chapter = 1\n", ""), kText, "chapter is missing");
+    check(with(kScenario, "chapter = 1\n", "chapter = 2\n"), kText,
+          "the folder 11_a stands in another chapter");
+    check(with(kScenario, "id = \"break\"", "id = \"other\""), kText, "id \"break\"");
+    check(with(kScenario, "batch_does_not_divide", "mesh_dims"), kText,
+          "variant break ended with scenario.batch_does_not_divide; it must end with scenario.mesh_dims");
+    check(with(kScenario, "ends = \"scenario.batch_does_not_divide\"\n", ""), kText,
+          "a global batch of 8 cannot be cut");
+    check(with(kScenario, "[3] }\n", "[4] }\n"), kText, "variant break ran to its end");
+    check(with(kScenario, "set = { \"parallel.reshard_after_forward\" = false }",
+               "set = { faults = [{ kind = \"kill\", rank = 1, step = 1 }] }"),
+          kText, "variant change must run to its end, but ended with diagnosis.lost");
+    check(with(kScenario, "\nsql = \"SELECT count(*)", "\nsql = \"SELECT cont(*)"), kText, "number gathers");
+    check(kScenario, with(kText, "## goals: Goals\n\n- Count gathers.\n- Change them.\n\n", ""), "## goals");
+    check(kScenario, with(kText, "- Change them.\n", ""), "goals needs two to four points, and has 1");
+    check(kScenario, with(kText, "- e\n", ""), "exactly five points");
+    check(kScenario, with(kText, "{{change.gathers}}", "{{change.scatters}}"), "change.scatters");
     check(kScenario, "no title\n", "lesson.en.md:1:1");
     check(with(kScenario, "steps = 2", "steps = 0"), kText, "scenario.toml:6:9");
+}
+
+TEST_CASE("lesson check sees that the languages name other numbers") {
+    const program::Folder folder;
+    write_lesson(folder, kScenario, kText);
+    std::string zh = kText;
+    const std::size_t at = zh.find("Now {{change.gathers}}.");
+    zh.replace(at, 23, "Now {{gathers}}.");
+    folder.write("11_a/lesson.zh.md", zh);
+    const auto ended = program::run({"lesson", "check", "a", "--scenarios", folder.file("")});
+    CHECK(ended.exit_code == 1);
+    CHECK(ended.out.find(
+              "change: the English text names the numbers [change.gathers], the Chinese text [gathers]") !=
+          std::string::npos);
+}
+
+TEST_CASE("a lesson's numbers are printed as its texts show them, its variants' too") {
+    const program::Folder folder;
+    write_lesson(folder, kScenario, kText);
+    const auto lines = program::run({"lesson", "numbers", "a", "--scenarios", folder.file("")});
+    CHECK(lines.exit_code == 0);
+    CHECK(lines.out == "gathers = 2\nchange.gathers = 1\n");
+    const auto json = program::run({"lesson", "numbers", "a", "--json", "--scenarios", folder.file("")});
+    CHECK(json.out == "{\"lesson\":\"11_a\",\"numbers\":{\"gathers\":\"2\",\"change.gathers\":\"1\"}}\n");
+    std::string broken = kScenario;
+    broken.replace(broken.find("SELECT count(*)"), 15, "SELECT cont(*) ");
+    folder.write("11_a/scenario.toml", broken);
+    const auto failed = program::run({"lesson", "numbers", "a", "--scenarios", folder.file("")});
+    CHECK(failed.exit_code == 1);
+    CHECK(failed.out == "change.gathers = 1\n");
+    CHECK(failed.err.find("11_a gathers: ") != std::string::npos);
+}
+
+TEST_CASE("lessons are listed under their chapters, and each tells of the next") {
+    const program::Folder folder;
+    write_lesson(folder, kScenario, kText);
+    std::string later = kScenario;
+    later.replace(later.find("chapter = 1"), 11, "chapter = 9");
+    folder.write("91_b/scenario.toml", later);
+    const auto list = program::run({"lesson", "list", "--scenarios", folder.file("")});
+    const std::size_t first = list.out.find("\n1  Groups and meshes\n11_a"),
+                      last = list.out.find("\n9  Which one should I use?\n91_b");
+    CHECK(first != std::string::npos);
+    CHECK(last != std::string::npos);
+    CHECK(first < last);
+    CHECK(program::run({"lesson", "list", "--lang", "zh", "--scenarios", folder.file("")})
+              .out.find("9  该用哪一种？") != std::string::npos);
+    CHECK(program::run({"lesson", "run", "a", "--scenarios", folder.file("")})
+              .out.find("Next lesson: 91_b, A lesson") != std::string::npos);
 }
 
 TEST_CASE("lesson check speaks Chinese, and points at the SQL that failed") {
@@ -154,13 +285,13 @@ TEST_CASE("lesson check speaks Chinese, and points at the SQL that failed") {
 TEST_CASE("a lesson's trace never goes into one of the lesson's files") {
     const program::Folder folder;
     write_lesson(folder, kScenario, kText);
-    for (const char* file : {"01_a/scenario.toml", "01_a/lesson.zh.md"}) {
+    for (const char* file : {"11_a/scenario.toml", "11_a/lesson.zh.md"}) {
         const auto ended = program::run(
             {"lesson", "run", "a", "--scenarios", folder.file(""), "--trace", folder.file(file)});
         CHECK(ended.exit_code == 2);
     }
-    CHECK(program::content(folder.file("01_a/scenario.toml")) == kScenario);
-    CHECK(program::content(folder.file("01_a/lesson.zh.md")) == kText);
+    CHECK(program::content(folder.file("11_a/scenario.toml")) == kScenario);
+    CHECK(program::content(folder.file("11_a/lesson.zh.md")) == kText);
 }
 
 TEST_CASE("a lesson that does not exist is a usage error that says what there is") {

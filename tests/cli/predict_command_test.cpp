@@ -112,3 +112,28 @@ TEST_CASE("predict refuses what it cannot do, with the contract's exit codes") {
     std::ofstream(folder.file("bad.toml")) << "format = 1\n[model]\nkind = \"tony\"\n";
     CHECK(program::run({"predict", folder.file("bad.toml")}).exit_code == 65);
 }
+
+TEST_CASE(
+    "plain calls are predicted as they run, on every rank, and no formula of training stands beside them") {
+    const program::Folder folder;
+    const std::string path = folder.file("calls.toml");
+    std::ofstream(path) << "format = 1\n[mesh]\nshape = [3]\n[[call]]\nop = \"all_reduce\"\nelements = 6\n"
+                           "[[call]]\nop = \"gather\"\nelements = 2\nroot = 1\n"
+                           "[[call]]\nwork = \"read\"\nbytes = 4096\nranks = [2]\n";
+    const json answer = predicted({path, "--measure"});
+    CHECK(answer["predicted"]["collectives"] == answer["measured"]["collectives"]);
+    CHECK(answer["predicted"]["ranks"].size() == 3);
+    CHECK(answer["predicted"]["ranks"][2]["peak_bytes"] == 4096);
+    CHECK_FALSE(answer.contains("formula"));
+    const auto shown = program::run({"predict", path});
+    INFO(shown.out << shown.err);
+    CHECK(shown.exit_code == 0);
+    CHECK(shown.out.find("1910.02054") == std::string::npos);
+    const auto ran = program::run({"run", path, "--json", "-"});
+    INFO(ran.err);
+    REQUIRE(ran.exit_code == 0);
+    const json result = json::parse(ran.out);
+    CHECK(result["losses"].empty());
+    CHECK(result["collectives"].size() == 6);
+    CHECK(result["collectives"][0]["reason"] == "call.all_reduce");
+}

@@ -10,6 +10,8 @@ TEST_CASE("Chinese takes two columns of a terminal") {
     CHECK(display_width("rank") == 4);
     CHECK(display_width("分片 → 2") == 4 + 4);
     CHECK(display_width("\xff\xfe") == 2);
+    CHECK(display_width("\x1b[36m分片\x1b[0m") == 4);  // colours take no room
+    CHECK(display_width("\x1b[3") == 0);               // cut short
 }
 
 TEST_CASE("a table's columns line up in both languages") {

@@ -27,7 +27,7 @@ struct Table {
     std::string name;
     std::string key;  ///< its primary key's columns
 };
-const std::array<Table, 14> kTables{{{"meta", "key"},
+const std::array<Table, 15> kTables{{{"meta", "key"},
                                      {"word", "id"},
                                      {"string", "id"},
                                      {"mesh_dim", "id"},
@@ -40,7 +40,8 @@ const std::array<Table, 14> kTables{{{"meta", "key"},
                                      {"dependency", "rank, ordinal"},
                                      {"hop_block", "rank, event"},
                                      {"value_block", "rank, ordinal"},
-                                     {"memory_change", "rank, ordinal"}}};
+                                     {"memory_change", "rank, ordinal"},
+                                     {"parameter_run", "rank, ordinal"}}};
 
 /// Takes numbers and texts off the input; what is not there is 0.
 class Cursor {

@@ -41,6 +41,14 @@ std::string line(const trace::Trace&, const trace::Dependency& d) {
     return std::to_string(d.event) + " on " + std::to_string(d.on);
 }
 
+std::string line(const trace::Trace& t, const trace::ParameterRun& p) {
+    std::string text = std::string(t.text(p.parameter)) + " of " + std::string(t.text(p.unit));
+    for (const int64_t n : {int64_t{p.padding}, int64_t{p.updated}, p.rows, p.columns, p.first_row, p.n_rows,
+                            p.first_column, p.n_columns, p.first, p.elements, p.first_in_shard})
+        text += " " + std::to_string(n);
+    return text;
+}
+
 /// The first thing that differs in a list, "" when nothing does.
 template <class T>
 std::string difference(const char* what, const trace::Trace& dry, const std::vector<T>& a,
@@ -59,6 +67,7 @@ std::string difference_of_rank(const trace::Trace& dry, const trace::Trace& real
     std::string found = difference("event", dry, a.events, real, b.events);
     if (found.empty()) found = difference("memory", dry, a.memory, real, b.memory);
     if (found.empty()) found = difference("dependency", dry, a.dependencies, real, b.dependencies);
+    if (found.empty()) found = difference("parameter", dry, a.parameters, real, b.parameters);
     if (!found.empty()) return found;
     const memory::Peak predicted = memory::peak(dry, rank), measured = memory::peak(real, rank);
     if (predicted.bytes != measured.bytes || predicted.by_category != measured.by_category ||

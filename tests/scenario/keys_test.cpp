@@ -99,12 +99,15 @@ std::string file_with_a_date(const Key& key) {
     const std::string toy = "[model]\nkind = \"toy\"\n";  // units are looked up in a model
     if (full_name(key) == "parallel.units") return format + toy + "[parallel]\n" + entry;
     if (full_name(key) == "quiz.choice") return format + "[[quiz]]\nkind = \"choice\"\n" + entry;
-    static const std::set<std::string> kLists{"lesson.step", "lesson.number", "quiz",
-                                              "quiz.choice", "quiz.hint",     "check", "faults"};
+    static const std::set<std::string> kLists{
+        "lesson.step", "lesson.number", "lesson.variant", "lesson.variant.number",
+        "quiz",        "quiz.choice",   "quiz.hint",      "check",
+        "faults",      "call"};
     std::string text = format;
     if (table.starts_with("quiz.")) text += "[[quiz]]\nkind = \"choice\"\n";
     if (table == "quiz.choice.hint") text += "[[quiz.choice]]\n";
     if (table == "check.title") text += "[[check]]\n";
+    if (table == "lesson.variant.number") text += "[[lesson.variant]]\n";
     if (table == "lesson.step.mesh") text += "[[lesson.step]]\n";
     return text + (kLists.count(table) ? "[[" + table + "]]\n" : "[" + table + "]\n") + entry;
 }

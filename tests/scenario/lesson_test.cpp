@@ -55,6 +55,68 @@ TEST_CASE("a code block keeps its lines") {
     CHECK(paragraphs[0].spans[0].text == "mesh = f(\n    (2, 2))");
 }
 
+TEST_CASE("goals, break, change and summary are no steps, and words beside the goals are the introduction") {
+    const LessonText lesson = parse_lesson(
+        "# t\nBefore.\n\n## goals: Goals\n- one\n- two\n\nAfter.\n\n## s: Step\nWords {{n}}.\n"
+        "## break: Break\n{{break.m}}\n## change\nc\n## summary: Sum\n- a\n- b\n",
+        "l.md");
+    REQUIRE(lesson.steps.size() == 1);
+    CHECK(lesson.goals.heading == "Goals");
+    REQUIRE(lesson.goals.paragraphs.size() == 2);
+    CHECK(lesson.goals.paragraphs[1].spans[0].text == "two");
+    REQUIRE(lesson.introduction.size() == 2);
+    CHECK(lesson.introduction[1].spans[0].text == "After.");
+    CHECK(lesson.to_break.line == 12);
+    CHECK(lesson.to_change.heading.empty());
+    CHECK(lesson.summary.paragraphs.size() == 2);
+    std::vector<std::string> ids;
+    for (const LessonSection* section : lesson.sections()) ids.push_back(section->id);
+    CHECK(ids == std::vector<std::string>{"goals", "s", "break", "change", "summary"});
+    CHECK(number_ids(lesson) == std::vector<std::string>{"n", "break.m"});
+    CHECK(parse_lesson("# t\n## s\n", "l.md").sections().size() == 1);
+}
+
+TEST_CASE("reserved sections stand in their places") {
+    using List = std::vector<std::string>;
+    CHECK(mistakes("# a\n## s\n## goals\n") == List{"3:4 lesson.section_place"});
+    CHECK(mistakes("# a\n## break\n## s\n") == List{"3:4 lesson.section_place"});
+    CHECK(mistakes("# a\n## s\n## change\n## break\n") == List{"4:4 lesson.section_place"});
+    CHECK(mistakes("# a\n## goals\n## break\n## summary\n") == List{"(none)"});
+    CHECK(mistakes("# a\n## goals\n## s\n## summary\n## summary\n") ==
+          List{"5:4 lesson.step_twice", "5:4 lesson.section_place"});
+}
+
+TEST_CASE("lines of bars are a table, with links and code in its cells") {
+    const LessonText lesson = parse_lesson(
+        "# t\n## s\nBefore:\n| op | bytes |\n| --- | ---: |\n| `a|b` | [1](rank:1) \\| {{n}} |\n| | 2 "
+        "|\nAfter.\n",
+        "l.md");
+    const auto& paragraphs = lesson.steps[0].paragraphs;
+    REQUIRE(paragraphs.size() == 3);
+    const Paragraph& table = paragraphs[1];
+    CHECK(table.spans.empty());
+    REQUIRE(table.rows.size() == 3);
+    CHECK(table.right == std::vector<bool>{false, true});
+    CHECK(table.rows[0][1][0].text == "bytes");
+    CHECK(table.rows[1][0][0].kind == SpanKind::code);
+    CHECK(table.rows[1][0][0].text == "a|b");
+    CHECK(table.rows[1][1][0].link_target == "1");
+    CHECK(table.rows[1][1][1].text == " | {{n}}");
+    CHECK(table.rows[2][0].empty());
+    CHECK(paragraphs[2].spans[0].text == "After.");
+    CHECK(number_ids(lesson) == std::vector<std::string>{"n"});
+}
+
+TEST_CASE("a table without its line or with rows of other lengths is a mistake") {
+    using List = std::vector<std::string>;
+    CHECK(mistakes("# a\n## s\n| a | b |\n\nx\n") == List{"4:1 lesson.table_line"});
+    CHECK(mistakes("# a\n## s\n| a | b |\n| 1 | 2 |\n") == List{"4:1 lesson.table_line"});
+    CHECK(mistakes("# a\n## s\n| a | b |\n| --- |\n| 1 |\n") ==
+          List{"4:1 lesson.table_cells", "5:1 lesson.table_cells"});
+    CHECK(mistakes("# a\n## s\n| a |\n| --- |\n| 中 [x](rnk:1) |\n") == List{"5:5 lesson.unknown_link"});
+    CHECK(mistakes("# a\n## s\n| a |") == List{"3:1 lesson.table_line"});
+}
+
 TEST_CASE("lines of Chinese are joined without a space") {
     const LessonText lesson = parse_lesson("# 标题\n## s\n第一行，\n第二行。\n", "l.md");
     CHECK(lesson.steps[0].paragraphs[0].spans[0].text == "第一行，第二行。");

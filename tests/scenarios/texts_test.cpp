@@ -7,11 +7,13 @@
 #include "core/mesh/device_mesh.h"
 #include "core/scenario/lesson.h"
 #include "core/scenario/scenario.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 
 namespace scenario = meshscope::scenario;
 using meshscope::GlobalRank;
 using meshscope::mesh::DeviceMesh;
+using meshscope::test::content;
 
 namespace {
 
@@ -34,10 +36,28 @@ std::vector<std::string> step_ids(const scenario::LessonText& text) {
 
 std::string words_of(const scenario::LessonSection& step) {
     std::string words = step.heading;
+    scenario::for_each_span(step.paragraphs, [&](const scenario::Span& span) { words += span.text; });
+    return words;
+}
+
+/// What is read in one go: neither tables nor blocks of code.
+std::string prose_of(const scenario::LessonSection& step) {
+    std::string words = step.heading;
     for (const auto& paragraph : step.paragraphs) {
+        if (paragraph.code) continue;
         for (const auto& span : paragraph.spans) words += span.text;
     }
     return words;
+}
+
+/// Chinese characters and their punctuation: UTF-8 leads of three bytes.
+int64_t chinese(const std::string& words) {
+    return std::count_if(words.begin(), words.end(), [](char c) { return (c & 0xF0) == 0xE0; });
+}
+
+int64_t bullets(const scenario::LessonSection& section) {
+    return std::count_if(section.paragraphs.begin(), section.paragraphs.end(),
+                         [](const auto& paragraph) { return paragraph.bullet; });
 }
 
 /// The mesh that a step shows, as the scenario says.
@@ -73,44 +93,99 @@ TEST_CASE(
     for (const std::string& folder : lesson_folders()) {
         INFO(folder);
         const auto lesson = scenario::read_scenario(folder + "/scenario.toml");
-        std::set<std::string> defined;
-        for (const auto& number : lesson.numbers) defined.insert(number.id);
+        const std::set<std::string> defined = scenario::number_names(lesson);
         std::set<std::string> used_en;
         std::set<std::string> used_zh;
-        const auto collect = [](std::set<std::string>& into, const std::string& text) {
-            for (const std::string& id : scenario::number_ids(text)) into.insert(id);
+        const auto collect = [](std::set<std::string>& into, const std::vector<std::string>& ids) {
+            into.insert(ids.begin(), ids.end());
         };
-        for (const auto& step : scenario::read_lesson(folder, "en").steps) {
-            collect(used_en, words_of(step));
-            CHECK(!step.heading.empty());
-        }
-        for (const auto& step : scenario::read_lesson(folder, "zh").steps) {
-            collect(used_zh, words_of(step));
-            CHECK(!step.heading.empty());
-        }
+        const auto en = scenario::read_lesson(folder, "en"), zh = scenario::read_lesson(folder, "zh");
+        collect(used_en, scenario::number_ids(en));
+        collect(used_zh, scenario::number_ids(zh));
+        for (const auto* text : {&en, &zh})
+            for (const auto* section : text->sections()) CHECK(!section->heading.empty());
         for (const auto& quiz : lesson.quizzes) {
-            collect(used_en, quiz.reveal.en);
-            collect(used_zh, quiz.reveal.zh);
+            for (const auto* text : {&quiz.question, &quiz.reveal}) {
+                collect(used_en, scenario::number_ids(text->en));
+                collect(used_zh, scenario::number_ids(text->zh));
+            }
         }
-        CHECK(used_en == defined);
-        CHECK(used_zh == defined);
+        CHECK(used_en == used_zh);
+        for (const std::string& id : used_en) {
+            INFO(id);
+            CHECK(defined.count(id) == 1);
+        }
+        const std::string script = content(folder + "/pytorch.py");
+        for (const std::string& id : defined) {
+            INFO(id << " is for no text, so PyTorch must have it");
+            CHECK((used_en.count(id) == 1 || script.find(id) != std::string::npos));
+        }
+    }
+}
+
+TEST_CASE(
+    "every lesson stands in its chapter, and both languages have its goals, breaks, changes and summary") {
+    for (const std::string& folder : lesson_folders()) {
+        INFO(folder);
+        const auto lesson = scenario::read_scenario(folder + "/scenario.toml");
+        const std::string name = std::filesystem::path(folder).filename().string();
+        CHECK(lesson.chapter == name.front() - '0');
+        CHECK(!lesson.title.en.empty());
+        CHECK(!lesson.title.zh.empty());
+        CHECK(lesson.steps_of_lesson.size() >= 4);
+        for (const char* language : {"en", "zh"}) {
+            INFO(language);
+            const auto text = scenario::read_lesson(folder, language);
+            CHECK(bullets(text.goals) >= 2);
+            CHECK(bullets(text.goals) <= 4);
+            CHECK(bullets(text.summary) == 5);
+            for (const auto* section : {&text.to_break, &text.to_change}) {
+                CHECK(!section->paragraphs.empty());
+                const std::string words = prose_of(*section);
+                INFO(section->id);
+                if (std::string(language) == "en") CHECK(std::count(words.begin(), words.end(), ' ') < 85);
+                if (std::string(language) == "zh") CHECK(chinese(words) <= 140);
+            }
+            for (const auto* section : text.sections()) {
+                std::string words = section->heading;  // code may hold what it likes
+                scenario::for_each_span(section->paragraphs, [&](const scenario::Span& span) {
+                    if (span.kind != scenario::SpanKind::code) words += span.text;
+                });
+                CHECK(words.find('!') == std::string::npos);
+                CHECK(words.find("\xEF\xBC\x81") == std::string::npos);  // full-width exclamation mark
+            }
+        }
+    }
+}
+
+TEST_CASE(
+    "every lesson has its PyTorch script, which runs alone and prints two numbers of the lesson or more") {
+    for (const std::string& folder : lesson_folders()) {
+        INFO(folder);
+        const std::string script = content(folder + "/pytorch.py");
+        const auto lines = std::count(script.begin(), script.end(), '\n');
+        CHECK(lines >= 30);
+        CHECK(lines <= 100);
+        CHECK(script.find("__main__") != std::string::npos);
+        const auto names = scenario::number_names(scenario::read_scenario(folder + "/scenario.toml"));
+        CHECK(std::count_if(names.begin(), names.end(), [&](const std::string& name) {
+                  return script.find(name) != std::string::npos;
+              }) >= 2);
     }
 }
 
 TEST_CASE("a lesson's steps are short, and nobody is praised or shouted at") {
     for (const std::string& folder : lesson_folders()) {
         for (const auto& step : scenario::read_lesson(folder, "en").steps) {
-            const std::string words = words_of(step);
+            const std::string words = prose_of(step);
             INFO(folder << " " << step.id);
             CHECK(std::count(words.begin(), words.end(), ' ') < 75);
             CHECK(words.find('!') == std::string::npos);
         }
         for (const auto& step : scenario::read_lesson(folder, "zh").steps) {
-            const std::string words = words_of(step);
+            const std::string words = prose_of(step);
             INFO(folder << " " << step.id);
-            // UTF-8 leads of three bytes: Chinese characters and their punctuation.
-            CHECK(std::count_if(words.begin(), words.end(), [](char c) { return (c & 0xF0) == 0xE0; }) <=
-                  110);
+            CHECK(chinese(words) <= 110);
             CHECK(words.find("\xEF\xBC\x81") == std::string::npos);  // full-width exclamation mark
         }
     }
@@ -118,7 +193,7 @@ TEST_CASE("a lesson's steps are short, and nobody is praised or shouted at") {
 
 TEST_CASE("what lesson 1 says of other meshes is what DeviceMesh answers") {
     const auto lesson =
-        scenario::read_scenario(MESHSCOPE_SOURCE_ROOT "/scenarios/01_device_mesh/scenario.toml");
+        scenario::read_scenario(MESHSCOPE_SOURCE_ROOT "/scenarios/12_device_mesh/scenario.toml");
 
     const DeviceMesh slice = mesh_of(lesson, "slice").slice({"shard"});
     CHECK(slice.ranks(GlobalRank{5}) == Ranks{4, 5, 6, 7});

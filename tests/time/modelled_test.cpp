@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/time/clock.h"
@@ -291,6 +292,50 @@ TEST_CASE("a record that cannot have happened is refused") {
     }
 }
 
+TEST_CASE("a run that failed is played as far as it came, and who waits does so to the end") {
+    // Both gather; rank 1 dies computing, rank 0 waits in a second gather with another compute behind it.
+    HandMade made(2);
+    const int32_t world = made.group({0, 1});
+    const auto first = made.ring(CollectiveOp::all_gather, world, 0, 1, 1000);
+    for (const int32_t r : {0, 1}) {
+        made.event(r, first[static_cast<size_t>(r)]).t_end_ns = 10;
+        const int32_t id = made.compute(r, 1000);
+        made.depend(r, id, first[static_cast<size_t>(r)]);
+    }
+    const int32_t waits = made.collective(0, CollectiveOp::all_gather, world, 1);
+    const int32_t behind = made.compute(0, 1000);
+    made.depend(0, behind, waits);
+    CHECK(id_of_error(made) == "time.cannot_replay");  // as a whole run it cannot have happened
+
+    made.trace.info.failure = "{}";
+    const Clock clock = modelled(made.trace, simple());
+    check_interval(clock.events[0][0], 0, 2100);
+    check_interval(clock.events[0][1], 2100, 3100);
+    check_interval(clock.events[1][1], 2100, 3100);
+    CHECK(clock.end_ns == 3411);  // a tenth behind 3100
+    check_interval(clock.events[0][static_cast<size_t>(waits)], 2100, 3411);
+    check_interval(clock.events[0][static_cast<size_t>(behind)], 3411, 3411);
+}
+
+TEST_CASE("a collective that a rank died in never ends for the others, unless they went on") {
+    HandMade made(2);
+    const int32_t world = made.group({0, 1});
+    const auto ids = made.ring(CollectiveOp::all_gather, world, 0, 1, 1000);
+    made.event(0, ids[0]).t_end_ns = 10;  // waiting since 0; rank 1's has no length: it died there
+    made.trace.info.failure = "{}";
+    Clock clock = modelled(made.trace, simple());
+    CHECK(clock.events[0][0].end_ns == clock.end_ns);
+    CHECK(clock.events[1][0].end_ns == clock.end_ns);
+
+    const int32_t next = made.compute(0, 1000);
+    made.depend(0, next, ids[0]);
+    clock = modelled(made.trace, simple());
+    const int64_t ended = clock.events[0][0].end_ns;
+    CHECK(ended < clock.end_ns);
+    CHECK(clock.events[0][1].begin_ns == ended);
+    CHECK(clock.events[1][0].end_ns == clock.end_ns);
+}
+
 TEST_CASE("without recorded hops the ring's formula gives what the hops would give") {
     for (const int32_t p : {2, 4, 6}) {
         HandMade made(p);
@@ -317,6 +362,7 @@ TEST_CASE("exact quotients stay exact and others are rounded up") {
     CHECK(meshscope::time::transfer_ns(0, 3e9) == 0);
     CHECK(meshscope::time::transfer_ns(3, 3e9) == 1);
     CHECK(meshscope::time::transfer_ns(4, 3e9) == 2);
+    CHECK(meshscope::time::transfer_ns(std::numeric_limits<int64_t>::max(), 1e-3) == int64_t{1} << 50);
     CHECK(meshscope::time::transfer_ns(1000000000000, 1e9) == 1000000000000);
 }
 

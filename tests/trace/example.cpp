@@ -13,6 +13,21 @@ RankRecord record(int32_t rank, Level level) {
     const std::array<float, 4> all{1.5F, -0.25F, 2.5F, -0.25F};
 
     r.on_allocate(1, 16, MemoryCategory::sharded_parameters, "net1.weight");
+    // net1.weight has 3 rows of 1 on two ranks: 2 and 1, and a row of padding.
+    r.keep_parameter(
+        "net1.weight", "net1",
+        {.rows = 3, .columns = 1, .n_rows = 3, .n_columns = 1, .first = 2 * rank, .elements = 2 - rank});
+    if (rank == 1)
+        r.keep_parameter("net1.weight", "net1",
+                         {.padding = 1,
+                          .rows = 3,
+                          .columns = 1,
+                          .n_rows = 3,
+                          .n_columns = 1,
+                          .first = 3,
+                          .elements = 1,
+                          .first_in_shard = 1});
+    r.keep_parameter("", "net1", {.padding = 1, .elements = 2, .first_in_shard = 2});
     r.set_step(0);
     r.set_phase(Phase::forward);
     const int32_t first = r.begin_compute("linear", "net1", 64, 48);

@@ -166,6 +166,7 @@ TEST_CASE("CSV exports have a header and a line a row") {
     CHECK(csv("collectives").find("shard,\"[0, 1]\",2,") != std::string::npos);
     CHECK(csv("memory").starts_with("rank,ordinal,step,phase,category,label,"));
     CHECK(csv("compute").starts_with("id,rank,step,phase,name,unit,"));
+    CHECK(csv("parameters").find("1,1,net1.weight,net1,3,1,0,3,0,1,3,1,1,1,1\r\n") != std::string::npos);
     CHECK_THROWS_AS(csv("event"), InvalidArgument);
 }
 

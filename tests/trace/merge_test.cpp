@@ -91,6 +91,16 @@ TEST_CASE("the merge refuses records that contradict themselves and says where")
     CHECK(refused([](Records& r) { r[0].memory[2].delta_bytes = -33; }) == "memory[2].delta_bytes");
     CHECK(refused([](Records& r) { r[0].memory[0].after_event = 3; }) == "memory[0].after_event");
     CHECK(refused([](Records& r) { r[0].memory[0].label = 50; }) == "memory[0].label");
+    CHECK(refused([](Records& r) { r[0].parameters[0].unit = 50; }) == "parameters[0].unit");
+    CHECK(refused([](Records& r) { r[0].parameters[0].elements = 4; }) == "parameters[0].elements");
+    CHECK(refused([](Records& r) { r[0].parameters[0].first = INT64_MAX; }) == "parameters[0].elements");
+    CHECK(refused([](Records& r) { r[0].parameters[0].n_rows = 4; }) == "parameters[0].first_row");
+    CHECK(refused([](Records& r) { r[0].parameters[0].rows = -1; }) == "parameters[0].rows");
+    CHECK(refused([](Records& r) { r[0].parameters[0].rows = r[0].parameters[0].columns = INT64_MAX; }) ==
+          "parameters[0].rows");
+    CHECK(refused([](Records& r) { r[1].parameters[2].padding = 0; }) == "parameters[2].padding");
+    CHECK(refused([](Records& r) { r[1].parameters[1].first_in_shard = -1; }) ==
+          "parameters[1].first_in_shard");
 }
 
 TEST_CASE("collectives are matched by group and sequence, p2p by pair, in order of first issue") {

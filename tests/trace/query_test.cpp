@@ -259,3 +259,52 @@ TEST_CASE("cells keep their type") {
     CHECK(to_text(row[5]) == "inf");
     CHECK(query(example::merged(), "SELECT 1 AS a, 2 AS b").columns == std::vector<std::string>{"a", "b"});
 }
+
+TEST_CASE("buffers shows what was kept of each side, also where it lies in two blocks of the file") {
+    constexpr int kCalls = 70, kElements = 1000;  // more numbers than a block has
+    Recorder recorder(meshscope::GlobalRank{0}, Level::values, 0);
+    recorder.set_step(0);
+    for (int i = 0; i < kCalls; ++i) {
+        Event draft;
+        draft.kind = EventKind::collective;
+        draft.op = meshscope::CollectiveOp::all_reduce;
+        draft.group = 0;
+        draft.sequence = i;
+        const int32_t event =
+            recorder.issue_collective(draft, {"user.call", ""}, std::source_location::current());
+        recorder.begin_collective(event, meshscope::Algorithm::none);
+        std::vector<float> numbers(kElements, static_cast<float>(i));
+        numbers.back() = 0.5F;
+        recorder.add_snapshot(event, SnapshotKind::output, numbers);
+        recorder.end_collective(event, 0);
+    }
+    std::vector<RankRecord> records;
+    records.push_back(recorder.take());
+    RunInfo info;
+    info.mesh_shape = {1};
+    info.mesh_names = {"shard"};
+    info.mesh_ranks = {0};
+    info.node_of_rank = {0};
+    info.steps = 1;
+    const TraceDatabase db(merge(info, {{"shard", {0}}}, std::move(records)));
+    const QueryResult result = db.query(
+        "SELECT b.collective, b.side, b.elements, count(*), sum(n.value) FROM buffers b, "
+        "json_each(b.numbers) n GROUP BY 1 ORDER BY 1");
+    REQUIRE(result.rows.size() == kCalls);
+    for (int i = 0; i < kCalls; ++i) {
+        INFO(i);
+        const auto& row = result.rows[static_cast<std::size_t>(i)];
+        CHECK(to_text(row[1]) == "output");
+        CHECK(to_text(row[2]) == "1000");
+        CHECK(to_text(row[3]) == "1000");
+        CHECK(std::get<double>(row[4]) == 999.0 * i + 0.5);
+    }
+}
+
+TEST_CASE("what is no number in JSON is null, and an infinity is what SQLite reads back as one") {
+    const TraceDatabase db(example::merged());
+    CHECK(to_text(db.value("SELECT number_list(x'0000803F0000C07F0000807F000080FF', x'0000003F', 0, 5)")) ==
+          "[1, null, 9e999, -9e999, 0.5]");
+    CHECK(std::holds_alternative<std::monostate>(db.value("SELECT number_list(x'0000803F', NULL, 0, 2)")));
+    CHECK(std::holds_alternative<std::monostate>(db.value("SELECT number_list(x'0000803F', NULL, -1, 1)")));
+}

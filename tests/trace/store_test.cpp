@@ -88,6 +88,9 @@ TEST_CASE("identical sees every difference, and only times when told to look awa
     CHECK(identical(a, b, Ignore::times));
     b.ranks[0].values[0] = std::nextafter(b.ranks[0].values[0], 9.0F);
     CHECK_FALSE(identical(a, b, Ignore::times));
+    b = a;
+    b.ranks[1].parameters[1].padding = 0;
+    CHECK_FALSE(identical(a, b));
 }
 
 TEST_CASE("a file says what it is in its SQLite header") {
@@ -97,7 +100,7 @@ TEST_CASE("a file says what it is in its SQLite header") {
     const std::string bytes = example::content(path);
     CHECK(bytes.substr(0, 16) == std::string("SQLite format 3\0", 16));
     CHECK(bytes.substr(68, 4) == "MScp");
-    CHECK(bytes.substr(60, 4) == std::string("\0\0\0\1", 4));
+    CHECK(bytes.substr(60, 4) == std::string("\0\0\0\2", 4));
     write_trace(example::large(2, 10, 1), folder.file("b"));
     write_trace(example::large(2, 10, 1), folder.file("c"));
     CHECK(example::content(folder.file("b")) == example::content(folder.file("c")));
@@ -139,9 +142,31 @@ TEST_CASE("a file of a later version names both versions") {
         read_trace(path);
         FAIL("it was read");
     } catch (const InputError& e) {
-        CHECK(describe(e.message()) == "trace.newer_version(file_version=7, tool_version=1)");
+        CHECK(describe(e.message()) == "trace.newer_version(file_version=7, tool_version=2)");
         CHECK(e.diagnostics().front().position.file == path);
     }
+}
+
+TEST_CASE("a file of version 1 is read: it lacks who keeps what") {
+    const Folder folder;
+    const std::string path = folder.file("a.mscope");
+    Trace trace = example::merged();
+    REQUIRE_FALSE(trace.ranks[0].parameters.empty());
+    write_trace(trace, path);
+    // The older file: without the table, its view and its checksum.
+    tamper(path,
+           "DROP VIEW parameters; DROP TABLE parameter_run; DELETE FROM checksum WHERE section = "
+           "'parameter_run'; "
+           "PRAGMA user_version = 1");
+    for (RankTrace& rank : trace.ranks) rank.parameters.clear();
+    CHECK(identical(read_trace(path), trace));
+    CHECK(reading(path).empty());
+    // A file that says 1 and holds what came later, or says 2 and lacks it, is damaged.
+    tamper(path, "PRAGMA user_version = 2");
+    CHECK(reading(path) == "trace.damaged");
+    write_trace(example::merged(), path);
+    tamper(path, "PRAGMA user_version = 1");
+    CHECK(reading(path) == "trace.damaged");
 }
 
 TEST_CASE("a file cut anywhere is refused, and as cut") {
@@ -210,6 +235,8 @@ TEST_CASE("what a SQLite tool changes in a trace is named by its table") {
     CHECK(damaged("UPDATE value_block SET data = zeroblob(length(data))") == "value_block");
     CHECK(damaged("UPDATE rank_info SET peak_bytes = 1") == "rank_info");  // derived, and still guarded
     CHECK(damaged("UPDATE memory_change SET total_bytes = 1") == "memory_change");
+    CHECK(damaged("UPDATE parameter_run SET first = 1") == "parameter_run");
+    CHECK(damaged("UPDATE parameter_run SET padding = 2") == "parameter_run");
     CHECK(damaged("UPDATE step_info SET loss = 0.5") == "step_info");
     CHECK(damaged("UPDATE meta SET value = 2000000000 WHERE key = 'world_size'") == "meta");
     CHECK(damaged("DELETE FROM checksum WHERE section = 'event'") == "checksum");

@@ -4,6 +4,7 @@
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
 #include "app/gui/view/timeline_view.h"
+#include "app/gui/view/traffic_view.h"
 #include "tests/test.h"
 #include "tests/view/picture_check.h"
 #include "tests/view/stage.h"
@@ -160,4 +161,38 @@ TEST_CASE("texts of the mesh pictures fit for meshes of one to four dims") {
               in.size.width = std::min(in.size.width, 460.F);  // the facts column
               return view::mesh_facts(in, options);
           }) == "");
+}
+
+TEST_CASE("texts of the traffic view fit for few and many ranks, whatever is counted and chosen") {
+    struct Case {
+        trace::Trace trace;
+        const char* what;
+    };
+    std::vector<Case> cases;
+    cases.push_back({test::toy_hsdp(), "the toy"});
+    cases.push_back({test::one_collective(CollectiveOp::all_reduce, Algorithm::ring, 2, 4), "2 ranks"});
+    cases.push_back(
+        {test::one_collective(CollectiveOp::all_gather, Algorithm::direct, 20, 3'000), "20 ranks"});
+    cases.push_back({test::one_collective(CollectiveOp::all_gather, Algorithm::ring, 70, 7), "70 ranks"});
+    for (auto& [trace, what] : cases) {
+        if (trace.ranks.size() > 8)
+            for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+                trace.info.node_of_rank[r] = static_cast<int32_t>(r / 5);
+        const auto clock = time::modelled(trace, time::classroom());
+        for (int chosen = 0; chosen < 3; ++chosen) {
+            view::Selection selection;
+            view::TrafficOptions options;
+            options.filter.span = static_cast<view::TrafficSpan>(chosen);
+            if (chosen > 0) selection.rank = 1;
+            if (chosen > 1) selection.link = view::Link{{0, 1}, {1, 1}};
+            if (chosen == 1) options.filter.op = static_cast<uint8_t>(CollectiveOp::all_gather);
+            INFO(what << ", choice " << chosen);
+            CHECK(everywhere(trace, clock, {clock.end_ns / 2}, selection,
+                             [&](const auto& in) { return view::traffic_view(in, options); }) == "");
+            CHECK(everywhere(trace, clock, {clock.end_ns / 2}, selection, [&](auto in) {
+                      in.size.width = std::min(in.size.width, 460.F);
+                      return view::traffic_facts(in, options);
+                  }) == "");
+        }
+    }
 }

@@ -14,7 +14,7 @@ Window
   --lang en|zh              language (else the system's)
   --theme dark|light|contrast
   --scale 0.75 … 3          size of text and everything
-  --view mesh|collective|timeline|memory|compare|code
+  --view mesh|collective|timeline|memory|parameters|traffic|compare|code
   --step N                  the lesson's step to start on, from 1
   --reduced-motion          nothing travels
   --size 1280x720           of the window or the frames
@@ -51,7 +51,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --lang en|zh              语言（否则用系统的）
   --theme dark|light|contrast
   --scale 0.75 … 3          文字和所有东西的大小
-  --view mesh|collective|timeline|memory|compare|code
+  --view mesh|collective|timeline|memory|parameters|traffic|compare|code
   --step N                  从课程的第几步开始，从 1 数起
   --reduced-motion          没有移动的动画
   --size 1280x720           窗口或帧的大小

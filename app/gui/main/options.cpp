@@ -66,13 +66,10 @@ bool set(Options& o, const std::string& option, const std::string& value) {
     } else if (option == "--scale") {
         o.scale = static_cast<float>(number(option, value, session::kScaleMin, session::kScaleMax));
     } else if (option == "--view") {
-        o.view = word<ViewKind>(option, value,
-                                {{"mesh", ViewKind::mesh},
-                                 {"collective", ViewKind::collective},
-                                 {"timeline", ViewKind::timeline},
-                                 {"memory", ViewKind::memory},
-                                 {"compare", ViewKind::compare},
-                                 {"code", ViewKind::code}});
+        std::map<std::string, ViewKind> views;
+        for (const std::string_view name : view::kViewNames)
+            views[std::string(name)] = *view::view_named(name);
+        o.view = word<ViewKind>(option, value, views);
     } else if (option == "--render") {
         o.render = value;
     } else if (option == "--from") {

@@ -7,7 +7,6 @@ namespace meshscope::gui {
 std::string state_as_json(const Stage& stage) {
     const session::AppState& s = stage.state();
     constexpr const char* kThemes[] = {"dark", "light", "contrast"};
-    constexpr const char* kViews[] = {"mesh", "collective", "timeline", "memory", "compare", "code"};
     const auto number = [](const std::optional<int32_t>& value) {
         return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
     };
@@ -33,7 +32,7 @@ std::string state_as_json(const Stage& stage) {
         {"language", s.language == view::Language::zh ? "zh" : "en"},
         {"theme", kThemes[static_cast<size_t>(s.theme)]},
         {"scale", s.scale},
-        {"view", kViews[static_cast<size_t>(s.view)]},
+        {"view", view::kViewNames[static_cast<size_t>(s.view)]},
         {"clock", s.clock == time::ClockKind::measured ? "measured" : "modelled"},
         {"document", s.document ? nlohmann::json(s.document->name) : nlohmann::json(nullptr)},
         {"runs", runs},

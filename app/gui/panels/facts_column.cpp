@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "app/gui/panels/compare_host.h"
 #include "app/gui/panels/panels.h"
@@ -8,6 +9,7 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
+#include "app/gui/view/parameters_view.h"
 #include "app/gui/view/stepping.h"
 
 namespace meshscope::panels {
@@ -186,21 +188,6 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
     return same_class(ui, x, y, w);
 }
 
-/// Views whose facts are a picture of their own; null for those that tell of the event on show.
-using DrawFacts = view::Picture (*)(const view::Input&);
-DrawFacts facts_picture(view::ViewKind kind) {
-    switch (kind) {
-        case view::ViewKind::mesh:
-            return [](const view::Input& in) { return view::mesh_facts(in); };
-        case view::ViewKind::memory:
-            return [](const view::Input& in) { return view::memory_facts(in); };
-        case view::ViewKind::code:
-            return &view::code_facts;
-        default:
-            return nullptr;
-    }
-}
-
 /// How far down a picture's content reaches.
 float lowest(const view::Picture& picture) {
     float y = 0;
@@ -211,16 +198,43 @@ float lowest(const view::Picture& picture) {
     return y + 12;
 }
 
-/// What the scene says where the column only goes on with it.
-std::string scene_as_text(const Ui& ui) {
+/// The views whose facts are a picture of their own; nothing where they are those of an event.
+std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
+    using view::ViewKind;
+    const view::Input input = view_input(ui, box.w - 8, box.h);
+    // A chosen event of the traffic view is told as everywhere; a chosen link is a picture.
+    switch (ui.state.view) {
+        case ViewKind::mesh:
+            return view::mesh_facts(input);
+        case ViewKind::memory:
+            return view::memory_facts(input);
+        case ViewKind::parameters:
+            return view::parameters_facts(input);
+        case ViewKind::traffic:
+            if (ui.state.selection.event) return {};
+            return view::traffic_facts(input, traffic_options(ui, memory));
+        case ViewKind::compare:
+            return view::compare_facts(input, compared_runs(ui.state));
+        case ViewKind::code:
+            return view::code_facts(input);
+        default:
+            return {};
+    }
+}
+
+/// What the scene tells as text: copied before the facts.
+std::string scene_text(Ui& ui, Memory& memory) {
+    using view::ViewKind;
     const view::Input input = view_input(ui, 900, 700);
-    view::Picture picture;
-    if (ui.state.view == view::ViewKind::compare)
-        picture = view::compare_view(input, compared_runs(ui.state));
-    else if (ui.state.view == view::ViewKind::code)
-        picture = view::code_view(input);
+    std::vector<std::string> lines;
+    if (ui.state.view == ViewKind::traffic)
+        lines = view::traffic_view(input, traffic_options(ui, memory)).text_lines;
+    if (ui.state.view == ViewKind::parameters) lines = view::parameters_view(input).text_lines;
+    if (ui.state.view == ViewKind::compare)
+        lines = view::compare_view(input, compared_runs(ui.state)).text_lines;
+    if (ui.state.view == ViewKind::code) lines = view::code_view(input).text_lines;
     std::string text;
-    for (const std::string& line : picture.text_lines) text += line + "\n";
+    for (const std::string& line : lines) text += line + "\n";
     return text.empty() ? text : text + "\n";
 }
 
@@ -249,28 +263,23 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     const float x = box.x + 24, w = box.w - 48;
     float y = region.top() + 16;
     view::Picture picture;
-    const view::Input input = view_input(ui, box.w - 8, box.h);
-    if (ui.state.view == view::ViewKind::compare) {
-        picture = view::compare_facts(input, compared_runs(ui.state));
-    } else if (const auto draw = facts_picture(ui.state.view)) {
-        picture = draw(input);
-    }
-    if (!picture.shapes.empty()) {
-        // As high as it is, so that it takes no press meant for the button below.
-        picture.height = lowest(picture);
+    if (const auto drawn = facts_picture(ui, memory, box)) {
+        picture = *drawn;
+        // No lower than what is in it: the button below must get its clicks.
+        picture.height = lowest(picture) - 12;
         picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
         if (ui.state.view == view::ViewKind::code)
             tab_stops(ui, memory, picture, {box.x, region.top()}, {"event"});
-        y = region.top() + picture.height;
+        y = region.top() + lowest(picture);
     } else {
         y = event_facts(ui, memory, x, y, w);
     }
     const std::string copy = ui.say("ui.copy_facts");
     if (button(ui, memory, "copy_facts", {x - 6, y + 4, ui.width(copy, Face::body) + 12, 36}, copy,
                ButtonLook::link)) {
-        std::string text = scene_as_text(ui);
+        std::string text;
         for (const std::string& line : picture.text_lines) text += line + "\n";
-        ui.act(session::CopyText{text.empty() ? as_text(ui) : text});
+        ui.act(session::CopyText{scene_text(ui, memory) + (text.empty() ? as_text(ui) : text)});
         ui.act(session::ShowToast{ui.say("ui.copied")});
     }
     region.content_ends(y + 48);

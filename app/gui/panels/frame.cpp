@@ -3,12 +3,19 @@
 namespace meshscope::panels {
 namespace {
 
+constexpr float kLeastShared = 840;  ///< of a window in which traffic and timeline stand above each other
+
 void document(Ui& ui, Memory& memory, float width, float height) {
     using view::ViewKind;
     const session::AppState& s = ui.state;
     LayoutWishes wishes;
-    wishes.whole_left = s.view == ViewKind::memory || s.view == ViewKind::compare;
-    wishes.scene_only = s.view == ViewKind::timeline || s.view == ViewKind::code;
+    // A lesson's words stay beside its picture; without them memory takes their place too.
+    wishes.whole_left =
+        (s.view == ViewKind::memory && s.document->steps.empty()) || s.view == ViewKind::compare;
+    // The matrix wants to be square: in a low window the timeline below it would leave too little.
+    wishes.scene_only = s.view == ViewKind::timeline || s.view == ViewKind::memory ||
+                        s.view == ViewKind::parameters || s.view == ViewKind::code ||
+                        (s.view == ViewKind::traffic && height < kLeastShared);
     wishes.lesson_folded = s.lesson_folded;
     wishes.drawer_open = s.facts_drawer;
     wishes.split = s.split;

@@ -71,6 +71,21 @@ float about_run(Ui& ui, float x, float y, float w) {
     return y;
 }
 
+/// The goals above the first step, what to break and the summary below the last: each under its own head.
+float lesson_parts(Ui& ui, Memory& memory, const std::vector<session::LessonPart>& parts, float x, float y,
+                   float w) {
+    for (const session::LessonPart& part : parts) {
+        if (part.id != "introduction") {
+            const std::string kind = ui.say("ui.lesson." + part.id), title = ui.pick(part.title);
+            const bool own = !title.empty() && title != kind;
+            if (own) y = paragraph(ui, x, y, w, kind, Face::caption, Token::mute) + 2;
+            y = paragraph(ui, x, y, w, own ? title : kind, Face::body, Token::text) + 8;
+        }
+        y = rich_text(ui, memory, part.id, x, y, w, ui.pick(part.body)) + 24;
+    }
+    return y;
+}
+
 /// What the step says and asks, scrolling where it is longer than its room.
 void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     Region region(ui, key, box);
@@ -80,12 +95,14 @@ void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     const auto count = static_cast<int>(document.steps.size());
     const session::LessonStep& step = document.steps[static_cast<size_t>(ui.state.lesson_step)];
     y = paragraph(ui, x, y, w, ui.pick(document.title), Face::caption, Token::mute) + 4;
+    if (ui.state.lesson_step == 0) y = lesson_parts(ui, memory, document.before, x, y + 8, w);
     y = paragraph(ui, x, y, w, ui.pick(step.title), Face::lesson_title, Token::text) + 12;
     y = progress(ui, memory, x, y, w, count, ui.state.lesson_step) + 18;
     y = rich_text(ui, memory, "body", x, y, w, ui.pick(step.body)) + 20;
     for (const session::QuizCard& quiz : document.quizzes) {
         if (quiz.step == step.id) y = quiz_card(ui, memory, quiz, x - 4, y, w + 8) + 16;
     }
+    if (ui.state.lesson_step + 1 == count) y = lesson_parts(ui, memory, document.after, x, y + 8, w);
     region.content_ends(y + 4);
 }
 

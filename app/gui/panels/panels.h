@@ -7,6 +7,7 @@
 #include "app/gui/panels/ui.h"
 #include "app/gui/panels/widgets.h"
 #include "app/gui/view/input.h"
+#include "app/gui/view/traffic_view.h"
 
 namespace meshscope::panels {
 
@@ -24,6 +25,10 @@ void scene_host(Ui& ui, Memory& memory, Rect box, bool alone);
 /// What stands under the scene: the timeline, or the mesh view's table.
 void lower_host(Ui& ui, Memory& memory, Rect box);
 void timeline_host(Ui& ui, Memory& memory, Rect box);
+/// The traffic matrix; `traffic_options` are its options with the traffic counted once for as long as it is
+/// the same.
+void traffic_host(Ui& ui, Memory& memory, Rect box);
+view::TrafficOptions traffic_options(const Ui& ui, Memory& memory);
 void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer);
 void splitter(Ui& ui, Memory& memory, Rect box, float centre_height);
 void welcome(Ui& ui, Memory& memory, Rect box);

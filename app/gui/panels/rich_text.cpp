@@ -4,12 +4,17 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <numeric>
 
 #include "app/gui/panels/inline_text.h"
 #include "core/base/kinds.h"
 
 namespace meshscope::panels {
 namespace {
+
+Face face_of(const Span& span) {
+    return span.look == Span::Look::code ? Face::mono : Face::body;
+}
 
 /// Sets pieces of several looks one after the other, breaking lines at the right edge.
 class Flow {
@@ -18,7 +23,7 @@ class Flow {
         : ui_(ui), memory_(memory), id_(std::move(id)), left_(x), right_(x + w), x_(x), y_(y) {}
 
     void span(const Span& span) {
-        const Face face = span.look == Span::Look::code ? Face::mono : Face::body;
+        const Face face = face_of(span);
         const Token token = !span.link.empty()               ? Token::accent
                             : span.look == Span::Look::plain ? Token::soft
                                                              : Token::text;
@@ -88,6 +93,13 @@ std::vector<std::string> blocks(const std::string& text) {
             at = std::min(text.find('\n', close + 1), text.size()) + 1;
             continue;
         }
+        if (line.rfind("|", 0) == 0) {  // the rows of a table are one block
+            if (!out.back().empty() && out.back().front() != '|') out.emplace_back();
+            out.back() += line + '\n';
+            at = end + 1;
+            if (at >= text.size() || text[at] != '|') out.emplace_back();
+            continue;
+        }
         const bool point = line.rfind("- ", 0) == 0;
         if ((line.empty() || point) && !out.back().empty()) out.emplace_back();
         if (!line.empty()) {
@@ -111,6 +123,78 @@ float code_block(Ui& ui, float x, float y, float w, const std::string& code) {
         at += step;
     }
     return y + height;
+}
+
+/// The cells of the lines "| a | b |", as lesson_document writes them.
+std::vector<std::vector<std::string>> table_cells(const std::string& block) {
+    std::vector<std::vector<std::string>> rows(1);
+    bool code = false;
+    std::string cell;
+    for (const char c : block) {
+        if (c == '`') code = !code;
+        if (c == '\n') {
+            rows.emplace_back();
+            cell.clear();
+        } else if (c == '|' && !code) {
+            if (!cell.empty()) rows.back().push_back(cell.substr(1, cell.size() - 2));
+            cell.clear();
+        } else {
+            cell += c;
+        }
+    }
+    if (rows.back().empty()) rows.pop_back();
+    return rows;
+}
+
+constexpr float kColumnGap = 16;
+
+/// How wide each column of a table is, its gap included: as its widest cell where all fit; else each at least
+/// as its longest word, and what is left shared by what they would still need.
+std::vector<float> column_widths(Ui& ui, const std::vector<std::vector<std::string>>& rows, float w) {
+    std::vector<float> wanted(rows.front().size(), 0), least(rows.front().size(), 0);
+    for (const auto& row : rows)
+        for (size_t c = 0; c < row.size() && c < wanted.size(); ++c) {
+            float wide = 0;
+            for (const Span& span : parse_inline(row[c])) {
+                wide += ui.width(span.text, face_of(span));
+                for (const std::string& piece : break_pieces(span.text))
+                    least[c] = std::max(least[c], ui.width(piece, face_of(span)) + 1);
+            }
+            wanted[c] = std::max(wanted[c], wide + 1);
+        }
+    const float room = w - kColumnGap * static_cast<float>(wanted.size() - 1);
+    const float all = std::accumulate(wanted.begin(), wanted.end(), 0.0F);
+    const float must = std::accumulate(least.begin(), least.end(), 0.0F);
+    const float share = all > must ? std::clamp((room - must) / (all - must), 0.0F, 1.0F) : 0;
+    const float squeeze = std::min(1.0F, room / std::max(must, 1.0F));
+    std::vector<float> widths;
+    for (size_t c = 0; c < wanted.size(); ++c)
+        widths.push_back((least[c] + (wanted[c] - least[c]) * share) * squeeze + kColumnGap);
+    return widths;
+}
+
+/// A table: its head, a line, its rows; words wrap within their cell.
+float text_table(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
+                 const std::string& block) {
+    const auto rows = table_cells(block);
+    const std::vector<float> widths = column_widths(ui, rows, w);
+    for (size_t r = 0; r < rows.size(); ++r) {
+        float left = x, below = y;
+        for (size_t c = 0; c < rows[r].size() && c < widths.size(); ++c) {
+            Flow flow(ui, memory, id + "." + std::to_string(r) + "." + std::to_string(c), left, y,
+                      widths[c] - kColumnGap);
+            for (Span span : parse_inline(rows[r][c])) {
+                if (r == 0 && span.look == Span::Look::plain) span.look = Span::Look::strong;
+                flow.span(span);
+            }
+            below = std::max(below, flow.end());
+            left += widths[c];
+        }
+        y = below + 4;
+        ui.hairline(x, y, w);
+        y += 4;
+    }
+    return y;
 }
 
 /// The next event of a rank after the cursor that `wanted` says yes to; from the beginning when none follows.
@@ -154,6 +238,10 @@ float rich_text(Ui& ui, Memory& memory, const std::string& id, float x, float y,
             y = code_block(ui, x, y, w, block.substr(3)) + 10;
             continue;
         }
+        if (block.front() == '|') {
+            y = text_table(ui, memory, id + "." + std::to_string(index++), x, y, w, block) + 6;
+            continue;
+        }
         float left = x;
         if (block.rfind("- ", 0) == 0) {
             block = block.substr(2);
@@ -189,13 +277,7 @@ void follow_link(Ui& ui, const std::string& link) {
             if (steps[i].id == what) ui.act(session::GoToLessonStep{static_cast<int32_t>(i)});
         }
     } else if (kind == "view") {
-        using view::ViewKind;
-        ui.act(session::SetView{what == "collective" ? ViewKind::collective
-                                : what == "timeline" ? ViewKind::timeline
-                                : what == "memory"   ? ViewKind::memory
-                                : what == "compare"  ? ViewKind::compare
-                                : what == "code"     ? ViewKind::code
-                                                     : ViewKind::mesh});
+        ui.act(session::SetView{view::view_named(what).value_or(view::ViewKind::mesh)});
     } else if (kind == "slice") {
         ui.act(session::SetSlice{what});
     }

@@ -11,6 +11,7 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
+#include "app/gui/view/parameters_view.h"
 #include "core/base/kinds.h"
 
 namespace meshscope::panels {
@@ -56,13 +57,32 @@ void jump_to_round(Ui& ui, int64_t round) {
     }
 }
 
+/// A parameter, a row of it on a rank, or a unit (its first parameter).
+void select_parameter(Ui& ui, const view::Id& id) {
+    const trace::Trace& trace = *ui.state.document->trace;
+    const auto units = view::parameter_units(trace);
+    const int32_t shown = view::shown_unit(trace, units, ui.state.selection);
+    if (shown < 0) return;
+    int64_t unit = shown, place = id.a;
+    if (id.kind == "parameter_unit") unit = id.a;
+    if (id.kind == "parameter_next") unit = shown + id.a;
+    if (id.kind == "parameter_unit" || id.kind == "parameter_next") place = 0;
+    if (id.kind == "weight") place = id.a >> 32;
+    if (unit < 0 || unit >= static_cast<int64_t>(units.size())) return;
+    const auto& parameters = units[static_cast<size_t>(unit)].parameters;
+    if (place < 0 || place >= static_cast<int64_t>(parameters.size())) return;
+    if (id.kind == "weight") ui.act(session::SelectRank{static_cast<int32_t>(id.a & 0x7FFFFFFF)});
+    ui.act(session::SelectParameter{parameters[static_cast<size_t>(place)].name,
+                                    id.kind == "weight" ? id.b : -1});
+}
+
 }  // namespace
 
 std::string picture_status(const Ui& ui, const view::Id& id) {
     if (id.kind == "rank" || id.kind == "row" || id.kind == "cell" || id.kind == "lane") {
         return "rank " + std::to_string(id.a);
     }
-    if (id.kind == "event" || id.kind == "column" || id.kind == "merged") {
+    if (id.kind == "event" || id.kind == "column" || id.kind == "merged" || id.kind == "life") {
         const trace::Trace& trace = *ui.state.document->trace;
         const auto rank = static_cast<size_t>(id.a), index = static_cast<size_t>(id.b);
         if (rank >= trace.ranks.size() || index >= trace.ranks[rank].events.size()) return {};
@@ -75,6 +95,11 @@ std::string picture_status(const Ui& ui, const view::Id& id) {
     }
     if (id.kind == "source") return ui.say("ui.copy_hint");
     if (ui.state.view == ViewKind::compare) return compare_status(ui, id);
+    if (id.kind == "weight")
+        return "rank " + std::to_string(id.a & 0x7FFFFFFF) + " · " +
+               ui.say("view.parameters.row.n", {{"row", id.b}});
+    if (id.kind == "link")
+        return view::name_of(view::unpack(id.a)) + " → " + view::name_of(view::unpack(id.b));
     if (id.kind == "chunk") return "rank " + std::to_string(id.a) + " · chunk " + std::to_string(id.b);
     return {};
 }
@@ -92,7 +117,8 @@ view::Input view_input(const Ui& ui, float width, float height) {
 
 void click(Ui& ui, const view::Id& id, bool twice) {
     const auto a = static_cast<int32_t>(id.a), b = static_cast<int32_t>(id.b);
-    if (click_compare(ui, id, twice)) return;
+    // Other views have runs too: a rank's in the lives of a parameter.
+    if (ui.state.view == ViewKind::compare && click_compare(ui, id, twice)) return;
     if (id.kind == "rank" || id.kind == "row" || id.kind == "cell" || id.kind == "lane" ||
         id.kind == "flight") {
         ui.act(session::SelectRank{a});
@@ -111,6 +137,28 @@ void click(Ui& ui, const view::Id& id, bool twice) {
     } else if (id.kind == "source") {
         ui.act(session::CopyText{view::code_place(view_input(ui, 100, 100))});
         ui.act(session::ShowToast{ui.say("ui.copied")});
+    } else if (id.kind == "link") {
+        const view::Link link{view::unpack(id.a), view::unpack(id.b)};
+        const bool block = link.from.count > 1 || link.to.count > 1;
+        view::TrafficFilter filter = ui.state.traffic;
+        filter.window = link;
+        if (twice && block) ui.act(session::SetTraffic{filter});
+        ui.act(session::SelectLink{link});
+    } else if (id.kind == "cause") {
+        ui.act(session::SelectEvent{{a, b}, twice});
+    } else if (id.kind == "traffic_span" || id.kind == "traffic_op" || id.kind == "traffic_all") {
+        view::TrafficFilter filter = ui.state.traffic;
+        if (id.kind == "traffic_all") filter.window.reset();
+        if (id.kind == "traffic_span") filter.span = static_cast<view::TrafficSpan>(id.a);
+        if (id.kind == "traffic_op") filter.op.reset();
+        if (id.kind == "traffic_op" && a >= 0) filter.op = static_cast<uint8_t>(a);
+        ui.act(session::SetTraffic{filter});
+    } else if (id.kind == "life") {
+        ui.act(session::SelectEvent{{a, b}, true});
+    } else if (id.kind == "run") {
+        ui.act(session::SelectRank{a});
+    } else if (id.kind.starts_with("parameter") || id.kind == "weight") {
+        select_parameter(ui, id);
     } else if (id.kind == "clock") {
         ui.act(session::SetClock{static_cast<time::ClockKind>(id.a)});
     } else if (id.kind == "hop") {
@@ -229,6 +277,11 @@ void scene_host(Ui& ui, Memory& memory, Rect box, bool alone) {
         case ViewKind::memory:
             return scrolling_host(ui, memory, "memory", box,
                                   [](const view::Input& in) { return view::memory_view(in); });
+        case ViewKind::parameters:
+            return scrolling_host(ui, memory, "parameters", box,
+                                  [](const view::Input& in) { return view::parameters_view(in); });
+        case ViewKind::traffic:
+            return traffic_host(ui, memory, box);
         case ViewKind::compare:
             return compare_host(ui, memory, box);
         case ViewKind::code:

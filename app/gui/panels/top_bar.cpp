@@ -1,5 +1,4 @@
 #include <cmath>
-#include <iterator>
 
 #include "app/gui/panels/panels.h"
 
@@ -8,9 +7,7 @@ namespace {
 
 using view::ViewKind;
 
-constexpr const char* kViewIds[] = {"ui.view.mesh",   "ui.view.collective", "ui.view.timeline",
-                                    "ui.view.memory", "ui.view.compare",    "ui.view.code"};
-constexpr int kViews = static_cast<int>(std::size(kViewIds));
+constexpr int kViews = static_cast<int>(view::kViewNames.size());
 
 void logo(Ui& ui, float x, float y) {
     const Token hues[] = {Token::sky, Token::line2, Token::line2, Token::orange};
@@ -35,7 +32,8 @@ struct Tabs {
 };
 
 std::string tab_label(const Ui& ui, int i, bool brief) {
-    return ui.say(brief ? std::string(kViewIds[i]) + ".short" : std::string(kViewIds[i]));
+    return ui.say("ui.view." + std::string(view::kViewNames[static_cast<size_t>(i)]) +
+                  (brief ? ".short" : ""));
 }
 
 Tabs measure_tabs(const Ui& ui, bool brief, float padding) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@ namespace meshscope::panels {
 
 /// What a window remembers between frames that is no part of the state: where the keyboard focus is, what is
 /// half typed.
+struct CountedTraffic;
+
 struct Memory {
     std::string focus;                  ///< id of the widget with the keyboard; "" = none
     bool activate = false;              ///< press the focused widget in this frame
@@ -32,6 +35,7 @@ struct Memory {
         friend bool operator==(const Seen&, const Seen&) = default;
     };
     Seen timeline_seen;
+    std::shared_ptr<const CountedTraffic> traffic;  ///< counted last, see traffic_host.cpp
     bool scrubbing = false;
     int64_t drag_begin_ns = 0, drag_end_ns = 0;
     float drag_x = 0, drag_y = 0, drag_scroll = 0;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/view/parameters.h"
+#include "app/gui/view/traffic.h"
+
 namespace meshscope::session {
 namespace {
 
@@ -119,6 +122,7 @@ void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
     s.playing = false;
     s.cursor = {};
     s.selection = {};
+    s.traffic = {};
     s.quizzes.clear();
     s.lesson_step = 0;
     s.range_begin_ns = s.range_end_ns = 0;
@@ -158,6 +162,25 @@ void close_run(AppState& s, std::size_t run) {
     const view::ViewKind kind = s.view;
     put_in_front(s, s.runs.front());
     s.view = kind;
+}
+
+/// One cell or one row on, in the view that has such a selection.
+void move_selection(AppState& s, int rows, int columns) {
+    const time::Clock* clock = shown_clock(s);
+    if (clock == nullptr) return;
+    const trace::Trace& trace = *s.document->trace;
+    if (s.view == view::ViewKind::traffic) {
+        const auto link =
+            view::next_link(trace, *clock, s.cursor, s.traffic, s.selection.link, rows, columns);
+        if (!link) return;
+        s.selection.link = link;
+        s.selection.rank = s.selection.asking_rank = link->from.first;
+    } else if (s.view == view::ViewKind::parameters) {
+        const auto next = view::next_row(trace, s.selection, rows, columns);
+        if (!next) return;
+        s.selection.parameter = next->parameter;
+        s.selection.row = next->row;
+    }
 }
 
 struct Applier {
@@ -234,6 +257,19 @@ struct Applier {
         s.selection.rank = a.rank;
         s.selection.chunk = a.chunk;
     }
+    void operator()(const SelectLink& a) const {
+        s.selection.link = a.link;
+        s.selection.rank = a.link.from.first;
+        s.selection.asking_rank = a.link.from.first;
+        s.selection.event.reset();
+        s.selection.event_rank.reset();
+    }
+    void operator()(const SelectParameter& a) const {
+        s.selection.parameter = a.parameter;
+        s.selection.row = a.row;
+    }
+    void operator()(const MoveSelection& a) const { move_selection(s, a.rows, a.columns); }
+    void operator()(const SetTraffic& a) const { s.traffic = a.filter; }
     void operator()(const SetSlice& a) const {
         if (s.selection.slice != a.slice) s.slice_age_s = 0;
         s.selection.slice = a.slice;
@@ -246,6 +282,8 @@ struct Applier {
             s.error.reset();
         } else if (s.facts_drawer) {
             s.facts_drawer = false;
+        } else if (s.view == view::ViewKind::traffic && s.traffic.window) {
+            s.traffic.window.reset();  // out of the part that was zoomed into
         } else {
             const int32_t asking = s.selection.asking_rank;
             s.selection = {};

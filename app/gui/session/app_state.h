@@ -68,6 +68,7 @@ struct AppState {
     std::vector<std::optional<int32_t>> lane_ranks;
     view::Cursor cursor;
     view::Selection selection;
+    view::TrafficFilter traffic;  ///< what the traffic matrix counts
 
     bool playing = false;
     double speed = 1;
@@ -134,6 +135,20 @@ struct SelectGroup {
 struct SelectChunk {
     int32_t rank;
     int32_t chunk;
+};
+struct SelectLink {
+    view::Link link;
+};
+struct SelectParameter {
+    std::string parameter;
+    int64_t row = -1;
+};
+/// Moves what the traffic or the parameters view has selected: `rows` down, `columns` right.
+struct MoveSelection {
+    int rows, columns;
+};
+struct SetTraffic {
+    view::TrafficFilter filter;
 };
 struct SetSlice {
     std::string slice;
@@ -222,11 +237,12 @@ struct Tick {
 
 using Action =
     std::variant<SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo,
-                 TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SetSlice, BeRank,
-                 ClearSelection, GoToLessonStep, Guess, ShowHint, Reveal, SetRange, SetSplit, ToggleLesson,
-                 ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument,
-                 ShowDocument, OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank,
-                 ShowError, ShowLoading, SetReducedMotion, OfferLessons, Tick>;
+                 TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink,
+                 SelectParameter, MoveSelection, SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep,
+                 Guess, ShowHint, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet,
+                 DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside,
+                 AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
+                 SetReducedMotion, OfferLessons, Tick>;
 
 /// What apply() cannot do by itself, because it touches the world outside.
 struct Effects {

@@ -29,6 +29,12 @@ struct LessonStep {
     std::shared_ptr<const trace::Trace> mesh;
 };
 
+/// A part of a lesson that is no step: its goals, what to break, what to change, its summary.
+struct LessonPart {
+    std::string id;
+    Text title, body;  ///< as a step's; an empty title: the panel's own words
+};
+
 /// A question of a step, with its answer as the trace gave it.
 struct QuizCard {
     struct Choice {
@@ -55,6 +61,7 @@ struct Document {
     std::shared_ptr<const trace::Trace> trace;
     time::Clock modelled, measured;
     std::vector<LessonStep> steps;
+    std::vector<LessonPart> before, after;  ///< shown above the first step, below the last
     std::vector<QuizCard> quizzes;
     std::string path;  ///< what it was opened from; "" for what was made otherwise
     /// The scenario's [compare]: what is opened beside it.

@@ -1,5 +1,7 @@
 #include "app/gui/session/keys.h"
 
+#include "app/gui/view/traffic.h"
+
 namespace meshscope::session {
 namespace {
 
@@ -14,6 +16,26 @@ ThemeKind next(ThemeKind theme) {
                                        : ThemeKind::dark;
 }
 
+/// The next kind of collective that the traffic matrix can be cut down to; after the last all of them again.
+view::TrafficFilter next_op(const AppState& s) {
+    view::TrafficFilter filter = s.traffic;
+    const view::Traffic counted = view::traffic(*s.document->trace, *shown_clock(s), s.cursor.t_ns, filter);
+    for (std::size_t op = filter.op ? *filter.op + 1U : 0; op < view::kOps; ++op)
+        if (counted.by_op[op] > 0) {
+            filter.op = static_cast<uint8_t>(op);
+            return filter;
+        }
+    filter.op.reset();
+    return filter;
+}
+
+view::TrafficFilter next_span(view::TrafficFilter filter) {
+    filter.span = filter.span == view::TrafficSpan::run    ? view::TrafficSpan::step
+                  : filter.span == view::TrafficSpan::step ? view::TrafficSpan::cursor
+                                                           : view::TrafficSpan::run;
+    return filter;
+}
+
 std::optional<Action> control_action(const AppState& s, Key key) {
     switch (key) {
         case Key::plus:
@@ -24,6 +46,14 @@ std::optional<Action> control_action(const AppState& s, Key key) {
             return SetScale{1.0F};
         case Key::digit1:
             return ToggleLesson{};
+        case Key::left:
+            return MoveSelection{0, -1};
+        case Key::right:
+            return MoveSelection{0, 1};
+        case Key::up:
+            return MoveSelection{-1, 0};
+        case Key::down:
+            return MoveSelection{1, 0};
         default:
             return {};
     }
@@ -54,10 +84,18 @@ std::optional<Action> key_action(const AppState& s, window::KeyPress press, bool
             return SetView{ViewKind::timeline};
         case Key::digit4:
             return SetView{ViewKind::memory};
+        case Key::digit5:
+            return SetView{ViewKind::parameters};
+        case Key::digit6:
+            return SetView{ViewKind::traffic};
         case Key::digit7:
             return SetView{ViewKind::compare};
         case Key::digit8:
             return SetView{ViewKind::code};
+        case Key::o:
+        case Key::s:
+            if (s.view != ViewKind::traffic || !s.document) return {};
+            return SetTraffic{press.key == Key::o ? next_op(s) : next_span(s.traffic)};
         case Key::l:
             return SetLanguage{s.language == Language::en ? Language::zh : Language::en};
         case Key::t:
@@ -80,12 +118,14 @@ std::optional<Action> key_action(const AppState& s, window::KeyPress press, bool
 }
 
 const std::vector<KeyHelp>& key_help() {
-    static const std::vector<KeyHelp> rows = {
-        {"Space", "keys.play"},     {"← →", "keys.hop"},     {"Shift ← →", "keys.event"},
-        {"Home End", "keys.ends"},  {"↑ ↓", "keys.lesson"},  {"1 … 8", "keys.views"},
-        {"Esc", "keys.clear"},      {"L", "keys.language"},  {"T", "keys.theme"},
-        {"Ctrl + −", "keys.scale"}, {"Ctrl 1", "keys.fold"}, {"F2", "keys.drawer"},
-        {"Tab", "keys.focus"},      {"?", "keys.sheet"}};
+    static const std::vector<KeyHelp> rows = {{"Space", "keys.play"},        {"← →", "keys.hop"},
+                                              {"Shift ← →", "keys.event"},   {"Home End", "keys.ends"},
+                                              {"↑ ↓", "keys.lesson"},        {"1 … 8", "keys.views"},
+                                              {"Ctrl ← ↑ ↓ →", "keys.move"}, {"O S", "keys.traffic"},
+                                              {"Esc", "keys.clear"},         {"L", "keys.language"},
+                                              {"T", "keys.theme"},           {"Ctrl + −", "keys.scale"},
+                                              {"Ctrl 1", "keys.fold"},       {"F2", "keys.drawer"},
+                                              {"Tab", "keys.focus"},         {"?", "keys.sheet"}};
     return rows;
 }
 

@@ -17,7 +17,9 @@ using scenario::Scenario;
 /// Asks the trace; every number of a lesson once.
 class Numbers {
   public:
-    Numbers(const trace::Trace& trace, const Scenario& scenario) : database_(trace) {
+    Numbers(const trace::Trace& trace, const Scenario& scenario,
+            const std::map<std::string, std::string>& variants)
+        : database_(trace), values_(variants) {
         for (const auto& number : scenario.numbers)
             values_[number.id] = trace::to_text(database_.value(number.sql));
     }
@@ -63,6 +65,20 @@ std::string marked(const scenario::Span& span) {
     return span.text;
 }
 
+/// "| a | b |" lines, the head first.
+std::string marked(const std::vector<scenario::TableRow>& rows) {
+    std::string text;
+    for (const scenario::TableRow& row : rows) {
+        text += text.empty() ? "|" : "\n|";
+        for (const std::vector<scenario::Span>& cell : row) {
+            text += ' ';
+            for (const scenario::Span& span : cell) text += marked(span);
+            text += " |";
+        }
+    }
+    return text;
+}
+
 std::string marked(const std::vector<scenario::Paragraph>& paragraphs) {
     std::string text;
     for (const scenario::Paragraph& paragraph : paragraphs) {
@@ -73,6 +89,7 @@ std::string marked(const std::vector<scenario::Paragraph>& paragraphs) {
             text += "\n```";
             continue;
         }
+        text += marked(paragraph.rows);
         if (paragraph.bullet) text += "- ";
         for (const scenario::Span& span : paragraph.spans) text += marked(span);
     }
@@ -84,15 +101,6 @@ const scenario::LessonSection* section(const scenario::LessonText& text, const s
         if (found.id == id) return &found;
     }
     return nullptr;
-}
-
-view::ViewKind view_named(const std::string& name) {
-    return name == "collective" ? view::ViewKind::collective
-           : name == "timeline" ? view::ViewKind::timeline
-           : name == "memory"   ? view::ViewKind::memory
-           : name == "compare"  ? view::ViewKind::compare
-           : name == "code"     ? view::ViewKind::code
-                                : view::ViewKind::mesh;
 }
 
 /// A trace that holds nothing but a mesh.
@@ -116,12 +124,36 @@ bool exists(const trace::Trace& trace, const view::EventRef& ref) {
            ref.event < static_cast<int32_t>(trace.ranks[static_cast<size_t>(ref.rank)].events.size());
 }
 
-void add_lesson(Document& document, const Scenario& scenario) {
+void add_part(std::vector<LessonPart>& to, const char* id, const scenario::LessonSection& en,
+              const scenario::LessonSection& zh, const Numbers& numbers) {
+    if (en.line == 0 && zh.line == 0) return;
+    to.push_back({id,
+                  {en.heading, zh.heading},
+                  {numbers.fill(marked(en.paragraphs)), numbers.fill(marked(zh.paragraphs))}});
+}
+
+/// What stands around the steps.
+void add_parts(Document& document, const scenario::LessonText& en, const scenario::LessonText& zh,
+               const Numbers& numbers) {
+    add_part(document.before, "goals", en.goals, zh.goals, numbers);
+    if (!en.introduction.empty() || !zh.introduction.empty())
+        document.before.push_back(
+            {"introduction",
+             {},
+             {numbers.fill(marked(en.introduction)), numbers.fill(marked(zh.introduction))}});
+    add_part(document.after, "break", en.to_break, zh.to_break, numbers);
+    add_part(document.after, "change", en.to_change, zh.to_change, numbers);
+    add_part(document.after, "summary", en.summary, zh.summary, numbers);
+}
+
+void add_lesson(Document& document, const Scenario& scenario,
+                const std::map<std::string, std::string>& variants) {
     if (scenario.steps_of_lesson.empty()) return;
     const scenario::LessonText en = scenario::read_lesson(scenario.folder, "en");
     const scenario::LessonText zh = scenario::read_lesson(scenario.folder, "zh");
     document.title = {en.title, zh.title};
-    const Numbers numbers(*document.trace, scenario);
+    const Numbers numbers(*document.trace, scenario, variants);
+    add_parts(document, en, zh, numbers);
     for (const Scenario::LessonStep& from : scenario.steps_of_lesson) {
         LessonStep step;
         step.id = from.id;
@@ -133,7 +165,7 @@ void add_lesson(Document& document, const Scenario& scenario) {
             step.title.zh = s->heading.empty() ? zh.title : s->heading;
             step.body.zh = numbers.fill(marked(s->paragraphs));
         }
-        step.view = view_named(from.view);
+        step.view = view::view_named(from.view).value_or(view::ViewKind::mesh);
         step.at = numbers.event(from.at);
         if (step.at && !exists(*document.trace, *step.at)) step.at.reset();
         step.slice = from.slice;
@@ -162,14 +194,15 @@ void add_lesson(Document& document, const Scenario& scenario) {
 }  // namespace
 
 std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace> trace, std::string name,
-                                              const Scenario* scenario) {
+                                              const Scenario* scenario,
+                                              const std::map<std::string, std::string>& variants) {
     auto document = std::make_shared<Document>();
     document->name = std::move(name);
     document->title = {trace->info.title_en, trace->info.title_zh};
     document->measured = time::measured(*trace);
     document->modelled = time::modelled(*trace, scenario != nullptr ? scenario->hardware : time::classroom());
     document->trace = std::move(trace);
-    if (scenario != nullptr) add_lesson(*document, *scenario);
+    if (scenario != nullptr) add_lesson(*document, *scenario, variants);
     return document;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -12,8 +13,10 @@ namespace meshscope::session {
 /// A trace with its two clocks, ready to show; a lesson where `scenario` has one: its texts are read from the
 /// scenario's folder, its numbers, answers and events are asked of the trace. Throws InputError for a damaged
 /// lesson text, InvalidArgument for SQL that the trace cannot answer. Texts hold the marks that panels read:
-/// **strong**, `code`, [words](kind:target), "- " points, ``` blocks.
+/// **strong**, `code`, [words](kind:target), "- " points, "| a | b |" rows, ``` blocks. `variant` gives the
+/// numbers of the lesson's variants, {{break.gathers}}; without it they stay as they stand.
 std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace> trace, std::string name,
-                                              const scenario::Scenario* scenario);
+                                              const scenario::Scenario* scenario,
+                                              const std::map<std::string, std::string>& variants = {});
 
 }  // namespace meshscope::session

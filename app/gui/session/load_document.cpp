@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "app/gui/session/lesson_document.h"
 #include "app/gui/session/session.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
 #include "core/run/run.h"
+#include "core/run/variant.h"
+#include "core/scenario/lesson.h"
 #include "core/scenario/lesson_names.h"
 #include "core/scenario/scenario.h"
 #include "core/scenario/with_strategy.h"
@@ -21,8 +24,8 @@ bool is_lesson(const fs::path& folder) {
     return fs::exists(folder / "scenario.toml", ignored) && fs::exists(folder / "lesson.en.md", ignored);
 }
 
-/// The scenario file that `what` names: a file, a folder, or a lesson of the known places ("02_hsdp",
-/// "hsdp", "2").
+/// The scenario file that `what` names: a file, a folder, or a lesson of the known places ("63_hsdp",
+/// "hsdp", "63").
 std::string scenario_file(const std::string& what, const Places& places) {
     std::error_code ignored;
     if (fs::is_regular_file(what, ignored)) return what;
@@ -35,6 +38,23 @@ std::string scenario_file(const std::string& what, const Places& places) {
         known += (known.empty() ? "" : ", ") + folder;
     }
     throw InvalidArgument({"app.lesson_unknown", {{"name", what}, {"known", known}}});
+}
+
+/// The numbers of the variants that the lesson's texts name, each variant run for them.
+std::map<std::string, std::string> variant_numbers(const scenario::Scenario& scenario,
+                                                   const std::atomic<bool>* cancel) {
+    std::map<std::string, std::string> numbers;
+    if (scenario.variants.empty() || scenario.steps_of_lesson.empty()) return numbers;
+    const scenario::LessonText en = scenario::read_lesson(scenario.folder, "en"),
+                               zh = scenario::read_lesson(scenario.folder, "zh");
+    run::RunOptions options;
+    options.cancel = cancel;
+    for (const scenario::Variant* variant : run::variants_named(scenario, en, zh)) {
+        const run::VariantRun run = run::run_variant(scenario, *variant, *backends::make_registry(), options);
+        for (const auto& [name, answer] : run.numbers)
+            if (!answer.error) numbers[name] = answer.text;
+    }
+    return numbers;
 }
 
 /// What the scenario is laid beside, and could be.
@@ -56,7 +76,7 @@ scenario::Scenario scenario_of_trace(const std::string& path) {
 }
 
 /// A trace carries its scenario's text; the lesson's texts lie where the scenario did, if they still do.
-std::shared_ptr<const Document> open_trace(const std::string& path) {
+std::shared_ptr<const Document> open_trace(const std::string& path, const std::atomic<bool>* cancel) {
     auto trace = std::make_shared<const trace::Trace>(trace::read_trace(path));
     const std::string name = fs::path(path).filename().string();
     const trace::RunInfo& info = trace->info;
@@ -64,9 +84,11 @@ std::shared_ptr<const Document> open_trace(const std::string& path) {
         try {
             const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, info.scenario_path);
             const bool lesson = is_lesson(fs::path(info.scenario_path).parent_path());
+            std::map<std::string, std::string> numbers;
+            if (lesson) numbers = variant_numbers(scenario, cancel);
             // A file is one run: what it compared with was others.
-            return with_comparison(make_document(trace, name, lesson ? &scenario : nullptr), path, scenario,
-                                   false);
+            return with_comparison(make_document(trace, name, lesson ? &scenario : nullptr, numbers), path,
+                                   scenario, false);
         } catch (const InputError&) {
             // The lesson beside the trace is not the one that was run: show the run without it.
         } catch (const InvalidArgument&) {
@@ -121,7 +143,7 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Pla
                                               const std::function<void(int32_t, int32_t)>& progress,
                                               const std::atomic<bool>* cancel, const std::string& strategy) {
     const bool is_trace = fs::path(what).extension() == ".mscope";
-    if (is_trace && strategy.empty()) return open_trace(what);
+    if (is_trace && strategy.empty()) return open_trace(what, cancel);
     scenario::Scenario scenario =
         is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, places));
     if (!strategy.empty()) scenario = scenario::with_strategy(scenario, strategy);
@@ -129,14 +151,16 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Pla
     options.level = trace::Level::values;  // the window shows what travels
     options.cancel = cancel;
     if (progress) options.progress = [&](int32_t done, int32_t steps, double) { progress(done, steps); };
-    const run::RunResult result = run::run_scenario(scenario, *backends::make_registry(), options);
+    // A lesson's faults may end its run: what was recorded up to there is what the lesson shows.
+    const run::RunResult result = run::run_up_to_failure(scenario, *backends::make_registry(), options);
     // "hsdp" for a lesson's folder or for hsdp.toml.
     const fs::path file = scenario.path;
     std::string name =
         file.filename() == "scenario.toml" ? file.parent_path().filename().string() : file.stem().string();
     if (name.empty()) name = file.filename().string();
     if (!strategy.empty()) name = strategy;
-    return with_comparison(make_document(result.trace, name, &scenario), what, scenario, strategy.empty());
+    return with_comparison(make_document(result.trace, name, &scenario, variant_numbers(scenario, cancel)),
+                           what, scenario, strategy.empty());
 }
 
 }  // namespace meshscope::session

@@ -47,8 +47,17 @@ enum class Token : uint8_t {
     blue,
     red,
     grey,
-    ink
+    ink,
+    heat0,  ///< amounts, from little to much: the kHeats steps of cividis, the same in every theme
+    heat_last = heat0 + 15
 };
+inline constexpr int kHeats = 16;
+
+/// The step of cividis for a share of the most, 0 … 1 (clamped).
+inline Token heat(double share) {
+    const double at = share < 0 ? 0 : share > 1 ? 1 : share;
+    return static_cast<Token>(static_cast<int>(Token::heat0) + static_cast<int>(at * (kHeats - 1) + 0.5));
+}
 
 enum class Stroke : uint8_t { solid, dashed, dotted, dash_dot, double_line };
 enum class Fill : uint8_t { none, solid, hatch, dense_hatch, cross_hatch };

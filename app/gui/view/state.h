@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/time/clock.h"
@@ -10,11 +13,43 @@
 namespace meshscope::view {
 
 enum class Language : uint8_t { en, zh };
-enum class ViewKind : uint8_t { mesh, collective, timeline, memory, compare, code };
+enum class ViewKind : uint8_t { mesh, collective, timeline, memory, parameters, traffic, compare, code };
+
+/// What the command line, lessons and records call the views, by ViewKind. Their tabs and keys stand in this
+/// order too.
+inline constexpr std::array<std::string_view, 8> kViewNames{"mesh",       "collective", "timeline", "memory",
+                                                            "parameters", "traffic",    "compare",  "code"};
+inline std::optional<ViewKind> view_named(std::string_view name) {
+    const auto at = std::find(kViewNames.begin(), kViewNames.end(), name);
+    if (at == kViewNames.end()) return std::nullopt;
+    return static_cast<ViewKind>(at - kViewNames.begin());
+}
 
 /// The one time cursor: nanoseconds on the shown clock. Everything on screen is a pure function of it.
 struct Cursor {
     int64_t t_ns = 0;
+};
+
+/// Ranks [first, first + count).
+struct RankRange {
+    int32_t first = 0, count = 1;
+    bool contains(int32_t rank) const { return rank >= first && rank < first + count; }
+    friend bool operator==(const RankRange&, const RankRange&) = default;
+};
+
+/// A cell of the traffic matrix: who sends to whom; blocks of ranks where the matrix is folded.
+struct Link {
+    RankRange from, to;
+    friend bool operator==(const Link&, const Link&) = default;
+};
+
+/// Which bytes the traffic matrix counts.
+enum class TrafficSpan : uint8_t { run, step, cursor };  ///< the run; the cursor's step; up to the cursor
+struct TrafficFilter {
+    std::optional<uint8_t> op;  ///< a CollectiveOp; nothing: all
+    TrafficSpan span = TrafficSpan::run;
+    std::optional<Link> window;  ///< the part of the matrix that is shown; nothing: all of it
+    friend bool operator==(const TrafficFilter&, const TrafficFilter&) = default;
 };
 
 /// The one selection; every view lights up what belongs to it.
@@ -24,8 +59,11 @@ struct Selection {
     std::optional<int32_t> event;       ///< … and its id
     std::optional<int32_t> group;       ///< selected group (index into Trace::groups)
     std::optional<int32_t> chunk;
-    std::string slice;        ///< what the slice box holds: "replicate,shard"; "" = no slice
-    int32_t asking_rank = 0;  ///< "be rank r"
+    std::optional<Link> link;  ///< selected cell of the traffic matrix
+    std::string parameter;     ///< selected parameter ("net1.weight"); "": none
+    int64_t row = -1;          ///< selected row of it; -1: none
+    std::string slice;         ///< what the slice box holds: "replicate,shard"; "" = no slice
+    int32_t asking_rank = 0;   ///< "be rank r"
 };
 
 }  // namespace meshscope::view

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace meshscope::view {
 namespace {
@@ -43,6 +44,18 @@ std::string dashes(Stroke style, float width) {
         default:
             return "";
     }
+}
+
+/// WCAG 2's relative luminance of "#RRGGBB".
+double luminance(const std::string& colour) {
+    double sum = 0;
+    constexpr std::array<double, 3> kWeights{0.2126, 0.7152, 0.0722};
+    for (std::size_t i = 0; i < 3 && colour.size() >= 7; ++i) {
+        const double c =
+            static_cast<double>(std::strtol(colour.substr(1 + 2 * i, 2).c_str(), nullptr, 16)) / 255;
+        sum += kWeights[i] * (c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4));
+    }
+    return sum;
 }
 
 class Writer {
@@ -159,6 +172,14 @@ class Writer {
                  "\" fill=\"" + palette_(s.stroke) + "\" fill-opacity=\"" + num(s.stroke_alpha) + "\"/>\n";
     }
 
+    /// Ink on a filled hue gives way to white where that reads better.
+    std::string colour_of_text(const Shape& s) const {
+        const std::string ink = palette_(s.fill);
+        if (s.fill != Token::ink || s.on == Token::none) return ink;
+        const double under = luminance(palette_(s.on)) + 0.05;
+        return 1.05 / under > under / (luminance(ink) + 0.05) ? "#FFFFFF" : ink;
+    }
+
     void words(const Shape& s) {
         const char* anchor = s.align == Align::left ? "start" : s.align == Align::centre ? "middle" : "end";
         const float x = s.align == Align::left     ? s.box.x
@@ -168,7 +189,7 @@ class Writer {
         body_ += "<text x=\"" + num(x) + "\" y=\"" + num(s.box.y + s.box.h / 2 + size * 0.36F) +
                  "\" font-family=\"" +
                  (is_mono(s.face) ? "DejaVu Sans Mono, WenQuanYi Micro Hei" : "WenQuanYi Micro Hei") +
-                 "\" font-size=\"" + num(size) + "\" fill=\"" + palette_(s.fill) + "\" fill-opacity=\"" +
+                 "\" font-size=\"" + num(size) + "\" fill=\"" + colour_of_text(s) + "\" fill-opacity=\"" +
                  num(s.fill_alpha) + "\" text-anchor=\"" + anchor + "\" xml:space=\"preserve\">" +
                  escaped(s.text) + "</text>\n";
     }

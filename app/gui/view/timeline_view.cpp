@@ -5,6 +5,7 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/parameters.h"
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_layout.h"
 #include "core/time/exposed.h"
@@ -23,6 +24,7 @@ class Timeline {
           at_(timeline_layout(input, options)),
           focus_(focus_rank(input)) {
         selected_ = selected_event(input);
+        about_ = units_about(input.trace, input.selection.parameter);
         step_ = step_at(input.trace, input.clock, input.cursor.t_ns);
         intervals_ = step_intervals(input.trace, input.clock);
     }
@@ -264,7 +266,8 @@ class Timeline {
         const Rect box{bar.x0 + 0.5F, y, std::max(1.5F, bar.x1 - bar.x0 - 1), h};
         const bool picked = selected_ && in_.selection.event_rank == rank && selected_->id == event.id;
         const bool related = selected_ && !picked && same_collective(*selected_, event);
-        const bool dim = !selected_ && in_.selection.group && event.group != *in_.selection.group;
+        const bool dim = !selected_ && ((in_.selection.group && event.group != *in_.selection.group) ||
+                                        (!about_.empty() && about_[event.unit] == 0));
         p_.alpha = dim ? 0.3F : 1.F;
         p_.layer = 2;
         const Id id{"event", rank, event.id};
@@ -313,6 +316,7 @@ class Timeline {
     int32_t focus_;
     int32_t step_ = -1;
     const trace::Event* selected_ = nullptr;
+    std::vector<char> about_;                // units of the selected parameter; empty: none is selected
     std::vector<time::Interval> intervals_;  // of the steps
     std::vector<time::Interval> waits_;      // of the rank being drawn, by event
 };

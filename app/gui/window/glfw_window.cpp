@@ -63,6 +63,10 @@ Key translate(int key, int mods) {
             return Key::digit3;
         case GLFW_KEY_4:
             return Key::digit4;
+        case GLFW_KEY_5:
+            return Key::digit5;
+        case GLFW_KEY_6:
+            return Key::digit6;
         case GLFW_KEY_7:
             return Key::digit7;
         case GLFW_KEY_8:
@@ -71,6 +75,10 @@ Key translate(int key, int mods) {
             return Key::c;
         case GLFW_KEY_L:
             return Key::l;
+        case GLFW_KEY_O:
+            return Key::o;
+        case GLFW_KEY_S:
+            return Key::s;
         case GLFW_KEY_T:
             return Key::t;
         default:

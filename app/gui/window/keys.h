@@ -28,10 +28,14 @@ enum class Key : uint8_t {
     digit2,
     digit3,
     digit4,
+    digit5,
+    digit6,
     digit7,
     digit8,
     c,
     l,
+    o,
+    s,
     t
 };
 

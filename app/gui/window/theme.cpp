@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace meshscope::window {
 namespace {
@@ -19,12 +20,23 @@ struct Entry {
     uint32_t word;  // 0: as the fill
 };
 
+/// Cividis (Nuñez, Anderton and Renslow 2018, as matplotlib has it) in equal steps. Ink or white reads on
+/// each at 4.5 or more.
+constexpr uint32_t kCividis[] = {0x00224E, 0x0B2D62, 0x1A396F, 0x33456D, 0x46516C, 0x575D6D,
+                                 0x666971, 0x757574, 0x858277, 0x958F76, 0xA59C74, 0xB7AA6D,
+                                 0xC9B865, 0xDBC759, 0xEDD749, 0xFEE838};
+static_assert(std::size(kCividis) == view::kHeats);
+
 template <size_t N>
 void set(Theme& theme, const Entry (&entries)[N]) {
-    static_assert(N == kTokens - 1, "every token but `none` has a value in every theme");
+    static_assert(N + view::kHeats == kTokens - 1, "every token but `none` has a value in every theme");
     for (const Entry& e : entries) {
         theme.fills[static_cast<size_t>(e.token)] = hex(e.fill);
         theme.words[static_cast<size_t>(e.token)] = hex(e.word != 0 ? e.word : e.fill);
+    }
+    for (size_t i = 0; i < std::size(kCividis); ++i) {
+        const size_t token = static_cast<size_t>(Token::heat0) + i;
+        theme.fills[token] = theme.words[token] = hex(kCividis[i]);
     }
 }
 

@@ -14,7 +14,7 @@ struct Rgb {
 
 enum class ThemeKind : uint8_t { dark, light, contrast };
 
-inline constexpr int kTokens = static_cast<int>(view::Token::ink) + 1;
+inline constexpr int kTokens = static_cast<int>(view::Token::heat_last) + 1;
 
 /// The colours and the few shape rules that differ between themes. Every colour on screen comes from here.
 struct Theme {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/parallel/keep.h"
 #include "core/parallel/whole_parameters.h"
 #include "core/tensor/kernels.h"
 
@@ -43,6 +44,11 @@ Ddp::Ddp(const RankContext& context, nn::Model& model, DdpOptions options)
       used_(model.all_parameters().size(), 0) {}
 
 void Ddp::load(const InitialValues& values) {
+    load_values(values);
+    keep_whole(context_, model_);
+}
+
+void Ddp::load_values(const InitialValues& values) {
     const bool root = group_.rank() == GroupRank{0};
     local_ = allocate_whole(model_, *context_.allocator, root ? &values : nullptr, root);
     verify_same_model();

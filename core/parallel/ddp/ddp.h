@@ -43,6 +43,8 @@ class Ddp final : public Strategy {
     Ddp(const RankContext& context, nn::Model& model, DdpOptions options);
 
     void load(const InitialValues& values) override;
+    /// load() without its word to the record of who keeps what, for a strategy around this one that says it.
+    void load_values(const InitialValues& values);
     void before_forward(const Pass& pass) override;
     void attach(nn::Tape& tape) override;
     void after_backward(const Pass& pass) override;

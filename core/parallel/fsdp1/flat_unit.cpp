@@ -1,6 +1,7 @@
 #include "core/parallel/fsdp1/flat_unit.h"
 
 #include "core/base/error.h"
+#include "core/parallel/keep.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -30,6 +31,7 @@ void FlatUnit::load(const InitialValues& values) {
     for (const FlatLayout::Piece& piece : pieces_)
         values.read(*parameters_[piece.parameter], piece.first_in_parameter,
                     shard_.slice(piece.first_in_shard, piece.elements).data<float>());
+    keep_flat_shard(context_, name_, parameters_, layout_, rank());
     if (comm_.shard) return;
     point_parameters_at(shard_);
     whole_ = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/parallel/keep.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -20,6 +21,7 @@ Unit::Unit(std::string name, std::vector<nn::Parameter*> parameters, const RankC
 }
 
 void Unit::load(const InitialValues& values) {
+    int64_t at = 0;  // in this rank's part on the wire
     for (Sharded& s : sharded_) {
         nn::Shape shape = s.parameter->shape;
         shape[0] = s.cut.rows_per_rank();
@@ -28,7 +30,11 @@ void Unit::load(const InitialValues& values) {
             comm_.cpu_offload ? MemoryCategory::offloaded : MemoryCategory::sharded_parameters,
             s.parameter->name + " shard");
         s.local = s.padded.narrow(0, s.cut.rows_of(shard_rank()));
-        values.read(*s.parameter, s.cut.first_row(shard_rank()) * s.row_elements, s.local.data<float>());
+        const int64_t first = s.cut.first_row(shard_rank()) * s.row_elements, own = s.local.n_elements();
+        values.read(*s.parameter, first, s.local.data<float>());
+        keep_numbers(context_, name_, *s.parameter, first, own, at);
+        keep_padding(context_, name_, *s.parameter, first + own, s.padded.n_elements() - own, at + own);
+        at += s.padded.n_elements();
     }
 }
 

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/parallel/fsdp1/fsdp1.h"
 #include "core/parallel/gradient_norm.h"
+#include "core/parallel/keep.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -49,6 +50,7 @@ void Zero::load(const InitialValues& values) {
                 bucket.values.slice(bucket.layout.first[i], bucket.layout.sizes[i]).view(parameter.shape);
             values.read(parameter, 0, parameter.value.data<float>());
         }
+        keep_flat_whole(context_, bucket.name, bucket.parameters, bucket.layout, group_.rank().value);
         const int64_t mine = bucket.layout.shard_elements() * group_.rank().value;
         for (const FlatLayout::Piece& piece : bucket.pieces)
             local_.push_back({bucket.parameters[piece.parameter],

@@ -1,0 +1,83 @@
+#include "core/run/rank_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/comm/dry_group.h"
+#include "core/comm/faulty_group.h"
+#include "core/comm/native_group.h"
+#include "core/comm/transport_group.h"
+#include "core/tensor/dry_device.h"
+
+namespace meshscope::run {
+
+RankParts::RankParts(comm::Transport& transport, SharedRun& shared)
+    : shared_(shared),
+      scenario_(shared.scenario),
+      rank_(transport.rank()),
+      recorder_(rank_, shared.level, shared.epoch_ns),
+      device_(shared.dry ? tensor::make_dry_device() : tensor::make_cpu_device()),
+      allocator_(*device_, &recorder_),
+      // A dry run asks what would be done; nothing happens to it.
+      transport_(transport, shared.dry ? std::span<const comm::Fault>() : scenario_.faults, shared.checked),
+      executor_(transport_.top(), transport_.faults().none() ? shared.executor_mode
+                                                             : comm::StreamExecutor::Mode::inline_in_wait) {}
+
+trace::RankRecord RankParts::finish() {
+    executor_.finish();
+    if (shared_.never_came)
+        (*shared_.never_came)[static_cast<std::size_t>(rank_.value)] = transport_.faults().never_came();
+    return recorder_.take();
+}
+
+trace::RankRecord RankParts::abandon() noexcept {
+    executor_.stop();
+    trace::RankRecord record = recorder_.take();
+    int64_t last_ns = 0;
+    for (const trace::Event& event : record.events)
+        last_ns = std::max({last_ns, event.t_issue_ns, event.t_end_ns});
+    for (trace::Event& event : record.events)
+        if (event.kind == trace::EventKind::collective && event.t_end_ns == 0) {
+            if (event.t_begin_ns == 0) event.t_begin_ns = last_ns;
+            event.t_end_ns = std::max(last_ns, event.t_begin_ns);
+        }
+    return record;
+}
+
+std::unique_ptr<comm::ProcessGroup> RankParts::make_group(int32_t index, const std::string& name,
+                                                          std::vector<GlobalRank> members) {
+    comm::GroupOptions options{.algorithm = scenario_.parallel.algorithm, .checked = shared_.checked};
+    for (const GlobalRank member : members)
+        options.node_of.push_back(shared_.node_of_rank[static_cast<std::size_t>(member.value)]);
+    // Nobody tells how a library moves its bytes; a prediction takes the ring in its place.
+    if (shared_.dry && options.algorithm == Algorithm::native) options.algorithm = Algorithm::ring;
+    if (shared_.dry)
+        return std::make_unique<comm::DryGroup>(executor_, index, name, std::move(members), &recorder_,
+                                                std::move(options));
+    std::unique_ptr<comm::ProcessGroup> group;
+    if (options.algorithm == Algorithm::native)
+        group = std::make_unique<comm::NativeGroup>(executor_, index, name, std::move(members),
+                                                    comm::Channel{index}, &recorder_);
+    else
+        group = std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
+                                                       comm::Channel{index}, &recorder_, std::move(options));
+    if (transport_.faults().none()) return group;
+    return std::make_unique<comm::FaultyGroup>(std::move(group), transport_.faults(), recorder_, allocator_);
+}
+
+comm::ProcessGroup* RankParts::join_group(int32_t index) {
+    const trace::Group& group = shared_.groups.groups[static_cast<std::size_t>(index)];
+    std::vector<GlobalRank> members;
+    for (const int32_t member : group.ranks) members.push_back({member});
+    groups_.push_back(make_group(index, group.mesh_dim, std::move(members)));
+    return groups_.back().get();
+}
+
+void RankParts::enter(int32_t step, Phase phase) {
+    if (transport_.faults().none()) return;
+    if (phase == Phase::forward || phase == Phase::setup)
+        transport_.faults().enter(step, std::nullopt, transport_.top());
+    transport_.faults().enter(step, phase, transport_.top());
+}
+
+}  // namespace meshscope::run

@@ -1,0 +1,375 @@
+#include "core/scenario/read_calls.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "core/comm/reduce.h"
+#include "core/scenario/keys.h"
+#include "core/scenario/read_parallel.h"
+
+namespace meshscope::scenario {
+namespace {
+
+constexpr int64_t kMostElements = int64_t{1} << 24;
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+/// Larger whole numbers are no float32s, and the record holds float32s.
+constexpr double kMostInteger = 16'777'216.0;
+
+bool is_integer(DType dtype) {
+    return dtype == DType::int32 || dtype == DType::int64 || dtype == DType::uint8;
+}
+
+/// Place of `word` in `words`, as an enumerator.
+template <class Enum>
+Enum enumerator(std::span<const std::string_view> words, const std::string& word) {
+    return static_cast<Enum>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
+/// "0, 1, 5", or "0 to 63" where there are many in a row.
+std::string members_text(const std::vector<int32_t>& ranks) {
+    constexpr std::size_t kMost = 16;
+    if (ranks.size() > kMost && ranks.back() - ranks.front() + 1 == static_cast<int32_t>(ranks.size()))
+        return std::to_string(ranks.front()) + " to " + std::to_string(ranks.back());
+    std::string text;
+    for (const int32_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+    return text;
+}
+
+/// Reads one [[call]].
+class CallReader {
+  public:
+    CallReader(const Section& section, bool mesh_known, const Scenario& s)
+        : section_(section), mesh_known_(mesh_known), scenario_(s) {
+        for (const int64_t n : s.mesh_shape) mesh_ranks_ *= n;
+    }
+
+    Call read() {
+        read_kind();
+        read_group();
+        read_ranks();
+        call_.dtype = DType::float32;
+        if (const auto word = section_.word("dtype", dtypes()))
+            call_.dtype = enumerator<DType>(dtypes(), *word);
+        read_numbers();
+        read_reduction();
+        read_places();
+        check_parts();
+        refuse_foreign();
+        call_.label = section_.text("label").value_or(what_);
+        return std::move(call_);
+    }
+
+  private:
+    bool is(CollectiveOp op) const {
+        return call_.kind == Call::Kind::collective && known_ && call_.op == op;
+    }
+    bool is_message() const { return known_ && call_.kind == Call::Kind::message; }
+    bool is_work() const { return known_ && call_.kind == Call::Kind::work; }
+    bool reduces() const {
+        return is(CollectiveOp::reduce) || is(CollectiveOp::all_reduce) || is(CollectiveOp::reduce_scatter);
+    }
+    bool is_rooted() const {
+        return is(CollectiveOp::broadcast) || is(CollectiveOp::reduce) || is(CollectiveOp::gather) ||
+               is(CollectiveOp::scatter);
+    }
+    /// Whether a rank's buffer has something in it before the call.
+    bool fills() const {
+        if (!known_ || is_work() || is(CollectiveOp::barrier)) return false;
+        return !is_message() || call_.sends;
+    }
+
+    void read_kind() {
+        const auto op = section_.word("op", call_ops());
+        const auto work = section_.word("work", call_works());
+        call_.bytes = section_.integer("bytes", {1, kMostBytes}).value_or(0);
+        if (section_.has("op") && section_.has("work")) {
+            section_.report_key("work", {"scenario.keys_exclude",
+                                         {{"key", section_.full("work")}, {"other", section_.full("op")}}});
+        } else if (!section_.has("work")) {
+            section_.require("op");
+        }
+        known_ = op.has_value() != work.has_value();
+        if (!known_) return;
+        what_ = op ? *op : *work;
+        if (work) {
+            call_.kind = Call::Kind::work;
+            call_.work = *work;
+            section_.require("bytes");
+        } else if (*op == "send" || *op == "recv" || *op == "send_recv") {
+            call_.kind = Call::Kind::message;
+            call_.sends = *op != "recv";
+            call_.receives = *op != "send";
+        } else {
+            call_.op = *parse_collective_op(*op);
+        }
+    }
+
+    void report_rank(std::string_view key, std::size_t index, int64_t rank, const std::string& members) {
+        section_.report_element(
+            key, index,
+            {"scenario.call_member",
+             {{"key", section_.full(key)}, {"rank", rank}, {"group", group_text()}, {"members", members}}});
+    }
+
+    /// A list of ranks of `among` (ascending), each once; sorted, as new_group sorts them.
+    std::vector<int32_t> rank_list(std::string_view key, const std::vector<int32_t>& among) {
+        const auto given = section_.integers(key, {0, kMostCallRanks - 1});
+        std::vector<int32_t> ranks;
+        if (!given) return ranks;
+        if (given->empty()) section_.report(key, {"scenario.call_no_ranks", {{"key", section_.full(key)}}});
+        for (std::size_t i = 0; i < given->size(); ++i) {
+            const auto rank = static_cast<int32_t>((*given)[i]);
+            if (mesh_known_ && !std::ranges::binary_search(among, rank))
+                report_rank(key, i, rank, members_text(among));
+            else if (std::ranges::find(ranks, rank) != ranks.end())
+                section_.report_element(
+                    key, i,
+                    {"scenario.call_rank_twice", {{"key", section_.full(key)}, {"rank", int64_t{rank}}}});
+            else
+                ranks.push_back(rank);
+        }
+        std::ranges::sort(ranks);
+        return ranks;
+    }
+
+    std::vector<int32_t> whole_mesh() const {
+        std::vector<int32_t> all(static_cast<std::size_t>(mesh_ranks_));
+        std::iota(all.begin(), all.end(), 0);
+        return all;
+    }
+
+    void read_group() {
+        const toml::node* const given = section_.node("group");
+        members_ = whole_mesh();
+        if (given == nullptr) return;
+        if (given->is_array()) {
+            call_.group_ranks = rank_list("group", members_);
+            if (!call_.group_ranks.empty()) members_ = call_.group_ranks;
+            return;
+        }
+        if (!given->is_string()) return section_.wrong_type("group", "string or array of integers", *given);
+        const std::string name = *section_.text("group");
+        const auto dim = std::ranges::find(scenario_.mesh_names, name);
+        if (dim != scenario_.mesh_names.end()) {
+            call_.mesh_dim = name;
+            group_size_of_dim_ =
+                scenario_.mesh_shape.at(static_cast<std::size_t>(dim - scenario_.mesh_names.begin()));
+        } else if (mesh_known_) {
+            const std::vector<std::string_view> names(scenario_.mesh_names.begin(),
+                                                      scenario_.mesh_names.end());
+            section_.report("group",
+                            {"scenario.unknown_word", {{"key", section_.full("group")}, {"word", name}}},
+                            hint_for(name, names));
+        }
+    }
+
+    std::string group_text() const {
+        if (!call_.group_ranks.empty()) return "[" + members_text(call_.group_ranks) + "]";
+        return call_.mesh_dim.empty() ? "world" : call_.mesh_dim;
+    }
+    int64_t group_size() const {
+        return call_.mesh_dim.empty() ? static_cast<int64_t>(members_.size()) : group_size_of_dim_;
+    }
+
+    void read_ranks() {
+        call_.ranks = rank_list("ranks", members_);
+        // All of them is nobody in particular.
+        if (call_.ranks == members_) call_.ranks.clear();
+    }
+
+    /// A root, sender or receiver. By a mesh dim each group has its own, so it is counted in the group, as
+    /// PyTorch's group_src and group_dst; otherwise it is the rank itself.
+    void read_place(std::string_view key, int32_t& into) {
+        const auto given = section_.integer(key, {0, kMostCallRanks - 1});
+        if (!given || !mesh_known_) return;
+        const auto rank = static_cast<int32_t>(*given);
+        if (!call_.mesh_dim.empty()) {
+            into = rank;
+            if (*given < group_size()) return;
+            into = 0;
+            return section_.report(
+                key,
+                {"scenario.call_group_rank",
+                 {{"key", section_.full(key)},
+                  {"rank", *given},
+                  {"group", call_.mesh_dim},
+                  {"size", group_size()}}},
+                {"scenario.hint.range", {{"least", int64_t{0}}, {"most", group_size() - 1}}});
+        }
+        const auto found = std::ranges::lower_bound(members_, rank);
+        if (found != members_.end() && *found == rank) {
+            into = static_cast<int32_t>(found - members_.begin());
+            return;
+        }
+        const int32_t above = found != members_.end() ? *found : members_.back();
+        const int32_t below = found != members_.begin() ? *(found - 1) : above;
+        section_.report(key,
+                        {"scenario.call_member",
+                         {{"key", section_.full(key)},
+                          {"rank", *given},
+                          {"group", group_text()},
+                          {"members", members_text(members_)}}},
+                        {"scenario.hint.call_member",
+                         {{"rank", int64_t{above - rank < rank - below && above > rank ? above : below}}}});
+    }
+
+    void read_places() {
+        read_place("root", call_.root);
+        read_place("src", call_.src);
+        read_place("dst", call_.dst);
+        if (!is_message()) return;
+        const bool both = section_.require("src") && section_.require("dst");
+        if (both && mesh_known_ && section_.node("src")->is_integer() && section_.node("dst")->is_integer() &&
+            call_.src == call_.dst)
+            section_.report("dst", {"scenario.call_self", {{"op", what_}}});
+    }
+
+    void read_reduction() {
+        const auto word = section_.word("reduce", call_reduce_ops());
+        const auto factor = section_.number("factor", {-1e30, 1e30});
+        if (!reduces()) return;
+        call_.reduce_op = word ? *parse_reduce_op(*word) : ReduceOp::sum;
+        call_.factor = factor.value_or(1.0);
+        if (call_.reduce_op == ReduceOp::premul_sum) {
+            section_.require("factor");
+        } else if (section_.has("factor")) {
+            section_.report_key("factor",
+                                {"scenario.call_factor", {{"reduce", std::string(name(call_.reduce_op))}}});
+        }
+        try {
+            comm::check_reduce_op(call_.reduce_op, call_.dtype);
+        } catch (const InvalidArgument& error) {
+            section_.report("reduce", error.message());
+        }
+    }
+
+    void read_numbers() {
+        const auto elements = section_.integer("elements", {1, kMostElements});
+        if (const auto word = section_.word("fill", call_fills()))
+            call_.fill = enumerator<CallFill>(call_fills(), *word);
+        call_.offset = section_.number("offset", {-1e30, 1e30}).value_or(0.0);
+        check_value("offset", call_.offset);
+        const bool values = section_.has("values");
+        if (values) read_values();
+        for (const std::string_view key : {"elements", "fill", "offset"})
+            if (values && section_.has(key))
+                section_.report_key(key, {"scenario.keys_exclude",
+                                          {{"key", section_.full(key)}, {"other", section_.full("values")}}});
+        if (values) return;
+        call_.elements = elements.value_or(0);
+        if (known_ && !is_work() && !is(CollectiveOp::barrier)) section_.require("elements");
+    }
+
+    /// Whether the dtype has that number; else reports it in `key`.
+    bool check_value(std::string_view key, double value) {
+        const double least = call_.dtype == DType::uint8 ? 0.0 : -kMostInteger;
+        const double most = call_.dtype == DType::uint8 ? 255.0 : kMostInteger;
+        if (!is_integer(call_.dtype) || (std::trunc(value) == value && value >= least && value <= most))
+            return true;
+        section_.report(
+            key,
+            {"scenario.call_value",
+             {{"key", section_.full(key)}, {"value", value}, {"dtype", std::string(name(call_.dtype))}}},
+            {"scenario.hint.call_value",
+             {{"least", static_cast<int64_t>(least)}, {"most", static_cast<int64_t>(most)}}});
+        return false;
+    }
+
+    void read_values() {
+        const toml::node& given = *section_.node("values");
+        const auto wrong = [&] { section_.wrong_type("values", "array of arrays of numbers", given); };
+        const toml::array* const rows = given.as_array();
+        if (rows == nullptr) return wrong();
+        call_.fill = CallFill::values;
+        for (const toml::node& node : *rows) {
+            const toml::array* const row = node.as_array();
+            if (row == nullptr) return wrong();
+            std::vector<double>& numbers = call_.values.emplace_back();
+            for (const toml::node& element : *row) {
+                const double number = element.is_number() ? element.value_or(0.0) : std::nan("");
+                if (!std::isfinite(number)) return wrong();
+                if (!check_value("values", number)) return;
+                numbers.push_back(number);
+            }
+        }
+        if (mesh_known_ && static_cast<int64_t>(call_.values.size()) != mesh_ranks_)
+            return section_.report(
+                "values", {"scenario.call_rows",
+                           {{"rows", static_cast<int64_t>(call_.values.size())}, {"ranks", mesh_ranks_}}});
+        if (call_.values.empty()) return wrong();
+        const std::size_t first = call_.values[0].size();
+        for (std::size_t r = 0; r < call_.values.size(); ++r)
+            if (call_.values[r].empty() || call_.values[r].size() != first)
+                return section_.report_element("values", r,
+                                               {"scenario.call_row_length",
+                                                {{"row", static_cast<int64_t>(r)},
+                                                 {"elements", static_cast<int64_t>(call_.values[r].size())},
+                                                 {"first", static_cast<int64_t>(first)}}});
+        call_.elements = static_cast<int64_t>(first);
+    }
+
+    /// Ops that cut a rank's buffer into one part a rank.
+    void check_parts() {
+        const bool cuts =
+            is(CollectiveOp::scatter) || is(CollectiveOp::reduce_scatter) || is(CollectiveOp::all_to_all);
+        const int64_t parts = group_size();
+        if (!cuts || !mesh_known_ || parts < 1 || call_.elements % parts == 0) return;
+        const int64_t below = call_.elements / parts * parts;
+        Message hint{"scenario.hint.batch_above", {{"above", parts}}};
+        if (below > 0) hint = {"scenario.hint.batch", {{"below", below}, {"above", below + parts}}};
+        section_.report(
+            section_.has("values") ? "values" : "elements",
+            {"scenario.call_parts", {{"op", what_}, {"elements", call_.elements}, {"ranks", parts}}}, hint);
+    }
+
+    void refuse_foreign() {
+        if (!known_) return;
+        const auto refuse = [&](std::initializer_list<std::string_view> keys) {
+            refuse_for_kind(section_, keys, what_);
+        };
+        if (!is_work()) refuse({"bytes"});
+        if (is_work()) refuse({"group"});
+        if (is_message()) refuse({"ranks"});
+        if (!is_message()) refuse({"src", "dst"});
+        if (!is_rooted()) refuse({"root"});
+        if (!reduces()) refuse({"reduce", "factor"});
+        if (!fills()) refuse({"fill", "offset", "values"});
+        if (is_work() || is(CollectiveOp::barrier)) refuse({"elements", "dtype"});
+    }
+
+    const Section& section_;
+    bool mesh_known_;
+    const Scenario& scenario_;
+    int64_t mesh_ranks_ = 1;
+    bool known_ = false;            ///< what the call is
+    std::string what_;              ///< the op's name, or the work's
+    std::vector<int32_t> members_;  ///< of a group that is not a mesh dim's
+    int64_t group_size_of_dim_ = 1;
+    Call call_;
+};
+
+}  // namespace
+
+bool read_calls(const Section& root, Scenario& s) {
+    for (const std::string_view key : {"model", "data", "train", "optimizer", "eval", "checkpoint"})
+        if (root.has(key))
+            root.report_key(key,
+                            {"scenario.keys_exclude", {{"key", std::string(key)}, {"other", "[[call]]"}}});
+    bool mesh_known = read_mesh_and_algorithm(root, s);
+    int64_t ranks = 1;
+    for (const int64_t n : s.mesh_shape) ranks *= n;
+    if (ranks > kMostCallRanks) {
+        root.section("mesh").report("shape",
+                                    {"scenario.call_ranks", {{"ranks", ranks}, {"most", kMostCallRanks}}});
+        mesh_known = false;
+        s.mesh_shape = {1};
+    }
+    for (const Section& section : root.sections("call"))
+        s.calls.push_back(CallReader(section, mesh_known, s).read());
+    if (s.calls.empty() && root.node("call")->is_array()) root.report_key("call", {"scenario.no_calls", {}});
+    return mesh_known;
+}
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace meshscope::scenario {
+
+struct Scenario;
+
+/// A number that a lesson's texts speak of, asked of a run.
+struct LessonNumber {
+    std::string id, sql;
+    SourcePosition at = {};  ///< where the SQL stands
+};
+
+/// One key of the scenario that a variant changes.
+struct VariantChange {
+    std::string key;    ///< dotted, as in mesh.shape
+    std::string value;  ///< as TOML: "[2, 3]"; "" = the key is taken away
+};
+
+/// A lesson's scenario with some keys changed, to be run too: what breaks, and what a learner may change.
+struct Variant {
+    std::string id;                      ///< "break", "change" …
+    std::vector<VariantChange> changes;  ///< what is taken away, then what is set
+    std::string ends;  ///< the message id of the error it must end with; "": it runs to its end
+    std::vector<LessonNumber> numbers;  ///< of the changed run; {{break.gathers}} in the texts
+    SourcePosition at = {};             ///< where it stands in the file
+};
+
+/// The scenario as its variant changes it: the same file with the variant's keys set and taken away, read as
+/// any scenario is; without lesson, questions and checks, which speak of the unchanged run. Its calls are
+/// checked where the lesson's are. Throws InputError as parse_scenario does, mistakes standing where the
+/// variant wrote them. Cost: reading the file once more.
+Scenario changed_scenario(const Scenario& scenario, const Variant& variant);
+
+/// What {{…}} may name in a lesson's texts: its own numbers, and those of its variants as {{break.gathers}}.
+std::set<std::string> number_names(const Scenario& scenario);
+
+/// "break" of {{break.gathers}}; "" for a number of the lesson's own run.
+std::string variant_of(std::string_view number);
+
+}  // namespace meshscope::scenario

@@ -1,0 +1,135 @@
+// [[lesson.variant]]: a scenario with some keys changed.
+#include "core/scenario/variant.h"
+
+#include "tests/scenario/mistakes.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using namespace meshscope::test;
+using scenario::changed_scenario;
+using scenario::Scenario;
+using List = std::vector<std::string>;
+
+namespace {
+
+/// Ten lines of a scenario with two ranks, then `rest`.
+Scenario with(const std::string& rest) {
+    return scenario::parse_scenario(kTrain + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n" + rest,
+                                    "lesson.toml");
+}
+
+const std::string kVariant = "[[lesson.variant]]\nid = \"v\"\n";  // two lines
+
+}  // namespace
+
+TEST_CASE("a variant sets and takes away keys, and the rest stays as it was") {
+    const Scenario s = with("units = [[\"net1\"]]\n[[lesson.step]]\nid = \"one\"\nrank = 1\n" + kVariant +
+                            "unset = [\"parallel.units\"]\nset = { \"mesh.shape\" = [4], train.steps = 3, "
+                            "\"optimizer\" = { lr = 0.5 } }\n");
+    REQUIRE(s.variants.size() == 1);
+    CHECK(s.variants[0].at.line == 15);
+    REQUIRE(s.variants[0].changes.size() == 4);
+    CHECK(s.variants[0].changes[0].key == "parallel.units");
+    CHECK(s.variants[0].changes[0].value.empty());
+    const Scenario changed = changed_scenario(s, s.variants[0]);
+    CHECK(changed.mesh_shape == mesh::Shape{4});
+    CHECK(changed.steps == 3);
+    CHECK(changed.global_batch == 8);
+    CHECK(changed.optimizer.lr == 0.5);
+    CHECK(changed.parallel.units.empty());
+    CHECK(s.parallel.units.size() == 1);
+    CHECK(s.mesh_shape == mesh::Shape{2});
+}
+
+TEST_CASE("a changed scenario is no lesson, but its calls are checked as the lesson's") {
+    const Scenario s =
+        with("[[lesson.step]]\nid = \"one\"\n[[lesson.number]]\nid = \"n\"\nsql = \"SELECT 1\"\n" + kVariant +
+             "set = { \"train.steps\" = 2 }\n");
+    const Scenario changed = changed_scenario(s, s.variants[0]);
+    CHECK(changed.steps_of_lesson.empty());
+    CHECK(changed.numbers.empty());
+    CHECK(changed.variants.empty());
+    CHECK(changed.checked == true);
+    CHECK(scenario::entries(changed, "train") ==
+          std::vector<std::pair<std::string, std::string>>{{"global_batch", "8"}, {"steps", "2"}});
+    const Scenario unchecked = with("[run]\nchecked = false\n[[lesson.step]]\nid = \"one\"\n" + kVariant +
+                                    "set = { \"train.steps\" = 2 }\n");
+    CHECK(changed_scenario(unchecked, unchecked.variants[0]).checked == false);
+}
+
+TEST_CASE("faults are set as a whole list") {
+    const Scenario s = with(kVariant + "set = { faults = [{ kind = \"kill\", rank = 1, step = 0 }] }\n" +
+                            "ends = \"diagnosis.lost\"\n");
+    CHECK(changed_scenario(s, s.variants[0]).faults.size() == 1);
+    CHECK(s.variants[0].ends == "diagnosis.lost");
+}
+
+TEST_CASE("mistakes of variants are told where they stand, all at once") {
+    CHECK(mistakes(kTrain + kVariant) == List{"8:6 scenario.variant_changes_nothing"});
+    CHECK(mistakes(kTrain + kVariant +
+                   "set = { \"train.stepz\" = 1, \"lesson.step\" = [], faults.kind = 1 }\n"
+                   "unset = [\"mesh.shape\", \"x\"]\nends = \"oh no\"\n") ==
+          List{"9:9 scenario.unknown_key", "9:28 scenario.unknown_key", "9:55 scenario.unknown_key",
+               "10:10 scenario.variant_unset_absent", "10:24 scenario.unknown_key",
+               "11:8 scenario.variant_bad_end"});
+    CHECK(mistakes(kTrain + kVariant + "set = { \"train.steps\" = 2 }\n" + kVariant + "set = 1\n") ==
+          List{"11:6 scenario.id_twice", "12:7 scenario.wrong_type"});
+    CHECK(mistakes(kTrain + kVariant +
+                   "set = { \"train.steps\" = 2 }\nends = \"a.b\"\n"
+                   "[[lesson.variant.number]]\nid = \"n\"\nsql = \"SELECT 1\"\n") ==
+          List{"11:18 scenario.variant_number_with_end"});
+    CHECK(mistakes(kTrain + "[lesson]\nchapter = 10\n") == List{"8:11 scenario.out_of_range"});
+    CHECK(mistakes(kTrain + "[[lesson.step]]\nid = \"summary\"\n") == List{"8:6 scenario.reserved_step"});
+}
+
+TEST_CASE("an unknown key of a variant is answered with the nearest one") {
+    try {
+        with(kVariant + "set = { \"parallel.reshard_after_forwrd\" = false }\n");
+        FAIL("it was read");
+    } catch (const InputError& error) {
+        REQUIRE(error.diagnostics().size() == 1);
+        const MessageValue* guess = error.diagnostics()[0].hint.find("guess");
+        REQUIRE(guess);
+        CHECK(to_text(*guess) == "parallel.reshard_after_forward");
+    }
+}
+
+TEST_CASE("where no key is near, those of its table are told, or the tables") {
+    const auto told = [](const std::string& key) {
+        try {
+            with(kVariant + "set = { \"" + key + "\" = 1 }\n");
+        } catch (const InputError& error) {
+            const MessageValue* known = error.diagnostics().at(0).hint.find("known");
+            return known ? to_text(*known) : "";
+        }
+        return std::string("it was read");
+    };
+    CHECK(told("record.abcdefgh") == "record.level");
+    CHECK(told("qqqqqqqq").starts_with("model, data, train, optimizer, mesh"));
+    CHECK(told("quiz.id").find("quiz") == std::string::npos);
+}
+
+TEST_CASE("a variant that is to run must be possible, and its mistakes stand at the values it sets") {
+    const std::string ranks = kTrain + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n";
+    const std::string three = kVariant + "set = { \"mesh.shape\" = [3], \"model.kind\" = \"toyy\" }\n";
+    CHECK(mistakes(ranks + three) ==
+          List{"6:16 scenario.batch_does_not_divide", "13:44 scenario.unknown_word"});
+    const std::string divides = kVariant + "set = { \"mesh.shape\" = [3] }\n";
+    CHECK(mistakes(ranks + divides) == List{"6:16 scenario.batch_does_not_divide"});
+    CHECK(mistakes(ranks + divides + "ends = \"scenario.batch_does_not_divide\"\n") == List{"(none)"});
+}
+
+TEST_CASE("numbers of variants may stand in questions, by their variant's name") {
+    const std::string variant =
+        "[[lesson.variant]]\nid = \"change\"\nset = { \"train.steps\" = 2 }\n"
+        "[[lesson.variant.number]]\nid = \"n\"\nsql = \"SELECT 1\"\n";
+    const std::string quiz =
+        "[[quiz]]\nid = \"q\"\nstep = \"one\"\nkind = \"number\"\nanswer = \"SELECT 1\"\n"
+        "question = { en = \"{{change.n}}\", zh = \"{{change.n}}\" }\n";
+    CHECK(mistakes(kStep + variant + quiz) == List{"(none)"});
+    CHECK(mistakes(kStep + quiz) == List{"14:19 scenario.unknown_number", "14:40 scenario.unknown_number"});
+    const Scenario s = scenario::parse_scenario(kStep + variant + quiz, "x.toml");
+    CHECK(scenario::number_names(s) == std::set<std::string>{"change.n"});
+    CHECK(scenario::variant_of("change.n") == "change");
+    CHECK(scenario::variant_of("n").empty());
+}

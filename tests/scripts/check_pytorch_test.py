@@ -1,0 +1,110 @@
+"""scripts/check-pytorch with a Python that prints what each lesson's pytorch.py says, and a Meshscope that answers."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = sys.argv.pop(1)
+
+# Stands in for a Python with PyTorch: `-c` asks for its version, a file is a script that is run as it is.
+PYTHON = f"""#!/bin/sh
+if [ "$1" = -c ]; then
+  if [ -n "$NO_TORCH" ]; then echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1; fi
+  echo 2.15.0; exit 0
+fi
+exec {sys.executable} "$@"
+"""
+
+# Stands in for meshscope: lesson numbers NAME --json --scenarios FOLDER.
+MESHSCOPE = """#!/bin/sh
+[ "$1 $2 $4 $5" = "lesson numbers --json --scenarios" ] || exit 2
+[ "$3" = 13_refused ] && { echo "number b: no such table" >&2; exit 1; }
+cat "$6/$3/numbers.json"
+"""
+
+
+class CheckPytorch(unittest.TestCase):
+    def setUp(self):
+        self.kept = tempfile.TemporaryDirectory()
+        self.addCleanup(self.kept.cleanup)
+        self.root = pathlib.Path(self.kept.name)
+        (self.root / "scenarios").mkdir()
+        for name, text in (("python", PYTHON), ("meshscope", MESHSCOPE)):
+            (self.root / name).write_text(text)
+            (self.root / name).chmod(0o755)
+
+    def lesson(self, name, numbers, script):
+        folder = self.root / "scenarios" / name
+        folder.mkdir()
+        (folder / "scenario.toml").write_text("format = 1\n")
+        (folder / "numbers.json").write_text(json.dumps({"lesson": name, "numbers": numbers}))
+        if script is not None:
+            (folder / "pytorch.py").write_text(script)
+
+    def check(self, *words, **environment):
+        return subprocess.run(
+            [sys.executable, SCRIPT, "--python", str(self.root / "python"), "--meshscope", str(self.root / "meshscope"),
+             "--scenarios", str(self.root / "scenarios"), *words],
+            capture_output=True, text=True, env={**os.environ, **environment})
+
+    def test_equal_numbers_agree_and_other_lines_do_not_count(self):
+        self.lesson("11_a", {"a": "4", "b": "[0, 1] [2, 3]", "change.c": "1,056"},
+                    "print('Training')\nprint('a = 4')\nprint('loss = 0.3')\nprint('b =', [0, 1], [2, 3])\n"
+                    "print('change.c = 1,056')\n")
+        ended = self.check()
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        self.assertIn("PyTorch 2.15.0\nok      11_a\n        a = 4\n", ended.stdout)
+        self.assertIn("change.c = 1,056", ended.stdout)
+        self.assertNotIn("loss", ended.stdout)
+        self.assertIn("1 of 1 lessons agree", ended.stdout)
+
+    def test_another_value_is_a_failure_that_names_both(self):
+        self.lesson("11_a", {"a": "4", "b": "7"}, "print('a = 4')\nprint('b = 8')\n")
+        self.lesson("12_b", {"a": "4", "b": "7"}, "print('a = 4')\nprint('b = 7')\n")
+        ended = self.check()
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("failed  11_a\n", ended.stdout)
+        self.assertIn("b: PyTorch says 8, Meshscope 7", ended.stdout)
+        self.assertIn("ok      12_b\n", ended.stdout)
+        self.assertIn("1 of 2 lessons agree", ended.stdout)
+
+    def test_one_number_twice_is_not_two(self):
+        self.lesson("11_a", {"a": "4", "b": "7"}, "print('a = 4')\nprint('a = 4')\nprint('c = 7')\n")
+        ended = self.check()
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("2 or more are needed", ended.stdout)
+
+    def test_a_script_that_is_missing_breaks_or_does_not_end_is_a_failure(self):
+        self.lesson("11_a", {"a": "4"}, None)
+        self.lesson("12_b", {"a": "4"}, "print('a = 4')\nraise RuntimeError('gloo is gone')\n")
+        self.lesson("13_refused", {"a": "4"}, "print('a = 4')\n")
+        self.lesson("14_slow", {"a": "4"}, "import time\ntime.sleep(60)\n")
+        ended = self.check("--timeout", "1")
+        self.assertEqual(ended.returncode, 1)
+        for words in ("there is no pytorch.py", "pytorch.py ended with 1: RuntimeError: gloo is gone",
+                      "ended with 1: number b: no such table", "did not end within 1 s", "0 of 4 lessons agree"):
+            self.assertIn(words, ended.stdout)
+
+    def test_lessons_can_be_named(self):
+        self.lesson("11_a", {"a": "4"}, None)
+        self.lesson("12_b", {"a": "4", "b": "7"}, "print('a = 4')\nprint('b = 7')\n")
+        self.assertEqual(self.check("12_b").returncode, 0)
+        ended = self.check("12_c")
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("there is no lesson 12_c", ended.stderr)
+
+    def test_a_python_without_torch_is_told_before_anything_runs(self):
+        self.lesson("11_a", {"a": "4"}, "print('a = 4')\n")
+        ended = self.check(NO_TORCH="1")
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("cannot import torch (ModuleNotFoundError", ended.stderr)
+        self.assertIn("pip install torch", ended.stderr)
+        self.assertEqual(ended.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
