@@ -314,14 +314,14 @@ TEST_CASE("the facts are copied as text") {
 TEST_CASE("the facts of every view are copied as text, those that are pictures too") {
     Harness app(1600, 1000);
     app.open(test::lesson());
-    for (const auto kind : {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline,
-                            view::ViewKind::memory, view::ViewKind::compare, view::ViewKind::code}) {
+    for (const std::string_view name : view::kViewNames) {
+        const view::ViewKind kind = *view::view_named(name);
         app.stage().act(session::SetView{kind});
         app.stage().act(session::SetCursor{app.state().document->modelled.end_ns / 2});
         app.frames(3);
         app.click(app.widget("copy_facts"));
         const auto copied = app.stage().take_effects().copy;
-        INFO(static_cast<int>(kind));
+        INFO(name);
         REQUIRE(copied.size() == 1);
         CHECK(copied[0].size() > 40);
     }
