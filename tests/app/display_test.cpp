@@ -182,7 +182,7 @@ TEST_CASE("the welcome page opens a lesson by a click: a file that is none is to
         const json s =
             app.wait_for("lessons offered", [](const json& x) { return x["boxes"].contains("offer1"); });
         app.click(s["boxes"]["offer1"]);
-        ready(app);
+        app.wait_for("the lesson is open", [](const json& x) { return x["document"] == "12_device_mesh"; });
     }
     DrivenApp app(display, folder.path.string(), {"no_such_lesson", "--lang", "en"});
     const json s = app.wait_for("an error", [](const json& x) { return x["error"].is_array(); });

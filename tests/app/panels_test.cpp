@@ -468,7 +468,8 @@ sql = "SELECT count(*) FROM losses"
     CHECK(app.has_widget("tab0"));
 }
 
-TEST_CASE("a step about memory is read beside its picture; a run without a lesson gives memory its place") {
+TEST_CASE(
+    "a step about memory is read beside its picture, and a run without a lesson gives memory its place") {
     test::Harness harness;
     harness.open(test::lesson());
     harness.stage().act(session::GoToLessonStep{7});

@@ -131,7 +131,7 @@ TEST_CASE("FSDP1 keeps equal parts of the flat parameter, its padding between an
     check_gathers(trace);
 }
 
-TEST_CASE("DDP keeps everything everywhere; ZeRO too, but updates each number once") {
+TEST_CASE("DDP keeps everything everywhere, ZeRO too, but updates each number once") {
     const std::string two = "[mesh]\nshape = [2]\nnames = [\"shard\"]\n[parallel]\ndata = ";
     check_cover(trace_of(test::mlp_scenario(
                     "[mesh]\nshape = [2]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n",

@@ -139,7 +139,7 @@ TEST_CASE("the refusal of a call says what would be right") {
     CHECK(number(far.hint, "rank") == 3);
 }
 
-TEST_CASE("roots, senders and receivers are counted in their group; a group is sorted") {
+TEST_CASE("roots, senders and receivers are counted in their group, and a group is sorted") {
     const auto read =
         scenario::parse_scenario(kFour +
                                      "op = \"send_recv\"\nelements = 2\ngroup = [3, 1]\nsrc = 3\ndst = 1\n"

@@ -34,12 +34,6 @@ std::vector<std::string> step_ids(const scenario::LessonText& text) {
     return ids;
 }
 
-std::string words_of(const scenario::LessonSection& step) {
-    std::string words = step.heading;
-    scenario::for_each_span(step.paragraphs, [&](const scenario::Span& span) { words += span.text; });
-    return words;
-}
-
 /// What is read in one go: neither tables nor blocks of code.
 std::string prose_of(const scenario::LessonSection& step) {
     std::string words = step.heading;

@@ -214,7 +214,7 @@ TEST_CASE("FSDP1 gathers the flat parameter, also for a rank that keeps nothing 
     CHECK(test::says_part(facts, "keeps nothing"));
 }
 
-TEST_CASE("DDP sums a gradient with its bucket; ZeRO gathers after the update; one rank does neither") {
+TEST_CASE("DDP sums a gradient with its bucket, ZeRO gathers after the update, one rank does neither") {
     const Run ddp("shape = [2]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n");
     for (const char* name : {"net1.weight", "net2.bias"}) {
         const auto life = ddp.life(1, 1, name);
