@@ -34,6 +34,13 @@ std::string mesh(const std::string& shape, const std::string& names, const std::
 const std::string kHsdp =
     kToy + mesh("2, 2", "\"replicate\", \"shard\"", "data = \"fsdp2\"\nunits = [[\"net1\"], [\"net2\"]]\n");
 
+/// Plain calls, a message and work among them.
+const std::string kCalls =
+    "[mesh]\nshape = [2]\nnames = [\"replicate\"]\n[[call]]\nop = \"all_gather\"\nelements = 2\n"
+    "[[call]]\nop = \"send_recv\"\nsrc = 0\ndst = 1\nelements = 2\n"
+    "[[call]]\nwork = \"download\"\nbytes = 64\n[[call]]\nwork = \"read\"\nbytes = 64\n"
+    "[[call]]\nwork = \"write\"\nbytes = 64\n";
+
 /// Runs that between them make nearly all calls and kernels there are.
 std::vector<std::string> many_runs() {
     return {kHsdp,
@@ -47,7 +54,8 @@ std::vector<std::string> many_runs() {
             kGpt + mesh("2, 2", "\"shard\", \"tp\"", "data = \"fsdp2\"\n"),
             kGpt + mesh("2", "\"tp\"", "sequence_parallel = true\nloss_parallel = true\n"),
             kLlama + mesh("2, 2", "\"shard\", \"cp\"", "data = \"fsdp2\"\ncp = \"alltoall\"\n"),
-            kGpt + mesh("2", "\"cp\"", "cp = \"ulysses\"\n")};
+            kGpt + mesh("2", "\"cp\"", "cp = \"ulysses\"\n"),
+            kCalls};
 }
 
 std::shared_ptr<const trace::Trace> trace_of(const std::string& text) {
@@ -121,6 +129,8 @@ TEST_CASE(
                 // The process group's methods carry the op's name; send and recv begin with i.
                 CHECK((text.find(op + "(") != std::string::npos ||
                        text.find("i" + op + "(") != std::string::npos ||
+                       // All that a scenario calls itself, rule_of() naming it.
+                       (rule.starts_with("call.") && text.find(".cause = {rule_of(") != std::string::npos) ||
                        text.find('"' + rule + '"') != std::string::npos));
                 CHECK(view::place_still_says(*place, op, rule) == true);
             }
@@ -178,6 +188,19 @@ TEST_CASE("words of kernels name kernels that exist") {
         ++ops;
     }
     CHECK(ops > 60);
+}
+
+TEST_CASE("a plain call is shown where it is made; where its rule is named stands beside it") {
+    Stage stage(trace_of(kCalls));
+    const int32_t event = first_of(*stage.trace, 0, "call.all_gather");
+    const auto facts = view::explain_event(stage.at({0, event}), {0, event});
+    CHECK_FALSE(facts.moved);
+    REQUIRE(facts.place);
+    CHECK(view::place_text(*facts.place) == facts.recorded);
+    REQUIRE(facts.named);
+    CHECK(statement(*facts.named).find("\"call.all_gather\"") != std::string::npos);
+    // The same line under a rule of training is one that moved.
+    CHECK_FALSE(view::place_still_says(*facts.place, "all_gather", "fsdp2.unshard.forward"));
 }
 
 TEST_CASE("a place that moved is told, and the rule's own place is shown instead") {

@@ -172,6 +172,10 @@ std::vector<SourcePlace> places_of_op(std::string_view op, std::string_view unit
     constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
     if (std::find(kOptimizers.begin(), kOptimizers.end(), op) != kOptimizers.end())
         each_line_with("ComputeEvent event(recorder_, spec_.kind", keep);
+    // So does the work of a scenario's [[call]]s.
+    constexpr std::array<std::string_view, 3> kWorks{"read", "download", "write"};
+    if (std::find(kWorks.begin(), kWorks.end(), op) != kWorks.end())
+        each_line_with("ComputeScope scope(&recorder_, call.work", keep);
     with_unit.insert(with_unit.end(), others.begin(), others.end());
     return with_unit;
 }
@@ -182,6 +186,8 @@ bool place_still_says(const SourcePlace& place, std::string_view call, std::stri
     if (range.empty()) return false;
     const std::string statement = joined(lines, range);
     if (!call.empty() && statement.find(std::string(call) + "(") != std::string::npos) return true;
+    // A scenario's own calls share one statement, which takes op and rule from the scenario.
+    if (rule.starts_with("call.") && statement.find("rule_of(") != std::string::npos) return true;
     return !rule.empty() && statement.find('"' + std::string(rule) + '"') != std::string::npos;
 }
 

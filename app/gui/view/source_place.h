@@ -48,7 +48,8 @@ std::vector<SourcePlace> places_of_rule(std::string_view rule);
 std::vector<SourcePlace> places_of_op(std::string_view op, std::string_view unit = {});
 
 /// Whether the statement at a place makes a call of that name ("all_gather(", "isend(" …) or speaks of the
-/// rule: false for a line that has moved since the record was made.
+/// rule, or is one that names those of a scenario's own calls: false for a line that has moved since the
+/// record was made.
 bool place_still_says(const SourcePlace& place, std::string_view call, std::string_view rule);
 
 }  // namespace meshscope::view
