@@ -434,6 +434,24 @@ TEST_CASE("a table in a lesson's text has columns and rows, and its links work")
     }
 }
 
+TEST_CASE("a table with far more columns than there is room for is drawn all the same") {
+    test::Harness harness(1280, 1600);
+    auto lesson = std::make_shared<session::Document>(*test::lesson());
+    std::string head, row;
+    for (int column = 0; column < 60; ++column) {
+        head += "| 列 ";
+        row += "| [rank 1](rank:1) ";
+    }
+    const std::string table = head + "|\n" + row + "|\n\nBehind [rank 2](rank:2).";
+    lesson->steps[0].body = {table, table};
+    lesson->before.clear();
+    harness.open(lesson);
+    harness.settle();
+    harness.click(harness.widget("body.1/0"));
+    harness.settle();
+    CHECK(harness.state().selection.rank == 2);
+}
+
 TEST_CASE("a lesson whose fault ends its run is opened with what was recorded up to there") {
     const test::Folder folder;
     folder.write("lesson.en.md", "# A dead rank\n\n## one: Who waits\n\nTwo steps, {{steps}} done.\n");

@@ -47,8 +47,9 @@ class Flow {
             if (piece == " ") return;
         }
         if (piece == " " && x_ == left_) return;
-        if (wide > right_ - left_) {  // one word wider than the column
-            for (const std::string& letter : letters(piece)) put(letter, face, token, link);
+        // One word wider than the column is cut into its letters; a letter wider than it stands out.
+        if (const auto cut = letters(piece); wide > right_ - left_ && cut.size() > 1) {
+            for (const std::string& letter : cut) put(letter, face, token, link);
             return;
         }
         const float height = ui_.line(Face::body);
