@@ -22,6 +22,7 @@
 #include "core/run/processes.h"
 #include "core/run/rank.h"
 #include "core/run/sources.h"
+#include "core/trace/final_parameters.h"
 
 namespace meshscope::run {
 namespace {
@@ -107,6 +108,17 @@ std::optional<int32_t> first_step_not_finite(const trace::RunInfo& info,
                          [](float x) { return std::isfinite(x); }))
             return info.steps - 1;
     return std::nullopt;
+}
+
+/// The weights go into the record too, where it has room for them: two runs can be compared by their files.
+void keep_parameters(trace::RunInfo& info, const std::vector<NamedArray>& parameters) {
+    int64_t numbers = 0;
+    for (const NamedArray& p : parameters) numbers += static_cast<int64_t>(p.numbers.size());
+    if (numbers > trace::kMostFinalNumbers) return;  // not copied for nothing
+    std::vector<trace::FinalParameter> kept;
+    for (const NamedArray& p : parameters)
+        kept.push_back({p.name, {p.shape.begin(), p.shape.end()}, p.numbers});
+    trace::keep_parameters(info, std::move(kept));
 }
 
 /// Runs the steps up to the first bad one again, every rank looking at what it makes; `run_ranks` runs those
@@ -322,6 +334,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                 second->run([&](comm::Transport& transport) { train_rank(transport, again); });
             });
     for (const int64_t ns : wall_ns) result.wall_ns = std::max(result.wall_ns, ns);
+    if (level != trace::Level::off) keep_parameters(info, result.parameters);
     result.trace = std::make_shared<const trace::Trace>(
         trace::merge(std::move(info), groups.groups, std::move(records)));
     return result;

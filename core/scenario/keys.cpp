@@ -7,8 +7,6 @@
 namespace meshscope::scenario {
 namespace {
 
-constexpr auto later = KeySupport::later;
-
 constexpr Key kKeys[] = {
     {"", "format", "integer", "required"},
     {"", "title", "table", "(none)"},
@@ -28,7 +26,7 @@ constexpr Key kKeys[] = {
     {"", "check", "tables", "(none)"},
     {"", "faults", "tables", "(none)"},
     {"", "call", "tables", "(none)"},
-    {"", "compare", "table", "(none)", later},
+    {"", "compare", "table", "(none)"},
 
     {"title", "en", "string", "\"\""},
     {"title", "zh", "string", "\"\""},
@@ -166,6 +164,9 @@ constexpr Key kKeys[] = {
     {"call", "offset", "number", "0.0"},
     {"call", "values", "array of arrays of numbers", "(none)"},
 
+    {"compare", "strategies", "array of strings", "(none)"},
+    {"compare", "scenarios", "array of strings", "(none)"},
+
     {"hardware", "ranks_per_node", "integer", "the mesh's first dim"},
     {"hardware", "profile", "string", "\"classroom\""},
 
@@ -240,8 +241,8 @@ constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", 
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
 constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
-constexpr std::array<std::string_view, 6> kViews{"mesh",   "collective", "timeline",
-                                                 "memory", "parameters", "traffic"};
+constexpr std::array<std::string_view, 8> kViews{"mesh",       "collective", "timeline", "memory",
+                                                 "parameters", "traffic",    "compare",  "code"};
 constexpr std::array<std::string_view, 7> kFaults{"kill",     "delay", "stall", "corrupt",
                                                   "mismatch", "skip",  "repeat"};
 constexpr std::array<std::string_view, 5> kFaultFields{"op", "root", "reduce_op", "dtype", "count"};

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/mesh/roles.h"
+#include "core/scenario/read_compare.h"
 #include "core/scenario/read_lesson.h"
 #include "core/scenario/read_table.h"
 #include "core/scenario/read_training.h"
@@ -69,6 +70,7 @@ Scenario read_table(const toml::table& table, const std::string& path, std::stri
     const Section root(diagnostics, &table, "", {1, 1});
     check_format(root);
     const bool mesh_known = read_training(root, scenario);
+    read_compare(root, scenario);
     read_lesson_content(root, mesh_known, scenario);
     if (!diagnostics.empty()) throw InputError(diagnostics.take());
     return scenario;

@@ -110,8 +110,16 @@ struct Scenario {
     std::vector<comm::Fault> faults;     ///< [[faults]]
     std::vector<SourcePosition> fault_positions;  ///< where each stands
 
+    /// [compare]: what is run beside this one. Either another file (absolute), or this scenario under another data
+    /// strategy: see with_strategy().
+    struct Compared {
+        std::string path, strategy;
+        friend bool operator==(const Compared&, const Compared&) = default;
+    };
+    std::vector<Compared> compare;
+
     struct LessonStep {
-        std::string id, view;            ///< view: mesh, collective, timeline, memory
+        std::string id, view;            ///< one of views()
         std::string at;                  ///< SQL giving an event, as "rank, id" or "id" of rank 0; may be empty
         std::string slice;               ///< what the mesh view's slice box holds: "replicate,shard"; may be empty
         std::optional<int32_t> rank;     ///< "be rank r"

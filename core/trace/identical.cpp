@@ -26,7 +26,10 @@ bool same_info(const RunInfo& a, const RunInfo& b) {
            a.engine_version == b.engine_version && a.level == b.level && a.world_size == b.world_size &&
            a.mesh_shape == b.mesh_shape && a.mesh_names == b.mesh_names && a.mesh_ranks == b.mesh_ranks &&
            a.node_of_rank == b.node_of_rank && a.steps == b.steps &&
-           same_list(a.losses, b.losses, same_number) && same_list(a.grad_norms, b.grad_norms, same_number);
+           same_list(a.losses, b.losses, same_number) && same_list(a.grad_norms, b.grad_norms, same_number) &&
+           same_list(a.parameters, b.parameters, [](const FinalParameter& x, const FinalParameter& y) {
+               return x.name == y.name && x.shape == y.shape && same_list(x.numbers, y.numbers, same_value);
+           });
 }
 
 struct SameRank {

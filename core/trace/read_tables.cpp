@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "core/trace/final_parameters.h"
 #include "core/trace/hop_rows.h"
 #include "core/trace/schema.h"
 #include "core/trace/table_io.h"
@@ -73,13 +74,14 @@ class Reader {
         table("meta", "key", [&](TableReader& row) {
             const std::string key(row.text());
             if (key == "backend" || key == "engine_version" || key == "scenario" || key == "scenario_path" ||
-                key == "title_en" || key == "title_zh" || key == "failure")
+                key == "title_en" || key == "title_zh" || key == "failure" || key == "parameters")
                 texts[key] = row.text();
             else
                 numbers[key] = row.integer(0, kMaxInt32);
         });
-        if (texts.size() != (texts.contains("failure") ? 7U : 6U) || numbers.size() != 7)
-            throw Damage{"meta"};
+        const std::size_t optional =
+            (texts.contains("failure") ? 1U : 0U) + (texts.contains("parameters") ? 1U : 0U);
+        if (texts.size() != 6 + optional || numbers.size() != 7) throw Damage{"meta"};
         const auto number = [&](const char* key) {
             const auto found = numbers.find(key);
             if (found == numbers.end()) throw Damage{"meta"};
@@ -93,6 +95,11 @@ class Reader {
         info.title_en = texts["title_en"];
         info.title_zh = texts["title_zh"];
         if (texts.contains("failure")) info.failure = texts["failure"];
+        if (texts.contains("parameters")) {
+            auto parameters = parameters_from_json(texts["parameters"]);
+            if (!parameters) throw Damage{"meta"};
+            info.parameters = std::move(*parameters);
+        }
         const int64_t level = number("level");
         if (level > static_cast<int64_t>(Level::values)) throw Damage{"meta"};
         info.level = static_cast<Level>(level);

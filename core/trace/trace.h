@@ -17,6 +17,18 @@ struct Group {
     std::vector<int32_t> ranks;
 };
 
+/// A parameter after the last step, whole, under PyTorch's name.
+struct FinalParameter {
+    std::string name;
+    std::vector<int64_t> shape;
+    std::vector<float> numbers;  ///< row-major
+    friend bool operator==(const FinalParameter&, const FinalParameter&) = default;
+};
+
+/// The final parameters stand in the record of models with at most so many numbers: enough for everything
+/// that is taught, and small beside the events.
+inline constexpr int64_t kMostFinalNumbers = int64_t{1} << 16;
+
 /// What a run was, beside its events.
 struct RunInfo {
     std::string title_en, title_zh;
@@ -33,6 +45,10 @@ struct RunInfo {
     int32_t steps = 0;
     std::vector<double> losses;      ///< one a step, mean over the global batch
     std::vector<double> grad_norms;  ///< one a step when clipping, else empty
+    /// The weights that came out, so that two runs can be compared. Empty where the model has more than
+    /// kMostFinalNumbers, where one of them is not finite, where a run ended early, and in files written
+    /// before they were kept.
+    std::vector<FinalParameter> parameters;
     /// Why the run ended before its end, as failure_json (core/base/diagnosis.h) writes it; "" for a whole
     /// run. Then the trace holds what was recorded up to there: calls that others never joined, or that did
     /// not end (they stand until the last thing their rank recorded).

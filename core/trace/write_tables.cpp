@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "core/trace/final_parameters.h"
 #include "core/trace/hop_rows.h"
 #include "core/trace/schema.h"
 #include "core/trace/table_io.h"
@@ -64,6 +65,7 @@ class Writer {
             {"title_en", info.title_en}, {"title_zh", info.title_zh},
         };
         if (!info.failure.empty()) texts["failure"] = info.failure;
+        if (!info.parameters.empty()) texts["parameters"] = parameters_json(info.parameters);
         const std::map<std::string, int64_t> numbers{
             {"grad_norms", static_cast<int64_t>(info.grad_norms.size())},
             {"level", static_cast<int64_t>(info.level)},

@@ -122,6 +122,11 @@ TEST_CASE("a real keyboard: language, views, hops, play, text size, key sheet, q
         app.key(std::to_string(i + 1));
         app.wait_for(views[i], [&](const json& s) { return s["view"] == views[i]; });
     }
+    app.key("7");
+    app.wait_for("compare", [](const json& s) { return s["view"] == "compare"; });
+    app.key("8");
+    app.wait_for("code", [](const json& s) { return s["view"] == "code"; });
+    app.key("1");
     app.key("Home");
     app.wait_for("at the start", [](const json& s) { return s["cursor_ns"] == 0; });
     app.key("Right");

@@ -67,7 +67,8 @@ TEST_CASE("what cannot be is refused by name") {
     CHECK(refused({"--size", "1280"}) == "app.bad_value");
     CHECK(refused({"--size", "99999x2"}) == "app.bad_value");
     CHECK(refused({"--scale", "9"}) == "app.bad_value");
-    CHECK(refused({"a.mscope", "b.mscope"}) == "app.one_file");
+    CHECK(refused({"a.mscope", "b.mscope", "c.mscope", "d.mscope"}).empty());
+    CHECK(refused({"1", "2", "3", "4", "5"}) == "app.too_many_files");
     CHECK(refused({"a.mscope", "--mp4", "f.mp4"}) == "app.mp4_needs_render");
     CHECK(refused({"a.mscope", "--render", "o", "--size", "1281x720", "--mp4", "f.mp4"}) == "app.odd_size");
     CHECK(refused({"--render", "o"}) == "app.render_needs_file");

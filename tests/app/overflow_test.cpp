@@ -48,7 +48,8 @@ TEST_CASE("no text of any view overflows anywhere in the run") {
     app.open(test::lesson());
     const int64_t end = app.state().document->modelled.end_ns;
     for (const auto kind : {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline,
-                            view::ViewKind::memory, view::ViewKind::parameters, view::ViewKind::traffic}) {
+                            view::ViewKind::memory, view::ViewKind::parameters, view::ViewKind::traffic,
+                            view::ViewKind::compare, view::ViewKind::code}) {
         app.stage().act(session::SetView{kind});
         for (int i = 0; i <= 4; ++i) {
             app.stage().act(session::SetCursor{end * i / 4});
@@ -102,5 +103,17 @@ TEST_CASE("no text of welcome page, key sheet, error, loading, toast and drawer 
         check_everywhere(app, "toast");
         app.stage().act(session::ToggleDrawer{});
         check_everywhere(app, "drawer");
+    }
+}
+
+TEST_CASE("no text of the comparison overflows with two and with four runs side by side") {
+    for (const int width : {1280, 1920}) {
+        Harness app(width, width == 1280 ? 720 : 1080);
+        app.open(test::lesson());
+        app.stage().act(session::AddDocument{test::lesson()});
+        check_everywhere(app, "two runs");
+        app.stage().act(session::AddDocument{test::lesson()});
+        app.stage().act(session::AddDocument{test::lesson()});
+        check_everywhere(app, "four runs");
     }
 }

@@ -13,7 +13,7 @@ using window::Key;
 TEST_CASE("clicking a tab shows its view") {
     Harness app;
     app.open(test::lesson());
-    for (const int tab : {1, 2, 3, 0}) {
+    for (const int tab : {1, 2, 3, 4, 5, 6, 7, 0}) {
         app.click(app.widget("tab" + std::to_string(tab)));
         CHECK(static_cast<int>(app.state().view) == tab);
     }
@@ -309,6 +309,22 @@ TEST_CASE("the facts are copied as text") {
     REQUIRE(copied.size() == 1);
     CHECK(copied[0].find("all_gather") != std::string::npos);
     CHECK(copied[0].find("220 B") != std::string::npos);
+}
+
+TEST_CASE("the facts of every view are copied as text, those that are pictures too") {
+    Harness app(1600, 1000);
+    app.open(test::lesson());
+    for (const std::string_view name : view::kViewNames) {
+        const view::ViewKind kind = *view::view_named(name);
+        app.stage().act(session::SetView{kind});
+        app.stage().act(session::SetCursor{app.state().document->modelled.end_ns / 2});
+        app.frames(3);
+        app.click(app.widget("copy_facts"));
+        const auto copied = app.stage().take_effects().copy;
+        INFO(name);
+        REQUIRE(copied.size() == 1);
+        CHECK(copied[0].size() > 40);
+    }
 }
 
 TEST_CASE("Back and Next keep their place above the controls, on every step and however far it is scrolled") {

@@ -63,7 +63,7 @@ bool is_something_else(const std::string& text) {
     static const std::regex kTables(
         "(lesson\\.(step|number|variant)(\\.(mesh|number))?|quiz\\.(choice(\\.hint)?|hint|question|reveal)|"
         "check\\.title|"
-        "parallel\\.(mixed_precision|powersgd)|"
+        "parallel\\.(mixed_precision|powersgd)|compare\\.strategies|"
         "compute\\.(kernels|overlap)|links\\.(inside|between))");
     return (std::regex_match(text, kKernels) || std::regex_match(text, kModules) ||
             std::regex_match(text, kTables)) &&

@@ -5,15 +5,16 @@ namespace {
 
 constexpr const char* kEnglish = R"(meshscope-app: watch a distributed training run, step by step
 
-Usage: meshscope-app [FILE.mscope | scenario.toml | LESSON] [options]
+Usage: meshscope-app [FILE.mscope | scenario.toml | LESSON] … [options]
 
-Without a file the window opens on its lessons. A scenario or lesson is really run first.
+Without a file the window opens on its lessons. A scenario or lesson is really run first. Two to four of them are
+laid side by side.
 
 Window
   --lang en|zh              language (else the system's)
   --theme dark|light|contrast
   --scale 0.75 … 3          size of text and everything
-  --view mesh|collective|timeline|memory|parameters|traffic
+  --view mesh|collective|timeline|memory|parameters|traffic|compare|code
   --step N                  the lesson's step to start on, from 1
   --reduced-motion          nothing travels
   --size 1280x720           of the window or the frames
@@ -34,6 +35,7 @@ For testing
 Examples
   meshscope-app hsdp
   meshscope-app run.mscope --lang zh --view timeline
+  meshscope-app ddp.mscope hsdp.mscope
   meshscope-app hsdp --render frames --seconds 10 --mp4 hsdp.mp4
 
 In the window, ? lists the keys. Exit codes: 0 fine, 2 usage, 65 bad input, 69 no display or no EGL, 74 input/output.
@@ -41,15 +43,15 @@ In the window, ? lists the keys. Exit codes: 0 fine, 2 usage, 65 bad input, 69 n
 
 constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布式训练
 
-用法：meshscope-app [FILE.mscope | scenario.toml | 课程名] [选项]
+用法：meshscope-app [FILE.mscope | scenario.toml | 课程名] … [选项]
 
-不给文件时，窗口打开课程页。场景和课程都会先真正运行一次。
+不给文件时，窗口打开课程页。场景和课程都会先真正运行一次。给两到四个时并排对比。
 
 窗口
   --lang en|zh              语言（否则用系统的）
   --theme dark|light|contrast
   --scale 0.75 … 3          文字和所有东西的大小
-  --view mesh|collective|timeline|memory|parameters|traffic
+  --view mesh|collective|timeline|memory|parameters|traffic|compare|code
   --step N                  从课程的第几步开始，从 1 数起
   --reduced-motion          没有移动的动画
   --size 1280x720           窗口或帧的大小
@@ -70,6 +72,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
 例子
   meshscope-app hsdp
   meshscope-app run.mscope --lang zh --view timeline
+  meshscope-app ddp.mscope hsdp.mscope
   meshscope-app hsdp --render frames --seconds 10 --mp4 hsdp.mp4
 
 在窗口里，按 ? 列出按键。退出码：0 正常，2 用法错误，65 输入有误，69 没有显示器或 EGL，74 读写失败。

@@ -112,6 +112,8 @@ class Program {
         }
         for (const std::string& output : {options.mp4, options.dump_state})
             refuse_to_overwrite(output, preview.inputs);
+        for (const std::string& output : {options.mp4, options.dump_state})
+            refuse_to_overwrite(output, options.beside);
         if (preview.lesson_steps) check_step(options, *preview.lesson_steps);
     }
 
@@ -128,12 +130,27 @@ class Program {
         return document;
     }
 
+    /// What was given beside it, and what its scenario compares with: as many as stand side by side.
+    Beside load_beside(const Options& options, const session::Document& document) const {
+        Beside found;
+        const auto add = [&](const std::string& what, const std::string& strategy) {
+            if (found.size() + 1 < session::kMostRuns)
+                found.push_back(session::load_document(what, places(), nullptr, nullptr, strategy));
+        };
+        for (const std::string& name : options.beside) add(name, "");
+        for (const auto& next : document.compare)
+            add(next.path.empty() ? document.path : next.path, next.strategy);
+        return found;
+    }
+
     int film(const Options& options) const {
-        const FilmReport report =
-            render_film(load(options), options, catalogue_, environment("PATH"), [](int done, int all) {
-                std::fprintf(stderr, "\r%d / %d", done, all);
-                if (done == all) std::fputc('\n', stderr);
-            });
+        const auto document = load(options);
+        const auto progress = [](int done, int all) {
+            std::fprintf(stderr, "\r%d / %d", done, all);
+            if (done == all) std::fputc('\n', stderr);
+        };
+        const FilmReport report = render_film(document, options, catalogue_, environment("PATH"), progress,
+                                              load_beside(options, *document));
         tell({"app.rendered", {{"frames", int64_t{report.frames}}, {"folder", report.folder}}});
         if (!report.mp4.empty()) tell({"app.film", {{"path", report.mp4}}});
         if (!report.command.empty()) tell({"app.no_ffmpeg", {{"command", report.command}}});
@@ -142,7 +159,8 @@ class Program {
 
     /// One JSON line: the median and the 95th percentile of a frame, drawing finished.
     int bench(const Options& options) const {
-        std::vector<double> ms = bench_frames(load(options), options, catalogue_);
+        const auto document = load(options);
+        std::vector<double> ms = bench_frames(document, options, catalogue_, load_beside(options, *document));
         std::sort(ms.begin(), ms.end());
         const double median = ms[ms.size() / 2], slow = ms[ms.size() * 95 / 100];
         std::printf(

@@ -133,8 +133,10 @@ Options parse_options(const std::vector<std::string>& arguments) {
             if (!set(o, option, value)) throw InvalidArgument({"app.unknown_option", {{"option", option}}});
         } else if (o.open.empty()) {
             o.open = option;
+        } else if (o.beside.size() + 2 <= session::kMostRuns) {
+            o.beside.push_back(option);
         } else {
-            throw InvalidArgument({"app.one_file", {{"first", o.open}, {"second", option}}});
+            throw InvalidArgument({"app.too_many_files", {{"most", int64_t{session::kMostRuns}}}});
         }
     }
     if (!o.mp4.empty() && o.render.empty()) throw InvalidArgument({"app.mp4_needs_render", {}});

@@ -13,6 +13,7 @@ namespace meshscope::gui {
 /// What the command line asks for.
 struct Options {
     std::string open;  ///< FILE.mscope, scenario.toml or a lesson's name; "" = the welcome page
+    std::vector<std::string> beside;  ///< more of them, laid beside the first
     std::optional<view::Language> language;
     window::ThemeKind theme = window::ThemeKind::dark;
     float scale = 1;

@@ -55,24 +55,28 @@ void make_folder(const std::string& name) {
 
 }  // namespace
 
-void set_up(Stage& stage, const Options& options, std::shared_ptr<const session::Document> document) {
+void set_up(Stage& stage, const Options& options, std::shared_ptr<const session::Document> document,
+            const Beside& beside) {
     stage.act(session::SetLanguage{options.language.value_or(view::Language::en)});
     stage.act(session::SetTheme{options.theme});
     stage.act(session::SetScale{options.scale});
     stage.act(session::SetReducedMotion{options.reduced_motion});
     if (!document) return;
+    // Files given together are looked at together; a lesson says itself when its comparison is to be seen.
+    const bool look = !options.beside.empty();
     stage.act(session::ShowDocument{std::move(document)});
+    for (const auto& next : beside) stage.act(session::AddDocument{next, look});
     if (options.lesson_step >= 0) stage.act(session::GoToLessonStep{options.lesson_step});
     if (options.view) stage.act(session::SetView{*options.view});
 }
 
 FilmReport render_film(std::shared_ptr<const session::Document> document, const Options& options,
                        const i18n::Catalogue& catalogue, const std::string& path_value,
-                       const std::function<void(int, int)>& progress) {
+                       const std::function<void(int, int)>& progress, const Beside& beside) {
     make_folder(options.render);
 
     Studio studio(options, catalogue);
-    set_up(studio.stage, options, std::move(document));
+    set_up(studio.stage, options, std::move(document), beside);
     const int frames =
         options.frames > 0
             ? options.frames
@@ -112,9 +116,9 @@ FilmReport render_film(std::shared_ptr<const session::Document> document, const 
 }
 
 std::vector<double> bench_frames(std::shared_ptr<const session::Document> document, const Options& options,
-                                 const i18n::Catalogue& catalogue) {
+                                 const i18n::Catalogue& catalogue, const Beside& beside) {
     Studio studio(options, catalogue);
-    set_up(studio.stage, options, std::move(document));
+    set_up(studio.stage, options, std::move(document), beside);
     for (int i = 0; i < 3; ++i) studio.draw(1.0);
     std::vector<double> milliseconds;
     for (int i = 0; i < options.bench; ++i) {

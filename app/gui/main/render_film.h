@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/gui/main/options.h"
 #include "app/gui/session/app_state.h"
@@ -18,20 +19,24 @@ struct FilmReport {
     std::string command;  ///< the ffmpeg command to run by hand, when ffmpeg is missing
 };
 
+/// What stands beside the document: see session::AppState::runs.
+using Beside = std::vector<std::shared_ptr<const session::Document>>;
+
 /// Draws the frames of a document without any display and writes frame_00000.png … into options.render, the
 /// cursor going from `from` to `to` (fractions of the run) in equal steps. The same arguments give the same
 /// bytes. Throws DeviceError without EGL, IoError when the disk refuses. `path_value`: PATH, where ffmpeg is
 /// looked for.
 FilmReport render_film(std::shared_ptr<const session::Document> document, const Options& options,
                        const i18n::Catalogue& catalogue, const std::string& path_value,
-                       const std::function<void(int done, int all)>& progress);
+                       const std::function<void(int done, int all)>& progress, const Beside& beside = {});
 
 /// Draws options.bench frames off screen while the cursor runs; returns each frame's milliseconds, drawing
 /// finished.
 std::vector<double> bench_frames(std::shared_ptr<const session::Document> document, const Options& options,
-                                 const i18n::Catalogue& catalogue);
+                                 const i18n::Catalogue& catalogue, const Beside& beside = {});
 
 /// The state a window or a film starts from.
-void set_up(class Stage& stage, const Options& options, std::shared_ptr<const session::Document> document);
+void set_up(class Stage& stage, const Options& options, std::shared_ptr<const session::Document> document,
+            const Beside& beside = {});
 
 }  // namespace meshscope::gui

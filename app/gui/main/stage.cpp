@@ -6,6 +6,7 @@
 
 #include "app/gui/main/words.h"
 #include "app/gui/session/keys.h"
+#include "app/gui/view/source_place.h"
 
 namespace meshscope::gui {
 namespace {
@@ -88,14 +89,14 @@ ImDrawData* Stage::frame(int width, int height, double seconds, float content_sc
 }
 
 void Stage::refresh_glyphs() {
-    if (glyphs_ready_ && glyphs_of_ == state_.document.get()) return;
-    glyphs_ = catalogue_.all_text();
+    if (glyphs_ready_ && glyphs_of_ == state_.runs) return;
+    glyphs_ = catalogue_.all_text() + view::source_letters();
     for (const session::Offer& offer : state_.offers) {
         add(glyphs_, offer.title);
         add(glyphs_, offer.subtitle);
     }
-    if (state_.document) glyphs_ += texts_of(*state_.document);
-    glyphs_of_ = state_.document.get();
+    for (const auto& run : state_.runs) glyphs_ += texts_of(*run);
+    glyphs_of_ = state_.runs;
     glyphs_ready_ = true;
 }
 

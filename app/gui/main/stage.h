@@ -48,7 +48,7 @@ class Stage {
     std::vector<panels::Overflow> overflows_;
     std::vector<Message> messages_;
     std::string glyphs_;
-    const session::Document* glyphs_of_ = nullptr;
+    std::vector<std::shared_ptr<const session::Document>> glyphs_of_;  ///< the runs whose texts are in it
     bool glyphs_ready_ = false;
     bool typing_ = false;
     float pixels_ = 1;

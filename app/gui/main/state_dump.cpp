@@ -10,6 +10,9 @@ std::string state_as_json(const Stage& stage) {
     const auto number = [](const std::optional<int32_t>& value) {
         return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
     };
+    nlohmann::json runs = nlohmann::json::array();
+    for (std::size_t i = 0; i < s.runs.size(); ++i)
+        runs.push_back({{"name", s.runs[i]->name}, {"lane_rank", session::lane_rank(s, i)}});
     nlohmann::json quizzes = nlohmann::json::object();
     for (const auto& [id, quiz] : s.quizzes) {
         quizzes[id] = {{"guess", quiz.guess}, {"hint_shown", quiz.hint_shown}, {"revealed", quiz.revealed}};
@@ -32,6 +35,8 @@ std::string state_as_json(const Stage& stage) {
         {"view", view::kViewNames[static_cast<size_t>(s.view)]},
         {"clock", s.clock == time::ClockKind::measured ? "measured" : "modelled"},
         {"document", s.document ? nlohmann::json(s.document->name) : nlohmann::json(nullptr)},
+        {"runs", runs},
+        {"front", session::front_run(s)},
         {"end_ns", s.document ? session::shown_clock(s)->end_ns : 0},
         {"cursor_ns", s.cursor.t_ns},
         {"moving", s.glide.has_value()},

@@ -48,6 +48,7 @@ class Loop {
         stage_.act(session::OfferLessons{session_.offers()});
         session_.on_news(window::GlfwWindow::wake);
         if (!options_.open.empty()) session_.open(options_.open);
+        for (const std::string& path : options_.beside) session_.open_beside({path, !options_.view});
         auto last = std::chrono::steady_clock::now();
         int settle = 3;  // frames that ImGui needs after a change: hover, sizes of scrolling parts
         while (!window_.should_close()) {
@@ -73,7 +74,8 @@ class Loop {
             any = true;
         }
         for (const std::string& path : window_.take_drops()) {
-            stage_.act(session::OpenPath{path});
+            // A second file is laid beside the first.
+            stage_.act(session::OpenBeside{path, true});
             any = true;
         }
         for (const session::Action& news :
@@ -108,6 +110,10 @@ class Loop {
         const session::Effects effects = stage_.take_effects();
         for (const std::string& text : effects.copy) window_.copy_text(text);
         for (const std::string& path : effects.open) session_.open(path);
+        for (const session::OpenBeside& next : effects.beside) session_.open_beside(next);
+        for (const Message& message : effects.tell)
+            stage_.act(
+                session::ShowToast{catalogue_.text(message, catalogue_language(stage_.state().language))});
         for (const Message& message : stage_.take_messages()) {
             const std::string line = catalogue_.text(message, catalogue_language(stage_.state().language));
             std::fprintf(stderr, "meshscope-app: %s\n", line.c_str());

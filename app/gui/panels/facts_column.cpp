@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "app/gui/panels/compare_host.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/same_class.h"
+#include "app/gui/view/code_view.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
@@ -211,6 +213,10 @@ std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
         case ViewKind::traffic:
             if (ui.state.selection.event) return {};
             return view::traffic_facts(input, traffic_options(ui, memory));
+        case ViewKind::compare:
+            return view::compare_facts(input, compared_runs(ui.state));
+        case ViewKind::code:
+            return view::code_facts(input);
         default:
             return {};
     }
@@ -219,11 +225,14 @@ std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
 /// What the scene tells as text: copied before the facts.
 std::string scene_text(Ui& ui, Memory& memory) {
     using view::ViewKind;
-    const view::Input input = view_input(ui, 800, 600);
+    const view::Input input = view_input(ui, 900, 700);
     std::vector<std::string> lines;
     if (ui.state.view == ViewKind::traffic)
         lines = view::traffic_view(input, traffic_options(ui, memory)).text_lines;
     if (ui.state.view == ViewKind::parameters) lines = view::parameters_view(input).text_lines;
+    if (ui.state.view == ViewKind::compare)
+        lines = view::compare_view(input, compared_runs(ui.state)).text_lines;
+    if (ui.state.view == ViewKind::code) lines = view::code_view(input).text_lines;
     std::string text;
     for (const std::string& line : lines) text += line + "\n";
     return text.empty() ? text : text + "\n";
@@ -259,6 +268,8 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
         // No lower than what is in it: the button below must get its clicks.
         picture.height = lowest(picture) - 12;
         picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
+        if (ui.state.view == view::ViewKind::code)
+            tab_stops(ui, memory, picture, {box.x, region.top()}, {"event"});
         y = region.top() + lowest(picture);
     } else {
         y = event_facts(ui, memory, x, y, w);

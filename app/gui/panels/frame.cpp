@@ -10,10 +10,11 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     const session::AppState& s = ui.state;
     LayoutWishes wishes;
     // A lesson's words stay beside its picture; without them memory takes their place too.
-    wishes.whole_left = s.view == ViewKind::memory && s.document->steps.empty();
+    wishes.whole_left =
+        (s.view == ViewKind::memory && s.document->steps.empty()) || s.view == ViewKind::compare;
     // The matrix wants to be square: in a low window the timeline below it would leave too little.
     wishes.scene_only = s.view == ViewKind::timeline || s.view == ViewKind::memory ||
-                        s.view == ViewKind::parameters ||
+                        s.view == ViewKind::parameters || s.view == ViewKind::code ||
                         (s.view == ViewKind::traffic && height < kLeastShared);
     wishes.lesson_folded = s.lesson_folded;
     wishes.drawer_open = s.facts_drawer;

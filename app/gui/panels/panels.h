@@ -1,5 +1,8 @@
 #pragma once
 
+#include <initializer_list>
+#include <string_view>
+
 #include "app/gui/panels/layout.h"
 #include "app/gui/panels/ui.h"
 #include "app/gui/panels/widgets.h"
@@ -45,6 +48,10 @@ void click(Ui& ui, const view::Id& id, bool twice);
 std::string picture_status(const Ui& ui, const view::Id& id);
 /// Notes where the picture's shapes with ids stand (Memory::places).
 void note_places(Memory& memory, const view::Picture& picture, Point origin);
+/// Lets the keyboard reach a picture's boxes of these kinds: Tab goes through them, Enter clicks. After
+/// picture_panel, which has the pointer.
+void tab_stops(Ui& ui, Memory& memory, const view::Picture& picture, Point origin,
+               std::initializer_list<std::string_view> kinds);
 /// Draws a picture in a region with hover, click and copy, at `origin`.
 void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture, Point origin);
 

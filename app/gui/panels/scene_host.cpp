@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "app/gui/panels/compare_host.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/slice_text.h"
+#include "app/gui/view/code_view.h"
 #include "app/gui/view/collective_view.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
@@ -89,6 +93,8 @@ std::string picture_status(const Ui& ui, const view::Id& id) {
         return "rank " + std::to_string(id.a) + " · " + op + " " + std::string(trace.text(event.unit)) +
                " · " + view::format_time(at.end_ns - at.begin_ns);
     }
+    if (id.kind == "source") return ui.say("ui.copy_hint");
+    if (ui.state.view == ViewKind::compare) return compare_status(ui, id);
     if (id.kind == "weight")
         return "rank " + std::to_string(id.a & 0x7FFFFFFF) + " · " +
                ui.say("view.parameters.row.n", {{"row", id.b}});
@@ -111,6 +117,8 @@ view::Input view_input(const Ui& ui, float width, float height) {
 
 void click(Ui& ui, const view::Id& id, bool twice) {
     const auto a = static_cast<int32_t>(id.a), b = static_cast<int32_t>(id.b);
+    // Other views have runs too: a rank's in the lives of a parameter.
+    if (ui.state.view == ViewKind::compare && click_compare(ui, id, twice)) return;
     if (id.kind == "rank" || id.kind == "row" || id.kind == "cell" || id.kind == "lane" ||
         id.kind == "flight") {
         ui.act(session::SelectRank{a});
@@ -126,6 +134,9 @@ void click(Ui& ui, const view::Id& id, bool twice) {
         } else {
             ui.act(session::SelectGroup{a});
         }
+    } else if (id.kind == "source") {
+        ui.act(session::CopyText{view::code_place(view_input(ui, 100, 100))});
+        ui.act(session::ShowToast{ui.say("ui.copied")});
     } else if (id.kind == "link") {
         const view::Link link{view::unpack(id.a), view::unpack(id.b)};
         const bool block = link.from.count > 1 || link.to.count > 1;
@@ -167,6 +178,20 @@ void note_places(Memory& memory, const view::Picture& picture, Point origin) {
     }
 }
 
+void tab_stops(Ui& ui, Memory& memory, const view::Picture& picture, Point origin,
+               std::initializer_list<std::string_view> kinds) {
+    std::set<std::string> seen;  // a box and its words are one stop
+    for (const view::Shape& shape : picture.shapes) {
+        if (std::find(kinds.begin(), kinds.end(), shape.id.kind) == kinds.end()) continue;
+        const std::string name =
+            shape.id.kind + "." + std::to_string(shape.id.a) + "." + std::to_string(shape.id.b);
+        if (!seen.insert(name).second) continue;
+        const Rect box = bounds(shape);
+        if (touch(ui, memory, name, {box.x + origin.x, box.y + origin.y, box.w, box.h}).pressed)
+            click(ui, shape.id, false);
+    }
+}
+
 void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture,
                    Point origin) {
     render(ui, picture, origin);
@@ -191,6 +216,16 @@ void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Pi
 }
 
 namespace {
+
+/// A picture that may be higher than its place: it scrolls.
+template <class Draw>
+void scrolling_host(Ui& ui, Memory& memory, const std::string& name, Rect box, const Draw& draw) {
+    ui.panel = name;
+    Region region(ui, "scene", box);
+    const view::Picture picture = draw(view_input(ui, box.w, box.h));
+    picture_panel(ui, memory, name, picture, {box.x, region.top()});
+    if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
+}
 
 /// The slice box and the mesh; where the lower part is missing, the table of all ranks below, a line of which
 /// shows.
@@ -239,25 +274,19 @@ void scene_host(Ui& ui, Memory& memory, Rect box, bool alone) {
         case ViewKind::timeline:
             timeline_host(ui, memory, box);
             return;
+        case ViewKind::memory:
+            return scrolling_host(ui, memory, "memory", box,
+                                  [](const view::Input& in) { return view::memory_view(in); });
+        case ViewKind::parameters:
+            return scrolling_host(ui, memory, "parameters", box,
+                                  [](const view::Input& in) { return view::parameters_view(in); });
         case ViewKind::traffic:
-            traffic_host(ui, memory, box);
-            return;
-        case ViewKind::parameters: {
-            ui.panel = "parameters";
-            Region region(ui, "scene", box);
-            const view::Picture picture = view::parameters_view(view_input(ui, box.w, box.h));
-            picture_panel(ui, memory, "parameters", picture, {box.x, region.top()});
-            if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
-            return;
-        }
-        case ViewKind::memory: {
-            ui.panel = "memory";
-            Region region(ui, "scene", box);
-            const view::Picture picture = view::memory_view(view_input(ui, box.w, box.h));
-            picture_panel(ui, memory, "memory", picture, {box.x, region.top()});
-            if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
-            return;
-        }
+            return traffic_host(ui, memory, box);
+        case ViewKind::compare:
+            return compare_host(ui, memory, box);
+        case ViewKind::code:
+            return scrolling_host(ui, memory, "code", box,
+                                  [](const view::Input& in) { return view::code_view(in); });
     }
 }
 

@@ -113,7 +113,8 @@ void enter_lesson_step(AppState& s, int32_t index) {
     }
 }
 
-void show(AppState& s, std::shared_ptr<const Document> document) {
+/// Another document is in front; what stands beside it stays.
+void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
     s.document = std::move(document);
     s.loading.reset();
     s.error.reset();
@@ -131,6 +132,36 @@ void show(AppState& s, std::shared_ptr<const Document> document) {
     } else {
         enter_lesson_step(s, 0);
     }
+}
+
+void show(AppState& s, std::shared_ptr<const Document> document) {
+    s.runs.clear();
+    s.lane_ranks.clear();
+    if (document) {
+        s.runs.push_back(document);
+        s.lane_ranks.emplace_back();
+    }
+    put_in_front(s, std::move(document));
+}
+
+/// The front stays where the others view it, at the same part of the same step.
+void bring_to_front(AppState& s, std::size_t run) {
+    if (run >= s.runs.size() || s.runs[run] == s.document) return;
+    const view::ViewKind kind = s.view;
+    put_in_front(s, s.runs[run]);
+    s.view = kind;
+}
+
+void close_run(AppState& s, std::size_t run) {
+    if (run >= s.runs.size()) return;
+    const bool front = s.runs[run] == s.document;
+    s.runs.erase(s.runs.begin() + static_cast<std::ptrdiff_t>(run));
+    s.lane_ranks.erase(s.lane_ranks.begin() + static_cast<std::ptrdiff_t>(run));
+    if (s.runs.empty()) return show(s, nullptr);
+    if (!front) return;
+    const view::ViewKind kind = s.view;
+    put_in_front(s, s.runs.front());
+    s.view = kind;
 }
 
 /// One cell or one row on, in the view that has such a selection.
@@ -294,6 +325,37 @@ struct Applier {
     void operator()(const ShowToast& a) const { s.toast = Toast{a.text, 0}; }
     void operator()(const CopyText& a) const { effects.copy.push_back(a.text); }
     void operator()(const OpenPath& a) const { effects.open.push_back(a.path); }
+    void operator()(const OpenBeside& a) const {
+        // Of several files dropped at once on the welcome page the first is opened, the others come beside
+        // it.
+        if (!s.document && !s.loading && effects.open.empty())
+            effects.open.push_back(a.path);
+        else if (s.runs.size() >= kMostRuns)
+            effects.tell.push_back({"view.compare.full", {}});
+        else
+            effects.beside.push_back(a);
+    }
+    void operator()(const AddDocument& a) const {
+        s.loading.reset();
+        if (!s.document) return show(s, a.document);
+        if (s.runs.size() >= kMostRuns) return effects.tell.push_back({"view.compare.full", {}});
+        s.error.reset();
+        s.runs.push_back(a.document);
+        s.lane_ranks.emplace_back();
+        if (a.look) s.view = view::ViewKind::compare;
+    }
+    void operator()(const BringToFront& a) const { bring_to_front(s, static_cast<std::size_t>(a.run)); }
+    void operator()(const SelectInRun& a) const {
+        bring_to_front(s, static_cast<std::size_t>(a.run));
+        (*this)(SelectEvent{a.event, true});
+    }
+    void operator()(const CloseRun& a) const { close_run(s, static_cast<std::size_t>(a.run)); }
+    void operator()(const SetLaneRank& a) const {
+        const auto run = static_cast<std::size_t>(a.run);
+        if (run >= s.runs.size()) return;
+        const auto ranks = static_cast<int32_t>(s.runs[run]->trace->ranks.size());
+        if (ranks > 0) s.lane_ranks[run] = (a.rank % ranks + ranks) % ranks;
+    }
     void operator()(const CloseDocument&) const { show(s, nullptr); }
     void operator()(const ShowDocument& a) const { show(s, a.document); }
     void operator()(const ShowError& a) const {
@@ -328,6 +390,24 @@ std::optional<view::EventRef> shown_event(const AppState& state) {
     // A lesson step may show a larger mesh than the run had.
     if (rank >= static_cast<int32_t>(state.document->trace->ranks.size())) rank = 0;
     return view::event_at(*state.document->trace, *shown_clock(state), state.cursor, rank);
+}
+
+std::size_t front_run(const AppState& state) {
+    const auto found = std::find(state.runs.begin(), state.runs.end(), state.document);
+    return found == state.runs.end() ? 0 : static_cast<std::size_t>(found - state.runs.begin());
+}
+
+int32_t lane_rank(const AppState& state, std::size_t run) {
+    const view::Selection& chosen = state.selection;
+    const bool front = state.runs[run] == state.document;
+    const int32_t focus = chosen.rank         ? *chosen.rank
+                          : chosen.event_rank ? *chosen.event_rank
+                                              : chosen.asking_rank;
+    // The selected event is always seen in its own lanes.
+    const int32_t rank =
+        front && chosen.event_rank ? *chosen.event_rank : state.lane_ranks[run].value_or(focus);
+    const auto ranks = static_cast<int32_t>(state.runs[run]->trace->ranks.size());
+    return std::clamp(rank, 0, std::max(0, ranks - 1));
 }
 
 double playing_rate(const trace::Trace& trace, const time::Clock& clock) {

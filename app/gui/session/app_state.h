@@ -61,6 +61,11 @@ struct AppState {
     view::ViewKind view = view::ViewKind::mesh;
     time::ClockKind clock = time::ClockKind::modelled;
     std::shared_ptr<const Document> document;  ///< null: the welcome page
+    /// Side by side in the order in which they were opened; the others are measured against the first. One of
+    /// them is `document`, the run in front. Empty when nothing is open.
+    std::vector<std::shared_ptr<const Document>> runs;
+    /// By run: whose lanes the comparison shows; nothing: the rank in focus.
+    std::vector<std::optional<int32_t>> lane_ranks;
     view::Cursor cursor;
     view::Selection selection;
     view::TrafficFilter traffic;  ///< what the traffic matrix counts
@@ -183,9 +188,36 @@ struct CopyText {
 struct OpenPath {
     std::string path;
 };  ///< a .mscope file, a scenario file or a lesson's name
+/// The same, to stand beside what is open. `look`: the comparison is shown when it has come.
+struct OpenBeside {
+    std::string path;
+    bool look = true;
+    std::string strategy = {};  ///< not empty: the scenario of `path` under this data strategy
+};
 struct CloseDocument {};
 struct ShowDocument {
     std::shared_ptr<const Document> document;
+};
+/// One more run beside those that are open.
+struct AddDocument {
+    std::shared_ptr<const Document> document;
+    bool look = true;
+};
+/// Another of the runs comes to the front: the other views show it.
+struct BringToFront {
+    int32_t run;
+};
+/// The same, and an event of it is selected.
+struct SelectInRun {
+    int32_t run;
+    view::EventRef event;
+};
+struct CloseRun {
+    int32_t run;
+};
+/// Whose lanes the comparison shows of a run.
+struct SetLaneRank {
+    int32_t run, rank;
 };
 struct ShowError {
     ErrorBox error;
@@ -208,13 +240,16 @@ using Action =
                  TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink,
                  SelectParameter, MoveSelection, SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep,
                  Guess, ShowHint, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet,
-                 DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, ShowError,
-                 ShowLoading, SetReducedMotion, OfferLessons, Tick>;
+                 DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside,
+                 AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
+                 SetReducedMotion, OfferLessons, Tick>;
 
 /// What apply() cannot do by itself, because it touches the world outside.
 struct Effects {
-    std::vector<std::string> copy;  ///< to the clipboard
-    std::vector<std::string> open;  ///< paths and lesson names
+    std::vector<std::string> copy;   ///< to the clipboard
+    std::vector<std::string> open;   ///< paths and lesson names
+    std::vector<OpenBeside> beside;  ///< the same, to stand beside what is open
+    std::vector<Message> tell;       ///< what is to be told in a toast
 };
 
 /// Changes the state by one action. Pure but for its arguments; cost: the steps look at every event once, all
@@ -233,6 +268,14 @@ double playing_rate(const trace::Trace& trace, const time::Clock& clock);
 
 /// Something on screen moves by itself: the next frame must be drawn without waiting for input.
 bool in_motion(const AppState& state);
+
+/// The most runs that stand side by side.
+inline constexpr std::size_t kMostRuns = 4;
+
+/// Where the run in front stands among the runs; 0 when nothing is open.
+std::size_t front_run(const AppState& state);
+/// Whose lanes the comparison shows of a run: its own choice, else the rank in focus, where it has that rank.
+int32_t lane_rank(const AppState& state, std::size_t run);
 
 inline constexpr float kScaleMin = 0.75F, kScaleMax = 3.0F;
 

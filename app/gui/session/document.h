@@ -63,6 +63,11 @@ struct Document {
     std::vector<LessonStep> steps;
     std::vector<LessonPart> before, after;  ///< shown above the first step, below the last
     std::vector<QuizCard> quizzes;
+    std::string path;  ///< what it was opened from; "" for what was made otherwise
+    /// The scenario's [compare]: what is opened beside it.
+    std::vector<scenario::Scenario::Compared> compare;
+    /// Data strategies that the same scenario can be run with, to stand beside it.
+    std::vector<std::string> strategies;
 };
 
 /// True when `guess` is what the trace answers: numbers within the tolerance, lists as equal sets (kind

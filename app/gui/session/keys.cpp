@@ -88,6 +88,10 @@ std::optional<Action> key_action(const AppState& s, window::KeyPress press, bool
             return SetView{ViewKind::parameters};
         case Key::digit6:
             return SetView{ViewKind::traffic};
+        case Key::digit7:
+            return SetView{ViewKind::compare};
+        case Key::digit8:
+            return SetView{ViewKind::code};
         case Key::o:
         case Key::s:
             if (s.view != ViewKind::traffic || !s.document) return {};
@@ -116,7 +120,7 @@ std::optional<Action> key_action(const AppState& s, window::KeyPress press, bool
 const std::vector<KeyHelp>& key_help() {
     static const std::vector<KeyHelp> rows = {{"Space", "keys.play"},        {"← →", "keys.hop"},
                                               {"Shift ← →", "keys.event"},   {"Home End", "keys.ends"},
-                                              {"↑ ↓", "keys.lesson"},        {"1 … 6", "keys.views"},
+                                              {"↑ ↓", "keys.lesson"},        {"1 … 8", "keys.views"},
                                               {"Ctrl ← ↑ ↓ →", "keys.move"}, {"O S", "keys.traffic"},
                                               {"Esc", "keys.clear"},         {"L", "keys.language"},
                                               {"T", "keys.theme"},           {"Ctrl + −", "keys.scale"},

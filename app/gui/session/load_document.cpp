@@ -11,6 +11,7 @@
 #include "core/scenario/lesson.h"
 #include "core/scenario/lesson_names.h"
 #include "core/scenario/scenario.h"
+#include "core/scenario/with_strategy.h"
 #include "core/trace/store.h"
 
 namespace meshscope::session {
@@ -56,15 +57,38 @@ std::map<std::string, std::string> variant_numbers(const scenario::Scenario& sce
     return numbers;
 }
 
+/// What the scenario is laid beside, and could be.
+std::shared_ptr<const Document> with_comparison(const std::shared_ptr<const Document>& made,
+                                                const std::string& what, const scenario::Scenario& scenario,
+                                                bool compares) {
+    // Just made and nobody else's yet: its clocks, the largest part of it, need not be copied.
+    const auto document = std::const_pointer_cast<Document>(made);
+    document->path = what;
+    if (compares) document->compare = scenario.compare;
+    document->strategies = scenario::other_strategies(scenario);
+    return document;
+}
+
+/// The scenario that a trace was made from.
+scenario::Scenario scenario_of_trace(const std::string& path) {
+    const trace::Trace trace = trace::read_trace(path);
+    return scenario::parse_scenario(trace.info.scenario, trace.info.scenario_path);
+}
+
 /// A trace carries its scenario's text; the lesson's texts lie where the scenario did, if they still do.
 std::shared_ptr<const Document> open_trace(const std::string& path, const std::atomic<bool>* cancel) {
     auto trace = std::make_shared<const trace::Trace>(trace::read_trace(path));
     const std::string name = fs::path(path).filename().string();
     const trace::RunInfo& info = trace->info;
-    if (!info.scenario.empty() && is_lesson(fs::path(info.scenario_path).parent_path())) {
+    if (!info.scenario.empty()) {
         try {
             const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, info.scenario_path);
-            return make_document(trace, name, &scenario, variant_numbers(scenario, cancel));
+            const bool lesson = is_lesson(fs::path(info.scenario_path).parent_path());
+            std::map<std::string, std::string> numbers;
+            if (lesson) numbers = variant_numbers(scenario, cancel);
+            // A file is one run: what it compared with was others.
+            return with_comparison(make_document(trace, name, lesson ? &scenario : nullptr, numbers), path,
+                                   scenario, false);
         } catch (const InputError&) {
             // The lesson beside the trace is not the one that was run: show the run without it.
         } catch (const InvalidArgument&) {
@@ -117,18 +141,26 @@ Preview preview(const std::string& what, const Places& places) {
 
 std::shared_ptr<const Document> load_document(const std::string& what, const Places& places,
                                               const std::function<void(int32_t, int32_t)>& progress,
-                                              const std::atomic<bool>* cancel) {
-    if (fs::path(what).extension() == ".mscope") return open_trace(what, cancel);
-    const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, places));
+                                              const std::atomic<bool>* cancel, const std::string& strategy) {
+    const bool is_trace = fs::path(what).extension() == ".mscope";
+    if (is_trace && strategy.empty()) return open_trace(what, cancel);
+    scenario::Scenario scenario =
+        is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, places));
+    if (!strategy.empty()) scenario = scenario::with_strategy(scenario, strategy);
     run::RunOptions options;
     options.level = trace::Level::values;  // the window shows what travels
     options.cancel = cancel;
     if (progress) options.progress = [&](int32_t done, int32_t steps, double) { progress(done, steps); };
     // A lesson's faults may end its run: what was recorded up to there is what the lesson shows.
     const run::RunResult result = run::run_up_to_failure(scenario, *backends::make_registry(), options);
-    std::string name = fs::path(scenario.path).parent_path().filename().string();
-    if (name.empty()) name = fs::path(scenario.path).filename().string();
-    return make_document(result.trace, name, &scenario, variant_numbers(scenario, cancel));
+    // "hsdp" for a lesson's folder or for hsdp.toml.
+    const fs::path file = scenario.path;
+    std::string name =
+        file.filename() == "scenario.toml" ? file.parent_path().filename().string() : file.stem().string();
+    if (name.empty()) name = file.filename().string();
+    if (!strategy.empty()) name = strategy;
+    return with_comparison(make_document(result.trace, name, &scenario, variant_numbers(scenario, cancel)),
+                           what, scenario, strategy.empty());
 }
 
 }  // namespace meshscope::session

@@ -18,6 +18,7 @@ struct Session::Worker {
     std::shared_ptr<const Document> document;
     std::exception_ptr error;
     bool done = false;
+    Job job;
     std::atomic<bool> cancel{false};
     std::thread thread;
 
@@ -35,14 +36,30 @@ void Session::on_news(std::function<void()> wake) {
 }
 
 void Session::open(const std::string& what) {
+    waiting_.clear();
+    start({what, false, false});
+}
+
+void Session::open_beside(const OpenBeside& next) {
+    Job job{next.path, true, next.look, next.strategy};
+    if (worker_)
+        waiting_.push_back(std::move(job));
+    else
+        start(std::move(job));
+}
+
+void Session::start(Job job) {
+    const std::string what = job.what, strategy = job.strategy;
     worker_ = std::make_unique<Worker>();  // the destructor of the one before waits for it to stop
     Worker& worker = *worker_;
-    worker.loading.name = std::filesystem::path(what).filename().string();
+    worker.job = std::move(job);
+    worker.loading.name = strategy;
+    if (strategy.empty()) worker.loading.name = std::filesystem::path(what).filename().string();
     if (worker.loading.name == "scenario.toml") {
         worker.loading.name = std::filesystem::path(what).parent_path().filename().string();
     }
     worker.told = false;
-    worker.thread = std::thread([this, &worker, what] {
+    worker.thread = std::thread([this, &worker, what, strategy] {
         const auto tell = [this] {
             if (wake_) wake_();
         };
@@ -58,7 +75,7 @@ void Session::open(const std::string& what) {
                     }
                     tell();
                 },
-                &worker.cancel);
+                &worker.cancel, strategy);
             const std::lock_guard guard(worker.lock);
             worker.document = std::move(document);
             worker.done = true;
@@ -91,10 +108,22 @@ std::vector<Action> Session::news(const i18n::Catalogue& catalogue, i18n::Langua
         } catch (const std::exception& error) {
             actions.push_back(ShowError{{i18n::describe_error(error, catalogue, language).lines}});
         }
+    } else if (worker_->job.beside) {
+        actions.push_back(AddDocument{worker_->document, worker_->job.look});
     } else {
         actions.push_back(ShowDocument{worker_->document});
+        // A lesson says itself when the comparison is to be seen.
+        const Document& document = *worker_->document;
+        for (const auto& next : document.compare)
+            waiting_.push_back(
+                {next.path.empty() ? document.path : next.path, true, document.steps.empty(), next.strategy});
     }
     worker_.reset();
+    if (!waiting_.empty()) {
+        const Job next = waiting_.front();
+        waiting_.pop_front();
+        start(next);
+    }
     return actions;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,12 +32,14 @@ struct Preview {
 Preview preview(const std::string& what, const Places& places);
 
 /// Opens a .mscope file, or really runs a scenario file or a lesson (by name, or its folder's), and makes it
-/// ready to show. `progress` is called on another thread after each step of a run. Throws InputError,
-/// IoError, CommError; InvalidArgument ("app.lesson_unknown") when `what` names nothing.
+/// ready to show. With a `strategy` the scenario (of a .mscope file: the one it was made from) is really run
+/// under that data strategy instead (scenario::with_strategy). `progress` is called on another thread after
+/// each step of a run. Throws InputError, IoError, CommError; InvalidArgument ("app.lesson_unknown") when
+/// `what` names nothing.
 std::shared_ptr<const Document> load_document(
     const std::string& what, const Places& places,
     const std::function<void(int32_t done, int32_t steps)>& progress,
-    const std::atomic<bool>* cancel = nullptr);
+    const std::atomic<bool>* cancel = nullptr, const std::string& strategy = {});
 
 /// Opens things on a thread of its own while the window goes on; what comes of it are actions for the state.
 class Session {
@@ -49,16 +52,26 @@ class Session {
     std::vector<Offer> offers() const { return find_lessons(places_); }
     /// Called from the worker whenever there is news; must be quick and safe from any thread.
     void on_news(std::function<void()> wake);
-    /// Starts opening; what was being opened before is given up.
+    /// Starts opening; what was being opened or waits to be is given up. What the scenario compares with
+    /// follows by itself.
     void open(const std::string& what);
+    /// Opens one more to stand beside it, after what is being opened.
+    void open_beside(const OpenBeside& next);
     /// What happened since the last call. Errors are told in `language`.
     std::vector<Action> news(const i18n::Catalogue& catalogue, i18n::Language language);
 
   private:
     struct Worker;
+    struct Job {
+        std::string what;
+        bool beside = false, look = false;
+        std::string strategy = {};
+    };
+    void start(Job job);
     Places places_;
     std::function<void()> wake_;
     std::unique_ptr<Worker> worker_;
+    std::deque<Job> waiting_;
 };
 
 }  // namespace meshscope::session

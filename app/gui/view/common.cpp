@@ -84,4 +84,44 @@ bool same_collective(const trace::Event& a, const trace::Event& b) {
            a.group == b.group && a.sequence == b.sequence;
 }
 
+void event_bar(Painter& p, const trace::Event& event, const Rect& box, const Id& id) {
+    if (event.kind == trace::EventKind::compute) {
+        p.rect(box, Token::compute, 3, id);
+        return;
+    }
+    const Token hue = op_hue(event.op);
+    auto& bar = p.rect(box, hue, 3, id);
+    bar.fill_alpha = 0.26F * p.alpha;
+    bar.stroke = hue;
+    bar.stroke_alpha = p.alpha;
+    bar.width = 1.4F;
+    if (event.op == CollectiveOp::reduce_scatter || event.op == CollectiveOp::scatter)
+        bar.pattern = Fill::hatch;
+    if (event.op == CollectiveOp::all_to_all) bar.pattern = Fill::cross_hatch;
+    bar.hatch = hue;
+    if (box.w < 8) return;
+    switch (event.op) {
+        case CollectiveOp::all_gather:
+        case CollectiveOp::gather:
+            p.rect({box.x, box.y, 3, box.h}, hue, 1);
+            break;
+        case CollectiveOp::all_reduce:
+        case CollectiveOp::reduce:
+            p.line({box.x + 3.5F, box.y + 1}, {box.x + 3.5F, box.y + box.h - 1}, hue, 1.4F);
+            p.line({box.x + box.w - 3.5F, box.y + 1}, {box.x + box.w - 3.5F, box.y + box.h - 1}, hue, 1.4F);
+            break;
+        case CollectiveOp::broadcast:
+            p.polygon({{box.x, box.y}, {box.x + 5, box.y}, {box.x, box.y + 5}}, hue);
+            break;
+        case CollectiveOp::send:
+        case CollectiveOp::recv: {
+            const float right = box.x + box.w - 2, mid = box.y + box.h / 2;
+            p.polygon({{right, mid}, {right - 5, mid - 4}, {right - 5, mid + 4}}, hue);
+            break;
+        }
+        default:
+            break;
+    }
+}
+
 }  // namespace meshscope::view

@@ -13,12 +13,12 @@
 namespace meshscope::view {
 
 enum class Language : uint8_t { en, zh };
-enum class ViewKind : uint8_t { mesh, collective, timeline, memory, parameters, traffic };
+enum class ViewKind : uint8_t { mesh, collective, timeline, memory, parameters, traffic, compare, code };
 
 /// What the command line, lessons and records call the views, by ViewKind. Their tabs and keys stand in this
 /// order too.
-inline constexpr std::array<std::string_view, 6> kViewNames{"mesh",   "collective", "timeline",
-                                                            "memory", "parameters", "traffic"};
+inline constexpr std::array<std::string_view, 8> kViewNames{"mesh",       "collective", "timeline", "memory",
+                                                            "parameters", "traffic",    "compare",  "code"};
 inline std::optional<ViewKind> view_named(std::string_view name) {
     const auto at = std::find(kViewNames.begin(), kViewNames.end(), name);
     if (at == kViewNames.end()) return std::nullopt;

@@ -271,10 +271,7 @@ class Timeline {
         p_.alpha = dim ? 0.3F : 1.F;
         p_.layer = 2;
         const Id id{"event", rank, event.id};
-        if (event.kind == trace::EventKind::compute)
-            p_.rect(box, Token::compute, 3, id);
-        else
-            collective_bar(event, box, id);
+        event_bar(p_, event, box, id);
         const auto labels = event_labels(p_, in_.trace, event);
         if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
             p_.label(box, words, Face::caption, dim ? Token::mute : Token::text,
@@ -286,42 +283,6 @@ class Timeline {
             p_.outline({box.x - 3, box.y - 3, box.w + 6, box.h + 6}, Token::sel, 2, 5, id);
         else if (related)
             p_.outline({box.x - 2, box.y - 2, box.w + 4, box.h + 4}, Token::sel, 1, 4).stroke_alpha = 0.55F;
-    }
-
-    void collective_bar(const trace::Event& event, const Rect& box, const Id& id) {
-        const Token hue = op_hue(event.op);
-        auto& bar = p_.rect(box, hue, 3, id);
-        tint(bar, hue);
-        bar.fill_alpha *= p_.alpha;
-        bar.stroke_alpha = p_.alpha;
-        if (event.op == CollectiveOp::reduce_scatter || event.op == CollectiveOp::scatter)
-            bar.pattern = Fill::hatch;
-        if (event.op == CollectiveOp::all_to_all) bar.pattern = Fill::cross_hatch;
-        bar.hatch = hue;
-        if (box.w < 8) return;
-        switch (event.op) {
-            case CollectiveOp::all_gather:
-            case CollectiveOp::gather:
-                p_.rect({box.x, box.y, 3, box.h}, hue, 1);
-                break;
-            case CollectiveOp::all_reduce:
-            case CollectiveOp::reduce:
-                p_.line({box.x + 3.5F, box.y + 1}, {box.x + 3.5F, box.y + box.h - 1}, hue, 1.4F);
-                p_.line({box.x + box.w - 3.5F, box.y + 1}, {box.x + box.w - 3.5F, box.y + box.h - 1}, hue,
-                        1.4F);
-                break;
-            case CollectiveOp::broadcast:
-                p_.polygon({{box.x, box.y}, {box.x + 5, box.y}, {box.x, box.y + 5}}, hue);
-                break;
-            case CollectiveOp::send:
-            case CollectiveOp::recv: {
-                const float right = box.x + box.w - 2, mid = box.y + box.h / 2;
-                p_.polygon({{right, mid}, {right - 5, mid - 4}, {right - 5, mid + 4}}, hue);
-                break;
-            }
-            default:
-                break;
-        }
     }
 
     void wait(std::size_t r, const trace::Event& event, const Rect& box) {

@@ -67,6 +67,10 @@ Key translate(int key, int mods) {
             return Key::digit5;
         case GLFW_KEY_6:
             return Key::digit6;
+        case GLFW_KEY_7:
+            return Key::digit7;
+        case GLFW_KEY_8:
+            return Key::digit8;
         case GLFW_KEY_C:
             return Key::c;
         case GLFW_KEY_L:

@@ -30,6 +30,8 @@ enum class Key : uint8_t {
     digit4,
     digit5,
     digit6,
+    digit7,
+    digit8,
     c,
     l,
     o,

@@ -1,0 +1,100 @@
+#include "app/gui/view/compare_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/memory/ledger.h"
+#include "core/time/exposed.h"
+
+namespace meshscope::view {
+namespace {
+
+constexpr const char* kMinus = "\u2212";
+
+bool has_hops(const trace::Trace& trace) {
+    return std::any_of(trace.ranks.begin(), trace.ranks.end(), [](const auto& r) { return !r.hops.empty(); });
+}
+
+std::optional<int64_t> bytes_between_nodes(const trace::Trace& trace, int32_t step) {
+    const auto& nodes = trace.info.node_of_rank;
+    if (std::set<int32_t>(nodes.begin(), nodes.end()).size() < 2 || !has_hops(trace)) return std::nullopt;
+    const auto node = [&](int32_t rank) { return nodes[static_cast<std::size_t>(rank)]; };
+    int64_t bytes = 0;
+    for (const trace::RankTrace& rank : trace.ranks)
+        for (const trace::Hop& hop : rank.hops) {
+            const trace::Event& e = rank.events[static_cast<std::size_t>(hop.event)];
+            if (e.step == step && e.phase != Phase::evaluation && node(hop.src) != node(hop.dst))
+                bytes += hop.bytes;
+        }
+    return bytes;
+}
+
+}  // namespace
+
+int32_t compared_step(const trace::Trace& trace, int32_t step) {
+    return std::clamp(step, 0, std::max(0, trace.info.steps - 1));
+}
+
+RunFigures run_figures(const ComparedRun& run, int32_t step) {
+    RunFigures f;
+    f.step = step;
+    f.span = time::span_of_step(run.trace, run.clock, step);
+    f.step_ns = f.span.end_ns - f.span.begin_ns;
+    if (run.rank < 0 || static_cast<std::size_t>(run.rank) >= run.trace.ranks.size()) return f;
+    f.exposed_ns = time::overlap(run.trace, run.clock, run.rank, step).exposed_ns;
+    f.peak_bytes = memory::peak(run.trace, run.rank, step).bytes;
+    for (const trace::Event& e : run.trace.ranks[static_cast<std::size_t>(run.rank)].events) {
+        if (e.step != step || e.kind != trace::EventKind::collective || e.phase == Phase::evaluation)
+            continue;
+        ++f.calls;
+        f.sent_bytes += e.sent_bytes;
+        f.sent_by_op[e.op] += e.sent_bytes;
+    }
+    f.between_nodes = bytes_between_nodes(run.trace, step);
+    return f;
+}
+
+std::string Difference::text(std::size_t run) const {
+    const int64_t value = values[run];
+    if (value < 0) return "—";
+    return time ? format_time(value) : bytes ? format_bytes(value) : format_count(value);
+}
+
+std::vector<Difference> differences(const std::vector<RunFigures>& figures) {
+    std::vector<Difference> rows;
+    const auto add = [&](Difference row, const auto& of) {
+        for (const RunFigures& f : figures) row.values.push_back(of(f));
+        if (std::any_of(row.values.begin(), row.values.end(), [](int64_t v) { return v > 0; }))
+            rows.push_back(std::move(row));
+    };
+    add({"view.compare.step_time", "", true, false, {}}, [](const RunFigures& f) { return f.step_ns; });
+    add({"view.compare.exposed", "", true, false, {}}, [](const RunFigures& f) { return f.exposed_ns; });
+    add({"view.compare.peak", "", false, true, {}}, [](const RunFigures& f) { return f.peak_bytes; });
+    add({"view.compare.sent", "", false, true, {}}, [](const RunFigures& f) { return f.sent_bytes; });
+    std::set<CollectiveOp> ops;
+    for (const RunFigures& f : figures)
+        for (const auto& [op, bytes] : f.sent_by_op) ops.insert(op);
+    // One op alone would repeat the line above.
+    if (ops.size() > 1)
+        for (const CollectiveOp op : ops)
+            add({"view.compare.sent_by", std::string(name(op)), false, true, {}}, [op](const RunFigures& f) {
+                const auto found = f.sent_by_op.find(op);
+                return found == f.sent_by_op.end() ? int64_t{0} : found->second;
+            });
+    add({"view.compare.nodes", "", false, true, {}},
+        [](const RunFigures& f) { return f.between_nodes.value_or(-1); });
+    add({"view.compare.calls", "", false, false, {}}, [](const RunFigures& f) { return f.calls; });
+    return rows;
+}
+
+std::string change_text(int64_t base, int64_t value) {
+    if (base <= 0 || value < 0) return "";
+    const double share = static_cast<double>(value - base) / static_cast<double>(base);
+    const auto percent = std::llround(std::abs(share) * 100);
+    if (value == base) return "0 %";
+    const std::string number = percent == 0 ? "< 1" : format_count(percent);
+    return (value > base ? "+" : kMinus) + number + " %";
+}
+
+}  // namespace meshscope::view

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/view/format.h"
+#include "core/time/clock.h"
+#include "core/trace/agreement.h"
+#include "core/trace/trace.h"
+
+namespace meshscope::view {
+
+/// One of the runs that stand side by side. References must live while it is used.
+struct ComparedRun {
+    std::string name;  ///< what its lanes are called; no two are the same
+    const trace::Trace& trace;
+    const time::Clock& clock;
+    int32_t rank = 0;    ///< whose lanes are shown and whose bytes are counted
+    bool front = false;  ///< the run that the other views show
+};
+
+/// What one rank of a run did in one step.
+struct RunFigures {
+    int32_t step = 0;
+    time::Interval span;  ///< the step on the run's clock, over all ranks, no evaluation counted
+    int64_t step_ns = 0, exposed_ns = 0, peak_bytes = 0;
+    int64_t calls = 0;       ///< collectives; a send or a recv counts as one
+    int64_t sent_bytes = 0;  ///< by the rank, all ops
+    std::map<CollectiveOp, int64_t> sent_by_op;
+    /// Bytes that all ranks together sent from one node to another; nothing where no hops were recorded or
+    /// there is one node only.
+    std::optional<int64_t> between_nodes;
+};
+/// Cost: a pass over the step's events and hops of all ranks.
+RunFigures run_figures(const ComparedRun& run, int32_t step);
+
+/// The step of every run that stands beside step `step` of the first: the same number, or its last where it
+/// has fewer.
+int32_t compared_step(const trace::Trace& trace, int32_t step);
+
+/// One line of the table of differences. Less is better in all of them.
+struct Difference {
+    std::string id;  ///< "view.compare.sent" …: its words
+    std::string op;  ///< for bytes by op
+    bool time = false, bytes = false;
+    std::vector<int64_t> values;  ///< one a run; -1: not known there
+    std::string text(std::size_t run) const;
+};
+/// Step time, exposed communication, peak memory, bytes sent (all, by op, between nodes), calls. Lines that
+/// are 0 in all runs, or known in none, are left out. Cost: linear in the runs.
+std::vector<Difference> differences(const std::vector<RunFigures>& figures);
+
+/// "+100 %", "−29 %", "0 %" of a value against the first run's; "" where that is 0 or one is not known.
+std::string change_text(int64_t base, int64_t value);
+
+}  // namespace meshscope::view

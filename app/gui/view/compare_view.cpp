@@ -1,0 +1,517 @@
+#include "app/gui/view/compare_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "app/gui/view/common.h"
+#include "app/gui/view/timeline_bars.h"
+#include "app/gui/view/timeline_layout.h"
+#include "core/time/exposed.h"
+
+namespace meshscope::view {
+namespace {
+
+constexpr float kPad = 16, kCard = 16, kRadius = 12;
+constexpr float kBar = 18, kLaneGap = 3, kBlockPad = 10;
+
+class Comparison {
+  public:
+    Comparison(const Input& input, const std::vector<ComparedRun>& runs, const CompareOptions& options)
+        : in_(input), runs_(runs), options_(options), p_(input) {
+        const ComparedRun* front = &runs.front();
+        for (const ComparedRun& run : runs)
+            if (run.front) front = &run;
+        step_ = std::max(0, step_at(front->trace, front->clock, input.cursor.t_ns));
+        for (const ComparedRun& run : runs) {
+            figures_.push_back(run_figures(run, compared_step(run.trace, step_)));
+            longest_ = std::max(longest_, figures_.back().step_ns);
+            if (&run == front) cursor_ns_ = input.cursor.t_ns - figures_.back().span.begin_ns;
+        }
+        p_.picture().content_height = 1e6F;  // known at the end
+    }
+
+    Picture draw() {
+        float y = title();
+        y = lanes_card(y);
+        y = table_card(y + 16);
+        Picture picture = p_.take();
+        picture.height = picture.content_height = std::max(in_.size.height, y + 12);
+        return picture;
+    }
+
+  private:
+    float caption() const { return p_.line_height(Face::caption); }
+    float right() const { return in_.size.width - kPad; }
+
+    float title() {
+        p_.layer = 5;
+        float y = 14;
+        const std::string words =
+            p_.say("view.compare.title", {arg("runs", static_cast<int64_t>(runs_.size()))});
+        p_.text(words, {kPad + 4, y}, Face::title, Token::text);
+        p_.tell(words);
+        float x = kPad + 4 + p_.width(words, Face::title) + 20;
+        const float width = clock_width();
+        if (x + width > right()) {
+            x = kPad + 4;
+            y += p_.line_height(Face::title) + 6;
+        }
+        const float h = std::max(26.F, caption() + 4);
+        clock_switch(x, y, h);
+        std::set<std::string> profiles;
+        for (const ComparedRun& run : runs_) profiles.insert(run.clock.profile);
+        if (profiles.size() > 1) {
+            y += h + 6;
+            std::string list;
+            for (const ComparedRun& run : runs_)
+                list += (list.empty() ? "" : ", ") + run.name + ": " + run.clock.profile;
+            const std::string note = p_.say("view.compare.profiles", {arg("list", list)});
+            p_.tell(note);
+            return p_.paragraph(note, {kPad + 4, y}, Face::caption, Token::warn, right() - kPad - 4) + 6;
+        }
+        return y + h + 10;
+    }
+
+    std::vector<time::ClockKind> kinds() const {
+        if (!options_.both_clocks) return {in_.clock.kind};
+        return {time::ClockKind::modelled, time::ClockKind::measured};
+    }
+    std::string clock_words(time::ClockKind kind) const {
+        return p_.say(kind == time::ClockKind::modelled ? "view.clock.modelled" : "view.clock.measured");
+    }
+    float clock_width() const {
+        float w = 4;
+        for (const auto kind : kinds()) w += p_.width(clock_words(kind), Face::caption) + 28;
+        return w;
+    }
+    void clock_switch(float x, float y, float h) {
+        p_.rect({x, y, clock_width(), h}, Token::inset, 6).stroke = Token::line;
+        float at = x + 2;
+        for (const auto kind : kinds()) {
+            const std::string words = clock_words(kind);
+            const float w = p_.width(words, Face::caption) + 28;
+            const bool on = kind == in_.clock.kind;
+            p_.rect({at, y + 2, w, h - 4}, on ? Token::accentbg : Token::none, 5,
+                    {"clock", static_cast<int64_t>(kind)});
+            p_.label({at, y, w, h}, words, Face::caption, on ? Token::text : Token::mute);
+            at += w;
+        }
+    }
+
+    // ---- the lanes ----
+
+    std::vector<Stream> streams_of(std::size_t run) const {
+        std::set<Stream> used{Stream::compute};
+        for (const trace::Event* e : events_of(run)) used.insert(e->stream);
+        std::vector<Stream> out;
+        for (const Stream s : {Stream::compute, Stream::all_gather, Stream::reduce_scatter,
+                               Stream::all_reduce, Stream::copy, Stream::p2p})
+            if (used.count(s) != 0) out.push_back(s);
+        return out;
+    }
+    std::vector<const trace::Event*> events_of(std::size_t run) const {
+        std::vector<const trace::Event*> out;
+        const ComparedRun& r = runs_[run];
+        if (r.rank < 0 || static_cast<std::size_t>(r.rank) >= r.trace.ranks.size()) return out;
+        for (const trace::Event& e : r.trace.ranks[static_cast<std::size_t>(r.rank)].events)
+            if (e.step == figures_[run].step && e.phase != Phase::evaluation) out.push_back(&e);
+        return out;
+    }
+
+    /// A long name takes several lines.
+    std::vector<std::string> name_lines(std::size_t run, float room) const {
+        return p_.wrap(runs_[run].name, Face::body, room);
+    }
+    float name_room() const { return x0_ - 20 - kPad - kCard - 24; }
+    float head_height(std::size_t run) const {
+        return p_.line_height(Face::body) * static_cast<float>(name_lines(run, name_room()).size()) + 2 +
+               p_.line_height(Face::mono) + 2 + 2 * caption() + 6;
+    }
+    float block_height(std::size_t run) const {
+        const auto lanes = static_cast<float>(streams_of(run).size());
+        const float bars = lanes * (kBar + kLaneGap) + 22;  // and the line of the difference below
+        return std::max(head_height(run), bars) + 2 * kBlockPad;
+    }
+
+    float x(int64_t t) const {
+        return x0_ + static_cast<float>(static_cast<double>(t) /
+                                        static_cast<double>(std::max<int64_t>(1, end_ns_)) *
+                                        static_cast<double>(x1_ - x0_));
+    }
+
+    float lanes_card(float top) {
+        float gutter = 0;
+        for (std::size_t i = 0; i < runs_.size(); ++i) gutter = std::max(gutter, gutter_width(i));
+        x0_ = kPad + kCard + std::min(gutter, in_.size.width * 0.3F) + 20;
+        // The words of the largest difference stand right of the longest step.
+        x1_ = right() - kCard;
+        const float words = p_.width("+99.9 ms, +999 %", Face::mono_small) + 16;
+        const float part = std::max(0.4F, 1 - words / std::max(1.F, x1_ - x0_));
+        end_ns_ =
+            std::max<int64_t>(1, std::llround(static_cast<double>(longest_) / static_cast<double>(part)));
+
+        const std::size_t card = p_.picture().shapes.size();
+        p_.layer = 0;
+        p_.rect({kPad, top, right() - kPad, 0}, Token::panel, kRadius).stroke = Token::line;
+        p_.layer = 5;
+        float y = top + 12;
+        const std::string words_of_step = p_.say("view.step", {arg("step", step_)});
+        p_.text(words_of_step, {kPad + kCard, y}, Face::body, Token::text);
+        y = legend(kPad + kCard + p_.width(words_of_step, Face::body) + 24, y);
+        const float ruler_y = y + 4;
+        y = ruler_y + p_.line_height(Face::mono_small) + 8;
+        const float first = y;
+        for (std::size_t i = 0; i < runs_.size(); ++i) {
+            block(i, y);
+            y += block_height(i);
+        }
+        ruler(ruler_y, first, y);
+        cursor(ruler_y, y);
+        p_.picture().shapes[card].box.h = y + 4 - top;
+        return y + 4;
+    }
+
+    float legend(float left, float y) {
+        std::set<CollectiveOp> ops;
+        for (std::size_t i = 0; i < runs_.size(); ++i)
+            for (const trace::Event* e : events_of(i))
+                if (e->kind == trace::EventKind::collective) ops.insert(e->op);
+        const float line = std::max(p_.line_height(Face::body), caption());
+        float at = left;
+        const auto entry = [&](const std::string& words, const auto& swatch) {
+            const float w = 30 + p_.width(words, Face::caption);
+            if (at + w > right() - kCard) {
+                at = kPad + kCard;
+                y += line + 2;
+            }
+            swatch(Rect{at, y + line / 2 - 7, 22, 14});
+            p_.label({at + 30, y, w - 30, line}, words, Face::caption, Token::soft, Token::none, {},
+                     Align::left);
+            at += w + 18;
+        };
+        entry("compute", [&](Rect box) { p_.rect(box, Token::compute, 3); });
+        for (const CollectiveOp op : ops)
+            entry(std::string(name(op)), [&](Rect box) {
+                trace::Event sample;
+                sample.kind = trace::EventKind::collective;
+                sample.op = op;
+                event_bar(p_, sample, box, {});
+            });
+        entry(p_.say("view.compare.not_hidden"), [&](Rect box) {
+            p_.rect(box, Token::warn).fill_alpha = 0.075F;
+            p_.rect({box.x, box.y, box.w, 4}, Token::warn);
+        });
+        return y + line;
+    }
+
+    void ruler(float y, float top, float bottom) {
+        TimeAxis axis;
+        axis.x0 = x0_;
+        axis.x1 = x1_;
+        axis.end_ns = end_ns_;
+        const int64_t step = tick_step(axis, 72);
+        bool unit = true;
+        for (int64_t t = 0; t <= end_ns_; t += step) {
+            const float tx = std::floor(x(t)) + 0.5F;
+            p_.layer = 1;
+            p_.line({tx, top}, {tx, bottom}, Token::line).stroke_alpha = 0.5F;
+            p_.layer = 5;
+            if (p_.try_text(tick_words(t, step, unit), {tx, y}, Face::mono_small, Token::mute, Align::centre))
+                unit = false;
+        }
+    }
+
+    void cursor(float y, float bottom) {
+        if (cursor_ns_ < 0 || cursor_ns_ > end_ns_) return;
+        p_.layer = 7;
+        p_.line({x(cursor_ns_), y + p_.line_height(Face::mono_small)}, {x(cursor_ns_), bottom}, Token::accent,
+                2)
+            .id = {"cursor"};
+    }
+
+    std::string exposed_words(std::size_t i, bool brief) const {
+        const RunFigures& f = figures_[i];
+        const std::string percent =
+            f.step_ns > 0 ? format_percent(static_cast<double>(f.exposed_ns) / static_cast<double>(f.step_ns))
+                          : "0";
+        return p_.say(brief ? "view.compare.exposed.brief" : "view.compare.exposed.of",
+                      {arg("time", format_time(f.exposed_ns)), arg("percent", percent)});
+    }
+    float gutter_width(std::size_t i) const {
+        return std::max({std::min(180.F, p_.width(runs_[i].name, Face::body) + 28),
+                         p_.width(format_time(figures_[i].step_ns), Face::mono),
+                         p_.width(exposed_words(i, true), Face::caption),
+                         p_.width("rank 000", Face::caption) + 64});
+    }
+
+    void block(std::size_t i, float top) {
+        const RunFigures& f = figures_[i];
+        const float bottom = top + block_height(i);
+        p_.layer = 1;
+        if (i > 0) p_.line({kPad + kCard, top + 0.5F}, {right() - kCard, top + 0.5F}, Token::line);
+        head(i, top + kBlockPad);
+        const ComparedRun& run = runs_[i];
+        float y = top + kBlockPad;
+        if (run.rank >= 0 && static_cast<std::size_t>(run.rank) < run.trace.ranks.size())
+            for (const auto& part : time::overlap(run.trace, run.clock, run.rank, f.step).exposed) {
+                const float l = x(part.begin_ns - f.span.begin_ns), r = x(part.end_ns - f.span.begin_ns);
+                p_.layer = 1;
+                p_.rect({l, top + 2, r - l, bottom - top - 4}, Token::warn, 0,
+                        {"exposed", static_cast<int64_t>(i)})
+                    .fill_alpha = 0.075F;
+                p_.layer = 3;
+                p_.rect({l, top + 2, r - l, 4}, Token::warn, 0, {"exposed", static_cast<int64_t>(i)});
+            }
+        const auto streams = streams_of(i);
+        for (const Stream stream : streams) {
+            lane(i, stream, y);
+            y += kBar + kLaneGap;
+        }
+        // Where the step ends, and how that lies to the first run's end.
+        p_.layer = 4;
+        const float end = x(f.step_ns);
+        p_.line({end, top + 6}, {end, bottom - 4}, Token::sel, 1.4F);
+        if (i > 0) difference_line(i, top, bottom);
+        const std::string change = change_text(figures_[0].step_ns, f.step_ns);
+        p_.tell(run.name + " · rank " + std::to_string(run.rank) + ": " + format_time(f.step_ns) +
+                (i > 0 && !change.empty() ? " (" + change + ")" : "") + ", " + exposed_words(i, false));
+    }
+
+    /// Name, whose lanes, the step's time and what of it is exposed.
+    void head(std::size_t i, float y) {
+        const auto index = static_cast<int64_t>(i);
+        const ComparedRun& run = runs_[i];
+        const float left = kPad + kCard, room = x0_ - 20 - left;
+        p_.layer = 5;
+        const float line = p_.line_height(Face::body);
+        if (run.front) {
+            auto& mark = p_.rect({left - 10, y, 3, line}, Token::accent, 1.5F);
+            mark.id = {"run", index};
+        }
+        const Rect close{left + room - 20, y + line / 2 - 12, 24, 24};
+        p_.rect(close, Token::none, 6, {"close_run", index});
+        const Point x_mark{close.x + 12, close.y + 12};
+        p_.line({x_mark.x - 4, x_mark.y - 4}, {x_mark.x + 4, x_mark.y + 4}, Token::mute, 1.4F);
+        p_.line({x_mark.x - 4, x_mark.y + 4}, {x_mark.x + 4, x_mark.y - 4}, Token::mute, 1.4F);
+        for (const std::string& part : name_lines(i, name_room())) {
+            p_.text(part, {left, y}, Face::body, run.front ? Token::text : Token::soft, Align::left,
+                    {"run", index});
+            y += line;
+        }
+        y += 2;
+        p_.text(format_time(figures_[i].step_ns), {left, y}, Face::mono, Token::text);
+        y += p_.line_height(Face::mono) + 2;
+        const std::string exposed =
+            p_.fit({exposed_words(i, false), exposed_words(i, true)}, Face::caption, room);
+        if (!exposed.empty()) p_.text(exposed, {left, y}, Face::caption, Token::warn);
+        y += caption() + 2;
+        // Which rank: arrows where there are others.
+        const std::string rank = "rank " + std::to_string(run.rank);
+        const bool others = run.trace.ranks.size() > 1;
+        float at = left;
+        const auto arrow = [&](const char* kind, float direction) {
+            const Rect box{at, y + caption() / 2 - 12, 24, 24};
+            p_.rect(box, Token::none, 6, {kind, index});
+            const Point c{box.x + 12, box.y + 12};
+            p_.polygon(
+                {{c.x - 3 * direction, c.y - 5}, {c.x + 4 * direction, c.y}, {c.x - 3 * direction, c.y + 5}},
+                Token::soft, {kind, index});
+            at += 26;
+        };
+        if (others) arrow("lane_less", -1);
+        const float wide = p_.width(rank, Face::caption);
+        if (at + wide <= left + room) p_.text(rank, {at, y}, Face::caption, Token::soft);
+        at += wide + 4;
+        if (others) arrow("lane_more", 1);
+    }
+
+    void lane(std::size_t i, Stream stream, float y) {
+        const ComparedRun& run = runs_[i];
+        const RunFigures& f = figures_[i];
+        const auto& times = run.clock.events[static_cast<std::size_t>(run.rank)];
+        std::vector<Bar> bars;
+        for (const trace::Event* e : events_of(i)) {
+            if (e->stream != stream) continue;
+            const time::Interval& t = times[static_cast<std::size_t>(e->id)];
+            bars.push_back({x(t.begin_ns - f.span.begin_ns), x(t.end_ns - f.span.begin_ns), e->id, 1});
+        }
+        std::sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.x0 < b.x0; });
+        for (const Bar& bar : merge_narrow(bars)) one_bar(i, stream, bar, y);
+    }
+
+    void one_bar(std::size_t i, Stream stream, const Bar& bar, float y) {
+        const ComparedRun& run = runs_[i];
+        const Id id = run.front ? Id{"event", run.rank, bar.event}
+                                : Id{"run_event", static_cast<int64_t>(i), bar.event};
+        const Rect box{bar.x0 + 0.5F, y, std::max(1.5F, bar.x1 - bar.x0 - 1), kBar};
+        p_.layer = 2;
+        if (bar.count > 1) {
+            p_.rect({bar.x0, y, std::max(2.F, bar.x1 - bar.x0), kBar}, stream_hue(stream), 0, id).fill_alpha =
+                0.6F;
+            return;
+        }
+        const trace::Event& e = run.trace.event(run.rank, bar.event);
+        event_bar(p_, e, box, id);
+        const auto labels = event_labels(p_, run.trace, e);
+        if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
+            p_.label(box, words, Face::caption, Token::text,
+                     e.kind == trace::EventKind::compute ? Token::compute : Token::none, id);
+        const bool picked =
+            run.front && in_.selection.event_rank == run.rank && in_.selection.event == bar.event;
+        if (!picked) return;
+        p_.layer = 6;
+        p_.outline({box.x - 3, box.y - 3, box.w + 6, box.h + 6}, Token::sel, 2, 5, id);
+    }
+
+    void difference_line(std::size_t i, float top, float bottom) {
+        const int64_t base = figures_[0].step_ns, own = figures_[i].step_ns;
+        const float from = x(base), to = x(own), y = bottom - 14;
+        p_.layer = 1;  // under the bars, whose words it would cross
+        p_.line({from, top + 6}, {from, bottom - 4}, Token::soft).stroke_style = Stroke::dashed;
+        p_.layer = 4;
+        const Token colour = own > base ? Token::err : own < base ? Token::ok : Token::mute;
+        if (own != base) p_.line({from, y}, {to, y}, colour, 3);
+        const std::string change = change_text(base, own);
+        const std::string sign = own > base ? "+" : "";
+        const std::string full = own == base
+                                     ? p_.say("view.compare.equal")
+                                     : sign + format_time(own - base) + (change.empty() ? "" : ", " + change);
+        const float line = p_.line_height(Face::mono_small);
+        const float left = std::max(from, to) + 8;
+        const std::string words = p_.fit({full, change}, Face::mono_small, right() - 8 - left);
+        p_.layer = 5;
+        if (!words.empty())
+            p_.text(words, {left, y - line / 2}, Face::mono_small, colour, Align::left,
+                    {"difference", -1, static_cast<int64_t>(i)});
+    }
+
+    // ---- the table of differences ----
+
+    float table_card(float top) {
+        const auto rows = differences(figures_);
+        const std::size_t card = p_.picture().shapes.size();
+        p_.layer = 0;
+        p_.rect({kPad, top, right() - kPad, 0}, Token::panel, kRadius).stroke = Token::line;
+        p_.layer = 5;
+        const float left = kPad + kCard, end = right() - kCard;
+        float y = top + 12;
+        const std::string head = p_.say("view.compare.differences", {arg("base", runs_[0].name)});
+        const std::string note =
+            p_.say("view.compare.note", {arg("rank", runs_[0].rank), arg("step", step_)});
+        for (const std::string& line : p_.wrap(head, Face::body, end - left)) {
+            p_.text(line, {left, y}, Face::body, Token::text);
+            y += p_.line_height(Face::body);
+        }
+        p_.tell(head);
+        y = p_.paragraph(note, {left, y}, Face::caption, Token::mute, end - left) + 6;
+        columns(left, end);
+        float heads = y;
+        for (std::size_t i = 0; i < runs_.size(); ++i) {
+            float at = y;
+            for (const std::string& part : name_lines(i, column_width_ - 12)) {
+                p_.text(part, {column_x(i), at}, Face::body, i == 0 ? Token::soft : Token::text, Align::left,
+                        {"run", static_cast<int64_t>(i)});
+                at += p_.line_height(Face::body);
+            }
+            heads = std::max(heads, at);
+        }
+        y = heads + 6;
+        for (std::size_t r = 0; r < rows.size(); ++r) y = row(rows[r], r, y, left, end);
+        p_.picture().shapes[card].box.h = y + 8 - top;
+        return y + 8;
+    }
+
+    void columns(float left, float end) {
+        label_width_ = std::min(280.F, (end - left) * 0.26F);
+        column_width_ = (end - left - label_width_ - 12) / static_cast<float>(runs_.size());
+        first_column_ = left + label_width_ + 12;
+    }
+    float column_x(std::size_t i) const { return first_column_ + column_width_ * static_cast<float>(i); }
+
+    float row(const Difference& row, std::size_t index, float y, float left, float end) {
+        const std::string label = p_.say(row.id, {arg("op", row.op)});
+        p_.layer = 1;
+        p_.line({left, y + 0.5F}, {end, y + 0.5F}, Token::line).stroke_alpha = 0.6F;
+        p_.layer = 5;
+        y += 6;
+        const float number = p_.line_height(Face::mono);
+        const auto lines = p_.wrap(label, Face::caption, label_width_);
+        float label_y = y + std::max(0.F, (number - caption()) / 2);
+        for (const std::string& line : lines) {
+            p_.text(line, {left, label_y}, Face::caption, Token::soft);
+            label_y += caption();
+        }
+        std::string told = label + ":";
+        for (std::size_t i = 0; i < runs_.size(); ++i) {
+            cell(row, index, i, y);
+            const std::string change = i > 0 ? change_text(row.values[0], row.values[i]) : "";
+            told += " " + runs_[i].name + " " + row.text(i) + (change.empty() ? "" : " (" + change + ")") +
+                    (i + 1 < runs_.size() ? "," : "");
+        }
+        p_.tell(told);
+        return std::max(y + number + 16, label_y) + 4;
+    }
+
+    /// The value, how it changes, and a bar from the first run's value: to the right more, to the left less.
+    void cell(const Difference& row, std::size_t index, std::size_t i, float y) {
+        const float x0 = column_x(i), room = column_width_ - 20;
+        const Id id{"difference", static_cast<int64_t>(index), static_cast<int64_t>(i)};
+        const int64_t base = row.values[0], value = row.values[i];
+        const std::string text = row.text(i), change = i > 0 ? change_text(base, value) : "";
+        const float line = p_.line_height(Face::mono), small = p_.line_height(Face::caption);
+        const Token colour = value > base ? Token::err : value < base ? Token::ok : Token::mute;
+        const std::string shown = p_.fit({text}, Face::mono, room);
+        const Face face = shown.empty() ? Face::mono_small : Face::mono;
+        if (p_.width(text, face) <= room) p_.text(text, {x0, y}, face, Token::text, Align::left, id);
+        const float after = x0 + p_.width(text, face) + 10;
+        if (!change.empty() && after + p_.width(change, Face::caption) <= x0 + room)
+            p_.text(change, {after, y + (line - small) / 2}, Face::caption, colour, Align::left, id);
+        if (i == 0 || base < 0 || value < 0) return;
+        // Half the column is 100 %; what is beyond has its end cut off, and the figure says how much.
+        const float middle = x0 + room / 2, bar_y = y + line + 4;
+        p_.layer = 3;
+        p_.line({middle, bar_y - 3}, {middle, bar_y + 11}, Token::line2, 1.4F);
+        if (base == value) return;
+        const double share = base > 0 ? static_cast<double>(value - base) / static_cast<double>(base) : 1.0;
+        const float length = std::max(3.F, static_cast<float>(std::min(1.0, std::abs(share))) * room / 2);
+        const Rect bar{share > 0 ? middle : middle - length, bar_y, length, 8};
+        auto& shape = p_.rect(bar, colour, 2, id);
+        shape.fill_alpha = 0.8F;
+        if (share > 0) {
+            shape.pattern = Fill::hatch;
+            shape.hatch = Token::panel;
+        }
+        if (std::abs(share) > 1 || base == 0)
+            for (const float back : {7.F, 12.F})
+                p_.line({bar.x + bar.w - back - 3, bar_y + 10}, {bar.x + bar.w - back + 3, bar_y - 2},
+                        Token::panel, 2);
+        p_.layer = 5;
+    }
+
+    const Input& in_;
+    const std::vector<ComparedRun>& runs_;
+    const CompareOptions& options_;
+    Painter p_;
+    int32_t step_ = 0;
+    std::vector<RunFigures> figures_;
+    int64_t longest_ = 0, end_ns_ = 1, cursor_ns_ = -1;
+    float x0_ = 0, x1_ = 1, label_width_ = 0, column_width_ = 0, first_column_ = 0;
+};
+
+}  // namespace
+
+Picture compare_view(const Input& input, const std::vector<ComparedRun>& runs,
+                     const CompareOptions& options) {
+    if (runs.size() < 2) {
+        Painter p(input);
+        const std::string words = p.say("view.compare.alone");
+        p.tell(words);
+        p.paragraph(words, {kPad + 8, 20}, Face::body, Token::mute,
+                    std::min(720.F, input.size.width - 2 * kPad - 16));
+        return p.take();
+    }
+    return Comparison(input, runs, options).draw();
+}
+
+}  // namespace meshscope::view

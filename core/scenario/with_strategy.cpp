@@ -1,0 +1,123 @@
+#include "core/scenario/with_strategy.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include "core/base/error.h"
+#include "core/mesh/roles.h"
+#include "core/scenario/keys.h"
+#include "core/scenario/section.h"
+
+namespace meshscope::scenario {
+namespace {
+
+constexpr std::array<std::string_view, 7> kCompared{"ddp",   "fsdp2", "hsdp", "fsdp1",
+                                                    "zero1", "zero2", "zero3"};
+constexpr std::array<std::string_view, 7> kLeftOut{"lesson", "quiz",       "check",  "faults",
+                                                   "eval",   "checkpoint", "compare"};
+
+bool has_units(std::string_view strategy) {
+    return strategy == "fsdp2" || strategy == "hsdp" || strategy == "fsdp1" || strategy == "zero3";
+}
+
+/// The word that the scenario itself would have in the list; "" for what has none.
+std::string own_word(const Scenario& s) {
+    if (s.parallel.data == DataStrategy::fsdp2 && s.mesh_shape.size() == 2) return "hsdp";
+    return std::string(data_strategies()[static_cast<std::size_t>(s.parallel.data)]);
+}
+
+/// Ranks on the machine of rank 0; all of them where nothing divides them.
+int64_t ranks_per_node(const Scenario& s, int64_t ranks) {
+    if (!s.node_of_rank.empty())
+        return std::count(s.node_of_rank.begin(), s.node_of_rank.end(), s.node_of_rank.front());
+    // As describe_run has it: on a mesh of two dims or more each index of the first is a machine.
+    return s.mesh_shape.size() > 1 ? ranks / s.mesh_shape.front() : ranks;
+}
+
+toml::array list(const std::vector<int64_t>& numbers) {
+    toml::array made;
+    for (const int64_t n : numbers) made.push_back(n);
+    return made;
+}
+
+toml::table mesh_of(const Scenario& s, std::string_view strategy, int64_t ranks, int64_t each_node) {
+    toml::array names;
+    std::vector<int64_t> shape{ranks};
+    if (strategy == "hsdp") {
+        const bool even = each_node > 1 && each_node < ranks && ranks % each_node == 0;
+        const int64_t shard = even ? each_node : ranks / 2;
+        shape = own_word(s) == "hsdp" ? s.mesh_shape : std::vector<int64_t>{ranks / shard, shard};
+        names.push_back("replicate");
+        names.push_back("shard");
+    } else {
+        names.push_back(strategy == "ddp" ? "replicate" : "shard");
+    }
+    toml::table mesh;
+    mesh.insert("shape", list(shape));
+    mesh.insert("names", std::move(names));
+    return mesh;
+}
+
+toml::table parallel_of(const toml::table& root, std::string_view strategy) {
+    toml::table parallel;
+    parallel.insert("data", strategy == "hsdp" ? "fsdp2" : std::string(strategy));
+    const toml::table* old = root["parallel"].as_table();
+    if (old == nullptr) return parallel;
+    for (const char* key : {"algorithm", "units"})
+        if (const toml::node* kept = old->get(key);
+            kept && (std::string_view(key) != "units" || has_units(strategy)))
+            kept->visit([&](const auto& value) { parallel.insert(key, value); });
+    return parallel;
+}
+
+}  // namespace
+
+std::span<const std::string_view> compared_strategies() {
+    return kCompared;
+}
+
+Scenario with_strategy(const Scenario& s, std::string_view strategy) {
+    if (std::find(kCompared.begin(), kCompared.end(), strategy) == kCompared.end())
+        throw InvalidArgument(
+            {"scenario.unknown_word", {{"key", "compare.strategies"}, {"word", std::string(strategy)}}});
+    const mesh::Roles roles = mesh::roles_of(s.mesh_names);
+    const int64_t ranks =
+        std::accumulate(s.mesh_shape.begin(), s.mesh_shape.end(), int64_t{1}, std::multiplies<>());
+    if (roles.tp || roles.pp || roles.cp || ranks < 2)
+        throw InvalidArgument({"scenario.strategy_needs_data_mesh", {{"strategy", std::string(strategy)}}});
+    if (strategy == "hsdp" && (ranks % 2 != 0 || ranks < 4) && own_word(s) != "hsdp")
+        throw InvalidArgument({"scenario.strategy_needs_even_ranks", {{"ranks", ranks}}});
+    toml::table root = toml::parse(s.source, s.path);
+    const int64_t each_node = ranks_per_node(s, ranks);
+    for (const std::string_view key : kLeftOut) root.erase(key);
+    root.insert_or_assign("mesh", mesh_of(s, strategy, ranks, each_node));
+    root.insert_or_assign("parallel", parallel_of(root, strategy));
+    if (!root.contains("hardware")) root.insert("hardware", toml::table{});
+    root["hardware"].as_table()->insert_or_assign("ranks_per_node", each_node);
+    std::ostringstream text;
+    text << root;
+    return parse_scenario(text.str(), s.path);
+}
+
+std::vector<std::string> other_strategies(const Scenario& s) {
+    std::vector<std::string> found;
+    const std::string own = own_word(s);
+    for (const std::string_view strategy : kCompared) {
+        if (strategy == own) continue;
+        try {
+            with_strategy(s, strategy);
+            found.emplace_back(strategy);
+        } catch (const InvalidArgument&) {
+        } catch (const InputError&) {
+            // Its batch, its model or its precision does not go with that strategy.
+        }
+    }
+    return found;
+}
+
+}  // namespace meshscope::scenario

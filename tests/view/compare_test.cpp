@@ -1,0 +1,302 @@
+// "Compare": figures against PyTorch's element counts, agreement against numbers made by hand, and the
+// pictures' texts.
+#include <algorithm>
+#include <limits>
+
+#include "app/gui/view/compare_figures.h"
+#include "app/gui/view/compare_view.h"
+#include "backends/registry.h"
+#include "core/run/run.h"
+#include "core/trace/agreement.h"
+#include "tests/test.h"
+#include "tests/view/picture_check.h"
+#include "tests/view/stage.h"
+
+using namespace meshscope;
+
+namespace {
+
+const std::string kHead =
+    "format = 1\n[model]\nkind = \"toy\"\nseed = 1\n[train]\nsteps = 3\nglobal_batch = 8\n"
+    "[hardware]\nranks_per_node = 2\n[mesh]\n";
+const std::string kDdp = kHead + "shape = [4]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n";
+const std::string kUnits = "units = [[\"net1\"], [\"net2\"]]\n";
+const std::string kFsdp = kHead + "shape = [4]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\n" + kUnits;
+const std::string kHsdp =
+    kHead + "shape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = \"fsdp2\"\n" + kUnits;
+
+std::shared_ptr<const trace::Trace> trace_of(const std::string& text) {
+    const auto registry = backends::make_registry();
+    return run::run_scenario(scenario::parse_scenario(text, "test.toml"), *registry).trace;
+}
+
+/// DDP, FSDP2 and HSDP of the same model and data, as the window lays them side by side.
+struct Side {
+    explicit Side(std::vector<std::shared_ptr<const trace::Trace>> given,
+                  view::Language l = view::Language::en)
+        : traces(std::move(given)), measure(l == view::Language::zh ? 1.6F : 1.45F), texts(l), language(l) {
+        for (const auto& t : traces) clocks.push_back(time::modelled(*t, time::classroom()));
+    }
+    std::vector<view::ComparedRun> runs(std::size_t front = 0, int32_t rank = 0) const {
+        static const char* const kNames[] = {"DDP", "FSDP2", "HSDP (2,2)",
+                                             "a run with a rather long name.mscope"};
+        std::vector<view::ComparedRun> out;
+        for (std::size_t i = 0; i < traces.size(); ++i)
+            out.push_back({kNames[i], *traces[i], clocks[i], rank, i == front});
+        return out;
+    }
+    view::Input input(view::Size size, std::size_t front = 0) const {
+        const int64_t middle = time::span_of_step(*traces[front], clocks[front], 2).begin_ns + 1;
+        return {*traces[front], clocks[front], {middle}, selection, size, language, measure, texts};
+    }
+    std::vector<std::shared_ptr<const trace::Trace>> traces;
+    std::vector<time::Clock> clocks;
+    test::FakeMeasure measure;
+    test::CatalogueTexts texts;
+    view::Language language;
+    view::Selection selection;
+};
+
+const std::vector<std::shared_ptr<const trace::Trace>>& three() {
+    static const std::vector<std::shared_ptr<const trace::Trace>> runs{trace_of(kDdp), trace_of(kFsdp),
+                                                                       trace_of(kHsdp)};
+    return runs;
+}
+
+const view::Difference& row(const std::vector<view::Difference>& rows, const std::string& id,
+                            const std::string& op = "") {
+    for (const auto& r : rows)
+        if (r.id == id && r.op == op) return r;
+    throw std::runtime_error("no row " + id + " " + op);
+}
+
+trace::RunInfo weights(std::vector<float> a, std::vector<float> b) {
+    trace::RunInfo info;
+    info.steps = 1;
+    info.losses = {0.5};
+    const auto na = static_cast<int64_t>(a.size()), nb = static_cast<int64_t>(b.size());
+    info.parameters = {{"w", {na}, std::move(a)}, {"b", {nb}, std::move(b)}};
+    return info;
+}
+
+}  // namespace
+
+TEST_CASE("bytes of DDP, FSDP2 and HSDP are those of PyTorch's collectives on the toy model") {
+    // pytorch_rules 1.2: 165 parameters on 4 ranks. A ring of n sends (n-1)/n of the whole buffer for a
+    // gather or a scatter and twice that for an all_reduce; FSDP2 pads net1 to 12 rows of 11 and net2 to 8
+    // of 11.
+    const Side side(three());
+    const auto runs = side.runs();
+    std::vector<view::RunFigures> figures;
+    for (const auto& run : runs) figures.push_back(view::run_figures(run, 2));
+    const auto rows = view::differences(figures);
+    const int64_t net1 = 12 * 11 * 4, net2 = 8 * 11 * 4;  // padded bytes of FSDP2's units
+    const int64_t gathers = 2 * (net1 + net2) * 3 / 4, scatters = (net1 + net2) * 3 / 4;
+    CHECK(row(rows, "view.compare.sent_by", "all_gather").values[0] == 0);
+    CHECK(row(rows, "view.compare.sent_by", "all_gather").values[1] == gathers);
+    CHECK(row(rows, "view.compare.sent_by", "reduce_scatter").values[1] == scatters);
+    // HSDP: units of 110 and 66 numbers on groups of two, and an all_reduce of the shard between the
+    // replicas.
+    const int64_t whole = (110 + 66) * 4;
+    CHECK(row(rows, "view.compare.sent_by", "all_gather").values[2] == 2 * whole / 2);
+    CHECK(row(rows, "view.compare.sent_by", "reduce_scatter").values[2] == whole / 2);
+    CHECK(row(rows, "view.compare.sent_by", "all_reduce").values[2] == 2 * (whole / 2) / 2);
+    // DDP: one all_reduce of 165 numbers, cut 42, 42, 42, 39 as torch.chunk cuts: rank 0 sends all but one
+    // part on the way there and all but another on the way back.
+    const auto& reduced = row(rows, "view.compare.sent_by", "all_reduce").values;
+    CHECK(reduced[0] >= 2 * (165 - 42) * 4);
+    CHECK(reduced[0] <= 2 * (165 - 39) * 4);
+    CHECK(row(rows, "view.compare.calls").values == std::vector<int64_t>{1, 6, 8});
+    // HSDP's shard groups stand on one node each: only the all_reduces cross, of 55 + 33 numbers by 4 ranks.
+    CHECK(row(rows, "view.compare.nodes").values[2] == 4 * (55 + 33) * 4);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        CHECK(row(rows, "view.compare.step_time").values[i] == figures[i].step_ns);
+        int64_t sum = 0;
+        for (const auto& r : rows)
+            if (r.id == "view.compare.sent_by") sum += r.values[i];
+        CHECK(row(rows, "view.compare.sent").values[i] == sum);
+        CHECK(row(rows, "view.compare.exposed").values[i] <= figures[i].step_ns);
+    }
+}
+
+TEST_CASE("a change has its sign and its percent, and none where there was nothing") {
+    CHECK(view::change_text(990, 1980) == "+100 %");
+    CHECK(view::change_text(660, 220) == "\u221267 %");
+    CHECK(view::change_text(5, 5) == "0 %");
+    CHECK(view::change_text(100000, 100001) == "+< 1 %");
+    CHECK(view::change_text(0, 7).empty());
+    CHECK(view::change_text(7, -1).empty());
+    CHECK(view::change_text(1, 12346) == "+1,234,500 %");
+}
+
+TEST_CASE("weights agree by bits, within rounding, or not: counted number by number") {
+    using State = trace::WeightAgreement::State;
+    const auto base = weights({1, 2, 3}, {4});
+    auto same = trace::compare_weights(base, weights({1, 2, 3}, {4}));
+    CHECK(same.state == State::compared);
+    CHECK(same.all.same_bits());
+    CHECK(same.all.compared == 4);
+    CHECK(same.all.largest == 0);
+    // One number a last bit off: 2^-22 for a float between 2 and 4.
+    const float next = std::nextafter(3.0F, 4.0F);
+    auto close = trace::compare_weights(base, weights({1, 2, next}, {4}));
+    CHECK(close.all.equal_bits == 3);
+    CHECK_FALSE(close.all.same_bits());
+    CHECK(close.all.agrees());
+    CHECK(close.all.largest == std::ldexp(1.0, -22));
+    CHECK(close.same == std::vector<uint8_t>{1, 1, 0, 1});
+    REQUIRE(close.parameters.size() == 2);
+    CHECK(close.parameters[0].numbers.equal_bits == 2);
+    CHECK(close.parameters[1].first == 3);
+    const auto far = trace::compare_weights(base, weights({1, 2, 3.1F}, {4}));
+    CHECK_FALSE(far.all.agrees());
+    CHECK(far.all.within == 3);
+    // Zeros of both signs have other bits and no difference.
+    const auto zero = trace::compare_weights(weights({0}, {1}), weights({-0.0F}, {1}));
+    CHECK(zero.all.equal_bits == 1);
+    CHECK(zero.all.agrees());
+    const auto nan =
+        trace::compare_weights(base, weights({1, 2, std::numeric_limits<float>::quiet_NaN()}, {4}));
+    CHECK_FALSE(nan.all.agrees());
+    CHECK(nan.all.largest == std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("what cannot be compared is told with its reason") {
+    using State = trace::WeightAgreement::State;
+    const auto base = weights({1, 2, 3}, {4});
+    CHECK(trace::compare_weights(base, trace::RunInfo()).state == State::not_kept);
+    CHECK(trace::compare_weights(trace::RunInfo(), base).state == State::not_kept);
+    const auto shape = trace::compare_weights(base, weights({1, 2}, {4}));
+    CHECK(shape.state == State::other_models);
+    CHECK(shape.culprit == "w");
+    auto more = base;
+    more.parameters.push_back({"extra", {1}, {0}});
+    CHECK(trace::compare_weights(base, more).culprit == "extra");
+    CHECK(trace::compare_weights(more, base).culprit == "extra");
+    auto longer = base;
+    longer.steps = 2;
+    const auto lengths = trace::compare_weights(base, longer);
+    CHECK(lengths.state == State::other_lengths);
+    CHECK(lengths.all.same_bits());
+    // Parameters are matched by name.
+    auto turned = base;
+    std::swap(turned.parameters[0], turned.parameters[1]);
+    CHECK(trace::compare_weights(base, turned).all.same_bits());
+    CHECK(trace::compare_losses(base, weights({}, {})).same_bits());
+    CHECK(trace::compare_losses(base, trace::RunInfo()).compared == 0);
+}
+
+TEST_CASE("the runs' own weights: a run and its repetition are equal by bits, the strategies agree") {
+    const auto& runs = three();
+    const auto again = trace_of(kHsdp);
+    const auto same = trace::compare_weights(runs[2]->info, again->info);
+    CHECK(same.all.compared == 165);  // Linear(10, 10) and Linear(10, 5)
+    CHECK(same.all.same_bits());
+    CHECK(trace::compare_losses(runs[2]->info, again->info).same_bits());
+    for (std::size_t i = 1; i < 3; ++i) {
+        const auto w = trace::compare_weights(runs[0]->info, runs[i]->info);
+        CHECK(w.all.compared == 165);
+        CHECK(w.all.agrees());
+    }
+    const Side side({runs[2], again});
+    const auto facts = view::compare_facts(side.input({420, 800}), side.runs());
+    CHECK(test::says_part(facts, "Equal, bit for bit"));
+    CHECK(test::find(facts, "number").size() == 165);
+    const Side other(three());
+    const auto three_facts = view::compare_facts(other.input({420, 800}), other.runs());
+    CHECK(test::says_part(three_facts, "They agree"));
+}
+
+TEST_CASE("weights that differ, are missing or belong to another model are told in the facts") {
+    auto changed = std::make_shared<trace::Trace>(*three()[2]);
+    changed->info.parameters[0].numbers[0] += 1;
+    const Side differ({three()[2], changed});
+    CHECK(test::says_part(view::compare_facts(differ.input({420, 800}), differ.runs()), "They differ"));
+    changed->info.parameters.clear();
+    const auto bare = view::compare_facts(differ.input({420, 800}), differ.runs());
+    CHECK(test::says_part(bare, "Cannot be told"));
+    CHECK(test::find(bare, "number").empty());
+    CHECK(std::any_of(bare.text_lines.begin(), bare.text_lines.end(), [](const auto& l) {
+        return l.find("keeps no final parameters") != std::string::npos;
+    }));
+    CHECK(std::any_of(bare.text_lines.begin(), bare.text_lines.end(), [](const auto& l) {
+        return l.find("equal bit for bit in 3 steps") != std::string::npos;
+    }));
+}
+
+TEST_CASE("lanes begin at 0 in each run's own step, end where the step ends, and the cursor stands in all") {
+    const Side side(three());
+    const auto runs = side.runs(1);
+    const auto input = side.input({1100, 900}, 1);
+    const auto picture = view::compare_view(input, runs);
+    // The front run's bars are events of the other views, the others' their own.
+    CHECK_FALSE(test::find(picture, "event", 0).empty());
+    CHECK_FALSE(test::find(picture, "run_event", 0).empty());
+    CHECK_FALSE(test::find(picture, "run_event", 2).empty());
+    CHECK(test::find(picture, "run_event", 1).empty());
+    CHECK(test::find(picture, "cursor").size() == 1);
+    // A bar's width is its share of the axis: all runs have the same scale.
+    const auto scale = [&](const view::Shape& bar, std::size_t run) {
+        const auto& t = side.clocks[run].events[0][static_cast<std::size_t>(bar.id.b)];
+        return static_cast<double>(bar.box.w + 1) / static_cast<double>(t.end_ns - t.begin_ns);
+    };
+    const auto widest = [&](const std::vector<const view::Shape*>& bars) {
+        return **std::max_element(bars.begin(), bars.end(), [](const auto* a, const auto* b) {
+            return (a->kind == view::ShapeKind::rect ? a->box.w : 0) <
+                   (b->kind == view::ShapeKind::rect ? b->box.w : 0);
+        });
+    };
+    const double own = scale(widest(test::find(picture, "event", 0)), 1);
+    CHECK(scale(widest(test::find(picture, "run_event", 0)), 0) == Approx(own).epsilon(0.02));
+    CHECK(scale(widest(test::find(picture, "run_event", 2)), 2) == Approx(own).epsilon(0.02));
+    // The step's difference is told with its sign.
+    const auto figures = {view::run_figures(runs[0], 2), view::run_figures(runs[1], 2)};
+    const int64_t off = figures.begin()[1].step_ns - figures.begin()[0].step_ns;
+    CHECK(test::says_part(picture, view::format_time(off) + ", "));
+}
+
+TEST_CASE("texts of the comparison fit at every size in both languages, for two to four runs") {
+    auto runs = three();
+    const std::size_t count = GENERATE(2, 3, 4);
+    if (count == 4) runs.push_back(three()[2]);
+    runs.resize(count);
+    for (const auto language : {view::Language::en, view::Language::zh}) {
+        const Side side(runs, language);
+        for (const view::Size size :
+             {view::Size{480, 300}, view::Size{956, 596}, view::Size{1452, 956}, view::Size{3320, 1900}})
+            for (std::size_t front = 0; front < count; ++front) {
+                const auto input = side.input(size, front);
+                const auto facts_input = side.input({std::min(size.width, 316.F), size.height}, front);
+                for (const auto& picture : {view::compare_view(input, side.runs(front, 1)),
+                                            view::compare_facts(facts_input, side.runs(front, 1))}) {
+                    const auto problems = test::text_problems(picture, side.measure);
+                    INFO(count << " runs at " << size.width);
+                    CHECK((problems.empty() ? "" : problems[0]) == "");
+                    CHECK(picture.text_lines.size() > 8);
+                }
+            }
+    }
+}
+
+TEST_CASE("one run alone: the comparison says how to lay a second beside it") {
+    const Side side({three()[0]});
+    CHECK(test::says_part(view::compare_view(side.input({900, 600}), side.runs()), "Only one run is open"));
+    CHECK(test::says_part(view::compare_facts(side.input({400, 600}), side.runs()), "With a second run"));
+}
+
+TEST_CASE("runs of other lengths, meshes and sizes stand side by side") {
+    std::string brief = kDdp;
+    brief.replace(brief.find("steps = 3"), 9, "steps = 1");
+    brief.replace(brief.find("[4]"), 3, "[2]");
+    brief.replace(brief.find("ranks_per_node = 2"), 18, "ranks_per_node = 1");
+    const Side side({three()[2], trace_of(brief)});
+    CHECK(view::compared_step(*side.traces[1], 2) == 0);
+    auto runs = side.runs(0, 1);
+    const auto picture = view::compare_view(side.input({1000, 700}), runs);
+    CHECK_FALSE(test::find(picture, "run_event", 1).empty());
+    const auto facts = view::compare_facts(side.input({420, 800}), runs);
+    CHECK(std::any_of(facts.text_lines.begin(), facts.text_lines.end(), [](const auto& l) {
+        return l.find("trained 3 steps") != std::string::npos &&
+               l.find("cannot be equal") != std::string::npos;
+    }));
+}
