@@ -17,6 +17,7 @@
 #include "core/data/safetensors.h"
 #include "core/launch/placement.h"
 #include "core/scenario/keys.h"
+#include "core/trace/part_file.h"
 #include "core/trace/store.h"
 
 namespace meshscope::cli {
@@ -28,11 +29,20 @@ struct Options {
     bool quiet = false, checked = false, no_checked = false;
 };
 
+/// What the ranks appended while the run lasted, once the trace is written that holds it all.
+void remove_parts(const Options& options, const trace::Trace& trace) {
+    trace::remove_parts(options.trace, trace.info.world_size);
+}
+
 /// A run that failed leaves what it had recorded, where it was asked for.
 void write_partial(const Options& options, const trace::Trace& trace, CommandContext& context) {
     try {
         trace::write_trace(trace, options.trace);
         if (!options.quiet) context.err << context.text("cli.run.partial", {{"path", options.trace}}) << '\n';
+        if (!backends::has_processes(trace.info.backend))
+            remove_parts(options, trace);
+        else if (!options.quiet)  // each process has its own record, and this one could not get the others'
+            context.err << context.text("cli.run.parts_left", {{"path", options.trace}}) << '\n';
     } catch (const Error& error) {  // the run's own failure is the one that is reported
         context.err << "meshscope: " << context.text(error.message()) << '\n';
     }
@@ -42,6 +52,7 @@ void write_outputs(const Options& options, const run::RunResult& result, Command
     std::vector<std::string> written;
     if (!options.trace.empty()) {
         trace::write_trace(*result.trace, options.trace);
+        remove_parts(options, *result.trace);
         written.push_back(options.trace);
     }
     if (!options.save.empty()) {
@@ -148,6 +159,7 @@ void run_command(const Options& options, CommandContext& context) {
     run_options.resume = resume_of(options, placement, context);
     if (options.checked || options.no_checked) run_options.checked = options.checked;
     run_options.schedule = options.schedule;
+    run_options.parts = options.trace;
     if (!options.trace.empty())
         run_options.on_failure = [&](const std::shared_ptr<const trace::Trace>& trace) {
             write_partial(options, *trace, context);
@@ -162,6 +174,9 @@ void run_command(const Options& options, CommandContext& context) {
     }
     const Polling polling(context);  // up to the last file: a signal while they are written must not cut them
     const run::RunResult result = run_with_progress(scenario, context, run_options, options.quiet);
+    if (result.part_failure)
+        context.err << "meshscope: " << context.text("cli.run.part_failed") << ' '
+                    << context.text(*result.part_failure) << '\n';
     if (!result.here) return;  // rank 0 tells
     write_outputs(options, result, context);
     const bool talks = !options.quiet && options.json != "-";

@@ -1,13 +1,16 @@
 #include "app/cli/trace_command.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "app/cli/table.h"
 #include "core/base/same_file.h"
+#include "core/run/recover.h"
 #include "core/trace/export.h"
+#include "core/trace/part_file.h"
 #include "core/trace/query.h"
 #include "core/trace/store.h"
 
@@ -217,6 +220,44 @@ void export_to(const std::string& format, const std::string& path, const std::st
     if (out != "-") context.err << context.text("cli.trace.written", {{"path", out}}) << '\n';
 }
 
+/// "0, 3": the ranks, for a sentence.
+std::string listed(const std::vector<int32_t>& ranks) {
+    std::string text;
+    for (const int32_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+    return text;
+}
+
+void recover(const std::string& path, const std::string& asked, CommandContext& context) {
+    const std::string out = asked.empty() ? path : asked;
+    if (asked.empty() && std::filesystem::exists(path))
+        throw UsageError({"cli.trace.recover_exists", {{"path", path}}});
+    const run::Recovered recovered = run::recover(path);
+    trace::write_trace(recovered.trace, out);
+    const trace::Trace& trace = recovered.trace;
+    context.err << context.text("cli.trace.recovered",
+                                {{"path", out},
+                                 {"steps", int64_t{trace.info.steps}},
+                                 {"ranks", static_cast<int64_t>(trace.info.mesh_ranks.size()) -
+                                               static_cast<int64_t>(recovered.missing.size())}})
+                << '\n';
+    if (!recovered.missing.empty())
+        context.err << context.text("cli.trace.recover_missing", {{"ranks", listed(recovered.missing)}})
+                    << '\n';
+    if (!recovered.cut.empty())
+        context.err << context.text("cli.trace.recover_cut", {{"ranks", listed(recovered.cut)}}) << '\n';
+    context.err << context.text("cli.trace.recover_parts_stay", {{"path", trace::part_path(path, 0)}})
+                << '\n';
+}
+
+void add_recover(CLI::App& parent, CommandContext& context) {
+    CLI::App* command = parent.add_subcommand("recover", context.text("cli.trace.recover.about"));
+    command->footer(context.text("cli.trace.recover.examples"));
+    auto file = std::make_shared<std::string>(), out = std::make_shared<std::string>();
+    command->add_option("FILE", *file, context.text("cli.trace.recover.file"))->required();
+    command->add_option("-o,--out", *out, context.text("cli.trace.recover.out"))->type_name("OUT");
+    command->callback([=, &context] { recover(*file, *out, context); });
+}
+
 void add_info(CLI::App& parent, CommandContext& context) {
     CLI::App* command = parent.add_subcommand("info", context.text("cli.trace.info.about"));
     command->footer(context.text("cli.trace.info.examples"));
@@ -280,6 +321,7 @@ void add_trace_command(CLI::App& app, CommandContext& context) {
     add_info(*command, context);
     add_query(*command, context);
     add_export(*command, context);
+    add_recover(*command, context);
 }
 
 }  // namespace meshscope::cli

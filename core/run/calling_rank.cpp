@@ -106,8 +106,11 @@ void CallingRank::run() {
     recorder_.set_microbatch(0);
     enter(0, Phase::forward);
     const auto started = std::chrono::steady_clock::now();
-    for (std::size_t i = 0; i < scenario_.calls.size(); ++i)
-        if (takes_part(i)) make(i);
+    for (std::size_t i = 0; i < scenario_.calls.size(); ++i) {
+        if (!takes_part(i)) continue;
+        make(i);
+        append_part();
+    }
     shared_.wall_ns[static_cast<std::size_t>(rank_.value)] =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - started)
             .count();

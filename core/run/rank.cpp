@@ -111,6 +111,7 @@ class Rank : public RankParts {
                 shadow_step(step);
             if (evaluator_ && evaluator_->follows(step)) evaluate(step);
             if (saver_) saver_->after_step(step + 1, state());
+            append_part();
         }
         runner_->finish(step == 0 || has_batch(step - 1));
         if (saver_) saver_->finish(step, state());

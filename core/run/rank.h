@@ -66,6 +66,9 @@ struct SharedRun {
     /// leaves its parts of the parameters when it is not rank 0.
     Processes* processes = nullptr;
     std::vector<ParameterPart>* parts = nullptr;
+    /// [rank]: why its part file is not whole; null: no part files are kept (RunOptions::parts).
+    std::vector<std::optional<Message>>* part_failures = nullptr;
+    int64_t run_id = 0;  ///< trace::PartHead::run
 };
 
 /// One rank's whole life in a run: set-up, every step, hand-over. When it throws, what the rank had recorded

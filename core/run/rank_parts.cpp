@@ -1,12 +1,14 @@
 #include "core/run/rank_parts.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/comm/dry_group.h"
 #include "core/comm/faulty_group.h"
 #include "core/comm/native_group.h"
 #include "core/comm/transport_group.h"
+#include "core/run/describe.h"
 #include "core/tensor/dry_device.h"
 
 namespace meshscope::run {
@@ -21,7 +23,13 @@ RankParts::RankParts(comm::Transport& transport, SharedRun& shared)
       // A dry run asks what would be done; nothing happens to it.
       transport_(transport, shared.dry ? std::span<const comm::Fault>() : scenario_.faults, shared.checked),
       executor_(transport_.top(), transport_.faults().none() ? shared.executor_mode
-                                                             : comm::StreamExecutor::Mode::inline_in_wait) {}
+                                                             : comm::StreamExecutor::Mode::inline_in_wait) {
+    if (!shared.part_failures || shared.level == trace::Level::off) return;
+    const trace::PartHead head{
+        describe_run(scenario_, shared.mesh, shared.options.backend, shared.level), shared.groups.groups,
+        shared.run_id, rank_.value};
+    part_.emplace(shared.options.parts, head);
+}
 
 trace::RankRecord RankParts::finish() {
     executor_.finish();
@@ -42,6 +50,19 @@ trace::RankRecord RankParts::abandon() noexcept {
             event.t_end_ns = std::max(last_ns, event.t_begin_ns);
         }
     return record;
+}
+
+void RankParts::append_part() {
+    if (!part_) return;
+    const auto index = static_cast<std::size_t>(rank_.value);
+    const std::vector<double>&losses = shared_.losses[index], &norms = shared_.grad_norms[index];
+    executor_.run_in_turn([&] {
+        part_->append(recorder_.since(in_part_), std::span(losses).subspan(losses_in_part_),
+                      std::span(norms).subspan(grad_norms_in_part_));
+    });
+    losses_in_part_ = losses.size();
+    grad_norms_in_part_ = norms.size();
+    (*shared_.part_failures)[index] = part_->failure();
 }
 
 std::unique_ptr<comm::ProcessGroup> RankParts::make_group(int32_t index, const std::string& name,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/run/rank.h"
 #include "core/run/rank_transport.h"
 #include "core/tensor/device.h"
+#include "core/trace/part_file.h"
 
 namespace meshscope::run {
 
@@ -30,6 +32,9 @@ class RankParts {
     comm::ProcessGroup* join_group(int32_t index);
     /// Faults that happen where a rank enters a step, or a phase of it.
     void enter(int32_t step, Phase phase);
+    /// Appends what was recorded since the last time to the rank's part file, where one is kept; when every
+    /// collective that was issued has run.
+    void append_part();
 
     SharedRun& shared_;
     const scenario::Scenario& scenario_;
@@ -45,6 +50,9 @@ class RankParts {
                                                    std::vector<GlobalRank> members);
 
     std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
+    std::optional<trace::PartWriter> part_;
+    trace::Recorder::Mark in_part_;
+    std::size_t losses_in_part_ = 0, grad_norms_in_part_ = 0;
 };
 
 /// Lets a rank run, and leaves in `record` what it recorded, also when it throws.

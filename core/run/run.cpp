@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <thread>
 
@@ -156,12 +155,7 @@ std::shared_ptr<const trace::Trace> partial_trace(trace::RunInfo info, const Gro
                                                   std::vector<trace::RankRecord> records,
                                                   std::vector<std::vector<double>> losses,
                                                   const std::exception& error) {
-    // The steps that every rank with a loss finished.
-    std::size_t steps = std::numeric_limits<std::size_t>::max();
-    for (const std::vector<double>& of_rank : losses)
-        if (!of_rank.empty()) steps = std::min(steps, of_rank.size());
-    for (std::vector<double>& of_rank : losses)
-        if (of_rank.size() > steps) of_rank.resize(steps);
+    keep_common_steps(losses);
     info.losses = mean_by_step(losses);
     info.steps = static_cast<int32_t>(info.losses.size());
     info.failure = failure_json(error);
@@ -222,6 +216,7 @@ void train_in_process(comm::Transport& transport, SharedRun& shared, const Check
                      int64_t{checkpoints.resumed ? checkpoints.resumed->manifest().steps : 0},
                      static_cast<int64_t>(shared.level)});
     shared.epoch_ns = processes.start_clock();
+    shared.run_id = processes.rank0_says(shared.run_id);
     shared.processes = &processes;
     std::vector<ParameterPart> parts;
     if (!result.here) shared.parts = &parts;
@@ -307,6 +302,10 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     shared.checked = options.checked.value_or(scenario.checked.value_or(
         !scenario.steps_of_lesson.empty() || !scenario.faults.empty() || !scenario.calls.empty()));
     shared.never_came = &never_came;
+    std::vector<std::optional<Message>> part_failures(ranks);
+    if (!options.parts.empty()) shared.part_failures = &part_failures;
+    // Two runs do not begin in the same nanosecond: that is all it is for.
+    shared.run_id = std::chrono::system_clock::now().time_since_epoch().count();
     try {
         if (world->whole())
             world->run([&](comm::Transport& transport) { train_rank(transport, shared); });
@@ -324,6 +323,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     }
     if (!result.here) return result;
     refuse_faults_that_never_came(scenario, never_came);
+    for (const std::optional<Message>& failure : part_failures)
+        if (failure && !result.part_failure) result.part_failure = failure;
 
     trace::RunInfo info = sum_up(shared, checkpoints);
     result.evaluations = evaluations_of(shared);

@@ -62,6 +62,10 @@ struct RunOptions {
     /// Called when a rank failed, before run_scenario throws: with what all ranks recorded up to then.
     /// RunInfo::failure says why; losses are those of the steps that all ranks finished.
     std::function<void(std::shared_ptr<const trace::Trace>)> on_failure;
+    /// Not empty: while the run lasts each rank appends what it recorded, step by step, to
+    /// trace::part_path(parts, rank), so that a run that is killed leaves it (recover.h). Who writes the
+    /// trace removes them.
+    std::string parts;
 };
 
 /// A parameter after training, whole, under PyTorch's name.
@@ -89,6 +93,7 @@ struct RunResult {
     std::vector<Evaluated> evaluations;  ///< of this run, not of the one it went on from
     int64_t wall_ns = 0;                 ///< the steps alone, set-up not counted
     std::exception_ptr failure;          ///< what ended the run early; only from run_up_to_failure
+    std::optional<Message> part_failure;  ///< why RunOptions::parts are not whole, as far as this process knows
 };
 
 /// The most ranks a run may start; more can be run dry only.

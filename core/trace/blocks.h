@@ -30,6 +30,14 @@ class Blocks {
     const T& operator[](std::size_t i) const { return table_[i / kPerBlock][i % kPerBlock]; }
     std::size_t size() const { return size_; }
 
+    /// Copies of the elements from `first` on, in order.
+    std::vector<T> from(std::size_t first) const {
+        std::vector<T> some;
+        some.reserve(size_ - first);
+        for (std::size_t i = first; i < size_; ++i) some.push_back((*this)[i]);
+        return some;
+    }
+
     /// Everything in order, as one vector; the list is empty after and keeps no memory.
     std::vector<T> take() {
         std::vector<T> all;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "core/trace/blocks.h"
@@ -33,6 +34,23 @@ struct Live {
     MemoryCategory category;
     StringId label;
 };
+
+/// Enters in the events, of which the first has the id `first`, what the running half knows of them.
+void join(std::vector<Event>& events, int32_t first, const std::vector<Ran>& all) {
+    for (const Ran& ran : all) {
+        const auto at = static_cast<std::size_t>(ran.event - first);
+        if (ran.event < first || at >= events.size()) continue;
+        events[at].algorithm = ran.algorithm;
+        events[at].sent_bytes = ran.sent_bytes;
+        events[at].t_begin_ns = ran.t_begin_ns;
+        events[at].t_end_ns = ran.t_end_ns;
+    }
+}
+
+template <class T>
+std::vector<T> tail(const std::vector<T>& all, std::size_t first) {
+    return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
+}
 
 /// Sorts by event, keeping the order within one, and lays the values out anew in that order: streams may take
 /// turns differently from run to run, the record must not.
@@ -231,17 +249,32 @@ void Recorder::on_free(uint64_t id) {
     impl_->memory.push({impl_->last(), step_, phase_, was.category, was.label, id, -was.bytes, now_ns()});
 }
 
+RankRecord Recorder::since(Mark& mark) const {
+    RankRecord record;
+    record.strings = tail(impl_->strings.strings(), mark.strings);
+    record.events = impl_->events.from(mark.events);
+    join(record.events, static_cast<int32_t>(mark.events), impl_->ran.from(mark.ran));
+    record.dependencies = tail(impl_->dependencies, mark.dependencies);
+    record.memory = impl_->memory.from(mark.memory);
+    record.parameters = tail(impl_->parameters, mark.parameters);
+    record.hops = impl_->hops.from(mark.hops);
+    record.snapshots = tail(impl_->snapshots, mark.snapshots);
+    record.values = tail(impl_->values, mark.values);
+    const auto first_value = static_cast<int64_t>(mark.values);
+    for (Snapshot& snapshot : record.snapshots) snapshot.values -= first_value;
+    for (Hop& hop : record.hops)
+        if (hop.values >= 0) hop.values -= first_value;
+    order(record);
+    mark = {impl_->strings.strings().size(), impl_->events.size(),    impl_->ran.size(),
+            impl_->dependencies.size(),      impl_->hops.size(),      impl_->snapshots.size(),
+            impl_->values.size(),            impl_->memory.size(),    impl_->parameters.size()};
+    return record;
+}
+
 RankRecord Recorder::take() {
     RankRecord record;
     record.events = impl_->events.take();
-    for (const Ran& ran : impl_->ran.take()) {
-        if (ran.event >= static_cast<int32_t>(record.events.size())) continue;
-        Event& event = record.events[static_cast<std::size_t>(ran.event)];
-        event.algorithm = ran.algorithm;
-        event.sent_bytes = ran.sent_bytes;
-        event.t_begin_ns = ran.t_begin_ns;
-        event.t_end_ns = ran.t_end_ns;
-    }
+    join(record.events, 0, impl_->ran.take());
     record.strings = impl_->strings.take();
     impl_->latest_unit = impl_->latest_rule = 0;
     record.dependencies = std::exchange(impl_->dependencies, {});
@@ -255,6 +288,24 @@ RankRecord Recorder::take() {
     impl_->live.clear();
     order(record);
     return record;
+}
+
+void append(RankRecord& record, RankRecord more) {
+    const auto first_value = static_cast<int64_t>(record.values.size());
+    for (Snapshot& snapshot : more.snapshots) snapshot.values += first_value;
+    for (Hop& hop : more.hops)
+        if (hop.values >= 0) hop.values += first_value;
+    const auto behind = [](auto& all, auto& next) {
+        all.insert(all.end(), std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
+    };
+    behind(record.strings, more.strings);
+    behind(record.events, more.events);
+    behind(record.dependencies, more.dependencies);
+    behind(record.hops, more.hops);
+    behind(record.snapshots, more.snapshots);
+    behind(record.values, more.values);
+    behind(record.memory, more.memory);
+    behind(record.parameters, more.parameters);
 }
 
 }  // namespace meshscope::trace

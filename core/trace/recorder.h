@@ -28,6 +28,9 @@ struct RankRecord {
     std::vector<ParameterRun> parameters;
 };
 
+/// Puts what Recorder::since() gave behind what it gave before.
+void append(RankRecord& record, RankRecord more);
+
 /// Why the work that follows is done; set by strategies and by the training loop.
 struct Cause {
     std::string_view rule;  ///< "fsdp2.unshard.backward"; must name an entry of app/i18n ([rule."…"])
@@ -100,6 +103,16 @@ class Recorder final : public MemorySink {
 
     void on_allocate(uint64_t id, int64_t bytes, MemoryCategory category, std::string_view label) override;
     void on_free(uint64_t id) override;
+
+    /// How far a record was copied by since().
+    struct Mark {
+        std::size_t strings = 0, events = 0, ran = 0, dependencies = 0, hops = 0, snapshots = 0, values = 0,
+                    memory = 0, parameters = 0;
+    };
+    /// A copy of what was recorded since `mark`, which moves on to here: the copies of a whole run, one behind
+    /// the other (append()), are what take() gives. Call when no collective is under way and no compute event
+    /// has begun. Cost: one copy.
+    RankRecord since(Mark& mark) const;
 
     /// Gives the record away; the recorder is empty after. Call when no collective is under way.
     RankRecord take();

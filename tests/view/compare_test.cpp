@@ -278,6 +278,20 @@ TEST_CASE("texts of the comparison fit at every size in both languages, for two 
     }
 }
 
+TEST_CASE("runs of plain calls stand side by side, and are said to have no weights") {
+    const std::string calls =
+        "format = 1\n[mesh]\nshape = [2]\n[[call]]\nop = \"all_reduce\"\nelements = 4\n";
+    const Side side({trace_of(calls), trace_of(calls)});
+    const auto facts = view::compare_facts(side.input({420, 800}), side.runs());
+    CHECK(test::says_part(facts, "Cannot be told"));
+    const auto told = [&](std::string_view words) {
+        return std::any_of(facts.text_lines.begin(), facts.text_lines.end(),
+                           [&](const auto& l) { return l.find(words) != std::string::npos; });
+    };
+    CHECK(told("only makes collective calls"));
+    CHECK_FALSE(told("keeps no final parameters"));
+}
+
 TEST_CASE("one run alone: the comparison says how to lay a second beside it") {
     const Side side({three()[0]});
     CHECK(test::says_part(view::compare_view(side.input({900, 600}), side.runs()), "Only one run is open"));

@@ -125,6 +125,14 @@ class Proof {
         s_.space(6);
     }
 
+    std::string not_kept(const ComparedRun& run) const {
+        const trace::RunInfo& info = run.trace.info;
+        if (info.losses.empty() && info.failure.empty())
+            return p_.say("view.compare.nothing_trained", {arg("name", run.name)});
+        return p_.say("view.compare.not_kept",
+                      {arg("name", run.name), arg("most", format_count(trace::kMostFinalNumbers))});
+    }
+
     /// Why something could not be compared, or why bits may differ without anything being wrong.
     void reasons() {
         bool order = false;
@@ -133,10 +141,7 @@ class Proof {
             const auto& other = runs_[i + 1];
             if (w.state == State::not_kept) {
                 const bool first = runs_[0].trace.info.parameters.empty();
-                s_.paragraph(
-                    p_.say("view.compare.not_kept", {arg("name", first ? runs_[0].name : other.name),
-                                                     arg("most", format_count(trace::kMostFinalNumbers))}),
-                    Face::body, Token::soft);
+                s_.paragraph(not_kept(first ? runs_[0] : other), Face::body, Token::soft);
                 s_.space(6);
                 if (first) break;
             } else if (w.state == State::other_models) {

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/trace/trace.h"
+
+namespace meshscope::run {
+
+/// What the part files of a run that ended without a word hold together.
+struct Recovered {
+    /// RunInfo::failure says "run.recovered" {steps}; losses are those of the steps that all ranks finished.
+    /// A rank that came further than others has calls that they never joined.
+    trace::Trace trace;
+    std::vector<int32_t> missing;  ///< ranks of the mesh that left no part of this run
+    std::vector<int32_t> cut;      ///< ranks whose last chunk was not whole; it is left out
+};
+
+/// Puts together what the ranks of a run that was to write `trace_path` left (RunOptions::parts). The newest
+/// run counts, where parts of several lie there.
+///
+/// Throws InputError "run.no_parts" {path} when there are none, "part.foreign" when one is not of this build,
+/// and what merge() throws. Cost: that of reading and merging the records.
+Recovered recover(const std::string& trace_path);
+
+}  // namespace meshscope::run

@@ -1,0 +1,123 @@
+// What ranks append while a run lasts is what the run's trace holds.
+#include "core/run/recover.h"
+
+#include <filesystem>
+
+#include "backends/registry.h"
+#include "core/base/error.h"
+#include "core/trace/part_file.h"
+#include "tests/folder.h"
+#include "tests/run/apart.h"
+#include "tests/run/same_record.h"
+#include "tests/test.h"
+#include "tests/thrown.h"
+
+using namespace meshscope;
+
+namespace {
+
+std::string text_of(const std::string& rest) {
+    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 6\nhidden = 10\nlayers = 2\nseed = 7\n[data]\nseed = "
+           "3\n[train]\nsteps = 3\nglobal_batch = 24\nclip_norm = 1.0\n[optimizer]\nkind = \"adamw\"\nlr = "
+           "0.01\n" +
+           rest;
+}
+
+const std::vector<std::string> kStrategies{
+    "[mesh]\nshape = [1]\n[parallel]\n",
+    "[mesh]\nshape = [3]\n[parallel]\ndata = \"ddp\"\n",
+    "[mesh]\nshape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = \"fsdp2\"\n",
+    "[mesh]\nshape = [2]\nnames = [\"tp\"]\n[parallel]\n",
+    "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"1F1B\"\nmicrobatches = 4\n"};
+
+/// What went on after the last step, when nothing more was appended, is left out of the whole.
+trace::Trace up_to(const trace::Trace& whole, const trace::Trace& shorter) {
+    trace::Trace cut = whole;
+    for (std::size_t r = 0; r < cut.ranks.size(); ++r)
+        cut.ranks[r].memory.resize(std::min(cut.ranks[r].memory.size(), shorter.ranks[r].memory.size()));
+    return cut;
+}
+
+void check_same(const trace::Trace& recovered, const trace::Trace& whole) {
+    CHECK(recovered.info.losses == whole.info.losses);
+    CHECK(recovered.info.grad_norms == whole.info.grad_norms);
+    CHECK(recovered.info.steps == whole.info.steps);
+    CHECK(recovered.info.failure.find("run.recovered") != std::string::npos);
+    CHECK(test::first_difference(recovered, up_to(whole, recovered)) == "");
+    for (std::size_t r = 0; r < whole.ranks.size(); ++r) {
+        CHECK(recovered.ranks[r].values == whole.ranks[r].values);
+        CHECK(recovered.ranks[r].hops.size() == whole.ranks[r].hops.size());
+        CHECK(recovered.ranks[r].memory.size() > 0);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("what ranks append step by step, put together, is the trace of the run") {
+    for (const std::string& strategy : kStrategies) {
+        CAPTURE(strategy);
+        const test::Folder folder;
+        run::RunOptions options;
+        options.parts = folder.file("t.mscope");
+        const auto scenario = scenario::parse_scenario(text_of(strategy), "s.toml");
+        const auto result = run::run_scenario(scenario, *backends::make_registry(), options);
+        CHECK_FALSE(result.part_failure);
+        const run::Recovered recovered = run::recover(options.parts);
+        CHECK(recovered.missing.empty());
+        CHECK(recovered.cut.empty());
+        check_same(recovered.trace, *result.trace);
+    }
+}
+
+TEST_CASE("ranks in processes of their own append too") {
+    const test::Folder folder;
+    run::RunOptions options;
+    options.parts = folder.file("t.mscope");
+    const auto scenario = scenario::parse_scenario(text_of(kStrategies[1]), "s.toml");
+    const auto results = test::run_apart(scenario::world_size(scenario),
+                                         [&](int32_t) { return std::pair{scenario, options}; });
+    check_same(run::recover(options.parts).trace, *results[0].trace);
+}
+
+TEST_CASE("one lost part, one cut part and the parts of an older run are told and do no harm") {
+    const test::Folder folder;
+    run::RunOptions options;
+    options.parts = folder.file("t.mscope");
+    const auto scenario = scenario::parse_scenario(text_of(kStrategies[1]), "s.toml");
+    const auto registry = backends::make_registry();
+    run::run_scenario(scenario, *registry, options);
+    const std::string stale = test::content(trace::part_path(options.parts, 2));
+    const auto result = run::run_scenario(scenario, *registry, options);
+
+    const std::string second = trace::part_path(options.parts, 1);
+    std::filesystem::resize_file(second, std::filesystem::file_size(second) - 1);
+    folder.write("t.mscope.rank-2.part", stale);
+    const run::Recovered recovered = run::recover(options.parts);
+    CHECK(recovered.missing == std::vector<int32_t>{2});
+    CHECK(recovered.cut == std::vector<int32_t>{1});
+    CHECK(recovered.trace.info.steps == 2);  // as far as the cut one came
+    CHECK(recovered.trace.ranks[0].events.size() == result.trace->ranks[0].events.size());
+    CHECK(recovered.trace.ranks[1].events.size() < result.trace->ranks[1].events.size());
+    CHECK(recovered.trace.ranks[2].events.empty());
+
+    // A part under another rank's name.
+    std::filesystem::rename(trace::part_path(options.parts, 0), trace::part_path(options.parts, 2));
+    CHECK(test::thrown_id<InputError>([&] { run::recover(options.parts); }) == "part.foreign");
+    trace::remove_parts(options.parts, 3);
+    CHECK(test::thrown_id<InputError>([&] { run::recover(options.parts); }) == "run.no_parts");
+}
+
+TEST_CASE("plain calls are appended call by call") {
+    const test::Folder folder;
+    run::RunOptions options;
+    options.parts = folder.file("t.mscope");
+    const auto scenario = scenario::parse_scenario(
+        "format = 1\n[mesh]\nshape = [2]\n[[call]]\nop = \"all_reduce\"\nelements = 4\n"
+        "[[call]]\nop = \"all_gather\"\nelements = 2\n",
+        "s.toml");
+    const auto result = run::run_scenario(scenario, *backends::make_registry(), options);
+    const run::Recovered recovered = run::recover(options.parts);
+    CHECK(recovered.trace.info.steps == 1);
+    CHECK(recovered.trace.ranks[1].values == result.trace->ranks[1].values);
+    CHECK(recovered.trace.ranks[0].events.size() == 2);
+}
