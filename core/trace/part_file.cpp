@@ -178,6 +178,7 @@ Part read_part(const std::string& path) {
             part.cut = true;
         }
     }
+    settle(part.record);
     if (part.record.strings.empty()) part.record.strings.push_back("");
     return part;
 }

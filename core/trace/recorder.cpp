@@ -52,26 +52,6 @@ std::vector<T> tail(const std::vector<T>& all, std::size_t first) {
     return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
 }
 
-/// Sorts by event, keeping the order within one, and lays the values out anew in that order: streams may take
-/// turns differently from run to run, the record must not.
-void order(RankRecord& record) {
-    const auto by_event = [](const auto& a, const auto& b) { return a.event < b.event; };
-    std::stable_sort(record.hops.begin(), record.hops.end(), by_event);
-    std::stable_sort(record.snapshots.begin(), record.snapshots.end(), by_event);
-    std::vector<float> values;
-    values.reserve(record.values.size());
-    const auto move_values = [&](int64_t from, int64_t elements) {
-        const auto first = record.values.begin() + from;
-        const auto to = static_cast<int64_t>(values.size());
-        values.insert(values.end(), first, first + elements);
-        return to;
-    };
-    for (Snapshot& s : record.snapshots) s.values = move_values(s.values, s.elements);
-    for (Hop& h : record.hops)
-        if (h.values >= 0) h.values = move_values(h.values, h.elements);
-    record.values = std::move(values);
-}
-
 }  // namespace
 
 struct Recorder::Impl {
@@ -264,7 +244,7 @@ RankRecord Recorder::since(Mark& mark) const {
     for (Snapshot& snapshot : record.snapshots) snapshot.values -= first_value;
     for (Hop& hop : record.hops)
         if (hop.values >= 0) hop.values -= first_value;
-    order(record);
+    settle(record);
     mark = {impl_->strings.strings().size(), impl_->events.size(),    impl_->ran.size(),
             impl_->dependencies.size(),      impl_->hops.size(),      impl_->snapshots.size(),
             impl_->values.size(),            impl_->memory.size(),    impl_->parameters.size()};
@@ -286,8 +266,26 @@ RankRecord Recorder::take() {
     for (std::vector<int32_t>& waiting : impl_->pending) waiting.clear();
     impl_->last_on_stream.fill(-1);
     impl_->live.clear();
-    order(record);
+    settle(record);
     return record;
+}
+
+void settle(RankRecord& record) {
+    const auto by_event = [](const auto& a, const auto& b) { return a.event < b.event; };
+    std::stable_sort(record.hops.begin(), record.hops.end(), by_event);
+    std::stable_sort(record.snapshots.begin(), record.snapshots.end(), by_event);
+    std::vector<float> values;
+    values.reserve(record.values.size());
+    const auto move_values = [&](int64_t from, int64_t elements) {
+        const auto first = record.values.begin() + from;
+        const auto to = static_cast<int64_t>(values.size());
+        values.insert(values.end(), first, first + elements);
+        return to;
+    };
+    for (Snapshot& s : record.snapshots) s.values = move_values(s.values, s.elements);
+    for (Hop& h : record.hops)
+        if (h.values >= 0) h.values = move_values(h.values, h.elements);
+    record.values = std::move(values);
 }
 
 void append(RankRecord& record, RankRecord more) {

@@ -28,8 +28,11 @@ struct RankRecord {
     std::vector<ParameterRun> parameters;
 };
 
-/// Puts what Recorder::since() gave behind what it gave before.
+/// Puts what Recorder::since() gave behind what it gave before; settle() ends it.
 void append(RankRecord& record, RankRecord more);
+/// Sorts hops and snapshots by event, keeping the order within one, and lays the values out anew in that
+/// order: streams may take turns differently from run to run, the record must not.
+void settle(RankRecord& record);
 
 /// Why the work that follows is done; set by strategies and by the training loop.
 struct Cause {
@@ -110,7 +113,7 @@ class Recorder final : public MemorySink {
                     memory = 0, parameters = 0;
     };
     /// A copy of what was recorded since `mark`, which moves on to here: the copies of a whole run, one behind
-    /// the other (append()), are what take() gives. Call when no collective is under way and no compute event
+    /// the other (append(), settle()), are what take() gives. Call when no collective is under way and no compute event
     /// has begun. Cost: one copy.
     RankRecord since(Mark& mark) const;
 

@@ -52,12 +52,6 @@ void record_step(Recorder& recorder, int32_t step) {
     recorder.keep_parameter("w" + std::to_string(step), "net", run);
 }
 
-Recorder recorded(int32_t steps) {
-    Recorder recorder(GlobalRank{0}, Level::values, 0);
-    for (int32_t step = 0; step < steps; ++step) record_step(recorder, step);
-    return recorder;
-}
-
 PartHead head() {
     PartHead made;
     made.info = example::info();
@@ -90,7 +84,8 @@ TEST_CASE("a record copied step by step is the record that is taken at the end")
             if (step != 2) append(copied, recorder.since(mark));  // two steps at once are one copy
         }
         append(copied, recorder.since(mark));  // nothing new
-        CHECK(bytes_of(copied) == bytes_of(recorder.take()));
+        settle(copied);
+        CHECK((bytes_of(copied) == bytes_of(recorder.take())));
     }
 }
 
@@ -98,7 +93,7 @@ TEST_CASE("a part file gives back what was appended, and a cut one its whole chu
     const test::Folder folder;
     const std::string trace = folder.file("t.mscope"), path = part_path(trace, 1);
     CHECK(path == trace + ".rank-1.part");
-    Recorder recorder = recorded(0);
+    Recorder recorder(GlobalRank{0}, Level::values, 0);
     Recorder::Mark mark;
     std::vector<RankRecord> after;  // [chunks]: what the file holds then
     std::vector<std::size_t> ends;  // [chunks]: its length
@@ -109,6 +104,7 @@ TEST_CASE("a part file gives back what was appended, and a cut one its whole chu
         for (int32_t step = 0; step <= 3; ++step) {
             ends.push_back(content(path).size());
             after.push_back(so_far);
+            settle(after.back());
             if (after.back().strings.empty()) after.back().strings.push_back("");
             if (step == 3) break;
             record_step(recorder, step);
@@ -128,7 +124,7 @@ TEST_CASE("a part file gives back what was appended, and a cut one its whole chu
     CHECK(part.head.groups.size() == example::groups().size());
     CHECK(part.losses == std::vector<double>{0.0, 0.5, 1.0});
     CHECK(part.grad_norms.empty());
-    CHECK(bytes_of(part.record) == bytes_of(after[3]));
+    CHECK((bytes_of(part.record) == bytes_of(after[3])));
 
     for (std::size_t length = 0; length < whole.size(); length += 13) {
         write(path, whole.substr(0, length));
@@ -140,7 +136,7 @@ TEST_CASE("a part file gives back what was appended, and a cut one its whole chu
         while (chunks + 1 < ends.size() && ends[chunks + 1] <= length) ++chunks;
         const Part cut = read_part(path);
         CHECK(cut.cut == (length != ends[chunks]));
-        CHECK(bytes_of(cut.record) == bytes_of(after[chunks]));
+        CHECK((bytes_of(cut.record) == bytes_of(after[chunks])));
         CHECK(cut.losses.size() == chunks);
     }
     // A byte that changed: what stands before its chunk is kept.
@@ -163,7 +159,7 @@ TEST_CASE("a part that cannot be written is told, and nothing else happens") {
     PartWriter nowhere(folder.file("no/such/folder/t.mscope"), head());
     REQUIRE(nowhere.failure());
     CHECK(nowhere.failure()->id == "file.cannot_write");
-    nowhere.append(recorded(1).take(), {}, {});
+    nowhere.append(RankRecord(), {}, {});
     // A device that is always full.
     const std::string full = folder.file("full.mscope");
     std::filesystem::create_symlink("/dev/full", part_path(full, 1));
