@@ -1,0 +1,233 @@
+// Batch norm on one rank, under DDP, and shared over DDP's ranks, against what PyTorch 2.15 did
+// (tests/golden/batch_norm) and against the single process that the shared one must equal.
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/data/safetensors.h"
+#include "core/run/dry.h"
+#include "tests/parallel/train_helper.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using namespace meshscope::test;
+using nlohmann::json;
+
+namespace {
+
+const std::string kFolder = std::string(MESHSCOPE_TEST_DATA) + "/batch_norm/";
+
+json golden(const std::string& name) {
+    std::ifstream file(kFolder + name + ".json");
+    if (!file) throw std::runtime_error(name);
+    return json::parse(file);
+}
+
+/// tests/golden/make/batch_norm_oracle.py's case.
+std::string text(const std::string& norm, const std::string& train, const std::string& rest) {
+    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 6\nlayers = 2\nnorm = \"" + norm +
+           "\"\nweights = \"" + kFolder + "init.safetensors\"\n[data]\nfile = \"" + kFolder +
+           "data.safetensors\"\n[train]\nsteps = 6\nglobal_batch = 8\n" + train +
+           "[optimizer]\nkind = \"sgd\"\nlr = 0.05\nmomentum = 0.9\n" + rest;
+}
+
+std::string ddp(int ranks, const std::string& more = "") {
+    return "[mesh]\nshape = [" + std::to_string(ranks) + "]\n[parallel]\ndata = \"ddp\"\n" + more;
+}
+
+void check_outcome(const run::RunResult& result, const std::string& name) {
+    const json wanted = golden(name);
+    REQUIRE(result.trace->info.losses.size() == wanted["losses"].size());
+    for (std::size_t s = 0; s < result.trace->info.losses.size(); ++s)
+        CHECK(result.trace->info.losses[s] == Approx(wanted["losses"][s].get<double>()).epsilon(2e-5));
+    const data::SafetensorsFile final = data::read_safetensors(kFolder + name + ".final.safetensors");
+    REQUIRE(result.parameters.size() == final.tensors.size());
+    for (const run::NamedArray& parameter : result.parameters) {
+        INFO(parameter.name);
+        const data::NamedTensor* tensor = final.find(parameter.name);
+        REQUIRE(tensor != nullptr);
+        const std::vector<float> numbers = tensor->floats();
+        REQUIRE(numbers.size() == parameter.numbers.size());
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            CHECK(parameter.numbers[i] == Approx(numbers[i]).margin(2e-5).epsilon(2e-4));
+    }
+}
+
+/// What a collective of a step carried into it or out of it, one behind the other.
+std::vector<float> carried(const trace::Trace& trace, int32_t rank, int32_t step, const std::string& rule,
+                           trace::SnapshotKind kind) {
+    const trace::RankTrace& record = trace.ranks[static_cast<std::size_t>(rank)];
+    std::vector<float> numbers;
+    for (const trace::Snapshot& snapshot : record.snapshots) {
+        const trace::Event* event = nullptr;
+        for (const trace::Event& e : record.events)
+            if (e.id == snapshot.event) event = &e;
+        REQUIRE(event != nullptr);
+        if (event->step != step || trace.text(event->rule) != rule || snapshot.kind != kind) continue;
+        const auto first = record.values.begin() + snapshot.values;
+        numbers.insert(numbers.end(), first, first + snapshot.elements);
+    }
+    return numbers;
+}
+
+/// PyTorch's buffers of a rank before a step, as DDP sends them: floats first, then counts.
+std::vector<float> buffers(const json& rank, std::size_t step) {
+    std::vector<float> floats, counts;
+    for (const int layer : {0, 1}) {
+        const std::string name = "layers." + std::to_string(layer) + ".bn.";
+        const json& of_step = rank["buffers"][step];
+        for (const char* word : {"running_mean", "running_var"})
+            for (const json& number : of_step[name + word]) floats.push_back(number.get<float>());
+        counts.push_back(of_step[name + "num_batches_tracked"][0].get<float>());
+    }
+    floats.insert(floats.end(), counts.begin(), counts.end());
+    return floats;
+}
+
+void check_buffers(const run::RunResult& result, const std::string& name) {
+    const json wanted = golden(name);
+    for (int32_t rank = 0; rank < 2; ++rank)
+        for (int32_t step = 0; step < 6; ++step) {
+            CAPTURE(rank, step);
+            const std::vector<float> theirs =
+                buffers(wanted["ranks"][static_cast<std::size_t>(rank)], static_cast<std::size_t>(step));
+            const std::vector<float> ours =
+                carried(*result.trace, rank, step, "ddp.broadcast.buffers", trace::SnapshotKind::input);
+            REQUIRE(ours.size() == theirs.size());
+            for (std::size_t i = 0; i < ours.size(); ++i)
+                CHECK(ours[i] == Approx(theirs[i]).epsilon(2e-4).margin(2e-5));
+            // All go on with rank 0's.
+            CHECK(carried(*result.trace, rank, step, "ddp.broadcast.buffers", trace::SnapshotKind::output) ==
+                  carried(*result.trace, 0, step, "ddp.broadcast.buffers", trace::SnapshotKind::input));
+        }
+}
+
+/// PyTorch's collectives of a step, or of set-up (-1), as collectives_of() writes ours.
+std::vector<std::string> calls(const json& rank, int32_t step, int64_t ranks) {
+    std::vector<std::string> rows;
+    for (const json& call : step < 0 ? rank["setup"] : rank["steps"][static_cast<std::size_t>(step)]) {
+        const int64_t in = call["in"];
+        if (call["op"] == "allgather_")
+            rows.push_back("AG " + std::to_string(in) + "->" + std::to_string(in * ranks));
+        else
+            rows.push_back((call["op"] == "allreduce_" ? "AR " : "broadcast ") + std::to_string(in));
+    }
+    return rows;
+}
+
+void check_calls(const run::RunResult& result, const std::string& name) {
+    const json wanted = golden(name);
+    for (int32_t rank = 0; rank < 2; ++rank)
+        for (int32_t step = -1; step < 6; ++step) {
+            CAPTURE(rank, step);
+            CHECK(collectives_of(*result.trace, rank, step) ==
+                  calls(wanted["ranks"][static_cast<std::size_t>(rank)], step, 2));
+        }
+}
+
+}  // namespace
+
+TEST_CASE("one process with a batch norm trains as PyTorch's BatchNorm1d") {
+    check_outcome(run_text(text("batch", "", "")), "whole");
+}
+
+TEST_CASE("under DDP each rank has its own statistics, and rank 0's buffers before each forward: PyTorch's") {
+    for (const std::string name : {"batch", "accumulate"}) {
+        INFO(name);
+        const auto result = run_text(text("batch", name == "batch" ? "" : "accumulate = 2\n", ddp(2)));
+        check_outcome(result, name);
+        check_buffers(result, name);
+        check_calls(result, name);
+        // The ranks had noted different things: their halves of the batch differ.
+        CHECK(carried(*result.trace, 0, 1, "ddp.broadcast.buffers", trace::SnapshotKind::input) !=
+              carried(*result.trace, 1, 1, "ddp.broadcast.buffers", trace::SnapshotKind::input));
+    }
+}
+
+TEST_CASE("SyncBatchNorm: losses, weights, running statistics and collectives are PyTorch's") {
+    const auto result = run_text(text("sync_batch", "", ddp(2)));
+    check_outcome(result, "sync");
+    check_outcome(result, "whole");                                    // one process with the whole batch
+    check_outcome(run_text(text("sync_batch", "", ddp(8))), "whole");  // one row a rank is enough
+    check_buffers(result, "sync");
+    check_calls(result, "sync");
+    CHECK(carried(*result.trace, 0, 1, "ddp.broadcast.buffers", trace::SnapshotKind::input) ==
+          carried(*result.trace, 1, 1, "ddp.broadcast.buffers", trace::SnapshotKind::input));
+}
+
+TEST_CASE("shared over two and four ranks, batch norm trains as on one; not shared it does not") {
+    const auto scenario = [](const std::string& norm, const std::string& rest, const std::string& train) {
+        std::string made = mlp_scenario(rest, kMomentumSgd, train);
+        return made.insert(made.find("\nseed = 7"), "\nnorm = \"" + norm + "\"");
+    };
+    const auto one = run_text(scenario("batch", one_rank(), ""));
+    check_equal(run_text(scenario("sync_batch", ddp(2), "")), one);
+    check_equal(run_text(scenario("sync_batch", ddp(4, "algorithm = \"direct\"\n"), "")), one);
+    check_equal(run_text(scenario("sync_batch", ddp(2, "find_unused_parameters = true\n"), "")), one);
+    const auto alone = run_text(scenario("batch", ddp(4), ""));
+    CHECK(alone.trace->info.losses[0] != Approx(one.trace->info.losses[0]).epsilon(1e-3));
+    // A group of one shares nothing and is the same run.
+    const auto group_of_one = run_text(scenario("sync_batch", ddp(1), ""));
+    check_equal(group_of_one, one);
+    CHECK(count_of(collectives_of(*group_of_one.trace, 0, 1), "AG") == 0);
+}
+
+TEST_CASE("each micro-batch shares its own statistics; buffers travel before the first one only") {
+    const std::string train = "accumulate = 3\nclip_norm = 0.1";
+    const auto scenario = [&](const std::string& norm, const std::string& rest) {
+        std::string made = mlp_scenario(rest, kMomentumSgd, train);
+        return made.insert(made.find("\nseed = 7"), "\nnorm = \"" + norm + "\"");
+    };
+    const auto result = run_text(scenario("sync_batch", ddp(2)));
+    const auto step = collectives_of(*result.trace, 1, 3);
+    CHECK(count_of(step, "AG 21->42") == 3 * 3);  // layers × micro-batches, 2·10 + 1 numbers
+    CHECK(count_of(step, "AR 20") == 3 * 3);
+    CHECK(count_of(step, "broadcast") == 2);  // the buffers, before the first micro-batch only
+}
+
+TEST_CASE("a dry run of shared batch norm records the same calls and the same memory") {
+    const std::string scenario = text("sync_batch", "", ddp(2));
+    const auto real = run_text(scenario);
+    const auto dry = run::run_dry(scenario::parse_scenario(scenario, "test.toml"), {});
+    for (int32_t rank = 0; rank < 2; ++rank) {
+        for (int32_t step = -1; step < 6; ++step)
+            CHECK(collectives_of(*dry.trace, rank, step) == collectives_of(*real.trace, rank, step));
+        for (const auto category :
+             {MemoryCategory::parameters, MemoryCategory::activations, MemoryCategory::communication})
+            CHECK(held(*dry.trace, rank, category).peak == held(*real.trace, rank, category).peak);
+    }
+    // Parameters and buffers: 4 layers' weights and biases, scale and shift, then 2·6 floats and a count
+    // each.
+    CHECK(held(*real.trace, 0, MemoryCategory::parameters).peak == 4 * (140 + 24) + 8 * 2);
+}
+
+TEST_CASE("why the calls are there, and that compute waits for them") {
+    const auto result = run_text(text("sync_batch", "", ddp(2)));
+    const trace::RankTrace& rank = result.trace->ranks[1];
+    int forward = 0, backward = 0;
+    for (const trace::Event& event : rank.events) {
+        if (event.step != 2 || event.kind != trace::EventKind::collective) continue;
+        const std::string rule(result.trace->text(event.rule));
+        if (rule == "sync_batch_norm.statistics") {
+            ++forward;
+            CHECK(event.phase == Phase::forward);
+            CHECK(event.stream == Stream::all_gather);
+        } else if (rule == "sync_batch_norm.gradient_sums") {
+            ++backward;
+            CHECK(event.phase == Phase::backward);
+            CHECK(event.stream == Stream::all_reduce);
+        } else {
+            continue;
+        }
+        CHECK(result.trace->text(event.unit).ends_with(".bn"));
+        const bool waits = std::ranges::any_of(rank.dependencies, [&](const trace::Dependency& d) {
+            return d.on == event.id && std::ranges::any_of(rank.events, [&](const trace::Event& e) {
+                       return e.id == d.event && e.kind == trace::EventKind::compute;
+                   });
+        });
+        CHECK(waits);
+    }
+    CHECK(forward == 2);
+    CHECK(backward == 2);
+}
