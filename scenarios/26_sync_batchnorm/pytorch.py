@@ -25,10 +25,6 @@ def gather_stats(x, mean, invstd, running_mean, running_var, momentum, eps, coun
     return all_mean, (squares / n + eps).rsqrt()
 
 
-def reduce(dy, x, mean, invstd, *_):
-    return dy.sum(0), (dy * (x - mean)).sum(0), (dy * (x - mean)).sum(0) * invstd, dy.sum(0)
-
-
 def input_grad(dy, x, mean, invstd, weight, sum_dy, sum_dy_xmu, counts):
     return (dy - sum_dy / counts.sum() - (x - mean) * invstd**2 * sum_dy_xmu / counts.sum()) * invstd * weight
 
@@ -36,7 +32,9 @@ def input_grad(dy, x, mean, invstd, weight, sum_dy, sum_dy_xmu, counts):
 KERNELS = {"batch_norm_stats": lambda x, eps: (x.mean(0), (x.var(0, unbiased=False) + eps).rsqrt()),
            "batch_norm_gather_stats_with_counts": gather_stats,
            "batch_norm_elemt": lambda x, weight, bias, mean, invstd, eps: (x - mean) * invstd * weight + bias,
-           "batch_norm_backward_reduce": reduce, "batch_norm_backward_elemt": input_grad}
+           "batch_norm_backward_reduce": lambda dy, x, mean, invstd, *_: (
+               dy.sum(0), (dy * (x - mean)).sum(0), (dy * (x - mean)).sum(0) * invstd, dy.sum(0)),
+           "batch_norm_backward_elemt": input_grad}
 
 
 class SyncNorm(nn.BatchNorm1d):
@@ -48,10 +46,15 @@ class SyncNorm(nn.BatchNorm1d):
 def train(norm, x, wrap):
     """Forward and backward of x + down(gelu(norm(up(x)))), up and down the identity; what came of it."""
     x = x.reshape(-1, 1).clone().requires_grad_()  # as `up` below would need the gradient
-    made = wrap(norm)(x)
+    began = []  # the running mean with which each forward begins
+    norm.register_forward_pre_hook(lambda module, args: began.append(module.running_mean.item()))
+    model = wrap(norm)
+    made = model(x)
     loss = nn.functional.mse_loss(x + nn.functional.gelu(made, approximate="tanh"), x)
     loss.backward()
-    return loss.detach(), made.detach().flatten(), norm.running_mean.item()
+    noted = norm.running_mean.item()
+    model(x)  # the next forward; DDP broadcasts rank 0's buffers first
+    return loss.detach(), made.detach().flatten(), noted, began[1]
 
 
 def worker(rank, port):
@@ -61,25 +64,22 @@ def worker(rank, port):
     for name, kernel in KERNELS.items():
         library.impl(name, kernel, "CPU")
     sent, sums, gather, all_reduce = [], [], dist.all_gather, dist.all_reduce
-    dist.all_gather = lambda out, mine, *args, **kw: (sent.append(mine.clone()), gather(out, mine, *args, **kw))
-    dist.all_reduce = lambda t, *args, **kw: (all_reduce(t, *args, **kw), sums.append(t.clone()))
+    dist.all_gather = lambda out, mine, *args, **kw: (sent.append(mine.tolist()), gather(out, mine, *args, **kw))
+    dist.all_reduce = lambda t, *args, **kw: (all_reduce(t, *args, **kw), sums.append(t.tolist()))
     synced = train(SyncNorm(1), SAMPLES[rank], DDP)
     dist.all_gather, dist.all_reduce = gather, all_reduce
     alone = train(nn.BatchNorm1d(1), SAMPLES[rank], DDP)
     whole = train(nn.BatchNorm1d(1), SAMPLES, lambda norm: norm)
-
     everyone = [None] * WORLD
-    dist.all_gather_object(everyone, (sent[0].tolist(), synced, alone))
+    dist.all_gather_object(everyone, (sent[0], synced, alone))
     if rank == 0:
-        told = [e[0] for e in everyone]
-        for r in range(WORLD):
-            print(f"mean{r} = {told[r][0]:g}\nsent{r} = {told[r][0]:g}, {told[r][1]:.3f}, {told[r][2]:g}")
-        print(f"elements = {len(told[0])}\nback = {sums[0].numel()}")
+        for r, ((mean, invstd, n), _, _) in enumerate(everyone):
+            print(f"mean{r} = {mean:g}\nsent{r} = {mean:g}, {invstd:.3f}, {n:g}")
+        print(f"elements = {len(sent[0])}\nback = {len(sums[0])}\nchange.kept2 = {everyone[2][2][3]:.3g}")
         print(f"gradient_sums = {sums[0][0]:.3f} and {sums[0][1]:.3f}".replace("-", "−"))
         print(f"synced2 = {everyone[2][1][1][0]:.2f}\nalone2 = {everyone[2][2][1][0]:.2f}".replace("-", "−"))
         print(f"loss = {sum(e[1][0] for e in everyone) / WORLD:.4f}\nwhole.loss = {whole[0]:.4f}")
-        print(f"change.loss = {sum(e[2][0] for e in everyone) / WORLD:.4f}\nnoted2 = {everyone[2][1][2]:.3g}")
-        print(f"change.noted0 = {everyone[0][2][2]:.3g}\nchange.noted2 = {everyone[2][2][2]:.3g}")
+        print(f"change.loss = {sum(e[2][0] for e in everyone) / WORLD:.4f}\nnoted0 = {everyone[0][1][2]:.3g}")
     dist.destroy_process_group()
 
 
