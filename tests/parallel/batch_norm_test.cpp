@@ -16,6 +16,7 @@
 #include "core/run/dry.h"
 #include "tests/parallel/train_helper.h"
 #include "tests/test.h"
+#include "tests/thrown.h"
 
 using namespace meshscope;
 using namespace meshscope::test;
@@ -272,6 +273,15 @@ TEST_CASE("a dry run of shared batch norm records the same calls and the same me
     // Parameters and buffers: 4 layers' weights and biases, scale and shift, then 2·6 floats and a count
     // each.
     CHECK(held(*real.trace, 0, MemoryCategory::parameters).peak == 4 * (140 + 24) + 8 * 2);
+}
+
+TEST_CASE("a run with a batch norm cannot be resumed: no checkpoint holds its running statistics") {
+    run::RunOptions options;
+    options.resume = "somewhere";
+    CHECK(thrown_id([&] {
+              run::run_scenario(scenario::parse_scenario(text("batch", "", ddp(2)), "test.toml"),
+                                *backends::make_registry(), options);
+          }) == "scenario.norm_checkpoint");
 }
 
 TEST_CASE("why the calls are there, and that compute waits for them") {
