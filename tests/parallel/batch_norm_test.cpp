@@ -36,7 +36,7 @@ json golden(const std::string& name) {
 std::string text(const std::string& norm, const std::string& train, const std::string& rest) {
     return "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 6\nlayers = 2\nnorm = \"" + norm +
            "\"\nweights = \"" + kFolder + "init.safetensors\"\n[data]\nfile = \"" + kFolder +
-           "data.safetensors\"\n[train]\nsteps = 6\nglobal_batch = 8\n" + train +
+           "data.safetensors\"\n[train]\nsteps = 6\nglobal_batch = 16\n" + train +
            "[optimizer]\nkind = \"sgd\"\nlr = 0.05\nmomentum = 0.9\n" + rest;
 }
 
@@ -139,8 +139,8 @@ std::vector<std::vector<std::vector<float>>> buffers_of_ranks(nn::Norm norm, int
         const auto rank = static_cast<std::size_t>(transport.rank().value);
         const auto part = [&](const std::string& name) {
             const std::vector<float> all = batches.find(name)->floats();
-            const auto first = all.begin() + static_cast<std::ptrdiff_t>(rank) * 16;
-            return memory.of(std::vector<float>(first, first + 16), {4, 4}, MemoryCategory::inputs, name);
+            const auto first = all.begin() + static_cast<std::ptrdiff_t>(rank) * 32;
+            return memory.of(std::vector<float>(first, first + 32), {8, 4}, MemoryCategory::inputs, name);
         };
         for (int32_t step = 0; step < 6; ++step) {
             std::vector<float>& now = seen[rank].emplace_back();
@@ -221,8 +221,8 @@ TEST_CASE("under DDP each rank has its own statistics, and rank 0's buffers befo
 TEST_CASE("SyncBatchNorm: losses, weights, running statistics and collectives are PyTorch's") {
     const auto result = run_text(text("sync_batch", "", ddp(2)));
     check_outcome(result, "sync");
-    check_outcome(result, "whole");                                    // one process with the whole batch
-    check_outcome(run_text(text("sync_batch", "", ddp(8))), "whole");  // one row a rank is enough
+    check_outcome(result, "whole");                                     // one process with the whole batch
+    check_outcome(run_text(text("sync_batch", "", ddp(16))), "whole");  // one row a rank is enough
     check_calls(result, "sync");
     const auto noted = buffers_of_ranks(nn::Norm::sync_batch, 1);
     check_buffers(noted, "sync");

@@ -10,6 +10,9 @@ Writes OUTDIR/{init,data}.safetensors, the same for all cases, and for each case
 The JSON holds the losses (mean over the global batch), every rank's buffers as they are before each forward of a step,
 and every rank's collectives of set-up and of each step, in the order issued.
 
+Every statistics has four rows or more: two normalised rows are -1 and 1 whatever they were, and the gradients below
+them are rounding.
+
 PyTorch's SyncBatchNorm is for accelerators; the function behind it runs here on the CPU with its five kernels written
 in PyTorch's own operators. Case sync must equal case whole, and the script says so or fails.
 """
@@ -28,7 +31,7 @@ from torch.nn.modules._functions import SyncBatchNorm
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils._python_dispatch import TorchDispatchMode
 
-DIM, HIDDEN, LAYERS, BATCH, STEPS = 4, 6, 2, 8, 6
+DIM, HIDDEN, LAYERS, BATCH, STEPS = 4, 6, 2, 16, 6
 CASES = {"whole": dict(world=1), "batch": dict(world=2), "accumulate": dict(world=2, accumulate=2),
          "sync": dict(world=2, sync=True)}
 
