@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/nn/layers/batch_norm.h"
 #include "core/nn/layers/linear.h"
 #include "core/nn/model/kinds.h"
 
@@ -91,6 +92,24 @@ Linear* Model::add_linear(const std::string& name, int64_t inputs, int64_t outpu
     Parameter* weight = add_parameter(name + ".weight", {outputs, inputs}, inputs);
     return keep(std::make_unique<Linear>(name, weight,
                                          bias ? add_parameter(name + ".bias", {outputs}, inputs) : nullptr));
+}
+
+Buffer* Model::add_buffer(std::string name, Shape shape, float first, DType dtype) {
+    buffers_.push_back(
+        std::make_unique<Buffer>(Buffer{std::move(name), std::move(shape), dtype, first, Tensor()}));
+    return buffers_.back().get();
+}
+
+BatchNorm* Model::add_batch_norm(const std::string& name, int64_t features) {
+    Parameter* weight = add_parameter(name + ".weight", {features}, features, Initial::ones);
+    Parameter* bias = add_parameter(name + ".bias", {features}, features, Initial::zeros);
+    Buffer* mean = add_buffer(name + ".running_mean", {features}, 0.0F, DType::float32);
+    Buffer* variance = add_buffer(name + ".running_var", {features}, 1.0F, DType::float32);
+    // PyTorch's is a tensor without dims; ours has one element in one dim.
+    Buffer* batches = add_buffer(name + ".num_batches_tracked", {1}, 0.0F, DType::int64);
+    batch_norms_.push_back(
+        keep(std::make_unique<BatchNorm>(name, weight, bias, BatchNorm::Running{mean, variance, batches})));
+    return batch_norms_.back();
 }
 
 std::unique_ptr<Model> make_model(const ModelSpec& spec) {

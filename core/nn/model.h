@@ -13,6 +13,8 @@
 
 namespace meshscope::nn {
 
+class BatchNorm;
+
 /// A model: its parameters (without values until someone puts them there), its modules, its forward pass and
 /// loss.
 ///
@@ -24,6 +26,10 @@ class Model : public Module {
     using Module::Module;
     /// All parameters, in PyTorch's order of parameters(); parameters()[i].index == i.
     const std::vector<std::unique_ptr<Parameter>>& all_parameters() const { return owned_; }
+    /// What its layers keep beside the parameters, in PyTorch's order of buffers(); only batch norm has some.
+    const std::vector<std::unique_ptr<Buffer>>& buffers() const { return buffers_; }
+    /// Its batch norm layers, in order; parallelism from outside lets them share their statistics.
+    const std::vector<BatchNorm*>& batch_norms() const { return batch_norms_; }
     /// The module called `name` ("layers.0"; "" is the model itself), or null.
     Module* find(const std::string& name);
     /// The modules that are one FSDP unit each by default: layers.N (mlp) or blocks.N (gpt, llama);
@@ -94,6 +100,9 @@ class Model : public Module {
     /// Appends a linear layer called `name` with its weight (outputs, inputs) and bias (outputs), if it has
     /// one. Not yet any module's child.
     Linear* add_linear(const std::string& name, int64_t inputs, int64_t outputs, bool bias = true);
+    /// Appends a batch norm over `features` called `name` with its weight (ones), bias (zeros) and buffers
+    /// running_mean, running_var and num_batches_tracked. Not yet any module's child.
+    BatchNorm* add_batch_norm(const std::string& name, int64_t features);
     static std::vector<Parameter*> parameters_of(const std::vector<Module*>& modules);
 
     Positions positions_;
@@ -102,7 +111,11 @@ class Model : public Module {
     std::vector<Module*> head_modules_;
 
   private:
+    Buffer* add_buffer(std::string name, Shape shape, float first, DType dtype);
+
     std::vector<std::unique_ptr<Parameter>> owned_;
+    std::vector<std::unique_ptr<Buffer>> buffers_;
+    std::vector<BatchNorm*> batch_norms_;
     std::vector<std::unique_ptr<Parameter>>
         elsewhere_;  ///< of pieces that another stage runs; without values
     std::vector<std::unique_ptr<Module>> modules_;
@@ -110,7 +123,8 @@ class Model : public Module {
 
 /// Builds a model; its formula is in docs/scenario.md:
 /// - `toy`: Linear(10,10) net1, ReLU, Linear(10,5) net2; mean squared error;
-/// - `mlp`: x ← x + down(gelu_tanh(up x)) for each layer; mean squared error;
+/// - `mlp`: x ← x + down(gelu_tanh(up x)) for each layer, with a norm gelu_tanh(bn(up x)); mean squared
+/// error;
 /// - `gpt`: tok + pos, causal transformer blocks with LayerNorm and gelu_tanh, ln_f, head; cross-entropy;
 /// - `llama`: tok, blocks with RMSNorm, rotary positions, grouped queries and SwiGLU, ln_f, head;
 /// cross-entropy.

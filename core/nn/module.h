@@ -43,6 +43,16 @@ struct Parameter {
     int32_t whole_index = 0;  ///< its index in the whole model, where this one keeps some of its pieces only
 };
 
+/// An array that a layer keeps and no optimizer updates: torch.nn.Module.register_buffer. Of float32, or of
+/// int64 for counts.
+struct Buffer {
+    std::string name;  ///< "layers.0.bn.running_mean"
+    Shape shape;
+    DType dtype = DType::float32;
+    float first = 0;  ///< what each of its elements is before training
+    Tensor value;     ///< undefined until a strategy puts it in place; then always there, and whole
+};
+
 /// A value on the tape.
 struct Variable {
     int32_t id = -1;

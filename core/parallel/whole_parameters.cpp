@@ -15,6 +15,15 @@ std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& 
         if (values) values->read(*parameter, 0, parameter->value.data<float>());
         local.push_back({parameter.get(), parameter->value, 0, owned});
     }
+    const tensor::Kernels& kernels = allocator.device().kernels();
+    for (const auto& buffer : model.buffers()) {
+        buffer->value =
+            allocator.empty(buffer->shape, buffer->dtype, MemoryCategory::parameters, buffer->name);
+        if (buffer->dtype == DType::float32)
+            kernels.fill(buffer->value, buffer->first);
+        else
+            kernels.zero(buffer->value);  // counts begin there
+    }
     return local;
 }
 

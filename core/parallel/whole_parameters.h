@@ -9,7 +9,8 @@ namespace meshscope::parallel {
 
 /// What strategies share that keep every parameter whole on every rank (single, DDP).
 
-/// Allocates each parameter's value (MemoryCategory::parameters); fills it from `values` unless null.
+/// Allocates each parameter's value (MemoryCategory::parameters); fills it from `values` unless null. The
+/// model's buffers likewise, with what they begin with, on every rank.
 std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& allocator,
                                            const InitialValues* values, bool owned);
 

@@ -8,6 +8,7 @@
 #include "core/parallel/fsdp2/fsdp2.h"
 #include "core/parallel/pipeline/pipeline.h"
 #include "core/parallel/single.h"
+#include "core/parallel/sync_batch_norm/sync_batch_norm.h"
 #include "core/parallel/zero/zero.h"
 #include "core/parallel/zero/zero_redundancy.h"
 
@@ -39,6 +40,8 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Scenario& scenario,
         case DataStrategy::ddp: {
             parallel::DdpOptions options = p.ddp;
             options.bucket_cap_mb = p.bucket_cap_mb;
+            if (scenario.model.norm == nn::Norm::sync_batch)
+                parallel::convert_sync_batch_norm(context, model);
             return std::make_unique<parallel::Ddp>(context, model, options);
         }
         case DataStrategy::fsdp2: {

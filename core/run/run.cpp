@@ -48,6 +48,7 @@ Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOption
     if (scenario.parallel.data == scenario::DataStrategy::ddp &&
         scenario.parallel.ddp.hook == parallel::DdpHook::powersgd)
         throw InvalidArgument({"scenario.powersgd_checkpoint", {}});
+    if (scenario.model.norm != nn::Norm::none) throw InvalidArgument({"scenario.norm_checkpoint", {}});
     const checkpoint::Identity identity = checkpoint::identity_of(scenario);
     if (!resume.empty())
         checkpoints.resumed =

@@ -38,6 +38,7 @@ constexpr Key kKeys[] = {
     {"model", "seed", "integer", "0"},
     {"model", "weights", "string", "(none)"},
     {"model", "bias", "boolean", "true"},
+    {"model", "norm", "string", "(none)"},
     {"model", "vocab", "integer", "required for gpt, llama"},
     {"model", "seq", "integer", "required for gpt, llama"},
     {"model", "heads", "integer", "required for gpt, llama"},
@@ -231,6 +232,7 @@ constexpr Key kKeys[] = {
 };
 
 constexpr std::array<std::string_view, 4> kModels{"toy", "mlp", "gpt", "llama"};
+constexpr std::array<std::string_view, 2> kNorms{"batch", "sync_batch"};
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
 constexpr std::array<std::string_view, 8> kStrategies{"none",  "ddp",   "fsdp2", "fsdp1",
@@ -268,6 +270,9 @@ std::vector<Key> keys_of(std::string_view table) {
 
 std::span<const std::string_view> model_kinds() {
     return kModels;
+}
+std::span<const std::string_view> norms() {
+    return kNorms;
 }
 std::span<const std::string_view> optimizer_kinds() {
     return kOptimizers;

@@ -33,6 +33,7 @@ std::vector<Key> keys_of(std::string_view table);
 
 /// The words of the keys that take one of a few.
 std::span<const std::string_view> model_kinds();
+std::span<const std::string_view> norms();  ///< in nn::Norm's order, without `none`
 std::span<const std::string_view> optimizer_kinds();
 std::span<const std::string_view> data_kinds();
 std::span<const std::string_view> data_strategies();

@@ -67,7 +67,9 @@ bool check_heads(const Section& model, const nn::ModelSpec& spec) {
 
 /// How many parameters a model has; sizes are at most 2^20, layers at most 10^4: below 2^60.
 int64_t n_parameters(const nn::ModelSpec& m) {
-    if (m.kind == "mlp") return m.layers * (2 * m.dim * m.hidden + (m.bias ? m.dim + m.hidden : 0));
+    if (m.kind == "mlp")
+        return m.layers * (2 * m.dim * m.hidden + (m.bias ? m.dim + m.hidden : 0) +
+                           (m.norm == nn::Norm::none ? 0 : 2 * m.hidden));
     const bool llama = m.kind == "llama";
     const int64_t kv_dim = llama ? m.dim / m.heads * m.kv_heads : m.dim;
     const int64_t block =
@@ -96,6 +98,8 @@ bool read_sizes(const Section& model, nn::ModelSpec& spec) {
     spec.kv_heads = spec.heads;
     size("kv_heads", spec.kv_heads, false);
     spec.bias = model.boolean("bias").value_or(true);
+    if (const auto word = model.word("norm", norms()))
+        spec.norm = static_cast<nn::Norm>(1 + (std::ranges::find(norms(), *word) - norms().begin()));
     spec.tied = model.boolean("tied").value_or(false);
     spec.rope_theta = model.number("rope_theta", {0, 1e12, false}).value_or(spec.rope_theta);
     if (!fine || !sized) return false;
@@ -109,7 +113,7 @@ bool read_sizes(const Section& model, nn::ModelSpec& spec) {
 
 void refuse_foreign_sizes(const Section& model, const std::string& kind) {
     if (kind == "toy") refuse_for_kind(model, {"dim", "hidden", "layers"}, kind);
-    if (kind != "mlp") refuse_for_kind(model, {"bias"}, kind);
+    if (kind != "mlp") refuse_for_kind(model, {"bias", "norm"}, kind);
     if (kind != "llama") refuse_for_kind(model, {"kv_heads", "rope_theta"}, kind);
     if (!is_transformer(kind)) refuse_for_kind(model, {"vocab", "seq", "heads", "tied"}, kind);
 }

@@ -10,6 +10,7 @@
 #include "core/scenario/read_evaluation.h"
 #include "core/scenario/read_faults.h"
 #include "core/scenario/read_model.h"
+#include "core/scenario/read_norm.h"
 #include "core/scenario/read_parallel.h"
 #include "core/time/read_profile.h"
 
@@ -124,6 +125,7 @@ bool read_training(const Section& root, Scenario& scenario) {
     read_train(root, train, scenario);
     read_optimizer(root, scenario);
     const bool mesh_known = read_mesh_and_parallel(root, model, train, scenario);
+    check_norm(root, mesh_known, scenario);
     read_evaluation(root, scenario);
     read_checkpoint(root, scenario);
     read_record(root, scenario);

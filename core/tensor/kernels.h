@@ -126,6 +126,32 @@ class Kernels {
     virtual void rms_norm_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd,
                                       bool accumulate) const = 0;
 
+    // Batch norm over the rows of x (N, D), so that its statistics may be shared between ranks: the pieces of
+    // torch.nn.SyncBatchNorm. float32 only. A part's statistics (2·D + 1) are the mean of each column, then
+    // 1/√(variance + eps) of each (variance: mean of squared distances), then N.
+
+    /// The statistics of x; N at least 1. About 3·N·D flops. torch.batch_norm_stats.
+    virtual void batch_norm_stats(const Tensor& statistics, const Tensor& x, double eps) const = 0;
+    /// Brings the statistics (P, 2·D + 1) of P parts together, each weighing its rows: mean, invstd (D) of
+    /// all rows, whose number it returns; running_mean ← (1 - momentum) · running_mean + momentum · mean,
+    /// running_var likewise with the variance over rows - 1. torch.batch_norm_gather_stats_with_counts.
+    virtual int64_t batch_norm_gather_stats(const Tensor& mean, const Tensor& invstd,
+                                            const Tensor& running_mean, const Tensor& running_var,
+                                            const Tensor& statistics, double momentum, double eps) const = 0;
+    /// y = (x - mean) · invstd · weight + bias, all (D). About 4·N·D flops. torch.batch_norm_elemt.
+    virtual void batch_norm_elemt(const Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& invstd,
+                                  const Tensor& weight, const Tensor& bias) const = 0;
+    /// sums (2·D) = Σ dy of each column, then Σ dy · (x - mean); dw (D) = the latter · invstd, db (D) = Σ dy.
+    /// Rows first to last. About 4·N·D flops. torch.batch_norm_backward_reduce.
+    virtual void batch_norm_backward_reduce(const Tensor& sums, const Tensor& dw, const Tensor& db,
+                                            const Tensor& dy, const Tensor& x, const Tensor& mean,
+                                            const Tensor& invstd) const = 0;
+    /// With `sums` over all `rows` of all parts: dx = weight · invstd · (dy - Σdy/rows - (x - mean) · invstd²
+    /// · Σdy(x - mean)/rows). dx may be dy. About 6·N·D flops. torch.batch_norm_backward_elemt.
+    virtual void batch_norm_backward_elemt(const Tensor& dx, const Tensor& dy, const Tensor& x,
+                                           const Tensor& mean, const Tensor& invstd, const Tensor& weight,
+                                           const Tensor& sums, int64_t rows) const = 0;
+
     /// Turns each pair (a, b) to (a·cos - b·sin, a·sin + b·cos), or back (which is also the backward pass)
     /// when `inverse`. 6 flops a pair. Angles are computed in double. out may be in.
     virtual void rotary(const Tensor& out, const Tensor& in, const RotaryShape& shape,

@@ -95,6 +95,15 @@ void expect_rms_norm(std::string_view kernel, std::initializer_list<Tensor> xs, 
     for (const Tensor& x : xs) expect_count(kernel, x, rstd.n_elements() * weight.n_elements());
 }
 
+int64_t expect_batch_norm(std::string_view kernel, std::initializer_list<Tensor> xs,
+                          std::initializer_list<Tensor> features) {
+    const int64_t n = features.begin()->n_elements();
+    for (const Tensor& feature : features) expect_count(kernel, feature, n);
+    const int64_t rows = n == 0 ? 0 : xs.begin()->n_elements() / n;
+    for (const Tensor& x : xs) expect_count(kernel, x, rows * n);
+    return rows;
+}
+
 int64_t expect_cross_entropy(std::string_view kernel, const Tensor& logits, const Tensor& lse,
                              const Tensor& targets, DType dtype) {
     const int64_t rows = targets.n_elements();

@@ -41,6 +41,11 @@ void expect_layer_norm(std::string_view kernel, std::initializer_list<Tensor> xs
 void expect_rms_norm(std::string_view kernel, std::initializer_list<Tensor> xs, const Tensor& rstd,
                      const Tensor& weight);
 
+/// Checks a batch norm's tensors: `xs` (N, D), `features` (D), all float32, and returns N. Throws
+/// InvalidArgument ("kernel.shape").
+int64_t expect_batch_norm(std::string_view kernel, std::initializer_list<Tensor> xs,
+                          std::initializer_list<Tensor> features);
+
 /// Checks logits (N, V) of this dtype, lse (N, float32) and targets (N, int64), and returns V. Throws
 /// InvalidArgument
 /// ("kernel.shape").

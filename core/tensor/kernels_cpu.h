@@ -45,6 +45,14 @@ class CpuKernels : public ReferenceKernels {
                              const Tensor& weight) const override;
     void rms_norm_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd,
                               bool accumulate) const override;
+    void batch_norm_stats(const Tensor& statistics, const Tensor& x, double eps) const override;
+    void batch_norm_elemt(const Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& invstd,
+                          const Tensor& weight, const Tensor& bias) const override;
+    void batch_norm_backward_reduce(const Tensor& sums, const Tensor& dw, const Tensor& db, const Tensor& dy,
+                                    const Tensor& x, const Tensor& mean, const Tensor& invstd) const override;
+    void batch_norm_backward_elemt(const Tensor& dx, const Tensor& dy, const Tensor& x, const Tensor& mean,
+                                   const Tensor& invstd, const Tensor& weight, const Tensor& sums,
+                                   int64_t rows) const override;
     void rotary(const Tensor& out, const Tensor& in, const RotaryShape& shape, bool inverse) const override;
     void attention_forward(const Tensor& o, const Tensor& lse, const Tensor& q, const Tensor& k,
                            const Tensor& v, const AttentionShape& shape) const override;

@@ -51,6 +51,14 @@ void linear(const char* kernel, const Tensor& x, const Tensor& y, const Tensor& 
     if (!y.defined() || y.shape() != wanted) refuse(kernel, y, wanted);
 }
 
+/// xs (N, D), features (D).
+void batch_norm(const char* kernel, std::initializer_list<Tensor> xs,
+                std::initializer_list<Tensor> features) {
+    same(kernel, features);
+    rows(kernel, *xs.begin(), *features.begin());
+    same(kernel, xs);
+}
+
 /// xs (N, D), rstd (N), weight (D).
 void norm(const char* kernel, std::initializer_list<Tensor> xs, const Tensor& rstd, const Tensor& weight) {
     defined(kernel, rstd);
@@ -180,6 +188,39 @@ void DryKernels::rms_norm_input_grad(const Tensor& dx, const Tensor& dy, const T
 void DryKernels::rms_norm_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd,
                                       bool) const {
     norm("rms_norm.weight_grad", {dy, x}, rstd, dw);
+}
+void DryKernels::batch_norm_stats(const Tensor& statistics, const Tensor& x, double) const {
+    defined("batch_norm.statistics", statistics);
+    defined("batch_norm.statistics", x);
+    const int64_t width = (statistics.n_elements() - 1) / 2;
+    counted("batch_norm.statistics", statistics, 2 * width + 1);
+    if (width == 0 ? x.n_elements() != 0 : x.n_elements() % width != 0)
+        refuse("batch_norm.statistics", x, {-1, width});
+}
+int64_t DryKernels::batch_norm_gather_stats(const Tensor& mean, const Tensor& invstd,
+                                            const Tensor& running_mean, const Tensor& running_var,
+                                            const Tensor& statistics, double, double) const {
+    same("batch_norm.combine", {mean, invstd, running_mean, running_var});
+    defined("batch_norm.combine", statistics);
+    const int64_t each = 2 * mean.n_elements() + 1;
+    if (statistics.n_elements() % each != 0) refuse("batch_norm.combine", statistics, {-1, each});
+    return 0;
+}
+void DryKernels::batch_norm_elemt(const Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& invstd,
+                                  const Tensor& weight, const Tensor& bias) const {
+    batch_norm("batch_norm", {y, x}, {mean, invstd, weight, bias});
+}
+void DryKernels::batch_norm_backward_reduce(const Tensor& sums, const Tensor& dw, const Tensor& db,
+                                            const Tensor& dy, const Tensor& x, const Tensor& mean,
+                                            const Tensor& invstd) const {
+    batch_norm("batch_norm.weight_grad", {dy, x}, {mean, invstd, dw, db});
+    counted("batch_norm.weight_grad", sums, 2 * mean.n_elements());
+}
+void DryKernels::batch_norm_backward_elemt(const Tensor& dx, const Tensor& dy, const Tensor& x,
+                                           const Tensor& mean, const Tensor& invstd, const Tensor& weight,
+                                           const Tensor& sums, int64_t) const {
+    batch_norm("batch_norm.input_grad", {dx, dy, x}, {mean, invstd, weight});
+    counted("batch_norm.input_grad", sums, 2 * mean.n_elements());
 }
 void DryKernels::rotary(const Tensor& out, const Tensor& in, const RotaryShape& shape, bool) const {
     counted("rotary", out, shape.batch * shape.tokens * shape.heads * shape.head_dim);

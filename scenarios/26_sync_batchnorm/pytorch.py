@@ -1,6 +1,6 @@
-"""Synchronised batch norm by two all_reduces, against one process with the whole batch. Run: python pytorch.py
+"""SyncBatchNorm under DDP on four ranks, against BatchNorm1d under DDP and in one process. Run: python pytorch.py
 
-nn.SyncBatchNorm itself needs GPUs; this is what it computes, on gloo.
+nn.SyncBatchNorm is for GPUs. The autograd function behind it runs here on gloo: only its kernels are written anew.
 """
 import os
 import socket
@@ -8,55 +8,78 @@ import socket
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from torch.nn.functional import batch_norm
+from torch import nn
+from torch.nn.modules._functions import SyncBatchNorm
+from torch.nn.parallel import DistributedDataParallel as DDP
 
 WORLD = 4
 SAMPLES = torch.tensor([[1.0, 3.0], [2.0, 4.0], [9.0, 11.0], [10.0, 12.0]])  # a row a rank
-GRADIENTS = torch.tensor([1.0, 0.0])  # of each rank's two outputs
 
 
-def text(tensor):
-    return "[" + ", ".join(f"{x:g}" for x in tensor.tolist()) + "]"
+def gather_stats(x, mean, invstd, running_mean, running_var, momentum, eps, counts):
+    n, each = counts.sum(), counts.view(-1, 1)
+    all_mean = (mean * each).sum(0) / n
+    squares = ((invstd**-2 - eps + (mean - all_mean) ** 2) * each).sum(0)
+    running_mean.lerp_(all_mean, momentum)
+    running_var.lerp_(squares / (n - 1), momentum)
+    return all_mean, (squares / n + eps).rsqrt()
+
+
+def input_grad(dy, x, mean, invstd, weight, sum_dy, sum_dy_xmu, counts):
+    return (dy - sum_dy / counts.sum() - (x - mean) * invstd**2 * sum_dy_xmu / counts.sum()) * invstd * weight
+
+
+KERNELS = {"batch_norm_stats": lambda x, eps: (x.mean(0), (x.var(0, unbiased=False) + eps).rsqrt()),
+           "batch_norm_gather_stats_with_counts": gather_stats,
+           "batch_norm_elemt": lambda x, weight, bias, mean, invstd, eps: (x - mean) * invstd * weight + bias,
+           "batch_norm_backward_reduce": lambda dy, x, mean, invstd, *_: (
+               dy.sum(0), (dy * (x - mean)).sum(0), (dy * (x - mean)).sum(0) * invstd, dy.sum(0)),
+           "batch_norm_backward_elemt": input_grad}
+
+
+class SyncNorm(nn.BatchNorm1d):
+    def forward(self, x):
+        return SyncBatchNorm.apply(x, self.weight, self.bias, self.running_mean, self.running_var, self.eps,
+                                   self.momentum, dist.group.WORLD, dist.get_world_size())
+
+
+def train(norm, x, wrap):
+    """Forward and backward of x + down(gelu(norm(up(x)))), up and down the identity; what came of it."""
+    x = x.reshape(-1, 1).clone().requires_grad_()  # as `up` below would need the gradient
+    began = []  # the running mean with which each forward begins
+    norm.register_forward_pre_hook(lambda module, args: began.append(module.running_mean.item()))
+    model = wrap(norm)
+    made = model(x)
+    loss = nn.functional.mse_loss(x + nn.functional.gelu(made, approximate="tanh"), x)
+    loss.backward()
+    noted = norm.running_mean.item()
+    model(x)  # the next forward; DDP broadcasts rank 0's buffers first
+    return loss.detach(), made.detach().flatten(), noted, began[1]
 
 
 def worker(rank, port):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     dist.init_process_group("gloo", rank=rank, world_size=WORLD)
-    x = SAMPLES[rank]
-
-    # Forward: sum, sum of squares, count.
-    sent = torch.stack([x.sum(), (x * x).sum(), torch.tensor(float(len(x)))])
-    sums = sent.clone()
-    dist.all_reduce(sums)
-    mean = sums[0] / sums[2]
-    variance = sums[1] / sums[2] - mean**2
-    y = (x - mean) / variance.sqrt()
-
-    # Backward: two sums.
-    both = torch.stack([GRADIENTS.sum(), (GRADIENTS * (x - mean)).sum()])
-    dist.all_reduce(both)
-    grad_x = (GRADIENTS - both[0] / sums[2] - (x - mean) * both[1] / (sums[2] * variance)) / variance.sqrt()
-
-    # One process with the whole batch, by autograd; and this rank alone.
-    whole = SAMPLES.reshape(-1, 1).clone().requires_grad_()
-    expected = batch_norm(whole, None, None, training=True, eps=1e-12)
-    expected.backward(GRADIENTS.repeat(WORLD).reshape(-1, 1))
-    torch.testing.assert_close(y, expected.detach().reshape(WORLD, -1)[rank])
-    torch.testing.assert_close(grad_x, whole.grad.reshape(WORLD, -1)[rank])
-    alone = batch_norm(x.reshape(-1, 1), None, None, training=True, eps=1e-12).flatten()
-
+    library = torch.library.Library("aten", "IMPL")
+    for name, kernel in KERNELS.items():
+        library.impl(name, kernel, "CPU")
+    sent, sums, gather, all_reduce = [], [], dist.all_gather, dist.all_reduce
+    dist.all_gather = lambda out, mine, *args, **kw: (sent.append(mine.tolist()), gather(out, mine, *args, **kw))
+    dist.all_reduce = lambda t, *args, **kw: (all_reduce(t, *args, **kw), sums.append(t.tolist()))
+    synced = train(SyncNorm(1), SAMPLES[rank], DDP)
+    dist.all_gather, dist.all_reduce = gather, all_reduce
+    alone = train(nn.BatchNorm1d(1), SAMPLES[rank], DDP)
+    whole = train(nn.BatchNorm1d(1), SAMPLES, lambda norm: norm)
     everyone = [None] * WORLD
-    dist.all_gather_object(everyone, (sent, x.mean().item(), y[0].item(), alone[0].item()))
+    dist.all_gather_object(everyone, (sent[0], synced, alone))
     if rank == 0:
-        print("sent0 =", text(everyone[0][0]))
-        print("sent2 =", text(everyone[2][0]))
-        print("sums =", text(sums))
-        print(f"mean2 = {everyone[2][1]:g}")
-        print(f"mean = {mean:g}")
-        print(f"variance = {variance:g}")
-        print("alone2 =", f"{everyone[2][3]:g}".replace("-", "−"))
-        print(f"synced2 = {everyone[2][2]:.2f}")
-        print("gradient_sums =", text(both))
+        for r, ((mean, invstd, n), _, _) in enumerate(everyone):
+            print(f"mean{r} = {mean:g}\nsent{r} = {mean:g}, {invstd:.3f}, {n:g}")
+        print(f"elements = {len(sent[0])}\nback = {len(sums[0])}\nchange.kept2 = {everyone[2][2][3]:.3g}")
+        print(f"gradient_sums = {sums[0][0]:.3f} and {sums[0][1]:.3f}".replace("-", "−"))
+        print(f"synced2 = {everyone[2][1][1][0]:.2f}\nalone2 = {everyone[2][2][1][0]:.2f}".replace("-", "−"))
+        print(f"loss = {sum(e[1][0] for e in everyone) / WORLD:.4f}\nwhole.loss = {whole[0]:.4f}")
+        print(f"change.loss = {sum(e[2][0] for e in everyone) / WORLD:.4f}\nnoted0 = {everyone[0][1][2]:.3g}")
     dist.destroy_process_group()
 
 

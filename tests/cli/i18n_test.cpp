@@ -54,8 +54,8 @@ bool is_something_else(const std::string& text) {
         "(linear|relu|gelu_tanh|mse|add)\\..*|(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|divide|accumulate)|"
         "fsdp2\\.(h2d|d2h|keep_part)|ddp\\.(de)?compress|dp\\.(un)?flatten|"
         "powersgd\\.(p|q|(un)?pack|feedback|orthonormalise|decompress)|"
-        "(attention|bias|cross_entropy|embedding|layer_norm|rms_norm|rotary|silu_mul)"
-        "([._]parts?)?(\\.(backward|merge|input_grad|weight_grad))?|"
+        "(attention|batch_norm|bias|cross_entropy|embedding|layer_norm|rms_norm|rotary|silu_mul)"
+        "([._]parts?)?(\\.(backward|combine|merge|input_grad|statistics|weight_grad))?|"
         "tp\\.(copy|share_input|sum_partial|vocab_cross_entropy|loss\\.(row_max|row_sum_exp|pick_targets))|"
         "cp\\.(cut|pack|unpack|exchange|ring_attention)|"
         "sp\\.(copy_in|copy_out|pack|unpack|gather_for_all|gather_parts|scatter_sum)");

@@ -6,6 +6,7 @@
 #include "core/nn/layers/activation.h"
 #include "core/nn/layers/linear.h"
 #include "core/nn/layers/loss.h"
+#include "core/tensor/kernels.h"
 #include "tests/nn/bench.h"
 #include "tests/nn/slopes.h"
 #include "tests/test.h"
@@ -62,6 +63,20 @@ TEST_CASE("toy's gradients are the slopes of its loss") {
 }
 TEST_CASE("mlp's gradients are the slopes of its loss") {
     check_model({"mlp", 4, 6, 3}, 3);
+}
+
+TEST_CASE("an mlp's gradients through batch norm are the slopes of its loss") {
+    ModelSpec spec{"mlp", 4, 6, 2};
+    spec.norm = Norm::batch;
+    Bench bench;
+    const auto model = make_model(spec);
+    bench.fill(*model);
+    for (const auto& buffer : model->buffers()) {
+        buffer->value =
+            bench.allocator.empty(buffer->shape, buffer->dtype, MemoryCategory::parameters, buffer->name);
+        bench.allocator.device().kernels().zero(buffer->value);
+    }
+    test::check_model(*model, bench.random({7, 4}, 1), bench.random({7, 4}, 2), bench);
 }
 
 TEST_CASE("a parameter used twice gets both gradients") {

@@ -37,7 +37,12 @@ inline const std::string kModel = "format = 1\n[model]\nkind = \"toy\"\n";      
 inline const std::string kTrain = kModel + "[train]\nsteps = 1\nglobal_batch = 8\n";  // to 6
 inline const std::string kMlp =
     "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 4\nlayers = 2\n"
-    "[train]\nsteps = 1\nglobal_batch = 8\n";                                                         // to 9
+    "[train]\nsteps = 1\nglobal_batch = 8\n";  // to 9
+/// An mlp with a norm, which stands in line 4; to line 10.
+inline std::string normed(const std::string& norm) {
+    return "format = 1\n[model]\nkind = \"mlp\"\nnorm = \"" + norm +
+           "\"\ndim = 4\nhidden = 4\nlayers = 2\n[train]\nsteps = 1\nglobal_batch = 8\n";
+}
 inline const std::string kFsdp = kMlp + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n";        // to 13
 inline const std::string kDdp = kTrain + "[parallel]\ndata = \"ddp\"\n";                              // to 8
 inline const std::string kPipeline = kTrain + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\n";  // to 10

@@ -42,6 +42,47 @@ void check_gradient(const Tensor& x, const Tensor& gradient, const Objective& ob
 
 }  // namespace
 
+TEST_CASE("worked values of batch norm: statistics of two parts are those of all rows") {
+    Pair p;
+    for (const Kernels* k : {&p.fast, &p.plain}) {
+        // One feature: 1, 3 here and 9, 11, 16 there; together mean 8, squares 49+25+1+9+64 = 148.
+        const Tensor parts = p.of(std::vector<float>(6, 0.0F), {2, 3});
+        k->batch_norm_stats(parts.narrow(0, 1).flat(), p.of({1, 3}, {2, 1}), 0.0);
+        k->batch_norm_stats(parts.narrow(1, 1).flat(), p.of({9, 11, 16}, {3, 1}), 0.0);
+        CHECK(parts.data<float>()[0] == Approx(2));
+        CHECK(parts.data<float>()[1] == Approx(1));  // variance 1
+        CHECK(parts.data<float>()[2] == 2);
+        CHECK(parts.data<float>()[3] == Approx(12));
+        CHECK(parts.data<float>()[4] == Approx(1 / std::sqrt(26.0 / 3)));
+        CHECK(parts.data<float>()[5] == 3);
+        const Tensor mean = p.of({0}, {1}), invstd = p.of({0}, {1});
+        const Tensor running_mean = p.of({10}, {1}), running_var = p.of({10}, {1});
+        CHECK(k->batch_norm_gather_stats(mean, invstd, running_mean, running_var, parts, 0.1, 0.0) == 5);
+        CHECK(mean.data<float>()[0] == Approx(8));
+        CHECK(invstd.data<float>()[0] == Approx(1 / std::sqrt(148.0 / 5)));
+        CHECK(running_mean.data<float>()[0] == Approx(9 + 0.8));
+        CHECK(running_var.data<float>()[0] == Approx(9 + 3.7));  // over rows - 1
+        const Tensor y = p.of({0, 0}, {2, 1});
+        k->batch_norm_elemt(y, p.of({1, 3}, {2, 1}), p.of({2}, {1}), p.of({0.5}, {1}), p.of({4}, {1}),
+                            p.of({1}, {1}));
+        CHECK(y.data<float>()[0] == Approx(-1));
+        CHECK(y.data<float>()[1] == Approx(3));
+        const Tensor sums = p.of({0, 0}, {2}), dw = p.of({0}, {1}), db = p.of({0}, {1});
+        k->batch_norm_backward_reduce(sums, dw, db, p.of({1, 2}, {2, 1}), p.of({1, 3}, {2, 1}),
+                                      p.of({2}, {1}), p.of({0.5}, {1}));
+        CHECK(sums.data<float>()[0] == Approx(3));
+        CHECK(sums.data<float>()[1] == Approx(1));
+        CHECK(dw.data<float>()[0] == Approx(0.5));
+        CHECK(db.data<float>()[0] == Approx(3));
+        // weight 4, invstd 0.5: 2 · (dy - 3/4 - (x - 2)/4 · 1/4), with 4 rows in all.
+        const Tensor dx = p.of({0, 0}, {2, 1});
+        k->batch_norm_backward_elemt(dx, p.of({1, 2}, {2, 1}), p.of({1, 3}, {2, 1}), p.of({2}, {1}),
+                                     p.of({0.5}, {1}), p.of({4}, {1}), sums, 4);
+        CHECK(dx.data<float>()[0] == Approx(2 * (1 - 0.75 + 0.0625)));
+        CHECK(dx.data<float>()[1] == Approx(2 * (2 - 0.75 - 0.0625)));
+    }
+}
+
 TEST_CASE("worked values of norms") {
     Pair p;
     for (const Kernels* k : {&p.fast, &p.plain}) {

@@ -117,6 +117,39 @@ TEST_CASE("norms agree with the reference") {
     }
 }
 
+TEST_CASE("batch norm agrees with the reference") {
+    Pair p;
+    for (const auto& [rows, width] : kRows) {
+        if (rows == 0) continue;  // no rows have no mean
+        CAPTURE(rows, width);
+        const Tensor x = p.random({rows, width});
+        const Tensor dy = p.random({rows, width});
+        const Tensor w = p.random({width});
+        const Tensor b = p.random({width});
+        // One row has no variance: 1/√eps, where a difference of equals is blown up.
+        const double tolerance = rows == 1 ? 1e-4 : 8e-6;
+        both(p, {{2 * width + 1}}, tolerance,
+             [&](const Kernels& k, const std::vector<Tensor>& out) { k.batch_norm_stats(out[0], x, 1e-5); });
+        const Tensor statistics = p.random({2 * width + 1});
+        const Tensor mean = p.random({width}), invstd = p.random({width});
+        p.plain.batch_norm_stats(statistics, x, 1e-5);
+        const Tensor running = p.random({width});
+        p.plain.batch_norm_gather_stats(mean, invstd, p.copy(running), p.copy(running), statistics, 0.1,
+                                        1e-5);
+        both(p, {{rows, width}}, tolerance, [&](const Kernels& k, const std::vector<Tensor>& out) {
+            k.batch_norm_elemt(out[0], x, mean, invstd, w, b);
+        });
+        const Tensor sums = p.random({2 * width});
+        both(p, {{2 * width}, {width}, {width}}, 2e-5, [&](const Kernels& k, const std::vector<Tensor>& out) {
+            k.batch_norm_backward_reduce(out[0], out[1], out[2], dy, x, mean, invstd);
+        });
+        both(p, {{rows, width}}, tolerance, [&](const Kernels& k, const std::vector<Tensor>& out) {
+            k.copy(out[0], dy);
+            k.batch_norm_backward_elemt(out[0], out[0], x, mean, invstd, w, sums, 2 * rows);  // in place
+        });
+    }
+}
+
 TEST_CASE("SwiGLU, products and rotary positions agree with the reference") {
     Pair p;
     for (const int64_t n : {0, 1, 3, 8, 64, 1001}) {

@@ -20,6 +20,9 @@ const std::string kToy = "[model]\nkind = \"toy\"\nseed = 1\n[train]\nsteps = 2\
 const std::string kMlp =
     "[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 2\nseed = 3\n[train]\nsteps = 1\n"
     "global_batch = 8\n";
+const std::string kMlpNorm =
+    "[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 1\nnorm = \"sync_batch\"\n[train]\nsteps = 2\n"
+    "global_batch = 8\n";
 const std::string kGpt =
     "[model]\nkind = \"gpt\"\nvocab = 8\nseq = 8\ndim = 8\nheads = 2\nhidden = 8\nlayers = 1\nseed = 3\n"
     "[train]\nsteps = 1\nglobal_batch = 4\n";
@@ -45,6 +48,7 @@ const std::string kCalls =
 std::vector<std::string> many_runs() {
     return {kHsdp,
             kToy + mesh("4", "\"replicate\"", "data = \"ddp\"\n"),
+            kMlpNorm + mesh("2", "\"replicate\"", "data = \"ddp\"\n"),
             kToy + mesh("4", "\"shard\"", "data = \"fsdp1\"\n"),
             kToy + mesh("4", "\"shard\"", "data = \"zero1\"\n"),
             kToy + mesh("4", "\"shard\"", "data = \"zero2\"\n"),

@@ -6,13 +6,20 @@
 
 namespace meshscope::nn {
 
-MlpBlock::MlpBlock(std::string name, Linear* up, Linear* down)
-    : Layer(std::move(name)), up_(up), down_(down) {
-    children_ = {up_, down_};
+MlpBlock::MlpBlock(std::string name, Linear* up, Linear* down, BatchNorm* norm)
+    : Layer(std::move(name)), up_(up), down_(down), norm_(norm) {
+    children_ = {up_};
+    if (norm_ != nullptr) children_.push_back(norm_);
+    children_.push_back(down_);
 }
 
 Variable MlpBlock::compute(Tape& tape, Variable x) {
-    const Variable wide = up_->forward(tape, x);
+    Variable wide = up_->forward(tape, x);
+    if (norm_ != nullptr) {
+        const Variable normed = norm_->forward(tape, wide);
+        tape.release(wide);
+        wide = normed;
+    }
     const Variable active = gelu_tanh(tape, wide);
     tape.release(wide);
     const Variable output = down_->forward(tape, active);

@@ -13,8 +13,9 @@ class Mlp final : public Model {
         for (int64_t i = 0; i < spec.layers; ++i) {
             const std::string name = "layers." + std::to_string(i);
             Linear* up = add_linear(name + ".up", spec.dim, spec.hidden, spec.bias);
+            BatchNorm* norm = spec.norm == Norm::none ? nullptr : add_batch_norm(name + ".bn", spec.hidden);
             Linear* down = add_linear(name + ".down", spec.hidden, spec.dim, spec.bias);
-            MlpBlock* block = keep(std::make_unique<MlpBlock>(name, up, down));
+            MlpBlock* block = keep(std::make_unique<MlpBlock>(name, up, down, norm));
             blocks_.push_back(block);
             children_.push_back(block);
             layer_modules_.push_back({block});

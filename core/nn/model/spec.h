@@ -5,6 +5,10 @@
 
 namespace meshscope::nn {
 
+/// What stands between `up` and the activation of mlp's layers: torch.nn.BatchNorm1d, or
+/// torch.nn.SyncBatchNorm, whose statistics are those of all data-parallel ranks' rows.
+enum class Norm : uint8_t { none, batch, sync_batch };
+
 /// What a scenario's [model] says. Fields that a kind does not use are ignored here and refused by the
 /// scenario reader.
 struct ModelSpec {
@@ -19,6 +23,7 @@ struct ModelSpec {
     double rope_theta = 10000.0;  ///< llama
     bool tied = false;            ///< gpt, llama: head.weight is tok.weight
     bool bias = true;             ///< mlp: whether its linear layers have one
+    Norm norm = Norm::none;       ///< mlp
 };
 
 }  // namespace meshscope::nn

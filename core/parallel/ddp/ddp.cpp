@@ -102,28 +102,42 @@ void Ddp::verify_same_model() {
 }
 
 void Ddp::broadcast_parameters(GroupRank root, std::string_view rule) {
+    std::vector<Tensor> values, counts;
+    for (const auto& parameter : model_.all_parameters()) values.push_back(parameter->value);
+    for (const auto& buffer : model_.buffers())
+        (buffer->dtype == DType::float32 ? values : counts).push_back(buffer->value);
+    broadcast(values, root, rule);
+    broadcast(counts, root, rule);
+}
+
+void Ddp::broadcast_buffers() {
+    std::vector<Tensor> values, counts;
+    for (const auto& buffer : model_.buffers())
+        (buffer->dtype == DType::float32 ? values : counts).push_back(buffer->value);
+    broadcast(values, GroupRank{0}, "ddp.broadcast.buffers");
+    broadcast(counts, GroupRank{0}, "ddp.broadcast.buffers");
+}
+
+void Ddp::broadcast(std::span<const Tensor> values, GroupRank root, std::string_view rule) {
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
-    const auto& parameters = model_.all_parameters();
-    for (std::size_t first = 0; first < parameters.size();) {
+    for (std::size_t first = 0; first < values.size();) {
         std::size_t end = first;
         int64_t bytes = 0;
-        while (end < parameters.size() && bytes < kBroadcastBytes) bytes += parameters[end++]->value.bytes();
+        while (end < values.size() && bytes < kBroadcastBytes) bytes += values[end++].bytes();
 
-        const Tensor flat =
-            context_.allocator->empty({bytes / bytes_per_element(DType::float32)}, DType::float32,
-                                      MemoryCategory::communication, "broadcast parameters");
+        const DType dtype = values[first].dtype();
+        const Tensor flat = context_.allocator->empty({bytes / bytes_per_element(dtype)}, dtype,
+                                                      MemoryCategory::communication, "broadcast parameters");
         int64_t at = 0;
         for (std::size_t i = first; i < end; ++i) {
-            const Tensor& value = parameters[i]->value;
-            kernels.copy(flat.slice(at, value.n_elements()), value.flat());
-            at += value.n_elements();
+            kernels.copy(flat.slice(at, values[i].n_elements()), values[i].flat());
+            at += values[i].n_elements();
         }
         group_.broadcast(flat, root, {.cause = {rule, "model"}}).wait();
         at = 0;
         for (std::size_t i = first; i < end; ++i) {
-            const Tensor& value = parameters[i]->value;
-            kernels.copy(value.flat(), flat.slice(at, value.n_elements()));
-            at += value.n_elements();
+            kernels.copy(values[i].flat(), flat.slice(at, values[i].n_elements()));
+            at += values[i].n_elements();
         }
         first = end;
     }

@@ -34,6 +34,10 @@ namespace meshscope::parallel {
 /// - static_graph: in the first synchronised backward gradients only count, and the map and all buckets are
 ///   reduced after it; buckets are cut anew by the order of the second one. From then on as without the flag.
 /// - A hook replaces the reducer's division and all_reduce: see DdpHook.
+/// - Buffers (batch norm's running statistics) are rank 0's: it broadcasts them with the first parameters,
+/// and
+///   again before each forward that follows a synchronised one (forward_sync_buffers): floats in one call,
+///   counts in another. What the other ranks had noted in between is lost.
 /// - join: before each forward the ranks count themselves (an all_reduce of one number) and tell those
 /// without
 ///   a batch whether gradients will travel (another one). A rank that has run out answers with zeros; after
@@ -78,6 +82,8 @@ class Ddp final : public Strategy {
     bool cuts_anew() const { return !is_dynamic(); }
     void verify_same_model();
     void broadcast_parameters(GroupRank root, std::string_view rule);
+    void broadcast(std::span<const Tensor> values, GroupRank root, std::string_view rule);
+    void broadcast_buffers();
     std::vector<std::vector<nn::Parameter*>> first_buckets() const;
     void rebuild_buckets();
     void make_buckets(const std::vector<std::vector<nn::Parameter*>>& parameters);
@@ -116,6 +122,7 @@ class Ddp final : public Strategy {
     Tensor active_, sync_flag_;  ///< Join's two numbers
     comm::Work active_work_;
     bool sync_ = true;
+    bool buffers_differ_ = true;      ///< require_forward_param_sync: the last forward was a synchronised one
     std::size_t next_to_launch_ = 0;  ///< buckets leave in order, on every rank alike
 };
 

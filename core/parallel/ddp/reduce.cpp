@@ -13,6 +13,8 @@ void Ddp::before_forward(const Pass& pass) {
     if (options_.join) active_work_ = count_active(1);
     if (!rebuilt_ && !arrival_.empty()) rebuild_buckets();
     if (options_.join) tell_sync(pass.last ? 1 : 0);
+    if (buffers_differ_) broadcast_buffers();
+    buffers_differ_ = pass.last;
     if (sync_) prepare_backward();
 }
 
