@@ -13,6 +13,7 @@
 
 #include "app/cli/lesson_numbers.h"
 #include "app/cli/lesson_print.h"
+#include "app/cli/lesson_run.h"
 #include "app/cli/lesson_store.h"
 #include "app/cli/lesson_tell.h"
 #include "app/cli/outputs.h"
@@ -74,22 +75,6 @@ void list(const Options& options, CommandContext& context) {
     }
 }
 
-run::RunResult run_lesson(const scenario::Scenario& scenario, const Options& options,
-                          const CommandContext& context) {
-    run::RunOptions run_options;
-    run_options.backend = options.backend;
-    return run_lesson_with_progress(scenario, context, run_options);
-}
-
-void tell_failure(const std::exception_ptr& failure, const CommandContext& context) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-        for (const std::string& line : i18n::describe_error(error, context.catalogue, context.language).lines)
-            context.err << "meshscope: " << line << '\n';
-    }
-}
-
 /// The lesson that follows, in the folders' order; "" after the last.
 std::string next_of(const LessonFolder& lesson, const std::string& root, const CommandContext& context) {
     const auto all = find_lessons(root);
@@ -104,15 +89,16 @@ std::string next_of(const LessonFolder& lesson, const std::string& root, const C
     }
 }
 
-LessonVariants variants_of(const scenario::Scenario& scenario, const Options& options,
-                           const CommandContext& context) {
-    return {scenario, [&](const scenario::Variant& variant) {
-                run::RunOptions run_options;
-                run_options.backend = options.backend;
-                run_options.cancel = context.cancelled;
-                const Polling polling(context);
-                return run::run_variant(scenario, variant, *context.make_backends(), run_options);
-            }};
+/// Whether the lesson can be run on the backend that was asked for; else why not is told.
+bool can_run(const LessonFolder& lesson, const scenario::Scenario& scenario, const Options& options,
+             CommandContext& context) {
+    const std::string reason = lesson_needs_threads(scenario, options.backend, context);
+    if (reason.empty()) return true;
+    context.err << "meshscope: "
+                << context.text("cli.lesson.only_threads", {{"lesson", lesson.name}, {"reason", reason}})
+                << '\n';
+    context.exit_code = ExitCode::usage;
+    return false;
 }
 
 void run(const Options& options, CommandContext& context) {
@@ -120,46 +106,59 @@ void run(const Options& options, CommandContext& context) {
     const auto lessons = choose_lessons(find_lessons(root), options.name);
     for (const LessonFolder& lesson : lessons) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
+        if (!can_run(lesson, scenario, options, context)) continue;
         const scenario::LessonText text = scenario::read_lesson(lesson.folder, i18n::name(context.language));
         std::vector<std::string> inputs = inputs_of(scenario);
         for (const char* language : {"en", "zh"})
             inputs.push_back(lesson.folder + "/lesson." + language + ".md");
         check_outputs({options.trace}, inputs);
-        const run::RunResult result = run_lesson(scenario, options, context);
+        const run::RunResult result = run_lesson(scenario, options.backend, context);
         if (!options.trace.empty()) trace::write_trace(*result.trace, options.trace);
-        if (result.failure) {  // what the lesson is about
-            tell_failure(result.failure, context);
-        } else if (result.trace->info.steps < scenario.steps) {
+        if (!result.failure && result.trace->info.steps < scenario.steps) {
             context.exit_code = ExitCode::interrupted;
             return;
         }
         if (result.not_finite)
             context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
         const bool ask = context.in_is_tty && context.out_is_tty && !options.no_input;
-        LessonVariants variants = variants_of(scenario, options, context);
-        tell_lesson({scenario, text, *result.trace, next_of(lesson, root, context)}, variants,
+        LessonVariants variants = lesson_variants(scenario, options.backend, context);
+        tell_lesson({scenario, text, *result.trace, next_of(lesson, root, context), result.failure}, variants,
                     {ask, terminal_width(context)}, std::cin, context);
         if (lessons.size() > 1) context.out << '\n';
     }
 }
 
-/// Prints one line a check; true when all hold.
+/// Prints one line a check; true when all hold that can be checked on this backend.
 bool check_one(const LessonFolder& lesson, const Options& options, CommandContext& context) {
     const std::string ok = context.styled(context.text("cli.check.ok"), "32");
     const std::string failed = context.styled(context.text("cli.check.failed"), "31");
+    const auto skip = [&](const std::string& what, const std::string& reason) {
+        context.out << context.styled(context.text("cli.check.skipped"), "33") << "  " << lesson.name << what
+                    << ": " << reason << '\n';
+    };
     std::vector<scenario::LessonCheck> checks;
     try {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
+        if (const std::string why = lesson_needs_threads(scenario, options.backend, context); !why.empty()) {
+            skip("", why);
+            return true;
+        }
         const auto en = scenario::read_lesson(lesson.folder, "en"),
                    zh = scenario::read_lesson(lesson.folder, "zh");
-        const run::RunResult result = run_lesson(scenario, options, context);
+        const run::RunResult result = run_lesson(scenario, options.backend, context);
         if (!result.failure && result.trace->info.steps < scenario.steps)
             throw Cancelled({"cli.lesson.check_cancelled", {}});
         checks = scenario::check_lesson(scenario, en, zh, *result.trace, trace::TraceDatabase(*result.trace));
-        LessonVariants variants = variants_of(scenario, options, context);
-        for (const scenario::Variant& variant : scenario.variants)
+        LessonVariants variants = lesson_variants(scenario, options.backend, context);
+        for (const scenario::Variant& variant : scenario.variants) {
+            if (const auto why = variant_needs_threads(variant, options.backend)) {
+                skip("  " + context.text("cli.lesson.kind.variant", {{"id", variant.id}}),
+                     context.text(*why));
+                continue;
+            }
             for (scenario::LessonCheck& check : run::variant_checks(variant, variants.run(variant)))
                 checks.push_back(std::move(check));
+        }
     } catch (const Cancelled&) {
         throw;  // no lesson's failure, and no other lesson shall begin
     } catch (const Error& error) {
@@ -187,10 +186,11 @@ void numbers(const Options& options, CommandContext& context) {
     for (const LessonFolder& lesson :
          choose_lessons(find_lessons(lesson_root(options.root, context)), options.name)) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
-        const run::RunResult result = run_lesson(scenario, options, context);
+        if (!can_run(lesson, scenario, options, context)) continue;
+        const run::RunResult result = run_lesson(scenario, options.backend, context);
         if (!result.failure && result.trace->info.steps < scenario.steps)
             throw Cancelled({"cli.lesson.check_cancelled", {}});
-        LessonVariants variants = variants_of(scenario, options, context);
+        LessonVariants variants = lesson_variants(scenario, options.backend, context);
         if (!print_numbers(lesson.name, scenario, *result.trace, variants, options.json, context))
             context.exit_code = ExitCode::check_failed;
     }

@@ -20,7 +20,7 @@ std::vector<std::pair<std::string, scenario::Answer>> all_numbers(const scenario
     const auto add = [&](const std::string& name, const std::map<std::string, scenario::Answer>& found) {
         if (const auto number = found.find(name); number != found.end()) all.push_back(*number);
     };
-    const auto own = scenario::read_numbers(scenario, trace::TraceDatabase(trace));
+    const auto own = scenario::read_numbers(scenario, trace, trace::TraceDatabase(trace));
     for (const scenario::LessonNumber& number : scenario.numbers) add(number.id, own);
     for (const scenario::Variant& variant : scenario.variants) {
         if (variant.numbers.empty()) continue;

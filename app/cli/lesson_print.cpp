@@ -36,6 +36,24 @@ void print_code(const std::string& code, std::ostream& out) {
     }
 }
 
+/// "1,056", "-3.5", "75 %"; a dash or nothing says that there is no number, and is none.
+bool is_number(const std::string& cell) {
+    return cell.find_first_of("0123456789") != std::string::npos &&
+           cell.find_first_not_of("0123456789.,+-% ") == std::string::npos;
+}
+
+/// Whether every row below the head has a number in this column, or nothing.
+bool is_column_of_numbers(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
+    bool any = false;
+    for (const std::vector<std::string>& row : rows) {
+        const std::string& cell = column < row.size() ? row[column] : "";
+        if (cell.empty() || cell == "-" || cell == "–") continue;
+        if (!is_number(cell)) return false;
+        any = true;
+    }
+    return any;
+}
+
 void print_rows(const Paragraph& paragraph, const Fill& fill, const CommandContext& context) {
     Table table;
     table.right = paragraph.right;
@@ -46,6 +64,9 @@ void print_rows(const Paragraph& paragraph, const Fill& fill, const CommandConte
     }
     table.header = std::move(table.rows.front());
     table.rows.erase(table.rows.begin());
+    table.right.resize(table.header.size(), false);
+    for (std::size_t c = 0; c < table.right.size(); ++c)
+        table.right[c] = table.right[c] || is_column_of_numbers(table.rows, c);
     for (std::string& cell : table.header) cell = context.styled(cell, "1");
     print_table(table, context.out);
 }
@@ -64,6 +85,15 @@ void print_wrapped(const std::string& text, const std::string& first, const std:
     for (const std::string& line : wrap(text, width - display_width(rest))) {
         out << (begun ? rest : first) << line << '\n';
         begun = true;
+    }
+}
+
+void print_error(const std::exception_ptr& failure, const CommandContext& context, int width) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+        for (const std::string& line : i18n::describe_error(error, context.catalogue, context.language).lines)
+            print_wrapped(context.styled(line, "33"), "    ", "    ", width, context.out);
     }
 }
 

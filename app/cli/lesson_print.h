@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <iosfwd>
 #include <string>
@@ -21,11 +22,15 @@ const std::string& in_language(const scenario::Text& text, const CommandContext&
 void print_wrapped(const std::string& text, const std::string& first, const std::string& rest, int width,
                    std::ostream& out);
 
+/// An error's words, indented and in yellow.
+void print_error(const std::exception_ptr& failure, const CommandContext& context, int width);
+
 /// A line in bold.
 void print_heading(const std::string& words, const CommandContext& context);
 
 /// Paragraphs, lists, blocks of code and tables of a lesson's text, each with an empty line behind it; the
-/// points of a list stand together. Code and important words are coloured where colour is on.
+/// points of a list stand together. A table's columns of numbers stand to the right. Code and important words
+/// are coloured where colour is on.
 void print_paragraphs(const std::vector<scenario::Paragraph>& paragraphs, const Fill& fill, int width,
                       const CommandContext& context);
 

@@ -75,8 +75,9 @@ void tell_quiz(const Scenario::Quiz& quiz, const Fill& fill, const trace::TraceD
 
 /// The numbers of the lesson's own run and, as {{break.gathers}}, those of its variants, run when one is
 /// named.
-Fill numbers_of(const Scenario& scenario, const trace::TraceDatabase& database, LessonVariants& variants) {
-    return [numbers = scenario::read_numbers(scenario, database), &variants](const std::string& id) {
+Fill numbers_of(const Told& told, const trace::TraceDatabase& database, LessonVariants& variants) {
+    return [numbers = scenario::read_numbers(told.scenario, told.trace, database),
+            &variants](const std::string& id) {
         if (!scenario::variant_of(id).empty()) return variants.number(id);
         const auto found = numbers.find(id);
         return found == numbers.end() || found->second.error ? std::string("?") : found->second.text;
@@ -142,6 +143,13 @@ void tell_steps(const Part& part, const trace::TraceDatabase& database) {
                 tell_quiz(quiz, part.fill, database, part.options, part.in, part.context);
         if (part.options.ask) pressed(part.context.text("cli.lesson.press.next"), part.in, part.context);
     }
+}
+
+void tell_failure(const Part& part) {
+    if (!part.told.failure) return;
+    part.context.out << part.context.text("cli.lesson.variant.ended") << '\n';
+    print_error(part.told.failure, part.context, part.options.width);
+    part.context.out << '\n';
 }
 
 /// What the run recorded, in three tables.
@@ -211,13 +219,14 @@ void print_memory(const trace::Trace& trace, const CommandContext& context) {
 void tell_lesson(const Told& told, LessonVariants& variants, const TellOptions& options, std::istream& in,
                  const CommandContext& context) {
     const trace::TraceDatabase database(told.trace);
-    const Fill fill = numbers_of(told.scenario, database, variants);
+    const Fill fill = numbers_of(told, database, variants);
     const Part part{told, variants, fill, options, in, context};
     print_heading(told.text.title, context);
     context.out << '\n';
     tell_section(part, told.text.goals, "goals");
     print_paragraphs(told.text.introduction, fill, options.width, context);
     tell_steps(part, database);
+    tell_failure(part);
     tell_variant(part, told.text.to_break, "break", 'b');
     tell_variant(part, told.text.to_change, "change", 'c');
     tell_section(part, told.text.summary, "summary");

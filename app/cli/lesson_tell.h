@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <istream>
 #include <string>
 
@@ -22,6 +23,9 @@ struct Told {
     const scenario::LessonText& text;
     const trace::Trace& trace;
     std::string next;  ///< what to read after it; "" = nothing
+    /// What its run ended with, where that is what the lesson is about: told after its steps, since it
+    /// answers their questions.
+    std::exception_ptr failure = {};
 };
 
 /// Tells a lesson: goals, introduction, the steps with their numbers and quizzes, what to break and what to

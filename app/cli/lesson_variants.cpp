@@ -16,14 +16,6 @@ int32_t step_of(const trace::Trace& a, const trace::Trace& b) {
     return std::min(a.info.steps, b.info.steps) > 1 ? 1 : 0;
 }
 
-std::vector<std::string> error_lines(const std::exception_ptr& failure, const CommandContext& context) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-        return i18n::describe_error(error, context.catalogue, context.language).lines;
-    }
-}
-
 struct Figures {
     std::string ranks, collectives, bytes, peak, loss = "-";
 };
@@ -80,8 +72,7 @@ void print_variant_run(const run::VariantRun& run, const trace::Trace& lesson, c
     if (run.problem) context.out << context.styled(context.text(*run.problem), "31") << '\n';
     if (run.failure) {
         context.out << context.text("cli.lesson.variant.ended") << '\n';
-        for (const std::string& line : error_lines(run.failure, context))
-            print_wrapped(context.styled(line, "33"), "    ", "    ", width, context.out);
+        print_error(run.failure, context, width);
     } else if (run.trace && !run.trace->ranks.empty()) {
         const int32_t compared = step_of(*run.trace, lesson);
         const Figures here = figures_of(*run.trace, compared), there = figures_of(lesson, compared);

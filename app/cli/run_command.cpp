@@ -24,7 +24,7 @@ namespace meshscope::cli {
 namespace {
 
 struct Options {
-    std::string scenario, backend, init_method, trace, json, save, level, resume, schedule;
+    std::string scenario, backend, init_method, trace, json, save, level, resume, schedule, variant;
     int32_t max_restarts = 0;
     bool quiet = false, checked = false, no_checked = false;
 };
@@ -34,10 +34,16 @@ void remove_parts(const Options& options, const trace::Trace& trace) {
     trace::remove_parts(options.trace, trace.info.world_size);
 }
 
-/// A run that failed leaves what it had recorded, where it was asked for.
-void write_partial(const Options& options, const trace::Trace& trace, CommandContext& context) {
+/// A run that failed leaves what it had recorded, where it was asked for. A process that another one started
+/// leaves its part to that one; of processes that somebody else started rank 0 alone writes, its own part.
+void write_partial(const Options& options, const launch::Placement& placement, const trace::Trace& trace,
+                   CommandContext& context) {
+    const std::string own = context.environment(kOwnFolderVariable);
+    if (own.empty() && placement.rank != 0) return;
     try {
-        trace::write_trace(trace, options.trace);
+        trace::write_trace(trace,
+                           own.empty() ? options.trace : part_file(own, placement.round, placement.rank));
+        if (!own.empty()) return;
         if (!options.quiet) context.err << context.text("cli.run.partial", {{"path", options.trace}}) << '\n';
         if (!backends::has_processes(trace.info.backend))
             remove_parts(options, trace);
@@ -125,6 +131,18 @@ std::string choose_backend(const Options& options, const launch::Placement& plac
     return options.backend;
 }
 
+/// The scenario as its file has it, or as one of its variants changes it.
+scenario::Scenario read_wanted(const Options& options) {
+    scenario::Scenario scenario = scenario::read_scenario(options.scenario);
+    if (options.variant.empty()) return scenario;
+    std::string known;
+    for (const scenario::Variant& variant : scenario.variants) {
+        if (variant.id == options.variant) return scenario::changed_scenario(scenario, variant);
+        known += (known.empty() ? "" : ", ") + variant.id;
+    }
+    throw UsageError({"cli.run.no_variant", {{"variant", options.variant}, {"known", known}}});
+}
+
 /// A process that was started again goes on from the newest checkpoint, where the scenario saves any.
 std::string resume_of(const Options& options, const launch::Placement& placement,
                       const CommandContext& context) {
@@ -137,14 +155,15 @@ std::string resume_of(const Options& options, const launch::Placement& placement
 void run_command(const Options& options, CommandContext& context) {
     context.json_errors = options.json == "-";
     context.json_errors_aside = !options.json.empty() && !context.json_errors;
-    const scenario::Scenario scenario = scenario::read_scenario(options.scenario);
+    const scenario::Scenario scenario = read_wanted(options);
     const launch::Placement placement = launch::find_placement(context.environment);
     const std::string backend = choose_backend(options, placement, scenario);
     // Files are rank 0's; on other machines their folders need not be there.
     if (placement.rank == 0) check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
     if (backends::has_processes(backend) && placement.launcher == launch::Launcher::none) {
         backends::require_built(backend);
-        return run_in_own_processes(backend, scenario::world_size(scenario), options.max_restarts, context);
+        return run_in_own_processes(backend, scenario::world_size(scenario), options.max_restarts,
+                                    options.trace, !options.quiet, context);
     }
     if (backends::has_processes(backend) && placement.rank == 0 && !options.quiet &&
         context.environment(kQuietErrorsVariable).empty())
@@ -160,9 +179,11 @@ void run_command(const Options& options, CommandContext& context) {
     if (options.checked || options.no_checked) run_options.checked = options.checked;
     run_options.schedule = options.schedule;
     run_options.parts = options.trace;
+    const std::string own = context.environment(kOwnFolderVariable);
+    if (!own.empty()) run_options.temporary_folder = own + "/checkpoints";
     if (!options.trace.empty())
         run_options.on_failure = [&](const std::shared_ptr<const trace::Trace>& trace) {
-            write_partial(options, *trace, context);
+            write_partial(options, placement, *trace, context);
         };
     const std::string& schedule = options.schedule.empty() ? scenario.schedule : options.schedule;
     if (!schedule.empty() && !options.quiet)
@@ -305,6 +326,7 @@ void add_run_command(CLI::App& app, CommandContext& context) {
         ->excludes(checked);
     command->add_option("--schedule", options->schedule, context.text("cli.run.help.schedule"))
         ->type_name("ORDER");
+    command->add_option("--variant", options->variant, context.text("cli.run.help.variant"))->type_name("ID");
     command->add_option("--init-method", options->init_method, context.text("cli.run.help.init_method"))
         ->type_name("URL");
     command->add_option("--max-restarts", options->max_restarts, context.text("cli.run.help.max_restarts"))

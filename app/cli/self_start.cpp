@@ -1,12 +1,18 @@
 #include "app/cli/self_start.h"
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <map>
 #include <ostream>
+#include <sstream>
 
 #include "app/cli/machine.h"
-#include "app/launch/agent.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
+#include "core/base/temporary_folder.h"
+#include "core/run/partial.h"
+#include "core/trace/store.h"
 
 namespace meshscope::cli {
 namespace {
@@ -38,27 +44,73 @@ void use_mpiexec(launch::LaunchOptions& options, const std::string& backend, int
         if (context.environment(variable).empty()) options.environment.emplace_back(variable, value);
 }
 
+/// The parts that the processes of the last start left, joined. A part that was being written when its
+/// process was stopped is none.
+std::shared_ptr<const trace::Trace> join_left(const std::string& folder, const launch::LaunchResult& launch,
+                                              int32_t ranks) {
+    std::map<int32_t, trace::Trace> parts;
+    for (int32_t rank = 0; rank < ranks; ++rank) {
+        const std::string file = part_file(folder, launch.restarts, rank);
+        std::error_code error;
+        if (!std::filesystem::exists(file, error)) continue;
+        try {
+            parts.emplace(rank, trace::read_trace(file));
+        } catch (const Error&) {
+            continue;
+        }
+    }
+    if (parts.empty()) return nullptr;
+    const auto told = std::ranges::find_if(launch.failures, [](const auto& f) { return !f.id.empty(); });
+    return std::make_shared<const trace::Trace>(
+        run::join_parts(std::move(parts), told == launch.failures.end() ? "" : told->id));
+}
+
 }  // namespace
 
-void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max_restarts,
-                          CommandContext& context) {
+std::string part_file(const std::string& own_folder, int32_t round, int32_t rank) {
+    return own_folder + "/part-" + std::to_string(round) + "-" + std::to_string(rank) + ".mscope";
+}
+
+OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandContext& context) {
+    const TemporaryFolder folder("meshscope-own");
     launch::LaunchOptions options;
     options.command = {context.program_folder + "/meshscope"};
-    options.command.insert(options.command.end(), context.arguments.begin(), context.arguments.end());
-    options.meeting.workers = ranks;
-    options.meeting.max_restarts = max_restarts;
-    options.own_output = true;
-    options.environment = {{kQuietErrorsVariable, "1"}};
-    options.tell = [&](const Message& message) {
-        if (message.id == "launch.restarts" || message.id == "launch.starter_stuck")
-            context.err << "meshscope: " << context.text(message) << '\n';
-    };
+    options.command.insert(options.command.end(), wanted.arguments.begin(), wanted.arguments.end());
+    options.meeting.workers = wanted.ranks;
+    options.meeting.max_restarts = wanted.max_restarts;
+    options.own_output = wanted.shows;
+    options.environment = {{kQuietErrorsVariable, "1"}, {kOwnFolderVariable, folder.path()}};
+    if (wanted.shows)
+        options.tell = [&](const Message& message) {
+            if (message.id == "launch.restarts" || message.id == "launch.starter_stuck")
+                context.err << "meshscope: " << context.text(message) << '\n';
+        };
     options.signal = [&] { return context.cancelled && *context.cancelled ? SIGINT : 0; };
-    if (backend != "tcp") use_mpiexec(options, backend, ranks, context);
+    if (wanted.backend != "tcp") use_mpiexec(options, wanted.backend, wanted.ranks, context);
     const Polling polling(context);
-    const launch::LaunchResult result = launch::launch_workers(options, context.out, context.err);
+    std::ostringstream nobody_sees;
+    OwnProcessesEnded ended;
+    ended.launch = wanted.shows ? launch::launch_workers(options, context.out, context.err)
+                                : launch::launch_workers(options, nobody_sees, nobody_sees);
+    if (!ended.launch.failures.empty()) ended.partial = join_left(folder.path(), ended.launch, wanted.ranks);
+    return ended;
+}
+
+void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max_restarts,
+                          const std::string& trace, bool talks, CommandContext& context) {
+    const auto [result, partial] = start_processes(
+        {.backend = backend, .ranks = ranks, .max_restarts = max_restarts, .arguments = context.arguments},
+        context);
     context.exit_code = static_cast<ExitCode>(result.exit_code);
     if (result.failures.empty()) return;
+    if (partial && !trace.empty()) {
+        trace::write_trace(*partial, trace);
+        if (talks) {
+            context.err << context.text("cli.run.partial", {{"path", trace}}) << '\n';
+            // Who was killed left its steps there, and nothing else.
+            context.err << context.text("cli.run.parts_left", {{"path", trace}}) << '\n';
+        }
+    }
     const launch::Failure& root = result.failures.front();
     // A failed check is no failure of a process; rank 0 has told it.
     if (root.id.empty() && root.exit_code < 128) return;

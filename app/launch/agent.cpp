@@ -16,6 +16,7 @@
 #include "backends/tcp/store_server.h"
 #include "core/base/error.h"
 #include "core/base/replace_file.h"
+#include "core/base/temporary_folder.h"
 
 namespace meshscope::launch {
 namespace {
@@ -26,27 +27,6 @@ using backends::tcp::Token;
 std::string short_hex() {
     return Token::random().hex().substr(0, 16);
 }
-
-/// A folder for the workers' last words; gone with the object.
-class ErrorFolder {
-  public:
-    ErrorFolder() {
-        std::string name = (fs::temp_directory_path() / "meshscope-launch-XXXXXX").string();
-        if (mkdtemp(name.data()) != nullptr) path_ = name;
-    }
-    ~ErrorFolder() {
-        std::error_code error;
-        if (!path_.empty()) fs::remove_all(path_, error);
-    }
-    ErrorFolder(const ErrorFolder&) = delete;
-    ErrorFolder& operator=(const ErrorFolder&) = delete;
-    std::string file(int32_t round, int32_t rank) const {
-        return path_ + "/" + std::to_string(round) + "-" + std::to_string(rank) + ".json";
-    }
-
-  private:
-    std::string path_;
-};
 
 /// "host:port", the host perhaps in [brackets].
 std::pair<std::string, uint16_t> split(const std::string& endpoint) {
@@ -136,7 +116,8 @@ class Agent {
             job.command.words = options_.command;
             job.command.own_output = options_.own_output;
             job.starter = options_.starter;
-            job.error_file = errors_.file(meeting.round, job.rank);
+            job.error_file =
+                errors_.file(std::to_string(meeting.round) + "-" + std::to_string(job.rank) + ".json");
             job.command.environment = environment(meeting, job);
             if (!options_.log_dir.empty()) {
                 job.log =
@@ -208,7 +189,7 @@ class Agent {
     std::unique_ptr<backends::tcp::StoreServer> server_;
     std::string address_;
     std::unique_ptr<backends::tcp::StoreClient> client_;
-    ErrorFolder errors_;
+    TemporaryFolder errors_{"meshscope-launch"};  ///< the workers' last words
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "core/comm/faulty_group.h"
 
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "core/base/error.h"
@@ -74,6 +75,41 @@ FaultyGroup::FaultyGroup(std::unique_ptr<ProcessGroup> inner, Faults& faults, co
                          tensor::Allocator& memory)
     : inner_(std::move(inner)), faults_(faults), recorder_(recorder), memory_(memory) {}
 
+void FaultyGroup::give_missing(CollectiveCall& call) const {
+    const Tensor known = call.input.defined() ? call.input : call.output;
+    if (!known.defined()) return;  // a barrier carries nothing
+    const auto zeros = [&](int64_t elements) {
+        Tensor made = memory_.empty({elements}, known.dtype(), MemoryCategory::temporaries, "fault");
+        if (made.bytes() > 0) std::memset(made.raw(), 0, static_cast<std::size_t>(made.bytes()));
+        return made;
+    };
+    const auto of_all = [&](const std::vector<int64_t>& counts) {
+        return counts.empty() ? known.n_elements() * size()
+                              : std::accumulate(counts.begin(), counts.end(), int64_t{0});
+    };
+    const bool root = call.peer == rank();
+    switch (call.op) {
+        case CollectiveOp::all_reduce:
+            if (!call.input.defined()) call.input = zeros(known.n_elements());
+            if (!call.output.defined()) call.output = zeros(known.n_elements());
+            return;
+        case CollectiveOp::broadcast:
+            if (root && !call.input.defined()) call.input = zeros(known.n_elements());
+            return;
+        case CollectiveOp::reduce:
+            if (root && !call.output.defined()) call.output = zeros(known.n_elements());
+            return;
+        case CollectiveOp::gather:
+            if (root && !call.output.defined()) call.output = zeros(of_all(call.output_counts));
+            return;
+        case CollectiveOp::scatter:
+            if (root && !call.input.defined()) call.input = zeros(of_all(call.input_counts));
+            return;
+        default:
+            return;
+    }
+}
+
 Work FaultyGroup::issue_as_is(CollectiveCall call, const std::optional<Fault>& fault) {
     Work work = inner_->issue(std::move(call));
     faults_.issued(fault);
@@ -95,6 +131,7 @@ Work FaultyGroup::issue(CollectiveCall call) {
             return issue_as_is(std::move(call));
         case FaultKind::mismatch:
             change(call, fault->field);
+            give_missing(call);
             return issue_as_is(std::move(call));
         default:
             return issue_as_is(std::move(call), fault);

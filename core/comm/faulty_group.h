@@ -26,6 +26,9 @@ class FaultyGroup final : public ProcessGroup {
   private:
     void change(CollectiveCall& call, FaultField field) const;
     void change_dtype(CollectiveCall& call) const;
+    /// Buffers that the changed call needs of this rank and the right one did not (it is another's root now),
+    /// of zeros: so that it meets the others' calls, and is not refused by its own.
+    void give_missing(CollectiveCall& call) const;
     Work issue_as_is(CollectiveCall call, const std::optional<Fault>& fault = std::nullopt);
 
     std::unique_ptr<ProcessGroup> inner_;

@@ -57,9 +57,10 @@ int64_t wrap(nn::Module& module, int64_t min_elements, bool only_children,
 
 }  // namespace
 
-std::vector<UnitPlan> plan_units(nn::Model& model, const std::vector<std::vector<std::string>>& units) {
+std::vector<UnitPlan> plan_units(nn::Model& model, const std::vector<std::vector<std::string>>& units,
+                                 NoUnits none) {
     std::vector<std::vector<std::string>> names = units;
-    if (names.empty())
+    if (names.empty() && none == NoUnits::layers)
         for (const std::string& name : model.default_units())
             if (model.find(name)) names.push_back({name});  // another pipeline stage has the others
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,13 +17,20 @@ struct UnitPlan {
     bool is_root = false;
 };
 
-/// Cuts a model into units by module names, one list a unit; empty: the model's default units. A parameter
-/// belongs to the first unit that reaches it, and what none reaches to the root, which stands last.
+/// What no list of units means.
+enum class NoUnits : uint8_t {
+    layers,    ///< the model's default units
+    root_only  ///< the root alone, with all parameters: a size that no module reaches
+};
+
+/// Cuts a model into units by module names, one list a unit; of an empty list `none` says what it means. A
+/// parameter belongs to the first unit that reaches it, and what none reaches to the root, which stands last.
 ///
 /// A parameter that several modules share (an embedding tied to the head) must lie in a unit that holds all
 /// of them: another unit could find it freed. Throws InvalidArgument ("parallel.no_such_module",
 /// "parallel.shared_parameter").
-std::vector<UnitPlan> plan_units(nn::Model& model, const std::vector<std::vector<std::string>>& units);
+std::vector<UnitPlan> plan_units(nn::Model& model, const std::vector<std::vector<std::string>>& units,
+                                 NoUnits none = NoUnits::layers);
 
 /// FSDP1's size_based_auto_wrap_policy: from the leaves up, a module becomes a unit when its parameters that
 /// are in no unit yet count at least `min_elements`. Returns names for plan_units; inner modules stand before

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include "core/mesh/roles.h"
@@ -11,6 +12,8 @@
 #include "core/parallel/tensor/placement.h"
 #include "core/parallel/tensor/tensor_parallel.h"
 #include "core/run/calling_rank.h"
+#include "core/run/checkpoint/folder.h"
+#include "core/run/checkpoint/identity.h"
 #include "core/run/evaluate.h"
 #include "core/run/make_runner.h"
 #include "core/run/rank_parts.h"
@@ -47,15 +50,13 @@ DataPlace data_place(const Scenario& scenario, const mesh::DeviceMesh& mesh, Glo
 class Rank : public RankParts {
   public:
     Rank(comm::Transport& transport, SharedRun& shared)
-        : RankParts(transport, shared),
-          model_(nn::make_model(scenario_.model)),
-          place_(data_place(scenario_, shared.mesh, rank_)) {
+        : RankParts(transport, shared), place_(data_place(scenario_, shared.mesh, rank_)) {
         std::vector<comm::ProcessGroup*> by_dim;
         for (const std::vector<int32_t>& indices : shared.groups.by_dim)
             by_dim.push_back(join_group(shared.groups.of(rank_, indices)));
         if (shared.save)
             saver_.emplace(*shared.save, *join_group(shared.groups.whole_mesh), allocator_, &recorder_);
-        parallel::RankContext context;
+        parallel::RankContext& context = context_;
         context.rank = rank_;
         context.mesh = &shared.mesh;
         context.allocator = &allocator_;
@@ -73,23 +74,8 @@ class Rank : public RankParts {
         if (roles.cp) context.cp = by_dim[*roles.cp];
         for (const auto& [size, indices] : shared.groups.shard_parts)
             context.shard_parts[size] = join_group(shared.groups.of(rank_, indices));
-        if (context.tp)
-            tensor_parallel_ = std::make_unique<parallel::TensorParallel>(
-                context,
-                parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
-                                                .sequence_parallel = scenario_.parallel.sequence_parallel,
-                                                .loss_parallel = scenario_.parallel.loss_parallel});
-        if (context.cp && context.cp->size() > 1)
-            context_parallel_ = std::make_unique<parallel::ContextParallel>(context, scenario_.model.seq,
-                                                                            scenario_.parallel.context);
         if (shared.not_finite) context.watcher = &watch_.emplace(rank_);
-        make_evaluator(context);
-        runner_ = make_runner(scenario_, context, *model_, {tensor_parallel_.get(), context_parallel_.get()},
-                              scenario_.global_batch / place_.size);
-        const std::vector<int64_t> coordinate = *shared.mesh.coordinate(rank_);
-        reports_ = runner_->reads_target();
-        for (std::size_t d = 0; d < coordinate.size(); ++d)
-            if (d != roles.pp && coordinate[d] != 0) reports_ = false;
+        build();
     }
 
     void run() {
@@ -112,6 +98,7 @@ class Rank : public RankParts {
             if (evaluator_ && evaluator_->follows(step)) evaluate(step);
             if (saver_) saver_->after_step(step + 1, state());
             append_part();
+            if (saver_ && step + 1 == scenario_.checkpoint.restart_after) restart(step + 1);
         }
         runner_->finish(step == 0 || has_batch(step - 1));
         if (saver_) saver_->finish(step, state());
@@ -127,6 +114,50 @@ class Rank : public RankParts {
     }
 
   private:
+    /// The model and all that is laid around it, without values.
+    void build() {
+        const parallel::RankContext& context = context_;
+        const mesh::Roles roles = mesh::roles_of(shared_.mesh.names());
+        model_ = nn::make_model(scenario_.model);
+        if (context.tp)
+            tensor_parallel_ = std::make_unique<parallel::TensorParallel>(
+                context,
+                parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
+                                                .sequence_parallel = scenario_.parallel.sequence_parallel,
+                                                .loss_parallel = scenario_.parallel.loss_parallel});
+        if (context.cp && context.cp->size() > 1)
+            context_parallel_ = std::make_unique<parallel::ContextParallel>(context, scenario_.model.seq,
+                                                                            scenario_.parallel.context);
+        make_evaluator(context);
+        runner_ = make_runner(scenario_, context, *model_, {tensor_parallel_.get(), context_parallel_.get()},
+                              scenario_.global_batch / place_.size);
+        const std::vector<int64_t> coordinate = *shared_.mesh.coordinate(rank_);
+        reports_ = runner_->reads_target();
+        for (std::size_t d = 0; d < coordinate.size(); ++d)
+            if (d != roles.pp && coordinate[d] != 0) reports_ = false;
+    }
+
+    /// Drops all that training has made and goes on from what is on the disk, as a process that was started
+    /// again would: the saving's barrier has made sure that it is whole.
+    void restart(int32_t steps_done) {
+        saver_->finish(steps_done, state());
+        runner_->finish(has_batch(steps_done - 1));
+        recorder_.set_phase(Phase::setup);
+        optimizer_.reset();
+        evaluator_.reset();
+        runner_.reset();
+        context_parallel_.reset();
+        tensor_parallel_.reset();
+        build();
+        const std::string folder =
+            (std::filesystem::path(scenario_.checkpoint.folder) / checkpoint::step_name(steps_done)).string();
+        const checkpoint::Checkpoint saved(folder, checkpoint::identity_of(scenario_), scenario_,
+                                           *nn::make_model(scenario_.model));
+        runner_->load(parallel::PartValues(saved));
+        make_optimizer();
+        saved.restore(*runner_, *optimizer_, allocator_);
+    }
+
     /// What a checkpoint is made of.
     checkpoint::RankState state() {
         const auto index = static_cast<std::size_t>(rank_.value);
@@ -290,8 +321,9 @@ class Rank : public RankParts {
         }
     }
 
-    std::unique_ptr<nn::Model> model_;
     DataPlace place_;
+    parallel::RankContext context_;
+    std::unique_ptr<nn::Model> model_;
     std::unique_ptr<parallel::TensorParallel> tensor_parallel_;    ///< null: the mesh has no tp dim
     std::unique_ptr<parallel::ContextParallel> context_parallel_;  ///< null: the mesh has no cp dim
     std::optional<FiniteWatch> watch_;

@@ -8,6 +8,7 @@
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
 #include "core/run/mean_by_step.h"
+#include "core/run/partial.h"
 #include "core/run/run.h"
 #include "core/trace/part_file.h"
 
@@ -56,16 +57,14 @@ Recovered recover(const std::string& trace_path) {
         losses[r] = std::move(part.losses);
         grad_norms[r] = std::move(part.grad_norms);
     }
-    keep_common_steps(losses);
     keep_common_steps(grad_norms);
-    info.losses = mean_by_step(losses);
     info.grad_norms = mean_by_step(grad_norms);
-    info.steps = static_cast<int32_t>(info.losses.size());
+    recovered.trace = partial_trace(std::move(info), head.groups, std::move(records), std::move(losses), "");
+    trace::RunInfo& made = recovered.trace.info;
     // Plain calls are one step, without a loss.
-    const auto recorded = [](const trace::RankRecord& record) { return !record.events.empty(); };
-    if (info.steps == 0 && std::any_of(records.begin(), records.end(), recorded)) info.steps = 1;
-    info.failure = failure_json(Error({"run.recovered", {{"steps", int64_t{info.steps}}}}));
-    recovered.trace = trace::merge(std::move(info), head.groups, std::move(records));
+    const auto recorded = [](const trace::RankTrace& rank) { return !rank.events.empty(); };
+    if (made.losses.empty() && std::ranges::any_of(recovered.trace.ranks, recorded)) made.steps = 1;
+    made.failure = failure_json(Error({"run.recovered", {{"steps", int64_t{made.steps}}}}));
     return recovered;
 }
 

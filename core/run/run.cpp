@@ -10,6 +10,7 @@
 #include "core/base/crc32c.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
+#include "core/base/temporary_folder.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/run/checkpoint/identity.h"
 #include "core/run/checkpoint/load.h"
@@ -18,6 +19,7 @@
 #include "core/run/hand_over.h"
 #include "core/run/mean_by_step.h"
 #include "core/run/no_data.h"
+#include "core/run/partial.h"
 #include "core/run/processes.h"
 #include "core/run/rank.h"
 #include "core/run/sources.h"
@@ -151,19 +153,6 @@ NotFinite find_not_finite(const SharedRun& before, int32_t step,
     return first_of(findings).value_or(nothing);
 }
 
-/// What there is of the trace of a run that failed.
-std::shared_ptr<const trace::Trace> partial_trace(trace::RunInfo info, const GroupTable& groups,
-                                                  std::vector<trace::RankRecord> records,
-                                                  std::vector<std::vector<double>> losses,
-                                                  const std::exception& error) {
-    keep_common_steps(losses);
-    info.losses = mean_by_step(losses);
-    info.steps = static_cast<int32_t>(info.losses.size());
-    info.failure = failure_json(error);
-    return std::make_shared<const trace::Trace>(
-        trace::merge(std::move(info), groups.groups, std::move(records)));
-}
-
 /// A fault that did not happen would be taken for one that did no harm.
 void refuse_faults_that_never_came(const scenario::Scenario& scenario,
                                    const std::vector<std::vector<comm::Faults::NeverCame>>& never_came) {
@@ -241,14 +230,34 @@ void train_in_process(comm::Transport& transport, SharedRun& shared, const Check
 
 }  // namespace
 
+namespace {
+
+/// Saves in a folder that is gone with the run, or with the processes that whoever started them holds it for.
+RunResult run_in_temporary_folder(const scenario::Scenario& scenario, const Backends& backends,
+                                  const RunOptions& options) {
+    std::optional<TemporaryFolder> own;
+    scenario::Scenario placed = scenario;
+    placed.checkpoint.folder = options.temporary_folder;
+    if (placed.checkpoint.folder.empty()) {
+        // Processes could not agree on a name.
+        if (options.backend != "threads") throw InvalidArgument({"checkpoint.temporary_needs_folder", {}});
+        placed.checkpoint.folder = own.emplace("meshscope-checkpoint").file("checkpoints");
+    }
+    return run_scenario(placed, backends, options);
+}
+
+}  // namespace
+
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
                        const RunOptions& options) {
+    if (scenario.checkpoint.temporary && scenario.checkpoint.folder.empty())
+        return run_in_temporary_folder(scenario, backends, options);
     const mesh::DeviceMesh mesh = build_mesh(scenario);
     const int32_t world_size = scenario::world_size(scenario);
     if (world_size > kMostRunRanks)
         throw InvalidArgument(
             {"run.too_many_ranks", {{"ranks", int64_t{world_size}}, {"most", int64_t{kMostRunRanks}}}});
-    const bool saves = !scenario.checkpoint.folder.empty();
+    const bool saves = scenario.checkpoint.saves();
     const GroupTable groups = groups_of(scenario, mesh, saves);
     const Material material = open_material(scenario, options);
     const Checkpoints& checkpoints = material.checkpoints;
@@ -318,8 +327,9 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         // Rank 0 may be giving a checkpoint its name while another process fails: only it may clean up.
         if (saves && result.here) checkpoint::remove_unfinished(scenario.checkpoint.folder);
         if (options.on_failure)
-            options.on_failure(partial_trace(describe_run(scenario, mesh, options.backend, level), groups,
-                                             std::move(records), losses, error));
+            options.on_failure(std::make_shared<const trace::Trace>(
+                partial_trace(describe_run(scenario, mesh, options.backend, level), groups.groups,
+                              std::move(records), losses, failure_json(error))));
         throw;
     }
     if (!result.here) return result;

@@ -46,6 +46,9 @@ struct RunOptions {
     /// A checkpoint, or a folder of them, to go on from; overrides the scenario's when set. kResumeAuto: the
     /// newest one in [checkpoint] folder that leaves steps to do; the run begins anew where there is none.
     std::string resume;
+    /// Where a temporary checkpoint ([checkpoint] temporary) is kept; "": in a new folder that is removed
+    /// again. Ranks that are processes must be given one, the same for all.
+    std::string temporary_folder;
     /// Called after each step on the thread of the first rank that knows the loss: rank 0, but for pipelines
     /// that end elsewhere.
     std::function<void(int32_t steps_done, int32_t steps, double loss)> progress;

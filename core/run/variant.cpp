@@ -43,11 +43,20 @@ std::optional<Message> problem_of(const scenario::Variant& variant, const std::e
 
 VariantRun run_variant(const scenario::Scenario& scenario, const scenario::Variant& variant,
                        const Backends& backends, const RunOptions& options) {
+    return run_variant(scenario, variant, [&](const scenario::Scenario& changed) {
+        return run_up_to_failure(changed, backends, options);
+    });
+}
+
+VariantRun run_variant(const scenario::Scenario& scenario, const scenario::Variant& variant,
+                       const VariantRunner& runner) {
     VariantRun run;
+    time::Profile hardware;
     run.id = variant.id;
     try {
         const scenario::Scenario changed = scenario::changed_scenario(scenario, variant);
-        const RunResult result = run_up_to_failure(changed, backends, options);
+        hardware = changed.hardware;
+        const RunResult result = runner(changed);
         run.trace = result.trace;
         run.failure = result.failure;
         if (!run.failure && run.trace && run.trace->info.steps < changed.steps)
@@ -60,7 +69,7 @@ VariantRun run_variant(const scenario::Scenario& scenario, const scenario::Varia
     run.problem = problem_of(variant, run.failure);
     if (run.problem || run.failure || !run.trace) return run;
     const trace::TraceDatabase database(*run.trace);
-    for (auto& [id, answer] : scenario::read_numbers(variant.numbers, database))
+    for (auto& [id, answer] : scenario::read_numbers(variant.numbers, *run.trace, database, hardware))
         run.numbers[variant.id + "." + id] = answer;
     return run;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,13 @@ struct VariantRun {
 /// when `options.cancel` ended it. Cost: a run of the scenario.
 VariantRun run_variant(const scenario::Scenario& scenario, const scenario::Variant& variant,
                        const Backends& backends, const RunOptions& options = {});
+
+/// How a changed scenario is run; gives what run_up_to_failure gives, and throws what it throws.
+using VariantRunner = std::function<RunResult(const scenario::Scenario& changed)>;
+
+/// The same, its run being whoever's: that of processes which were started for it, for example.
+VariantRun run_variant(const scenario::Scenario& scenario, const scenario::Variant& variant,
+                       const VariantRunner& runner);
 
 /// The variant as promises of its lesson: one of kind "variant", one of kind "number" for each number.
 std::vector<scenario::LessonCheck> variant_checks(const scenario::Variant& variant, const VariantRun& run);

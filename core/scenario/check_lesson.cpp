@@ -191,7 +191,7 @@ std::vector<LessonCheck> check_lesson(const Scenario& scenario, const LessonText
         check_text(scenario, *text, language, targets, checks);
     }
     check_languages(scenario, en, zh, checks);
-    for (const auto& [id, answer] : read_numbers(scenario, database)) {
+    for (const auto& [id, answer] : read_numbers(scenario, trace, database)) {
         const auto number = std::find_if(scenario.numbers.begin(), scenario.numbers.end(),
                                          [&wanted = id](const auto& n) { return n.id == wanted; });
         checks.push_back({"number", id, {}, number->at});

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/scenario/modelled.h"
+
 namespace meshscope::scenario {
 namespace {
 
@@ -48,6 +50,14 @@ Answer ask(const TraceDatabase& database, const std::string& sql) {
     }
 }
 
+Answer read_clock(ModelledClocks& clocks, const LessonNumber& number) {
+    try {
+        return {clocks.text(number), {}};
+    } catch (const Error& error) {
+        return {"", error.message()};
+    }
+}
+
 std::string right_choice(const Scenario::Quiz& quiz) {
     const auto right =
         std::find_if(quiz.choices.begin(), quiz.choices.end(), [](const auto& c) { return c.right; });
@@ -85,11 +95,12 @@ std::vector<CheckResult> run_checks(const Scenario& scenario, const TraceDatabas
     return results;
 }
 
-std::map<std::string, Answer> read_numbers(const std::vector<LessonNumber>& wanted,
-                                           const TraceDatabase& database) {
+std::map<std::string, Answer> read_numbers(const std::vector<LessonNumber>& wanted, const trace::Trace& trace,
+                                           const TraceDatabase& database, const time::Profile& hardware) {
     std::map<std::string, Answer> numbers;
+    ModelledClocks clocks(trace, database, hardware);
     for (const LessonNumber& number : wanted) {
-        Answer answer = ask(database, number.sql);
+        Answer answer = number.modelled.empty() ? ask(database, number.sql) : read_clock(clocks, number);
         if (!answer.error && answer.text.empty())
             answer.error = Message{"scenario.number_empty", {{"id", number.id}}};
         numbers[number.id] = std::move(answer);
@@ -97,8 +108,9 @@ std::map<std::string, Answer> read_numbers(const std::vector<LessonNumber>& want
     return numbers;
 }
 
-std::map<std::string, Answer> read_numbers(const Scenario& scenario, const TraceDatabase& database) {
-    return read_numbers(scenario.numbers, database);
+std::map<std::string, Answer> read_numbers(const Scenario& scenario, const trace::Trace& trace,
+                                           const TraceDatabase& database) {
+    return read_numbers(scenario.numbers, trace, database, scenario.hardware);
 }
 
 Answer quiz_answer(const Scenario::Quiz& quiz, const TraceDatabase& database) {

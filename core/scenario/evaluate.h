@@ -32,10 +32,14 @@ struct Answer {
 };
 
 /// Every one of the numbers by id: a scenario's, or a variant's on the run of its changed scenario.
+/// `database` is the trace's, `hardware` the profile of its modelled clock. Cost: a query a number, and where
+/// any is modelled a replay a profile.
 std::map<std::string, Answer> read_numbers(const std::vector<LessonNumber>& numbers,
-                                           const trace::TraceDatabase& database);
+                                           const trace::Trace& trace, const trace::TraceDatabase& database,
+                                           const time::Profile& hardware);
 /// Every [[lesson.number]] by id.
-std::map<std::string, Answer> read_numbers(const Scenario& scenario, const trace::TraceDatabase& database);
+std::map<std::string, Answer> read_numbers(const Scenario& scenario, const trace::Trace& trace,
+                                           const trace::TraceDatabase& database);
 
 /// A quiz's answer from the run: a number, a list such as "0,2", or for a choice the index of the right one
 /// as text. Where a choice has SQL too, both must agree ("scenario.quiz_disagrees"); a list that is none

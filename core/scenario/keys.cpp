@@ -130,6 +130,8 @@ constexpr Key kKeys[] = {
     {"checkpoint", "kind", "string", "\"sharded\""},
     {"checkpoint", "keep", "integer", "0"},
     {"checkpoint", "resume", "string", "(none)"},
+    {"checkpoint", "temporary", "boolean", "false"},
+    {"checkpoint", "restart_after", "integer", "0"},
 
     {"record", "level", "string", "\"values\""},
 
@@ -172,9 +174,13 @@ constexpr Key kKeys[] = {
     {"hardware", "profile", "string", "\"classroom\""},
 
     {"lesson", "chapter", "integer", "(none)"},
+    {"lesson", "only_threads", "table", "(none)"},
     {"lesson", "step", "tables", "(none)"},
     {"lesson", "number", "tables", "(none)"},
     {"lesson", "variant", "tables", "(none)"},
+
+    {"lesson.only_threads", "en", "string", "required"},
+    {"lesson.only_threads", "zh", "string", "required"},
 
     {"lesson.step", "id", "string", "required"},
     {"lesson.step", "view", "string", "\"timeline\""},
@@ -187,7 +193,11 @@ constexpr Key kKeys[] = {
     {"lesson.step.mesh", "names", "array of strings", "(none)"},
 
     {"lesson.number", "id", "string", "required"},
-    {"lesson.number", "sql", "string", "required"},
+    {"lesson.number", "sql", "string", "required but with most modelled"},
+    {"lesson.number", "modelled", "string", "(none)"},
+    {"lesson.number", "rank", "integer", "0"},
+    {"lesson.number", "hardware", "string", "the scenario's"},
+    {"lesson.number", "decimals", "integer", "1"},
 
     {"lesson.variant", "id", "string", "required"},
     {"lesson.variant", "set", "table", "(none)"},
@@ -196,7 +206,11 @@ constexpr Key kKeys[] = {
     {"lesson.variant", "number", "tables", "(none)"},
 
     {"lesson.variant.number", "id", "string", "required"},
-    {"lesson.variant.number", "sql", "string", "required"},
+    {"lesson.variant.number", "sql", "string", "required but with most modelled"},
+    {"lesson.variant.number", "modelled", "string", "(none)"},
+    {"lesson.variant.number", "rank", "integer", "0"},
+    {"lesson.variant.number", "hardware", "string", "the scenario's"},
+    {"lesson.variant.number", "decimals", "integer", "1"},
 
     {"quiz", "id", "string", "required"},
     {"quiz", "step", "string", "required"},

@@ -116,8 +116,10 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
             out.rank = static_cast<int32_t>(*rank);
         s.steps_of_lesson.push_back(std::move(out));
     }
-    s.numbers = read_number_tables(lesson);
-    s.variants = read_variants(root, lesson);
+    const Section only_threads = lesson.section("only_threads");
+    if (only_threads.present()) s.only_threads = both_languages(only_threads);
+    s.numbers = read_number_tables(lesson, s.folder);
+    s.variants = read_variants(root, lesson, s.folder);
     const std::set<std::string> numbers = number_names(s);
     seen.clear();
     for (const Section& quiz : root.sections("quiz")) read_quiz(quiz, s, seen, numbers);

@@ -115,7 +115,7 @@ void check_wrap(const Section& section, const Scenario& s) {
     if (least == 0 || !model_is_known(s)) return;
     const std::unique_ptr<nn::Model> model = nn::make_model(s.model);
     try {
-        parallel::plan_units(*model, parallel::units_by_size(*model, least));
+        parallel::plan_units(*model, parallel::units_by_size(*model, least), parallel::NoUnits::root_only);
     } catch (const InvalidArgument& error) {
         // Only the embedding and the head share one.
         section.report("wrap_min_elements", error.message(),

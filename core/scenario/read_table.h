@@ -17,4 +17,7 @@ toml::table parse_toml(std::string_view text, const std::string& path);
 /// scenario. Throws InputError with every mistake.
 Scenario read_table(const toml::table& table, const std::string& path, std::string source);
 
+/// A value as TOML, in one line; fractions have the fewest digits that read back the same.
+std::string toml_text(const toml::node& node);
+
 }  // namespace meshscope::scenario

@@ -66,8 +66,17 @@ void read_checkpoint(const Section& root, Scenario& s) {
     c.every = static_cast<int32_t>(checkpoint.integer("every", {0, kCount.most}).value_or(0));
     c.keep = static_cast<int32_t>(checkpoint.integer("keep", {0, kCount.most}).value_or(0));
     c.sharded = checkpoint.word("kind", checkpoint_kinds()).value_or("sharded") == "sharded";
-    for (const std::string_view key : {"every", "kind", "keep"})
-        if (checkpoint.has(key) && !checkpoint.has("folder")) {
+    c.temporary = checkpoint.boolean("temporary").value_or(false);
+    if (c.temporary && checkpoint.has("folder"))
+        checkpoint.report_key("folder", {"scenario.checkpoint_two_folders", {}});
+    if (const auto after = checkpoint.integer("restart_after", {0, kCount.most})) {
+        c.restart_after = static_cast<int32_t>(*after);
+        if (*after >= s.steps)
+            checkpoint.report("restart_after", {"scenario.restart_behind_end",
+                                                {{"after", *after}, {"steps", int64_t{s.steps}}}});
+    }
+    for (const std::string_view key : {"every", "kind", "keep", "restart_after"})
+        if (checkpoint.has(key) && !checkpoint.has("folder") && !c.temporary) {
             checkpoint.require("folder");
             break;
         }
@@ -80,28 +89,9 @@ void read_record(const Section& root, Scenario& s) {
     s.level = static_cast<trace::Level>(found - levels().begin());
 }
 
-/// A profile by name, or its file, whose own mistakes are told with it.
-void read_profile(const Section& hardware, Scenario& s) {
-    const std::optional<std::string> given = hardware.text("profile");
-    if (!given) return;
-    if (!given->ends_with(".toml")) {
-        const std::vector<std::string> known = time::profile_names();
-        const std::vector<std::string_view> words(known.begin(), known.end());
-        if (const auto word = hardware.word("profile", words)) s.hardware = time::named_profile(*word);
-        return;
-    }
-    const std::string path = existing_file(hardware, "profile", s.folder);
-    if (path.empty()) return;
-    try {
-        s.hardware = time::read_profile(path);
-    } catch (const InputError& error) {
-        for (const Diagnostic& diagnostic : error.diagnostics()) hardware.report_at(diagnostic);
-    }
-}
-
 void read_hardware(const Section& root, Scenario& s) {
     const Section hardware = root.section("hardware");
-    read_profile(hardware, s);
+    if (auto profile = read_profile(hardware, "profile", s.folder)) s.hardware = std::move(*profile);
     const auto ranks_per_node = hardware.integer("ranks_per_node", {1, kMostRanks});
     if (!ranks_per_node) return;
     for (int32_t rank = 0; rank < world_size(s); ++rank)
@@ -109,6 +99,26 @@ void read_hardware(const Section& root, Scenario& s) {
 }
 
 }  // namespace
+
+std::optional<time::Profile> read_profile(const Section& section, std::string_view key,
+                                          const std::string& folder) {
+    const std::optional<std::string> given = section.text(key);
+    if (!given) return {};
+    if (!given->ends_with(".toml")) {
+        const std::vector<std::string> known = time::profile_names();
+        const std::vector<std::string_view> words(known.begin(), known.end());
+        const auto word = section.word(key, words);
+        return word ? std::optional(time::named_profile(*word)) : std::nullopt;
+    }
+    const std::string path = existing_file(section, key, folder);
+    if (path.empty()) return {};
+    try {
+        return time::read_profile(path);
+    } catch (const InputError& error) {
+        for (const Diagnostic& diagnostic : error.diagnostics()) section.report_at(diagnostic);
+        return {};
+    }
+}
 
 bool read_training(const Section& root, Scenario& scenario) {
     if (root.has("call")) {

@@ -15,4 +15,9 @@ inline constexpr int64_t kMostRanks = 65536;
 /// ranks is not known.
 bool read_training(const Section& root, Scenario& scenario);
 
+/// The hardware profile that `key` names: one of the program's by name, or a file ending in .toml, relative
+/// to `folder`, whose own mistakes are reported with it. Nothing where the key is absent or wrong.
+std::optional<time::Profile> read_profile(const Section& section, std::string_view key,
+                                          const std::string& folder);
+
 }  // namespace meshscope::scenario

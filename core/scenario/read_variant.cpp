@@ -1,10 +1,12 @@
 #include "core/scenario/read_variant.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "core/scenario/keys.h"
+#include "core/scenario/modelled.h"
 #include "core/scenario/nearest.h"
+#include "core/scenario/read_table.h"
+#include "core/scenario/read_training.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -88,18 +90,6 @@ toml::table* table_of(toml::table& root, const std::vector<std::string>& parts, 
     return table;
 }
 
-std::string toml_text(const toml::node& node) {
-    std::ostringstream text;
-    node.visit([&](const auto& value) {
-        if constexpr (toml::is_table<decltype(value)>) {
-            text << toml::toml_formatter{value};
-        } else {
-            text << value;
-        }
-    });
-    return text.str();
-}
-
 /// The nearest key; where none is near, the keys of the table that the word names, or the tables there are.
 Message nearest_key(const std::string& word) {
     const std::vector<std::string> known = changeable_keys();
@@ -154,7 +144,8 @@ void read_unset(const Section& root, const Section& section, Variant& variant) {
     }
 }
 
-Variant read_variant(const Section& root, const Section& section, std::set<std::string>& seen) {
+Variant read_variant(const Section& root, const Section& section, const std::string& folder,
+                     std::set<std::string>& seen) {
     Variant variant;
     variant.id = read_id(section, seen);
     variant.at = position(section, section.where());
@@ -173,10 +164,28 @@ Variant read_variant(const Section& root, const Section& section, std::set<std::
     variant.ends = section.text("ends").value_or("");
     if (const auto ends = section.text("ends"); ends && !is_message_id(*ends))
         section.report("ends", {"scenario.variant_bad_end", {{"ends", *ends}}});
-    variant.numbers = read_number_tables(section);
+    variant.numbers = read_number_tables(section, folder);
     if (!variant.ends.empty() && section.has("number"))
         section.report_key("number", {"scenario.variant_number_with_end", {{"id", variant.id}}});
     return variant;
+}
+
+/// Keys that say nothing to a number of its kind.
+void refuse_for_figure(const Section& section, const LessonNumber& number) {
+    const auto refuse = [&](std::string_view key) {
+        if (section.has(key))
+            section.report_key(
+                key, {"scenario.modelled_key", {{"key", section.full(key)}, {"figure", number.modelled}}});
+    };
+    if (number.modelled.empty()) {
+        if (section.has("modelled")) return;  // a word that is none was told
+        for (const std::string_view key : {"rank", "hardware", "decimals"})
+            if (section.has(key))
+                section.report_key(key, {"scenario.needs_modelled", {{"key", section.full(key)}}});
+        return;
+    }
+    if (!is_of_events(number.modelled)) refuse("sql");
+    if (!is_of_a_rank(number.modelled)) refuse("rank");
 }
 
 }  // namespace
@@ -197,25 +206,31 @@ std::string read_id(const Section& entry, std::set<std::string>& seen, bool free
     return *id;
 }
 
-std::vector<LessonNumber> read_number_tables(const Section& section) {
+std::vector<LessonNumber> read_number_tables(const Section& section, const std::string& folder) {
     std::vector<LessonNumber> numbers;
     std::set<std::string> seen;
     for (const Section& number : section.sections("number")) {
         LessonNumber out;
         out.id = read_id(number, seen);
-        number.require("sql");
+        out.modelled = number.word("modelled", modelled_figures()).value_or("");
+        if (out.modelled.empty() ? !number.has("modelled") : is_of_events(out.modelled))
+            number.require("sql");
         out.sql = number.text("sql").value_or("");
-        out.at = number.position_of("sql");
+        out.at = number.position_of(number.has("sql") ? "sql" : "id");
+        out.rank = static_cast<int32_t>(number.integer("rank", {0, kMostRanks - 1}).value_or(0));
+        out.decimals = static_cast<int32_t>(number.integer("decimals", {0, 9}).value_or(1));
+        out.hardware = read_profile(number, "hardware", folder);
+        refuse_for_figure(number, out);
         numbers.push_back(std::move(out));
     }
     return numbers;
 }
 
-std::vector<Variant> read_variants(const Section& root, const Section& lesson) {
+std::vector<Variant> read_variants(const Section& root, const Section& lesson, const std::string& folder) {
     std::vector<Variant> variants;
     std::set<std::string> seen;
     for (const Section& section : lesson.sections("variant"))
-        variants.push_back(read_variant(root, section, seen));
+        variants.push_back(read_variant(root, section, folder, seen));
     return variants;
 }
 

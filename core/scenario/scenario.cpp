@@ -11,6 +11,7 @@
 #include "core/scenario/read_training.h"
 #include "core/scenario/section.h"
 #include "core/scenario/text_file.h"
+#include "core/trace/query.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -90,17 +91,32 @@ int32_t world_size(const Scenario& scenario) {
     return static_cast<int32_t>(std::max(ranks, scenario.world_size.value_or(0)));
 }
 
+std::string toml_text(const toml::node& node) {
+    std::string text;
+    if (const toml::table* table = node.as_table()) {
+        for (const auto& [key, value] : *table)
+            text += (text.empty() ? "{ " : ", ") + std::string(key.str()) + " = " + toml_text(value);
+        return text.empty() ? "{}" : text + " }";
+    }
+    if (const toml::array* array = node.as_array()) {
+        for (const toml::node& value : *array) text += (text.empty() ? "[ " : ", ") + toml_text(value);
+        return text.empty() ? "[]" : text + " ]";
+    }
+    if (const auto* number = node.as_floating_point()) return trace::to_text(trace::Cell{number->get()});
+    std::ostringstream written;
+    node.visit([&](const auto& value) {
+        if constexpr (toml::is_value<decltype(value)>) written << value;
+    });
+    return written.str();
+}
+
 std::vector<std::pair<std::string, std::string>> entries(const Scenario& scenario, std::string_view table) {
     std::vector<std::pair<std::string, std::string>> found;
     const toml::table root = parse_toml(scenario.source, scenario.path);
     const toml::table* keys = root[table].as_table();
     if (!keys) return found;
     for (const auto& [key, node] : *keys) {
-        std::ostringstream text;
-        node.visit([&](const auto& value) {
-            if constexpr (toml::is_value<decltype(value)>) text << value;
-        });
-        if (!text.str().empty()) found.emplace_back(std::string(key.str()), text.str());
+        if (!node.is_table() && !node.is_array()) found.emplace_back(std::string(key.str()), toml_text(node));
     }
     std::ranges::sort(found);
     return found;

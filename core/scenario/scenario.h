@@ -91,6 +91,10 @@ struct Scenario {
         bool sharded = true;           ///< a file a rank; false: rank 0 writes all
         int32_t keep = 0;              ///< how many of the newest stay; 0 = all
         std::string resume;            ///< absolute; "" = begin anew
+        bool temporary = false;        ///< saved in a folder of the run's own, gone at its end; `folder` is ""
+        /// After so many steps every rank drops what it has and goes on from what was just saved; 0 = never.
+        int32_t restart_after = 0;
+        bool saves() const { return temporary || !folder.empty(); }
     } checkpoint;
 
     struct Evaluation {
@@ -143,6 +147,7 @@ struct Scenario {
     };
     struct Check { std::string id, sql; SourcePosition at = {}; Text title = {}; };
     int32_t chapter = 0;                 ///< [lesson] chapter, 1 to 9; 0 = none is said
+    Text only_threads;                   ///< [lesson] only_threads: why its run cannot be checked on processes; empty: it can
     std::vector<LessonStep> steps_of_lesson;
     std::vector<LessonNumber> numbers;
     std::vector<Variant> variants;

@@ -1,20 +1,28 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/time/profile.h"
 
 namespace meshscope::scenario {
 
 struct Scenario;
 
-/// A number that a lesson's texts speak of, asked of a run.
+/// A number that a lesson's texts speak of, asked of a run: of its record by SQL, or of its modelled clock.
 struct LessonNumber {
     std::string id, sql;
-    SourcePosition at = {};  ///< where the SQL stands
+    SourcePosition at = {};  ///< where the SQL stands, or the id where there is none
+    std::string modelled =
+        {};                ///< what of the modelled clock: one of modelled_figures(); "": the SQL's answer
+    int32_t rank = 0;      ///< of whom, where a figure is a rank's
+    int32_t decimals = 1;  ///< shown of a figure
+    std::optional<time::Profile> hardware = {};  ///< of that clock; none: the scenario's
 };
 
 /// One key of the scenario that a variant changes.

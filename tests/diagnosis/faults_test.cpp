@@ -156,6 +156,22 @@ TEST_CASE("a mismatched call ends on all ranks with the field and the rank named
     CHECK(no_root.id == "fault.no_field");
 }
 
+TEST_CASE("whatever is wrong with a call that has a root, on the root or not, it is told as a mismatch") {
+    for (const char* op : {"broadcast", "reduce", "gather", "scatter"})
+        for (const char* field : {"op", "root", "dtype", "count", "reduce_op"})
+            for (const int32_t rank : {0, 1, 2}) {
+                const bool reduces = std::string(op) == "reduce";
+                if (std::string(field) == "reduce_op" && !reduces) continue;
+                INFO(op << " " << field << " on rank " << rank);
+                const std::string call = "format = 1\n[mesh]\nshape = [3]\n[[call]]\nop = \"" +
+                                         std::string(op) + "\"\nroot = 1\nelements = 6\n";
+                const Ended ended = run_it(
+                    call + fault("mismatch", rank, 0, "field = \"" + std::string(field) + "\"\nat = 0\n"));
+                CHECK(ended.id == "diagnosis.mismatch");
+                CHECK(ended.diagnosis.culprits == std::vector<int32_t>{rank});
+            }
+}
+
 TEST_CASE("a call that is left out, or made twice, is found") {
     // Left out in the last step: the rank ends while the others wait.
     const Ended early = run_it(kDdp + fault("skip", 1, 2, "phase = \"backward\"\n"));

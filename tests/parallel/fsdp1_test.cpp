@@ -175,6 +175,16 @@ TEST_CASE("wrapping by size works from the leaves up, as size_based_auto_wrap_po
     CHECK_THROWS_AS(parallel::plan_units(*model, {{"layers.7"}}), InvalidArgument);
 }
 
+TEST_CASE("a size that no module reaches leaves the root alone, as in PyTorch") {
+    const auto one = run_text(mlp_scenario(shards(2, "wrap = \"size\"\nwrap_min_elements = 100000"), kSgd));
+    const auto calls = collectives_of(*one.trace, 0, 1);
+    // One FlatParameter, gathered before forward and kept up to backward (the root is never resharded after
+    // its forward), then scattered: _runtime_utils.py, _get_reshard_fwd.
+    CHECK(count_of(calls, "AG") == 1);
+    CHECK(count_of(calls, "RS") == 1);
+    check_equal(one, run_text(mlp_scenario(one_rank(), kSgd)));
+}
+
 TEST_CASE("FSDP1 trains like one rank, whatever the strategy, the units and the optimizer") {
     const std::string optimizer =
         GENERATE("kind = \"sgd\"\nlr = 0.05\nmomentum = 0.9", "kind = \"adamw\"\nlr = 0.003");

@@ -1,6 +1,9 @@
 // Checkpoints: five steps, a save, five more are ten steps, bit for bit; and what one strategy saved another
 // loads, bit for bit.
 #include "core/run/checkpoint/folder.h"
+
+#include <algorithm>
+
 #include "tests/run/checkpoint_helper.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
@@ -68,6 +71,45 @@ TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
     check_same_state(open(folder.file("c/step_000005"), later), open(folder.file("d/step_000005"), later));
     // Every rank waits at one barrier a checkpoint.
     CHECK(collectives(through, "checkpoint.barrier") == (parallel == kSingle ? 0 : 2));
+}
+
+TEST_CASE(
+    "ranks that drop all they have and go on from what was just saved train as if nothing had happened") {
+    const std::string parallel = GENERATE(kSingle, kDdp3, kFsdp4, kHsdp, kFsdp1, kZero1, kZero2, kFsdpTp,
+                                          kPpDdp, kPpZero, kDp, kOffload, kStatic);
+    const std::string kind = GENERATE("sharded", "rank0");
+    INFO(parallel << kind);
+    const test::Folder folder;
+    const auto whole = run_at(text(6, parallel), folder);
+    const auto restarted =
+        run_at(text(6, parallel, "temporary = true\nrestart_after = 3\nkind = \"" + kind + "\"\n"), folder);
+    CHECK(restarted.trace->info.losses == whole.trace->info.losses);
+    CHECK(restarted.trace->info.grad_norms == whole.trace->info.grad_norms);
+    check_same_parameters(restarted, whole);
+    CHECK(folder.files() == 0);  // saved elsewhere
+    // Once for the restart, which nothing else asked to be saved, and once at the end.
+    CHECK(collectives(restarted, "checkpoint.barrier") == (parallel == kSingle ? 0 : 2));
+    // AdamW's two numbers a parameter are made again: what was there before is free.
+    int64_t made = 0, left = 0;
+    for (const trace::MemoryChange& change : restarted.trace->ranks[0].memory)
+        if (change.category == MemoryCategory::optimizer_state) {
+            made += std::max<int64_t>(0, change.delta_bytes);
+            left += change.delta_bytes;
+        }
+    CHECK(made == 2 * left);
+}
+
+TEST_CASE("a temporary checkpoint lies where the starting process says, and processes need to be told") {
+    const test::Folder folder;
+    run::RunOptions options;
+    options.temporary_folder = folder.file("own");
+    run_at(text(4, kFsdp4, "temporary = true\nevery = 2\n"), folder, options);
+    CHECK(open(folder.file("own/step_000002"), text(5, kFsdp4)).manifest().steps == 2);
+    CHECK(run::checkpoint::complete_checkpoints(folder.file("own")).size() == 2);
+    options.temporary_folder.clear();
+    options.backend = "tcp";
+    CHECK(test::thrown_id([&] { run_at(text(4, kFsdp4, "temporary = true\n"), folder, options); }) ==
+          "checkpoint.temporary_needs_folder");
 }
 
 TEST_CASE("a pipeline's checkpoint keeps, stage by stage, the order in which DDP's gradients arrived") {

@@ -82,7 +82,7 @@ TEST_CASE("numbers come from the run, or say what is wrong") {
     s.numbers = {{"gathers", "SELECT count(*) FROM collectives WHERE rank = 0 AND op = 'all_gather'"},
                  {"none", "SELECT NULL"},
                  {"broken", "SELECT nothing"}};
-    auto numbers = read_numbers(s, trace::TraceDatabase(trace));
+    auto numbers = read_numbers(s, trace, trace::TraceDatabase(trace));
     CHECK(numbers["gathers"].text == "2");
     CHECK(numbers["none"].error->id == "scenario.number_empty");
     CHECK(numbers["broken"].error->id == "query.sql");

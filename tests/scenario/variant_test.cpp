@@ -119,6 +119,57 @@ TEST_CASE("a variant that is to run must be possible, and its mistakes stand at 
     CHECK(mistakes(ranks + divides + "ends = \"scenario.batch_does_not_divide\"\n") == List{"(none)"});
 }
 
+TEST_CASE("what a variant sets is shown as it was written, fractions with their shortest digits") {
+    const Scenario s = with(kVariant +
+                            "set = { \"optimizer.momentum\" = 0.9, \"train.clip_norm\" = 1e-7, "
+                            "\"mesh.shape\" = [2, 1], \"mesh.names\" = [\"a\", \"b\"], "
+                            "faults = [{ kind = \"delay\", rank = 1, step = 0, ms = 5 }] }\n"
+                            "ends = \"a.b\"\n");
+    std::map<std::string, std::string> shown;
+    for (const auto& change : s.variants[0].changes) shown[change.key] = change.value;
+    CHECK(shown["optimizer.momentum"] == "0.9");
+    CHECK(shown["train.clip_norm"] == "1e-07");
+    CHECK(shown["mesh.shape"] == "[ 2, 1 ]");
+    CHECK(shown["faults"].find("ms = 5") != std::string::npos);
+    const Scenario changed = scenario::parse_scenario(
+        "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 1\nglobal_batch = 8\n[optimizer]\nlr = 0.1\n"
+        "momentum = 0.9\n",
+        "a.toml");
+    CHECK(scenario::entries(changed, "optimizer") ==
+          std::vector<std::pair<std::string, std::string>>{{"lr", "0.1"}, {"momentum", "0.9"}});
+}
+
+TEST_CASE("a number is SQL's or the modelled clock's, and keys that mean nothing to it are refused") {
+    const std::string number = "[[lesson.number]]\nid = \"n\"\n";  // lines 8 and 9
+    CHECK(mistakes(kTrain + number) == List{"8:1 scenario.missing_key"});
+    CHECK(mistakes(kTrain + number + "modelled = \"step_ms\"\n") == List{"(none)"});
+    CHECK(mistakes(kTrain + number +
+                   "modelled = \"exposed_ms\"\nrank = 1\nhardware = \"a100\"\ndecimals = 3\n") ==
+          List{"(none)"});
+    CHECK(mistakes(kTrain + number + "modelled = \"step_ms\"\nrank = 1\nsql = \"SELECT 1\"\n") ==
+          List{"11:1 scenario.modelled_key", "12:1 scenario.modelled_key"});
+    CHECK(mistakes(kTrain + number + "modelled = \"hops_us\"\n") == List{"8:1 scenario.missing_key"});
+    CHECK(mistakes(kTrain + number + "modelled = \"steps\"\nhardware = \"z80\"\n") ==
+          List{"10:12 scenario.unknown_word", "11:12 scenario.unknown_word"});
+    CHECK(mistakes(kTrain + number + "sql = \"SELECT 1\"\ndecimals = 2\n") ==
+          List{"11:1 scenario.needs_modelled"});
+    CHECK(mistakes(kTrain + number + "modelled = \"step_ms\"\ndecimals = 10\n") ==
+          List{"11:12 scenario.out_of_range"});
+    const Scenario read = with(number + "modelled = \"step_ms\"\nhardware = \"h100\"\n");
+    REQUIRE(read.numbers.size() == 1);
+    REQUIRE(read.numbers[0].hardware);
+    CHECK(read.numbers[0].hardware->name == "h100");
+}
+
+TEST_CASE("a temporary checkpoint has no folder, and a restart comes before the end, at what is saved") {
+    const std::string saves = "[checkpoint]\ntemporary = true\n";  // lines 8 and 9
+    CHECK(mistakes(kTrain + saves) == List{"(none)"});
+    CHECK(mistakes(kTrain + saves + "folder = \"x\"\n") == List{"10:1 scenario.checkpoint_two_folders"});
+    CHECK(mistakes(kTrain + saves + "restart_after = 1000\n") == List{"10:17 scenario.restart_behind_end"});
+    CHECK(mistakes(kTrain + "[checkpoint]\nrestart_after = 0\n") == List{"8:1 scenario.missing_key"});
+    CHECK(with(saves).checkpoint.saves());
+}
+
 TEST_CASE("numbers of variants may stand in questions, by their variant's name") {
     const std::string variant =
         "[[lesson.variant]]\nid = \"change\"\nset = { \"train.steps\" = 2 }\n"

@@ -1,15 +1,19 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <string>
 
 #include "backends/registry.h"
 #include "core/memory/ledger.h"
 #include "core/run/run.h"
+#include "core/run/summary.h"
 #include "core/scenario/evaluate.h"
 #include "core/scenario/lesson.h"
 #include "core/scenario/scenario.h"
 #include "core/time/clock.h"
 #include "core/time/exposed.h"
+#include "core/time/read_profile.h"
 #include "core/trace/query.h"
 #include "tests/test.h"
 
@@ -65,7 +69,8 @@ TEST_CASE("every lesson runs, and all of its checks, numbers, questions and step
             CHECK(!check.title.en.empty());
             CHECK(!check.title.zh.empty());
         }
-        for (const auto& [id, number] : scenario::read_numbers(lesson.scenario, lesson.database)) {
+        for (const auto& [id, number] :
+             scenario::read_numbers(lesson.scenario, *lesson.trace, lesson.database)) {
             INFO(folder << ": {{" << id << "}} " << (number.error ? describe(*number.error) : ""));
             CHECK(!number.error);
             CHECK(!number.text.empty());
@@ -107,7 +112,7 @@ TEST_CASE("the questions of lesson 2 have the answers of PyTorch's rules for the
     CHECK(answer(lesson, "prefetched") == "1");         // net1, while net2 runs backward
     CHECK(answer(lesson, "after-the-scatter") == "1");  // rank 0 and 2
     CHECK(answer(lesson, "bytes-across") == "352");     // 2·(1/2)·(55 + 33)·4
-    const auto numbers = scenario::read_numbers(lesson.scenario, lesson.database);
+    const auto numbers = scenario::read_numbers(lesson.scenario, *lesson.trace, lesson.database);
     CHECK(numbers.at("inside_bytes").text == "1,056");  // (1/2)·3·(110 + 66)·4
     CHECK(numbers.at("shards_bytes").text == "352");
     CHECK(numbers.at("net2_padding").text == "11");
@@ -115,7 +120,7 @@ TEST_CASE("the questions of lesson 2 have the answers of PyTorch's rules for the
 
 TEST_CASE("the peak that lesson 2 tells of is the memory ledger's, and its step stands at that event") {
     const Lesson lesson = run("63_hsdp");
-    const auto numbers = scenario::read_numbers(lesson.scenario, lesson.database);
+    const auto numbers = scenario::read_numbers(lesson.scenario, *lesson.trace, lesson.database);
     const auto peak = meshscope::memory::peak(*lesson.trace, 0);
     std::string bytes = numbers.at("peak_bytes").text;
     bytes.erase(std::remove(bytes.begin(), bytes.end(), ','), bytes.end());
@@ -147,4 +152,54 @@ TEST_CASE("on the modelled clock the prefetch of lesson 2 is hidden, and the fir
     const auto [length, bare] = exposed_part("backward", "net1");
     CHECK(length == 4200);
     CHECK(bare < length / 2);
+}
+
+TEST_CASE("a modelled number is what predict sums up, on the profile that it names") {
+    const Lesson lesson = run("92_which_one");
+    const auto numbers = scenario::read_numbers(lesson.scenario, *lesson.trace, lesson.database);
+    for (const char* profile : {"laptop", "a100"}) {
+        const auto summary =
+            meshscope::run::summarize(*lesson.trace, clocks::named_profile(profile), clocks::Absent::refused);
+        char text[32];
+        std::snprintf(text, sizeof text, "%.1f", static_cast<double>(summary.step_ns) / 1e6);
+        CHECK(numbers.at(profile).text == text);
+    }
+}
+
+TEST_CASE("what one hop costs in the lesson of links is what its question is answered by") {
+    const Lesson lesson = run("24_links");
+    const auto numbers = scenario::read_numbers(lesson.scenario, *lesson.trace, lesson.database);
+    const double times = std::stod(numbers.at("across_us").text) / std::stod(numbers.at("inside_us").text);
+    CHECK(std::abs(std::stod(answer(lesson, "how-much-slower")) - times) < 0.2);  // of one decimal each
+}
+
+TEST_CASE("every figure of the modelled clock is core/time's own") {
+    const Lesson lesson = run("63_hsdp");
+    const auto clock = clocks::modelled(*lesson.trace, clocks::classroom());
+    const auto figure = [&](const std::string& what, int32_t rank, const std::string& sql = "") {
+        scenario::LessonNumber number{"n", sql};
+        number.modelled = what;
+        number.rank = rank;
+        number.decimals = 6;
+        return scenario::read_numbers({number}, *lesson.trace, lesson.database, clocks::classroom()).at("n");
+    };
+    const int32_t last = lesson.trace->info.steps - 1;
+    const auto overlap = clocks::overlap(*lesson.trace, clock, 3, last);
+    CHECK(std::stod(figure("compute_ms", 3).text) * 1e6 == Approx(overlap.compute_ns));
+    CHECK(std::stod(figure("communication_ms", 3).text) * 1e6 == Approx(overlap.communication_ns));
+    CHECK(std::stod(figure("exposed_ms", 3).text) * 1e6 == Approx(overlap.exposed_ns));
+    CHECK(overlap.exposed_ns > 0);
+    CHECK(overlap.exposed_ns < overlap.communication_ns);
+    CHECK(std::stod(figure("bubble_percent", 3).text) ==
+          Approx(100 * clocks::bubble(*lesson.trace, clock, 3, last, true).share()));
+    // 55 float32 in one hop inside a node: 2 µs + 220 B at 100 MB/s; the classroom launches for nothing.
+    const std::string gather =
+        "SELECT rank, id FROM collectives WHERE rank = 0 AND step = 1 AND op = 'all_gather' AND phase = "
+        "'forward' "
+        "AND unit = 'net1'";
+    CHECK(std::stod(figure("hops_us", 0, gather).text) == Approx(4.2));
+    CHECK(std::stod(figure("events_us", 0, gather).text) == Approx(4.2));
+    CHECK(figure("events_us", 0, "SELECT rank FROM ranks").error->id == "scenario.modelled_rows");
+    CHECK(figure("events_us", 0, "SELECT 0, 100000").error->id == "trace.no_event");
+    CHECK(figure("exposed_ms", 9).error->id == "time.no_rank");
 }

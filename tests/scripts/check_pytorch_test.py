@@ -57,7 +57,7 @@ class CheckPytorch(unittest.TestCase):
                     "print('change.c = 1,056')\n")
         ended = self.check()
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
-        self.assertIn("PyTorch 2.15.0\nok      11_a\n        a = 4\n", ended.stdout)
+        self.assertIn("PyTorch 2.15.0\nok      11_a  (1/1)\n        a = 4\n", ended.stdout)
         self.assertIn("change.c = 1,056", ended.stdout)
         self.assertNotIn("loss", ended.stdout)
         self.assertIn("1 of 1 lessons agree", ended.stdout)
@@ -67,9 +67,9 @@ class CheckPytorch(unittest.TestCase):
         self.lesson("12_b", {"a": "4", "b": "7"}, "print('a = 4')\nprint('b = 7')\n")
         ended = self.check()
         self.assertEqual(ended.returncode, 1)
-        self.assertIn("failed  11_a\n", ended.stdout)
+        self.assertIn("failed  11_a  (1/2)\n", ended.stdout)
         self.assertIn("b: PyTorch says 8, Meshscope 7", ended.stdout)
-        self.assertIn("ok      12_b\n", ended.stdout)
+        self.assertIn("ok      12_b  (2/2)\n", ended.stdout)
         self.assertIn("1 of 2 lessons agree", ended.stdout)
 
     def test_one_number_twice_is_not_two(self):
@@ -96,6 +96,26 @@ class CheckPytorch(unittest.TestCase):
         ended = self.check("12_c")
         self.assertEqual(ended.returncode, 2)
         self.assertIn("there is no lesson 12_c", ended.stderr)
+
+    def test_lessons_are_meant_by_short_names_places_and_patterns(self):
+        for name in ("11_a", "12_b", "21_c"):
+            self.lesson(name, {"a": "4", "b": "7"}, "print('a = 4')\nprint('b = 7')\n")
+        for words, names in ((["b"], ["12_b"]), (["21"], ["21_c"]), (["1*"], ["11_a", "12_b"]),
+                             (["21_c", "a"], ["11_a", "21_c"])):
+            ended = self.check(*words)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            told = [line.split()[1] for line in ended.stdout.splitlines() if line.startswith("ok ")]
+            self.assertEqual(told, names)
+        self.assertEqual(self.check("3*").returncode, 2)
+
+    def test_a_table_of_all_ends_the_report(self):
+        self.lesson("11_a", {"a": "4", "b": "7"}, "print('a = 4')\nprint('b = 8')\n")
+        self.lesson("12_long_name", {"a": "4", "b": "7", "c": "1"}, "print('a = 4')\nprint('b = 7')\nprint('c = 1')\n")
+        lines = self.check().stdout.splitlines()
+        self.assertRegex(lines[-4], r"^lesson +numbers +seconds$")
+        self.assertRegex(lines[-3], r"^11_a +failed +2 +\d+\.\d$")
+        self.assertRegex(lines[-2], r"^12_long_name +ok +3 +\d+\.\d$")
+        self.assertEqual(len({len(line) for line in lines[-4:-1]}), 1)  # its columns stand below each other
 
     def test_a_python_without_torch_is_told_before_anything_runs(self):
         self.lesson("11_a", {"a": "4"}, "print('a = 4')\n")

@@ -182,6 +182,25 @@ TEST_CASE("every rule of the catalogue is named in the program's sources, and ev
     }
 }
 
+TEST_CASE("the facts of an event have its rule's words, also of what is done a second time in backward") {
+    std::string text = kMlp + mesh("2", "\"shard\"", "data = \"fsdp2\"\n");
+    text.replace(text.find("steps = 1\n"), 10, "steps = 1\nrecompute = \"full\"\n");
+    const auto trace = trace_of(text);
+    for (const auto language : {view::Language::en, view::Language::zh}) {
+        Stage stage(trace, language);
+        int again = 0;
+        for (const trace::Event& e : trace->ranks[0].events) {
+            const auto facts = view::describe_event(stage.at({0, e.id}), {0, e.id});
+            INFO(facts.rule);
+            if (facts.rule.empty()) continue;
+            CHECK(!facts.words.sentence.empty());
+            CHECK(!facts.words.pytorch.empty());
+            again += facts.rule.starts_with("recompute.");
+        }
+        CHECK(again > 0);
+    }
+}
+
 TEST_CASE("words of kernels name kernels that exist") {
     const auto catalogue = i18n::Catalogue::embedded();
     int ops = 0;

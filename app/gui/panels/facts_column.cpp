@@ -94,19 +94,24 @@ float bytes_card(Ui& ui, const EventFacts& facts, float x, float y, float w) {
     return y + height + 18;
 }
 
+/// A record of a newer version may name a rule that has no words here.
+std::string rule_sentence(const Ui& ui, const EventFacts& facts) {
+    return facts.words.sentence.empty() ? ui.say("view.code.unknown_rule") : facts.words.sentence;
+}
+
 float why(Ui& ui, const EventFacts& facts, float x, float y, float w) {
     if (facts.rule.empty()) return y;
     y = section_head(ui, x, y, w, ui.say("ui.facts.why"), facts.rule);
-    return paragraph(ui, x, y, w, ui.say("rule." + facts.rule + ".sentence"), Face::body, Token::soft) + 18;
+    return paragraph(ui, x, y, w, rule_sentence(ui, facts), Face::body, Token::soft) + 18;
 }
 
 /// The PyTorch call that does the same, and our own line.
 float code(Ui& ui, Memory& memory, const EventFacts& facts, float x, float y, float w) {
     if (facts.rule.empty() && facts.source.empty()) return y;
     y = section_head(ui, x, y, w, ui.say("ui.facts.code"), "PyTorch 2.15");
-    if (!facts.rule.empty()) {
+    if (!facts.words.pytorch.empty()) {
         const std::vector<std::string> lines =
-            wrap(ui.measure, ui.say("rule." + facts.rule + ".pytorch"), Face::mono_small, w - 28);
+            wrap(ui.measure, facts.words.pytorch, Face::mono_small, w - 28);
         const float step = 22, height = step * static_cast<float>(lines.size()) + 16;
         ui.fill({x, y, w, height}, Token::inset, 8);
         ui.outline({x, y, w, height}, Token::line, 8);
@@ -247,7 +252,7 @@ std::string as_text(const Ui& ui) {
     if (!facts.how.empty()) text += facts.how + "\n";
     if (!facts.sent.empty())
         text += ui.say("ui.facts.sent") + ": " + facts.sent + "\n" + facts.formula + "\n";
-    if (!facts.rule.empty()) text += facts.rule + ": " + ui.say("rule." + facts.rule + ".sentence") + "\n";
+    if (!facts.rule.empty()) text += facts.rule + ": " + rule_sentence(ui, facts) + "\n";
     return text + facts.source + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/scenario/evaluate.h"
 #include "core/scenario/lesson.h"
 #include "core/trace/query.h"
 
@@ -20,8 +21,12 @@ class Numbers {
     Numbers(const trace::Trace& trace, const Scenario& scenario,
             const std::map<std::string, std::string>& variants)
         : database_(trace), values_(variants) {
-        for (const auto& number : scenario.numbers)
-            values_[number.id] = trace::to_text(database_.value(number.sql));
+        for (const auto& [id, number] : scenario::read_numbers(scenario, trace, database_)) {
+            // A number that a run that was stopped has not is left blank.
+            if (number.error && number.error->id != "scenario.number_empty")
+                throw InvalidArgument(*number.error);
+            values_[id] = number.text;
+        }
     }
 
     std::string fill(const std::string& text) const {

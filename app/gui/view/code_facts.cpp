@@ -8,27 +8,7 @@
 namespace meshscope::view {
 namespace {
 
-constexpr std::string_view kAgain = "recompute.", kAgainOp = ".recompute";
-
-/// The catalogue's words for `id`; "" when it has none (a message without words is told by its id).
-std::string words_of(const Texts& texts, const std::string& id, std::vector<MessageArg> args = {}) {
-    std::string words = texts.text(Message{id, std::move(args)});
-    return words.starts_with(id) ? "" : words;
-}
-
-Explanation rule_words(const Texts& texts, std::string_view rule) {
-    const auto of = [&](std::string_view id) {
-        const std::string start = "rule." + std::string(id);
-        return Explanation{words_of(texts, start + ".sentence"), words_of(texts, start + ".pytorch")};
-    };
-    Explanation found = of(rule);
-    if (!found.sentence.empty() || !rule.starts_with(kAgain)) return found;
-    // "recompute.R" is rule R done a second time: R's words, and around them why.
-    found = of(rule.substr(kAgain.size()));
-    if (found.sentence.empty()) return found;
-    return {words_of(texts, "recompute.again.sentence", {arg("sentence", found.sentence)}),
-            words_of(texts, "recompute.again.pytorch", {arg("pytorch", found.pytorch)})};
-}
+constexpr std::string_view kAgainOp = ".recompute";
 
 std::string_view without_again(std::string_view op) {
     if (op.ends_with(kAgainOp)) op.remove_suffix(kAgainOp.size());

@@ -5,16 +5,11 @@
 #include <vector>
 
 #include "app/gui/view/input.h"
+#include "app/gui/view/rule_words.h"
 #include "app/gui/view/source_place.h"
 #include "app/gui/view/stepping.h"
 
 namespace meshscope::view {
-
-/// What a rule or a kernel is for, in words; empty where the catalogue has none.
-struct Explanation {
-    std::string sentence;
-    std::string pytorch;  ///< the PyTorch call that does the same
-};
 
 /// Why an event is there and where in our sources it came from, as data.
 struct CodeFacts {

@@ -24,6 +24,7 @@ class Describer {
     EventFacts describe() {
         f_.unit = std::string(in_.trace.text(e_.unit));
         f_.rule = std::string(in_.trace.text(e_.rule));
+        f_.words = rule_words(in_.texts, f_.rule);
         f_.source = std::string(in_.trace.text(e_.source));
         f_.badge = p_.say("view.phase." + std::string(name(e_.phase)));
         if (e_.prefetch) f_.badge += " · prefetch";

@@ -7,6 +7,7 @@
 
 #include "app/gui/view/format.h"
 #include "app/gui/view/input.h"
+#include "app/gui/view/rule_words.h"
 
 namespace meshscope::view {
 
@@ -54,6 +55,7 @@ struct EventFacts {
     std::string predicted;  ///< the formula's figure
     bool agrees = false;    ///< sent == predicted
     std::string rule;       ///< the rule id: "fsdp2.unshard.forward"
+    Explanation words;      ///< the rule's
     std::string source;     ///< our own line
 };
 EventFacts describe_event(const Input& input, EventRef ref);

@@ -27,11 +27,12 @@ constexpr FlatRules kZero3Rules{"zero3.gather.forward",          "zero3.gather.b
 Fsdp1::Fsdp1(const RankContext& context, nn::Model& model, Fsdp1Options options)
     : context_(context), model_(model), options_(std::move(options)) {
     choose_groups();
-    if (options_.units.empty() && options_.wrap_min_elements > 0)
-        options_.units = units_by_size(model_, options_.wrap_min_elements);
+    const bool by_size = options_.units.empty() && options_.wrap_min_elements > 0;
+    if (by_size) options_.units = units_by_size(model_, options_.wrap_min_elements);
     const int64_t alignment =
         options_.use_orig_params ? kAlignmentBytes / bytes_per_element(options_.precision.param) : 1;
-    for (UnitPlan& plan : plan_units(model_, options_.units)) {
+    const NoUnits none = by_size ? NoUnits::root_only : NoUnits::layers;
+    for (UnitPlan& plan : plan_units(model_, options_.units, none)) {
         auto state = std::make_unique<State>();
         state->unit =
             std::make_unique<FlatUnit>(plan.name, std::move(plan.parameters), context_, comm_, alignment);

@@ -1,0 +1,149 @@
+#include "app/cli/lesson_run.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "app/cli/lesson_print.h"
+#include "app/cli/run_command.h"
+#include "app/cli/self_start.h"
+#include "backends/registry.h"
+#include "core/base/diagnosis.h"
+#include "core/base/temporary_folder.h"
+#include "core/launch/placement.h"
+#include "core/trace/store.h"
+
+namespace meshscope::cli {
+namespace {
+
+using nlohmann::json;
+
+/// What only who sees all waits can know.
+constexpr std::array<std::string_view, 3> kExactEnds{"comm.deadlock", "comm.peer_finished",
+                                                     "diagnosis.stalled"};
+
+MessageValue value_of(const json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_number_integer()) return value.get<int64_t>();
+    if (value.is_number()) return value.get<double>();
+    if (value.is_array() && std::ranges::all_of(value, [](const json& v) { return v.is_number_integer(); }))
+        return value.get<std::vector<int64_t>>();
+    return value.dump();
+}
+
+Message message_of(const json& entry) {
+    Message message{entry.value("id", std::string("launch.failed")), {}};
+    const json args = entry.value("args", json::object());
+    for (const auto& [name, value] : args.items()) message.args.push_back({name, value_of(value)});
+    return message;
+}
+
+/// Of a process that died its peers tell what they saw: among threads that is the diagnosis "lost".
+std::exception_ptr lost(const Message& seen, GlobalRank by) {
+    Diagnosis diagnosis;
+    diagnosis.kind = DiagnosisKind::lost;
+    if (const MessageValue* peer = seen.find("peer"))
+        diagnosis.culprits = {static_cast<int32_t>(std::get<int64_t>(*peer))};
+    return std::make_exception_ptr(DiagnosedError(std::move(diagnosis), by));
+}
+
+/// What a process said of its end, as the error it was there.
+std::exception_ptr error_of(const launch::Failure& failure) {
+    const json said = json::parse(failure.json, nullptr, false);
+    const bool listed =
+        said.is_object() && said.contains("errors") && said["errors"].is_array() && !said["errors"].empty();
+    if (!listed)  // it was killed, or is no program of ours
+        return std::make_exception_ptr(CommError({"launch.failed",
+                                                  {{"rank", int64_t{failure.rank}},
+                                                   {"node", int64_t{failure.node}},
+                                                   {"code", int64_t{failure.exit_code}},
+                                                   {"text", failure.text}}},
+                                                 GlobalRank{failure.rank}));
+    if (!said["errors"].front().contains("file")) {
+        Message message = message_of(said["errors"].front());
+        const GlobalRank by{failure.rank};
+        if (message.id == "comm.peer_lost") return lost(message, by);
+        return std::make_exception_ptr(CommError(std::move(message), by));
+    }
+    std::vector<Diagnostic> mistakes;
+    for (const json& entry : said["errors"])
+        mistakes.push_back({message_of(entry),
+                            {entry.value("file", ""), entry.value("line", 0), entry.value("column", 0),
+                             entry.value("byte", int64_t{-1})},
+                            {}});
+    return std::make_exception_ptr(InputError(std::move(mistakes)));
+}
+
+/// A scenario, or as its `variant` changes it, run by `meshscope run` in as many processes as it has ranks.
+run::RunResult run_in_processes(const scenario::Scenario& scenario, const std::string& variant,
+                                const std::string& backend, const CommandContext& context) {
+    if (launch::find_placement(context.environment).world_size > 1)
+        throw UsageError({"cli.lesson.in_launcher", {{"backend", backend}}});
+    backends::require_built(backend);
+    const TemporaryFolder folder("meshscope-lesson");
+    const std::string file = folder.file("run.mscope");
+    OwnProcesses wanted{.backend = backend, .ranks = scenario::world_size(scenario), .shows = false};
+    wanted.arguments = {"run", scenario.path, "--backend", backend, "--trace", file, "--quiet"};
+    if (!variant.empty()) wanted.arguments.insert(wanted.arguments.end(), {"--variant", variant});
+    const OwnProcessesEnded ended = start_processes(wanted, context);
+    if (context.cancelled && *context.cancelled) throw Cancelled({"cli.lesson.check_cancelled", {}});
+    run::RunResult result;
+    std::error_code missing;
+    if (std::filesystem::exists(file, missing)) {  // whole; its checks are asked here
+        result.trace = std::make_shared<const trace::Trace>(trace::read_trace(file));
+        return result;
+    }
+    const auto& failures = ended.launch.failures;
+    const auto told = std::ranges::find_if(failures, [](const auto& f) { return !f.id.empty(); });
+    result.failure = error_of(told != failures.end() ? *told
+                              : failures.empty()     ? launch::Failure{}
+                                                     : failures.front());
+    result.trace = ended.partial;
+    if (scenario.faults.empty() || !result.trace) std::rethrow_exception(result.failure);
+    return result;
+}
+
+}  // namespace
+
+std::string lesson_needs_threads(const scenario::Scenario& scenario, const std::string& backend,
+                                 const CommandContext& context) {
+    return backends::has_processes(backend) ? in_language(scenario.only_threads, context) : "";
+}
+
+std::optional<Message> variant_needs_threads(const scenario::Variant& variant, const std::string& backend) {
+    const bool exact = std::ranges::find(kExactEnds, variant.ends) != kExactEnds.end();
+    if (!exact || !backends::has_processes(backend)) return {};
+    return Message{"cli.lesson.exact_end", {{"variant", variant.id}, {"ends", variant.ends}}};
+}
+
+run::RunResult run_lesson(const scenario::Scenario& scenario, const std::string& backend,
+                          const CommandContext& context) {
+    if (backends::has_processes(backend)) return run_in_processes(scenario, "", backend, context);
+    run::RunOptions options;
+    options.backend = backend;
+    return run_lesson_with_progress(scenario, context, options);
+}
+
+LessonVariants lesson_variants(const scenario::Scenario& scenario, const std::string& backend,
+                               const CommandContext& context) {
+    return {scenario, [&scenario, backend, &context](const scenario::Variant& variant) {
+                if (auto why = variant_needs_threads(variant, backend)) {
+                    run::VariantRun run;
+                    run.id = variant.id;
+                    run.problem = std::move(why);
+                    return run;
+                }
+                const Polling polling(context);
+                return run::run_variant(scenario, variant, [&](const scenario::Scenario& changed) {
+                    if (backends::has_processes(backend))
+                        return run_in_processes(changed, variant.id, backend, context);
+                    run::RunOptions options;
+                    options.backend = backend;
+                    options.cancel = context.cancelled;
+                    return run::run_up_to_failure(changed, *context.make_backends(), options);
+                });
+            }};
+}
+
+}  // namespace meshscope::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+namespace meshscope {
+
+/// A new, empty folder in the system's place for temporary files, readable by this user alone; gone with all
+/// that lies in it when the object goes.
+class TemporaryFolder {
+  public:
+    /// Its name begins with `name`. Throws IoError "file.cannot_write" {path, reason}.
+    explicit TemporaryFolder(const std::string& name);
+    ~TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+    const std::string& path() const { return path_; }
+    std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+  private:
+    std::string path_;
+};
+
+}  // namespace meshscope
