@@ -2,6 +2,7 @@
 
 // What GPU tests share: a CudaDevice over the stand-in, the reference on the CPU, and one call made on both.
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
