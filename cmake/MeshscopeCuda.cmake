@@ -1,6 +1,10 @@
 # CUDA where a toolkit is found; included by the root, as a language must be. No driver is needed. After it CUDA::cublasLt
 # and CUDA::cudart_static are targets, or they are not, and then what needs them is not built.
 # Device code is for compute capability 8.0 (and so 8.6 and 8.9) and 9.0, from which a driver makes that of newer GPUs.
+set(MESHSCOPE_CUDA AUTO CACHE STRING "Build the modules for GPUs: AUTO (where a CUDA toolkit is found), ON or OFF")
+if(NOT MESHSCOPE_CUDA)
+  return()
+endif()
 include(CheckLanguage)
 if(NOT CMAKE_CUDA_COMPILER)
   find_program(MESHSCOPE_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
@@ -15,4 +19,9 @@ check_language(CUDA)
 if(CMAKE_CUDA_COMPILER)
   enable_language(CUDA)
   find_package(CUDAToolkit)
+  if(CCACHE_PROGRAM AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  endif()
+elseif(NOT MESHSCOPE_CUDA STREQUAL "AUTO")
+  message(FATAL_ERROR "MESHSCOPE_CUDA is ON, and no CUDA compiler (nvcc) works here")
 endif()
