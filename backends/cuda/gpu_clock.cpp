@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/error.h"
+
 namespace meshscope::backends::cuda {
 namespace {
 
@@ -41,7 +43,12 @@ int64_t GpuClock::stamp(const GpuStream& stream) {
 
 int64_t GpuClock::steady_ns(int64_t stamp) {
     const std::lock_guard lock(mutex_);
-    if (stamp > static_cast<int64_t>(read_.size())) read_passed(true);
+    try {
+        if (stamp > static_cast<int64_t>(read_.size())) read_passed(true);
+    } catch (const DeviceError&) {
+        read_.resize(read_.size() + under_way_.size(), steady_now());
+        under_way_.clear();
+    }
     return read_.at(static_cast<std::size_t>(stamp - 1));
 }
 

@@ -23,7 +23,8 @@ class GpuClock {
 
     /// Stamps where `stream` stands; above 0. Any thread. Throws DeviceError.
     int64_t stamp(const GpuStream& stream);
-    /// When the device passed it, in nanoseconds of the steady clock; waits until it has.
+    /// When the device passed it, in nanoseconds of the steady clock; waits until it has. Of a device that
+    /// has failed: now.
     int64_t steady_ns(int64_t stamp);
 
   private:

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/gpu/gpu_pair.h"
 #include "tests/gpu/stand_in_registry.h"
 #include "tests/run/golden_run.h"
 #include "tests/run/same_record.h"
@@ -123,4 +124,93 @@ elements = 6
         CHECK(!cuda.trace->ranks[rank].snapshots.empty());
         CHECK(cuda.trace->ranks[rank].values == threads.trace->ranks[rank].values);
     }
+}
+
+namespace {
+
+/// Each piece of the device's work takes this much longer while it lives.
+class Slow {
+  public:
+    explicit Slow(int64_t ns) { gpu_test::control().delay(ns); }
+    ~Slow() { gpu_test::control().delay(0); }
+    Slow(const Slow&) = delete;
+    Slow& operator=(const Slow&) = delete;
+};
+
+/// What a training of `name` on cuda ends with, when the n-th call of a function of the module fails.
+std::string failure_of(const std::string& name, const nlohmann::json& gold, const char* call, int64_t n) {
+    gpu_test::control().fail(call, n, 719);
+    std::string text = "fine";
+    try {
+        golden::train(name, gold, *gpu::stand_in_registry(), on("cuda"));
+    } catch (const Error& error) {
+        text = error.message().id;
+    }
+    gpu_test::control().fail(call, 0, 0);
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("a device whose work takes long gives the same numbers: whatever must wait, waits") {
+    const auto backends = gpu::stand_in_registry();
+    const Slow slow(100'000);
+    for (const std::string name : {"mlp_ddp2_buckets", "mlp_fsdp2_keep", "mlp_hsdp2x2_clip", "mlp_zero1_2"}) {
+        INFO(name);
+        const nlohmann::json gold = golden::read_case(name);
+        golden::Outcome ours = golden::outcome_of(golden::train(name, gold, *backends, on("cuda")));
+        golden::Outcome theirs = golden::expected(gold, name);
+        if (name == "mlp_zero1_2") ours.collectives = theirs.collectives = {};  // PyTorch's are another way's
+        CHECK(golden::differences(ours, theirs) == std::vector<std::string>{});
+    }
+}
+
+TEST_CASE("collectives run beside what the rank computes, on a device as well") {
+    const auto backends = gpu::stand_in_registry();
+    const Slow slow(200'000);
+    const auto result =
+        golden::train("mlp_fsdp4", golden::read_case("mlp_fsdp4"), *backends, on("cuda", trace::Level::hops));
+    const std::vector<trace::Event>& events = result.trace->ranks[0].events;
+    int32_t beside = 0;
+    for (const trace::Event& gather : events)
+        for (const trace::Event& compute : events)
+            if (gather.kind == trace::EventKind::collective && gather.stream == Stream::all_gather &&
+                compute.kind == trace::EventKind::compute && compute.stream == Stream::compute &&
+                gather.t_begin_ns < compute.t_end_ns && compute.t_begin_ns < gather.t_end_ns)
+                ++beside;
+    CHECK(beside > 0);
+}
+
+TEST_CASE("a call that the device refuses ends the run on every rank, and everything is given back") {
+    const nlohmann::json gold = golden::read_case("toy_hsdp2x2");
+    const gpu_test::Held before = gpu_test::held();
+    for (const char* call : {"launch", "copy", "allocate", "event_make", "event_record", "stream_wait",
+                             "stream_make", "product"})
+        for (const int64_t n : {1, 7, 40}) {
+            INFO(call << " " << n);
+            const std::string text = failure_of("toy_hsdp2x2", gold, call, n);
+            // There may be fewer calls than n; but never one of them that fails unseen.
+            CHECK((text == "gpu.failed" || (text == "fine" && n > 1)));
+            CHECK(gpu_test::held() == before);
+        }
+}
+
+TEST_CASE("a machine without what CUDA needs is told apart when the backend is opened") {
+    const auto backends = gpu::stand_in_registry();
+    const auto refusal = [&](int32_t code, int32_t driver, int32_t devices) -> std::string {
+        gpu_test::control().machine(code, driver, devices);
+        std::string id = "opened";
+        try {
+            backends->open("cuda", {2});
+        } catch (const Error& error) {
+            id = error.message().id;
+        }
+        gpu_test::control().machine(0, 13000, 1);
+        return id;
+    };
+    CHECK(refusal(0, 13000, 1) == "opened");
+    CHECK(refusal(35, 0, 0) == "gpu.no_driver");
+    CHECK(refusal(35, 12040, 0) == "gpu.driver_too_old");
+    CHECK(refusal(100, 13000, 0) == "gpu.no_device");
+    CHECK(refusal(999, 13000, 0) == "gpu.failed");
 }
