@@ -82,14 +82,20 @@ void CudaDevice::upload(void* to, const void* from, int64_t bytes) const {
 
 void CudaDevice::download(void* to, const void* from, int64_t bytes) const {
     const std::lock_guard lock(mutex_);
+    fetch_note();
+    // Last before the wait: no error can come between them and leave a copy on its way to the caller's
+    // memory.
     if (bytes > 0)
         check(*gpu_.table, gpu_.table->copy(stream_.handle(), to, from, bytes, MESHSCOPE_DEVICE_TO_HOST),
               "copy");
+    stream_.synchronize();
     look_at_note();
 }
 
 void CudaDevice::synchronize() const {
     const std::lock_guard lock(mutex_);
+    fetch_note();
+    stream_.synchronize();
     look_at_note();
 }
 
@@ -99,14 +105,16 @@ int64_t CudaDevice::announce_indices(std::string_view kernel, int64_t rows) cons
     return first_index_call_ + static_cast<int64_t>(index_calls_.size()) - 1;
 }
 
+void CudaDevice::fetch_note() const {
+    if (index_calls_.empty()) return;
+    check(*gpu_.table,
+          gpu_.table->copy(stream_.handle(), note_here_.get(), note_.get(), note_.bytes(),
+                           MESHSCOPE_DEVICE_TO_HOST),
+          "copy");
+}
+
 void CudaDevice::look_at_note() const {
-    if (index_calls_.empty()) return stream_.synchronize();
-    const MeshscopeGpu& table = *gpu_.table;
-    check(
-        table,
-        table.copy(stream_.handle(), note_here_.get(), note_.get(), note_.bytes(), MESHSCOPE_DEVICE_TO_HOST),
-        "copy");
-    stream_.synchronize();
+    if (index_calls_.empty()) return;
     MeshscopeIndexNote note{};
     std::memcpy(&note, note_here_.get(), sizeof note);
     const std::vector<IndexCall> calls = std::move(index_calls_);
@@ -114,7 +122,7 @@ void CudaDevice::look_at_note() const {
     index_calls_.clear();
     first_index_call_ += static_cast<int64_t>(calls.size());
     if (note.call < first) return;
-    check(table, table.set(stream_.handle(), note_.get(), 0, note_.bytes()), "set");
+    check(*gpu_.table, gpu_.table->set(stream_.handle(), note_.get(), 0, note_.bytes()), "set");
     const IndexCall& call = calls.at(static_cast<std::size_t>(note.call - first));
     throw InvalidArgument(
         {"kernel.index", {{"kernel", call.kernel}, {"index", note.index}, {"rows", call.rows}}});

@@ -73,7 +73,10 @@ class CudaDevice final : public tensor::Device {
         GpuEvent used;
     };
 
-    /// Throws what the note says. The stream is idle, and mutex_ is held.
+    /// Enqueues a copy of the note to the host, if any call may have written it. mutex_ is held here and
+    /// below.
+    void fetch_note() const;
+    /// Throws what the note says. The stream was waited for after fetch_note().
     void look_at_note() const;
 
     Gpu gpu_;

@@ -55,8 +55,8 @@ class CudaQueues final : public comm::DeviceQueues, private trace::DeviceClock {
         std::vector<std::span<const std::byte>> in_use;
     };
 
-    int64_t stamp_computing() override { return clock_->stamp(*compute_); }
-    int64_t stamp_running() override { return clock_->stamp(running()); }
+    int64_t stamp_computing() noexcept override { return clock_->stamp(*compute_); }
+    int64_t stamp_running() noexcept override { return clock_->stamp(running()); }
     int64_t steady_ns(int64_t stamp) override { return clock_->steady_ns(stamp); }
 
     Lane& lane_of(Stream stream);

@@ -30,8 +30,16 @@ void GpuClock::start() {
     base_ = std::move(base);
 }
 
-int64_t GpuClock::stamp(const GpuStream& stream) {
+int64_t GpuClock::stamp(const GpuStream& stream) noexcept {
     const std::lock_guard lock(mutex_);
+    try {
+        return record(stream);
+    } catch (const DeviceError&) {
+        return -steady_now();
+    }
+}
+
+int64_t GpuClock::record(const GpuStream& stream) {
     if (!base_) start();  // a run that records nothing needs no clock
     if (under_way_.size() >= kLookFrom) read_passed(false);
     if (free_.empty()) free_.emplace_back(stream.gpu(), Timed::yes);
@@ -42,6 +50,7 @@ int64_t GpuClock::stamp(const GpuStream& stream) {
 }
 
 int64_t GpuClock::steady_ns(int64_t stamp) {
+    if (stamp < 0) return -stamp;
     const std::lock_guard lock(mutex_);
     try {
         if (stamp > static_cast<int64_t>(read_.size())) read_passed(true);

@@ -21,8 +21,8 @@ class GpuClock {
     /// `compute` is waited for at the first stamp; it outlives the clock.
     explicit GpuClock(const GpuStream& compute) : compute_(compute) {}
 
-    /// Stamps where `stream` stands; above 0. Any thread. Throws DeviceError.
-    int64_t stamp(const GpuStream& stream);
+    /// Stamps where `stream` stands; where the device refuses, the host's time, below 0. Never 0. Any thread.
+    int64_t stamp(const GpuStream& stream) noexcept;
     /// When the device passed it, in nanoseconds of the steady clock; waits until it has. Of a device that
     /// has failed: now.
     int64_t steady_ns(int64_t stamp);
@@ -31,6 +31,7 @@ class GpuClock {
     /// Reads what the device has passed, oldest first; all of it, waiting, where `wait`.
     void read_passed(bool wait);
     void start();
+    int64_t record(const GpuStream& stream);
 
     const GpuStream& compute_;
     std::mutex mutex_;

@@ -92,6 +92,12 @@ struct Recorder::Impl {
             read(hop.t_begin_ns);
             read(hop.t_end_ns);
         }
+        for (MemoryChange& change : record.memory) read(change.t_ns);
+    }
+
+    /// The time of what the rank computes, or a stamp in its place.
+    int64_t computing_ns(const Recorder& recorder) const {
+        return clock == nullptr ? recorder.now_ns() : clock->stamp_computing();
     }
 
     int32_t last() const { return static_cast<int32_t>(events.size()) - 1; }
@@ -163,16 +169,16 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
     event.unit = impl_->strings.intern(unit);
     event.flops = flops;
     event.touched_bytes = touched_bytes;
-    event.t_issue_ns = event.t_begin_ns = event.t_end_ns = now_ns();
-    if (impl_->clock != nullptr) event.t_begin_ns = event.t_end_ns = impl_->clock->stamp_computing();
+    event.t_issue_ns = now_ns();
+    event.t_begin_ns = event.t_end_ns =
+        impl_->clock == nullptr ? event.t_issue_ns : impl_->clock->stamp_computing();
     impl_->events.push(event);
     return event.id;
 }
 
 void Recorder::end_compute(int32_t event) {
     if (event < 0 || event > impl_->last()) return;
-    impl_->events[static_cast<std::size_t>(event)].t_end_ns =
-        impl_->clock == nullptr ? now_ns() : impl_->clock->stamp_computing();
+    impl_->events[static_cast<std::size_t>(event)].t_end_ns = impl_->computing_ns(*this);
 }
 
 int32_t Recorder::issue_collective(Event draft, const Cause& cause, const std::source_location& source) {
@@ -246,7 +252,7 @@ void Recorder::on_allocate(uint64_t id, int64_t bytes, MemoryCategory category, 
     if (level_ == Level::off) return;
     const StringId text = impl_->strings.intern(label);
     impl_->live[id] = {bytes, category, text};
-    impl_->memory.push({impl_->last(), step_, phase_, category, text, id, bytes, now_ns()});
+    impl_->memory.push({impl_->last(), step_, phase_, category, text, id, bytes, impl_->computing_ns(*this)});
 }
 
 void Recorder::on_free(uint64_t id) {
@@ -255,7 +261,8 @@ void Recorder::on_free(uint64_t id) {
     if (found == impl_->live.end()) return;  // allocated before this recorder's record began
     const Live was = found->second;
     impl_->live.erase(found);
-    impl_->memory.push({impl_->last(), step_, phase_, was.category, was.label, id, -was.bytes, now_ns()});
+    impl_->memory.push(
+        {impl_->last(), step_, phase_, was.category, was.label, id, -was.bytes, impl_->computing_ns(*this)});
 }
 
 RankRecord Recorder::take() {

@@ -57,8 +57,8 @@ class Recorder final : public MemorySink {
     /// Nanoseconds since the start of the run.
     int64_t now_ns() const;
 
-    /// From now on the times of compute events, collectives and hops are the device's; take() waits for the
-    /// last of them. What is issued, and memory, keep the host's times. `clock` outlives the record.
+    /// From now on all times but those of issue are the device's: memory comes and goes where it computes.
+    /// take() waits for the last of them. `clock` outlives the record.
     void use_clock(DeviceClock& clock);
     /// now_ns(), or a stamp of the device's clock in its place, for Hop's times. Running thread.
     int64_t running_ns() const;

@@ -17,7 +17,7 @@
 #include "core/tensor/tensor.h"
 #include "core/trace/recorder.h"
 #include "tests/contract/tcp_threads_world.h"
-#include "tests/gpu/stand_in_registry.h"
+#include "tests/cuda/stand_in_registry.h"
 
 namespace meshscope::contract {
 
@@ -29,13 +29,15 @@ using tensor::Tensor;
 using Mode = StreamExecutor::Mode;
 
 #ifdef MESHSCOPE_CONTRACT_OF_CUDA
-/// tests/gpu builds the same cases once more: CUDA's ranks on the stand-in for a GPU.
+/// tests/cuda builds the same cases once more: CUDA's ranks on the stand-in for a GPU.
 inline std::vector<std::string> backends_under_test() {
     return {"cuda"};
 }
 inline std::vector<std::string> backends_that_see_deadlocks() {
     return {"cuda"};
 }
+/// Every step of a collective is work for the stand-in's interpreter: fewer sizes, and one mode.
+constexpr bool kEverySize = false;
 #else
 /// The backends that must keep the contract. A new one is one more name.
 inline std::vector<std::string> backends_under_test() {
@@ -45,6 +47,7 @@ inline std::vector<std::string> backends_under_test() {
 inline std::vector<std::string> backends_that_see_deadlocks() {
     return {"threads"};
 }
+constexpr bool kEverySize = true;
 #endif
 /// A world whose ranks all live here. The registry's "tcp" has one rank a process; ours has them on threads.
 inline std::unique_ptr<comm::World> open_world(const std::string& backend, int32_t n) {

@@ -10,7 +10,8 @@ extern "C" {
 
 typedef struct {
     /// The n-th call from now on (1: the next) of the table's function of this name ("allocate") does nothing
-    /// and returns `code`; n = 0: no call does. One wish at a time.
+    /// and returns `code` (stream_synchronize and event_synchronize still wait); n = 0: no call does. One
+    /// wish at a time.
     void (*fail)(const char* call, int64_t nth, int32_t code);
     /// Calls of that function since the module was loaded.
     int64_t (*calls)(const char* call);

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/cuda/stand_in_registry.h"
 #include "tests/gpu/gpu_pair.h"
-#include "tests/gpu/stand_in_registry.h"
 #include "tests/run/golden_run.h"
 #include "tests/run/same_record.h"
 #include "tests/test.h"
