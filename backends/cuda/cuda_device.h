@@ -37,6 +37,9 @@ class CudaDevice final : public tensor::Device {
     std::byte* allocate(int64_t bytes) override;
     void free(std::byte* memory, int64_t bytes) noexcept override;
     const tensor::Kernels& kernels() const override;
+    bool on_host() const override { return false; }
+    void write(std::byte* to, const std::byte* from, int64_t bytes) override { upload(to, from, bytes); }
+    void read(std::byte* to, const std::byte* from, int64_t bytes) override { download(to, from, bytes); }
 
     const Gpu& gpu() const { return gpu_; }
     /// The compute stream.

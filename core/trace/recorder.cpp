@@ -56,6 +56,7 @@ std::vector<T> tail(const std::vector<T>& all, std::size_t first) {
 
 struct Recorder::Impl {
     int64_t epoch_ns = 0;
+    DeviceClock* clock = nullptr;  ///< then times of work are its stamps until take()
 
     // The issuing half.
     Interner strings;
@@ -74,6 +75,28 @@ struct Recorder::Impl {
     Blocks<Hop, 1024> hops;
     std::vector<Snapshot> snapshots;
     std::vector<float> values;
+
+    /// Puts times in the place of a device's stamps; 0 is none, and stays.
+    void read_clock(RankRecord& record) const {
+        if (clock == nullptr) return;
+        const auto read = [&](int64_t& time) {
+            if (time != 0) time = clock->steady_ns(time) - epoch_ns;
+        };
+        for (Event& event : record.events) {
+            read(event.t_begin_ns);
+            read(event.t_end_ns);
+        }
+        for (Hop& hop : record.hops) {
+            read(hop.t_begin_ns);
+            read(hop.t_end_ns);
+        }
+        for (MemoryChange& change : record.memory) read(change.t_ns);
+    }
+
+    /// The time of what the rank computes, or a stamp in its place.
+    int64_t computing_ns(const Recorder& recorder) const {
+        return clock == nullptr ? recorder.now_ns() : clock->stamp_computing();
+    }
 
     int32_t last() const { return static_cast<int32_t>(events.size()) - 1; }
 
@@ -109,6 +132,14 @@ int64_t Recorder::now_ns() const {
     return steady_ns() - impl_->epoch_ns;
 }
 
+void Recorder::use_clock(DeviceClock& clock) {
+    impl_->clock = &clock;
+}
+
+int64_t Recorder::running_ns() const {
+    return impl_->clock == nullptr ? now_ns() : impl_->clock->stamp_running();
+}
+
 void Recorder::depend(Stream stream, int32_t on) {
     if (level_ == Level::off || on < 0 || on > impl_->last()) return;
     if (impl_->events[static_cast<std::size_t>(on)].stream == stream)
@@ -136,14 +167,16 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
     event.unit = impl_->strings.intern(unit);
     event.flops = flops;
     event.touched_bytes = touched_bytes;
-    event.t_issue_ns = event.t_begin_ns = event.t_end_ns = now_ns();
+    event.t_issue_ns = now_ns();
+    event.t_begin_ns = event.t_end_ns =
+        impl_->clock == nullptr ? event.t_issue_ns : impl_->clock->stamp_computing();
     impl_->events.push(event);
     return event.id;
 }
 
 void Recorder::end_compute(int32_t event) {
     if (event < 0 || event > impl_->last()) return;
-    impl_->events[static_cast<std::size_t>(event)].t_end_ns = now_ns();
+    impl_->events[static_cast<std::size_t>(event)].t_end_ns = impl_->computing_ns(*this);
 }
 
 int32_t Recorder::issue_collective(Event draft, const Cause& cause, const std::source_location& source) {
@@ -169,7 +202,7 @@ int32_t Recorder::issue_collective(Event draft, const Cause& cause, const std::s
 
 void Recorder::begin_collective(int32_t event, Algorithm algorithm) {
     if (event < 0) return;
-    impl_->ran.push({event, algorithm, 0, now_ns(), 0});
+    impl_->ran.push({event, algorithm, 0, running_ns(), 0});
 }
 
 void Recorder::add_hop(Hop hop, std::span<const float> travelled) {
@@ -195,7 +228,7 @@ void Recorder::end_collective(int32_t event, int64_t sent_bytes) {
     Ran* ran = impl_->find(event);
     if (ran == nullptr) return;
     ran->sent_bytes = sent_bytes;
-    ran->t_end_ns = now_ns();
+    ran->t_end_ns = running_ns();
 }
 
 int32_t Recorder::last_event(Stream stream) const {
@@ -217,7 +250,7 @@ void Recorder::on_allocate(uint64_t id, int64_t bytes, MemoryCategory category, 
     if (level_ == Level::off) return;
     const StringId text = impl_->strings.intern(label);
     impl_->live[id] = {bytes, category, text};
-    impl_->memory.push({impl_->last(), step_, phase_, category, text, id, bytes, now_ns()});
+    impl_->memory.push({impl_->last(), step_, phase_, category, text, id, bytes, impl_->computing_ns(*this)});
 }
 
 void Recorder::on_free(uint64_t id) {
@@ -226,7 +259,8 @@ void Recorder::on_free(uint64_t id) {
     if (found == impl_->live.end()) return;  // allocated before this recorder's record began
     const Live was = found->second;
     impl_->live.erase(found);
-    impl_->memory.push({impl_->last(), step_, phase_, was.category, was.label, id, -was.bytes, now_ns()});
+    impl_->memory.push(
+        {impl_->last(), step_, phase_, was.category, was.label, id, -was.bytes, impl_->computing_ns(*this)});
 }
 
 RankRecord Recorder::since(Mark& mark) const {
@@ -244,6 +278,7 @@ RankRecord Recorder::since(Mark& mark) const {
     for (Snapshot& snapshot : record.snapshots) snapshot.values -= first_value;
     for (Hop& hop : record.hops)
         if (hop.values >= 0) hop.values -= first_value;
+    impl_->read_clock(record);
     settle(record);
     mark = {impl_->strings.strings().size(), impl_->events.size(),    impl_->ran.size(),
             impl_->dependencies.size(),      impl_->hops.size(),      impl_->snapshots.size(),
@@ -261,6 +296,7 @@ RankRecord Recorder::take() {
     record.memory = impl_->memory.take();
     record.parameters = std::exchange(impl_->parameters, {});
     record.hops = impl_->hops.take();
+    impl_->read_clock(record);
     record.snapshots = std::exchange(impl_->snapshots, {});
     record.values = std::exchange(impl_->values, {});
     for (std::vector<int32_t>& waiting : impl_->pending) waiting.clear();

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,9 +13,11 @@
 #include "core/comm/stream_executor.h"
 #include "core/comm/transport_group.h"
 #include "core/tensor/device.h"
+#include "core/tensor/host_access.h"
 #include "core/tensor/tensor.h"
 #include "core/trace/recorder.h"
 #include "tests/contract/tcp_threads_world.h"
+#include "tests/cuda/stand_in_registry.h"
 
 namespace meshscope::contract {
 
@@ -27,6 +28,17 @@ using comm::Work;
 using tensor::Tensor;
 using Mode = StreamExecutor::Mode;
 
+#ifdef MESHSCOPE_CONTRACT_OF_CUDA
+/// tests/cuda builds the same cases once more: CUDA's ranks on the stand-in for a GPU.
+inline std::vector<std::string> backends_under_test() {
+    return {"cuda"};
+}
+inline std::vector<std::string> backends_that_see_deadlocks() {
+    return {"cuda"};
+}
+/// Every step of a collective is work for the stand-in's interpreter: fewer sizes, and one mode.
+constexpr bool kEverySize = false;
+#else
 /// The backends that must keep the contract. A new one is one more name.
 inline std::vector<std::string> backends_under_test() {
     return {"threads", "tcp"};
@@ -35,10 +47,16 @@ inline std::vector<std::string> backends_under_test() {
 inline std::vector<std::string> backends_that_see_deadlocks() {
     return {"threads"};
 }
+constexpr bool kEverySize = true;
+#endif
 /// A world whose ranks all live here. The registry's "tcp" has one rank a process; ours has them on threads.
 inline std::unique_ptr<comm::World> open_world(const std::string& backend, int32_t n) {
     if (backend == "tcp") return std::make_unique<TcpThreadsWorld>(n);
+#ifdef MESHSCOPE_CONTRACT_OF_CUDA
+    return gpu::stand_in_registry()->open(backend, {n});
+#else
     return backends::make_registry()->open(backend, {n});
+#endif
 }
 
 /// What a rank's body gets: everything a run gives a rank, and makers of groups and tensors.
@@ -70,7 +88,7 @@ struct Rank {
     Tensor tensor(const std::vector<std::byte>& bytes, DType dtype) const {
         Tensor t = memory.empty({static_cast<int64_t>(bytes.size()) / bytes_per_element(dtype)}, dtype,
                                 MemoryCategory::temporaries, "test");
-        if (!bytes.empty()) std::memcpy(t.raw(), bytes.data(), bytes.size());
+        tensor::write_bytes(t, bytes.data());
         return t;
     }
     Tensor floats(const std::vector<float>& numbers) const {
@@ -83,10 +101,12 @@ struct Rank {
 };
 
 inline std::vector<std::byte> bytes_of(const Tensor& t) {
-    return t.bytes() == 0 ? std::vector<std::byte>{} : std::vector<std::byte>(t.raw(), t.raw() + t.bytes());
+    std::vector<std::byte> bytes(static_cast<std::size_t>(t.bytes()));
+    tensor::read_bytes(bytes.data(), t);
+    return bytes;
 }
 inline std::vector<float> floats_of(const Tensor& t) {
-    const auto data = t.data<float>();
+    const tensor::HostNumbers<float> data(t);
     return {data.begin(), data.end()};
 }
 
@@ -101,7 +121,7 @@ auto run_ranks(const std::string& backend, int32_t n, Mode mode, const Body& bod
     if (records != nullptr) records->resize(static_cast<std::size_t>(n));
     const trace::Level level = records != nullptr ? trace::Level::values : trace::Level::off;
     world->run([&](comm::Transport& transport) {
-        const auto device = tensor::make_cpu_device();
+        const auto device = transport.make_device();
         trace::Recorder recorder(transport.rank(), level, 0);
         tensor::Allocator memory(*device, &recorder);
         StreamExecutor executor(transport, mode);

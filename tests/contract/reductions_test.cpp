@@ -43,7 +43,8 @@ std::vector<Case> cases_for(int32_t p, std::span<const Algorithm> algorithms = k
         for (const ReduceOp op : reduce_ops_of(dtype))
             for (const Algorithm algorithm : algorithms) {
                 for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{p - 1}, int64_t{p}, int64_t{p + 1}})
-                    cases.push_back({dtype, op, algorithm, n});
+                    if (kEverySize || n == p + 1 || op == ReduceOp::sum)
+                        cases.push_back({dtype, op, algorithm, n});
                 if (op == ReduceOp::sum || op == ReduceOp::avg || op == ReduceOp::premul_sum)
                     cases.push_back({dtype, op, algorithm, 1000});
             }
@@ -72,6 +73,7 @@ TEST_CASE("all_reduce gives every rank the reference's bits") {
     for (const std::string& backend : backends_under_test())
         for (const Mode mode : {Mode::inline_in_wait, Mode::helper_thread})
             for (int32_t p = 1; p <= 8; ++p) {
+                if (!kEverySize && (mode == Mode::helper_thread) != (p % 2 == 0)) continue;
                 const auto cases = cases_for(p);
                 const auto results = run_ranks(backend, p, mode, [&](Rank& rank) {
                     const auto world = rank.world();
