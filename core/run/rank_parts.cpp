@@ -6,6 +6,7 @@
 #include "core/comm/dry_group.h"
 #include "core/comm/faulty_group.h"
 #include "core/comm/native_group.h"
+#include "core/comm/native_whole.h"
 #include "core/comm/transport_group.h"
 #include "core/tensor/dry_device.h"
 
@@ -21,7 +22,16 @@ RankParts::RankParts(comm::Transport& transport, SharedRun& shared)
       // A dry run asks what would be done; nothing happens to it.
       transport_(transport, shared.dry ? std::span<const comm::Fault>() : scenario_.faults, shared.checked),
       executor_(transport_.top(), transport_.faults().none() ? shared.executor_mode
-                                                             : comm::StreamExecutor::Mode::inline_in_wait) {}
+                                                             : comm::StreamExecutor::Mode::inline_in_wait) {
+    auto* const maker = dynamic_cast<comm::MakesGroups*>(&transport);
+    if (shared.dry || maker == nullptr) return;
+    std::vector<std::vector<GlobalRank>> groups;
+    for (const trace::Group& group : shared.groups.groups) {
+        std::vector<GlobalRank>& members = groups.emplace_back();
+        for (const int32_t member : group.ranks) members.push_back({member});
+    }
+    maker->announce_groups(groups);
+}
 
 trace::RankRecord RankParts::finish() {
     executor_.finish();

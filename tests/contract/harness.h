@@ -10,13 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "backends/registry.h"
+#include "core/comm/native_group.h"
 #include "core/comm/stream_executor.h"
 #include "core/comm/transport_group.h"
 #include "core/tensor/device.h"
 #include "core/tensor/tensor.h"
 #include "core/trace/recorder.h"
-#include "tests/contract/tcp_threads_world.h"
+// What is under test; a program may name another list for the same cases.
+#ifndef MESHSCOPE_CONTRACT_BACKENDS
+#define MESHSCOPE_CONTRACT_BACKENDS "tests/contract/backends.h"
+#endif
+#include MESHSCOPE_CONTRACT_BACKENDS
 
 namespace meshscope::contract {
 
@@ -26,20 +30,6 @@ using comm::TransportGroup;
 using comm::Work;
 using tensor::Tensor;
 using Mode = StreamExecutor::Mode;
-
-/// The backends that must keep the contract. A new one is one more name.
-inline std::vector<std::string> backends_under_test() {
-    return {"threads", "tcp"};
-}
-/// Those that see when no rank can go on.
-inline std::vector<std::string> backends_that_see_deadlocks() {
-    return {"threads"};
-}
-/// A world whose ranks all live here. The registry's "tcp" has one rank a process; ours has them on threads.
-inline std::unique_ptr<comm::World> open_world(const std::string& backend, int32_t n) {
-    if (backend == "tcp") return std::make_unique<TcpThreadsWorld>(n);
-    return backends::make_registry()->open(backend, {n});
-}
 
 /// What a rank's body gets: everything a run gives a rank, and makers of groups and tensors.
 struct Rank {
@@ -51,17 +41,20 @@ struct Rank {
     int32_t rank() const { return transport.rank().value; }
     int32_t world_size() const { return transport.world_size(); }
 
-    std::unique_ptr<TransportGroup> group(int32_t index, std::vector<int32_t> ranks,
-                                          Algorithm algorithm = Algorithm::ring,
-                                          std::vector<int32_t> node_of = {}) const {
+    std::unique_ptr<comm::ProcessGroup> group(int32_t index, std::vector<int32_t> ranks,
+                                              Algorithm algorithm = Algorithm::ring,
+                                              std::vector<int32_t> node_of = {}) const {
         std::vector<GlobalRank> members;
         for (const int32_t r : ranks) members.push_back(GlobalRank{r});
+        if (groups_are_native())
+            return std::make_unique<comm::NativeGroup>(executor, index, "dim", members, comm::Channel{index},
+                                                       &recorder);
         return std::make_unique<TransportGroup>(transport, index, "dim", members, comm::Channel{index},
                                                 &recorder, executor,
                                                 comm::GroupOptions{algorithm, std::move(node_of)});
     }
-    std::unique_ptr<TransportGroup> world(Algorithm algorithm = Algorithm::ring,
-                                          std::vector<int32_t> node_of = {}) const {
+    std::unique_ptr<comm::ProcessGroup> world(Algorithm algorithm = Algorithm::ring,
+                                              std::vector<int32_t> node_of = {}) const {
         std::vector<int32_t> all;
         for (int32_t r = 0; r < world_size(); ++r) all.push_back(r);
         return group(0, all, algorithm, std::move(node_of));

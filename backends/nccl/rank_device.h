@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace meshscope::backends::nccl {
+
+/// What NCCL's side of a rank asks of the rank's device. Used by the rank's running thread; free and settle
+/// also by a thread that sends (see SendQueue).
+class RankDevice {
+  public:
+    virtual ~RankDevice() = default;
+    /// Its number for CUDA in this process; -1: none, the rank's memory is the host's.
+    virtual int32_t ordinal() const = 0;
+    /// The same text for two ranks exactly when they are on one device. Empty: never shared.
+    virtual std::string identity() const = 0;
+    /// Returns when all work that the rank gave its device so far has been done: what NCCL reads is there
+    /// then.
+    virtual void settle() = 0;
+    /// Device memory that is NCCL's own, outside the rank's memory record (as a library's buffers are).
+    /// Throws DeviceError.
+    virtual std::byte* allocate(int64_t bytes) = 0;
+    virtual void free(std::byte* memory) noexcept = 0;
+    /// Copies on the device, after settle(); returns when it is done. Throws DeviceError.
+    virtual void copy(std::byte* to, const std::byte* from, int64_t bytes) = 0;
+    /// From and to the host's memory; return when it is done. Throw DeviceError.
+    virtual void write(std::byte* to, const std::byte* from_host, int64_t bytes) = 0;
+    virtual void read(std::byte* to_host, const std::byte* from, int64_t bytes) = 0;
+};
+
+/// Host memory: for a library that works there.
+std::unique_ptr<RankDevice> make_host_rank_device(std::string identity = {});
+
+}  // namespace meshscope::backends::nccl
