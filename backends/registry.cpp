@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/cuda_world.h"
 #include "backends/mpi/mpi_module.h"
 #include "backends/mpi/mpi_world.h"
 #include "backends/tcp/launch_token.h"
@@ -84,6 +85,10 @@ std::vector<Entry> built(const Environment& environment) {
     entries.push_back({"tcp", [environment](const run::WorldRequest& request) -> WorldPointer {
                            return std::make_unique<tcp::TcpWorld>(tcp_options(environment, request));
                        }});
+    entries.push_back({"cuda", [environment](const run::WorldRequest& request) -> WorldPointer {
+                           return std::make_unique<cuda::CudaWorld>(request.size,
+                                                                    environment(cuda::kModuleVariable));
+                       }});
     bool any = false;
     for (const mpi::Library& library : mpi::libraries()) {
         if (library.path.empty()) continue;
@@ -102,7 +107,7 @@ std::vector<Entry> built(const Environment& environment) {
 }
 
 /// Names that mean something, whether or not they are in this build.
-constexpr std::array<std::string_view, 6> kKnown{"tcp", "mpi", "mpi-openmpi", "mpi-mpich", "cuda", "nccl"};
+constexpr std::array<std::string_view, 4> kKnown{"mpi", "mpi-openmpi", "mpi-mpich", "nccl"};
 
 std::string joined(const std::vector<std::string>& words) {
     std::string text;

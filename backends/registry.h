@@ -9,8 +9,10 @@
 
 namespace meshscope::backends {
 
-/// Every backend of this build, by name: "threads", "tcp", and where the MPI libraries were there at build
-/// time "mpi", "mpi-openmpi", "mpi-mpich".
+/// Every backend of this build, by name: "threads", "tcp", "cuda", and where the MPI libraries were there at
+/// build time "mpi", "mpi-openmpi", "mpi-mpich". "cuda" is in every build, and says when it is opened what is
+/// missing: the CUDA module (or another one, by MESHSCOPE_CUDA_MODULE in `environment`: the stand-in), the
+/// driver, a device.
 ///
 /// open() throws InvalidArgument: "backend.not_built" for a name that other builds may have,
 /// "backend.unknown" for any other; both with the possible names. Backends whose ranks are processes take

@@ -1,8 +1,10 @@
 #include "app/i18n/error_text.h"
 
-#include <nlohmann/json.hpp>
-
+#include <algorithm>
+#include <array>
 #include <new>
+#include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "core/base/diagnosis.h"
 
@@ -84,6 +86,14 @@ ErrorText all(const InputError& error, const Catalogue& catalogue, Language lang
     return result;
 }
 
+/// What this build or machine lacks for a backend; nothing is wrong with what was asked.
+bool is_missing_backend(std::string_view id) {
+    constexpr std::array<std::string_view, 7> kIds{
+        "backend.unknown", "backend.not_built",  "gpu.not_built", "gpu.cannot_load",
+        "gpu.no_driver",   "gpu.driver_too_old", "gpu.no_device"};
+    return std::ranges::find(kIds, id) != kIds.end();
+}
+
 }  // namespace
 
 std::string place(const SourcePosition& position) {
@@ -107,7 +117,7 @@ ErrorText describe_error(const std::exception& error, const Catalogue& catalogue
         ExitCode code = ExitCode::internal;
         if (message.id == "file.output_is_input") {
             code = ExitCode::usage;
-        } else if (message.id == "backend.unknown" || message.id == "backend.not_built") {
+        } else if (is_missing_backend(message.id)) {
             code = ExitCode::backend_missing;
         } else if (dynamic_cast<const InvalidArgument*>(&error)) {
             code = ExitCode::bad_input;

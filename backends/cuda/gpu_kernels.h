@@ -34,7 +34,7 @@ enum MeshscopeGpuKernel {
     /* MeshscopeElements */
     MESHSCOPE_KERNEL_FILL,          /* out = number */
     MESHSCOPE_KERNEL_CAST,          /* out = a, whose dtype is `from` */
-    MESHSCOPE_KERNEL_SCALE,         /* out = number · a (float16 too); for float32 in double where wide */
+    MESHSCOPE_KERNEL_SCALE,         /* out = number · a (float16 too) */
     MESHSCOPE_KERNEL_DIVIDE,        /* out = a / number (float16 too) */
     MESHSCOPE_KERNEL_AXPY,          /* out = number · a + out */
     MESHSCOPE_KERNEL_ADD,           /* out = a + b (float16 too) */
@@ -93,7 +93,6 @@ typedef struct {
     int64_t n, width;
     double number;
     int32_t from; /* MeshscopeGpuDType of a */
-    int32_t wide;
 } MeshscopeElements;
 
 enum { MESHSCOPE_MOST_SOURCES = 64 };
@@ -163,7 +162,7 @@ typedef struct {
     int32_t inverse;
 } MeshscopeRotary;
 
-enum { MESHSCOPE_ATTENTION_ROWS = 16, MESHSCOPE_ATTENTION_MOST_HEAD_DIM = 512 };
+enum { MESHSCOPE_ATTENTION_ROWS = 16, MESHSCOPE_ATTENTION_MOST_HEAD_DIM = 256 };
 
 typedef struct {
     void *o, *dq, *dk, *dv; /* forward and merge write o */

@@ -1,14 +1,17 @@
 #include "core/comm/checksum_transport.h"
 
 #include "core/base/crc32c.h"
+#include "core/comm/device_queues.h"
 
 namespace meshscope::comm {
 namespace {
 
-uint32_t crc_of(Transport::Bytes data) {
-    Crc32c crc;
-    crc.add(data);
-    return crc.value();
+uint32_t crc_of(DeviceQueues* queues, Transport::Bytes data) {
+    return on_host(queues, data.data(), static_cast<int64_t>(data.size()), [](Transport::Bytes there) {
+        Crc32c crc;
+        crc.add(there);
+        return crc.value();
+    });
 }
 
 }  // namespace
@@ -22,7 +25,7 @@ Transport::Ticket ChecksumTransport::post(GlobalRank dst, Channel channel, Bytes
     Sent& sent = sent_[index];
     sent.checksum = -1;
     if (channel.carries_tensors()) {
-        sent.crc = crc_of(data);
+        sent.crc = crc_of(queues(), data);
         sent.checksum = inner_.post(dst, channel.of_checksums(), std::as_bytes(std::span(&sent.crc, 1)));
     }
     sent.data = inner_.post(dst, channel, data);
@@ -38,8 +41,8 @@ uint32_t ChecksumTransport::receive_checksum(GlobalRank src, Channel channel) {
     return crc;
 }
 
-void ChecksumTransport::check(GlobalRank src, Bytes data, uint32_t crc) const {
-    if (crc_of(data) == crc) return;
+void ChecksumTransport::check(GlobalRank src, Bytes data, uint32_t crc) {
+    if (crc_of(queues(), data) == crc) return;
     Diagnosis d;
     d.kind = DiagnosisKind::corrupt;
     d.culprits = {src.value};

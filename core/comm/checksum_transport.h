@@ -12,7 +12,8 @@ namespace meshscope::comm {
 /// whether what arrived has it: a bit that changed on the way is found before anybody reads the numbers.
 /// A backend's own checksum (of a frame, say) covers the wire alone; this covers all between two ranks.
 ///
-/// Cost: one more message of 4 bytes, and two passes over the bytes (see Crc32c). Throws DiagnosedError
+/// Cost: one more message of 4 bytes, and two passes over the bytes (see Crc32c); of a
+/// device's bytes, two copies to the host. Throws DiagnosedError
 /// (DiagnosisKind::corrupt), naming sender, receiver and call, on the receiver.
 class ChecksumTransport final : public ForwardingTransport {
   public:
@@ -35,7 +36,7 @@ class ChecksumTransport final : public ForwardingTransport {
     };
 
     uint32_t receive_checksum(GlobalRank src, Channel channel);
-    void check(GlobalRank src, Bytes data, uint32_t crc) const;
+    void check(GlobalRank src, Bytes data, uint32_t crc);
 
     CallInfo call_;
     std::deque<Sent> sent_;  // checksums are sent from here: they must not move

@@ -4,17 +4,42 @@
 #include <thread>
 #include <utility>
 
+#include "core/comm/device_queues.h"
+
 namespace meshscope::comm {
 namespace {
 
-/// A copy with one bit turned over; `bit` beyond the message counts from its beginning again.
-std::vector<std::byte> changed(Transport::Bytes data, int64_t bit) {
-    std::vector<std::byte> copy(data.begin(), data.end());
-    if (copy.empty()) return copy;
-    const auto at = static_cast<std::size_t>(bit) % (8 * copy.size());
-    copy[at / 8] ^= std::byte{1} << (at % 8);
-    return copy;
-}
+/// A copy of a message with one bit turned over, where the message itself lies: with the host, or on a
+/// device. `bit` beyond the message counts from its beginning again.
+class Changed {
+  public:
+    Changed(DeviceQueues* queues, Transport::Bytes data, int64_t bit)
+        : queues_(data.empty() ? nullptr : queues) {
+        const auto n = static_cast<int64_t>(data.size());
+        on_host(queues_, data.data(), n,
+                [&](Transport::Bytes there) { copy_.assign(there.begin(), there.end()); });
+        if (copy_.empty()) return;
+        const auto at = static_cast<std::size_t>(bit) % (8 * copy_.size());
+        copy_[at / 8] ^= std::byte{1} << (at % 8);
+        if (queues_ == nullptr) return;
+        on_device_ = queues_->allocate(n);
+        queues_->write(on_device_, copy_.data(), n);
+    }
+    ~Changed() {
+        if (on_device_ != nullptr) queues_->free(on_device_);
+    }
+    Changed(const Changed&) = delete;
+    Changed& operator=(const Changed&) = delete;
+
+    Transport::Bytes bytes() const {
+        return {on_device_ != nullptr ? on_device_ : copy_.data(), copy_.size()};
+    }
+
+  private:
+    DeviceQueues* queues_;
+    std::vector<std::byte> copy_;
+    std::byte* on_device_ = nullptr;
+};
 
 }  // namespace
 
@@ -118,7 +143,7 @@ bool FaultyTransport::on_hop(Channel channel) {
 void FaultyTransport::receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) {
     const int64_t bit = fault_ ? fault_->bit : 0;
     if (!on_hop(channel)) return inner_.receive(src, channel, bytes, consume);
-    inner_.receive(src, channel, bytes, [&](Bytes data) { consume(changed(data, bit)); });
+    inner_.receive(src, channel, bytes, [&](Bytes data) { consume(Changed(queues(), data, bit).bytes()); });
 }
 
 void FaultyTransport::receive_together(std::span<const Expected> messages, Channel channel,
@@ -129,11 +154,8 @@ void FaultyTransport::receive_together(std::span<const Expected> messages, Chann
         if (on_hop(channel)) which = i;
     inner_.receive_together(messages, channel, [&](std::span<const Bytes> data) {
         std::vector<Bytes> spans(data.begin(), data.end());
-        std::vector<std::byte> copy;
-        if (which < spans.size()) {
-            copy = changed(spans[which], bit);
-            spans[which] = copy;
-        }
+        std::optional<Changed> copy;
+        if (which < spans.size()) spans[which] = copy.emplace(queues(), spans[which], bit).bytes();
         consume(spans);
     });
 }

@@ -1,10 +1,11 @@
 #include "core/comm/faulty_group.h"
 
-#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/comm/stream_executor.h"
+#include "core/tensor/host_access.h"
 
 namespace meshscope::comm {
 namespace {
@@ -152,8 +153,9 @@ void FaultyGroup::change_dtype(CollectiveCall& call) const {
         if (!tensor.defined()) return tensor;
         Tensor made = memory_.empty(tensor.shape(), *of_same_size(tensor.dtype()),
                                     MemoryCategory::temporaries, "fault");
-        if (tensor.bytes() > 0)
-            std::memcpy(made.raw(), tensor.raw(), static_cast<std::size_t>(tensor.bytes()));
+        std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes()));
+        tensor::read_bytes(bytes.data(), tensor);
+        tensor::write_bytes(made, bytes.data());
         return made;
     };
     call.input = renamed(call.input);

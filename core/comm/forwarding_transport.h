@@ -15,6 +15,8 @@ class ForwardingTransport : public Transport {
 
     GlobalRank rank() const override { return inner_.rank(); }
     int32_t world_size() const override { return inner_.world_size(); }
+    std::unique_ptr<tensor::Device> make_device() override { return inner_.make_device(); }
+    DeviceQueues* queues() override { return inner_.queues(); }
     Ticket post(GlobalRank dst, Channel channel, Bytes data) override {
         return inner_.post(dst, channel, data);
     }

@@ -62,7 +62,8 @@ void NativeGroup::Members::run(const Work::State& state) const {
         executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], pairs,
                            {call.input, static_cast<std::size_t>(sent_bytes)});
     } else if (call.op == CollectiveOp::recv || alone) {
-        Wire wire(executor.transport(), ranks, me, pairs, call.dtype, recorder, state.event);
+        Wire wire(executor.transport(), ranks, me, pairs, call.dtype, recorder, state.event,
+                  executor.queues());
         run_collective(wire, call, alone ? Algorithm::none : Algorithm::direct);
     } else {
         native->run(call);

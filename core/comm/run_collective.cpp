@@ -1,7 +1,6 @@
 #include "core/comm/run_collective.h"
 
 #include "core/comm/algorithms/algorithms.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 namespace {
@@ -14,7 +13,7 @@ const Part& part_of(const std::vector<Part>& parts, int32_t rank) {
 /// numbers.
 void run_alone(Wire& wire, const CheckedCall& call, const std::byte* input) {
     const int64_t n = call.output == nullptr ? 0 : call.out_elements;
-    copy_bytes(call.output, input, wire.bytes(n));
+    wire.copy(call.output, input, wire.bytes(n));
 }
 
 void run_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n, Algorithm algorithm,
@@ -67,7 +66,7 @@ void run_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, const std::byte
 void run_all_to_all(Wire& wire, const CheckedCall& call, const std::byte* input, Algorithm algorithm) {
     const Part from = part_of(call.in_parts, wire.me());
     const Part to = part_of(call.out_parts, wire.me());
-    copy_bytes(call.output + wire.bytes(to.first), input + wire.bytes(from.first), wire.bytes(to.elements));
+    wire.copy(call.output + wire.bytes(to.first), input + wire.bytes(from.first), wire.bytes(to.elements));
     switch (algorithm) {
         case Algorithm::pairwise:
             return pairwise_all_to_all(wire, call.output, call.out_parts, input, call.in_parts);
@@ -100,7 +99,7 @@ void run_rooted(Wire& wire, const CheckedCall& call, const std::byte* input, Red
         case CollectiveOp::broadcast: {
             // A root that gave a buffer of its own reads that one and keeps a copy.
             if (at_root && call.output != nullptr)
-                copy_bytes(call.output, input, wire.bytes(call.in_elements));
+                wire.copy(call.output, input, wire.bytes(call.in_elements));
             std::byte* const data = call.output != nullptr ? call.output : const_cast<std::byte*>(input);
             const int64_t n = call.output != nullptr ? call.out_elements : call.in_elements;
             return run_broadcast(wire, root, data, n, algorithm);
@@ -110,12 +109,12 @@ void run_rooted(Wire& wire, const CheckedCall& call, const std::byte* input, Red
                           : tree_reduce(wire, op, root, call.output, input, call.in_elements);
         case CollectiveOp::gather: {
             const Part own = part_of(call.out_parts, wire.me());
-            if (at_root) copy_bytes(call.output + wire.bytes(own.first), input, wire.bytes(own.elements));
+            if (at_root) wire.copy(call.output + wire.bytes(own.first), input, wire.bytes(own.elements));
             return direct_gather(wire, root, call.output, input, call.out_parts);
         }
         default: {
             const Part own = part_of(call.in_parts, wire.me());
-            if (at_root) copy_bytes(call.output, input + wire.bytes(own.first), wire.bytes(own.elements));
+            if (at_root) wire.copy(call.output, input + wire.bytes(own.first), wire.bytes(own.elements));
             return direct_scatter(wire, root, call.output, input, call.in_parts);
         }
     }
@@ -131,18 +130,18 @@ void run_collective(Wire& wire, const CheckedCall& call, Algorithm algorithm,
         op = ReduceOp::sum;
         std::byte* const scaled =
             call.op == CollectiveOp::all_reduce ? call.output : wire.scratch(call.in_elements);
-        premultiply(call.dtype, call.factor, scaled, input, call.in_elements);
+        wire.premultiply(call.factor, scaled, input, call.in_elements);
         input = scaled;
     }
     if (algorithm == Algorithm::none) return run_alone(wire, call, input);
 
     switch (call.op) {
         case CollectiveOp::all_reduce:
-            copy_bytes(call.output, input, wire.bytes(call.in_elements));
+            wire.copy(call.output, input, wire.bytes(call.in_elements));
             return run_all_reduce(wire, op, call.output, call.out_elements, algorithm, node_of);
         case CollectiveOp::all_gather: {
             const Part own = part_of(call.out_parts, wire.me());
-            copy_bytes(call.output + wire.bytes(own.first), input, wire.bytes(own.elements));
+            wire.copy(call.output + wire.bytes(own.first), input, wire.bytes(own.elements));
             return run_all_gather(wire, call.output, call.out_parts, algorithm);
         }
         case CollectiveOp::reduce_scatter:

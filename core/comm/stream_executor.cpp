@@ -20,7 +20,9 @@ StreamExecutor::Mode StreamExecutor::choose_mode(int32_t ranks_here, int32_t cor
 }
 
 StreamExecutor::StreamExecutor(Transport& transport, Mode mode)
-    : transport_(transport), mode_(transport.one_at_a_time() ? Mode::inline_in_wait : mode) {
+    : transport_(transport),
+      queues_(transport.queues()),
+      mode_(transport.one_at_a_time() ? Mode::inline_in_wait : mode) {
     if (mode_ == Mode::helper_thread) helper_ = std::thread([this] { serve(); });
 }
 
@@ -39,6 +41,12 @@ void StreamExecutor::stop() noexcept {
         helper_.join();
     }
     if (!sent_.empty()) transport_.withdraw();  // before the copies go
+    if (queues_ != nullptr) {
+        queues_->drain();
+        for (const auto& state : states_) state->ended_at = DeviceQueues::kNothing;  // all of it is done
+    }
+    for (const Sent& each : sent_)
+        if (each.on_device != nullptr) queues_->free(each.on_device);
     sent_.clear();
     // A Work may outlive its executor; it must not wait for ever.
     for (const auto& state : states_) {
@@ -59,6 +67,7 @@ std::shared_ptr<Work::State> StreamExecutor::new_state() {
     let_go_.pop_back();
     state->recorder = nullptr;
     state->event = -1;
+    state->ended_at = DeviceQueues::kNothing;
     state->error = nullptr;
     state->ended.store(false, std::memory_order_relaxed);  // nobody else knows it yet
     return state;
@@ -67,6 +76,7 @@ std::shared_ptr<Work::State> StreamExecutor::new_state() {
 Work StreamExecutor::submit(std::shared_ptr<Work::State> state) {
     state->executor = this;
     state->position = next_position_++;
+    if (queues_ != nullptr) state->issued_at = queues_->issued();
     states_.push_back(state);
     if (mode_ == Mode::helper_thread) {
         {
@@ -78,11 +88,22 @@ Work StreamExecutor::submit(std::shared_ptr<Work::State> state) {
     return Work(std::move(state));
 }
 
+void StreamExecutor::begin(Work::State& state) {
+    const CheckedCall& call = state.call;
+    const auto bytes = [&](int64_t n) { return static_cast<std::size_t>(n * bytes_per_element(call.dtype)); };
+    const bool writes = call.output != nullptr;
+    queues_->begin(call.info.stream, std::exchange(state.issued_at, DeviceQueues::kNothing),
+                   {call.input, call.input != nullptr ? bytes(call.in_elements) : 0},
+                   {call.output, writes ? bytes(call.out_elements) : 0});
+}
+
 void StreamExecutor::run_one(Work::State& state) {
     if (!failure_) {
         try {
+            if (queues_ != nullptr) begin(state);
             drop_received();
             state.run();
+            if (queues_ != nullptr) state.ended_at = queues_->end();
         } catch (...) {
             failure_ = std::current_exception();
         }
@@ -143,6 +164,8 @@ void StreamExecutor::run_in_turn(std::function<void()> work) {
 
 void StreamExecutor::let_go(int64_t up_to) {
     while (!states_.empty() && states_.front()->position < up_to) {
+        if (queues_ != nullptr)
+            queues_->wait(std::exchange(states_.front()->ended_at, DeviceQueues::kNothing));
         states_.front()->run = nullptr;
         states_.front()->tensors = {};
         states_.front()->executor = nullptr;
@@ -158,7 +181,7 @@ void StreamExecutor::finish() {
     closing->run = [this] {
         while (!sent_.empty()) {
             transport_.wait(sent_.front().ticket);
-            sent_.pop_front();
+            drop_first_sent();
         }
         transport_.settle_tables();
     };
@@ -169,19 +192,35 @@ void StreamExecutor::finish() {
 }
 
 void StreamExecutor::post_copy(GlobalRank dst, Channel channel, std::span<const std::byte> data) {
-    sent_.push_back({0, {data.begin(), data.end()}});
+    sent_.push_back({});
+    Sent& sent = sent_.back();
+    Transport::Bytes copy;
     try {
-        sent_.back().ticket = transport_.post(dst, channel, sent_.back().data);
+        if (queues_ != nullptr && channel.carries_tensors()) {
+            sent.on_device = queues_->allocate(static_cast<int64_t>(data.size()));
+            queues_->copy(sent.on_device, data.data(), static_cast<int64_t>(data.size()));
+            copy = {sent.on_device, data.size()};
+        } else {
+            sent.data.assign(data.begin(), data.end());
+            copy = sent.data;
+        }
+        sent.ticket = transport_.post(dst, channel, copy);
     } catch (...) {
+        if (sent.on_device != nullptr) queues_->free(sent.on_device);
         sent_.pop_back();
         throw;
     }
 }
 
+void StreamExecutor::drop_first_sent() {
+    if (sent_.front().on_device != nullptr) queues_->free(sent_.front().on_device);
+    sent_.pop_front();
+}
+
 void StreamExecutor::drop_received() {
     while (!sent_.empty() && transport_.done(sent_.front().ticket)) {
         transport_.wait(sent_.front().ticket);
-        sent_.pop_front();
+        drop_first_sent();
     }
 }
 

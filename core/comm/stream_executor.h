@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/comm/call_check.h"
+#include "core/comm/device_queues.h"
 #include "core/comm/process_group.h"
 #include "core/comm/transport.h"
 #include "core/trace/recorder.h"
@@ -37,7 +38,10 @@ struct Work::State {
     int32_t event = -1;
     StreamExecutor* executor = nullptr;  ///< null once it was awaited: nothing more to ask
     int64_t position = 0;                ///< in the order of issue
-    std::exception_ptr error;            ///< written before `ended`
+    // Where there are queues: what the collective begins after, and its own end (written before `ended`).
+    DeviceQueues::Mark issued_at = DeviceQueues::kNothing;
+    DeviceQueues::Mark ended_at = DeviceQueues::kNothing;
+    std::exception_ptr error;  ///< written before `ended`
     std::atomic<bool> ended{false};
 };
 
@@ -46,6 +50,11 @@ struct Work::State {
 ///
 /// After a failure nothing more is run: that and every later collective deliver the same error, from
 /// Work::wait and from finish().
+///
+/// Over a transport with queues() a collective has "run" when all of it stands on its stream's queue; so the
+/// streams overlap with each other and with what the rank computes. Whoever waits for it lets what it
+/// computes from then on begin after it, and after all that was issued before it: their tensors are let go
+/// too.
 ///
 /// Memory: a collective's tensors are let go on the rank's thread, in wait() for it or for a later one, or in
 /// finish(): never at a moment that depends on how fast the running thread was, so the memory record is the
@@ -82,6 +91,8 @@ class StreamExecutor {
     void stop() noexcept;
 
     Transport& transport() { return transport_; }
+    /// The transport's; null where tensors lie in the host's memory.
+    DeviceQueues* queues() const { return queues_; }
     Mode mode() const { return mode_; }
 
     /// Runs `work` on the running thread when everything that was issued before has run, and returns when it
@@ -99,6 +110,7 @@ class StreamExecutor {
     struct Sent {
         Transport::Ticket ticket;
         std::vector<std::byte> data;
+        std::byte* on_device = nullptr;  ///< in its place where the tensors lie there
     };
 
     /// Returns when everything up to `position` has run.
@@ -106,11 +118,14 @@ class StreamExecutor {
     /// The same, and lets go of what that held.
     void await(int64_t position);
     void run_one(Work::State& state);
+    void begin(Work::State& state);
     void serve();
     void drop_received();
+    void drop_first_sent();
     void let_go(int64_t up_to);
 
     Transport& transport_;
+    DeviceQueues* queues_;
     Mode mode_;
 
     // The rank's thread's.

@@ -9,9 +9,11 @@
 #include "core/base/ids.h"
 #include "core/comm/call_info.h"
 #include "core/comm/shared_table.h"
+#include "core/tensor/device.h"
 
 namespace meshscope::comm {
 
+class DeviceQueues;
 class NativeCollectives;
 
 /// Keeps the messages of different groups apart: messages from one rank to another on one channel arrive in
@@ -34,7 +36,11 @@ struct Expected {
     int64_t bytes = 0;
 };
 
-/// Moves bytes between ranks. One object a rank, used by one thread at a time (give_up alone may be called by
+/// Moves bytes between ranks. Where there are queues(), the bytes of channels that carry tensors lie on the
+/// device: they may be used by what is put on the queues only, and "received", "waited for" mean that what is
+/// put there from now on finds it so.
+///
+/// One object a rank, used by one thread at a time (give_up alone may be called by
 /// any). Our algorithms are written once over this.
 ///
 /// post, receive, receive_together and wait throw CommError when the world was aborted (secondary = true,
@@ -54,6 +60,13 @@ class Transport {
     /// Whether a receiver reads the sender's own buffer. All members of a world say the same;
     /// choose_algorithm asks.
     virtual bool shares_memory() const { return false; }
+
+    /// The device that this rank's tensors are to lie on; the default is a CPU device of its own. Outlived by
+    /// the transport.
+    virtual std::unique_ptr<tensor::Device> make_device();
+    /// What collectives do their work with where tensors do not lie in the host's memory; the transport's
+    /// own. Null: they do, and whoever receives bytes copies and adds them himself.
+    virtual DeviceQueues* queues() { return nullptr; }
 
     /// Offers `data` to `dst` and returns at once. The bytes must stay as they are until wait(ticket)
     /// returns, or withdraw() does.

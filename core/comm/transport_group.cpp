@@ -36,10 +36,11 @@ namespace {
 
 /// Keeps a small buffer's numbers in the record.
 void snapshot(trace::Recorder& recorder, int32_t event, trace::SnapshotKind kind, DType dtype,
-              const std::byte* data, int64_t n) {
+              const std::byte* data, int64_t n, DeviceQueues* queues) {
     if (data == nullptr || n > trace::kMaxRecordedValues || !recorder.records(trace::Level::values)) return;
-    recorder.add_snapshot(event, kind,
-                          to_floats(dtype, {data, static_cast<std::size_t>(n * bytes_per_element(dtype))}));
+    on_host(queues, data, n * bytes_per_element(dtype), [&](std::span<const std::byte> there) {
+        recorder.add_snapshot(event, kind, to_floats(dtype, there));
+    });
 }
 
 /// Whether the rank has something to give: what lies in a broadcast's buffer off its root is nobody's number.
@@ -93,7 +94,7 @@ void TransportGroup::Members::run(const Work::State& state) const {
         recorder->begin_collective(state.event, state.algorithm);
         if (gives(call, me))
             snapshot(*recorder, state.event, trace::SnapshotKind::input, call.dtype, call.input,
-                     call.in_elements);
+                     call.in_elements, executor.queues());
     }
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
     const Channel channel = pair ? pairs : collectives;
@@ -105,7 +106,8 @@ void TransportGroup::Members::run(const Work::State& state) const {
         executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], channel,
                            {call.input, static_cast<std::size_t>(sent_bytes)});
     } else {
-        Wire wire(executor.transport(), ranks, me, channel, call.dtype, recorder, state.event);
+        Wire wire(executor.transport(), ranks, me, channel, call.dtype, recorder, state.event,
+                  executor.queues());
         SharedTable* const meets_at = state.algorithm == Algorithm::direct && can_run_on_table(call.op)
                                           ? table_of(executor.transport())
                                           : nullptr;
@@ -118,7 +120,8 @@ void TransportGroup::Members::run(const Work::State& state) const {
     if (comparison) comparison->finish();
     executor.transport().end_call();
     if (recorder == nullptr) return;
-    snapshot(*recorder, state.event, trace::SnapshotKind::output, call.dtype, call.output, call.out_elements);
+    snapshot(*recorder, state.event, trace::SnapshotKind::output, call.dtype, call.output, call.out_elements,
+             executor.queues());
     recorder->end_collective(state.event, sent_bytes);
 }
 

@@ -1,14 +1,12 @@
 #include "core/comm/wire.h"
 
 #include <algorithm>
-#include <cstring>
-
 #include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
 Wire::Wire(Transport& transport, std::span<const GlobalRank> ranks, int32_t me, Channel channel, DType dtype,
-           trace::Recorder* recorder, int32_t event)
+           trace::Recorder* recorder, int32_t event, DeviceQueues* queues)
     : transport_(transport),
       ranks_(ranks),
       me_(me),
@@ -17,12 +15,14 @@ Wire::Wire(Transport& transport, std::span<const GlobalRank> ranks, int32_t me, 
       element_bytes_(bytes_per_element(dtype)),
       recorder_(recorder),
       event_(event),
-      records_hops_(recorder != nullptr && event >= 0 && recorder->records(trace::Level::hops)) {}
+      records_hops_(recorder != nullptr && event >= 0 && recorder->records(trace::Level::hops)),
+      queues_(queues) {}
 
 Wire::~Wire() {
     const bool all_waited =
         std::all_of(tickets_.begin(), tickets_.end(), [](auto t) { return t == kWaited; });
     if (!all_waited) transport_.withdraw();
+    for (std::byte* const each : device_scratch_) queues_->free(each);
 }
 
 Wire::Post Wire::post(int32_t to, const std::byte* data, int64_t n) {
@@ -48,7 +48,7 @@ void Wire::receive_copy(int32_t from, const Piece& piece, std::byte* to) {
     const std::span<std::byte> room(to, static_cast<std::size_t>(bytes(piece.elements)));
     transport_.receive_at(global(from), channel_, room, [&](Transport::Bytes data) {
         const int64_t begin_ns = now();
-        if (!room.empty() && data.data() != to) std::memcpy(to, data.data(), room.size());
+        copy(to, data.data(), bytes(piece.elements));
         record(from, piece, data, begin_ns);
     });
 }
@@ -58,6 +58,11 @@ void Wire::receive_nothing(int32_t from) {
 }
 
 std::byte* Wire::scratch(int64_t n) {
+    if (queues_ != nullptr) {
+        device_scratch_.reserve(device_scratch_.size() + 1);  // what could not be noted could not be freed
+        device_scratch_.push_back(queues_->allocate(bytes(n)));
+        return device_scratch_.back();
+    }
     scratch_.push_back(std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes(n))));
     return scratch_.back().get();
 }
@@ -72,14 +77,15 @@ std::vector<Expected> Wire::expect_all(int64_t n_bytes) const {
 
 void Wire::record(int32_t from, const Piece& piece, Transport::Bytes data, int64_t begin_ns) {
     if (!records_hops_) return;
-    record_hop(from, piece, kept_values(piece, data.data()), begin_ns, recorder_->now_ns());
+    record_hop(from, piece, kept_values(piece, data.data()), begin_ns, now());
 }
 
 std::vector<float> Wire::kept_values(const Piece& piece, const std::byte* data) const {
     const bool keep = records_hops_ && recorder_->records(trace::Level::values) && piece.elements > 0 &&
                       piece.elements <= trace::kMaxRecordedValues;
     if (!keep) return {};
-    return to_floats(dtype_, {data, static_cast<std::size_t>(bytes(piece.elements))});
+    return on_host(queues_, data, bytes(piece.elements),
+                   [&](std::span<const std::byte> there) { return to_floats(dtype_, there); });
 }
 
 void Wire::record_hop(int32_t from, const Piece& piece, std::span<const float> values, int64_t begin_ns,

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "core/comm/device_queues.h"
 #include "core/comm/parts.h"
+#include "core/comm/reduce.h"
 #include "core/comm/transport.h"
 #include "core/trace/recorder.h"
 
@@ -35,9 +39,10 @@ class Wire {
     using Post = std::size_t;
 
     /// `ranks` are the members by group rank, `me` is this rank's place among them. `recorder` may be null,
-    /// `event` -1. Everything passed must live as long as the wire.
+    /// `event` -1. `queues`: the transport's own, where tensors travel. Everything passed must live as long
+    /// as the wire.
     Wire(Transport& transport, std::span<const GlobalRank> ranks, int32_t me, Channel channel, DType dtype,
-         trace::Recorder* recorder, int32_t event);
+         trace::Recorder* recorder, int32_t event, DeviceQueues* queues = nullptr);
     ~Wire();
     Wire(const Wire&) = delete;
     Wire& operator=(const Wire&) = delete;
@@ -99,6 +104,48 @@ class Wire {
     /// back before it goes. Not in the rank's memory record, as a library's own buffers are not.
     std::byte* scratch(int64_t n);
 
+    // What algorithms do with numbers: at once where the host can reach them, on the running queue where they
+    // lie on a device. As the functions of reduce.h, for the wire's dtype; copy may be asked for 0 bytes at
+    // null, and for a copy onto itself.
+    void copy(std::byte* to, const std::byte* from, int64_t bytes) {
+        if (bytes == 0 || to == from) return;
+        if (queues_ == nullptr)
+            std::memcpy(to, from, static_cast<std::size_t>(bytes));
+        else
+            queues_->copy(to, from, bytes);
+    }
+    void reduce_into(ReduceOp op, std::byte* into, const std::byte* from, int64_t n) {
+        if (queues_ == nullptr)
+            comm::reduce_into(op, dtype_, into, from, n);
+        else
+            queues_->reduce(op, dtype_, into, std::array{from, static_cast<const std::byte*>(into)}, n,
+                            false);
+    }
+    void reduce_pair(ReduceOp op, std::byte* out, const std::byte* from, const std::byte* own, int64_t n) {
+        if (queues_ == nullptr)
+            comm::reduce_pair(op, dtype_, out, from, own, n);
+        else
+            queues_->reduce(op, dtype_, out, std::array{from, own}, n, false);
+    }
+    void reduce_many(ReduceOp op, std::byte* out, std::span<const std::byte* const> sources, int64_t n) {
+        if (queues_ == nullptr)
+            comm::reduce_many(op, dtype_, out, sources, n);
+        else
+            queues_->reduce(op, dtype_, out, sources, n, op == ReduceOp::avg);
+    }
+    void finish_reduce(ReduceOp op, std::byte* data, int64_t n, int32_t p) {
+        if (queues_ == nullptr)
+            comm::finish_reduce(op, dtype_, data, n, p);
+        else if (op == ReduceOp::avg)
+            queues_->divide(dtype_, data, n, p);
+    }
+    void premultiply(double factor, std::byte* out, const std::byte* in, int64_t n) {
+        if (queues_ == nullptr)
+            comm::premultiply(dtype_, factor, out, in, n);
+        else
+            queues_->premultiply(dtype_, factor, out, in, n);
+    }
+
     /// For algorithms that move bytes themselves (over a SharedTable): counts bytes that others take, and
     /// writes down a hop that this rank was given by group rank `from`, with the numbers that kept_values
     /// gave.
@@ -108,8 +155,8 @@ class Wire {
     bool records_hops() const { return records_hops_; }
     /// The numbers of a piece, if the record keeps them; otherwise nothing.
     std::vector<float> kept_values(const Piece& piece, const std::byte* data) const;
-    /// The recorder's clock; 0 when no hop is recorded.
-    int64_t now() const { return records_hops_ ? recorder_->now_ns() : 0; }
+    /// The recorder's clock of what runs (Recorder::running_ns); 0 when no hop is recorded.
+    int64_t now() const { return records_hops_ ? recorder_->running_ns() : 0; }
     GlobalRank global(int32_t group_rank) const { return ranks_[static_cast<std::size_t>(group_rank)]; }
     std::span<const GlobalRank> ranks() const { return ranks_; }
     Channel channel() const { return channel_; }
@@ -136,6 +183,8 @@ class Wire {
     bool records_hops_;
     std::vector<Transport::Ticket> tickets_;
     std::vector<std::unique_ptr<std::byte[]>> scratch_;
+    DeviceQueues* queues_;
+    std::vector<std::byte*> device_scratch_;
     int64_t sent_bytes_ = 0;
     int32_t first_round_ = 0;
 };

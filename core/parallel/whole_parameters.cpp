@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/parallel/gradient_norm.h"
+#include "core/parallel/read_into.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -12,7 +13,7 @@ std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& 
     for (const auto& parameter : model.all_parameters()) {
         parameter->value =
             allocator.empty(parameter->shape, DType::float32, MemoryCategory::parameters, parameter->name);
-        if (values) values->read(*parameter, 0, parameter->value.data<float>());
+        if (values) read_into(parameter->value, *values, *parameter, 0);
         local.push_back({parameter.get(), parameter->value, 0, owned});
     }
     return local;

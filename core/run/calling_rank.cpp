@@ -9,6 +9,8 @@
 
 #include "core/parallel/strategy.h"
 #include "core/tensor/dtype.h"
+#include "core/tensor/host_access.h"
+#include "core/tensor/kernels.h"
 
 namespace meshscope::run {
 namespace {
@@ -33,12 +35,12 @@ double number_of(const Call& call, int32_t rank, int64_t i) {
 }
 
 /// Writes a number into element i of a buffer; fractions are rounded to the dtype, uint8 counts modulo 256.
-void put(const Tensor& tensor, int64_t i, double number) {
+void put(std::byte* buffer, DType dtype, int64_t i, double number) {
     const auto store = [&](auto value) {
-        std::memcpy(tensor.raw() + i * static_cast<int64_t>(sizeof value), &value, sizeof value);
+        std::memcpy(buffer + i * static_cast<int64_t>(sizeof value), &value, sizeof value);
     };
     const auto fraction = static_cast<float>(number);
-    switch (tensor.dtype()) {
+    switch (dtype) {
         case DType::float32:
             return store(fraction);
         case DType::bfloat16:
@@ -141,7 +143,10 @@ Tensor CallingRank::buffer(const Call& call, int64_t elements) {
 Tensor CallingRank::filled(const Call& call) {
     Tensor tensor = buffer(call, call.elements);
     if (!shared_.dry)
-        for (int64_t i = 0; i < call.elements; ++i) put(tensor, i, number_of(call, rank_.value, i));
+        tensor::fill_bytes(tensor, [&](std::byte* bytes) {
+            for (int64_t i = 0; i < call.elements; ++i)
+                put(bytes, call.dtype, i, number_of(call, rank_.value, i));
+        });
     return tensor;
 }
 
@@ -204,7 +209,7 @@ void CallingRank::message(const Call& call, comm::ProcessGroup& group) {
 void CallingRank::work(const Call& call) {
     const Tensor bytes = allocator_.empty({call.bytes}, DType::uint8, MemoryCategory::inputs, call.label);
     const parallel::ComputeScope scope(&recorder_, call.work, call.label, 0, call.bytes);
-    if (!shared_.dry) std::memset(bytes.raw(), 1, static_cast<std::size_t>(call.bytes));
+    allocator_.device().kernels().zero(bytes);
 }
 
 }  // namespace meshscope::run

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/tensor/dtype.h"
+#include "core/tensor/host_access.h"
 
 namespace meshscope::run {
 namespace {
@@ -18,13 +19,13 @@ std::string word(float x) {
 std::optional<std::string> first_not_finite(const tensor::Tensor& tensor) {
     if (!tensor.defined() || tensor.n_elements() == 0) return std::nullopt;
     if (tensor.dtype() == DType::float32) {
-        for (const float x : tensor.data<float>())
+        for (const float x : tensor::HostNumbers<float>(tensor))
             if (!std::isfinite(x)) return word(x);
     } else if (tensor.dtype() == DType::bfloat16) {
-        for (const uint16_t bits : tensor.data<uint16_t>())
+        for (const uint16_t bits : tensor::HostNumbers<uint16_t>(tensor))
             if (const float x = tensor::from_bfloat16(bits); !std::isfinite(x)) return word(x);
     } else if (tensor.dtype() == DType::float16) {
-        for (const tensor::Float16 half : tensor.data<tensor::Float16>())
+        for (const tensor::Float16 half : tensor::HostNumbers<tensor::Float16>(tensor))
             if (const float x = tensor::from_float16(half); !std::isfinite(x)) return word(x);
     }
     return std::nullopt;

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "core/tensor/host_access.h"
+
 namespace meshscope::run {
 namespace {
 
@@ -9,15 +11,14 @@ namespace {
 template <class T>
 void make(const data::MadeData& data, std::span<const int64_t> samples, const tensor::Tensor& x,
           const tensor::Tensor& y) {
-    std::vector<T> unwanted;
-    const auto numbers = [&](const tensor::Tensor& tensor, int64_t in_a_row) {
-        if (tensor.defined()) return tensor.data<T>();
-        unwanted.resize(samples.size() * static_cast<std::size_t>(in_a_row));
-        return std::span<T>(unwanted);
+    const auto write = [&](const tensor::Tensor& tensor, int64_t in_a_row, auto&& fill) {
+        if (tensor.defined()) return tensor::fill_numbers<T>(tensor, fill);
+        std::vector<T> unwanted(samples.size() * static_cast<std::size_t>(in_a_row));
+        fill(std::span<T>(unwanted));
     };
-    const std::span<T> xs = numbers(x, data.in);
-    const std::span<T> ys = numbers(y, data.out);
-    data::make_samples(data, samples, xs, ys);
+    write(x, data.in, [&](std::span<T> xs) {
+        write(y, data.out, [&](std::span<T> ys) { data::make_samples(data, samples, xs, ys); });
+    });
 }
 
 }  // namespace

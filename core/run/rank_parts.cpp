@@ -11,18 +11,29 @@
 #include "core/tensor/dry_device.h"
 
 namespace meshscope::run {
+namespace {
+
+/// Putting work on a device's queues takes no time worth saving: there the helper always runs it, so that it
+/// stands there when it could begin. Faults happen on the rank's own thread.
+comm::StreamExecutor::Mode mode_of(comm::Transport& transport, const SharedRun& shared,
+                                   const comm::Faults& faults) {
+    if (!faults.none()) return comm::StreamExecutor::Mode::inline_in_wait;
+    return transport.queues() != nullptr ? comm::StreamExecutor::Mode::helper_thread : shared.executor_mode;
+}
+
+}  // namespace
 
 RankParts::RankParts(comm::Transport& transport, SharedRun& shared)
     : shared_(shared),
       scenario_(shared.scenario),
       rank_(transport.rank()),
       recorder_(rank_, shared.level, shared.epoch_ns),
-      device_(shared.dry ? tensor::make_dry_device() : tensor::make_cpu_device()),
+      device_(shared.dry ? tensor::make_dry_device() : transport.make_device()),
       allocator_(*device_, &recorder_),
       // A dry run asks what would be done; nothing happens to it.
       transport_(transport, shared.dry ? std::span<const comm::Fault>() : scenario_.faults, shared.checked),
-      executor_(transport_.top(), transport_.faults().none() ? shared.executor_mode
-                                                             : comm::StreamExecutor::Mode::inline_in_wait) {
+      executor_(transport_.top(), mode_of(transport, shared, transport_.faults())) {
+    if (comm::DeviceQueues* const queues = executor_.queues()) recorder_.use_clock(queues->clock());
     auto* const maker = dynamic_cast<comm::MakesGroups*>(&transport);
     if (shared.dry || maker == nullptr) return;
     std::vector<std::vector<GlobalRank>> groups;

@@ -10,6 +10,7 @@
 #include "core/data/safetensors.h"
 #include "core/run/made_batch.h"
 #include "core/run/sampled_batches.h"
+#include "core/tensor/host_access.h"
 
 namespace meshscope::run {
 namespace {
@@ -124,8 +125,7 @@ class BatchesOfFile final : public Batches {
     static void copy_rows(const data::NamedTensor& from, int64_t first_row, const tensor::Tensor& to) {
         if (!to.defined() || to.bytes() == 0) return;
         const int64_t row_bytes = static_cast<int64_t>(from.bytes.size()) / from.shape[0];
-        std::memcpy(to.raw(), from.bytes.data() + first_row * row_bytes,
-                    static_cast<std::size_t>(to.bytes()));
+        tensor::write_bytes(to, from.bytes.data() + first_row * row_bytes);
     }
 
     const data::NamedTensor* find(FileCheck& check, const scenario::Scenario& scenario, const char* prefix,

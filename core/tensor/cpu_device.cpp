@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -82,6 +83,14 @@ class CpuDevice final : public Device {
 };
 
 }  // namespace
+
+void Device::write(std::byte* to, const std::byte* from, int64_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+void Device::read(std::byte* to, const std::byte* from, int64_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
 
 std::unique_ptr<Device> make_cpu_device(MatMul mat_mul) {
     return std::make_unique<CpuDevice>(mat_mul);

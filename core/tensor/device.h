@@ -19,6 +19,15 @@ class Device {
     virtual void free(std::byte* memory, int64_t bytes) noexcept = 0;
     /// Every operation of the engine on this device.
     virtual const Kernels& kernels() const = 0;
+
+    /// Whether the host reads and writes this memory itself. Where not, Tensor::data() refuses, and the
+    /// helpers of host_access.h go through read and write.
+    virtual bool on_host() const { return true; }
+    /// Copies `bytes` from the host's memory to the device's, and back. In the order of the kernels that were
+    /// asked for before; returns when the host's bytes may be changed, or are there. By the thread that uses
+    /// kernels(). The defaults copy at once.
+    virtual void write(std::byte* to, const std::byte* from, int64_t bytes);
+    virtual void read(std::byte* to, const std::byte* from, int64_t bytes);
 };
 
 /// Which implementation of the kernels a CPU device uses: fast ones, or each formula written down plainly

@@ -15,7 +15,7 @@ class Storage {
     /// Allocates before it reports, so a failed allocation leaves no trace.
     Storage(Device& device, MemorySink* sink, uint64_t id, int64_t bytes, MemoryCategory category,
             std::string_view label)
-        : device_(&device), sink_(sink), id_(id), bytes_(bytes) {
+        : device_(&device), sink_(sink), id_(id), bytes_(bytes), on_host_(device.on_host()) {
         if (bytes_ == 0) return;
         memory_ = device_->allocate(bytes_);
         if (sink_ != nullptr) sink_->on_allocate(id_, bytes_, category, label);
@@ -29,12 +29,15 @@ class Storage {
     Storage& operator=(const Storage&) = delete;
 
     std::byte* memory() const { return memory_; }
+    Device& device() const { return *device_; }
+    bool on_host() const { return on_host_; }
 
   private:
     Device* device_;
     MemorySink* sink_;
     uint64_t id_;
     int64_t bytes_;
+    bool on_host_;
     std::byte* memory_ = nullptr;
 };
 

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/tensor/dtype.h"
+#include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
 #include "core/tensor/storage.h"
 
@@ -27,6 +28,11 @@ std::byte* Tensor::raw() const {
     return storage_->memory() + offset_bytes_;
 }
 
+Device& Tensor::device() const {
+    if (!defined()) throw InvalidArgument({"tensor.undefined", {}});
+    return storage_->device();
+}
+
 template <class T>
 std::span<T> Tensor::data() const {
     if (!defined()) throw InvalidArgument({"tensor.undefined", {}});
@@ -34,6 +40,7 @@ std::span<T> Tensor::data() const {
         throw InvalidArgument(
             {"tensor.wrong_dtype",
              {{"dtype", std::string(name(dtype_))}, {"wanted", std::string(name(DTypeOf<T>::value))}}});
+    if (!storage_->on_host()) throw InvalidArgument({"tensor.not_on_host", {}});
     return {reinterpret_cast<T*>(raw()), static_cast<std::size_t>(n_elements_)};
 }
 
@@ -67,8 +74,8 @@ Tensor Tensor::narrow(int64_t first, int64_t rows) const {
 
 double Tensor::item() const {
     const Tensor one = view({1});
-    if (dtype_ == DType::bfloat16) return double{from_bfloat16(one.data<uint16_t>()[0])};
-    return double{one.data<float>()[0]};
+    if (dtype_ == DType::bfloat16) return double{from_bfloat16(HostNumbers<uint16_t>(one)[0])};
+    return double{HostNumbers<float>(one)[0]};
 }
 
 Tensor Tensor::slice(int64_t first, int64_t n) const {

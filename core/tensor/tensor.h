@@ -39,13 +39,17 @@ class Tensor {
     /// in place.
     bool shared() const { return storage_.use_count() > 1; }
 
+    /// The device it lies on. Throws InvalidArgument ("tensor.undefined").
+    Device& device() const;
+
     /// The numbers; throws InvalidArgument ("tensor.wrong_dtype") when T is not the dtype (float, int32_t,
-    /// int64_t, uint8_t, uint16_t for bfloat16, Float16), "tensor.undefined" when there are none.
+    /// int64_t, uint8_t, uint16_t for bfloat16, Float16), "tensor.undefined" when there are none,
+    /// "tensor.not_on_host" when the host cannot read them itself (host_access.h can).
     template <class T>
     std::span<T> data() const;
 
-    /// torch.Tensor.item() of a float32 or bfloat16 tensor: its only element. Throws as data() does, and
-    /// InvalidArgument ("tensor.view") when there are more or none.
+    /// torch.Tensor.item() of a float32 or bfloat16 tensor: its only element, wherever it lies. Throws
+    /// InvalidArgument: "tensor.undefined", "tensor.wrong_dtype", "tensor.view" when there are more or none.
     double item() const;
 
     /// Same numbers under another shape; throws InvalidArgument ("tensor.view") when the counts differ.

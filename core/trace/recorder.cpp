@@ -58,6 +58,7 @@ void order(RankRecord& record) {
 
 struct Recorder::Impl {
     int64_t epoch_ns = 0;
+    DeviceClock* clock = nullptr;  ///< then times of work are its stamps until take()
 
     // The issuing half.
     Interner strings;
@@ -76,6 +77,22 @@ struct Recorder::Impl {
     Blocks<Hop, 1024> hops;
     std::vector<Snapshot> snapshots;
     std::vector<float> values;
+
+    /// Puts times in the place of a device's stamps; 0 is none, and stays.
+    void read_clock(RankRecord& record) const {
+        if (clock == nullptr) return;
+        const auto read = [&](int64_t& time) {
+            if (time != 0) time = clock->steady_ns(time) - epoch_ns;
+        };
+        for (Event& event : record.events) {
+            read(event.t_begin_ns);
+            read(event.t_end_ns);
+        }
+        for (Hop& hop : record.hops) {
+            read(hop.t_begin_ns);
+            read(hop.t_end_ns);
+        }
+    }
 
     int32_t last() const { return static_cast<int32_t>(events.size()) - 1; }
 
@@ -111,6 +128,14 @@ int64_t Recorder::now_ns() const {
     return steady_ns() - impl_->epoch_ns;
 }
 
+void Recorder::use_clock(DeviceClock& clock) {
+    impl_->clock = &clock;
+}
+
+int64_t Recorder::running_ns() const {
+    return impl_->clock == nullptr ? now_ns() : impl_->clock->stamp_running();
+}
+
 void Recorder::depend(Stream stream, int32_t on) {
     if (level_ == Level::off || on < 0 || on > impl_->last()) return;
     if (impl_->events[static_cast<std::size_t>(on)].stream == stream)
@@ -139,13 +164,15 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
     event.flops = flops;
     event.touched_bytes = touched_bytes;
     event.t_issue_ns = event.t_begin_ns = event.t_end_ns = now_ns();
+    if (impl_->clock != nullptr) event.t_begin_ns = event.t_end_ns = impl_->clock->stamp_computing();
     impl_->events.push(event);
     return event.id;
 }
 
 void Recorder::end_compute(int32_t event) {
     if (event < 0 || event > impl_->last()) return;
-    impl_->events[static_cast<std::size_t>(event)].t_end_ns = now_ns();
+    impl_->events[static_cast<std::size_t>(event)].t_end_ns =
+        impl_->clock == nullptr ? now_ns() : impl_->clock->stamp_computing();
 }
 
 int32_t Recorder::issue_collective(Event draft, const Cause& cause, const std::source_location& source) {
@@ -171,7 +198,7 @@ int32_t Recorder::issue_collective(Event draft, const Cause& cause, const std::s
 
 void Recorder::begin_collective(int32_t event, Algorithm algorithm) {
     if (event < 0) return;
-    impl_->ran.push({event, algorithm, 0, now_ns(), 0});
+    impl_->ran.push({event, algorithm, 0, running_ns(), 0});
 }
 
 void Recorder::add_hop(Hop hop, std::span<const float> travelled) {
@@ -197,7 +224,7 @@ void Recorder::end_collective(int32_t event, int64_t sent_bytes) {
     Ran* ran = impl_->find(event);
     if (ran == nullptr) return;
     ran->sent_bytes = sent_bytes;
-    ran->t_end_ns = now_ns();
+    ran->t_end_ns = running_ns();
 }
 
 int32_t Recorder::last_event(Stream stream) const {
@@ -248,6 +275,7 @@ RankRecord Recorder::take() {
     record.memory = impl_->memory.take();
     record.parameters = std::exchange(impl_->parameters, {});
     record.hops = impl_->hops.take();
+    impl_->read_clock(record);
     record.snapshots = std::exchange(impl_->snapshots, {});
     record.values = std::exchange(impl_->values, {});
     for (std::vector<int32_t>& waiting : impl_->pending) waiting.clear();

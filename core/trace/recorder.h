@@ -12,6 +12,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/memory_sink.h"
+#include "core/trace/device_clock.h"
 #include "core/trace/event.h"
 
 namespace meshscope::trace {
@@ -55,6 +56,12 @@ class Recorder final : public MemorySink {
     bool records(Level at_least) const { return level_ >= at_least; }
     /// Nanoseconds since the start of the run.
     int64_t now_ns() const;
+
+    /// From now on the times of compute events, collectives and hops are the device's; take() waits for the
+    /// last of them. What is issued, and memory, keep the host's times. `clock` outlives the record.
+    void use_clock(DeviceClock& clock);
+    /// now_ns(), or a stamp of the device's clock in its place, for Hop's times. Running thread.
+    int64_t running_ns() const;
 
     /// Where training stands; copied into every event until changed.
     void set_step(int32_t step) { step_ = step; }

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include "core/comm/stream_executor.h"
 #include "core/comm/transport_group.h"
 #include "core/tensor/device.h"
+#include "core/tensor/host_access.h"
 #include "core/tensor/tensor.h"
 #include "core/trace/recorder.h"
 // What is under test; a program may name another list for the same cases.
@@ -63,7 +63,7 @@ struct Rank {
     Tensor tensor(const std::vector<std::byte>& bytes, DType dtype) const {
         Tensor t = memory.empty({static_cast<int64_t>(bytes.size()) / bytes_per_element(dtype)}, dtype,
                                 MemoryCategory::temporaries, "test");
-        if (!bytes.empty()) std::memcpy(t.raw(), bytes.data(), bytes.size());
+        tensor::write_bytes(t, bytes.data());
         return t;
     }
     Tensor floats(const std::vector<float>& numbers) const {
@@ -76,10 +76,12 @@ struct Rank {
 };
 
 inline std::vector<std::byte> bytes_of(const Tensor& t) {
-    return t.bytes() == 0 ? std::vector<std::byte>{} : std::vector<std::byte>(t.raw(), t.raw() + t.bytes());
+    std::vector<std::byte> bytes(static_cast<std::size_t>(t.bytes()));
+    tensor::read_bytes(bytes.data(), t);
+    return bytes;
 }
 inline std::vector<float> floats_of(const Tensor& t) {
-    const auto data = t.data<float>();
+    const tensor::HostNumbers<float> data(t);
     return {data.begin(), data.end()};
 }
 
@@ -94,7 +96,7 @@ auto run_ranks(const std::string& backend, int32_t n, Mode mode, const Body& bod
     if (records != nullptr) records->resize(static_cast<std::size_t>(n));
     const trace::Level level = records != nullptr ? trace::Level::values : trace::Level::off;
     world->run([&](comm::Transport& transport) {
-        const auto device = tensor::make_cpu_device();
+        const auto device = transport.make_device();
         trace::Recorder recorder(transport.rank(), level, 0);
         tensor::Allocator memory(*device, &recorder);
         StreamExecutor executor(transport, mode);

@@ -84,9 +84,8 @@ TEST_CASE("a work keeps its tensors alive until it, or a later one, was waited f
     for (const std::string& backend : backends_under_test())
         for (const Mode mode : kModes) {
             const auto results = run_ranks(backend, 2, mode, [](Rank& rank) {
-                const auto device = tensor::make_cpu_device();
                 Counter sink;
-                tensor::Allocator memory(*device, &sink);
+                tensor::Allocator memory(rank.memory.device(), &sink);
                 const auto world = rank.world();
                 const auto issue = [&] {
                     const Tensor t =
@@ -141,7 +140,7 @@ TEST_CASE("a sent buffer may be changed at once") {
                 const Tensor t = rank.floats({5});
                 if (rank.rank() == 0) {
                     world->send(t, GroupRank{1}).wait();
-                    t.data<float>()[0] = -1;
+                    tensor::fill_numbers<float>(t, [](std::span<float> n) { n[0] = -1; });
                     world->barrier().wait();
                 } else {
                     world->barrier().wait();

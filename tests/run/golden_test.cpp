@@ -4,37 +4,15 @@
 #include <cmath>
 
 #include "backends/registry.h"
-#include "core/run/run.h"
-#include "tests/run/golden_case.h"
+#include "tests/run/golden_run.h"
 #include "tests/test.h"
 
 using namespace meshscope;
 
 namespace {
 
-golden::Outcome outcome_of(const run::RunResult& result) {
-    golden::Outcome outcome;
-    const trace::Trace& trace = *result.trace;
-    outcome.losses = trace.info.losses;
-    outcome.grad_norms = trace.info.grad_norms;
-    for (const run::NamedArray& array : result.parameters)
-        outcome.parameters[array.name] = {array.shape, array.numbers};
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
-        for (const trace::Event& e : trace.ranks[r].events) {
-            if (e.kind != trace::EventKind::collective) continue;
-            outcome.collectives.push_back(
-                {static_cast<int32_t>(r), e.step, std::string(name(e.op)),
-                 trace.groups[static_cast<std::size_t>(e.group)].ranks, e.in_elements, e.out_elements,
-                 std::string(name(e.dtype)),
-                 e.reduce_op == ReduceOp::none ? "" : std::string(name(e.reduce_op))});
-        }
-    return outcome;
-}
-
 golden::Outcome train(const std::string& name, const nlohmann::json& gold, const std::string& extra = "") {
-    const auto backends = backends::make_registry();
-    const auto scenario = scenario::parse_scenario(golden::scenario_text(gold, name) + extra, name + ".toml");
-    return outcome_of(run::run_scenario(scenario, *backends));
+    return golden::outcome_of(golden::train(name, gold, *backends::make_registry(), {}, extra));
 }
 
 /// What a pipeline's run can be held against PyTorch's by. Step 0 exchanges shapes in PyTorch. A receive's

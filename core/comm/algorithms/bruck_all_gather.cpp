@@ -25,7 +25,7 @@ void bruck_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts) {
     for (int32_t i = 0; i < p; ++i) first.push_back(first.back() + part(i).elements);
     const auto at = [&](int32_t i) { return first[static_cast<std::size_t>(i)]; };
     std::byte* const turned = wire.scratch(first.back());
-    copy_bytes(turned, out + wire.bytes(part(0).first), wire.bytes(part(0).elements));
+    wire.copy(turned, out + wire.bytes(part(0).first), wire.bytes(part(0).elements));
 
     int32_t round = 0;
     for (int32_t d = 1; d < p; d *= 2, ++round) {
@@ -34,10 +34,10 @@ void bruck_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts) {
         const int64_t coming = at(d + count) - at(d);
         wire.receive(
             wire.of(me + d), {round, wire.of(me + d), part(d).first, coming, false},
-            [&](const std::byte* from) { copy_bytes(turned + wire.bytes(at(d)), from, wire.bytes(coming)); });
+            [&](const std::byte* from) { wire.copy(turned + wire.bytes(at(d)), from, wire.bytes(coming)); });
     }
     for (int32_t i = 1; i < p; ++i)
-        copy_bytes(out + wire.bytes(part(i).first), turned + wire.bytes(at(i)), wire.bytes(part(i).elements));
+        wire.copy(out + wire.bytes(part(i).first), turned + wire.bytes(at(i)), wire.bytes(part(i).elements));
     wire.wait_all();
 }
 

@@ -22,7 +22,7 @@ void bruck_all_to_all(Wire& wire, std::byte* out, const std::byte* in, int64_t p
     const int32_t p = wire.size(), me = wire.me();
     const int64_t step = wire.bytes(part);
     std::byte* const slots = wire.scratch(part * p);
-    for (int32_t i = 1; i < p; ++i) copy_bytes(slots + i * step, in + wire.of(me + i) * step, step);
+    for (int32_t i = 1; i < p; ++i) wire.copy(slots + i * step, in + wire.of(me + i) * step, step);
 
     int32_t round = 0;
     for (int32_t d = 1; d < p; d *= 2, ++round) {
@@ -38,19 +38,19 @@ void bruck_all_to_all(Wire& wire, std::byte* out, const std::byte* in, int64_t p
         std::byte* end = packed;
         for (int32_t i = d; i < p; ++i) {
             if ((i & d) == 0) continue;
-            copy_bytes(end, slots + i * step, step);
+            wire.copy(end, slots + i * step, step);
             end += step;
         }
         wire.post(to, packed, moving);
         wire.receive(from, {round, from, from * part, moving, false}, [&](const std::byte* bytes) {
             for (int32_t i = d; i < p; ++i) {
                 if ((i & d) == 0) continue;
-                copy_bytes(slots + i * step, bytes, step);
+                wire.copy(slots + i * step, bytes, step);
                 bytes += step;
             }
         });
     }
-    for (int32_t i = 1; i < p; ++i) copy_bytes(out + wire.of(me - i) * step, slots + i * step, step);
+    for (int32_t i = 1; i < p; ++i) wire.copy(out + wire.of(me - i) * step, slots + i * step, step);
     wire.wait_all();
 }
 

@@ -16,7 +16,6 @@
 // summed in float32 and rounded once. AVG divides before that rounding. So the result does not depend on the
 // size's side.
 #include "core/comm/algorithms/algorithms.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 namespace {
@@ -25,10 +24,10 @@ void one_round(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
     std::byte* const result = wire.scratch(n);
     for (int32_t i = 1; i < wire.size(); ++i) wire.post(wire.of(wire.me() + i), data, n);
     wire.receive_from_all({0, 0, 0, n, true}, data, [&](std::span<const std::byte* const> sources) {
-        reduce_many(op, wire.dtype(), result, sources, n);
+        wire.reduce_many(op, result, sources, n);
     });
     wire.wait_all();
-    copy_bytes(data, result, wire.bytes(n));
+    wire.copy(data, result, wire.bytes(n));
 }
 
 void two_rounds(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
@@ -43,7 +42,7 @@ void two_rounds(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
     }
     wire.receive_from_all({0, wire.me(), mine.first, mine.elements, true}, at(mine),
                           [&](std::span<const std::byte* const> sources) {
-                              reduce_many(op, wire.dtype(), at(mine), sources, mine.elements);
+                              wire.reduce_many(op, at(mine), sources, mine.elements);
                           });
     for (int32_t i = 1; i < wire.size(); ++i) wire.post(wire.of(wire.me() + i), at(mine), mine.elements);
     for (int32_t i = 1; i < wire.size(); ++i) {

@@ -6,7 +6,6 @@
 // Order of reduction: ((x[0] + x[1]) + …) + x[p-1] by group rank; bfloat16 is summed in float32 and rounded
 // once. AVG divides before that rounding.
 #include "core/comm/algorithms/algorithms.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
@@ -20,7 +19,7 @@ void direct_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, const std::b
     const Part mine = part(wire.me());
     wire.receive_from_all({0, wire.me(), mine.first, mine.elements, true}, in + wire.bytes(mine.first),
                           [&](std::span<const std::byte* const> sources) {
-                              reduce_many(op, wire.dtype(), out, sources, mine.elements);
+                              wire.reduce_many(op, out, sources, mine.elements);
                           });
     wire.wait_all();
 }

@@ -10,7 +10,6 @@
 // p-1 hops each (recv: 1). Order of the reduction: ((x[0] + x[1]) + …) + x[p-1] by group rank, whoever is the
 // root; bfloat16 is summed in float32 and rounded once; AVG divides before that rounding.
 #include "core/comm/algorithms/algorithms.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
@@ -30,7 +29,7 @@ void direct_reduce(Wire& wire, ReduceOp op, int32_t root, std::byte* out, const 
         return;
     }
     wire.receive_from_all({0, 0, 0, n, true}, in, [&](std::span<const std::byte* const> sources) {
-        reduce_many(op, wire.dtype(), out, sources, n);
+        wire.reduce_many(op, out, sources, n);
     });
 }
 

@@ -20,7 +20,6 @@
 #include "core/base/double_tree.h"
 #include "core/base/pipeline.h"
 #include "core/comm/algorithms/algorithms.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 namespace {
@@ -79,8 +78,7 @@ void double_tree_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n)
             for (int32_t tree = 0; tree < 2; ++tree) {
                 const Part& half = halves[static_cast<std::size_t>(tree)];
                 if (trees.root(tree) == wire.me())
-                    finish_reduce(op, wire.dtype(), data + wire.bytes(half.first), half.elements,
-                                  wire.size());
+                    wire.finish_reduce(op, data + wire.bytes(half.first), half.elements, wire.size());
             }
             finished = true;
         }
@@ -88,9 +86,8 @@ void double_tree_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n)
             const Wire::Post post = wire.post(move.peer, at, part.elements);
             if (move.climbs) climbed[t][c] = post;
         } else if (move.climbs) {
-            wire.receive(move.peer, piece, [&](const std::byte* from) {
-                reduce_into(op, wire.dtype(), at, from, part.elements);
-            });
+            wire.receive(move.peer, piece,
+                         [&](const std::byte* from) { wire.reduce_into(op, at, from, part.elements); });
         } else {
             wire.wait(climbed[t][c]);  // the parent has read it, or it would have nothing to send
             wire.receive_copy(move.peer, piece, at);

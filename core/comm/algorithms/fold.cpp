@@ -1,7 +1,6 @@
 #include "core/comm/algorithms/fold.h"
 
 #include "core/comm/algorithms/algorithms.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
@@ -26,7 +25,7 @@ void Fold::gather(Wire& wire, ReduceOp op, std::byte* data, int64_t n) const {
         return;
     }
     wire.receive(wire.me() - 1, {0, 0, 0, n, true},
-                 [&](const std::byte* from) { reduce_into(op, wire.dtype(), data, from, n); });
+                 [&](const std::byte* from) { wire.reduce_into(op, data, from, n); });
 }
 
 void Fold::hand_back(Wire& wire, int32_t round, std::byte* data, int64_t n) const {

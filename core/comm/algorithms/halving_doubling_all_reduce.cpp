@@ -14,7 +14,6 @@
 // Rabenseifner, "Optimization of collective reduction operations", 2004; Thakur et al. 2005, section 4.5.
 #include "core/comm/algorithms/algorithms.h"
 #include "core/comm/algorithms/fold.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 void halving_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
@@ -32,12 +31,11 @@ void halving_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64
             const int32_t kept = v / d * d, given = kept ^ d;
             const Part out = run_of_parts(chunks, given, d), in = run_of_parts(chunks, kept, d);
             posts.push_back(wire.post(partner, at(out), out.elements));
-            wire.receive(partner, {round, kept, in.first, in.elements, true}, [&](const std::byte* from) {
-                reduce_into(op, wire.dtype(), at(in), from, in.elements);
-            });
+            wire.receive(partner, {round, kept, in.first, in.elements, true},
+                         [&](const std::byte* from) { wire.reduce_into(op, at(in), from, in.elements); });
         }
         const Part mine = run_of_parts(chunks, v, 1);
-        finish_reduce(op, wire.dtype(), at(mine), mine.elements, wire.size());
+        wire.finish_reduce(op, at(mine), mine.elements, wire.size());
 
         for (int32_t d = 1; d < q; d *= 2, ++round) {
             const int32_t partner = fold.rank_at(v ^ d);

@@ -12,7 +12,6 @@
 // 4.5.
 #include "core/comm/algorithms/algorithms.h"
 #include "core/comm/algorithms/fold.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
@@ -25,11 +24,11 @@ void recursive_doubling_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int
         const int32_t partner = fold.rank_at(fold.place() ^ d);
         const Wire::Post post = wire.post(partner, data, n);
         wire.receive(partner, {round, 0, 0, n, true},
-                     [&](const std::byte* from) { reduce_pair(op, wire.dtype(), sum, from, data, n); });
+                     [&](const std::byte* from) { wire.reduce_pair(op, sum, from, data, n); });
         wire.wait(post);  // the partner reads data until then
-        copy_bytes(data, sum, wire.bytes(n));
+        wire.copy(data, sum, wire.bytes(n));
     }
-    if (fold.place() >= 0) finish_reduce(op, wire.dtype(), data, n, wire.size());
+    if (fold.place() >= 0) wire.finish_reduce(op, data, n, wire.size());
     fold.hand_back(wire, fold.rounds() + fold.doublings(), data, n);
 }
 

@@ -20,7 +20,6 @@
 
 #include "core/comm/algorithms/algorithms.h"
 #include "core/comm/algorithms/fold.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
@@ -39,14 +38,14 @@ void recursive_halving_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, c
     if (v < 0) {
         wire.wait(wire.post(me + 1, in, n));  // `out` may lie in `in`
         wire.receive(me + 1, {last_round, me, mine.first, mine.elements, false},
-                     [&](const std::byte* from) { copy_bytes(out, from, wire.bytes(mine.elements)); });
+                     [&](const std::byte* from) { wire.copy(out, from, wire.bytes(mine.elements)); });
         return;
     }
     const std::byte* have = in;  // this rank's numbers until something was added
     std::byte* const sums = wire.scratch(n);
     if (me < 2 * pairs) {
         wire.receive(me - 1, {0, 0, 0, n, true},
-                     [&](const std::byte* from) { reduce_pair(op, wire.dtype(), sums, from, in, n); });
+                     [&](const std::byte* from) { wire.reduce_pair(op, sums, from, in, n); });
         have = sums;
     }
     int32_t round = fold.rounds();
@@ -56,19 +55,19 @@ void recursive_halving_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, c
         wire.post(partner, have + wire.bytes(leaving.first), leaving.elements);
         wire.receive(partner, {round, first_part(kept), own.first, own.elements, true},
                      [&](const std::byte* from) {
-                         reduce_pair(op, wire.dtype(), sums + wire.bytes(own.first), from,
-                                     have + wire.bytes(own.first), own.elements);
+                         wire.reduce_pair(op, sums + wire.bytes(own.first), from,
+                                          have + wire.bytes(own.first), own.elements);
                      });
         have = sums;
     }
     const Part place = run(v, 1);
-    finish_reduce(op, wire.dtype(), sums + wire.bytes(place.first), place.elements, wire.size());
+    wire.finish_reduce(op, sums + wire.bytes(place.first), place.elements, wire.size());
     if (me < 2 * pairs) {
         const Part even = parts[static_cast<std::size_t>(me - 1)];
         wire.post(me - 1, sums + wire.bytes(even.first), even.elements);
     }
     wire.wait_all();
-    copy_bytes(out, sums + wire.bytes(mine.first), wire.bytes(mine.elements));
+    wire.copy(out, sums + wire.bytes(mine.first), wire.bytes(mine.elements));
 }
 
 }  // namespace meshscope::comm

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "core/comm/algorithms/algorithms.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
@@ -28,9 +27,8 @@ void Ring::reduce(ReduceOp op, std::byte* data, RingNames names) {
             has_left_[static_cast<std::size_t>(out)] = 1;
         }
         if (!travels(in)) continue;
-        wire_.receive(previous_, piece(in, s, names, true), [&](const std::byte* from) {
-            reduce_into(op, wire_.dtype(), at(in), from, part(in).elements);
-        });
+        wire_.receive(previous_, piece(in, s, names, true),
+                      [&](const std::byte* from) { wire_.reduce_into(op, at(in), from, part(in).elements); });
     }
 }
 

@@ -14,7 +14,6 @@
 // workstations", 2009; NCCL's ring.
 #include "core/comm/algorithms/algorithms.h"
 #include "core/comm/algorithms/ring.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
@@ -24,7 +23,7 @@ void ring_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
     Ring ring(wire, ranks, parts);
     ring.reduce(op, data, {});
     const Part mine = parts[static_cast<std::size_t>(wire.me())];
-    finish_reduce(op, wire.dtype(), data + wire.bytes(mine.first), mine.elements, wire.size());
+    wire.finish_reduce(op, data + wire.bytes(mine.first), mine.elements, wire.size());
     ring.gather(data, {wire.size() - 1, 0, 1});
     wire.wait_all();
 }

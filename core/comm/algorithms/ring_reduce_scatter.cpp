@@ -13,7 +13,6 @@
 #include <array>
 
 #include "core/comm/algorithms/algorithms.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
@@ -40,11 +39,11 @@ void ring_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, const std::byt
         // What this scratch buffer held left in round s-1.
         if (s >= 2 && !last) wire.wait(posts[static_cast<std::size_t>(s - 1)]);
         wire.receive(previous, {s, chunk, coming.first, coming.elements, true}, [&](const std::byte* from) {
-            reduce_pair(op, wire.dtype(), target, from, in + wire.bytes(coming.first), coming.elements);
+            wire.reduce_pair(op, target, from, in + wire.bytes(coming.first), coming.elements);
         });
         leaving = target;
     }
-    finish_reduce(op, wire.dtype(), out, part(wire.me()).elements, p);
+    wire.finish_reduce(op, out, part(wire.me()).elements, p);
     wire.wait_all();
 }
 

@@ -9,7 +9,6 @@
 // scratch: no input is written. Order of reduction: S(v) = ((x[v] + S(v+1)) + S(v+2)) + S(v+4) …, where S(u)
 // is what u has summed when it sends; bfloat16 is rounded at each hop. AVG divides once, by p, at the root.
 #include "core/comm/algorithms/algorithms.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
@@ -27,11 +26,11 @@ void tree_reduce(Wire& wire, ReduceOp op, int32_t root, std::byte* out, const st
         }
         if (v + bit >= wire.size()) continue;
         wire.receive(wire.of(wire.me() + bit), {round, 0, 0, n, true},
-                     [&](const std::byte* from) { reduce_pair(op, wire.dtype(), sum, have, from, n); });
+                     [&](const std::byte* from) { wire.reduce_pair(op, sum, have, from, n); });
         have = sum;
     }
-    copy_bytes(out, have, wire.bytes(n));
-    finish_reduce(op, wire.dtype(), out, n, wire.size());
+    wire.copy(out, have, wire.bytes(n));
+    wire.finish_reduce(op, out, n, wire.size());
 }
 
 }  // namespace meshscope::comm

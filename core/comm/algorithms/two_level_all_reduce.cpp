@@ -22,7 +22,6 @@
 #include "core/base/node_levels.h"
 #include "core/comm/algorithms/algorithms.h"
 #include "core/comm/algorithms/ring.h"
-#include "core/comm/reduce.h"
 
 namespace meshscope::comm {
 
@@ -46,7 +45,7 @@ void two_level_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n,
         Ring between(wire, peers, pieces);
         between.reduce(op, data, {levels.largest - 1, first, 1});
         const Part mine = pieces[static_cast<std::size_t>(levels.node[me])];
-        finish_reduce(op, wire.dtype(), data + wire.bytes(mine.first), mine.elements, wire.size());
+        wire.finish_reduce(op, data + wire.bytes(mine.first), mine.elements, wire.size());
         between.gather(data, {levels.largest - 1 + n_nodes - 1, first, 1});
     }
     inside.gather(data, {levels.largest - 1 + 2 * (n_nodes - 1), 0, n_nodes});

@@ -8,6 +8,7 @@
 #include "core/nn/layers/norm.h"
 #include "core/nn/layers/transformer_block.h"
 #include "core/nn/model/kinds.h"
+#include "core/tensor/host_access.h"
 
 namespace meshscope::nn {
 namespace {
@@ -127,8 +128,9 @@ class Transformer final : public Model {
         if (positions_.tokens.defined()) return positions_.tokens;
         const Tensor indices =
             tape.allocator().empty({tokens}, DType::int64, MemoryCategory::inputs, "positions");
-        const auto numbers = indices.data<int64_t>();
-        std::iota(numbers.begin(), numbers.end(), positions_.first);
+        tensor::fill_numbers<int64_t>(indices, [&](std::span<int64_t> numbers) {
+            std::iota(numbers.begin(), numbers.end(), positions_.first);
+        });
         return indices;
     }
 

@@ -4,6 +4,7 @@
 
 #include "core/nn/layers/attention.h"
 #include "core/parallel/context/ulysses.h"
+#include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -19,9 +20,11 @@ ContextParallel::ContextParallel(const RankContext& context, int64_t tokens, Con
     : context_(context),
       cut_(tokens, context.cp->size(), is_balanced(options)),
       positions_(context.allocator->empty({tokens}, DType::int64, MemoryCategory::inputs, "positions")) {
-    auto place = positions_.data<int64_t>().begin();
-    for (int64_t rank = 0; rank < cut_.ranks(); ++rank)
-        place = std::ranges::copy(cut_.positions(rank), place).out;
+    tensor::fill_numbers<int64_t>(positions_, [&](std::span<int64_t> positions) {
+        auto place = positions.begin();
+        for (int64_t rank = 0; rank < cut_.ranks(); ++rank)
+            place = std::ranges::copy(cut_.positions(rank), place).out;
+    });
     if (options.method != ContextMethod::ulysses)
         ring_ = std::make_unique<RingAttention>(*context.cp, options.method, cut_, positions_);
 }

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/parallel/keep.h"
 #include "core/parallel/whole_parameters.h"
+#include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -83,9 +84,9 @@ void Ddp::verify_same_model() {
         allocator.empty({1}, DType::int64, MemoryCategory::communication, "DDP parameter count");
     const Tensor counts =
         allocator.empty({group_.size()}, DType::int64, MemoryCategory::communication, "DDP parameter counts");
-    mine.data<int64_t>()[0] = n_parameters;
+    tensor::fill_numbers<int64_t>(mine, [&](std::span<int64_t> n) { n[0] = n_parameters; });
     group_.all_gather(counts, mine, {}, options).wait();
-    const auto all_counts = counts.data<int64_t>();
+    const tensor::HostNumbers<int64_t> all_counts(counts);
     const std::vector<int64_t> seen(all_counts.begin(), all_counts.end());
     if (std::any_of(seen.begin(), seen.end(), [&](int64_t n) { return n != n_parameters; }))
         throw InvalidArgument(
@@ -95,9 +96,9 @@ void Ddp::verify_same_model() {
     const std::vector<int64_t> my_signature = signature(model_);
     const Tensor root_signature = allocator.empty({static_cast<int64_t>(my_signature.size())}, DType::int64,
                                                   MemoryCategory::communication, "DDP parameter shapes");
-    std::ranges::copy(my_signature, root_signature.data<int64_t>().begin());
+    tensor::write_bytes(root_signature, reinterpret_cast<const std::byte*>(my_signature.data()));
     group_.broadcast(root_signature, GroupRank{0}, options).wait();
-    if (!std::ranges::equal(root_signature.data<int64_t>(), my_signature))
+    if (!std::ranges::equal(tensor::HostNumbers<int64_t>(root_signature).get(), my_signature))
         throw InvalidArgument({"ddp.parameter_shapes_differ", {{"rank", int64_t{context_.rank.value}}}});
 }
 
@@ -162,18 +163,22 @@ void Ddp::rebuild_buckets() {
     const auto n = static_cast<int64_t>(arrival_.size());
     const Tensor order =
         allocator.empty({n + 1}, DType::int32, MemoryCategory::communication, "DDP bucket order");
-    const auto order_data = order.data<int32_t>();
-    for (std::size_t i = 0; i < arrival_.size(); ++i) order_data[i] = arrival_[i]->index;
-    order_data[arrival_.size()] = static_cast<int32_t>(buckets.size());
+    tensor::fill_numbers<int32_t>(order, [&](std::span<int32_t> mine) {
+        for (std::size_t i = 0; i < arrival_.size(); ++i) mine[i] = arrival_[i]->index;
+        mine[arrival_.size()] = static_cast<int32_t>(buckets.size());
+    });
     group_.broadcast(order, GroupRank{0}, options).wait();
 
+    const tensor::HostNumbers<int32_t> order_data(order);
     const auto n_buckets = static_cast<std::size_t>(order_data[arrival_.size()]);
     const Tensor sizes = allocator.empty({static_cast<int64_t>(n_buckets)}, DType::int32,
                                          MemoryCategory::communication, "DDP bucket sizes");
-    const auto size_data = sizes.data<int32_t>();
-    for (std::size_t b = 0; b < n_buckets && b < buckets.size(); ++b)
-        size_data[b] = static_cast<int32_t>(buckets[b].size());
+    tensor::fill_numbers<int32_t>(sizes, [&](std::span<int32_t> mine) {
+        for (std::size_t b = 0; b < n_buckets && b < buckets.size(); ++b)
+            mine[b] = static_cast<int32_t>(buckets[b].size());
+    });
     group_.broadcast(sizes, GroupRank{0}, options).wait();
+    const tensor::HostNumbers<int32_t> size_data(sizes);
 
     std::vector<std::vector<nn::Parameter*>> parameters;
     std::size_t at = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/parallel/ddp/ddp.h"
+#include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -56,12 +57,13 @@ void Ddp::finish(bool last_joiner) {
     count_active(0).wait();  // 0 everywhere: nobody has a batch
     const Tensor rank =
         context_.allocator->empty({1}, DType::int64, MemoryCategory::communication, "Join last rank");
-    rank.data<int64_t>()[0] = last_joiner ? group_.rank().value : -1;
+    tensor::fill_numbers<int64_t>(
+        rank, [&](std::span<int64_t> mine) { mine[0] = last_joiner ? group_.rank().value : -1; });
     group_
         .all_reduce(rank, ReduceOp::max,
                     {.stream = Stream::all_reduce, .cause = {"ddp.join.last_rank", "model"}})
         .wait();
-    const int64_t root = std::max<int64_t>(rank.data<int64_t>()[0], 0);
+    const int64_t root = std::max<int64_t>(tensor::HostNumbers<int64_t>(rank)[0], 0);
     broadcast_parameters(GroupRank{static_cast<int32_t>(root)}, "ddp.join.final_model");
 }
 

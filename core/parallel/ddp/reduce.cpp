@@ -1,9 +1,11 @@
 // The backward side of DDP: from a gradient that is ready to averaged gradients. PyTorch's reducer.cpp:
 // autograd_hook, mark_variable_ready, all_reduce_bucket, delay_all_reduce, finalize_backward.
 #include <algorithm>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/parallel/ddp/ddp.h"
+#include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -102,7 +104,8 @@ void Ddp::launch(Bucket& bucket) {
 void Ddp::reduce_used_map() {
     used_map_ = context_.allocator->empty({static_cast<int64_t>(used_.size())}, DType::int32,
                                           MemoryCategory::communication, "DDP used parameters");
-    std::ranges::copy(used_, used_map_.data<int32_t>().begin());
+    tensor::fill_numbers<int32_t>(used_map_,
+                                  [&](std::span<int32_t> mine) { std::ranges::copy(used_, mine.begin()); });
     used_work_ = group_.all_reduce(
         used_map_, ReduceOp::sum,
         {.stream = Stream::all_reduce, .cause = {"ddp.used_parameters.all_reduce", "model"}});
@@ -139,9 +142,11 @@ void Ddp::finish_bucket(Bucket& bucket) {
     wait_for(bucket);
     if (used_work_.valid()) used_work_.wait();
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
+    std::optional<tensor::HostNumbers<int32_t>> used_anywhere;
+    if (tracks_used()) used_anywhere.emplace(used_map_);
     const auto unused_everywhere = [&](const nn::Parameter& parameter) {
-        return tracks_used() && used_[static_cast<std::size_t>(parameter.index)] == 0 &&
-               used_map_.data<int32_t>()[static_cast<std::size_t>(parameter.index)] == 0;
+        const auto index = static_cast<std::size_t>(parameter.index);
+        return used_anywhere && used_[index] == 0 && (*used_anywhere)[index] == 0;
     };
     std::vector<nn::Parameter*> to_copy;
     for (nn::Parameter* parameter : bucket.parameters) {

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/parallel/keep.h"
+#include "core/parallel/read_into.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -29,8 +30,8 @@ void FlatUnit::load(const InitialValues& values) {
         comm_.shard ? MemoryCategory::sharded_parameters : MemoryCategory::parameters,
         name_ + (comm_.shard ? " flat shard" : " flat parameters"));
     for (const FlatLayout::Piece& piece : pieces_)
-        values.read(*parameters_[piece.parameter], piece.first_in_parameter,
-                    shard_.slice(piece.first_in_shard, piece.elements).data<float>());
+        read_into(shard_.slice(piece.first_in_shard, piece.elements), values, *parameters_[piece.parameter],
+                  piece.first_in_parameter);
     keep_flat_shard(context_, name_, parameters_, layout_, rank());
     if (comm_.shard) return;
     point_parameters_at(shard_);

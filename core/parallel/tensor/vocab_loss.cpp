@@ -1,6 +1,7 @@
 #include "core/parallel/tensor/vocab_loss.h"
 
 #include "core/parallel/strategy.h"
+#include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
 #include "core/tensor/kernels_check.h"
 
@@ -11,7 +12,7 @@ using nn::Variable;
 
 Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets, int64_t first,
                              int64_t classes, comm::ProcessGroup& group) {
-    for (const int64_t target : targets.data<int64_t>())
+    for (const int64_t target : tensor::HostNumbers<int64_t>(targets))
         tensor::expect_index("cross_entropy", target, classes);
     const tensor::Kernels& kernels = tape.allocator().device().kernels();
     const Tensor input = tape.value(logits);

@@ -6,6 +6,7 @@
 #include "core/parallel/fsdp1/fsdp1.h"
 #include "core/parallel/gradient_norm.h"
 #include "core/parallel/keep.h"
+#include "core/parallel/read_into.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -48,7 +49,7 @@ void Zero::load(const InitialValues& values) {
             nn::Parameter& parameter = *bucket.parameters[i];
             parameter.value =
                 bucket.values.slice(bucket.layout.first[i], bucket.layout.sizes[i]).view(parameter.shape);
-            values.read(parameter, 0, parameter.value.data<float>());
+            read_into(parameter.value, values, parameter, 0);
         }
         keep_flat_whole(context_, bucket.name, bucket.parameters, bucket.layout, group_.rank().value);
         const int64_t mine = bucket.layout.shard_elements() * group_.rank().value;

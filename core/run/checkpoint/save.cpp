@@ -10,6 +10,7 @@
 #include "core/parallel/tensor/placement.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/run/mean_by_step.h"
+#include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::run::checkpoint {
@@ -119,18 +120,20 @@ std::vector<std::vector<int64_t>> Saver::exchange(std::span<const int64_t> words
         return allocator_.empty({n}, DType::int64, MemoryCategory::communication, "checkpoint layout");
     };
     const Tensor mine = make(1), sizes = make(group_.size());
-    mine.data<int64_t>()[0] = static_cast<int64_t>(words.size());
+    tensor::fill_numbers<int64_t>(mine,
+                                  [&](std::span<int64_t> n) { n[0] = static_cast<int64_t>(words.size()); });
     group_.all_gather(sizes, mine, {}, options).wait();
-    const auto size_data = sizes.data<int64_t>();
+    const tensor::HostNumbers<int64_t> size_data(sizes);
     const std::vector<int64_t> counts(size_data.begin(), size_data.end());
     int64_t total = 0;
     for (const int64_t count : counts) total += count;
 
     const Tensor my_words = make(static_cast<int64_t>(words.size())), all = make(total);
-    std::ranges::copy(words, my_words.data<int64_t>().begin());
+    tensor::write_bytes(my_words, reinterpret_cast<const std::byte*>(words.data()));
     group_.all_gather(all, my_words, counts, options).wait();
     std::vector<std::vector<int64_t>> by_rank;
-    auto at = all.data<int64_t>().begin();
+    const tensor::HostNumbers<int64_t> all_words(all);
+    auto at = all_words.begin();
     for (const int64_t count : counts) {
         by_rank.emplace_back(at, at + count);
         at += count;

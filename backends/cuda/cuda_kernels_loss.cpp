@@ -1,0 +1,120 @@
+// Cross-entropy, whole and by parts of the vocabulary.
+#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/cuda_kernels.h"
+#include "backends/cuda/cuda_operands.h"
+
+namespace meshscope::backends::cuda {
+
+using tensor::Tensor;
+
+namespace {
+
+MeshscopeEntropy entropy_of(const Tensor& logits, int64_t rows) {
+    MeshscopeEntropy p{};
+    p.logits = logits.raw();
+    p.rows = rows;
+    p.classes = rows == 0 ? 0 : logits.n_elements() / rows;
+    return p;
+}
+
+constexpr int64_t kDouble = sizeof(double);
+
+}  // namespace
+
+void CudaKernels::cross_entropy_forward(const Tensor& loss, const Tensor& lse, const Tensor& logits,
+                                        const Tensor& targets) const {
+    check_.cross_entropy_forward(loss, lse, logits, targets);
+    const DType dtype = dtype_of({loss, logits});
+    expect_dtype({lse}, DType::float32);
+    expect_dtype({targets}, DType::int64);
+    MeshscopeEntropy p = entropy_of(logits, targets.n_elements());
+    check_indices("cross_entropy", targets, p.classes);
+    const GpuMemory losses(stream(), p.rows * kDouble);
+    p.targets = integers(targets);
+    p.lse = floats(lse);
+    p.losses = losses.as<double>();
+    if (p.rows > 0) run(MESHSCOPE_KERNEL_CROSS_ENTROPY, dtype, p, shape_of_rows(p.rows, p.classes));
+    total(p.losses, p.rows, 1.0 / static_cast<double>(p.rows), nullptr, loss);
+}
+
+void CudaKernels::entropy_backward(std::string_view kernel, const Tensor& dlogits, const Tensor& dloss,
+                                   const Tensor& logits, const Tensor& lse, const Tensor& targets,
+                                   int64_t first, bool whole) const {
+    const DType dtype = dtype_of({dlogits, dloss, logits});
+    expect_dtype({lse}, DType::float32);
+    expect_dtype({targets}, DType::int64);
+    MeshscopeEntropy p = entropy_of(logits, targets.n_elements());
+    if (whole) check_indices(kernel, targets, p.classes);
+    p.dlogits = dlogits.raw();
+    p.dloss = dloss.raw();
+    p.lse = floats(lse);
+    p.targets = integers(targets);
+    p.first = first;
+    p.whole = whole ? 1 : 0;
+    const int64_t n = logits.n_elements();
+    if (n > 0) run(MESHSCOPE_KERNEL_CROSS_ENTROPY_BACKWARD, dtype, p, shape_of_elements(n));
+}
+
+void CudaKernels::cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
+                                         const Tensor& lse, const Tensor& targets) const {
+    check_.cross_entropy_backward(dlogits, dloss, logits, lse, targets);
+    entropy_backward("cross_entropy.backward", dlogits, dloss, logits, lse, targets, 0, true);
+}
+
+void CudaKernels::cross_entropy_part_backward(const Tensor& dlogits, const Tensor& dloss,
+                                              const Tensor& logits, const Tensor& lse, const Tensor& targets,
+                                              int64_t first) const {
+    check_.cross_entropy_part_backward(dlogits, dloss, logits, lse, targets, first);
+    entropy_backward("cross_entropy.part.backward", dlogits, dloss, logits, lse, targets, first, false);
+}
+
+void CudaKernels::row_max(const Tensor& largest, const Tensor& logits) const {
+    check_.row_max(largest, logits);
+    const DType dtype = dtype_of({logits});
+    expect_dtype({largest}, DType::float32);
+    MeshscopeEntropy p = entropy_of(logits, largest.n_elements());
+    p.largest = floats(largest);
+    if (p.rows > 0) run(MESHSCOPE_KERNEL_ROW_MAX, dtype, p, shape_of_rows(p.rows, p.classes));
+}
+
+void CudaKernels::row_sum_exp(const Tensor& sums, const Tensor& logits, const Tensor& largest) const {
+    check_.row_sum_exp(sums, logits, largest);
+    const DType dtype = dtype_of({logits});
+    expect_dtype({sums, largest}, DType::float32);
+    MeshscopeEntropy p = entropy_of(logits, sums.n_elements());
+    p.largest = floats(largest);
+    p.sums = floats(sums);
+    if (p.rows > 0) run(MESHSCOPE_KERNEL_ROW_SUM_EXP, dtype, p, shape_of_rows(p.rows, p.classes));
+}
+
+void CudaKernels::pick_targets(const Tensor& picked, const Tensor& logits, const Tensor& targets,
+                               int64_t first) const {
+    check_.pick_targets(picked, logits, targets, first);
+    const DType dtype = dtype_of({logits});
+    expect_dtype({picked}, DType::float32);
+    expect_dtype({targets}, DType::int64);
+    MeshscopeEntropy p = entropy_of(logits, picked.n_elements());
+    p.targets = integers(targets);
+    p.picked = floats(picked);
+    p.first = first;
+    if (p.rows > 0) run(MESHSCOPE_KERNEL_PICK_TARGETS, dtype, p, shape_of_elements(p.rows));
+}
+
+void CudaKernels::cross_entropy_of_parts(const Tensor& loss, const Tensor& lse, const Tensor& largest,
+                                         const Tensor& sums, const Tensor& picked) const {
+    check_.cross_entropy_of_parts(loss, lse, largest, sums, picked);
+    dtype_of({loss});
+    expect_dtype({lse, largest, sums, picked}, DType::float32);
+    MeshscopeEntropy p{};
+    p.rows = lse.n_elements();
+    const GpuMemory losses(stream(), p.rows * kDouble);
+    p.lse = floats(lse);
+    p.largest = floats(largest);
+    p.sums = floats(sums);
+    p.picked = floats(picked);
+    p.losses = losses.as<double>();
+    if (p.rows > 0) run(MESHSCOPE_KERNEL_ENTROPY_OF_PARTS, DType::float32, p, shape_of_elements(p.rows));
+    total(p.losses, p.rows, 1.0 / static_cast<double>(p.rows), nullptr, loss);
+}
+
+}  // namespace meshscope::backends::cuda

@@ -1,0 +1,66 @@
+#include "backends/cuda/gpu_clock.h"
+
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+namespace meshscope::backends::cuda {
+namespace {
+
+constexpr int64_t kNewBaseAfterNs = 1'000'000'000;  // a device tells elapsed times with 24 bits
+/// How many stamps may wait to be read before anybody looks.
+constexpr std::size_t kLookFrom = 64;
+
+int64_t steady_now() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+}  // namespace
+
+void GpuClock::start() {
+    GpuEvent base(compute_.gpu(), Timed::yes);
+    compute_.synchronize();
+    base.record(compute_);
+    base.synchronize();
+    base_ns_ = steady_now();
+    base_ = std::move(base);
+}
+
+int64_t GpuClock::stamp(const GpuStream& stream) {
+    const std::lock_guard lock(mutex_);
+    if (!base_) start();  // a run that records nothing needs no clock
+    if (under_way_.size() >= kLookFrom) read_passed(false);
+    if (free_.empty()) free_.emplace_back(stream.gpu(), Timed::yes);
+    free_.back().record(stream);
+    under_way_.push_back(std::move(free_.back()));
+    free_.pop_back();
+    return static_cast<int64_t>(read_.size() + under_way_.size());
+}
+
+int64_t GpuClock::steady_ns(int64_t stamp) {
+    const std::lock_guard lock(mutex_);
+    if (stamp > static_cast<int64_t>(read_.size())) read_passed(true);
+    return read_.at(static_cast<std::size_t>(stamp - 1));
+}
+
+void GpuClock::read_passed(bool wait) {
+    while (!under_way_.empty()) {
+        GpuEvent& event = under_way_.front();
+        if (wait)
+            event.synchronize();
+        else if (!event.is_done())
+            return;
+        const int64_t ns = base_ns_ + std::llround(event.elapsed_ns(*base_));
+        read_.push_back(ns);
+        if (ns - base_ns_ >= kNewBaseAfterNs) {
+            std::swap(*base_, event);
+            base_ns_ = ns;
+        }
+        free_.push_back(std::move(event));
+        under_way_.pop_front();
+    }
+}
+
+}  // namespace meshscope::backends::cuda

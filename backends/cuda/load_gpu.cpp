@@ -1,0 +1,66 @@
+#include "backends/cuda/load_gpu.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <filesystem>
+
+#include "core/base/error.h"
+
+namespace meshscope::backends::cuda {
+
+namespace fs = std::filesystem;
+
+std::string find_gpu_module(std::string_view file) {
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+    for (const fs::path& folder :
+         {program, program / "../lib", program / "../lib/meshscope", fs::path(MESHSCOPE_MODULE_FOLDER)})
+        if (fs::exists(folder / file, error)) return (folder / file).string();
+    return "";
+}
+
+const MeshscopeGpu& load_gpu_module(const std::string& path) {
+    if (path.empty()) throw InvalidArgument({"gpu.not_built", {}});
+    const auto fail = [&](const std::string& reason) {
+        throw InvalidArgument({"gpu.cannot_load", {{"path", path}, {"reason", reason}}});
+    };
+    // Local: what the module links must not meet the program's own symbols. Never closed: threads of a driver
+    // may still run in it. Opened again it is the same one.
+    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) fail(dlerror());
+    using Entry = const MeshscopeGpu*();
+    auto* const entry = reinterpret_cast<Entry*>(dlsym(handle, "meshscope_gpu_module"));
+    if (entry == nullptr) fail(dlerror());
+    const MeshscopeGpu* const gpu = entry();
+    if (gpu->abi != MESHSCOPE_GPU_ABI) fail("module version " + std::to_string(gpu->abi));
+    return *gpu;
+}
+
+void expect_gpu(const MeshscopeGpu& gpu) {
+    MeshscopeGpuMachine machine{};
+    check(gpu, gpu.machine(&machine), "machine");
+    const std::string wanted = cuda_version(machine.runtime_version);
+    if (machine.code == MESHSCOPE_GPU_NO_DRIVER && machine.driver_version == 0)
+        throw DeviceError({"gpu.no_driver", {{"wanted", wanted}}});
+    if (machine.code == MESHSCOPE_GPU_NO_DRIVER)
+        throw DeviceError(
+            {"gpu.driver_too_old", {{"driver", cuda_version(machine.driver_version)}, {"wanted", wanted}}});
+    if (machine.code == MESHSCOPE_GPU_NO_DEVICE || (machine.code == 0 && machine.devices == 0))
+        throw DeviceError({"gpu.no_device", {}});
+    check(gpu, machine.code, "machine");
+}
+
+void check(const MeshscopeGpu& gpu, int code, const char* call) {
+    if (code == MESHSCOPE_GPU_OK) return;
+    std::array<char, 512> text{};
+    gpu.error_text(code, text.data(), static_cast<int32_t>(text.size()));
+    throw DeviceError(
+        {"gpu.failed", {{"call", std::string(call)}, {"reason", std::string(text.data())}, {"code", code}}});
+}
+
+std::string cuda_version(int32_t version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace meshscope::backends::cuda
