@@ -54,7 +54,8 @@ void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max
             context.err << "meshscope: " << context.text(message) << '\n';
     };
     options.signal = [&] { return context.cancelled && *context.cancelled ? SIGINT : 0; };
-    if (backend != "tcp") use_mpiexec(options, backend, ranks, context);
+    const bool by_mpi = backend.starts_with("mpi");
+    if (by_mpi) use_mpiexec(options, backend, ranks, context);
     const Polling polling(context);
     const launch::LaunchResult result = launch::launch_workers(options, context.out, context.err);
     context.exit_code = static_cast<ExitCode>(result.exit_code);
@@ -62,7 +63,7 @@ void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max
     const launch::Failure& root = result.failures.front();
     // A failed check is no failure of a process; rank 0 has told it.
     if (root.id.empty() && root.exit_code < 128) return;
-    const bool rank_known = backend == "tcp";
+    const bool rank_known = !by_mpi;
     context.err << "meshscope: "
                 << (root.id.empty() && rank_known
                         ? context.text("launch.failed", {{"rank", int64_t{root.rank}},

@@ -12,6 +12,7 @@ class HostRankDevice final : public RankDevice {
 
     int32_t ordinal() const override { return -1; }
     std::string identity() const override { return identity_; }
+    std::unique_ptr<tensor::Device> make_device() override { return tensor::make_cpu_device(); }
     void settle() override {}  // the host's work is done when the call returns
     std::byte* allocate(int64_t bytes) override { return new std::byte[static_cast<std::size_t>(bytes)]; }
     void free(std::byte* memory) noexcept override { delete[] memory; }

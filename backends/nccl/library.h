@@ -13,6 +13,12 @@ struct Choice {
     std::string library;  ///< path of a libnccl.so.2
 };
 
+/// Variables that say which: the module, the library; and NCCL's own, by which NCCL from 2.30 lets two ranks
+/// be on one GPU. Read by whoever opens the backend, never here.
+inline constexpr const char* kModuleVariable = "MESHSCOPE_NCCL_MODULE";
+inline constexpr const char* kLibraryVariable = "MESHSCOPE_NCCL";
+inline constexpr const char* kShareVariable = "NCCL_MULTI_RANK_GPU_ENABLE";
+
 /// Where the module of this build is: beside the program, in ../lib, or where the build put it; "" when it
 /// was not built. Cost: a few file look-ups.
 std::string find_module();

@@ -31,6 +31,8 @@ class NcclTransport final : public comm::ForwardingTransport, public comm::Makes
                   bool share_devices);
     ~NcclTransport() override;
 
+    std::unique_ptr<tensor::Device> make_device() override { return device_.make_device(); }
+    comm::DeviceQueues* queues() override { return device_.queues(); }
     /// One ncclCommSplit of the world for each run of disjoint groups in the list: one for each mesh dim, as
     /// PyTorch's split_group. All ranks call it alike.
     void announce_groups(std::span<const std::vector<GlobalRank>> groups) override;

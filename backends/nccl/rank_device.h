@@ -5,10 +5,13 @@
 #include <memory>
 #include <string>
 
+#include "core/comm/device_queues.h"
+#include "core/tensor/device.h"
+
 namespace meshscope::backends::nccl {
 
-/// What NCCL's side of a rank asks of the rank's device. Used by the rank's running thread; free and settle
-/// also by a thread that sends (see SendQueue).
+/// What NCCL's side of a rank asks of the rank's device. Used by the rank's running thread; make_device
+/// and free by its own.
 class RankDevice {
   public:
     virtual ~RankDevice() = default;
@@ -16,8 +19,12 @@ class RankDevice {
     virtual int32_t ordinal() const = 0;
     /// The same text for two ranks exactly when they are on one device. Empty: never shared.
     virtual std::string identity() const = 0;
-    /// Returns when all work that the rank gave its device so far has been done: what NCCL reads is there
-    /// then.
+    /// The device that the rank's tensors are to lie on, outlived by this; and what its collectives are
+    /// ordered by, null where the host does all in order.
+    virtual std::unique_ptr<tensor::Device> make_device() = 0;
+    virtual comm::DeviceQueues* queues() { return nullptr; }
+    /// Returns when all that the collective which runs now must wait for has been done: what NCCL reads is
+    /// there then.
     virtual void settle() = 0;
     /// Device memory that is NCCL's own, outside the rank's memory record (as a library's buffers are).
     /// Throws DeviceError.

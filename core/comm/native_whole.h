@@ -12,7 +12,8 @@ namespace meshscope::comm {
 /// (which ends when its numbers were copied, as everywhere), recv, and the calls of a group of one.
 class NativeWhole : public NativeCollectives {};
 
-/// What a transport also is whose library makes several groups in one call, if it knows them all before.
+/// What a transport also is whose groups must all be its library's (NativeWhole), and that can make several in
+/// one call, if it knows them all before.
 class MakesGroups {
   public:
     virtual ~MakesGroups() = default;

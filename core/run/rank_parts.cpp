@@ -36,6 +36,7 @@ RankParts::RankParts(comm::Transport& transport, SharedRun& shared)
     if (comm::DeviceQueues* const queues = executor_.queues()) recorder_.use_clock(queues->clock());
     auto* const maker = dynamic_cast<comm::MakesGroups*>(&transport);
     if (shared.dry || maker == nullptr) return;
+    only_native_ = true;
     std::vector<std::vector<GlobalRank>> groups;
     for (const trace::Group& group : shared.groups.groups) {
         std::vector<GlobalRank>& members = groups.emplace_back();
@@ -70,6 +71,7 @@ std::unique_ptr<comm::ProcessGroup> RankParts::make_group(int32_t index, const s
     comm::GroupOptions options{.algorithm = scenario_.parallel.algorithm, .checked = shared_.checked};
     for (const GlobalRank member : members)
         options.node_of.push_back(shared_.node_of_rank[static_cast<std::size_t>(member.value)]);
+    if (only_native_) options.algorithm = Algorithm::native;
     // Nobody tells how a library moves its bytes; a prediction takes the ring in its place.
     if (shared_.dry && options.algorithm == Algorithm::native) options.algorithm = Algorithm::ring;
     if (shared_.dry)

@@ -44,6 +44,7 @@ class RankParts {
     std::unique_ptr<comm::ProcessGroup> make_group(int32_t index, const std::string& name,
                                                    std::vector<GlobalRank> members);
 
+    bool only_native_ = false;  ///< groups are the backend's own library's, whatever the scenario says
     std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
 };
 

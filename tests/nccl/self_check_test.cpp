@@ -24,6 +24,7 @@ class Damaged final : public RankDevice {
   public:
     int32_t ordinal() const override { return -1; }
     std::string identity() const override { return ""; }
+    std::unique_ptr<tensor::Device> make_device() override { return inner_->make_device(); }
     void settle() override {}
     std::byte* allocate(int64_t bytes) override { return inner_->allocate(bytes); }
     void free(std::byte* memory) noexcept override { inner_->free(memory); }
