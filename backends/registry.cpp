@@ -10,6 +10,7 @@
 #include "backends/cuda/cuda_world.h"
 #include "backends/mpi/mpi_module.h"
 #include "backends/mpi/mpi_world.h"
+#include "backends/nccl_open.h"
 #include "backends/tcp/launch_token.h"
 #include "backends/tcp/tcp_world.h"
 #include "backends/threads/threads_world.h"
@@ -89,6 +90,10 @@ std::vector<Entry> built(const Environment& environment) {
                            return std::make_unique<cuda::CudaWorld>(request.size,
                                                                     environment(cuda::kModuleVariable));
                        }});
+    entries.push_back({"nccl", [environment](const run::WorldRequest& request) -> WorldPointer {
+                           return open_nccl(environment, std::make_unique<tcp::TcpWorld>(
+                                                             tcp_options(environment, request)));
+                       }});
     bool any = false;
     for (const mpi::Library& library : mpi::libraries()) {
         if (library.path.empty()) continue;
@@ -107,7 +112,7 @@ std::vector<Entry> built(const Environment& environment) {
 }
 
 /// Names that mean something, whether or not they are in this build.
-constexpr std::array<std::string_view, 4> kKnown{"mpi", "mpi-openmpi", "mpi-mpich", "nccl"};
+constexpr std::array<std::string_view, 3> kKnown{"mpi", "mpi-openmpi", "mpi-mpich"};
 
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
@@ -148,13 +153,15 @@ std::unique_ptr<run::Backends> make_registry(Environment environment) {
 }
 
 bool has_processes(const std::string& name) {
-    return name == "tcp" || name.starts_with("mpi");
+    return name == "tcp" || name == "nccl" || name.starts_with("mpi");
 }
 
-void require_built(const std::string& name) {
-    const Registry registry([](const char*) { return std::string(); });
+void require_built(const std::string& name, const launch::Environment& environment) {
+    const auto nothing = [](const char*) { return std::string(); };
+    const Registry registry(nothing);
     const std::vector<std::string> names = registry.names();
     if (std::ranges::find(names, name) == names.end()) registry.refuse(name);
+    if (name == "nccl") require_nccl(environment ? environment : nothing);
 }
 
 std::string mpi_library_of(const std::string& name) {

@@ -12,7 +12,7 @@ namespace meshscope::backends {
 /// Every backend of this build, by name: "threads", "tcp", "cuda", and where the MPI libraries were there at
 /// build time "mpi", "mpi-openmpi", "mpi-mpich". "cuda" is in every build, and says when it is opened what is
 /// missing: the CUDA module (or another one, by MESHSCOPE_CUDA_MODULE in `environment`: the stand-in), the
-/// driver, a device.
+/// driver, a device. So is "nccl", one process a rank, which may lack the NCCL module or NCCL as well.
 ///
 /// open() throws InvalidArgument: "backend.not_built" for a name that other builds may have,
 /// "backend.unknown" for any other; both with the possible names. Backends whose ranks are processes take
@@ -23,8 +23,9 @@ std::unique_ptr<run::Backends> make_registry(launch::Environment environment = {
 /// Whether a backend's ranks are processes, so that a run outside a launcher must start them first.
 bool has_processes(const std::string& name);
 
-/// Throws InvalidArgument "backend.not_built", "backend.unknown" unless this build has it.
-void require_built(const std::string& name);
+/// Throws InvalidArgument "backend.not_built", "backend.unknown" unless this build has it; of "nccl" also
+/// what this machine lacks, as open() would, so that it is said once and not by each process.
+void require_built(const std::string& name, const launch::Environment& environment = {});
 
 /// "openmpi" or "mpich": the library that "mpi" (the first that was built), "mpi-openmpi" or "mpi-mpich"
 /// means.

@@ -8,13 +8,20 @@
 #include "app/cli/machine.h"
 #include "app/cli/table.h"
 #include "app/cli/version.h"
+#include "backends/nccl_doctor.h"
 #include "backends/registry.h"
+#include "core/base/error.h"
 #include "core/tensor/device.h"
 
 namespace meshscope::cli {
 namespace {
 
 using nlohmann::ordered_json;
+
+struct Options {
+    bool json = false, nccl = false;
+    int32_t ranks = 0;  ///< 0: one a GPU
+};
 
 std::string gibibytes(int64_t bytes) {
     const int64_t tenths = (bytes * 10 + (int64_t{1} << 29)) >> 30;
@@ -27,15 +34,45 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
+ordered_json or_null(const std::string& text) {
+    return text.empty() ? ordered_json() : ordered_json(text);
+}
+
+ordered_json missing_json(const std::optional<Message>& missing, const CommandContext& context) {
+    return missing ? ordered_json(context.text(*missing)) : ordered_json();
+}
+
+ordered_json gpu_json(const backends::GpuState& state, const CommandContext& context) {
+    ordered_json devices = ordered_json::array();
+    for (const backends::GpuFacts& gpu : state.devices)
+        devices.push_back({{"name", gpu.name},
+                           {"pci", gpu.pci},
+                           {"compute_capability", gpu.compute_capability},
+                           {"memory_bytes", gpu.memory_bytes}});
+    return {{"module", or_null(state.module)},
+            {"library", or_null(state.library)},
+            {"driver", or_null(state.driver)},
+            {"wanted", or_null(state.wanted)},
+            {"stand_in", state.stand_in},
+            {"devices", devices},
+            {"missing", missing_json(state.missing, context)}};
+}
+
+ordered_json nccl_json(const backends::GpuState& state, const CommandContext& context) {
+    return {{"module", or_null(state.nccl_module)},
+            {"file", or_null(state.nccl_file)},
+            {"version", or_null(state.nccl_version)},
+            {"stand_in", state.nccl_stand_in},
+            {"missing", missing_json(state.nccl_missing, context)}};
+}
+
 ordered_json as_json(const Machine& machine, const std::vector<std::string>& backends,
-                     const std::vector<backends::BackendState>& states) {
+                     const std::vector<backends::BackendState>& states, const backends::GpuState& gpus,
+                     const CommandContext& context) {
     ordered_json libraries = ordered_json::object();
     for (const backends::BackendState& state : states)
         if (!state.detail.empty()) libraries[state.name] = state.detail;
 
-    const auto or_null = [](const std::string& text) {
-        return text.empty() ? ordered_json() : ordered_json(text);
-    };
     return {{"version", version_number()},
             {"git", or_null(version_git_hash())},
             {"compiler", version_compiler()},
@@ -46,6 +83,8 @@ ordered_json as_json(const Machine& machine, const std::vector<std::string>& bac
             {"memory_available_bytes", machine.memory_available_bytes},
             {"backends", backends},
             {"backend_libraries", libraries},
+            {"gpu", gpu_json(gpus, context)},
+            {"nccl", nccl_json(gpus, context)},
             {"blas", tensor::mat_mul_library()},
             {"chinese_fonts", machine.chinese_fonts},
             {"display", or_null(machine.display)},
@@ -61,8 +100,73 @@ std::string limit_text(int64_t value, const CommandContext& context) {
     return value < 0 ? context.text("cli.doctor.unlimited") : std::to_string(value);
 }
 
+/// The rows of what computes beside the processor, and of what joins it.
+template <class Row>
+void print_gpus(const backends::GpuState& state, const std::string& none, const Row& row,
+                const CommandContext& context) {
+    if (state.devices.empty()) row("cli.doctor.gpu", none);
+    for (const backends::GpuFacts& gpu : state.devices)
+        row("cli.doctor.gpu",
+            context.text(state.stand_in ? "cli.doctor.gpu_stand_in" : "cli.doctor.gpu_value",
+                         {{"name", gpu.name},
+                          {"memory", gibibytes(gpu.memory_bytes)},
+                          {"capability", gpu.compute_capability}}));
+    if (!state.library.empty())
+        row("cli.doctor.cuda",
+            context.text("cli.doctor.cuda_value", {{"library", state.library},
+                                                   {"driver", state.driver.empty() ? none : state.driver}}));
+    row("cli.doctor.nccl",
+        state.nccl_version.empty()
+            ? none
+            : context.text(state.nccl_stand_in ? "cli.doctor.nccl_stand_in" : "cli.doctor.nccl_value",
+                           {{"version", state.nccl_version}, {"file", state.nccl_file}}));
+}
+
+/// Each collective over NCCL, on all GPUs of this machine.
+void check_nccl(const Options& options, CommandContext& context) {
+    const backends::NcclCheck check = backends::check_nccl(context.environment, options.ranks);
+    bool good = true;
+    ordered_json rows = ordered_json::array();
+    Table table;
+    for (const char* id : {"cli.doctor.nccl_op", "cli.doctor.nccl_dtype", "cli.doctor.nccl_elements",
+                           "cli.doctor.nccl_time", "cli.doctor.nccl_result"})
+        table.header.push_back(context.text(id));
+    for (const backends::nccl::CheckedCollective& one : check.collectives) {
+        good = good && one.wrong == 0;
+        std::string op(name(one.op));
+        if (one.reduce_op != ReduceOp::none) op += " " + std::string(name(one.reduce_op));
+        rows.push_back({{"op", name(one.op)},
+                        {"reduce_op", one.reduce_op == ReduceOp::none ? ordered_json()
+                                                                      : ordered_json(name(one.reduce_op))},
+                        {"dtype", name(one.dtype)},
+                        {"elements", one.elements},
+                        {"wrong", one.wrong},
+                        {"ns", one.ns}});
+        table.rows.push_back({op, std::string(name(one.dtype)), std::to_string(one.elements),
+                              std::to_string(one.ns / 1000) + " µs",
+                              one.wrong == 0
+                                  ? context.text("cli.doctor.nccl_right")
+                                  : context.text("cli.doctor.nccl_wrong", {{"wrong", one.wrong}})});
+    }
+    if (options.json) {
+        context.out
+            << ordered_json{{"nccl_check",
+                             {{"ranks", check.ranks}, {"stand_in", check.stand_in}, {"collectives", rows}}}}
+                   .dump(2)
+            << '\n';
+    } else {
+        context.out << context.text(
+                           check.stand_in ? "cli.doctor.nccl_ranks_stand_in" : "cli.doctor.nccl_ranks",
+                           {{"ranks", int64_t{check.ranks}}})
+                    << '\n';
+        print_table(table, context.out);
+    }
+    if (!good) context.exit_code = ExitCode::check_failed;
+}
+
 void print(const Machine& machine, const std::vector<std::string>& backends,
-           const std::vector<backends::BackendState>& states, CommandContext& context) {
+           const std::vector<backends::BackendState>& states, const backends::GpuState& gpus,
+           CommandContext& context) {
     const std::string none = context.text("cli.doctor.none");
     const auto word = [&](bool yes) { return context.text(yes ? "cli.doctor.yes" : "cli.doctor.no"); };
     const std::string hash = version_git_hash();
@@ -80,6 +184,7 @@ void print(const Machine& machine, const std::vector<std::string>& backends,
     row("cli.doctor.backends", joined(backends));
     for (const backends::BackendState& state : states)
         if (state.built && !state.detail.empty()) table.rows.push_back({"  " + state.name, state.detail});
+    print_gpus(gpus, none, row, context);
     row("cli.doctor.blas", std::string(tensor::mat_mul_library()));
     row("cli.doctor.fonts", machine.chinese_fonts.empty() ? none : joined(machine.chinese_fonts));
     row("cli.doctor.display", machine.display.empty() ? none : machine.display);
@@ -99,6 +204,11 @@ void print(const Machine& machine, const std::vector<std::string>& backends,
                                 : context.text("cli.doctor.bad_backend",
                                                {{"name", state.name}, {"reason", state.detail}}))
                         << '\n';
+    if (gpus.missing)
+        context.err << context.text("cli.doctor.no_gpu", {{"reason", context.text(*gpus.missing)}}) << '\n';
+    if (gpus.nccl_missing)
+        context.err << context.text("cli.doctor.no_nccl", {{"reason", context.text(*gpus.nccl_missing)}})
+                    << '\n';
     if (machine.chinese_fonts.empty()) context.err << context.text("cli.doctor.no_fonts") << '\n';
     if (machine.display.empty()) context.err << context.text("cli.doctor.no_display") << '\n';
     if (!machine.egl) context.err << context.text("cli.doctor.no_egl") << '\n';
@@ -110,19 +220,26 @@ void print(const Machine& machine, const std::vector<std::string>& backends,
 void add_doctor_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("doctor", context.text("cli.doctor.about"));
     command->footer(context.text("cli.doctor.examples"));
-    auto json = std::make_shared<bool>(false);
-    command->add_flag("--json", *json, context.text("cli.help.json"));
-    command->callback([json, &context] {
-        context.json_errors = *json;
+    auto options = std::make_shared<Options>();
+    command->add_flag("--json", options->json, context.text("cli.help.json"));
+    CLI::Option* const nccl =
+        command->add_flag("--nccl", options->nccl, context.text("cli.doctor.help_nccl"));
+    command->add_option("--ranks", options->ranks, context.text("cli.doctor.help_ranks"))
+        ->check(CLI::Range(1, 1024))
+        ->needs(nccl);
+    command->callback([options, &context] {
+        context.json_errors = options->json;
+        if (options->nccl) return check_nccl(*options, context);
         const Machine machine = look_at_machine(context.environment);
         const std::vector<std::string> backends = context.make_backends()->names();
         const std::vector<backends::BackendState> states = backends::backend_states();
-        if (*json) {
-            context.out << as_json(machine, backends, states)
+        const backends::GpuState gpus = backends::gpu_state(context.environment);
+        if (options->json) {
+            context.out << as_json(machine, backends, states, gpus, context)
                                .dump(2, ' ', false, ordered_json::error_handler_t::replace)
                         << '\n';
         } else {
-            print(machine, backends, states, context);
+            print(machine, backends, states, gpus, context);
         }
     });
 }

@@ -80,7 +80,7 @@ run::RunResult run_in_processes(const scenario::Scenario& scenario, const std::s
                                 const std::string& backend, const CommandContext& context) {
     if (launch::find_placement(context.environment).world_size > 1)
         throw UsageError({"cli.lesson.in_launcher", {{"backend", backend}}});
-    backends::require_built(backend);
+    backends::require_built(backend, context.environment);
     const TemporaryFolder folder("meshscope-lesson");
     const std::string file = folder.file("run.mscope");
     OwnProcesses wanted{.backend = backend, .ranks = scenario::world_size(scenario), .shows = false};

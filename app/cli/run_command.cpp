@@ -161,7 +161,7 @@ void run_command(const Options& options, CommandContext& context) {
     // Files are rank 0's; on other machines their folders need not be there.
     if (placement.rank == 0) check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
     if (backends::has_processes(backend) && placement.launcher == launch::Launcher::none) {
-        backends::require_built(backend);
+        backends::require_built(backend, context.environment);
         return run_in_own_processes(backend, scenario::world_size(scenario), options.max_restarts,
                                     options.trace, !options.quiet, context);
     }

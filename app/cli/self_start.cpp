@@ -44,6 +44,11 @@ void use_mpiexec(launch::LaunchOptions& options, const std::string& backend, int
         if (context.environment(variable).empty()) options.environment.emplace_back(variable, value);
 }
 
+/// Whether mpiexec starts the processes, of which it does not tell who failed.
+bool by_mpi(const std::string& backend) {
+    return backend.starts_with("mpi");
+}
+
 /// The parts that the processes of the last start left, joined. A part that was being written when its
 /// process was stopped is none.
 std::shared_ptr<const trace::Trace> join_left(const std::string& folder, const launch::LaunchResult& launch,
@@ -86,7 +91,7 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandConte
                 context.err << "meshscope: " << context.text(message) << '\n';
         };
     options.signal = [&] { return context.cancelled && *context.cancelled ? SIGINT : 0; };
-    if (wanted.backend != "tcp") use_mpiexec(options, wanted.backend, wanted.ranks, context);
+    if (by_mpi(wanted.backend)) use_mpiexec(options, wanted.backend, wanted.ranks, context);
     const Polling polling(context);
     std::ostringstream nobody_sees;
     OwnProcessesEnded ended;
@@ -114,7 +119,7 @@ void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max
     const launch::Failure& root = result.failures.front();
     // A failed check is no failure of a process; rank 0 has told it.
     if (root.id.empty() && root.exit_code < 128) return;
-    const bool rank_known = backend == "tcp";
+    const bool rank_known = !by_mpi(backend);
     context.err << "meshscope: "
                 << (root.id.empty() && rank_known
                         ? context.text("launch.failed", {{"rank", int64_t{root.rank}},

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/comm/native_whole.h"
 #include "core/comm/run_collective.h"
 #include "core/comm/wire.h"
 
@@ -13,6 +14,7 @@ struct NativeGroup::Members {
     int32_t me = 0;
     Channel pairs;
     std::unique_ptr<NativeCollectives> native;
+    bool whole = false;  ///< every call is the library's: see NativeWhole
 
     /// Runs a call of this group. Running thread.
     void run(const Work::State& state) const;
@@ -24,8 +26,9 @@ NativeGroup::NativeGroup(StreamExecutor& executor, int32_t index, std::string na
     std::unique_ptr<NativeCollectives> native =
         executor.transport().native(ranks, Channel{2 * channel.value});
     if (!native) throw InvalidArgument({"comm.no_native", {}});
+    const bool whole = dynamic_cast<const NativeWhole*>(native.get()) != nullptr;
     members_ = std::make_shared<const Members>(
-        Members{std::move(ranks), rank().value, Channel{2 * channel.value + 1}, std::move(native)});
+        Members{std::move(ranks), rank().value, Channel{2 * channel.value + 1}, std::move(native), whole});
 }
 
 NativeGroup::~NativeGroup() = default;
@@ -34,7 +37,8 @@ std::function<void()> NativeGroup::runner(Work::State& state, Algorithm) {
     const CheckedCall& call = state.call;
     const bool reduces = call.op == CollectiveOp::all_reduce || call.op == CollectiveOp::reduce ||
                          call.op == CollectiveOp::reduce_scatter;
-    if (reduces && size() > 1 && !members_->native->reduces(call.reduce_op, call.dtype))
+    const bool ours = size() == 1 && !members_->whole;
+    if (reduces && !ours && !members_->native->reduces(call.reduce_op, call.dtype))
         throw InvalidArgument({"comm.native_dtype",
                                {{"reduce_op", std::string(meshscope::name(call.reduce_op))},
                                 {"dtype", std::string(meshscope::name(call.dtype))}}});
@@ -51,8 +55,10 @@ void NativeGroup::Members::run(const Work::State& state) const {
     if (recorder != nullptr)
         recorder->begin_collective(state.event, alone ? Algorithm::none : Algorithm::native);
     int64_t sent_bytes = 0;
-    if (call.op == CollectiveOp::send) {
-        sent_bytes = call.in_elements * bytes_per_element(call.dtype);
+    if (call.op == CollectiveOp::send) sent_bytes = call.in_elements * bytes_per_element(call.dtype);
+    if (whole) {
+        native->run(call);
+    } else if (call.op == CollectiveOp::send) {
         executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], pairs,
                            {call.input, static_cast<std::size_t>(sent_bytes)});
     } else if (call.op == CollectiveOp::recv || alone) {

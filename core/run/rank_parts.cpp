@@ -7,6 +7,7 @@
 #include "core/comm/dry_group.h"
 #include "core/comm/faulty_group.h"
 #include "core/comm/native_group.h"
+#include "core/comm/native_whole.h"
 #include "core/comm/transport_group.h"
 #include "core/run/describe.h"
 #include "core/tensor/dry_device.h"
@@ -35,11 +36,28 @@ RankParts::RankParts(comm::Transport& transport, SharedRun& shared)
       transport_(transport, shared.dry ? std::span<const comm::Fault>() : scenario_.faults, shared.checked),
       executor_(transport_.top(), mode_of(transport, shared, transport_.faults())) {
     if (comm::DeviceQueues* const queues = executor_.queues()) recorder_.use_clock(queues->clock());
-    if (!shared.part_failures || shared.level == trace::Level::off) return;
+    if (!shared.dry) announce_groups(transport);
+    open_part();
+}
+
+void RankParts::announce_groups(comm::Transport& transport) {
+    auto* const maker = dynamic_cast<comm::MakesGroups*>(&transport);
+    if (maker == nullptr) return;
+    only_native_ = true;
+    std::vector<std::vector<GlobalRank>> groups;
+    for (const trace::Group& group : shared_.groups.groups) {
+        std::vector<GlobalRank>& members = groups.emplace_back();
+        for (const int32_t member : group.ranks) members.push_back({member});
+    }
+    maker->announce_groups(groups);
+}
+
+void RankParts::open_part() {
+    if (!shared_.part_failures || shared_.level == trace::Level::off) return;
     const trace::PartHead head{
-        describe_run(scenario_, shared.mesh, shared.options.backend, shared.level), shared.groups.groups,
-        shared.run_id, rank_.value};
-    part_.emplace(shared.options.parts, head);
+        describe_run(scenario_, shared_.mesh, shared_.options.backend, shared_.level), shared_.groups.groups,
+        shared_.run_id, rank_.value};
+    part_.emplace(shared_.options.parts, head);
 }
 
 trace::RankRecord RankParts::finish() {
@@ -81,6 +99,7 @@ std::unique_ptr<comm::ProcessGroup> RankParts::make_group(int32_t index, const s
     comm::GroupOptions options{.algorithm = scenario_.parallel.algorithm, .checked = shared_.checked};
     for (const GlobalRank member : members)
         options.node_of.push_back(shared_.node_of_rank[static_cast<std::size_t>(member.value)]);
+    if (only_native_) options.algorithm = Algorithm::native;
     // Nobody tells how a library moves its bytes; a prediction takes the ring in its place.
     if (shared_.dry && options.algorithm == Algorithm::native) options.algorithm = Algorithm::ring;
     if (shared_.dry)

@@ -46,9 +46,13 @@ class RankParts {
     comm::StreamExecutor executor_;
 
   private:
+    /// Tells a backend whose library makes the groups itself all that there will be.
+    void announce_groups(comm::Transport& transport);
+    void open_part();
     std::unique_ptr<comm::ProcessGroup> make_group(int32_t index, const std::string& name,
                                                    std::vector<GlobalRank> members);
 
+    bool only_native_ = false;  ///< groups are the backend's own library's, whatever the scenario says
     std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
     std::optional<trace::PartWriter> part_;
     trace::Recorder::Mark in_part_;

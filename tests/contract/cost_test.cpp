@@ -61,7 +61,7 @@ int64_t sum_of(const std::vector<int64_t>& counts) {
 }
 
 /// Issues the case on this rank; send goes from the first rank to the last.
-void issue(Rank& rank, TransportGroup& world, const Case& c) {
+void issue(Rank& rank, comm::ProcessGroup& world, const Case& c) {
     const int32_t p = rank.world_size();
     const int32_t root = p / 2;
     const auto counts = counts_of(c, p);

@@ -9,15 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "backends/registry.h"
+#include "core/comm/native_group.h"
 #include "core/comm/stream_executor.h"
 #include "core/comm/transport_group.h"
 #include "core/tensor/device.h"
 #include "core/tensor/host_access.h"
 #include "core/tensor/tensor.h"
 #include "core/trace/recorder.h"
-#include "tests/contract/tcp_threads_world.h"
-#include "tests/cuda/stand_in_registry.h"
+// What is under test; a program may name another list for the same cases.
+#ifndef MESHSCOPE_CONTRACT_BACKENDS
+#define MESHSCOPE_CONTRACT_BACKENDS "tests/contract/backends.h"
+#endif
+#include MESHSCOPE_CONTRACT_BACKENDS
 
 namespace meshscope::contract {
 
@@ -27,37 +30,6 @@ using comm::TransportGroup;
 using comm::Work;
 using tensor::Tensor;
 using Mode = StreamExecutor::Mode;
-
-#ifdef MESHSCOPE_CONTRACT_OF_CUDA
-/// tests/cuda builds the same cases once more: CUDA's ranks on the stand-in for a GPU.
-inline std::vector<std::string> backends_under_test() {
-    return {"cuda"};
-}
-inline std::vector<std::string> backends_that_see_deadlocks() {
-    return {"cuda"};
-}
-/// Every step of a collective is work for the stand-in's interpreter: fewer sizes, and one mode.
-constexpr bool kEverySize = false;
-#else
-/// The backends that must keep the contract. A new one is one more name.
-inline std::vector<std::string> backends_under_test() {
-    return {"threads", "tcp"};
-}
-/// Those that see when no rank can go on.
-inline std::vector<std::string> backends_that_see_deadlocks() {
-    return {"threads"};
-}
-constexpr bool kEverySize = true;
-#endif
-/// A world whose ranks all live here. The registry's "tcp" has one rank a process; ours has them on threads.
-inline std::unique_ptr<comm::World> open_world(const std::string& backend, int32_t n) {
-    if (backend == "tcp") return std::make_unique<TcpThreadsWorld>(n);
-#ifdef MESHSCOPE_CONTRACT_OF_CUDA
-    return gpu::stand_in_registry()->open(backend, {n});
-#else
-    return backends::make_registry()->open(backend, {n});
-#endif
-}
 
 /// What a rank's body gets: everything a run gives a rank, and makers of groups and tensors.
 struct Rank {
@@ -69,17 +41,20 @@ struct Rank {
     int32_t rank() const { return transport.rank().value; }
     int32_t world_size() const { return transport.world_size(); }
 
-    std::unique_ptr<TransportGroup> group(int32_t index, std::vector<int32_t> ranks,
-                                          Algorithm algorithm = Algorithm::ring,
-                                          std::vector<int32_t> node_of = {}) const {
+    std::unique_ptr<comm::ProcessGroup> group(int32_t index, std::vector<int32_t> ranks,
+                                              Algorithm algorithm = Algorithm::ring,
+                                              std::vector<int32_t> node_of = {}) const {
         std::vector<GlobalRank> members;
         for (const int32_t r : ranks) members.push_back(GlobalRank{r});
+        if (groups_are_native())
+            return std::make_unique<comm::NativeGroup>(executor, index, "dim", members, comm::Channel{index},
+                                                       &recorder);
         return std::make_unique<TransportGroup>(transport, index, "dim", members, comm::Channel{index},
                                                 &recorder, executor,
                                                 comm::GroupOptions{algorithm, std::move(node_of)});
     }
-    std::unique_ptr<TransportGroup> world(Algorithm algorithm = Algorithm::ring,
-                                          std::vector<int32_t> node_of = {}) const {
+    std::unique_ptr<comm::ProcessGroup> world(Algorithm algorithm = Algorithm::ring,
+                                              std::vector<int32_t> node_of = {}) const {
         std::vector<int32_t> all;
         for (int32_t r = 0; r < world_size(); ++r) all.push_back(r);
         return group(0, all, algorithm, std::move(node_of));

@@ -103,7 +103,7 @@ int64_t mine(const Case& c, int32_t rank) {
 
 TEST_CASE("all_gather joins every rank's part, even, uneven or empty") {
     check_cases(
-        [](Rank& rank, TransportGroup& world, const Case& c) {
+        [](Rank& rank, comm::ProcessGroup& world, const Case& c) {
             const Tensor in = rank.tensor(input_of(c.dtype, rank.rank(), mine(c, rank.rank())), c.dtype);
             const Tensor out = rank.zeros(sum_of(c.counts), c.dtype);
             world.all_gather(out, in, counts_of(c), options_of(c)).wait();
@@ -114,7 +114,7 @@ TEST_CASE("all_gather joins every rank's part, even, uneven or empty") {
 
 TEST_CASE("all_gather takes an input that is its own part of the output") {
     check_cases(
-        [](Rank& rank, TransportGroup& world, const Case& c) {
+        [](Rank& rank, comm::ProcessGroup& world, const Case& c) {
             const Tensor out = rank.zeros(sum_of(c.counts), c.dtype);
             const auto first = std::accumulate(c.counts.begin(), c.counts.begin() + rank.rank(), int64_t{0});
             const Tensor in = out.slice(first, mine(c, rank.rank()));
@@ -128,7 +128,7 @@ TEST_CASE("all_gather takes an input that is its own part of the output") {
 
 TEST_CASE("gather joins the parts on the root alone") {
     check_cases(
-        [](Rank& rank, TransportGroup& world, const Case& c) {
+        [](Rank& rank, comm::ProcessGroup& world, const Case& c) {
             const int32_t root = rank.world_size() / 2;
             const Tensor in = rank.tensor(input_of(c.dtype, rank.rank(), mine(c, rank.rank())), c.dtype);
             const Tensor out = rank.rank() == root ? rank.zeros(sum_of(c.counts), c.dtype) : Tensor{};
@@ -140,7 +140,7 @@ TEST_CASE("gather joins the parts on the root alone") {
 
 TEST_CASE("scatter gives every rank its part of the root's buffer") {
     check_cases(
-        [](Rank& rank, TransportGroup& world, const Case& c) {
+        [](Rank& rank, comm::ProcessGroup& world, const Case& c) {
             const int32_t root = rank.world_size() - 1;
             const Tensor in = rank.rank() == root ? rank.tensor(joined(c), c.dtype) : Tensor{};
             const Tensor out = rank.zeros(mine(c, rank.rank()), c.dtype);
@@ -153,7 +153,7 @@ TEST_CASE("scatter gives every rank its part of the root's buffer") {
 TEST_CASE("broadcast copies the root's buffer to everyone, from any root") {
     for (const bool last : {false, true})
         check_cases(
-            [last](Rank& rank, TransportGroup& world, const Case& c) {
+            [last](Rank& rank, comm::ProcessGroup& world, const Case& c) {
                 const int32_t root = last ? rank.world_size() - 1 : rank.world_size() / 2;
                 const Tensor t = rank.tensor(input_of(c.dtype, rank.rank(), c.counts[0]), c.dtype);
                 world.broadcast(t, GroupRank{root}, options_of(c)).wait();
@@ -174,7 +174,7 @@ TEST_CASE("all_to_all transposes parts: what r sends to q is what q gets from r"
         return input_of(c.dtype, 100 * from + to, amount(c, from, to));
     };
     check_cases(
-        [&](Rank& rank, TransportGroup& world, const Case& c) {
+        [&](Rank& rank, comm::ProcessGroup& world, const Case& c) {
             std::vector<int64_t> in_counts;
             std::vector<int64_t> out_counts;
             Bytes in;
@@ -204,7 +204,7 @@ TEST_CASE("all_to_all transposes parts: what r sends to q is what q gets from r"
 
 TEST_CASE("send and recv carry buffers of any size between any pair, in order") {
     check_cases(
-        [](Rank& rank, TransportGroup& world, const Case& c) {
+        [](Rank& rank, comm::ProcessGroup& world, const Case& c) {
             // Everyone sends two messages to the next rank before it takes those of the rank before.
             const int32_t p = rank.world_size();
             if (p == 1) return input_of(c.dtype, 0, mine(c, 0));

@@ -60,6 +60,7 @@ const std::map<std::string, Rooms>& table() {
         for (const char* name : {"threads", "tcp", "mpi", "cuda", "nccl"})
             made[std::string("backends/") + name] = backend;
         made["backends/cuda"] = backend + Rooms{"backends/threads"};  // its ranks are threads
+        made["backends/nccl"] = backend + Rooms{"backends/cuda"};  // the table of a GPU module
         return made;
     }();
     return rooms;

@@ -77,9 +77,11 @@ def fields(**known):
 NAME = like(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # RFC 1123 label
 QUANTITY = like(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?")
 
+SECRET = fields(secretKeyRef=(REQUIRED, fields(name=(REQUIRED, NAME), key=(REQUIRED, is_a(str)))))
+VARIABLE = fields(name=(REQUIRED, like(r"[A-Za-z_][A-Za-z0-9_]*")), value=(OPTIONAL, is_a(str)), valueFrom=(OPTIONAL, SECRET))
 CONTAINER = fields(
     name=(REQUIRED, NAME), image=(REQUIRED, is_a(str)), command=(OPTIONAL, list_of(is_a(str))),
-    args=(OPTIONAL, list_of(is_a(str))), securityContext=(OPTIONAL, fields(runAsUser=(OPTIONAL, is_a(int)))),
+    args=(OPTIONAL, list_of(is_a(str))), env=(OPTIONAL, list_of(VARIABLE)), securityContext=(OPTIONAL, fields(runAsUser=(OPTIONAL, is_a(int)))),
     resources=(OPTIONAL, fields(requests=(OPTIONAL, map_of(QUANTITY)), limits=(OPTIONAL, map_of(QUANTITY)))))
 POD_TEMPLATE = fields(spec=(REQUIRED, fields(containers=(REQUIRED, list_of(CONTAINER)))))
 REPLICA = fields(replicas=(OPTIONAL, is_a(int)),
@@ -110,6 +112,28 @@ def check_mpijob(job):
     slots = spec["slotsPerWorker"] * spec["mpiReplicaSpecs"]["Worker"]["replicas"]
     if args[:2] != ["-n", str(slots)]:
         raise Fault(f"mpijob: {slots} slots, but the launcher asks for {args[:2]}")
+
+
+def check_gpu_mpijob(job):
+    """One rank a GPU: as many slots as a worker has GPUs, and all that ranks over NCCL need to meet."""
+    check_mpijob(job)
+    spec = job["spec"]
+    worker = spec["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    gpus = worker["resources"]["limits"]["nvidia.com/gpu"]
+    if gpus != str(spec["slotsPerWorker"]):
+        raise Fault(f"mpijob-gpu: {spec['slotsPerWorker']} ranks on {gpus} GPUs a worker")
+    launcher = spec["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+    words = launcher["args"]
+    if option(words, "--backend") != "nccl":
+        raise Fault("mpijob-gpu: the backend is not nccl")
+    given = {words[i + 1].split("=")[0] for i, word in enumerate(words) if word == "-x"}
+    if given != {"MASTER_ADDR", "MASTER_PORT", "MESHSCOPE_BIND", "MESHSCOPE_TOKEN"}:
+        raise Fault(f"mpijob-gpu: the ranks are given {sorted(given)}")
+    if [variable["name"] for variable in launcher["env"]] != ["MESHSCOPE_TOKEN"]:
+        raise Fault("mpijob-gpu: the launcher has no token to hand on")
+    host = next(word for word in words if word.startswith("MASTER_ADDR=")).split("=")[1]
+    if host != f"{job['metadata']['name']}-worker-0.{job['metadata']['name']}":
+        raise Fault(f"mpijob-gpu: {host} is not the first worker")
 
 
 def option(words, name):
@@ -191,7 +215,7 @@ def check_shell(path, needs):
             raise Fault(f"{path.name}: nothing of {word}")
 
 
-def check_dockerfile(path, root):
+def check_dockerfile(path, root, bases=("debian:12",), stages_meant=2):
     stages, froms = set(), 0
     logical = path.read_text().replace("\\\n", " ")
     known = {"FROM", "RUN", "WORKDIR", "COPY", "ENV", "USER", "ENTRYPOINT", "CMD"}
@@ -203,7 +227,7 @@ def check_dockerfile(path, root):
             raise Fault(f"Dockerfile: {words[0]} is no instruction")
         if words[0] == "FROM":
             froms += 1
-            if not words[1].startswith("debian:12"):
+            if not words[1].startswith(bases):
                 raise Fault(f"Dockerfile: from {words[1]}")
             if len(words) == 4:
                 stages.add(words[3])
@@ -214,8 +238,8 @@ def check_dockerfile(path, root):
             for source in words[1:-1]:
                 if not (root / source).exists():
                     raise Fault(f"Dockerfile: there is no {source}")
-    if froms != 2:
-        raise Fault("Dockerfile: two stages were meant")
+    if froms != stages_meant:
+        raise Fault(f"{path.name}: {stages_meant} stages were meant")
 
 
 def main():
@@ -223,13 +247,19 @@ def main():
     root = folder.parent
     job = yaml.safe_load((folder / "mpijob.yaml").read_text())
     compose = yaml.safe_load((folder / "compose.yaml").read_text())
+    gpu_job = yaml.safe_load((folder / "mpijob-gpu.yaml").read_text())
     check_mpijob(job)
+    check_gpu_mpijob(gpu_job)
     check_compose(compose, root)
+    check_that_it_checks(check_gpu_mpijob, gpu_job, "mpijob-gpu")
     check_that_it_checks(check_mpijob, job, "mpijob")
     check_that_it_checks(lambda damaged: check_compose(damaged, root), compose, "compose")
     check_shell(folder / "srun.sbatch", ["srun ", "MASTER_ADDR", "MASTER_PORT", "MESHSCOPE_TOKEN", "--backend tcp"])
     check_shell(folder / "mpirun.sbatch", ["mpirun ", "--backend mpi-openmpi", "--resume auto"])
+    check_shell(folder / "nccl.sbatch", ["srun ", "MASTER_ADDR", "MASTER_PORT", "MESHSCOPE_TOKEN", "--backend nccl",
+                                         "--gpus-per-node=4", "--ntasks-per-node=4"])
     check_dockerfile(folder / "Dockerfile", root)
+    check_dockerfile(folder / "Dockerfile.cuda", root, ("debian:12", "nvidia/cuda:13."), 3)
     for line in (folder / "hostfile").read_text().splitlines():
         if line and not line.startswith("#") and not re.fullmatch(r"\S+ slots=\d+", line):
             raise Fault(f"hostfile: {line}")

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+namespace meshscope::backends::nccl {
+
+// What the NCCL module asks of the CUDA runtime. The tests' module, which has no CUDA, brings one that does
+// nothing (tests/nccl/fake_nccl/host_side.cpp). A device below 0 means none: then nothing is done, and
+// streams are null.
+
+/// NCCL takes the calling thread's current device when it makes a communicator: this makes it `device` for
+/// one call and puts back what was current.
+class DeviceGuard {
+  public:
+    explicit DeviceGuard(int32_t device);
+    ~DeviceGuard();
+    DeviceGuard(const DeviceGuard&) = delete;
+    DeviceGuard& operator=(const DeviceGuard&) = delete;
+    /// Whether the device could be made current.
+    bool good() const { return good_; }
+
+  private:
+    int before_ = -1;
+    bool good_ = true;
+};
+
+/// A stream of the highest priority, as PyTorch gives NCCL. False: CUDA refused.
+bool stream_make(int32_t device, void** stream);
+bool stream_free(int32_t device, void* stream);
+/// Whether everything on it has ended.
+bool stream_query(int32_t device, void* stream, bool& done);
+
+}  // namespace meshscope::backends::nccl

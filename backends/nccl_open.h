@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+
+#include "backends/nccl/library.h"
+#include "core/comm/transport.h"
+#include "core/launch/placement.h"
+
+namespace meshscope::backends {
+
+/// Which NCCL the environment names.
+nccl::Choice nccl_choice(const launch::Environment& environment);
+
+/// Throws what this machine lacks for the backend "nccl": InvalidArgument "nccl.not_built",
+/// "nccl.cannot_load", "nccl.no_library", "gpu.not_built", "gpu.cannot_load", "nccl.other_memory",
+/// DeviceError "gpu.no_driver", "gpu.driver_too_old", "gpu.no_device".
+void require_nccl(const launch::Environment& environment);
+
+/// A world over NCCL whose ranks `inner` brings together; the one that lives here takes the GPU of its place
+/// on this machine. Throws as require_nccl.
+std::unique_ptr<comm::World> open_nccl(const launch::Environment& environment,
+                                       std::unique_ptr<comm::World> inner);
+
+}  // namespace meshscope::backends
