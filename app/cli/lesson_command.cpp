@@ -81,15 +81,6 @@ run::RunResult run_lesson(const scenario::Scenario& scenario, const Options& opt
     return run_lesson_with_progress(scenario, context, run_options);
 }
 
-void tell_failure(const std::exception_ptr& failure, const CommandContext& context) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-        for (const std::string& line : i18n::describe_error(error, context.catalogue, context.language).lines)
-            context.err << "meshscope: " << line << '\n';
-    }
-}
-
 /// The lesson that follows, in the folders' order; "" after the last.
 std::string next_of(const LessonFolder& lesson, const std::string& root, const CommandContext& context) {
     const auto all = find_lessons(root);
@@ -127,9 +118,7 @@ void run(const Options& options, CommandContext& context) {
         check_outputs({options.trace}, inputs);
         const run::RunResult result = run_lesson(scenario, options, context);
         if (!options.trace.empty()) trace::write_trace(*result.trace, options.trace);
-        if (result.failure) {  // what the lesson is about
-            tell_failure(result.failure, context);
-        } else if (result.trace->info.steps < scenario.steps) {
+        if (!result.failure && result.trace->info.steps < scenario.steps) {
             context.exit_code = ExitCode::interrupted;
             return;
         }
@@ -137,7 +126,7 @@ void run(const Options& options, CommandContext& context) {
             context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
         const bool ask = context.in_is_tty && context.out_is_tty && !options.no_input;
         LessonVariants variants = variants_of(scenario, options, context);
-        tell_lesson({scenario, text, *result.trace, next_of(lesson, root, context)}, variants,
+        tell_lesson({scenario, text, *result.trace, next_of(lesson, root, context), result.failure}, variants,
                     {ask, terminal_width(context)}, std::cin, context);
         if (lessons.size() > 1) context.out << '\n';
     }

@@ -24,6 +24,7 @@ std::string from_typed(const Scenario::Quiz& quiz, const std::string& typed) {
 }
 
 std::string as_shown(const Scenario::Quiz& quiz, const std::string& answer, const CommandContext& context) {
+    if (quiz.kind == "number") return scenario::rounded_answer(answer, quiz.tolerance);
     if (quiz.kind != "choice") return answer;
     const auto index = static_cast<std::size_t>(std::stoi(answer));
     if (index >= quiz.choices.size()) return answer;
@@ -218,6 +219,11 @@ void tell_lesson(const Told& told, LessonVariants& variants, const TellOptions& 
     tell_section(part, told.text.goals, "goals");
     print_paragraphs(told.text.introduction, fill, options.width, context);
     tell_steps(part, database);
+    // Not before the steps: it answers what they ask.
+    if (told.failure) {
+        print_ending(told.failure, context, options.width);
+        context.out << '\n';
+    }
     tell_variant(part, told.text.to_break, "break", 'b');
     tell_variant(part, told.text.to_change, "change", 'c');
     tell_section(part, told.text.summary, "summary");

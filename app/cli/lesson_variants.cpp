@@ -75,13 +75,17 @@ void print_changes(const scenario::Variant& variant, const CommandContext& conte
     }
 }
 
+void print_ending(const std::exception_ptr& failure, const CommandContext& context, int width) {
+    context.out << context.text("cli.lesson.variant.ended") << '\n';
+    for (const std::string& line : error_lines(failure, context))
+        print_wrapped(context.styled(line, "33"), "    ", "    ", width, context.out);
+}
+
 void print_variant_run(const run::VariantRun& run, const trace::Trace& lesson, const CommandContext& context,
                        int width) {
     if (run.problem) context.out << context.styled(context.text(*run.problem), "31") << '\n';
     if (run.failure) {
-        context.out << context.text("cli.lesson.variant.ended") << '\n';
-        for (const std::string& line : error_lines(run.failure, context))
-            print_wrapped(context.styled(line, "33"), "    ", "    ", width, context.out);
+        print_ending(run.failure, context, width);
     } else if (run.trace && !run.trace->ranks.empty()) {
         const int32_t compared = step_of(*run.trace, lesson);
         const Figures here = figures_of(*run.trace, compared), there = figures_of(lesson, compared);

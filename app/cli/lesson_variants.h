@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <string>
@@ -32,6 +33,8 @@ class LessonVariants {
 
 /// The keys that a variant changes, as they would stand in the file.
 void print_changes(const scenario::Variant& variant, const CommandContext& context);
+/// How a run ended before its end, in a learner's words.
+void print_ending(const std::exception_ptr& failure, const CommandContext& context, int width);
 
 /// What the variant's run came to: the sentence it ended with, else its figures beside those of the lesson's
 /// own run.

@@ -112,6 +112,12 @@ TEST_CASE("the slice's table tells every rank its own row, as PyTorch does") {
     CHECK(says(facts, "(4, 2, 1)"));
     CHECK(says(facts, "(4, 2)"));
     CHECK(find(facts, "cost").size() == 15);  // 12 new_group calls and 3 split_group calls
+    options.covered = true;                   // a question is open
+    const auto covered = view::mesh_table(toy.at(0), options);
+    CHECK_FALSE(says(covered, "[[1, 3], [5, 7]]"));
+    CHECK_FALSE(says(covered, "[1, 3]"));
+    CHECK(find(view::mesh_facts(toy.at(0, {460, 700}), options), "cost").empty());
+    options.covered = false;
     toy.selection.slice = "shard,replicate";
     const auto refused = view::mesh_facts(toy.at(0, {460, 700}), options);
     CHECK(says(refused, "KeyError"));

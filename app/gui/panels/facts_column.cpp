@@ -204,8 +204,11 @@ std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
     const view::Input input = view_input(ui, box.w - 8, box.h);
     // A chosen event of the traffic view is told as everywhere; a chosen link is a picture.
     switch (ui.state.view) {
-        case ViewKind::mesh:
-            return view::mesh_facts(input);
+        case ViewKind::mesh: {
+            view::MeshOptions options;
+            options.covered = question_open(ui.state);
+            return view::mesh_facts(input, options);
+        }
         case ViewKind::memory:
             return view::memory_facts(input);
         case ViewKind::parameters:

@@ -234,6 +234,7 @@ void mesh_host(Ui& ui, Memory& memory, Rect box, bool alone) {
     const float top = alone ? region.top() : box.y;
     const float used = slice_box(ui, memory, {box.x, top, box.w, box.h});
     view::MeshOptions options;
+    options.covered = question_open(ui.state);
     // Sheets slide apart for 480 ms after the slice changed.
     options.slice_progress =
         ui.state.reduced_motion ? 1.0F : static_cast<float>(std::min(1.0, ui.state.slice_age_s / 0.48));
@@ -296,7 +297,9 @@ void lower_host(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "mesh_table";
     ui.fill(box, Token::panel);
     Region region(ui, "lower", box);
-    const view::Picture picture = view::mesh_table(view_input(ui, box.w, box.h));
+    view::MeshOptions options;
+    options.covered = question_open(ui.state);
+    const view::Picture picture = view::mesh_table(view_input(ui, box.w, box.h), options);
     picture_panel(ui, memory, "mesh_table", picture, {box.x, region.top()});
     if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
 }

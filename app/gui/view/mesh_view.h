@@ -15,6 +15,8 @@ struct MeshOptions {
     /// empty.
     mesh::Shape shape;
     mesh::Names names;
+    /// A question of the lesson is open: groups, slices and calls stand as "?" in the table and the facts.
+    bool covered = false;
 };
 
 /// The dims that a slice box's text names: "replicate,shard", with or without quotes, brackets, spaces,
