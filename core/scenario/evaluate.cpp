@@ -1,10 +1,12 @@
 #include "core/scenario/evaluate.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 namespace meshscope::scenario {
 namespace {
@@ -60,15 +62,30 @@ std::string right_choice(const Scenario::Quiz& quiz) {
 
 std::vector<std::string> list_items(const std::string& text) {
     std::vector<std::string> items(1);
-    for (const char c : text) {
-        if (c == ',') {
+    const std::string_view rest = text;
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+        const char c = rest[i];
+        const std::string_view three = rest.substr(i, 3);
+        if (three == "，" || three == "、") {
             items.emplace_back();
-        } else if (c != ' ' && c != '[' && c != ']' && c != '(' && c != ')' && c != '\t') {
+            i += 2;
+        } else if (c == ',' || c == ' ' || c == '\t') {
+            items.emplace_back();
+        } else if (c != '[' && c != ']' && c != '(' && c != ')') {
             items.back() += c;
         }
     }
     items.erase(std::remove(items.begin(), items.end(), ""), items.end());
     return items;
+}
+
+bool same_items(const std::string& a, const std::string& b) {
+    return std::ranges::equal(list_items(a), list_items(b), [](const std::string& x, const std::string& y) {
+        return std::ranges::equal(x, y, [](char left, char right) {
+            return std::tolower(static_cast<unsigned char>(left)) ==
+                   std::tolower(static_cast<unsigned char>(right));
+        });
+    });
 }
 
 std::vector<CheckResult> run_checks(const Scenario& scenario, const TraceDatabase& database) {
@@ -128,7 +145,7 @@ bool is_right(const Scenario::Quiz& quiz, const std::string& answer, const std::
         const auto right = rank_set(answer), guess = rank_set(given);
         return right && guess && *right == *guess;
     }
-    return list_items(answer) == list_items(given);
+    return same_items(answer, given);
 }
 
 std::string rounded_answer(const std::string& answer, double tolerance) {

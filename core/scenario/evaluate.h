@@ -67,7 +67,11 @@ std::optional<StepEvent> step_event(const Scenario::LessonStep& step, const trac
 /// within 1.5 is 7.1), else unchanged. What is no number stays as it is.
 std::string rounded_answer(const std::string& answer, double tolerance);
 
-/// The items of "0,2", "[0, 2]" or "a, b": brackets and spaces do not count.
+/// The items of "0,2", "[0, 2]", "a b" or "a，b、c": separated by commas, also Chinese ones, or by spaces;
+/// brackets do not count.
 std::vector<std::string> list_items(const std::string& text);
+
+/// True when both name the same items in the same order, in capitals or not: "f0 b0" and "F0,B0".
+bool same_items(const std::string& a, const std::string& b);
 
 }  // namespace meshscope::scenario

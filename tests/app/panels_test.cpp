@@ -1,7 +1,7 @@
 #include <set>
 
 #include "app/gui/panels/layout.h"
-#include "app/gui/panels/panels.h"
+#include "app/gui/panels/open_question.h"
 #include "app/gui/session/session.h"
 #include "harness.h"
 #include "tests/folder.h"
@@ -191,10 +191,25 @@ TEST_CASE("a question is open until it is revealed") {
     Harness app(1600, 1000);
     app.open(test::lesson("14_true_rank5"));
     app.frames(2);
-    CHECK(panels::question_open(app.state()));
+    REQUIRE(panels::open_question(app.state()) != nullptr);
+    view::MeshOptions options;
+    panels::cover(app.state(), options);
+    CHECK(options.covered);  // it asks for the ranks of a group
     app.stage().act(session::Guess{"tp-of-rank-5", "4,5"});
     app.stage().act(session::Reveal{"tp-of-rank-5"});
-    CHECK_FALSE(panels::question_open(app.state()));
+    CHECK(panels::open_question(app.state()) == nullptr);
+
+    app.open(test::lesson("41_dp"));
+    app.stage().act(session::GoToLessonStep{1});
+    const session::Document& dp = *app.state().document;
+    const auto& ref = app.state().selection.event;
+    REQUIRE(ref.has_value());
+    const int64_t sent = dp.trace->event(app.state().selection.event_rank.value_or(0), *ref).sent_bytes;
+    CHECK(panels::asked_for(app.state(), sent));
+    CHECK_FALSE(panels::asked_for(app.state(), sent + 1));
+    app.stage().act(session::Guess{"copied-bytes", "660"});
+    app.stage().act(session::Reveal{"copied-bytes"});
+    CHECK_FALSE(panels::asked_for(app.state(), sent));
 }
 
 TEST_CASE("every character of what stands around a lesson's steps has a glyph") {

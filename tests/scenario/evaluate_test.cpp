@@ -166,4 +166,8 @@ TEST_CASE("lists are read with brackets, spaces and all") {
     CHECK(list_items("[0, 2]") == std::vector<std::string>{"0", "2"});
     CHECK(list_items(" a ,b,, ") == std::vector<std::string>{"a", "b"});
     CHECK(list_items("").empty());
+    CHECK(list_items("F0 B0，F1、B1") == std::vector<std::string>{"F0", "B0", "F1", "B1"});
+    CHECK(same_items("f0 b0", "F0,B0"));
+    CHECK_FALSE(same_items("b0 f0", "F0,B0"));
+    CHECK_FALSE(same_items("F0", "F0,B0"));
 }

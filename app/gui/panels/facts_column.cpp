@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "app/gui/panels/compare_host.h"
+#include "app/gui/panels/open_question.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/same_class.h"
@@ -182,7 +183,8 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
     y = heading(ui, facts, x, y, w);
     for (const view::Fact& fact : facts.rows) y = row(ui, x, y, w, fact.label, fact.value, fact.mono);
     if (!facts.how.empty()) y = paragraph(ui, x, y + 4, w, facts.how, Face::caption, Token::soft) + 4;
-    y = bytes_card(ui, facts, x, y + 8, w);
+    y += 8;
+    if (!asked_for(ui.state, event.sent_bytes)) y = bytes_card(ui, facts, x, y, w);
     y = why(ui, facts, x, y, w);
     y = code(ui, memory, facts, x, y, w);
     return same_class(ui, x, y, w);
@@ -206,7 +208,7 @@ std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
     switch (ui.state.view) {
         case ViewKind::mesh: {
             view::MeshOptions options;
-            options.covered = question_open(ui.state);
+            cover(ui.state, options);
             return view::mesh_facts(input, options);
         }
         case ViewKind::memory:

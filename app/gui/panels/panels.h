@@ -17,8 +17,6 @@ void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width);
 void lesson_column(Ui& ui, Memory& memory, Rect box);
 /// One quiz card at (x, y); returns the y below it.
 float quiz_card(Ui& ui, Memory& memory, const session::QuizCard& quiz, float x, float y, float w);
-/// True while the lesson's step asks something that has not been revealed yet.
-bool question_open(const session::AppState& state);
 void transport(Ui& ui, Memory& memory, Rect box);
 /// The controls and the lesson's step in one row, where the lesson column is folded.
 void foot_row(Ui& ui, Memory& memory, Rect box);

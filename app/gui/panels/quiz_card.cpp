@@ -148,16 +148,6 @@ std::string hint_for(const Ui& ui, const QuizCard& quiz, const std::string& gues
 
 }  // namespace
 
-bool question_open(const session::AppState& state) {
-    if (!state.document || state.document->steps.empty()) return false;
-    const session::LessonStep& step = state.document->steps[static_cast<size_t>(state.lesson_step)];
-    return std::any_of(
-        state.document->quizzes.begin(), state.document->quizzes.end(), [&](const QuizCard& quiz) {
-            const auto found = state.quizzes.find(quiz.id);
-            return quiz.step == step.id && (found == state.quizzes.end() || !found->second.revealed);
-        });
-}
-
 float quiz_card(Ui& ui, Memory& memory, const QuizCard& quiz, float x, float y, float w) {
     const auto found = ui.state.quizzes.find(quiz.id);
     const QuizState state = found != ui.state.quizzes.end() ? found->second : QuizState{};
