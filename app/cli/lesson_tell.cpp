@@ -24,6 +24,7 @@ std::string from_typed(const Scenario::Quiz& quiz, const std::string& typed) {
 }
 
 std::string as_shown(const Scenario::Quiz& quiz, const std::string& answer, const CommandContext& context) {
+    if (quiz.kind == "number") return scenario::rounded_answer(answer, quiz.tolerance);
     if (quiz.kind != "choice") return answer;
     const auto index = static_cast<std::size_t>(std::stoi(answer));
     if (index >= quiz.choices.size()) return answer;

@@ -28,10 +28,10 @@ struct Told {
     std::exception_ptr failure = {};
 };
 
-/// Tells a lesson: goals, introduction, the steps with their numbers and quizzes, what to break and what to
-/// change with what came of it, the summary, the next lesson; then rank 0's collectives of one step with the
-/// reason of each, the losses, and every rank's memory peak. With `ask` it waits after each part, and runs
-/// the variants on request.
+/// Tells a lesson: goals, introduction, the steps with their numbers and quizzes, how the run ended early,
+/// what to break and what to change with what came of it, the summary, the next lesson; then rank 0's
+/// collectives of one step with the reason of each, the losses, and every rank's memory peak. With `ask` it
+/// waits after each part, and runs the variants on request.
 void tell_lesson(const Told& told, LessonVariants& variants, const TellOptions& options, std::istream& in,
                  const CommandContext& context);
 

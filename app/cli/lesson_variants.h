@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <string>
@@ -29,9 +30,6 @@ class LessonVariants {
     Run run_;
     std::map<std::string, run::VariantRun> done_;
 };
-
-/// The keys that a variant changes, as they would stand in the file.
-void print_changes(const scenario::Variant& variant, const CommandContext& context);
 
 /// What the variant's run came to: the sentence it ended with, else its figures beside those of the lesson's
 /// own run.

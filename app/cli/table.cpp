@@ -1,6 +1,7 @@
 #include "app/cli/table.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <ostream>
 #include <utility>
@@ -95,6 +96,8 @@ std::vector<std::string> wrap(std::string_view text, int width) {
     std::string line, word;  // `word` is what must not be broken; it joins `line` when it ends
     int line_width = 0;
     bool opened = false;  // the character before opens something
+    bool was_wide =
+        false;  // the character before is Chinese: a word in Latin letters may begin a line behind it
     const auto end_word = [&] {
         const int word_width = display_width(word);
         const bool first = line.empty();
@@ -112,7 +115,10 @@ std::vector<std::string> wrap(std::string_view text, int width) {
         const CodePoint c = code_point_at(text, i);
         const std::string_view bytes = text.substr(i, c.bytes);
         i += c.bytes;
-        const bool may_begin_a_line = (is_wide(c.value) && !sticks_to_the_left(c.value)) || opens(c.value);
+        const bool latin = c.value == '`' || (c.value < 0x80 && std::isalnum(static_cast<int>(c.value)) != 0);
+        const bool behind_wide = std::exchange(was_wide, is_wide(c.value));
+        const bool may_begin_a_line =
+            (is_wide(c.value) && !sticks_to_the_left(c.value)) || opens(c.value) || (behind_wide && latin);
         const bool after_opening = std::exchange(opened, opens(c.value) || opens_in_ascii(c.value));
         if (c.value == '\n') {
             end_word();

@@ -1,8 +1,12 @@
 #include "core/scenario/evaluate.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
 
 #include "core/scenario/modelled.h"
 
@@ -68,15 +72,30 @@ std::string right_choice(const Scenario::Quiz& quiz) {
 
 std::vector<std::string> list_items(const std::string& text) {
     std::vector<std::string> items(1);
-    for (const char c : text) {
-        if (c == ',') {
+    const std::string_view rest = text;
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+        const char c = rest[i];
+        const std::string_view three = rest.substr(i, 3);
+        if (three == "，" || three == "、") {
             items.emplace_back();
-        } else if (c != ' ' && c != '[' && c != ']' && c != '(' && c != ')' && c != '\t') {
+            i += 2;
+        } else if (c == ',' || c == ' ' || c == '\t') {
+            items.emplace_back();
+        } else if (c != '[' && c != ']' && c != '(' && c != ')') {
             items.back() += c;
         }
     }
     items.erase(std::remove(items.begin(), items.end(), ""), items.end());
     return items;
+}
+
+bool same_items(const std::string& a, const std::string& b) {
+    return std::ranges::equal(list_items(a), list_items(b), [](const std::string& x, const std::string& y) {
+        return std::ranges::equal(x, y, [](char left, char right) {
+            return std::tolower(static_cast<unsigned char>(left)) ==
+                   std::tolower(static_cast<unsigned char>(right));
+        });
+    });
 }
 
 std::vector<CheckResult> run_checks(const Scenario& scenario, const TraceDatabase& database) {
@@ -138,7 +157,17 @@ bool is_right(const Scenario::Quiz& quiz, const std::string& answer, const std::
         const auto right = rank_set(answer), guess = rank_set(given);
         return right && guess && *right == *guess;
     }
-    return list_items(answer) == list_items(given);
+    return same_items(answer, given);
+}
+
+std::string rounded_answer(const std::string& answer, double tolerance) {
+    const std::optional<double> value = to_number(answer);
+    if (!value || tolerance <= 0) return answer;
+    const int digits = std::clamp(static_cast<int>(std::ceil(1 - std::log10(tolerance))), 0, 12);
+    char text[64];
+    std::snprintf(text, sizeof(text), "%.*f", digits, *value);
+    // What is as short already, such as a whole number, is left alone.
+    return answer.size() <= std::strlen(text) ? answer : text;
 }
 
 const Text* hint_for_answer(const Scenario::Quiz& quiz, const std::string& given) {
@@ -157,19 +186,25 @@ std::optional<StepEvent> step_event(const Scenario::LessonStep& step, const Trac
                                     const trace::Trace& trace) {
     if (step.at.empty()) return std::nullopt;
     const trace::QueryResult result = database.query(step.at);
+    std::vector<Cell> cells;
+    if (!result.rows.empty()) cells = result.rows.front();
+    double part = 0.5;
+    if (cells.size() == 3) {
+        const std::optional<double> given = to_number(trace::to_text(cells.back()));
+        part = given ? *given : -1;
+        cells.pop_back();
+    }
     std::vector<int64_t> numbers;
-    if (!result.rows.empty())
-        for (const Cell& cell : result.rows.front())
-            if (const auto* n = std::get_if<int64_t>(&cell)) numbers.push_back(*n);
-    const bool whole = !result.rows.empty() && numbers.size() == result.rows.front().size();
-    if (!whole || numbers.empty() || numbers.size() > 2)
+    for (const Cell& cell : cells)
+        if (const auto* n = std::get_if<int64_t>(&cell)) numbers.push_back(*n);
+    if (numbers.size() != cells.size() || numbers.empty() || numbers.size() > 2 || !(part >= 0 && part <= 1))
         throw InvalidArgument({"scenario.at_unusable", {{"step", step.id}}});
     const int64_t rank = numbers.size() == 2 ? numbers[0] : 0;
     const int64_t id = numbers.back();
     constexpr int64_t kMost = int64_t{1} << 31;
     if (rank < 0 || rank >= kMost || id < 0 || id >= kMost)
         throw InvalidArgument({"scenario.at_unusable", {{"step", step.id}}});
-    const StepEvent event{static_cast<int32_t>(rank), static_cast<int32_t>(id)};
+    const StepEvent event{static_cast<int32_t>(rank), static_cast<int32_t>(id), part};
     trace.event(event.rank, event.event);
     return event;
 }

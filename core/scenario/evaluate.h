@@ -58,15 +58,24 @@ const Text* hint_for_answer(const Scenario::Quiz& quiz, const std::string& given
 struct StepEvent {
     int32_t rank = 0;
     int32_t event = 0;
+    double part = 0.5;  ///< where in the event the cursor stands: 0 its start, 1 its end
 };
 
 /// Nothing when `at` is empty. Throws InvalidArgument: what the query throws, and "scenario.at_unusable"
-/// {step} when the first row does not name an event as "rank, id" or "id" (of rank 0). `trace` holds the
-/// events; an id outside it throws "trace.no_event".
+/// {step} when the first row does not name an event as "rank, id, part", "rank, id" or "id" (of rank 0).
+/// `trace` holds the events; an id outside it throws "trace.no_event".
 std::optional<StepEvent> step_event(const Scenario::LessonStep& step, const trace::TraceDatabase& database,
                                     const trace::Trace& trace);
 
-/// The items of "0,2", "[0, 2]" or "a, b": brackets and spaces do not count.
+/// A number as it is told to a learner: with a tolerance only the digits that it leaves certain (7.128…
+/// within 1.5 is 7.1), else unchanged. What is no number stays as it is.
+std::string rounded_answer(const std::string& answer, double tolerance);
+
+/// The items of "0,2", "[0, 2]", "a b" or "a，b、c": separated by commas, also Chinese ones, or by spaces;
+/// brackets do not count.
 std::vector<std::string> list_items(const std::string& text);
+
+/// True when both name the same items in the same order, in capitals or not: "f0 b0" and "F0,B0".
+bool same_items(const std::string& a, const std::string& b);
 
 }  // namespace meshscope::scenario

@@ -39,6 +39,8 @@ class Harness {
     view::Point widget(const std::string& id) const;
     view::Point shape(const std::string& kind, int64_t a, int64_t b = -1) const;
     bool has_widget(const std::string& id) const;
+    /// True when the running text's face has a glyph of its own for this character.
+    bool draws(char32_t character) const { return host_.fonts().has(view::Face::body, character); }
 
   private:
     window::ImGuiHost host_;

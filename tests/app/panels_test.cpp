@@ -1,6 +1,7 @@
 #include <set>
 
 #include "app/gui/panels/layout.h"
+#include "app/gui/panels/open_question.h"
 #include "app/gui/session/session.h"
 #include "harness.h"
 #include "tests/folder.h"
@@ -168,6 +169,65 @@ TEST_CASE("a number is typed as the guess and Reveal shows the answer") {
     CHECK(app.state().quizzes.at(id).guess == "33");
     app.click(app.widget(id + ".reveal"));
     CHECK(app.state().quizzes.at(id).revealed);
+}
+
+TEST_CASE("a list that ranks cannot spell is typed: F0 B0, or more numbers than there are ranks") {
+    Harness app(1600, 1000);
+    app.open(test::lesson("76_true_1f1b"));
+    app.stage().act(session::GoToLessonStep{1});
+    app.frames(3);
+    REQUIRE(app.has_widget("real-order.number"));
+    CHECK_FALSE(app.has_widget("real-order.rank0"));
+    app.click(app.widget("real-order.number"));
+    app.type("F0, B0, F1, B1");
+    app.frames(2);
+    app.click(app.widget("real-order.reveal"));
+    CHECK(app.state().quizzes.at("real-order").revealed);
+    for (const auto& quiz : app.state().document->quizzes)
+        if (quiz.id == "real-order") CHECK(session::right_answer(quiz, "F0, B0, F1, B1"));
+}
+
+TEST_CASE("a question is open until it is revealed") {
+    Harness app(1600, 1000);
+    app.open(test::lesson("14_true_rank5"));
+    app.frames(2);
+    REQUIRE(panels::open_question(app.state()) != nullptr);
+    view::MeshOptions options;
+    panels::cover(app.state(), options);
+    CHECK(options.covered);  // it asks for the ranks of a group
+    app.stage().act(session::Guess{"tp-of-rank-5", "4,5"});
+    app.stage().act(session::Reveal{"tp-of-rank-5"});
+    CHECK(panels::open_question(app.state()) == nullptr);
+
+    app.open(test::lesson("41_dp"));
+    app.stage().act(session::GoToLessonStep{1});
+    const session::Document& dp = *app.state().document;
+    const auto& ref = app.state().selection.event;
+    REQUIRE(ref.has_value());
+    const int64_t sent = dp.trace->event(app.state().selection.event_rank.value_or(0), *ref).sent_bytes;
+    CHECK(panels::asked_for(app.state(), sent));
+    CHECK_FALSE(panels::asked_for(app.state(), sent + 1));
+    app.stage().act(session::Guess{"copied-bytes", "660"});
+    app.stage().act(session::Reveal{"copied-bytes"});
+    CHECK_FALSE(panels::asked_for(app.state(), sent));
+}
+
+TEST_CASE("every character of what stands around a lesson's steps has a glyph") {
+    Harness app;
+    app.open(test::lesson("76_true_1f1b"));
+    app.stage().act(session::SetLanguage{view::Language::zh});
+    app.frames(2);
+    const session::Document& document = *app.state().document;
+    REQUIRE(!document.before.empty());
+    REQUIRE(!document.after.empty());
+    for (const auto* parts : {&document.before, &document.after}) {
+        for (const auto& part : *parts) {
+            for (const char32_t c : window::code_points(part.title.zh + part.body.zh)) {
+                INFO("U+" << std::hex << static_cast<uint32_t>(c));
+                CHECK((c < 0x20 || app.draws(c)));
+            }
+        }
+    }
 }
 
 TEST_CASE("every button can be reached by Tab and pressed by Enter") {

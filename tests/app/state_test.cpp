@@ -202,6 +202,10 @@ TEST_CASE("answers: numbers by tolerance, rank sets in any order, orders in thei
     quiz.kind = "order";
     CHECK(right_answer(quiz, "0,2"));
     CHECK_FALSE(right_answer(quiz, "2,0"));
+    quiz.answer = "F0,B0";
+    CHECK(right_answer(quiz, "F0, B0"));
+    CHECK_FALSE(right_answer(quiz, "B0, F0"));
+    CHECK_FALSE(right_answer(quiz, "0,0"));
 }
 
 TEST_CASE("the lesson's numbers are the run's: 55 elements in, 110 out, 220 bytes") {

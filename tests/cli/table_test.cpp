@@ -29,6 +29,7 @@ TEST_CASE("text is wrapped at spaces, Chinese between characters but not before 
     CHECK(wrap("averyveryverylongword x", 5) == std::vector<std::string>{"averyveryverylongword", "x"});
     CHECK(wrap("他说“先收集，再计算”。", 6) ==
           std::vector<std::string>{"他说", "“先收", "集，再", "计", "算”。"});
+    CHECK(wrap("交给库。Meshscope", 10) == std::vector<std::string>{"交给库。", "Meshscope"});
     CHECK(wrap("先看（甲）再看", 6) == std::vector<std::string>{"先看", "（甲）", "再看"});
     CHECK(wrap("数(甲)组", 4) == std::vector<std::string>{"数(甲)", "组"});
     // Wherever the line ends: nothing that opens ends it, nothing that closes begins one.

@@ -142,15 +142,32 @@ TEST_CASE("a step's event is named by rank and id, or by the id of an event of r
     const auto both = at("SELECT rank, id FROM collectives WHERE rank = 1 ORDER BY id");
     CHECK(both->rank == 1);
     CHECK(both->event == 0);
-    for (const char* bad : {"SELECT id FROM collectives WHERE rank = 9", "SELECT 1, 2, 3", "SELECT 'x'",
-                            "SELECT 7", "SELECT -1", "SELECT 5, 0", "SELECT 99999999999"}) {
+    CHECK(both->part == 0.5);
+    CHECK(at("SELECT 1, 0, 1.0")->part == 1);
+    CHECK(at("SELECT 1, 0, 0")->part == 0);
+    for (const char* bad :
+         {"SELECT id FROM collectives WHERE rank = 9", "SELECT 1, 2, 3", "SELECT 1, 0, -0.5", "SELECT 'x'",
+          "SELECT 7", "SELECT -1", "SELECT 5, 0", "SELECT 99999999999"}) {
         INFO(bad);
         CHECK_THROWS_AS(at(bad), InvalidArgument);
     }
+}
+
+TEST_CASE("an answer is told in the digits that its tolerance leaves certain") {
+    CHECK(rounded_answer("7.128424021973126", 1.5) == "7.1");
+    CHECK(rounded_answer("7.128424021973126", 0) == "7.128424021973126");
+    CHECK(rounded_answer("31.4", 0.1) == "31.4");
+    CHECK(rounded_answer("75", 0.5) == "75");
+    CHECK(rounded_answer("1234.5678", 100) == "1235");
+    CHECK(rounded_answer("F0,B0", 1) == "F0,B0");
 }
 
 TEST_CASE("lists are read with brackets, spaces and all") {
     CHECK(list_items("[0, 2]") == std::vector<std::string>{"0", "2"});
     CHECK(list_items(" a ,b,, ") == std::vector<std::string>{"a", "b"});
     CHECK(list_items("").empty());
+    CHECK(list_items("F0 B0，F1、B1") == std::vector<std::string>{"F0", "B0", "F1", "B1"});
+    CHECK(same_items("f0 b0", "F0,B0"));
+    CHECK_FALSE(same_items("b0 f0", "F0,B0"));
+    CHECK_FALSE(same_items("F0", "F0,B0"));
 }

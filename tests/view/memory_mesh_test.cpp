@@ -112,6 +112,16 @@ TEST_CASE("the slice's table tells every rank its own row, as PyTorch does") {
     CHECK(says(facts, "(4, 2, 1)"));
     CHECK(says(facts, "(4, 2)"));
     CHECK(find(facts, "cost").size() == 15);  // 12 new_group calls and 3 split_group calls
+    options.covered = true;                   // a question is open
+    const auto covered = view::mesh_table(toy.at(0), options);
+    CHECK_FALSE(says(covered, "[[1, 3], [5, 7]]"));
+    CHECK_FALSE(says(covered, "[1, 3]"));
+    options.covered = false;
+    options.asked = 12;  // how many new_group calls
+    CHECK(find(view::mesh_facts(toy.at(0, {460, 700}), options), "cost").empty());
+    options.asked = 5;
+    CHECK(find(view::mesh_facts(toy.at(0, {460, 700}), options), "cost").size() == 15);
+    options.asked.reset();
     toy.selection.slice = "shard,replicate";
     const auto refused = view::mesh_facts(toy.at(0, {460, 700}), options);
     CHECK(says(refused, "KeyError"));
@@ -158,6 +168,10 @@ TEST_CASE("a chunk's place is a pure function of the cursor, and each chunk and 
     CHECK(says(middle, "27 / 55"));
     CHECK(test::says_part(middle, "sent 108 of 220 B"));
     const auto landed = view::collective_view(toy.at(hop.end_ns));
+    CHECK_FALSE(find(landed, "bytes").empty());
+    view::CollectiveOptions asked;
+    asked.covered = true;  // a question asks for the bytes
+    CHECK(find(view::collective_view(toy.at(hop.end_ns), asked), "bytes").empty());
     CHECK(landed.text_lines[0].find("net") != std::string::npos);
 }
 

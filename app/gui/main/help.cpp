@@ -15,7 +15,7 @@ Window
   --theme dark|light|contrast
   --scale 0.75 … 3          size of text and everything
   --view mesh|collective|timeline|memory|parameters|traffic|compare|code
-  --step N                  the lesson's step to start on, from 1
+  --step N                  the lesson's step to start on, from 1; one --frames shows its own moment
   --reduced-motion          nothing travels
   --size 1280x720           of the window or the frames
 

@@ -19,8 +19,8 @@ struct Options {
     float scale = 1;
     std::optional<view::ViewKind> view;
     bool reduced_motion = false;
-    std::string render;  ///< folder of frames; "" = a window
-    double from = 0, to = 1;
+    std::string render;              ///< folder of frames; "" = a window
+    std::optional<double> from, to;  ///< fractions of the run; 0 and 1, but see step_moment
     int width = 1280, height = 720;
     int frames_per_s = 30;
     double seconds = 10;
@@ -29,6 +29,8 @@ struct Options {
     int bench = 0;           ///< frames to time
     std::string dump_state;  ///< file that always holds the state as JSON
     int lesson_step = -1;    ///< from 0
+    /// A single frame of a lesson's step shows the moment that the step stops at, unless one is named.
+    bool step_moment() const { return lesson_step >= 0 && frames == 1 && !from && !to; }
     bool help = false, version = false;
 };
 

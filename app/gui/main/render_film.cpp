@@ -82,6 +82,7 @@ FilmReport render_film(std::shared_ptr<const session::Document> document, const 
             ? options.frames
             : std::max(1, static_cast<int>(std::lround(options.seconds * options.frames_per_s)));
     const double seconds = 1.0 / options.frames_per_s;
+    const double from = options.from.value_or(0), to = options.to.value_or(1);
 
     FilmReport report{frames, options.render, "", ""};
     std::optional<window::Film> film;
@@ -98,8 +99,8 @@ FilmReport render_film(std::shared_ptr<const session::Document> document, const 
     for (int i = 0; i < 3; ++i) studio.draw(1.0);
     for (int i = 0; i < frames; ++i) {
         const double part = frames > 1 ? static_cast<double>(i) / (frames - 1) : 0.0;
-        studio.stage.act(session::SetCursor{
-            moment(studio.stage.state(), options.from + part * (options.to - options.from))});
+        if (!options.step_moment())
+            studio.stage.act(session::SetCursor{moment(studio.stage.state(), from + part * (to - from))});
         studio.draw(seconds);
         const window::Image image = studio.target.read();
         char name[32];

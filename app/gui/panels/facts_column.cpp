@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "app/gui/panels/compare_host.h"
+#include "app/gui/panels/open_question.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/same_class.h"
@@ -187,7 +188,8 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
     y = heading(ui, facts, x, y, w);
     for (const view::Fact& fact : facts.rows) y = row(ui, x, y, w, fact.label, fact.value, fact.mono);
     if (!facts.how.empty()) y = paragraph(ui, x, y + 4, w, facts.how, Face::caption, Token::soft) + 4;
-    y = bytes_card(ui, facts, x, y + 8, w);
+    y += 8;
+    if (!asked_for(ui.state, event.sent_bytes)) y = bytes_card(ui, facts, x, y, w);
     y = why(ui, facts, x, y, w);
     y = code(ui, memory, facts, x, y, w);
     return same_class(ui, x, y, w);
@@ -209,8 +211,11 @@ std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
     const view::Input input = view_input(ui, box.w - 8, box.h);
     // A chosen event of the traffic view is told as everywhere; a chosen link is a picture.
     switch (ui.state.view) {
-        case ViewKind::mesh:
-            return view::mesh_facts(input);
+        case ViewKind::mesh: {
+            view::MeshOptions options;
+            cover(ui.state, options);
+            return view::mesh_facts(input, options);
+        }
         case ViewKind::memory:
             return view::memory_facts(input);
         case ViewKind::parameters:

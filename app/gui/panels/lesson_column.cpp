@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "app/gui/panels/open_question.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/rich_text.h"
 
@@ -101,6 +102,14 @@ void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     y = rich_text(ui, memory, "body", x, y, w, ui.pick(step.body)) + 20;
     for (const session::QuizCard& quiz : document.quizzes) {
         if (quiz.step == step.id) y = quiz_card(ui, memory, quiz, x - 4, y, w + 8) + 16;
+    }
+    // How a run ended answers what its first step asks: it is told behind that, and behind each open
+    // question.
+    if (document.failure && ui.state.lesson_step > 0 && open_question(ui.state) == nullptr) {
+        y = paragraph(ui, x, y, w, ui.say("ui.lesson.ended"), Face::caption, Token::mute) + 2;
+        y = paragraph(ui, x, y, w, ui.say(document.failure->id, document.failure->args), Face::body,
+                      Token::soft) +
+            20;
     }
     if (ui.state.lesson_step + 1 == count) y = lesson_parts(ui, memory, document.after, x, y + 8, w);
     region.content_ends(y + 4);

@@ -3,6 +3,7 @@
 
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/rich_text.h"
+#include "core/scenario/evaluate.h"
 
 namespace meshscope::panels {
 namespace {
@@ -39,10 +40,24 @@ std::string in_words(const Ui& ui, const QuizCard& quiz, const std::string& answ
     }
     if (quiz.kind == "ranks" || quiz.kind == "order") {
         std::string text;
-        for (const int rank : listed(answer)) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+        for (const std::string& item : scenario::list_items(answer))
+            text += (text.empty() ? "" : ", ") + item;
         return "[" + text + "]";
     }
-    return answer;
+    return answer == quiz.answer ? scenario::rounded_answer(answer, quiz.tolerance) : answer;
+}
+
+/// Whether the chips of the ranks can spell the answer: ranks of the run, each once.
+bool of_ranks(const Ui& ui, const QuizCard& quiz) {
+    if (quiz.kind == "ranks") return true;
+    std::vector<std::string> left;
+    for (int r = 0; r < ui.state.document->trace->info.world_size; ++r) left.push_back(std::to_string(r));
+    for (const std::string& item : scenario::list_items(quiz.answer)) {
+        const auto found = std::find(left.begin(), left.end(), item);
+        if (found == left.end()) return false;
+        left.erase(found);
+    }
+    return true;
 }
 
 float choices(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& state, float x, float y,
@@ -91,11 +106,13 @@ float rank_chips(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& 
     return y + 4;
 }
 
-float number(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& state, float x, float y,
-             float w) {
+/// A field for a number, or for a list of what the chips cannot spell.
+float typed_answer(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& state, float x, float y,
+                   float w) {
     if (state.revealed) return y;
     const std::string id = quiz.id + ".number";
-    const bool entered = text_field(ui, memory, id, {x, y, w, 42}, ui.say("ui.quiz.number_hint"));
+    const std::string wanted = quiz.kind == "number" ? "ui.quiz.number_hint" : "ui.quiz.list_hint";
+    const bool entered = text_field(ui, memory, id, {x, y, w, 42}, ui.say(wanted));
     const std::string& typed = memory.fields[id];
     if (typed != state.guess) ui.act(session::Guess{quiz.id, typed});
     if (entered && !typed.empty()) ui.act(session::Reveal{quiz.id});
@@ -147,8 +164,8 @@ float quiz_card(Ui& ui, Memory& memory, const QuizCard& quiz, float x, float y, 
     y = rich_text(ui, memory, quiz.id + ".q", left, y, room, ui.pick(quiz.question)) + 10;
     if (quiz.kind == "choice") {
         y = choices(ui, memory, quiz, state, left - 4, y, room + 8);
-    } else if (quiz.kind == "number") {
-        y = number(ui, memory, quiz, state, left, y, room);
+    } else if (quiz.kind == "number" || !of_ranks(ui, quiz)) {
+        y = typed_answer(ui, memory, quiz, state, left, y, room);
     } else {
         y = rank_chips(ui, memory, quiz, state, left, y, room);
     }

@@ -150,8 +150,10 @@ std::vector<std::vector<std::string>> table_cells(const std::string& block) {
 constexpr float kColumnGap = 16;
 
 /// How wide each column of a table is, its gap included: as its widest cell where all fit; else each at least
-/// as its longest word, and what is left shared by what they would still need.
-std::vector<float> column_widths(Ui& ui, const std::vector<std::vector<std::string>>& rows, float w) {
+/// as its longest word, and what is left shared by what they would still need. None where not even the
+/// longest words fit beside each other and `squeezed` is false.
+std::vector<float> column_widths(Ui& ui, const std::vector<std::vector<std::string>>& rows, float w,
+                                 bool squeezed) {
     std::vector<float> wanted(rows.front().size(), 0), least(rows.front().size(), 0);
     for (const auto& row : rows)
         for (size_t c = 0; c < row.size() && c < wanted.size(); ++c) {
@@ -163,10 +165,14 @@ std::vector<float> column_widths(Ui& ui, const std::vector<std::vector<std::stri
             }
             wanted[c] = std::max(wanted[c], wide + 1);
         }
+    // Chinese may break behind every character: a column still holds about three of them.
+    constexpr float kNarrow = 44;
+    for (size_t c = 0; c < wanted.size(); ++c) least[c] = std::max(least[c], std::min(wanted[c], kNarrow));
     const float room = w - kColumnGap * static_cast<float>(wanted.size() - 1);
     const float all = std::accumulate(wanted.begin(), wanted.end(), 0.0F);
     const float must = std::accumulate(least.begin(), least.end(), 0.0F);
     const float share = all > must ? std::clamp((room - must) / (all - must), 0.0F, 1.0F) : 0;
+    if (must > room && !squeezed) return {};
     const float squeeze = std::min(1.0F, room / std::max(must, 1.0F));
     std::vector<float> widths;
     for (size_t c = 0; c < wanted.size(); ++c)
@@ -174,21 +180,59 @@ std::vector<float> column_widths(Ui& ui, const std::vector<std::vector<std::stri
     return widths;
 }
 
+/// One cell, wrapped; returns the y below it.
+float table_cell(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
+                 const std::string& cell, bool strong) {
+    Flow flow(ui, memory, id, x, y, w);
+    for (Span span : parse_inline(cell)) {
+        if (strong && span.look == Span::Look::plain) span.look = Span::Look::strong;
+        flow.span(span);
+    }
+    return flow.end();
+}
+
+/// A table too wide for its columns: row by row, the first cell above, each other one beside its column's
+/// head.
+float stacked_table(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
+                    const std::vector<std::vector<std::string>>& rows) {
+    const std::vector<std::string>& head = rows.front();
+    std::vector<std::vector<std::string>> pairs;
+    for (size_t r = 1; r < rows.size(); ++r)
+        for (size_t c = 1; c < rows[r].size() && c < head.size(); ++c) pairs.push_back({head[c], rows[r][c]});
+    if (pairs.empty()) return y;
+    const std::vector<float> widths = column_widths(ui, pairs, w, true);
+    for (size_t r = 1; r < rows.size(); ++r) {
+        const std::string row_id = id + "." + std::to_string(r) + ".";
+        // A bare number needs the head beside it: "stage 0".
+        const std::string& first = rows[r].front();
+        const bool bare = first.find_first_not_of("0123456789,") == std::string::npos;
+        y = table_cell(ui, memory, row_id + "0", x, y, w, bare ? head.front() + " " + first : first, true);
+        for (size_t c = 1; c < rows[r].size() && c < head.size(); ++c) {
+            const std::string at = row_id + std::to_string(c);
+            const float left = table_cell(ui, memory, at + "h", x, y, widths[0] - kColumnGap, head[c], false);
+            const float right =
+                table_cell(ui, memory, at, x + widths[0], y, widths[1] - kColumnGap, rows[r][c], false);
+            y = std::max(left, right);
+        }
+        y += 4;
+        ui.hairline(x, y, w);
+        y += 4;
+    }
+    return y;
+}
+
 /// A table: its head, a line, its rows; words wrap within their cell.
 float text_table(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
                  const std::string& block) {
     const auto rows = table_cells(block);
-    const std::vector<float> widths = column_widths(ui, rows, w);
+    const std::vector<float> widths = column_widths(ui, rows, w, rows.front().size() < 3);
+    if (widths.empty()) return stacked_table(ui, memory, id, x, y, w, rows);
     for (size_t r = 0; r < rows.size(); ++r) {
         float left = x, below = y;
         for (size_t c = 0; c < rows[r].size() && c < widths.size(); ++c) {
-            Flow flow(ui, memory, id + "." + std::to_string(r) + "." + std::to_string(c), left, y,
-                      widths[c] - kColumnGap);
-            for (Span span : parse_inline(rows[r][c])) {
-                if (r == 0 && span.look == Span::Look::plain) span.look = Span::Look::strong;
-                flow.span(span);
-            }
-            below = std::max(below, flow.end());
+            const std::string at = id + "." + std::to_string(r) + "." + std::to_string(c);
+            below = std::max(below,
+                             table_cell(ui, memory, at, left, y, widths[c] - kColumnGap, rows[r][c], r == 0));
             left += widths[c];
         }
         y = below + 4;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "app/gui/panels/compare_host.h"
+#include "app/gui/panels/open_question.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/slice_text.h"
@@ -234,6 +235,7 @@ void mesh_host(Ui& ui, Memory& memory, Rect box, bool alone) {
     const float top = alone ? region.top() : box.y;
     const float used = slice_box(ui, memory, {box.x, top, box.w, box.h});
     view::MeshOptions options;
+    cover(ui.state, options);
     // Sheets slide apart for 480 ms after the slice changed.
     options.slice_progress =
         ui.state.reduced_motion ? 1.0F : static_cast<float>(std::min(1.0, ui.state.slice_age_s / 0.48));
@@ -267,6 +269,9 @@ void scene_host(Ui& ui, Memory& memory, Rect box, bool alone) {
             const Region region(ui, "scene", box, false);
             view::CollectiveOptions options;
             options.reduced_motion = ui.state.reduced_motion;
+            if (const auto shown = view::shown_collective(view_input(ui, box.w, box.h)))
+                options.covered = asked_for(
+                    ui.state, ui.state.document->trace->event(shown->rank, shown->event).sent_bytes);
             picture_panel(ui, memory, "collective",
                           view::collective_view(view_input(ui, box.w, box.h), options), {box.x, box.y});
             return;
@@ -296,7 +301,9 @@ void lower_host(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "mesh_table";
     ui.fill(box, Token::panel);
     Region region(ui, "lower", box);
-    const view::Picture picture = view::mesh_table(view_input(ui, box.w, box.h));
+    view::MeshOptions options;
+    cover(ui.state, options);
+    const view::Picture picture = view::mesh_table(view_input(ui, box.w, box.h), options);
     picture_panel(ui, memory, "mesh_table", picture, {box.x, region.top()});
     if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
 }

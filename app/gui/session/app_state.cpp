@@ -109,7 +109,8 @@ void enter_lesson_step(AppState& s, int32_t index) {
         const time::Interval at =
             shown_clock(s)->events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
         show_step(s, s.document->trace->event(step.at->rank, step.at->event).step);
-        move_cursor(s, at.begin_ns + (at.end_ns - at.begin_ns) / 2);
+        move_cursor(s, at.begin_ns +
+                           static_cast<int64_t>(static_cast<double>(at.end_ns - at.begin_ns) * step.at_part));
     }
 }
 

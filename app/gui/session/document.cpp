@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/scenario/evaluate.h"
+
 namespace meshscope::session {
 namespace {
 
@@ -27,6 +29,9 @@ std::vector<double> numbers(const std::string& text) {
 }  // namespace
 
 bool right_answer(const QuizCard& quiz, const std::string& guess) {
+    // A list may hold other things than numbers: F0, B0.
+    if (quiz.kind == "order")
+        return !scenario::list_items(guess).empty() && scenario::same_items(guess, quiz.answer);
     std::vector<double> a = numbers(guess), b = numbers(quiz.answer);
     if (a.empty() || a.size() != b.size()) return false;
     if (quiz.kind == "ranks") {

@@ -8,6 +8,7 @@
 
 #include "app/gui/view/state.h"
 #include "app/gui/view/stepping.h"
+#include "core/base/message.h"
 #include "core/scenario/scenario.h"
 #include "core/time/clock.h"
 #include "core/trace/trace.h"
@@ -22,6 +23,7 @@ struct LessonStep {
     Text title, body;  ///< body: paragraphs; **strong**, `code`, [word](rank:0) links
     view::ViewKind view = view::ViewKind::mesh;
     std::optional<view::EventRef> at;  ///< the event that the cursor goes to
+    double at_part = 0.5;              ///< where in it: 0 its start, 1 its end
     std::string slice;
     std::optional<int32_t> rank;
     /// The mesh view speaks of this mesh instead of the run's (only RunInfo's mesh is filled in); null: the
@@ -63,7 +65,8 @@ struct Document {
     std::vector<LessonStep> steps;
     std::vector<LessonPart> before, after;  ///< shown above the first step, below the last
     std::vector<QuizCard> quizzes;
-    std::string path;  ///< what it was opened from; "" for what was made otherwise
+    std::optional<Message> failure;  ///< what ended the run before its end
+    std::string path;                ///< what it was opened from; "" for what was made otherwise
     /// The scenario's [compare]: what is opened beside it.
     std::vector<scenario::Scenario::Compared> compare;
     /// Data strategies that the same scenario can be run with, to stand beside it.

@@ -1,5 +1,6 @@
 #include "app/gui/session/lesson_document.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -39,8 +40,8 @@ class Numbers {
 
     std::string answer(const std::string& sql) const { return trace::to_text(database_.value(sql)); }
 
-    /// "rank, id", or "id" of rank 0.
-    std::optional<view::EventRef> event(const std::string& sql) const {
+    /// "rank, id, part", "rank, id", or "id" of rank 0; `part` is left as it was where it is not given.
+    std::optional<view::EventRef> event(const std::string& sql, double& part) const {
         if (sql.empty()) return {};
         const trace::QueryResult result = database_.query(sql);
         if (result.rows.empty()) return {};
@@ -48,6 +49,8 @@ class Numbers {
             const auto* value = std::get_if<int64_t>(&result.rows[0][column]);
             return value != nullptr ? static_cast<int32_t>(*value) : -1;
         };
+        if (result.columns.size() > 2)
+            part = std::clamp(std::atof(trace::to_text(result.rows[0][2]).c_str()), 0.0, 1.0);
         return result.columns.size() > 1 ? view::EventRef{whole(0), whole(1)} : view::EventRef{0, whole(0)};
     }
 
@@ -171,7 +174,7 @@ void add_lesson(Document& document, const Scenario& scenario,
             step.body.zh = numbers.fill(marked(s->paragraphs));
         }
         step.view = view::view_named(from.view).value_or(view::ViewKind::mesh);
-        step.at = numbers.event(from.at);
+        step.at = numbers.event(from.at, step.at_part);
         if (step.at && !exists(*document.trace, *step.at)) step.at.reset();
         step.slice = from.slice;
         step.rank = from.rank;

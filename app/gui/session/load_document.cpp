@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <map>
 
@@ -67,6 +68,18 @@ std::shared_ptr<const Document> with_comparison(const std::shared_ptr<const Docu
     if (compares) document->compare = scenario.compare;
     document->strategies = scenario::other_strategies(scenario);
     return document;
+}
+
+/// What a run that ended early says of it.
+std::optional<Message> message_of(const std::exception_ptr& failure) {
+    if (!failure) return {};
+    try {
+        std::rethrow_exception(failure);
+    } catch (const Error& error) {
+        return error.message();
+    } catch (const std::exception&) {
+        return {};  // no words for it in either language
+    }
 }
 
 /// The scenario that a trace was made from.
@@ -159,8 +172,11 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Pla
         file.filename() == "scenario.toml" ? file.parent_path().filename().string() : file.stem().string();
     if (name.empty()) name = file.filename().string();
     if (!strategy.empty()) name = strategy;
-    return with_comparison(make_document(result.trace, name, &scenario, variant_numbers(scenario, cancel)),
-                           what, scenario, strategy.empty());
+    auto document =
+        with_comparison(make_document(result.trace, name, &scenario, variant_numbers(scenario, cancel)), what,
+                        scenario, strategy.empty());
+    std::const_pointer_cast<Document>(document)->failure = message_of(result.failure);
+    return document;
 }
 
 }  // namespace meshscope::session

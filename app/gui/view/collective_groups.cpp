@@ -83,8 +83,16 @@ std::vector<std::pair<std::string, Token>> CollectivePicture::labels_of(std::siz
     const auto at = std::find(info.mesh_ranks.begin(), info.mesh_ranks.end(), instances_[i].ranks[0]);
     if (at == info.mesh_ranks.end() || states_.size() < 2) return out;
     const auto where = mesh_coordinate(info.mesh_shape, at - info.mesh_ranks.begin());
+    // A flattened group (shard_cp) varies in more dims than one: only what all its members share is said.
+    const auto shared = [&](std::size_t d) {
+        return std::all_of(instances_[i].ranks.begin(), instances_[i].ranks.end(), [&](int32_t r) {
+            const auto found = std::find(info.mesh_ranks.begin(), info.mesh_ranks.end(), r);
+            return found == info.mesh_ranks.end() ||
+                   mesh_coordinate(info.mesh_shape, found - info.mesh_ranks.begin())[d] == where[d];
+        });
+    };
     for (std::size_t d = 0; d < info.mesh_names.size() && d < where.size(); ++d)
-        if (info.mesh_names[d] != group(i).mesh_dim && info.mesh_shape[d] > 1)
+        if (info.mesh_names[d] != group(i).mesh_dim && info.mesh_shape[d] > 1 && shared(d))
             out.emplace_back(info.mesh_names[d] + " = " + std::to_string(where[d]),
                              dim_hue(info.mesh_names[d], d));
     return out;

@@ -139,7 +139,7 @@ float CollectivePicture::footer() {
     for (std::size_t i = 0; i < s.ranks.size(); ++i)
         if (s.ranks[i] == shown_.rank) m = i;
     const auto& e = in_.trace.event(s.buffers[m].rank, s.buffers[m].event);
-    if (s.rounds == 0) return in_.size.height - 12;
+    if (s.rounds == 0 || options_.covered) return in_.size.height - 12;
     const auto formula = byte_formula(in_.trace, e);
     const std::vector<MessageArg> args{arg("rank", s.buffers[m].rank),
                                        arg("sent", format_count(s.buffers[m].sent_bytes)),

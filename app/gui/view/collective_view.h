@@ -9,6 +9,7 @@ namespace meshscope::view {
 struct CollectiveOptions {
     bool overview = true;         ///< the row of all hops at the foot, where there is room
     bool reduced_motion = false;  ///< no travel: origin, arrow and destination at once
+    bool covered = false;         ///< the bytes are what a lesson's open question asks: they are left out
 };
 
 /// The collective the picture is about: the selected event when it is a collective; else the one under the

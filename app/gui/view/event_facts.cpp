@@ -83,7 +83,8 @@ class Describer {
             row("view.fact.algorithm",
                 hops > 0 ? p_.say("view.fact.hops", {arg("algorithm", algorithm), arg("hops", hops)})
                          : algorithm);
-        } else if (!transfer)
+        } else if (!transfer && e_.group >= 0 &&
+                   in_.trace.groups[static_cast<std::size_t>(e_.group)].ranks.size() < 2)
             row("view.fact.algorithm", p_.say("view.fact.alone"), false);
         row("view.fact.sequence", format_count(e_.sequence));
         when();

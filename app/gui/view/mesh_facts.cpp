@@ -28,7 +28,7 @@ std::vector<std::string> nested_lines(const std::string& text) {
 class Facts {
   public:
     Facts(const Input& input, const MeshOptions& options)
-        : in_(input), p_(input), q_(mesh_question(input, options)) {
+        : in_(input), p_(input), q_(mesh_question(input, options)), asked_(options.asked) {
         right_ = in_.size.width - kPad;
     }
 
@@ -42,7 +42,7 @@ class Facts {
             const auto& shown = q_.slice && !q_.error ? *q_.slice : *q_.mesh;
             if (!q_.error) got(shown);
             layouts();
-            costs();
+            if (!asked_ || *asked_ != static_cast<double>(q_.mesh->cost().new_group)) costs();
         }
         Picture picture = p_.take();
         picture.height = picture.content_height = std::max(in_.size.height, y_ + 8);
@@ -255,6 +255,7 @@ class Facts {
     const Input& in_;
     Painter p_;
     MeshQuestion q_;
+    std::optional<double> asked_;
     float y_ = 14, right_ = 0;
 };
 

@@ -49,7 +49,7 @@ std::string group_span(const Painter& p, const std::vector<int64_t>& ranks) {
 class Table {
   public:
     Table(const Input& input, const MeshOptions& options)
-        : in_(input), p_(input), q_(mesh_question(input, options)) {}
+        : in_(input), p_(input), q_(mesh_question(input, options)), covered_(options.covered) {}
 
     Picture draw() {
         float y = 10;
@@ -103,13 +103,14 @@ class Table {
             where.cells.push_back(tuple_text(mesh_coordinate(q_.shape, static_cast<int64_t>(i))));
             const auto reply = mesh::reply(whole, GlobalRank{static_cast<int32_t>(r)});
             const auto* a = reply.answer ? &*reply.answer : nullptr;
-            nested.cells.push_back(a ? mesh::nested_text(*a) : "");
-            nested.shorts.push_back(a ? span_text(*a) : "");
+            const bool guess = covered_ && q_.slice;
+            nested.cells.push_back(guess ? "?" : a ? mesh::nested_text(*a) : "");
+            nested.shorts.push_back(guess ? "?" : a ? span_text(*a) : "");
             local.cells.push_back(a && a->coordinate ? tuple_text(*a->coordinate) : "");
             for (std::size_t d = 0; d < groups.size(); ++d) {
                 const bool has = a && d < a->groups.size();
-                groups[d].cells.push_back(has ? format_list(a->groups[d]) : "");
-                groups[d].shorts.push_back(has ? group_span(p_, a->groups[d]) : "");
+                groups[d].cells.push_back(covered_ ? "?" : has ? format_list(a->groups[d]) : "");
+                groups[d].shorts.push_back(covered_ ? "?" : has ? group_span(p_, a->groups[d]) : "");
             }
         }
         columns_ = {rank, where, nested};
@@ -217,6 +218,7 @@ class Table {
     const Input& in_;
     Painter p_;
     MeshQuestion q_;
+    bool covered_ = false;
     std::vector<Column> columns_;
 };
 

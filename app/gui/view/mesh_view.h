@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app/gui/view/input.h"
@@ -15,6 +16,10 @@ struct MeshOptions {
     /// empty.
     mesh::Shape shape;
     mesh::Names names;
+    /// A lesson's open question asks for ranks: groups and slices stand as "?" in the table.
+    bool covered = false;
+    /// The number that it asks for: the facts leave the calls out when there are as many.
+    std::optional<double> asked;
 };
 
 /// The dims that a slice box's text names: "replicate,shard", with or without quotes, brackets, spaces,
