@@ -31,6 +31,8 @@ class LessonVariants {
     std::map<std::string, run::VariantRun> done_;
 };
 
+/// The keys that a variant changes, as they would stand in the file.
+void print_changes(const scenario::Variant& variant, const CommandContext& context);
 /// What the variant's run came to: the sentence it ended with, else its figures beside those of the lesson's
 /// own run.
 void print_variant_run(const run::VariantRun& run, const trace::Trace& lesson, const CommandContext& context,

@@ -192,6 +192,98 @@ TEST_CASE("the welcome page opens a lesson by a click: a file that is none is to
     CHECK(app.running());
 }
 
+namespace {
+
+/// Scrolls the sandbox until a widget of it stands in the open, then clicks it.
+void click_in_sandbox(const DrivenApp& app, const std::string& id, double below) {
+    json s = app.state();
+    for (int i = 0; i < 60; ++i) {
+        const double y = s["boxes"][id][1].get<double>() + s["boxes"][id][3].get<double>() / 2;
+        if (y > 70 && y < below) return app.click(s["boxes"][id]);
+        app.move(200, 300);
+        app.xdotool({"click", y < 70 ? "4" : "5"});
+        app.xdotool({"sleep", "0.1"});
+        s = app.state();
+    }
+    FAIL(id << " never came into sight");
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a real pointer in the sandbox: a mistake is marked, undone, an edit is run, and its record opens") {
+    const Folder folder;
+    const VirtualDisplay display(folder.path.string());
+    DrivenApp app(display, folder.path.string(),
+                  {"hsdp", "--lang", "en", "--size", "1280x900", "--view", "mesh"});
+    ready(app);
+    app.key("e");
+    json s = app.wait_for("the sandbox", [](const json& x) { return x["boxes"].contains("sandbox.at.run"); });
+    const std::string before = s["sandbox"]["text"];
+
+    app.click(s["boxes"]["sandbox.at.mesh.shape"]);
+    app.wait_for("typing", [](const json& x) { return x["typing"] == true; });
+    app.key("End");
+    app.xdotool({"type", "--delay", "60", "2"});
+    s = app.wait_for("a mistake", [](const json& x) { return !x["sandbox"]["mistakes"].empty(); });
+    CHECK(s["sandbox"]["mistakes"][0]["id"] == "scenario.batch_does_not_divide");
+    CHECK_FALSE(s["boxes"].contains("sandbox.at.run"));
+    app.click(s["boxes"]["sandbox.at.undo"]);
+    s = app.wait_for("undone", [](const json& x) { return x["sandbox"]["mistakes"].empty(); });
+    CHECK(s["sandbox"]["text"] == before);
+
+    const double foot = s["boxes"]["sandbox.at.run"][1].get<double>() - 20;
+    click_in_sandbox(app, "sandbox.at.parallel.algorithm=direct", foot);
+    app.wait_for("edited", [&](const json& x) { return x["sandbox"]["text"] != before; });
+    app.key("ctrl+z");
+    app.wait_for("taken back", [&](const json& x) { return x["sandbox"]["text"] == before; });
+    app.key("ctrl+shift+z");
+    s = app.wait_for("done again", [&](const json& x) { return x["sandbox"]["text"] != before; });
+    app.click(s["boxes"]["sandbox.at.run"]);
+    s = app.wait_for("its record is open", [](const json& x) { return x["runs"].size() == 2; });
+    CHECK(s["document"] == "63_hsdp · algorithm");
+    CHECK(s["front"] == 1);
+
+    // Rank by rank: a call is let go, then the run is given up.
+    app.click(s["boxes"]["sandbox.at.live"]);
+    s = app.wait_for("ranks are held", [](const json& x) { return x["boxes"].contains("live.at.call.0"); });
+    app.click(s["boxes"]["live.at.call.0"]);
+    s = app.wait_for("rank 0 went on",
+                     [](const json& x) { return x["live"]["acts"] > 0 && x["live"]["going"] == false; });
+    app.click(s["boxes"]["live.at.stop"]);
+    app.wait_for("given up", [](const json& x) { return x["live"].is_null(); });
+    CHECK(app.running());
+}
+
+TEST_CASE("the window closes at once in the middle of a run, held or not") {
+    const Folder folder;
+    const VirtualDisplay display(folder.path.string());
+    const std::string scenario =
+        folder.write("long.toml",
+                     "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 2\nglobal_batch = 8\n[mesh]\n"
+                     "shape = [4]\n[parallel]\ndata = \"ddp\"\n");
+    for (const bool held : {false, true}) {
+        DrivenApp app(display, folder.path.string(), {scenario, "--lang", "en", "--size", "1280x900"});
+        app.wait_for("open", [](const json& x) { return x["document"] == "long"; });
+        app.key("e");
+        json s =
+            app.wait_for("the sandbox", [](const json& x) { return x["boxes"].contains("sandbox.at.run"); });
+        click_in_sandbox(app, "sandbox.at.train.steps", s["boxes"]["sandbox.at.run"][1].get<double>() - 20);
+        app.wait_for("typing", [](const json& x) { return x["typing"] == true; });
+        app.key("End");
+        app.xdotool({"type", "--delay", "60", "00000"});
+        s = app.wait_for("many steps", [](const json& x) {
+            return x["sandbox"]["text"].get<std::string>().find("steps = 200000") != std::string::npos;
+        });
+        app.click(s["boxes"][held ? "sandbox.at.live" : "sandbox.at.run"]);
+        if (held)
+            app.wait_for("held", [](const json& x) { return x["boxes"].contains("live.at.call.0"); });
+        else
+            app.wait_for("running", [](const json& x) { return x["running"] == true; });
+        CHECK(app.close() == 0);
+    }
+}
+
 TEST_CASE("without a display the program says so in both languages and exits with 69") {
     const Folder folder;
     for (const auto& [language, words] :

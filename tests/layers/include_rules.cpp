@@ -29,8 +29,9 @@ const std::map<std::string, Rooms>& table() {
         const Rooms backend{"core/base", "core/tensor", "core/comm", "core/trace"};
         const Rooms seen_by_view{"core/base", "core/trace",  "core/mesh",
                                  "core/time", "core/memory", "core/scenario"};
-        const Rooms window = seen_by_view + Rooms{"app/i18n",      "app/gui/view",   "app/gui/panels",
-                                                  "app/gui/scene", "app/gui/window", "app/gui/session"};
+        const Rooms window =
+            seen_by_view + Rooms{"app/i18n",       "app/gui/view",    "app/gui/panels", "app/gui/scene",
+                                 "app/gui/window", "app/gui/session", "app/gui/sandbox"};
         std::map<std::string, Rooms> made{
             {"core/base", {}},
             {"core/mesh", base},
@@ -50,10 +51,11 @@ const std::map<std::string, Rooms>& table() {
             {"app/launch", base + Rooms{"core/launch", "backends/tcp"}},
             {"app/cli", all_core + Rooms{"app/i18n", "app/launch", "backends"}},
             {"app/gui/view", seen_by_view},
+            {"app/gui/sandbox", base + Rooms{"core/scenario"}},
             {"app/gui/panels", window},
             {"app/gui/scene", window},
             {"app/gui/window", window},
-            {"app/gui/session", window + Rooms{"core/run", "backends"}},
+            {"app/gui/session", window + Rooms{"core/run", "core/comm", "backends"}},  // comm: to hold ranks
             {"app/gui/main", window + Rooms{"backends"}},
             {"app/gui", window + Rooms{"app/gui/main", "backends"}},  // files beside the rooms
         };

@@ -59,7 +59,8 @@ void Stage::key(window::KeyPress press) {
         memory_.move_focus(press.shift ? -1 : 1);
         return;
     }
-    if (!memory_.focus.empty() && !typing_ && (press.key == Key::enter || press.key == Key::space)) {
+    const bool presses = (press.key == Key::enter || press.key == Key::space) && !press.control;
+    if (!memory_.focus.empty() && !typing_ && presses) {
         memory_.activate = true;
         return;
     }

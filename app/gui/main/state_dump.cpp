@@ -28,6 +28,30 @@ std::string state_as_json(const Stage& stage) {
         places.push_back(
             {{"kind", place.id.kind}, {"a", place.id.a}, {"b", place.id.b}, {"box", box(place.box)}});
     }
+    nlohmann::json edited = nullptr;
+    if (s.sandbox && s.sandbox->open) {
+        const sandbox::Draft& draft = s.sandbox->draft;
+        nlohmann::json mistakes = nlohmann::json::array();
+        for (const sandbox::Mistake& mistake : draft.mistakes())
+            mistakes.push_back({{"key", mistake.key}, {"id", mistake.diagnostic.message.id}});
+        edited = {{"text", draft.text()},
+                  {"mistakes", mistakes},
+                  {"can_undo", draft.can_undo()},
+                  {"can_redo", draft.can_redo()},
+                  {"saving",
+                   s.sandbox->saving ? nlohmann::json(s.sandbox->saving->path) : nlohmann::json(nullptr)}};
+    }
+    nlohmann::json live = nullptr;
+    if (s.live) {
+        nlohmann::json waits = nlohmann::json::array();
+        for (const view::LiveRank& rank : s.live->world.ranks)
+            waits.push_back(rank.stands == view::LiveRank::Stands::waiting ? rank.peer : -1);
+        live = {{"acts", s.live->world.acts},
+                {"going", s.live->world.going},
+                {"ended", s.live->world.ended},
+                {"diagnosed", s.live->world.diagnosis.has_value()},
+                {"waits_for", waits}};
+    }
     const nlohmann::json json = {
         {"language", s.language == view::Language::zh ? "zh" : "en"},
         {"theme", kThemes[static_cast<size_t>(s.theme)]},
@@ -57,6 +81,9 @@ std::string state_as_json(const Stage& stage) {
         {"lesson_folded", s.lesson_folded},
         {"facts_drawer", s.facts_drawer},
         {"key_sheet", s.key_sheet},
+        {"sandbox", edited},
+        {"running", s.running.has_value()},
+        {"live", live},
         {"loading", s.loading.has_value()},
         {"error", s.error ? nlohmann::json(s.error->lines) : nlohmann::json(nullptr)},
         {"focus", stage.memory().focus},

@@ -12,6 +12,8 @@
 #include "app/gui/main/stage.h"
 #include "app/gui/main/state_dump.h"
 #include "app/gui/main/words.h"
+#include "app/gui/session/live_run.h"
+#include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
 #include "app/gui/window/glfw_window.h"
 
@@ -47,6 +49,8 @@ class Loop {
         set_up(stage_, options_, nullptr);
         stage_.act(session::OfferLessons{session_.offers()});
         session_.on_news(window::GlfwWindow::wake);
+        runner_.on_news(window::GlfwWindow::wake);
+        live_.on_news(window::GlfwWindow::wake);
         if (!options_.open.empty()) session_.open(options_.open);
         for (const std::string& path : options_.beside) session_.open_beside({path, !options_.view});
         auto last = std::chrono::steady_clock::now();
@@ -85,6 +89,12 @@ class Loop {
             if (opened) first_document();
             any = true;
         }
+        const i18n::Language language = catalogue_language(stage_.state().language);
+        for (const auto& news : {runner_.news(catalogue_, language), live_.news(catalogue_, language)})
+            for (const session::Action& action : news) {
+                stage_.act(action);
+                any = true;
+            }
         return any;
     }
 
@@ -111,6 +121,15 @@ class Loop {
         for (const std::string& text : effects.copy) window_.copy_text(text);
         for (const std::string& path : effects.open) session_.open(path);
         for (const session::OpenBeside& next : effects.beside) session_.open_beside(next);
+        if (effects.stop_run) runner_.stop();
+        if (effects.run) runner_.start(*effects.run);
+        if (effects.stop_live) live_.stop();
+        if (effects.start_live) live_.start(*effects.start_live);
+        if (effects.let_go) live_.let_go(*effects.let_go);
+        if (effects.save)
+            for (const session::Action& next :
+                 session::save(*effects.save, catalogue_, catalogue_language(stage_.state().language)))
+                stage_.act(next);
         for (const Message& message : effects.tell)
             stage_.act(
                 session::ShowToast{catalogue_.text(message, catalogue_language(stage_.state().language))});
@@ -127,6 +146,8 @@ class Loop {
     window::GlfwWindow window_;
     window::GlHost host_;
     Stage stage_;
+    session::Runner runner_;
+    session::LiveRun live_;
     std::string dumped_;
     bool opened_ = false;
 };

@@ -6,6 +6,7 @@
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/same_class.h"
+#include "app/gui/session/sandbox_actions.h"
 #include "app/gui/view/code_view.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
@@ -284,6 +285,7 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     } else {
         y = event_facts(ui, memory, x, y, w);
     }
+    if (ui.state.view == view::ViewKind::memory) y = what_if_section(ui, memory, x, y + 8, w);
     const std::string copy = ui.say("ui.copy_facts");
     if (button(ui, memory, "copy_facts", {x - 6, y + 4, ui.width(copy, Face::body) + 12, 36}, copy,
                ButtonLook::link)) {
@@ -292,7 +294,15 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
         ui.act(session::CopyText{scene_text(ui, memory) + (text.empty() ? as_text(ui) : text)});
         ui.act(session::ShowToast{ui.say("ui.copied")});
     }
-    region.content_ends(y + 48);
+    y += 40;
+    if (!session::scenario_text(*ui.state.document).empty()) {
+        const std::string change = ui.say("sandbox.open");
+        if (button(ui, memory, "open_sandbox", {x - 6, y + 4, ui.width(change, Face::body) + 12, 36}, change,
+                   ButtonLook::link, true, Icon::none, ui.say("keys.sandbox")))
+            ui.act(session::ToggleSandbox{});
+        y += 40;
+    }
+    region.content_ends(y + 8);
 }
 
 }  // namespace meshscope::panels

@@ -19,6 +19,7 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     wishes.lesson_folded = s.lesson_folded;
     wishes.drawer_open = s.facts_drawer;
     wishes.split = s.split;
+    wishes.sandbox = s.live || (s.sandbox && s.sandbox->open);
     const Layout at = arrange(width, height, wishes);
     scene_host(ui, memory, at.scene, at.lower.w <= 0);
     if (at.lower.w > 0) {
@@ -26,7 +27,12 @@ void document(Ui& ui, Memory& memory, float width, float height) {
         splitter(ui, memory, at.splitter, at.scene.h + at.splitter.h + at.lower.h);
     }
     if (at.lesson.w > 0) {
-        lesson_column(ui, memory, at.lesson);
+        if (s.live)
+            live_panel(ui, memory, at.lesson);
+        else if (wishes.sandbox)
+            sandbox_panel(ui, memory, at.lesson);
+        else
+            lesson_column(ui, memory, at.lesson);
         ui.draw->AddRectFilled(ui.px(Point{at.lesson.w - 1, kTopBar}), ui.px(Point{at.lesson.w, height}),
                                ui.colour(Token::line));
     }

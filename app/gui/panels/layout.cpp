@@ -25,8 +25,9 @@ Layout arrange(float width, float height, const LayoutWishes& wishes) {
     const float body = height - kTopBar;
     at.facts_is_drawer = width < 1180;
     const float facts = std::min(width, column(width, 324, 424, 468, 520));
-    const bool folded = wishes.lesson_folded || wishes.whole_left || width < 820;
-    const float lesson = folded ? 0 : column(width, 300, 372, 420, 460);
+    const bool folded = !wishes.sandbox && (wishes.lesson_folded || wishes.whole_left || width < 820);
+    float lesson = folded ? 0 : column(width, 300, 372, 420, 460);
+    if (wishes.sandbox) lesson = width < 820 ? width : column(width, 380, 420, 460, 520);
     const float right = at.facts_is_drawer ? 0 : facts;
     if (!at.facts_is_drawer || wishes.drawer_open) at.facts = {width - facts, kTopBar, facts, body};
 
@@ -41,7 +42,7 @@ Layout arrange(float width, float height, const LayoutWishes& wishes) {
         at.lesson = {0, kTopBar, lesson, body - transport};
         at.transport = {0, height - transport, lesson, transport};
     }
-    const float middle = width - lesson - right;
+    const float middle = std::max(0.0F, width - lesson - right);
     // Two squeezed pictures show less than one whole: the lower one has its own tab.
     const bool low = centre < kLeastCentre;
     if (wishes.whole_left || wishes.scene_only || low) {

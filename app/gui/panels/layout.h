@@ -18,6 +18,7 @@ struct LayoutWishes {
     bool scene_only = false;  ///< timeline: no lower part
     bool lesson_folded = false;
     bool drawer_open = false;
+    bool sandbox = false;  ///< stands in the lesson's place, a little wider, whatever is folded
     float split = 0.515F;
 };
 

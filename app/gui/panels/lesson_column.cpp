@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <cmath>
 
 #include "app/gui/panels/open_question.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/rich_text.h"
+#include "app/gui/sandbox/what_if.h"
+#include "app/gui/session/sandbox_actions.h"
 
 namespace meshscope::panels {
 namespace {
@@ -72,6 +75,19 @@ float about_run(Ui& ui, float x, float y, float w) {
     return y;
 }
 
+/// Opens the sandbox with what the lesson's text tells to change.
+float make_change(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w) {
+    const std::string words = ui.say("sandbox.variant");
+    const float wide = std::min(w, button_width(ui, words, false));
+    if (!button(ui, memory, "make." + id, {x, y, wide, 38}, words)) return y + 46;
+    const std::string& text = session::scenario_text(*ui.state.document);
+    std::vector<sandbox::Change> changes =
+        sandbox::variant_changes(text, ui.state.document->trace->info.scenario_path, id);
+    ui.act(session::ToggleSandbox{});
+    if (!changes.empty()) ui.act(session::EditSandbox{std::move(changes)});
+    return y + 46;
+}
+
 /// The goals above the first step, what to break and the summary below the last: each under its own head.
 float lesson_parts(Ui& ui, Memory& memory, const std::vector<session::LessonPart>& parts, float x, float y,
                    float w) {
@@ -82,7 +98,9 @@ float lesson_parts(Ui& ui, Memory& memory, const std::vector<session::LessonPart
             if (own) y = paragraph(ui, x, y, w, kind, Face::caption, Token::mute) + 2;
             y = paragraph(ui, x, y, w, own ? title : kind, Face::body, Token::text) + 8;
         }
-        y = rich_text(ui, memory, part.id, x, y, w, ui.pick(part.body)) + 24;
+        y = rich_text(ui, memory, part.id, x, y, w, ui.pick(part.body)) + 12;
+        if (part.id == "break" || part.id == "change") y = make_change(ui, memory, part.id, x, y, w);
+        y += 12;
     }
     return y;
 }

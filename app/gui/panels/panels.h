@@ -15,6 +15,12 @@ namespace meshscope::panels {
 
 void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width);
 void lesson_column(Ui& ui, Memory& memory, Rect box);
+/// The sandbox: the fields of the scenario, their mistakes, run, undo, save.
+void sandbox_panel(Ui& ui, Memory& memory, Rect box);
+/// A run whose ranks are held: who waits for whom, and what lets them go.
+void live_panel(Ui& ui, Memory& memory, Rect box);
+/// What-if questions about the memory of the run in front, below the facts; returns the y below.
+float what_if_section(Ui& ui, Memory& memory, float x, float y, float w);
 /// One quiz card at (x, y); returns the y below it.
 float quiz_card(Ui& ui, Memory& memory, const session::QuizCard& quiz, float x, float y, float w);
 void transport(Ui& ui, Memory& memory, Rect box);

@@ -80,7 +80,8 @@ void select_parameter(Ui& ui, const view::Id& id) {
 }  // namespace
 
 std::string picture_status(const Ui& ui, const view::Id& id) {
-    if (id.kind == "rank" || id.kind == "row" || id.kind == "cell" || id.kind == "lane") {
+    if (id.kind == "rank" || id.kind == "row" || id.kind == "cell" || id.kind == "lane" ||
+        id.kind == "live_rank") {
         return "rank " + std::to_string(id.a);
     }
     if (id.kind == "event" || id.kind == "column" || id.kind == "merged" || id.kind == "life") {
@@ -122,6 +123,8 @@ void click(Ui& ui, const view::Id& id, bool twice) {
     if (ui.state.view == ViewKind::compare && click_compare(ui, id, twice)) return;
     if (id.kind == "rank" || id.kind == "row" || id.kind == "cell" || id.kind == "lane" ||
         id.kind == "flight") {
+        ui.act(session::SelectRank{a});
+    } else if (id.kind == "live_rank") {
         ui.act(session::SelectRank{a});
     } else if (id.kind == "event" || id.kind == "merged" || id.kind == "column") {
         ui.act(session::SelectEvent{{a, b}, twice});

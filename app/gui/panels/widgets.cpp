@@ -203,7 +203,7 @@ float key_cap(Ui& ui, float x, float y, const std::string& label) {
 
 bool text_field(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::string& hint) {
     std::string& value = memory.fields[id];
-    char buffer[256];
+    char buffer[4096];
     const size_t length = std::min(value.size(), sizeof(buffer) - 1);
     std::memcpy(buffer, value.data(), length);
     buffer[length] = '\0';

@@ -13,6 +13,7 @@ namespace meshscope::panels {
 /// What a window remembers between frames that is no part of the state: where the keyboard focus is, what is
 /// half typed.
 struct CountedTraffic;
+struct AskedWhatIfs;
 
 struct Memory {
     std::string focus;                  ///< id of the widget with the keyboard; "" = none
@@ -36,6 +37,7 @@ struct Memory {
     };
     Seen timeline_seen;
     std::shared_ptr<const CountedTraffic> traffic;  ///< counted last, see traffic_host.cpp
+    std::shared_ptr<const AskedWhatIfs> what_ifs;   ///< of the run last shown, see what_if_section.cpp
     bool scrubbing = false;
     int64_t drag_begin_ns = 0, drag_end_ns = 0;
     float drag_x = 0, drag_y = 0, drag_scroll = 0;

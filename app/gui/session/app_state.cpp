@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/session/sandbox_actions.h"
 #include "app/gui/view/parameters.h"
 #include "app/gui/view/traffic.h"
 
@@ -184,6 +185,30 @@ void move_selection(AppState& s, int rows, int columns) {
     }
 }
 
+/// What a held run recorded so far takes the place of what it had recorded before, and stays in front.
+void show_live(AppState& s, const ShowLive& a) {
+    if (!s.live) return;  // given up meanwhile
+    const std::shared_ptr<const Document> before = s.live->document;
+    s.live = a.live;
+    if (!s.live || !s.live->document || s.live->document == before || !s.document) return;
+    if (s.sandbox) s.sandbox->runs.push_back(s.live->document);
+    const auto found = std::find(s.runs.begin(), s.runs.end(), before);
+    if (before == nullptr || found == s.runs.end()) {
+        add_run(s, {{"", "", s.live->name, "", s.document}, s.live->document});
+        return bring_to_front(s, s.runs.size() - 1);
+    }
+    *found = s.live->document;
+    if (s.document != before) return;
+    // The eye stays where it was; the cursor goes to what is new.
+    const view::Selection selection = s.selection;
+    const view::ViewKind kind = s.view;
+    put_in_front(s, s.live->document);
+    s.view = kind;
+    s.selection.rank = selection.rank;
+    s.selection.asking_rank = selection.asking_rank;
+    move_cursor(s, shown_clock(s)->end_ns);
+}
+
 struct Applier {
     AppState& s;
     Effects& effects;
@@ -283,6 +308,10 @@ struct Applier {
             s.error.reset();
         } else if (s.facts_drawer) {
             s.facts_drawer = false;
+        } else if (!s.live && s.sandbox && s.sandbox->saving) {
+            s.sandbox->saving.reset();
+        } else if (!s.live && s.sandbox && s.sandbox->open) {
+            s.sandbox->open = false;
         } else if (s.view == view::ViewKind::traffic && s.traffic.window) {
             s.traffic.window.reset();  // out of the part that was zoomed into
         } else {
@@ -367,6 +396,80 @@ struct Applier {
     void operator()(const SetReducedMotion& a) const { s.reduced_motion = a.reduced; }
     void operator()(const OfferLessons& a) const { s.offers = a.offers; }
     void operator()(const Tick& a) const { tick(s, a.seconds); }
+
+    void operator()(const ToggleSandbox&) const {
+        if (s.sandbox && s.sandbox->open)
+            s.sandbox->open = false;
+        else if (!open_sandbox(s) && s.document)
+            effects.tell.push_back({"sandbox.no_scenario", {{"name", s.document->name}}});
+    }
+    void operator()(const EditSandbox& a) const {
+        if (s.sandbox) s.sandbox->draft.edit(a.changes, a.typing);
+    }
+    void operator()(const UndoEdit&) const {
+        if (s.sandbox && s.sandbox->open) s.sandbox->draft.undo();
+    }
+    void operator()(const RedoEdit&) const {
+        if (s.sandbox && s.sandbox->open) s.sandbox->draft.redo();
+    }
+    void start(std::optional<RunRequest> request) const {
+        if (!request) return;
+        s.running = Running{request->name, request->what_if, 0, 0, false};
+        effects.run = std::move(request);
+    }
+    void operator()(const RunSandbox&) const {
+        if (s.sandbox && s.sandbox->open) start(sandbox_request(s));
+    }
+    void operator()(const StopRun&) const {
+        if (!s.running) return;
+        s.running->stopping = true;
+        effects.stop_run = true;
+    }
+    void operator()(const AskWhatIf& a) const { start(what_if_request(s, a)); }
+    void operator()(const AskSave& a) const {
+        if (s.sandbox) s.sandbox->saving = a.form;
+    }
+    void operator()(const SaveSandbox& a) const {
+        if (!s.sandbox || !s.sandbox->saving) return;
+        const sandbox::Draft& draft = s.sandbox->draft;
+        const std::size_t slash = draft.path().rfind('/');
+        effects.save =
+            SaveRequest{draft.text(), slash == std::string::npos ? "" : draft.path().substr(0, slash),
+                        *s.sandbox->saving, a.replace};
+    }
+    void operator()(const ShowRunning& a) const { s.running = a.running; }
+    void operator()(const RunEnded& a) const {
+        if (!s.document) return;  // closed meanwhile
+        add_run(s, a);
+        if (a.request.what_if.empty()) bring_to_front(s, s.runs.size() - 1);
+    }
+    void operator()(const RunRefused& a) const {
+        if (s.sandbox && a.request.what_if.empty()) s.sandbox->draft.run_ended_with(a.found);
+    }
+    void operator()(const StartLive&) const {
+        if (!s.sandbox || s.live) return;
+        effects.start_live = sandbox_request(s);
+        if (effects.start_live) s.live = LiveState{effects.start_live->name, {}, nullptr};
+        if (s.live) s.live->world.going = true;
+    }
+    void operator()(const LetGo& a) const {
+        if (!s.live || s.live->world.going || s.live->world.ended) return;
+        s.live->world.going = true;
+        effects.let_go = a;
+    }
+    void operator()(const StopLive&) const {
+        if (!s.live) return;
+        effects.stop_live = true;
+        s.live.reset();
+    }
+    void operator()(const ShowLive& a) const { show_live(s, a); }
+    void operator()(const SaveEnded& a) const {
+        if (!s.sandbox || !s.sandbox->saving) return;
+        if (a.exists)
+            s.sandbox->saving->exists = true;
+        else
+            s.sandbox->saving.reset();
+    }
 };
 
 }  // namespace
@@ -374,6 +477,10 @@ struct Applier {
 void apply(AppState& state, const Action& action, Effects& effects) {
     const int64_t before = state.cursor.t_ns;
     std::visit(Applier{state, effects}, action);
+    if (!state.what_ifs.empty())
+        std::erase_if(state.what_ifs, [&](const WhatIfRun& run) {
+            return std::find(state.runs.begin(), state.runs.end(), run.answer) == state.runs.end();
+        });
     if (state.document && state.cursor.t_ns != before) follow_cursor(state);
 }
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "app/gui/session/document.h"
+#include "app/gui/session/live_state.h"
+#include "app/gui/session/sandbox_state.h"
 #include "app/gui/view/state.h"
 #include "app/gui/window/theme.h"
 
@@ -83,6 +85,12 @@ struct AppState {
     bool lesson_folded = false;
     bool facts_drawer = false;
     bool key_sheet = false;
+
+    std::optional<SandboxState> sandbox;
+    std::optional<Running> running;   ///< of the sandbox or of a what-if question
+    std::vector<WhatIfRun> what_ifs;  ///< answers, while their runs are among `runs`
+
+    std::optional<LiveState> live;  ///< a run whose ranks are held: its panel stands before the sandbox
 
     std::optional<Loading> loading;
     std::optional<ErrorBox> error;
@@ -235,14 +243,14 @@ struct Tick {
     double seconds;
 };  ///< time passes: playing, gliding, toasts
 
-using Action =
-    std::variant<SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo,
-                 TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink,
-                 SelectParameter, MoveSelection, SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep,
-                 Guess, ShowHint, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet,
-                 DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside,
-                 AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
-                 SetReducedMotion, OfferLessons, Tick>;
+using Action = std::variant<
+    SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo, TogglePlay,
+    SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink, SelectParameter, MoveSelection,
+    SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep, Guess, ShowHint, Reveal, SetRange, SetSplit,
+    ToggleLesson, ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument,
+    ShowDocument, OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError,
+    ShowLoading, SetReducedMotion, OfferLessons, Tick, ToggleSandbox, EditSandbox, UndoEdit, RedoEdit,
+    RunSandbox, StopRun, AskWhatIf, AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 
 /// What apply() cannot do by itself, because it touches the world outside.
 struct Effects {
@@ -250,6 +258,12 @@ struct Effects {
     std::vector<std::string> open;   ///< paths and lesson names
     std::vector<OpenBeside> beside;  ///< the same, to stand beside what is open
     std::vector<Message> tell;       ///< what is to be told in a toast
+    std::optional<RunRequest> run;   ///< to be run while the window goes on
+    bool stop_run = false;           ///< what runs is to stop
+    std::optional<SaveRequest> save;
+    std::optional<RunRequest> start_live;  ///< to be run with all ranks held
+    std::optional<LetGo> let_go;
+    bool stop_live = false;
 };
 
 /// Changes the state by one action. Pure but for its arguments; cost: the steps look at every event once, all

@@ -36,8 +36,15 @@ view::TrafficFilter next_span(view::TrafficFilter filter) {
     return filter;
 }
 
-std::optional<Action> control_action(const AppState& s, Key key) {
-    switch (key) {
+std::optional<Action> control_action(const AppState& s, window::KeyPress press, bool typing) {
+    switch (press.key) {
+        case Key::z:
+            // A field that is being typed in has its own.
+            if (typing || !s.sandbox || !s.sandbox->open) return {};
+            return press.shift ? Action(RedoEdit{}) : Action(UndoEdit{});
+        case Key::enter:
+            if (s.sandbox && s.sandbox->open) return RunSandbox{};
+            return {};
         case Key::plus:
             return SetScale{s.scale + 0.25F};
         case Key::minus:
@@ -62,7 +69,7 @@ std::optional<Action> control_action(const AppState& s, Key key) {
 }  // namespace
 
 std::optional<Action> key_action(const AppState& s, window::KeyPress press, bool typing) {
-    if (press.control) return control_action(s, press.key);
+    if (press.control) return control_action(s, press, typing);
     if (press.key == Key::escape) return ClearSelection{};
     if (typing) return {};
     switch (press.key) {
@@ -96,6 +103,9 @@ std::optional<Action> key_action(const AppState& s, window::KeyPress press, bool
         case Key::s:
             if (s.view != ViewKind::traffic || !s.document) return {};
             return SetTraffic{press.key == Key::o ? next_op(s) : next_span(s.traffic)};
+        case Key::e:
+            if (s.document) return ToggleSandbox{};
+            return {};
         case Key::l:
             return SetLanguage{s.language == Language::en ? Language::zh : Language::en};
         case Key::t:
@@ -124,7 +134,9 @@ const std::vector<KeyHelp>& key_help() {
                                               {"Ctrl ← ↑ ↓ →", "keys.move"}, {"O S", "keys.traffic"},
                                               {"Esc", "keys.clear"},         {"L", "keys.language"},
                                               {"T", "keys.theme"},           {"Ctrl + −", "keys.scale"},
-                                              {"Ctrl 1", "keys.fold"},       {"F2", "keys.drawer"},
+                                              {"Ctrl 1", "keys.fold"},       {"E", "keys.sandbox"},
+                                              {"Ctrl Enter", "keys.run"},    {"Ctrl Z", "keys.undo"},
+                                              {"Ctrl Shift Z", "keys.redo"}, {"F2", "keys.drawer"},
                                               {"Tab", "keys.focus"},         {"?", "keys.sheet"}};
     return rows;
 }

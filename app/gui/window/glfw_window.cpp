@@ -73,6 +73,8 @@ Key translate(int key, int mods) {
             return Key::digit8;
         case GLFW_KEY_C:
             return Key::c;
+        case GLFW_KEY_E:
+            return Key::e;
         case GLFW_KEY_L:
             return Key::l;
         case GLFW_KEY_O:
@@ -81,6 +83,8 @@ Key translate(int key, int mods) {
             return Key::s;
         case GLFW_KEY_T:
             return Key::t;
+        case GLFW_KEY_Z:
+            return Key::z;
         default:
             return Key::other;
     }

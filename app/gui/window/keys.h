@@ -33,10 +33,12 @@ enum class Key : uint8_t {
     digit7,
     digit8,
     c,
+    e,
     l,
     o,
     s,
-    t
+    t,
+    z
 };
 
 /// One press (or repeat) of a key. Kept in our own queue, because ImGui 1.86 polls keys and loses taps that

@@ -1,0 +1,296 @@
+#include "app/gui/sandbox/fields.h"
+
+#include <algorithm>
+#include <array>
+
+#include "app/gui/sandbox/toml_text.h"
+#include "core/scenario/keys.h"
+
+namespace meshscope::sandbox {
+namespace {
+
+constexpr std::array<std::string_view, 5> kShardingStrategies{"full_shard", "shard_grad_op", "no_shard",
+                                                              "hybrid_shard", "hybrid_shard_zero2"};
+constexpr std::array<std::string_view, 3> kFsdp1Prefetch{"pre", "post", "none"};
+constexpr std::array<std::string_view, 7> kSchedules{
+    "GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV"};
+constexpr std::array<std::string_view, 2> kPrecisions{"float32", "bfloat16"};
+constexpr std::array<std::string_view, 4> kProfiles{"classroom", "laptop", "a100", "h100"};
+constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward", "optimizer"};
+
+/// What decides which keys have a meaning.
+struct Kinds {
+    std::string model, data, optimizer, sampler, fault, call;
+    bool tp = false, cp = false, pp = false, calls = false;
+};
+
+std::string unquoted(const std::string& toml) {
+    const auto value = parse_value(toml);
+    return value && value->is_string() ? value->as_string()->get() : toml;
+}
+
+Kinds kinds_of(const Reading& r) {
+    const auto word = [&](const char* table, const char* name) {
+        return unquoted(r.value(joined(table, name)));
+    };
+    Kinds k{word("model", "kind"),   word("parallel", "data"), word("optimizer", "kind"),
+            word("data", "sampler"), word("faults", "kind"),   word("call", "op")};
+    const std::string names = r.value(joined("mesh", "names"));
+    k.tp = names.find("\"tp\"") != std::string::npos;
+    k.cp = names.find("\"cp\"") != std::string::npos;
+    k.pp = names.find("\"pp\"") != std::string::npos;
+    k.calls = r.values.count("call") > 0;
+    return k;
+}
+
+/// A field and whether it has a meaning now.
+struct Offered {
+    Field field;
+    bool now = true;
+};
+
+struct OfferedGroup {
+    std::string_view id;
+    std::vector<Offered> fields;
+};
+
+std::vector<OfferedGroup> offered(const Kinds& k) {
+    using enum FieldKind;
+    const bool trains = !k.calls, toy = k.model == "toy";
+    const bool tokens = k.model == "gpt" || k.model == "llama";
+    const bool fsdp2 = k.data == "fsdp2", fsdp1 = k.data == "fsdp1";
+    const bool buckets = k.data == "ddp" || k.data == "zero1" || k.data == "zero2";
+    const bool units = fsdp2 || fsdp1 || k.data == "zero3";
+    const bool adam = k.optimizer == "adam" || k.optimizer == "adamw";
+    const bool fault = !k.fault.empty();
+    return {
+        {"mesh",
+         {{{"mesh", "shape", list}}, {{"mesh", "names", names}}, {{"mesh", "world", integer}, false}}},
+        {"parallel",
+         {{{"parallel", "data", words, scenario::data_strategies()}, trains},
+          {{"parallel", "reshard_after_forward", raw}, fsdp2},
+          {{"parallel", "sharding_strategy", words, kShardingStrategies}, fsdp1},
+          {{"parallel", "backward_prefetch", raw}, fsdp2},
+          {{"parallel", "backward_prefetch", words, kFsdp1Prefetch}, fsdp1 || k.data == "zero3"},
+          {{"parallel", "units", raw}, units},
+          {{"parallel", "cpu_offload", flag}, fsdp2},
+          {{"parallel", "bucket_cap_mb", number}, buckets},
+          {{"parallel.mixed_precision", "param", words, kPrecisions}, fsdp2 || fsdp1},
+          {{"parallel.mixed_precision", "reduce", words, kPrecisions}, fsdp2 || fsdp1},
+          {{"parallel", "schedule", words, kSchedules}, k.pp},
+          {{"parallel", "microbatches", integer}, k.pp},
+          {{"parallel", "stages_per_rank", integer}, k.pp},
+          {{"parallel", "tp_plan", words, scenario::tp_plans()}, k.tp},
+          {{"parallel", "sequence_parallel", flag}, k.tp && tokens},
+          {{"parallel", "loss_parallel", flag}, k.tp && tokens},
+          {{"parallel", "cp", words, scenario::context_methods()}, k.cp},
+          {{"parallel", "cp_load_balance", flag}, k.cp},
+          {{"parallel", "algorithm", words, scenario::algorithms()}}}},
+        {"train",
+         {{{"train", "steps", integer}, trains},
+          {{"train", "global_batch", integer}, trains},
+          {{"train", "accumulate", integer}, trains},
+          {{"train", "micro_batch", integer}, false},
+          {{"train", "clip_norm", number}, trains},
+          {{"train", "recompute", words, scenario::recompute_kinds()}, trains}}},
+        {"model",
+         {{{"model", "kind", words, scenario::model_kinds()}, trains},
+          {{"model", "dim", integer}, trains && !toy},
+          {{"model", "hidden", integer}, trains && !toy},
+          {{"model", "layers", integer}, trains && !toy},
+          {{"model", "vocab", integer}, tokens},
+          {{"model", "seq", integer}, tokens},
+          {{"model", "heads", integer}, tokens},
+          {{"model", "kv_heads", integer}, k.model == "llama"},
+          {{"model", "tied", flag}, tokens},
+          {{"model", "bias", flag}, k.model == "mlp"},
+          {{"model", "seed", integer}, trains}}},
+        {"data",
+         {{{"data", "samples", integer}, trains},
+          {{"data", "sampler", words, scenario::samplers()}, trains},
+          {{"data", "shuffle", flag}, k.sampler == "distributed"},
+          {{"data", "drop_last", flag}, k.sampler == "distributed"},
+          {{"data", "seed", integer}, trains}}},
+        {"optimizer",
+         {{{"optimizer", "kind", words, scenario::optimizer_kinds()}, trains},
+          {{"optimizer", "lr", number}, trains},
+          {{"optimizer", "momentum", number}, trains && !adam},
+          {{"optimizer", "weight_decay", number}, trains}}},
+        {"call",
+         {{{"call", "op", words, scenario::call_ops()}, k.calls},
+          {{"call", "elements", integer}, k.calls},
+          {{"call", "dtype", words, scenario::dtypes()}, k.calls},
+          {{"call", "reduce", words, scenario::call_reduce_ops()},
+           k.call == "all_reduce" || k.call == "reduce" || k.call == "reduce_scatter"},
+          {{"call", "fill", words, scenario::call_fills()}, k.calls}}},
+        {"faults",
+         {{{"faults", "kind", words, scenario::fault_kinds()}, trains},
+          {{"faults", "rank", integer}, fault},
+          {{"faults", "step", integer}, fault},
+          {{"faults", "phase", words, kPhases}, fault},
+          {{"faults", "at", integer}, fault},
+          {{"faults", "ms", integer}, k.fault == "delay"},
+          {{"faults", "field", words, scenario::fault_fields()}, k.fault == "mismatch"}}},
+        {"run",
+         {{{"hardware", "ranks_per_node", integer}},
+          {{"hardware", "profile", words, kProfiles}},
+          {{"run", "checked", flag}},
+          {{"run", "schedule", text}, false}}},
+    };
+}
+
+std::string trim(std::string_view text) {
+    const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+    return std::string(text);
+}
+
+/// The words of a list, however they are set apart: "2, 2", "[2, 2]", "2 2", "2x2".
+std::vector<std::string> parts_of(const std::string& typed, bool numbers) {
+    std::vector<std::string> parts;
+    std::string part;
+    const auto end = [&] {
+        if (!part.empty()) parts.push_back(part);
+        part.clear();
+    };
+    for (std::size_t i = 0; i < typed.size(); ++i) {
+        const char c = typed[i];
+        const bool times = numbers && (typed.compare(i, 2, "\xC3\x97") == 0 || c == 'x');
+        if (times || std::string_view(", \t[]()\"'").find(c) != std::string_view::npos) {
+            end();
+            if (times && c != 'x') ++i;
+        } else {
+            part += c;
+        }
+    }
+    end();
+    return parts;
+}
+
+/// What the text would be as a value of that type; "" where it is none.
+std::string as_value(const std::string& typed, bool (*fits)(const toml::node&)) {
+    const auto value = parse_value(typed);
+    return value && fits(*value) ? typed : "";
+}
+
+bool is_integer(const toml::node& node) {
+    return node.is_integer();
+}
+bool is_number(const toml::node& node) {
+    return node.is_number();
+}
+bool is_anything(const toml::node&) {
+    return true;
+}
+
+std::string value_or_string(const std::string& typed, bool (*fits)(const toml::node&)) {
+    const std::string value = as_value(typed, fits);
+    return value.empty() ? string_text(typed) : value;
+}
+
+std::string to_toml(const Field& field, const std::string& typed) {
+    switch (field.kind) {
+        case FieldKind::integer:
+            return value_or_string(typed, is_integer);
+        case FieldKind::number:
+            // ".5" is no number to TOML, but is to everyone else.
+            return value_or_string(typed.starts_with('.') ? "0" + typed : typed, is_number);
+        case FieldKind::flag:
+            return typed == "true" || typed == "false" ? typed : string_text(typed);
+        case FieldKind::raw:
+            return value_or_string(typed, is_anything);
+        case FieldKind::list:
+        case FieldKind::names: {
+            std::string made;
+            for (const std::string& part : parts_of(typed, field.kind == FieldKind::list))
+                made +=
+                    (made.empty() ? "" : ", ") +
+                    (field.kind == FieldKind::list ? value_or_string(part, is_integer) : string_text(part));
+            return "[" + made + "]";
+        }
+        case FieldKind::words:
+        case FieldKind::text:
+            break;
+    }
+    return string_text(typed);
+}
+
+std::string plain(const Field& field, const std::string& toml) {
+    const auto value = parse_value(toml);
+    if (!value) return toml;
+    if (value->is_string()) return value->as_string()->get();
+    const bool list = field.kind == FieldKind::list || field.kind == FieldKind::names;
+    if (!list || !value->is_array()) return toml;
+    std::string made;
+    for (const toml::node& each : *value->as_array())
+        made += (made.empty() ? "" : ", ") + (each.is_string() ? each.as_string()->get() : value_text(each));
+    return made;
+}
+
+}  // namespace
+
+std::vector<FieldGroup> fields_of(const Reading& reading) {
+    std::vector<FieldGroup> groups;
+    for (const OfferedGroup& group : offered(kinds_of(reading))) {
+        FieldGroup made{group.id, {}};
+        const auto has = [&](const std::string& key) {
+            return std::any_of(made.fields.begin(), made.fields.end(),
+                               [&](const Field& field) { return field.key() == key; });
+        };
+        // One key may have two kinds of field; the one that has a meaning is the one to show.
+        const auto has_now = [&](const std::string& key) {
+            return std::any_of(group.fields.begin(), group.fields.end(),
+                               [&](const Offered& each) { return each.now && each.field.key() == key; });
+        };
+        for (const Offered& each : group.fields) {
+            const std::string key = each.field.key();
+            const bool given = !has_now(key) && !has(key) && !reading.value(key).empty();
+            if (each.now || given) made.fields.push_back(each.field);
+        }
+        if (!made.fields.empty()) groups.push_back(std::move(made));
+    }
+    return groups;
+}
+
+std::vector<Field> all_fields() {
+    std::vector<Field> fields;
+    for (const OfferedGroup& group : offered({}))
+        for (const Offered& each : group.fields)
+            if (std::none_of(fields.begin(), fields.end(),
+                             [&](const Field& field) { return field.key() == each.field.key(); }))
+                fields.push_back(each.field);
+    return fields;
+}
+
+std::string shown(const Field& field, const Reading& reading) {
+    const std::string& value = reading.value(field.key());
+    return value.empty() ? "" : plain(field, value);
+}
+
+std::string fallback(const Field& field) {
+    for (const scenario::Key& key : scenario::keys())
+        if (key.table == field.table && key.name == field.name) {
+            const auto value = parse_value(key.fallback);
+            return value ? plain(field, value_text(*value)) : "";
+        }
+    return "";
+}
+
+std::vector<Change> changes_for(const Field& field, const std::string& typed, const Reading& reading) {
+    const std::string text = trim(typed), key = field.key();
+    if (field.table == "faults" && field.name == "kind") {
+        if (text.empty()) return {{std::string(field.table), ""}};
+        std::vector<Change> changes{{key, to_toml(field, text)}};
+        // A fault is somewhere: on rank 0 in the first step, until it is said otherwise.
+        for (const char* name : {"rank", "step"}) {
+            const std::string place = joined(field.table, name);
+            if (reading.value(place).empty()) changes.push_back({place, "0"});
+        }
+        return changes;
+    }
+    if (text.empty() && reading.value(key).empty()) return {};
+    return {{key, text.empty() ? "" : to_toml(field, text)}};
+}
+
+}  // namespace meshscope::sandbox

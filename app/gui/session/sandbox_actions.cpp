@@ -1,0 +1,90 @@
+#include "app/gui/session/sandbox_actions.h"
+
+#include <algorithm>
+
+namespace meshscope::session {
+namespace {
+
+bool knows(const SandboxState& sandbox, const std::shared_ptr<const Document>& document) {
+    return std::any_of(sandbox.runs.begin(), sandbox.runs.end(),
+                       [&](const auto& run) { return run.lock() == document; });
+}
+
+/// Whether a run came of the sandbox or of a question: it makes room for the next.
+bool was_made(const AppState& s, const std::shared_ptr<const Document>& document) {
+    const auto answered = std::any_of(s.what_ifs.begin(), s.what_ifs.end(),
+                                      [&](const WhatIfRun& run) { return run.answer == document; });
+    return answered ||
+           (s.sandbox && knows(*s.sandbox, document) && document != s.sandbox->runs.front().lock());
+}
+
+void drop_run(AppState& s, std::size_t at) {
+    s.runs.erase(s.runs.begin() + static_cast<std::ptrdiff_t>(at));
+    s.lane_ranks.erase(s.lane_ranks.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+}  // namespace
+
+const std::string& scenario_text(const Document& document) {
+    return document.trace->info.scenario;
+}
+
+bool open_sandbox(AppState& s) {
+    if (!s.document || scenario_text(*s.document).empty()) return false;
+    if (s.sandbox && knows(*s.sandbox, s.document)) {
+        s.sandbox->open = true;
+        return true;
+    }
+    s.sandbox =
+        SandboxState{true,
+                     sandbox::Draft(scenario_text(*s.document), s.document->trace->info.scenario_path),
+                     s.document->name,
+                     {},
+                     {s.document}};
+    return true;
+}
+
+void add_run(AppState& s, const RunEnded& ended) {
+    if (s.runs.size() >= kMostRuns) {
+        std::size_t out = s.runs.size() - 1;
+        for (std::size_t i = s.runs.size(); i-- > 1;)
+            if (was_made(s, s.runs[i]) && s.runs[i] != ended.request.asked_of && s.runs[i] != s.document)
+                out = i;
+        if (s.runs[out] == s.document) --out;
+        drop_run(s, out);
+    }
+    s.runs.push_back(ended.document);
+    s.lane_ranks.emplace_back();
+    if (ended.request.what_if.empty()) {
+        if (s.sandbox) s.sandbox->runs.push_back(ended.document);
+        return;
+    }
+    std::erase_if(s.what_ifs, [&](const WhatIfRun& run) {
+        return run.asked_of == ended.request.asked_of && run.id == ended.request.what_if;
+    });
+    s.what_ifs.push_back({ended.request.what_if, ended.request.asked_of, ended.document});
+}
+
+std::optional<RunRequest> sandbox_request(const AppState& s) {
+    if (!s.sandbox || s.running || !s.sandbox->draft.reading().scenario) return {};
+    const sandbox::Draft& draft = s.sandbox->draft;
+    return RunRequest{draft.text(), draft.path(), sandbox::run_name(s.sandbox->name, draft.changed_keys()),
+                      "", s.document};
+}
+
+std::optional<RunRequest> what_if_request(const AppState& s, const AskWhatIf& asked) {
+    if (!s.document || s.running || scenario_text(*s.document).empty()) return {};
+    std::vector<std::string> keys;
+    for (const sandbox::Change& change : asked.changes) keys.push_back(change.key);
+    return RunRequest{sandbox::changed_text(scenario_text(*s.document), asked.changes),
+                      s.document->trace->info.scenario_path, sandbox::run_name(s.document->name, keys),
+                      asked.id, s.document};
+}
+
+const WhatIfRun* answer_to(const AppState& s, const std::string& id) {
+    for (const WhatIfRun& run : s.what_ifs)
+        if (run.asked_of == s.document && run.id == id) return &run;
+    return nullptr;
+}
+
+}  // namespace meshscope::session

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "app/gui/session/app_state.h"
+
+namespace meshscope::session {
+
+/// The sandbox for what is in front: the one there is where its run is in front, else a new one. False where
+/// the run says nothing of its scenario.
+bool open_sandbox(AppState& state);
+/// The sandbox's run, or an answer, stands beside the others; the oldest answer makes room.
+void add_run(AppState& state, const RunEnded& ended);
+/// What is asked to be run now; nothing where a run is under way or the scenario has mistakes.
+std::optional<RunRequest> sandbox_request(const AppState& state);
+std::optional<RunRequest> what_if_request(const AppState& state, const AskWhatIf& asked);
+
+/// The scenario of a run as text; "" where its record does not hold it.
+const std::string& scenario_text(const Document& document);
+/// The answer of this run to a question; null when it was not asked.
+const WhatIfRun* answer_to(const AppState& state, const std::string& id);
+
+}  // namespace meshscope::session

@@ -1,0 +1,208 @@
+#include "app/gui/session/live_run.h"
+
+#include <chrono>
+#include <thread>
+
+#include "harness.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using session::LetGoHow;
+using Stands = view::LiveRank::Stands;
+using test::Harness;
+
+namespace {
+
+session::RunRequest request(const std::vector<sandbox::Change>& changes = {},
+                            const std::string& name = "63_hsdp") {
+    const auto& info = test::lesson(name)->trace->info;
+    return {sandbox::changed_text(info.scenario, changes), info.scenario_path, "held", "", nullptr};
+}
+
+/// A held run and what it told last.
+class Driven {
+  public:
+    explicit Driven(const session::RunRequest& asked) {
+        live_.start(asked);
+        wait();
+    }
+    const session::LiveState& let_go(int32_t rank, LetGoHow how) {
+        live_.let_go({rank, how});
+        return wait();
+    }
+    const session::LiveState& now() const { return state_; }
+    const view::LiveRank& rank(int32_t r) const { return state_.world.ranks[static_cast<std::size_t>(r)]; }
+    std::size_t events(int32_t r) const {
+        return state_.document ? state_.document->trace->ranks[static_cast<std::size_t>(r)].events.size() : 0;
+    }
+
+  private:
+    const session::LiveState& wait() {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (std::chrono::steady_clock::now() < until) {
+            for (const session::Action& action : live_.news(test::catalogue(), i18n::Language::en))
+                if (const auto* told = std::get_if<session::ShowLive>(&action)) {
+                    state_ = *told->live;
+                    return state_;
+                } else if (const auto* error = std::get_if<session::ShowError>(&action)) {
+                    FAIL(error->error.lines.front());
+                }
+            std::this_thread::yield();
+        }
+        throw std::runtime_error("the held run tells nothing");
+    }
+    session::LiveRun live_;
+    session::LiveState state_;
+};
+
+}  // namespace
+
+TEST_CASE("all ranks are held at their start; one that is let go runs to its call and waits for the others") {
+    Driven live(request());
+    REQUIRE(live.now().world.ranks.size() == 4);
+    for (int32_t r = 0; r < 4; ++r) {
+        CHECK(live.rank(r).stands == Stands::held);
+        CHECK(live.rank(r).next == "start");
+    }
+    CHECK_FALSE(live.now().document);
+
+    live.let_go(0, LetGoHow::collective);
+    CHECK_FALSE(live.rank(0).call.op.empty());
+    CHECK(live.events(0) > 0);
+    CHECK(live.events(1) == 0);  // nobody else did anything
+    // Alone it cannot end its call: sooner or later it waits for a rank of its group.
+    for (int i = 0; i < 20 && live.rank(0).stands == Stands::held; ++i) live.let_go(0, LetGoHow::collective);
+    REQUIRE(live.rank(0).stands == Stands::waiting);
+    const int32_t peer = live.rank(0).peer;
+    CHECK(peer > 0);
+    CHECK(live.rank(peer).stands == Stands::held);
+    CHECK(live.rank(peer).next == "start");
+    const std::size_t before = live.events(0);
+    // The one that it waits for comes to the same call and brings it on.
+    for (int i = 0; i < 20 && live.rank(0).stands == Stands::waiting; ++i) live.let_go(peer, LetGoHow::hop);
+    CHECK(live.rank(0).stands == Stands::held);
+    CHECK(live.events(peer) > 0);
+    CHECK(live.events(0) == before);
+}
+
+TEST_CASE("a hop is one message: the trace so far grows by at most one hop, and never shrinks") {
+    Driven live(request());
+    std::size_t hops = 0, acts = 0;
+    for (int i = 0; i < 24; ++i) {
+        int32_t next = -1;
+        for (int32_t k = 0; k < 4 && next < 0; ++k)
+            if (live.rank((i + k) % 4).stands == Stands::held) next = (i + k) % 4;
+        REQUIRE(next >= 0);
+        live.let_go(next, LetGoHow::hop);
+        std::size_t now = 0;
+        if (live.now().document)
+            for (const auto& rank : live.now().document->trace->ranks) now += rank.hops.size();
+        CHECK(now >= hops);
+        CHECK(now <= hops + 1);
+        CHECK(static_cast<std::size_t>(live.now().world.acts) > acts);
+        hops = now;
+        acts = static_cast<std::size_t>(live.now().world.acts);
+    }
+    CHECK(hops > 0);
+    CHECK(live.now().document->trace->info.failure.find("live.left") != std::string::npos);
+}
+
+TEST_CASE("let go all together, a held run ends with the very numbers of a free one") {
+    Driven live(request());
+    live.let_go(2, LetGoHow::collective);
+    live.let_go(1, LetGoHow::hop);
+    live.let_go(0, LetGoHow::all);
+    CHECK(live.now().world.ended);
+    CHECK_FALSE(live.now().world.diagnosis);
+    const trace::Trace& free = *test::lesson()->trace;
+    const trace::Trace& held = *live.now().document->trace;
+    CHECK(held.info.losses == free.info.losses);
+    for (std::size_t r = 0; r < 4; ++r) CHECK(held.ranks[r].hops.size() == free.ranks[r].hops.size());
+}
+
+TEST_CASE("a deadlock that is made rank by rank is named by the engine, with what was recorded up to it") {
+    // Rank 1 leaves out a call of the second step: the others come to it and wait.
+    Driven live(request({{"faults.kind", "\"skip\""}, {"faults.rank", "1"}, {"faults.step", "1"}}));
+    for (int i = 0; i < 4000 && !live.now().world.ended; ++i) {
+        int32_t next = -1;
+        for (int32_t k = 0; k < 4 && next < 0; ++k)
+            if (live.rank((i + k) % 4).stands == Stands::held) next = (i + k) % 4;
+        REQUIRE(next >= 0);
+        live.let_go(next, i < 8 ? LetGoHow::collective : LetGoHow::all);
+    }
+    REQUIRE(live.now().world.ended);
+    REQUIRE(live.now().world.diagnosis);
+    CHECK_FALSE(live.now().world.diagnosis->ranks.empty());
+    CHECK(live.now().document->trace->info.losses.size() == 1);
+    CHECK_FALSE(live.now().document->trace->info.failure.empty());
+}
+
+TEST_CASE("a held run is given up at once, wherever its ranks stand") {
+    for (int given = 0; given < 3; ++given) {
+        Driven live(request({{"train.steps", "100000"}}));
+        for (int i = 0; i < given; ++i) live.let_go(i, LetGoHow::collective);
+        const auto began = std::chrono::steady_clock::now();
+        // Its destructor waits for it.
+        {
+            Driven gone = Driven(request({{"train.steps", "100000"}}));
+            gone.let_go(0, LetGoHow::hop);
+        }
+        CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(30));
+    }
+}
+
+TEST_CASE("the panel: ranks are let go with the pointer, and the views show the trace so far") {
+    Harness app(1280, 1400);
+    app.open(test::lesson());
+    app.key(window::Key::e);
+    app.click(app.widget("sandbox.at.live"));
+    session::Effects effects = app.stage().take_effects();
+    REQUIRE(effects.start_live.has_value());
+    session::LiveRun live;
+    live.start(*effects.start_live);
+    const auto settle = [&] {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (app.state().live && app.state().live->world.going &&
+               std::chrono::steady_clock::now() < until) {
+            for (const session::Action& action : live.news(test::catalogue(), i18n::Language::en))
+                app.stage().act(action);
+            std::this_thread::yield();
+        }
+        app.frames(3);
+    };
+    settle();
+    REQUIRE(app.has_widget("live.at.call.1"));
+    CHECK(app.state().runs.size() == 1);
+    app.click(app.widget("live.at.call.1"));
+    effects = app.stage().take_effects();
+    REQUIRE(effects.let_go.has_value());
+    live.let_go(*effects.let_go);
+    settle();
+    CHECK(app.state().runs.size() == 2);
+    CHECK(app.state().document == app.state().live->document);
+    for (const auto kind : {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline,
+                            view::ViewKind::memory, view::ViewKind::parameters, view::ViewKind::traffic,
+                            view::ViewKind::compare, view::ViewKind::code}) {
+        app.stage().act(session::SetView{kind});
+        for (const view::Language language : {view::Language::en, view::Language::zh}) {
+            app.stage().act(session::SetLanguage{language});
+            app.frames(3);
+            for (const panels::Overflow& o : app.stage().overflows()) {
+                INFO(o.where << ": " << o.text);
+                CHECK(o.measured <= o.available);
+            }
+        }
+    }
+    app.click(app.shape("live_rank", 2));
+    CHECK(app.state().selection.rank == 2);
+    app.click(app.widget("live.at.all"));
+    effects = app.stage().take_effects();
+    REQUIRE(effects.let_go.has_value());
+    live.let_go(*effects.let_go);
+    settle();
+    CHECK(app.state().live->world.ended);
+    CHECK(app.state().runs.size() == 2);
+    app.click(app.widget("live.at.stop"));
+    CHECK_FALSE(app.state().live);
+    CHECK(app.state().document->trace->info.losses == test::lesson()->trace->info.losses);
+}

@@ -1,0 +1,133 @@
+#include "app/gui/sandbox/fields.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/scenario/keys.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using namespace meshscope::sandbox;
+
+namespace {
+
+const std::string kFile =
+    "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 3\nglobal_batch = 8\n"
+    "[mesh]\nshape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n"
+    "[parallel]\ndata = \"fsdp2\"\n";
+
+Field field(const std::string& key) {
+    for (const Field& each : all_fields())
+        if (each.key() == key) return each;
+    FAIL("no field " << key);
+    return {};
+}
+
+bool offered(const Draft& draft, const std::string& key) {
+    for (const FieldGroup& group : fields_of(draft.reading()))
+        for (const Field& each : group.fields)
+            if (each.key() == key) return true;
+    return false;
+}
+
+std::string as_toml(const std::string& key, const std::string& typed) {
+    const Draft draft(kFile, "");
+    const auto changes = changes_for(field(key), typed, draft.reading());
+    return changes.empty() ? "nothing" : changes.back().value;
+}
+
+}  // namespace
+
+TEST_CASE("every field is a key of the format, and each stands once") {
+    std::set<std::string> seen;
+    for (const Field& each : all_fields()) {
+        INFO(each.key());
+        CHECK(seen.insert(each.key()).second);
+        const auto keys = scenario::keys();
+        CHECK(std::any_of(keys.begin(), keys.end(), [&](const scenario::Key& key) {
+            return key.table == each.table && key.name == each.name;
+        }));
+    }
+    CHECK(seen.size() > 50);
+}
+
+TEST_CASE("what is typed becomes a value of the key's type") {
+    CHECK(as_toml("mesh.shape", "4, 2") == "[4, 2]");
+    CHECK(as_toml("mesh.shape", "[4,2]") == "[4, 2]");
+    CHECK(as_toml("mesh.shape", "4x2") == "[4, 2]");
+    CHECK(as_toml("mesh.shape", " 4 × 2 ") == "[4, 2]");
+    CHECK(as_toml("mesh.names", "replicate shard") == "[\"replicate\", \"shard\"]");
+    CHECK(as_toml("mesh.names", "\"a\", \"b\"") == "[\"a\", \"b\"]");
+    CHECK(as_toml("train.steps", "12") == "12");
+    CHECK(as_toml("optimizer.lr", ".5") == "0.5");
+    CHECK(as_toml("optimizer.lr", "1e-3") == "1e-3");
+    CHECK(as_toml("parallel.reshard_after_forward", "false") == "false");
+    CHECK(as_toml("parallel.reshard_after_forward", "[true, 2]") == "[true, 2]");
+    CHECK(as_toml("parallel.algorithm", "tree") == "\"tree\"");
+    CHECK(as_toml("train.clip_norm", "") == "nothing");
+    CHECK(as_toml("train.steps", "") == "");
+}
+
+TEST_CASE("what is of another type is left to the engine's reader, which says so at the field") {
+    for (const auto& [key, typed] : {std::pair<std::string, std::string>{"train.steps", "many"},
+                                     {"train.steps", "1.5"},
+                                     {"mesh.shape", "2, two"},
+                                     {"optimizer.lr", "fast"},
+                                     {"parallel.reshard_after_forward", "perhaps"},
+                                     {"train.steps", "3\n[faults]"},
+                                     {"train.steps", "\"quo\\te"}}) {
+        INFO(key << " = " << typed);
+        Draft draft(kFile, "f.toml");
+        draft.edit(changes_for(field(key), typed, draft.reading()));
+        CHECK_FALSE(draft.mistakes_at(key).empty());
+        draft.undo();
+        CHECK(draft.mistakes().empty());
+    }
+}
+
+TEST_CASE("a field shows what stands in the file, and takes it back unchanged") {
+    const Draft draft(kFile, "");
+    CHECK(shown(field("mesh.shape"), draft.reading()) == "2, 2");
+    CHECK(shown(field("mesh.names"), draft.reading()) == "replicate, shard");
+    CHECK(shown(field("parallel.data"), draft.reading()) == "fsdp2");
+    CHECK(shown(field("optimizer.lr"), draft.reading()).empty());
+    CHECK(fallback(field("optimizer.lr")) == "0.1");
+    CHECK(fallback(field("parallel.algorithm")) == "ring");
+    CHECK(fallback(field("mesh.names")).empty());  // by strategy
+    for (const FieldGroup& group : fields_of(draft.reading()))
+        for (const Field& each : group.fields) {
+            INFO(each.key());
+            Draft same = draft;
+            const std::string value = shown(each, draft.reading());
+            if (!value.empty()) CHECK_FALSE(same.edit(changes_for(each, value, draft.reading())));
+        }
+}
+
+TEST_CASE("fields come and go with the model and the strategy, but what the file says is always there") {
+    Draft draft(kFile, "");
+    CHECK(offered(draft, "parallel.reshard_after_forward"));
+    CHECK_FALSE(offered(draft, "parallel.bucket_cap_mb"));
+    CHECK_FALSE(offered(draft, "model.layers"));
+    CHECK_FALSE(offered(draft, "faults.rank"));
+    draft.edit({{"parallel.reshard_after_forward", "false"}});
+    draft.edit({{"parallel.data", "\"ddp\""}, {"model.kind", "\"mlp\""}});
+    CHECK(offered(draft, "parallel.bucket_cap_mb"));
+    CHECK(offered(draft, "model.layers"));
+    // Left over from fsdp2: it must be seen to be taken away.
+    CHECK(offered(draft, "parallel.reshard_after_forward"));
+    CHECK_FALSE(draft.mistakes_at("parallel.reshard_after_forward").empty());
+}
+
+TEST_CASE("a fault is chosen by its kind and stands somewhere at once; without a kind it is gone") {
+    Draft draft(kFile, "");
+    draft.edit(changes_for(field("faults.kind"), "kill", draft.reading()));
+    CHECK(draft.mistakes().empty());
+    REQUIRE(draft.reading().scenario);
+    CHECK(draft.reading().scenario->faults.size() == 1);
+    CHECK(offered(draft, "faults.rank"));
+    draft.edit(changes_for(field("faults.kind"), "", draft.reading()));
+    CHECK(draft.reading().scenario->faults.empty());
+    draft.undo();
+    draft.undo();
+    CHECK(draft.text() == kFile);
+}
