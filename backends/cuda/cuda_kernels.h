@@ -71,6 +71,23 @@ class CudaKernels final : public tensor::Kernels {
                              const tensor::Tensor& rstd, const tensor::Tensor& weight) const override;
     void rms_norm_weight_grad(const tensor::Tensor& dw, const tensor::Tensor& dy, const tensor::Tensor& x,
                               const tensor::Tensor& rstd, bool accumulate) const override;
+    void batch_norm_stats(const tensor::Tensor& statistics, const tensor::Tensor& x,
+                          double eps) const override;
+    int64_t batch_norm_gather_stats(const tensor::Tensor& mean, const tensor::Tensor& invstd,
+                                    const tensor::Tensor& running_mean, const tensor::Tensor& running_var,
+                                    const tensor::Tensor& statistics, double momentum,
+                                    double eps) const override;
+    void batch_norm_elemt(const tensor::Tensor& y, const tensor::Tensor& x, const tensor::Tensor& mean,
+                          const tensor::Tensor& invstd, const tensor::Tensor& weight,
+                          const tensor::Tensor& bias) const override;
+    void batch_norm_backward_reduce(const tensor::Tensor& sums, const tensor::Tensor& dw,
+                                    const tensor::Tensor& db, const tensor::Tensor& dy,
+                                    const tensor::Tensor& x, const tensor::Tensor& mean,
+                                    const tensor::Tensor& invstd) const override;
+    void batch_norm_backward_elemt(const tensor::Tensor& dx, const tensor::Tensor& dy,
+                                   const tensor::Tensor& x, const tensor::Tensor& mean,
+                                   const tensor::Tensor& invstd, const tensor::Tensor& weight,
+                                   const tensor::Tensor& sums, int64_t rows) const override;
     void rotary(const tensor::Tensor& out, const tensor::Tensor& in, const tensor::RotaryShape& shape,
                 bool inverse) const override;
     void attention_forward(const tensor::Tensor& o, const tensor::Tensor& lse, const tensor::Tensor& q,

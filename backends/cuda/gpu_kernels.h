@@ -84,6 +84,12 @@ enum MeshscopeGpuKernel {
     /* MeshscopeSgd, MeshscopeAdam: float32 */
     MESHSCOPE_KERNEL_SGD,
     MESHSCOPE_KERNEL_ADAM,
+    /* MeshscopeBatchNorm: float32; a thread a column, rows first to last, in double */
+    MESHSCOPE_KERNEL_BATCH_NORM_STATS,           /* out = a part's statistics of x */
+    MESHSCOPE_KERNEL_BATCH_NORM_GATHER_STATS,    /* out = mean, out2 = invstd of statistics */
+    MESHSCOPE_KERNEL_BATCH_NORM_ELEMT,           /* out = y; a thread an element */
+    MESHSCOPE_KERNEL_BATCH_NORM_BACKWARD_REDUCE, /* out = sums, out2 = dw, out3 = db */
+    MESHSCOPE_KERNEL_BATCH_NORM_BACKWARD_ELEMT,  /* out = dx of sums; a thread an element */
     MESHSCOPE_KERNELS
 };
 
@@ -205,6 +211,16 @@ typedef struct {
     float root_correction;               /* √(1 - β2ᵗ) */
     float eps;
 } MeshscopeAdam;
+
+typedef struct {
+    float *out, *out2, *out3;
+    float *running_mean, *running_var;
+    const float *x, *dy, *mean, *invstd, *weight, *bias, *sums, *statistics;
+    int64_t rows, width;
+    int64_t parts;    /* of statistics */
+    int64_t all_rows; /* of all parts */
+    double momentum, eps;
+} MeshscopeBatchNorm;
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 
 #include "backends/cuda/gpu_module.h"
 #include "backends/cuda/kernels/attention.h"
+#include "backends/cuda/kernels/batch_norm.h"
 #include "backends/cuda/kernels/reduce.h"
 #include "backends/cuda/kernels/tokens.h"
 
@@ -53,6 +54,7 @@ class Dispatch {
         if (launch_.kernel < MESHSCOPE_KERNEL_REDUCE) return elements();
         if (launch_.kernel <= MESHSCOPE_KERNEL_ROTARY) return rows();
         if (launch_.kernel <= MESHSCOPE_KERNEL_ATTENTION_MERGE) return attentions();
+        if (launch_.kernel >= MESHSCOPE_KERNEL_BATCH_NORM_STATS) return batch_norms();
         return tokens();
     }
 
@@ -211,6 +213,24 @@ class Dispatch {
                     return static_cast<int>(MESHSCOPE_GPU_INVALID_VALUE);
             }
         });
+    }
+
+    int batch_norms() const {
+        if (launch_.dtype != MESHSCOPE_FLOAT32) return MESHSCOPE_GPU_INVALID_VALUE;
+        switch (launch_.kernel) {
+            case MESHSCOPE_KERNEL_BATCH_NORM_STATS:
+                return call(batch_norm_stats, Threads::alone);
+            case MESHSCOPE_KERNEL_BATCH_NORM_GATHER_STATS:
+                return call(batch_norm_gather_stats, Threads::alone);
+            case MESHSCOPE_KERNEL_BATCH_NORM_ELEMT:
+                return call(batch_norm_elemt, Threads::alone);
+            case MESHSCOPE_KERNEL_BATCH_NORM_BACKWARD_REDUCE:
+                return call(batch_norm_backward_reduce, Threads::alone);
+            case MESHSCOPE_KERNEL_BATCH_NORM_BACKWARD_ELEMT:
+                return call(batch_norm_backward_elemt, Threads::alone);
+            default:
+                return MESHSCOPE_GPU_INVALID_VALUE;
+        }
     }
 
     const MeshscopeGpuLaunch& launch_;
