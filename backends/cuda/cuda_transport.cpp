@@ -1,18 +1,26 @@
 #include "backends/cuda/cuda_transport.h"
 
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/load_gpu.h"
 
 namespace meshscope::backends::cuda {
 namespace {
 
-/// While a queue puts down what reads messages; afterwards it is marked that they were read, also where that
-/// failed half way: their sender may be about to let them go.
+/// While a queue puts down what reads messages. end() marks that they were read; where it is not reached, the
+/// marks are set all the same, as far as the device still takes them: the messages' sender waits for them
+/// before it lets anything go.
 class Reading {
   public:
     explicit Reading(const GpuStream& queue) : queue_(queue) {}
     ~Reading() {
         for (const MeshscopeGpuEvent event : read_)
             static_cast<void>(queue_.gpu().table->event_record(event, queue_.handle()));
+    }
+    void end() {
+        for (const MeshscopeGpuEvent event : read_)
+            check(*queue_.gpu().table, queue_.gpu().table->event_record(event, queue_.handle()),
+                  "event_record");
+        read_.clear();
     }
     Reading(const Reading&) = delete;
     Reading& operator=(const Reading&) = delete;
@@ -66,6 +74,7 @@ void CudaTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes
         Reading reading(queues_.running());
         reading.begin(*parcel.written, *parcel.read);
         consume({parcel.data, message.size()});
+        reading.end();
     });
 }
 
@@ -82,6 +91,7 @@ void CudaTransport::receive_together(std::span<const comm::Expected> messages, c
             data.emplace_back(parcel.data, message.size());
         }
         consume(data);
+        reading.end();
     });
 }
 

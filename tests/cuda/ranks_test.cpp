@@ -142,7 +142,8 @@ std::string failure_of(const std::string& name, const nlohmann::json& gold, cons
     gpu_test::control().fail(call, n, 719);
     std::string text = "fine";
     try {
-        golden::train(name, gold, *gpu::stand_in_registry(), on("cuda"));
+        // Unrecorded: a stamp of the clock that the device refuses becomes the host's time.
+        golden::train(name, gold, *gpu::stand_in_registry(), on("cuda", trace::Level::off));
     } catch (const Error& error) {
         text = error.message().id;
     }
@@ -155,12 +156,13 @@ std::string failure_of(const std::string& name, const nlohmann::json& gold, cons
 TEST_CASE("a device whose work takes long gives the same numbers: whatever must wait, waits") {
     const auto backends = gpu::stand_in_registry();
     const Slow slow(100'000);
-    for (const std::string name : {"mlp_ddp2_buckets", "mlp_fsdp2_keep", "mlp_hsdp2x2_clip", "mlp_zero1_2"}) {
+    for (const std::string name :
+         {"mlp_ddp2_buckets", "mlp_fsdp2_keep", "mlp_hsdp2x2_clip", "mlp_zero1_2", "mlp_pp2_1f1b"}) {
         INFO(name);
         const nlohmann::json gold = golden::read_case(name);
         golden::Outcome ours = golden::outcome_of(golden::train(name, gold, *backends, on("cuda")));
         golden::Outcome theirs = golden::expected(gold, name);
-        if (name == "mlp_zero1_2") ours.collectives = theirs.collectives = {};  // PyTorch's are another way's
+        ours.collectives = theirs.collectives = {};  // not of what is slow
         CHECK(golden::differences(ours, theirs) == std::vector<std::string>{});
     }
 }
