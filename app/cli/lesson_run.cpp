@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -40,11 +42,12 @@ Message message_of(const json& entry) {
 }
 
 /// Where the scenario asked a rank to die, and that came: the diagnosis that threads give. Between processes
-/// those who are left say only that a peer is gone, and under mpiexec nobody says which.
+/// those who are left say only that a peer is gone; mpiexec ends all without a word, with 128 + the signal
+/// (Open MPI) or the signal's number (MPICH), and does not say which rank it was.
 std::exception_ptr asked_death(const scenario::Scenario& scenario, const launch::Failure& root) {
     const auto kill =
         std::ranges::find(scenario.faults, comm::FaultKind::kill, [](const auto& f) { return f.kind; });
-    const bool killed = root.id.empty() && root.exit_code > 128 && root.exit_code != 130;
+    const bool killed = root.id.empty() && (root.exit_code == 128 + SIGKILL || root.exit_code == SIGKILL);
     if (kill == scenario.faults.end() || !(killed || root.id == "comm.peer_lost")) return nullptr;
     Diagnosis diagnosis;
     diagnosis.kind = DiagnosisKind::lost;
