@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -39,13 +41,18 @@ Message message_of(const json& entry) {
     return message;
 }
 
-/// Of a process that died its peers tell what they saw: among threads that is the diagnosis "lost".
-std::exception_ptr lost(const Message& seen, GlobalRank by) {
+/// Where the scenario asked a rank to die, and that came: the diagnosis that threads give. Between processes
+/// those who are left say only that a peer is gone; mpiexec ends all without a word, with 128 + the signal
+/// (Open MPI) or the signal's number (MPICH), and does not say which rank it was.
+std::exception_ptr asked_death(const scenario::Scenario& scenario, const launch::Failure& root) {
+    const auto kill =
+        std::ranges::find(scenario.faults, comm::FaultKind::kill, [](const auto& f) { return f.kind; });
+    const bool killed = root.id.empty() && (root.exit_code == 128 + SIGKILL || root.exit_code == SIGKILL);
+    if (kill == scenario.faults.end() || !(killed || root.id == "comm.peer_lost")) return nullptr;
     Diagnosis diagnosis;
     diagnosis.kind = DiagnosisKind::lost;
-    if (const MessageValue* peer = seen.find("peer"))
-        diagnosis.culprits = {static_cast<int32_t>(std::get<int64_t>(*peer))};
-    return std::make_exception_ptr(DiagnosedError(std::move(diagnosis), by));
+    diagnosis.culprits = {kill->rank};
+    return std::make_exception_ptr(DiagnosedError(std::move(diagnosis), GlobalRank{root.rank}));
 }
 
 /// What a process said of its end, as the error it was there.
@@ -60,12 +67,9 @@ std::exception_ptr error_of(const launch::Failure& failure) {
                                                    {"code", int64_t{failure.exit_code}},
                                                    {"text", failure.text}}},
                                                  GlobalRank{failure.rank}));
-    if (!said["errors"].front().contains("file")) {
-        Message message = message_of(said["errors"].front());
-        const GlobalRank by{failure.rank};
-        if (message.id == "comm.peer_lost") return lost(message, by);
-        return std::make_exception_ptr(CommError(std::move(message), by));
-    }
+    if (!said["errors"].front().contains("file"))
+        return std::make_exception_ptr(
+            CommError(message_of(said["errors"].front()), GlobalRank{failure.rank}));
     std::vector<Diagnostic> mistakes;
     for (const json& entry : said["errors"])
         mistakes.push_back({message_of(entry),
@@ -95,10 +99,9 @@ run::RunResult run_in_processes(const scenario::Scenario& scenario, const std::s
         return result;
     }
     const auto& failures = ended.launch.failures;
-    const auto told = std::ranges::find_if(failures, [](const auto& f) { return !f.id.empty(); });
-    result.failure = error_of(told != failures.end() ? *told
-                              : failures.empty()     ? launch::Failure{}
-                                                     : failures.front());
+    const launch::Failure root = failures.empty() ? launch::Failure{} : failures.front();
+    result.failure = asked_death(scenario, root);
+    if (!result.failure) result.failure = error_of(root);
     result.trace = ended.partial;
     if (scenario.faults.empty() || !result.trace) std::rethrow_exception(result.failure);
     return result;

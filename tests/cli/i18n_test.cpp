@@ -63,7 +63,8 @@ bool is_something_else(const std::string& text) {
         "sp\\.(copy_in|copy_out|pack|unpack|gather_for_all|gather_parts|scatter_sum)");
     static const std::regex kModules("(net1|net2|layers|blocks|tok|pos|train|model|layer)\\..*");
     static const std::regex kTables(
-        "(lesson\\.(step|number|variant)(\\.(mesh|number))?|quiz\\.(choice(\\.hint)?|hint|question|reveal)|"
+        "(lesson\\.(step|number|only_threads|variant)(\\.(mesh|number))?|quiz\\.(choice(\\.hint)?|hint|"
+        "question|reveal)|"
         "check\\.title|"
         "parallel\\.(mixed_precision|powersgd)|compare\\.strategies|"
         "compute\\.(kernels|overlap)|links\\.(inside|between))");

@@ -140,21 +140,21 @@ TEST_CASE("what a variant sets is shown as it was written, fractions with their 
 }
 
 TEST_CASE("a number is SQL's or the modelled clock's, and keys that mean nothing to it are refused") {
-    const std::string number = "[[lesson.number]]\nid = \"n\"\n";  // lines 8 and 9
-    CHECK(mistakes(kTrain + number) == List{"8:1 scenario.missing_key"});
+    const std::string number = "[[lesson.number]]\nid = \"n\"\n";  // lines 7 and 8
+    CHECK(mistakes(kTrain + number) == List{"7:1 scenario.missing_key"});
     CHECK(mistakes(kTrain + number + "modelled = \"step_ms\"\n") == List{"(none)"});
     CHECK(mistakes(kTrain + number +
                    "modelled = \"exposed_ms\"\nrank = 1\nhardware = \"a100\"\ndecimals = 3\n") ==
           List{"(none)"});
     CHECK(mistakes(kTrain + number + "modelled = \"step_ms\"\nrank = 1\nsql = \"SELECT 1\"\n") ==
-          List{"11:1 scenario.modelled_key", "12:1 scenario.modelled_key"});
-    CHECK(mistakes(kTrain + number + "modelled = \"hops_us\"\n") == List{"8:1 scenario.missing_key"});
+          List{"10:1 scenario.modelled_key", "11:1 scenario.modelled_key"});
+    CHECK(mistakes(kTrain + number + "modelled = \"hops_us\"\n") == List{"7:1 scenario.missing_key"});
     CHECK(mistakes(kTrain + number + "modelled = \"steps\"\nhardware = \"z80\"\n") ==
-          List{"10:12 scenario.unknown_word", "11:12 scenario.unknown_word"});
+          List{"9:12 scenario.unknown_word", "10:12 scenario.unknown_word"});
     CHECK(mistakes(kTrain + number + "sql = \"SELECT 1\"\ndecimals = 2\n") ==
-          List{"11:1 scenario.needs_modelled"});
+          List{"10:1 scenario.needs_modelled"});
     CHECK(mistakes(kTrain + number + "modelled = \"step_ms\"\ndecimals = 10\n") ==
-          List{"11:12 scenario.out_of_range"});
+          List{"10:12 scenario.out_of_range"});
     const Scenario read = with(number + "modelled = \"step_ms\"\nhardware = \"h100\"\n");
     REQUIRE(read.numbers.size() == 1);
     REQUIRE(read.numbers[0].hardware);
@@ -162,11 +162,11 @@ TEST_CASE("a number is SQL's or the modelled clock's, and keys that mean nothing
 }
 
 TEST_CASE("a temporary checkpoint has no folder, and a restart comes before the end, at what is saved") {
-    const std::string saves = "[checkpoint]\ntemporary = true\n";  // lines 8 and 9
+    const std::string saves = "[checkpoint]\ntemporary = true\n";  // lines 7 and 8
     CHECK(mistakes(kTrain + saves) == List{"(none)"});
-    CHECK(mistakes(kTrain + saves + "folder = \"x\"\n") == List{"10:1 scenario.checkpoint_two_folders"});
-    CHECK(mistakes(kTrain + saves + "restart_after = 1000\n") == List{"10:17 scenario.restart_behind_end"});
-    CHECK(mistakes(kTrain + "[checkpoint]\nrestart_after = 0\n") == List{"8:1 scenario.missing_key"});
+    CHECK(mistakes(kTrain + saves + "folder = \"x\"\n") == List{"9:1 scenario.checkpoint_two_folders"});
+    CHECK(mistakes(kTrain + saves + "restart_after = 1000\n") == List{"9:17 scenario.restart_behind_end"});
+    CHECK(mistakes(kTrain + "[checkpoint]\nrestart_after = 0\n") == List{"7:1 scenario.missing_key"});
     CHECK(with(saves).checkpoint.saves());
 }
 

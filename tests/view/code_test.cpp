@@ -37,6 +37,9 @@ std::string mesh(const std::string& shape, const std::string& names, const std::
 const std::string kHsdp =
     kToy + mesh("2, 2", "\"replicate\", \"shard\"", "data = \"fsdp2\"\nunits = [[\"net1\"], [\"net2\"]]\n");
 
+/// Its layers run a second time in backward, with what that gathers.
+const std::string kAgain = kMlp + "recompute = \"full\"\n" + mesh("2", "\"shard\"", "data = \"fsdp2\"\n");
+
 /// Plain calls, a message and work among them.
 const std::string kCalls =
     "[mesh]\nshape = [2]\nnames = [\"replicate\"]\n[[call]]\nop = \"all_gather\"\nelements = 2\n"
@@ -183,9 +186,7 @@ TEST_CASE("every rule of the catalogue is named in the program's sources, and ev
 }
 
 TEST_CASE("the facts of an event have its rule's words, also of what is done a second time in backward") {
-    std::string text = kMlp + mesh("2", "\"shard\"", "data = \"fsdp2\"\n");
-    text.replace(text.find("steps = 1\n"), 10, "steps = 1\nrecompute = \"full\"\n");
-    const auto trace = trace_of(text);
+    const auto trace = trace_of(kAgain);
     for (const auto language : {view::Language::en, view::Language::zh}) {
         Stage stage(trace, language);
         int again = 0;
