@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cuda_operands.h"
@@ -245,7 +246,20 @@ void CudaKernels::linear_bias_grad(const Tensor& db, const Tensor& dy, bool accu
     p.width = db.n_elements();
     p.rows = dy.n_elements() / p.width;
     p.accumulate = accumulate ? 1 : 0;
-    run(MESHSCOPE_KERNEL_COLUMN_SUMS, dtype, p, shape_of_columns(p.width));
+    columns(MESHSCOPE_KERNEL_COLUMN_SUMS, dtype, p);
+}
+
+void CudaKernels::columns(int32_t kernel, DType dtype, const MeshscopeColumns& asked) const {
+    if (asked.width == 0) return;
+    MeshscopeColumns p = asked;
+    p.slices = column_slices(p.rows);
+    p.slice_rows = (p.rows + p.slices - 1) / p.slices;
+    const int64_t floats_a_slice = 2 * p.width;
+    const GpuMemory partial(
+        stream(), p.slices == 1 ? 0 : p.slices * floats_a_slice * static_cast<int64_t>(sizeof(float)));
+    p.partial = partial.as<float>();
+    run(kernel, dtype, p, shape_of_columns(p.width, p.slices));
+    if (p.slices > 1) run(MESHSCOPE_KERNEL_COLUMN_TOTAL, dtype, p, shape_of_elements(p.width));
 }
 
 // sums and losses of all elements ---------------------------------------------------------------------------
@@ -324,15 +338,32 @@ void CudaKernels::sgd_step(const Tensor& value, const Tensor& grad, const Tensor
 
 void CudaKernels::adam_step(const Tensor& value, const Tensor& grad, const Tensor& m, const Tensor& v,
                             const tensor::AdamStep& step) const {
-    check_.adam_step(value, grad, m, v, step);
-    expect_dtype({value, grad, m, v}, DType::float32);
+    const tensor::AdamTensors one{&value, &grad, &m, &v};
+    adam_steps({&one, 1}, step);
+}
+
+void CudaKernels::adam_steps(std::span<const tensor::AdamTensors> parameters,
+                             const tensor::AdamStep& step) const {
+    std::vector<MeshscopeAdamPart> parts;
+    parts.reserve(parameters.size());
+    int64_t chunks = 0;
+    for (const auto& [value, grad, m, v] : parameters) {
+        check_.adam_step(*value, *grad, *m, *v, step);
+        expect_dtype({*value, *grad, *m, *v}, DType::float32);
+        const int64_t n = value->n_elements();
+        if (n == 0) continue;
+        parts.push_back({floats(*value), floats(*m), floats(*v), floats(*grad), n, chunks});
+        chunks += (n + MESHSCOPE_ADAM_CHUNK - 1) / MESHSCOPE_ADAM_CHUNK;
+    }
+    if (parts.empty()) return;
+    const auto bytes = static_cast<int64_t>(parts.size() * sizeof(MeshscopeAdamPart));
+    const GpuMemory there(stream(), bytes);
+    device_->upload(there.get(), parts.data(), bytes);
     const auto t = static_cast<double>(step.step);
     MeshscopeAdam p{};
-    p.value = floats(value);
-    p.grad = floats(grad);
-    p.m = floats(m);
-    p.v = floats(v);
-    p.n = value.n_elements();
+    p.parts = there.as<MeshscopeAdamPart>();
+    p.n_parts = static_cast<int64_t>(parts.size());
+    p.n_chunks = chunks;
     p.keep = static_cast<float>(step.decoupled ? 1.0 - step.lr * step.weight_decay : 1.0);
     p.weight_decay = static_cast<float>(step.decoupled ? 0.0 : step.weight_decay);
     p.beta1_rest = static_cast<float>(1.0 - step.beta1);
@@ -341,7 +372,7 @@ void CudaKernels::adam_step(const Tensor& value, const Tensor& grad, const Tenso
     p.step_size = static_cast<float>(step.lr / (1.0 - std::pow(step.beta1, t)));
     p.root_correction = static_cast<float>(std::sqrt(1.0 - std::pow(step.beta2, t)));
     p.eps = static_cast<float>(step.eps);
-    if (p.n > 0) run(MESHSCOPE_KERNEL_ADAM, DType::float32, p, shape_of_elements(p.n));
+    run(MESHSCOPE_KERNEL_ADAM, DType::float32, p, shape_of_chunks(chunks));
 }
 
 }  // namespace meshscope::backends::cuda

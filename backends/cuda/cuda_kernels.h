@@ -15,10 +15,10 @@ class CudaDevice;
 /// CudaDevice's. What each call takes is checked on the host before anything is enqueued.
 ///
 /// Orders of sums, which depend on the shapes alone: a row (norms, softmax): each thread its elements 256
-/// apart, then lanes 16, 8, 4, 2, 1 apart, then warps, the first first; columns (bias and norm weights): rows
-/// 8 apart, then these eight; losses and squares in double, likewise; attention: keys in order, 32 or fewer
-/// at a time; matrix products: the library's, by an algorithm chosen by shapes and device. No float is added
-/// atomically.
+/// apart, then lanes 16, 8, 4, 2, 1 apart, then warps, the first first; columns (bias and norm weights): in
+/// slices of 128 rows or more, each 8 apart, then these eight, then the slices; losses and squares in double,
+/// likewise; attention: keys in order, 32 or fewer at a time; matrix products: the library's, by an algorithm
+/// chosen by shapes and device. No float is added atomically.
 class CudaKernels final : public tensor::Kernels {
   public:
     explicit CudaKernels(const CudaDevice& device) : device_(&device) {}
@@ -129,6 +129,8 @@ class CudaKernels final : public tensor::Kernels {
                   const tensor::SgdStep& step) const override;
     void adam_step(const tensor::Tensor& value, const tensor::Tensor& grad, const tensor::Tensor& m,
                    const tensor::Tensor& v, const tensor::AdamStep& step) const override;
+    void adam_steps(std::span<const tensor::AdamTensors> parameters,
+                    const tensor::AdamStep& step) const override;
 
   private:
     const GpuStream& stream() const;
@@ -138,6 +140,8 @@ class CudaKernels final : public tensor::Kernels {
     }
     /// One kernel over p.n elements.
     void elements(int32_t kernel, DType dtype, const MeshscopeElements& p) const;
+    /// One kernel of sums over columns, in slices of the rows, and their total.
+    void columns(int32_t kernel, DType dtype, const MeshscopeColumns& p) const;
     void product(DType dtype, const MeshscopeGpuProduct& product) const;
     /// Enqueues the check of indices against `rows`.
     void check_indices(std::string_view kernel, const tensor::Tensor& indices, int64_t rows) const;

@@ -100,7 +100,7 @@ void CudaKernels::layer_norm_weight_grad(const Tensor& dw, const Tensor& db, con
     check_.layer_norm_weight_grad(dw, db, dy, x, mean, rstd, accumulate);
     const DType dtype = dtype_of({dw, db, dy, x});
     const MeshscopeColumns p = norm_weight_of(dw, db, dy, x, mean, rstd, accumulate);
-    if (p.width > 0) run(MESHSCOPE_KERNEL_NORM_WEIGHT, dtype, p, shape_of_columns(p.width));
+    columns(MESHSCOPE_KERNEL_NORM_WEIGHT, dtype, p);
 }
 
 void CudaKernels::rms_norm_forward(const Tensor& y, const Tensor& rstd, const Tensor& x, const Tensor& weight,
@@ -126,7 +126,7 @@ void CudaKernels::rms_norm_weight_grad(const Tensor& dw, const Tensor& dy, const
     check_.rms_norm_weight_grad(dw, dy, x, rstd, accumulate);
     const DType dtype = dtype_of({dw, dy, x});
     const MeshscopeColumns p = norm_weight_of(dw, {}, dy, x, {}, rstd, accumulate);
-    if (p.width > 0) run(MESHSCOPE_KERNEL_NORM_WEIGHT, dtype, p, shape_of_columns(p.width));
+    columns(MESHSCOPE_KERNEL_NORM_WEIGHT, dtype, p);
 }
 
 void CudaKernels::rotary(const Tensor& out, const Tensor& in, const tensor::RotaryShape& shape,

@@ -50,9 +50,10 @@ enum MeshscopeGpuKernel {
                                      */
     /* MeshscopeReduce: all dtypes */
     MESHSCOPE_KERNEL_REDUCE,
-    /* MeshscopeColumns; block (32, 8), grid x ⌈D/32⌉ */
-    MESHSCOPE_KERNEL_COLUMN_SUMS, /* out (D) = Σ rows of dy */
-    MESHSCOPE_KERNEL_NORM_WEIGHT, /* out = dw, out2 = db or null */
+    /* MeshscopeColumns; block (32, 8), grid (⌈D/32⌉, slices) */
+    MESHSCOPE_KERNEL_COLUMN_SUMS,  /* out (D) = Σ rows of dy */
+    MESHSCOPE_KERNEL_NORM_WEIGHT,  /* out = dw, out2 = db or null */
+    MESHSCOPE_KERNEL_COLUMN_TOTAL, /* the slices' sums to out and out2; a thread a column, any grid */
     /* MeshscopeTotal: a sum in double, by partial sums of the blocks and then one block over these */
     MESHSCOPE_KERNEL_SQUARES,       /* partial[block] = its share of Σ x² */
     MESHSCOPE_KERNEL_SQUARED_ERROR, /* partial[block] = its share of Σ (x - target)² */
@@ -83,7 +84,7 @@ enum MeshscopeGpuKernel {
     MESHSCOPE_KERNEL_ENTROPY_OF_PARTS, /* lse and losses of largest, sums, picked */
     /* MeshscopeSgd, MeshscopeAdam: float32 */
     MESHSCOPE_KERNEL_SGD,
-    MESHSCOPE_KERNEL_ADAM,
+    MESHSCOPE_KERNEL_ADAM, /* all parts in one launch */
     /* MeshscopeBatchNorm: float32; a thread a column, rows first to last, in double */
     MESHSCOPE_KERNEL_BATCH_NORM_STATS,           /* out = a part's statistics of x */
     MESHSCOPE_KERNEL_BATCH_NORM_GATHER_STATS,    /* out = mean, out2 = invstd of statistics */
@@ -115,12 +116,15 @@ typedef struct {
     int32_t divisor;   /* floats only */
 } MeshscopeReduce;
 
-/// Lane y of a block sums rows y, y + 8, …; then the eight sums are added, 0 first.
+/// Slice y of the grid has `slice_rows` rows; lane y of a block sums every eighth of them, then the eight
+/// sums are added, 0 first, and at last the slices', 0 first. One slice writes out and out2 itself, more
+/// write `partial`.
 typedef struct {
     void *out, *out2;
     const void *dy, *x;
     const float *mean, *rstd; /* mean may be null: 0 */
-    int64_t rows, width;
+    float* partial;           /* (slices, 2, width), or null where slices is 1 */
+    int64_t rows, width, slices, slice_rows;
     int32_t accumulate; /* of bfloat16: the gradient is rounded before it is added */
 } MeshscopeColumns;
 
@@ -200,10 +204,20 @@ typedef struct {
     int32_t first;
 } MeshscopeSgd;
 
+/// One parameter's arrays. Chunks of MESHSCOPE_ADAM_CHUNK elements are counted over all parts; `first_chunk`
+/// is this part's.
 typedef struct {
     float *value, *m, *v;
     const float* grad;
-    int64_t n;
+    int64_t n, first_chunk;
+} MeshscopeAdamPart;
+
+enum { MESHSCOPE_ADAM_CHUNK = 2048 };
+
+/// Blocks stride over the chunks.
+typedef struct {
+    const MeshscopeAdamPart* parts; /* on the device, in order of first_chunk; each has at least one */
+    int64_t n_parts, n_chunks;
     float keep;         /* value is multiplied by it first: 1 - lr · weight_decay where decoupled, else 1 */
     float weight_decay; /* added to the gradient; 0 where decoupled */
     float beta1_rest, beta2, beta2_rest; /* 1 - β1, β2, 1 - β2 */

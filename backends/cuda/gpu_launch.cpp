@@ -31,13 +31,21 @@ LaunchShape shape_of_rows(int64_t rows, int64_t width) {
     return {{narrow(rows), 1, 1}, {narrow(threads), 1, 1}, 0};
 }
 
-LaunchShape shape_of_columns(int64_t width) {
-    return {{narrow(ceil_div(width, kWarp)), 1, 1}, {kWarp, 8, 1}, 0};
+int64_t column_slices(int64_t rows) {
+    return std::clamp<int64_t>(rows / 128, 1, 64);
+}
+
+LaunchShape shape_of_columns(int64_t width, int64_t slices) {
+    return {{narrow(ceil_div(width, kWarp)), narrow(slices), 1}, {kWarp, 8, 1}, 0};
 }
 
 LaunchShape shape_of_partial_sums(int64_t n) {
     const int64_t blocks = std::clamp<int64_t>(ceil_div(n, kThreads * 8), 1, 256);
     return {{narrow(blocks), 1, 1}, {kThreads, 1, 1}, 0};
+}
+
+LaunchShape shape_of_chunks(int64_t chunks) {
+    return {{narrow(std::clamp<int64_t>(chunks, 1, 8192)), 1, 1}, {kThreads, 1, 1}, 0};
 }
 
 LaunchShape shape_of_one_block() {

@@ -17,11 +17,16 @@ struct LaunchShape {
 LaunchShape shape_of_elements(int64_t n);
 /// A block a row, for rows of `width`: as many whole warps as the width fills, at most 256 threads.
 LaunchShape shape_of_rows(int64_t rows, int64_t width);
-/// (32, 8) threads for every 32 columns.
-LaunchShape shape_of_columns(int64_t width);
+/// In how many slices of rows columns are summed: one for every 128 rows, at most 64; of the rows alone, so
+/// that sums keep their order on every device.
+int64_t column_slices(int64_t rows);
+/// (32, 8) threads for every 32 columns and every slice.
+LaunchShape shape_of_columns(int64_t width, int64_t slices);
 /// The partial sums of n elements: at most 256 blocks of 256 threads; of n alone, so that sums keep their
 /// order on every device.
 LaunchShape shape_of_partial_sums(int64_t n);
+/// Blocks of 256 threads that stride over chunks, at most 8192 of them.
+LaunchShape shape_of_chunks(int64_t chunks);
 /// One block that strides over everything.
 LaunchShape shape_of_one_block();
 /// A block for every MESHSCOPE_ATTENTION_ROWS of `rows`, by heads and batch.

@@ -28,6 +28,14 @@ struct AdamStep {
     int64_t step = 1;
 };
 
+/// One parameter of Kernels::adam_steps: what adam_step takes.
+struct AdamTensors {
+    const Tensor* value = nullptr;
+    const Tensor* grad = nullptr;
+    const Tensor* m = nullptr;
+    const Tensor* v = nullptr;
+};
+
 /// Every operation of the engine on one kind of device. Letters: B rows (batch), I inputs, O outputs, n
 /// elements; N rows (tokens), D elements a row, V rows of a table.
 ///
@@ -231,6 +239,11 @@ class Kernels {
     /// torch/optim/adam.py, adamw.py.
     virtual void adam_step(const Tensor& value, const Tensor& grad, const Tensor& m, const Tensor& v,
                            const AdamStep& step) const = 0;
+    /// adam_step of each parameter, which have no memory in common, with the same bits; a device for which
+    /// every call is dear does all of them at once (torch.optim.Adam with fused=True).
+    virtual void adam_steps(std::span<const AdamTensors> parameters, const AdamStep& step) const {
+        for (const auto& [value, grad, m, v] : parameters) adam_step(*value, *grad, *m, *v, step);
+    }
 };
 
 }  // namespace meshscope::tensor

@@ -247,11 +247,14 @@ TEST_CASE("every launch that is asked for fits every GPU from compute capability
             CHECK((s.grid[0] >= 1 && s.grid[0] <= 8192 && s.block[0] % 32 == 0 && s.block[0] <= 256));
         }
     for (const int64_t width : {0, 1, 33, 255, 100000}) {
-        const LaunchShape rows = shape_of_rows(1000, width), columns = shape_of_columns(width);
+        const LaunchShape rows = shape_of_rows(1000, width), columns = shape_of_columns(width, 3);
         CHECK(
             (rows.grid[0] == 1000 && rows.block[0] % 32 == 0 && rows.block[0] >= 32 && rows.block[0] <= 256));
-        CHECK((columns.grid[0] == (width + 31) / 32 && columns.block[0] * columns.block[1] == 256));
+        CHECK((columns.grid[0] == (width + 31) / 32 && columns.grid[1] == 3 &&
+               columns.block[0] * columns.block[1] == 256));
     }
+    for (const auto& [rows, slices] : {std::pair<int64_t, int64_t>{0, 1}, {255, 1}, {256, 2}, {1 << 20, 64}})
+        CHECK(column_slices(rows) == slices);
     for (int64_t head_dim = 1; head_dim <= MESHSCOPE_ATTENTION_MOST_HEAD_DIM; ++head_dim) {
         const LaunchShape s = shape_of_attention(100, 3, 2, head_dim);
         CAPTURE(head_dim, attention_tile(head_dim), s.shared_bytes);

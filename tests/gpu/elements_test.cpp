@@ -104,7 +104,8 @@ TEST_CASE("matrix products, rows and bias gradients of the GPU agree with the re
         int64_t rows, inputs, outputs;
     };
     for (const auto& [rows, inputs, outputs] :
-         {Sizes{0, 3, 4}, Sizes{2, 0, 3}, Sizes{3, 4, 0}, Sizes{1, 1, 1}, Sizes{5, 7, 3}, Sizes{33, 40, 65}})
+         {Sizes{0, 3, 4}, Sizes{2, 0, 3}, Sizes{3, 4, 0}, Sizes{1, 1, 1}, Sizes{5, 7, 3}, Sizes{33, 40, 65},
+          Sizes{300, 4, 3}})
         for (const DType dtype : kFloats)
             for (const bool accumulate : {false, true}) {
                 CAPTURE(rows, inputs, outputs, name(dtype), accumulate);
@@ -168,6 +169,29 @@ TEST_CASE("losses, sums and optimizers of the GPU agree with the reference") {
                 CHECK(p.distance_of({value, grad, m, v}, [=](const Kernels& k, const auto& t) {
                     k.adam_step(t[0], t[1], t[2], t[3], {1e-2, 0.9, 0.999, 1e-8, 0.1, decoupled, step});
                 }) <= 3e-6);
+    }
+}
+
+TEST_CASE("Adam of many parameters is one launch on the GPU, and agrees with one after another on the CPU") {
+    GpuPair p;
+    // None, one, a chunk, and more than one of them; an empty one between.
+    for (const std::vector<int64_t>& sizes :
+         {std::vector<int64_t>{}, {0}, {1}, {2048, 0, 5}, {3, 2049, 7, 6000}}) {
+        std::vector<Tensor> given;
+        for (const int64_t n : sizes) {
+            for (int i = 0; i < 4; ++i) given.push_back(p.random({n}));
+            p.cpu->kernels().multiply(given.back(), given.back(), given.back());
+        }
+        const int64_t launches = control().calls("launch");
+        CHECK(p.distance_of(given, [](const Kernels& k, const auto& t) {
+            std::vector<tensor::AdamTensors> all;
+            for (std::size_t i = 0; i < t.size(); i += 4)
+                all.push_back({&t[i], &t[i + 1], &t[i + 2], &t[i + 3]});
+            k.adam_steps(all, {1e-2, 0.9, 0.999, 1e-8, 0.1, true, 3});
+        }) <= 3e-6);
+        // distance_of makes the call twice.
+        const bool nothing = sizes.empty() || sizes == std::vector<int64_t>{0};
+        CHECK(control().calls("launch") - launches == (nothing ? 0 : 2));
     }
 }
 

@@ -136,6 +136,8 @@ class Dispatch {
                     return call(column_sums<T>, Threads::together);
                 case MESHSCOPE_KERNEL_NORM_WEIGHT:
                     return call(norm_weight<T>, Threads::together);
+                case MESHSCOPE_KERNEL_COLUMN_TOTAL:
+                    return call(column_total<T>, Threads::alone);
                 case MESHSCOPE_KERNEL_SQUARES:
                     return call(squares<T>, Threads::together);
                 case MESHSCOPE_KERNEL_SQUARED_ERROR:

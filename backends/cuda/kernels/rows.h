@@ -6,14 +6,17 @@
 
 namespace meshscope::gpu {
 
-/// Two sums over the rows of column blockIdx.x · 32 + threadIdx.x, by the eight lanes of threadIdx.y, then
-/// over these, 0 first; whole in the lanes with threadIdx.y 0. f(row, column, sums) adds one row's.
+/// Two sums over this block's rows of column blockIdx.x · 32 + threadIdx.x, by the eight lanes of
+/// threadIdx.y, then over these, 0 first; whole in the lanes with threadIdx.y 0. f(row, column, sums) adds
+/// one row's.
 template <class F>
 __device__ inline void over_rows(const MeshscopeColumns& p, float (&sums)[2], const F& f) {
     MESHSCOPE_SHARED(float, lanes, 2 * 8 * 32);
     const int64_t column = static_cast<int64_t>(blockIdx.x) * 32 + threadIdx.x;
+    const int64_t first = static_cast<int64_t>(blockIdx.y) * p.slice_rows;
+    const int64_t end = first + p.slice_rows < p.rows ? first + p.slice_rows : p.rows;
     if (column < p.width)
-        for (int64_t row = threadIdx.y; row < p.rows; row += 8) f(row, column, sums);
+        for (int64_t row = first + threadIdx.y; row < end; row += 8) f(row, column, sums);
     for (unsigned s = 0; s < 2; ++s) lanes[(s * 8 + threadIdx.y) * 32 + threadIdx.x] = sums[s];
     __syncthreads();
     for (unsigned s = 0; s < 2; ++s) {
@@ -22,16 +25,42 @@ __device__ inline void over_rows(const MeshscopeColumns& p, float (&sums)[2], co
     }
 }
 
+/// Puts a column's two sums down as gradients; the second where out2 is there.
+template <class T>
+__device__ inline void write_columns(const MeshscopeColumns& p, int64_t column, const float (&sums)[2]) {
+    void* const outs[2] = {p.out, p.out2};
+    for (int s = 0; s < 2; ++s) {
+        if (outs[s] == nullptr) continue;
+        T& to = out<T>(outs[s])[column];
+        to = gradient<T>(sums[s], to, p.accumulate);
+    }
+}
+/// What a block does with its sums.
+template <class T>
+__device__ inline void finish_columns(const MeshscopeColumns& p, const float (&sums)[2]) {
+    const int64_t column = static_cast<int64_t>(blockIdx.x) * 32 + threadIdx.x;
+    if (threadIdx.y != 0 || column >= p.width) return;
+    if (p.partial == nullptr) return write_columns<T>(p, column, sums);
+    for (int s = 0; s < 2; ++s)
+        p.partial[(static_cast<int64_t>(blockIdx.y) * 2 + s) * p.width + column] = sums[s];
+}
+template <class T>
+__global__ void column_total(MeshscopeColumns p) {
+    each(p.width, [&](int64_t column) {
+        float sums[2] = {0.0F, 0.0F};
+        for (int64_t slice = 0; slice < p.slices; ++slice)
+            for (int s = 0; s < 2; ++s) sums[s] += p.partial[(slice * 2 + s) * p.width + column];
+        write_columns<T>(p, column, sums);
+    });
+}
+
 template <class T>
 __global__ void column_sums(MeshscopeColumns p) {
     float sums[2] = {0.0F, 0.0F};
     over_rows(p, sums, [&](int64_t row, int64_t column, float(&to)[2]) {
         to[0] += load(in<T>(p.dy)[row * p.width + column]);
     });
-    const int64_t column = static_cast<int64_t>(blockIdx.x) * 32 + threadIdx.x;
-    if (threadIdx.y != 0 || column >= p.width) return;
-    T& to = out<T>(p.out)[column];
-    to = gradient<T>(sums[0], to, p.accumulate);
+    finish_columns<T>(p, sums);
 }
 
 template <class T>
@@ -43,13 +72,7 @@ __global__ void norm_weight(MeshscopeColumns p) {
         to[0] += dy * ((load(in<T>(p.x)[row * p.width + column]) - centre) * p.rstd[row]);
         to[1] += dy;
     });
-    const int64_t column = static_cast<int64_t>(blockIdx.x) * 32 + threadIdx.x;
-    if (threadIdx.y != 0 || column >= p.width) return;
-    T& dw = out<T>(p.out)[column];
-    dw = gradient<T>(sums[0], dw, p.accumulate);
-    if (p.out2 == nullptr) return;
-    T& db = out<T>(p.out2)[column];
-    db = gradient<T>(sums[1], db, p.accumulate);
+    finish_columns<T>(p, sums);
 }
 
 template <class T>

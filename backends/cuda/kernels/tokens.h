@@ -136,14 +136,27 @@ __global__ static void sgd(MeshscopeSgd p) {
     });
 }
 __global__ static void adam(MeshscopeAdam p) {
-    each(p.n, [&](int64_t i) {
-        const float g = p.grad[i] + p.weight_decay * p.value[i];
-        const float m = p.m[i] + p.beta1_rest * (g - p.m[i]);
-        const float v = p.beta2 * p.v[i] + p.beta2_rest * g * g;
-        p.m[i] = m;
-        p.v[i] = v;
-        p.value[i] = p.keep * p.value[i] - p.step_size * m / (sqrtf(v) / p.root_correction + p.eps);
-    });
+    for (int64_t chunk = blockIdx.x; chunk < p.n_chunks; chunk += gridDim.x) {
+        int64_t low = 0, high = p.n_parts;  // the last part whose first chunk is not after this one
+        while (high - low > 1) {
+            const int64_t middle = (low + high) / 2;
+            if (p.parts[middle].first_chunk <= chunk)
+                low = middle;
+            else
+                high = middle;
+        }
+        const MeshscopeAdamPart part = p.parts[low];
+        const int64_t first = (chunk - part.first_chunk) * MESHSCOPE_ADAM_CHUNK;
+        const int64_t end = first + MESHSCOPE_ADAM_CHUNK < part.n ? first + MESHSCOPE_ADAM_CHUNK : part.n;
+        for (int64_t i = first + threadIdx.x; i < end; i += blockDim.x) {
+            const float g = part.grad[i] + p.weight_decay * part.value[i];
+            const float m = part.m[i] + p.beta1_rest * (g - part.m[i]);
+            const float v = p.beta2 * part.v[i] + p.beta2_rest * g * g;
+            part.m[i] = m;
+            part.v[i] = v;
+            part.value[i] = p.keep * part.value[i] - p.step_size * m / (sqrtf(v) / p.root_correction + p.eps);
+        }
+    }
 }
 
 }  // namespace meshscope::gpu

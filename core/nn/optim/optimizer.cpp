@@ -64,18 +64,36 @@ void Optimizer::resume(std::size_t i, int64_t steps) {
     states_[i].steps = steps;
 }
 
-void Optimizer::update(std::size_t i, const Tensor& grad) {
-    State& state = states_[i];
+void Optimizer::update_sgd(std::span<const Tensor> grads) {
     const tensor::Kernels& kernels = allocator_->device().kernels();
-    ++state.steps;
-    if (kind_ == Kind::sgd) {
-        kernels.sgd_step(slots_[i].value, grad, state.first,
-                         {spec_.lr, spec_.momentum, spec_.weight_decay, state.steps == 1});
-    } else {
-        kernels.adam_step(slots_[i].value, grad, state.first, state.second,
-                          {spec_.lr, spec_.beta1, spec_.beta2, spec_.eps, spec_.weight_decay,
-                           kind_ == Kind::adamw, state.steps});
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+        if (!grads[i].defined()) continue;
+        ++states_[i].steps;
+        kernels.sgd_step(slots_[i].value, grads[i], states_[i].first,
+                         {spec_.lr, spec_.momentum, spec_.weight_decay, states_[i].steps == 1});
     }
+}
+
+void Optimizer::update_adam(std::span<const Tensor> grads) {
+    std::vector<tensor::AdamTensors> together;
+    together.reserve(grads.size());
+    int64_t steps = 0;  // of those in `together`
+    const auto update = [&] {
+        if (together.empty()) return;
+        allocator_->device().kernels().adam_steps(
+            together,
+            {spec_.lr, spec_.beta1, spec_.beta2, spec_.eps, spec_.weight_decay, kind_ == Kind::adamw, steps});
+        together.clear();
+    };
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+        if (!grads[i].defined()) continue;
+        State& state = states_[i];
+        // A parameter that had no gradient in some step is behind the others.
+        if (++state.steps != steps) update();
+        steps = state.steps;
+        together.push_back({&slots_[i].value, &grads[i], &state.first, &state.second});
+    }
+    update();
 }
 
 void Optimizer::step(std::span<const Tensor> grads) {
@@ -95,8 +113,10 @@ void Optimizer::step(std::span<const Tensor> grads) {
     const int64_t touched_bytes =
         static_cast<int64_t>(sizeof(float)) * elements * (3 + 2 * states_an_element());
     const ComputeEvent event(recorder_, spec_.kind, "", flops, touched_bytes);
-    for (std::size_t i = 0; i < grads.size(); ++i)
-        if (grads[i].defined()) update(i, grads[i]);
+    if (kind_ == Kind::sgd)
+        update_sgd(grads);
+    else
+        update_adam(grads);
 }
 
 }  // namespace meshscope::nn

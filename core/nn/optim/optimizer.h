@@ -71,7 +71,9 @@ class Optimizer {
 
     int32_t states_an_element() const;
     void allocate_state(std::size_t i);
-    void update(std::size_t i, const tensor::Tensor& grad);
+    void update_sgd(std::span<const tensor::Tensor> grads);
+    /// All parameters whose updates so far are as many go together.
+    void update_adam(std::span<const tensor::Tensor> grads);
 
     OptimizerSpec spec_;
     Kind kind_ = Kind::sgd;
