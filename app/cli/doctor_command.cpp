@@ -111,15 +111,15 @@ void print_gpus(const backends::GpuState& state, const std::string& none, const 
                          {{"name", gpu.name},
                           {"memory", gibibytes(gpu.memory_bytes)},
                           {"capability", gpu.compute_capability}}));
+    const std::string& driver = state.driver.empty() ? none : state.driver;
     if (!state.library.empty())
         row("cli.doctor.cuda",
-            context.text("cli.doctor.cuda_value", {{"library", state.library},
-                                                   {"driver", state.driver.empty() ? none : state.driver}}));
-    row("cli.doctor.nccl",
-        state.nccl_version.empty()
-            ? none
-            : context.text(state.nccl_stand_in ? "cli.doctor.nccl_stand_in" : "cli.doctor.nccl_value",
-                           {{"version", state.nccl_version}, {"file", state.nccl_file}}));
+            context.text("cli.doctor.cuda_value", {{"library", state.library}, {"driver", driver}}));
+    std::string nccl = none;
+    if (!state.nccl_version.empty())
+        nccl = context.text(state.nccl_stand_in ? "cli.doctor.nccl_stand_in" : "cli.doctor.nccl_value",
+                            {{"version", state.nccl_version}, {"file", state.nccl_file}});
+    row("cli.doctor.nccl", nccl);
 }
 
 /// Each collective over NCCL, on all GPUs of this machine.
@@ -135,18 +135,18 @@ void check_nccl(const Options& options, CommandContext& context) {
         good = good && one.wrong == 0;
         std::string op(name(one.op));
         if (one.reduce_op != ReduceOp::none) op += " " + std::string(name(one.reduce_op));
+        ordered_json reduce_op;
+        if (one.reduce_op != ReduceOp::none) reduce_op = name(one.reduce_op);
         rows.push_back({{"op", name(one.op)},
-                        {"reduce_op", one.reduce_op == ReduceOp::none ? ordered_json()
-                                                                      : ordered_json(name(one.reduce_op))},
+                        {"reduce_op", reduce_op},
                         {"dtype", name(one.dtype)},
                         {"elements", one.elements},
                         {"wrong", one.wrong},
                         {"ns", one.ns}});
+        std::string result = context.text("cli.doctor.nccl_right");
+        if (one.wrong != 0) result = context.text("cli.doctor.nccl_wrong", {{"wrong", one.wrong}});
         table.rows.push_back({op, std::string(name(one.dtype)), std::to_string(one.elements),
-                              std::to_string(one.ns / 1000) + " µs",
-                              one.wrong == 0
-                                  ? context.text("cli.doctor.nccl_right")
-                                  : context.text("cli.doctor.nccl_wrong", {{"wrong", one.wrong}})});
+                              std::to_string(one.ns / 1000) + " µs", result});
     }
     if (options.json) {
         context.out

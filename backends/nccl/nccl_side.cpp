@@ -79,7 +79,7 @@ void NcclSide::close() {
     for (auto& [peer, from] : receives_)
         from->close(transport_.timeouts_.connect, transport_.doing("finalize", ""), interrupted);
     for (auto& [peer, sends] : sends_) {
-        sends.queue->join();
+        sends.queue->join(interrupted);
         transport_.wait(sends.ticket);
     }
 }

@@ -79,15 +79,20 @@ void SendQueue::push(DType dtype, const std::byte* data, int64_t elements) {
     changed_.notify_all();
 }
 
-void SendQueue::settle(const Communicator::Interrupted& interrupted) {
+template <class Done>
+void SendQueue::wait(const Communicator::Interrupted& interrupted, const Done& done) {
     std::unique_lock lock(mutex_);
-    while (!messages_.empty() && !error_) {
+    while (!done() && !error_) {
         changed_.wait_for(lock, kLook);
         lock.unlock();
         if (interrupted) interrupted();
         lock.lock();
     }
     if (error_) std::rethrow_exception(error_);
+}
+
+void SendQueue::settle(const Communicator::Interrupted& interrupted) {
+    wait(interrupted, [this] { return messages_.empty(); });
 }
 
 void SendQueue::begin_close() {
@@ -98,9 +103,9 @@ void SendQueue::begin_close() {
     changed_.notify_all();
 }
 
-void SendQueue::join() {
+void SendQueue::join(const Communicator::Interrupted& interrupted) {
+    wait(interrupted, [this] { return over_; });
     if (thread_.joinable()) thread_.join();
-    check();
 }
 
 void SendQueue::serve() noexcept {
@@ -113,6 +118,10 @@ void SendQueue::serve() noexcept {
             error_ = std::current_exception();
         }
         failed_();
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
     }
     changed_.notify_all();
 }

@@ -42,8 +42,8 @@ class SendQueue {
     void settle(const Communicator::Interrupted& interrupted);
     /// Lets the thread close the communicator in order, when all was sent. Does not wait for it.
     void begin_close();
-    /// Waits for that; throws what made it fail.
-    void join();
+    /// Waits for that; throws what made it fail, and what `interrupted` throws.
+    void join(const Communicator::Interrupted& interrupted);
     /// Throws what made a send fail, if one did.
     void check() const;
 
@@ -59,6 +59,9 @@ class SendQueue {
         MeshscopeNcclCall call;
     };
 
+    /// Until `done`, asked under the lock, or an error.
+    template <class Done>
+    void wait(const Communicator::Interrupted& interrupted, const Done& done);
     void serve() noexcept;
     void send_all();
     Slot& free_slot(int64_t bytes);
@@ -76,6 +79,7 @@ class SendQueue {
     std::deque<Message> messages_;  ///< not yet received
     std::vector<std::unique_ptr<Slot>> slots_;
     bool closing_ = false, stop_ = false;
+    bool over_ = false;  ///< the thread does nothing more
     std::exception_ptr error_;
     std::thread thread_;
 };

@@ -81,7 +81,12 @@ Clique::Meeting& ncclComm::meet(std::unique_lock<std::mutex>& lock, const Op& op
     meeting.brought[static_cast<size_t>(rank)] = op;
     ++meeting.come;
     clique->changed.notify_all();
-    wait(lock, [&] { return meeting.come == clique->n; });
+    try {
+        wait(lock, [&] { return meeting.come == clique->n; });
+    } catch (const Aborted&) {
+        meeting.gone = true;  // what it brought may go
+        throw;
+    }
     if (meeting.gone) wait(lock, [] { return false; });
     ++meeting.reading;
     return meeting;
