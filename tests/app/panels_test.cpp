@@ -495,7 +495,7 @@ TEST_CASE("a table in a lesson's text has columns and rows, and its links work")
 }
 
 TEST_CASE("a table with far more columns than there is room for is drawn all the same") {
-    test::Harness harness(1280, 1600);
+    test::Harness harness(1280, 2400);
     auto lesson = std::make_shared<session::Document>(*test::lesson());
     std::string head, row;
     for (int column = 0; column < 60; ++column) {
