@@ -14,15 +14,28 @@ enum class Key : uint8_t {
     down,
     home,
     end,
+    page_up,
+    page_down,
     enter,
     escape,
     tab,
     backspace,
-    f1,
-    f2,
+    remove,
     plus,
     minus,
     question,
+    f1,
+    f2,
+    f3,
+    f4,
+    f5,
+    f6,
+    f7,
+    f8,
+    f9,
+    f10,
+    f11,
+    f12,
     digit0,
     digit1,
     digit2,
@@ -32,11 +45,33 @@ enum class Key : uint8_t {
     digit6,
     digit7,
     digit8,
+    digit9,
+    a,
+    b,
     c,
+    d,
+    e,
+    f,
+    g,
+    h,
+    i,
+    j,
+    k,
     l,
+    m,
+    n,
     o,
+    p,
+    q,
+    r,
     s,
-    t
+    t,
+    u,
+    v,
+    w,
+    x,
+    y,
+    z
 };
 
 /// One press (or repeat) of a key. Kept in our own queue, because ImGui 1.86 polls keys and loses taps that
@@ -44,6 +79,7 @@ enum class Key : uint8_t {
 struct KeyPress {
     Key key = Key::other;
     bool shift = false, control = false;
+    friend bool operator==(const KeyPress&, const KeyPress&) = default;
 };
 
 }  // namespace meshscope::window
