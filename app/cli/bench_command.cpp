@@ -12,6 +12,7 @@
 #include "app/cli/bench_step.h"
 #include "app/cli/bench_table.h"
 #include "app/cli/machine.h"
+#include "app/cli/window_program.h"
 #include "core/base/replace_file.h"
 #include "core/scenario/keys.h"
 #include "core/time/read_profile.h"
@@ -291,6 +292,23 @@ void add_profile(CLI::App& bench, CommandContext& context) {
 
 }  // namespace
 
+namespace {
+
+/// Drawing is measured by the program that draws.
+void add_app(CLI::App& bench, CommandContext& context) {
+    CLI::App* command = bench.add_subcommand("app", context.text("bench.app.about"));
+    command->footer(context.text("bench.app.examples"));
+    auto size = std::make_shared<std::string>("1280x720");
+    command->add_option("--size", *size, context.text("bench.app.help.size"))
+        ->capture_default_str()
+        ->type_name("1280x720");
+    command->callback([size, &context] {
+        run_window_program({"--bench-app", "--size", *size}, "bench app", context);
+    });
+}
+
+}  // namespace
+
 void add_bench_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("bench", context.text("bench.about"));
     command->footer(context.text("bench.examples"));
@@ -298,6 +316,7 @@ void add_bench_command(CLI::App& app, CommandContext& context) {
     add_collectives(*command, context);
     add_step(*command, context);
     add_profile(*command, context);
+    add_app(*command, context);
 }
 
 }  // namespace meshscope::cli

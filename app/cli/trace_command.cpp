@@ -2,13 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "app/cli/table.h"
+#include "app/cli/window_program.h"
+#include "app/html/page.h"
 #include "core/base/same_file.h"
 #include "core/run/recover.h"
+#include "core/scenario/scenario.h"
+#include "core/time/clock.h"
 #include "core/trace/export.h"
 #include "core/trace/part_file.h"
 #include "core/trace/query.h"
@@ -258,6 +264,51 @@ void add_recover(CLI::App& parent, CommandContext& context) {
     command->callback([=, &context] { recover(*file, *out, context); });
 }
 
+/// The profile of the scenario that the trace was made from, where the trace carries one that still reads.
+time::Profile profile_of(const trace::RunInfo& info) {
+    try {
+        if (!info.scenario.empty())
+            return scenario::parse_scenario(info.scenario, info.scenario_path).hardware;
+    } catch (const InputError&) {
+    } catch (const InvalidArgument&) {
+    }
+    return time::classroom();
+}
+
+void export_page(const std::string& path, const std::string& out, CommandContext& context) {
+    refuse_to_overwrite(out, std::vector{path});
+    const trace::Trace trace = trace::read_trace(path);
+    const time::Clock modelled = time::modelled(trace, profile_of(trace.info));
+    html::PageLook look;
+    look.language = context.language;
+    look.name = path.substr(path.rfind('/') + 1);
+    const Polling polling(context);
+    const auto go_on = [&] {
+        if (context.cancelled && *context.cancelled) throw Cancelled({"cli.trace.export_cancelled", {}});
+    };
+    if (out == "-")
+        html::write_page(trace, modelled, context.catalogue, look, [&](std::string_view text) {
+            go_on();
+            context.out << text;
+        });
+    else
+        html::export_page(trace, modelled, context.catalogue, look, out, go_on);
+    if (out != "-") context.err << context.text("cli.trace.written", {{"path", out}}) << '\n';
+}
+
+/// Options of what is drawn, handed on to the program that draws.
+constexpr const char* kDrawing[] = {"--view", "--rank", "--at", "--clock",  "--step",    "--theme", "--scale",
+                                    "--size", "--from", "--to", "--frames", "--seconds", "--fps"};
+
+void draw_to(const std::string& format, const std::string& path, const std::string& out,
+             std::vector<std::string> words, CommandContext& context) {
+    if (out == "-") throw UsageError(Message{"cli.trace.picture_to_file", {{"format", format}}});
+    if (!out.ends_with("." + format))
+        throw UsageError(Message{"cli.trace.wrong_ending", {{"format", format}, {"path", out}}});
+    words.insert(words.begin(), {path, "--export", out, "--lang", std::string(i18n::name(context.language))});
+    run_window_program(words, format, context);
+}
+
 void add_info(CLI::App& parent, CommandContext& context) {
     CLI::App* command = parent.add_subcommand("info", context.text("cli.trace.info.about"));
     command->footer(context.text("cli.trace.info.examples"));
@@ -294,20 +345,35 @@ void add_export(CLI::App& parent, CommandContext& context) {
     command->footer(context.text("cli.trace.export.examples"));
     struct Options {
         std::string format, file, out, what = "collectives";
+        std::vector<std::pair<CLI::Option*, std::string>> drawing;  ///< by kDrawing
     };
     auto options = std::make_shared<Options>();
     command->add_option("FORMAT", options->format, context.text("cli.trace.export.format"))
         ->required()
-        ->check(CLI::IsMember({"perfetto", "csv"}));
+        ->check(CLI::IsMember({"perfetto", "csv", "html", "svg", "png", "gif", "mp4"}));
     command->add_option("FILE", options->file, context.text("cli.trace.file"))->required();
     command->add_option("-o,--out", options->out, context.text("cli.trace.export.out"))
         ->required()
         ->type_name("OUT");
     CLI::Option* what = command->add_option("--what", options->what, context.text("cli.trace.export.what"));
     what->check(CLI::IsMember({"collectives", "hops", "memory", "compute", "parameters"}));
+    options->drawing.resize(std::size(kDrawing));
+    for (std::size_t i = 0; i < std::size(kDrawing); ++i)
+        options->drawing[i].first =
+            command->add_option(kDrawing[i], options->drawing[i].second,
+                                context.text(std::string("cli.trace.export.") + (kDrawing[i] + 2)));
     command->callback([=, &context] {
-        if (options->format == "perfetto" && what->count() > 0)
-            throw UsageError(Message{"cli.trace.what_is_for_csv", {}});
+        const std::string& format = options->format;
+        if (format != "csv" && what->count() > 0) throw UsageError(Message{"cli.trace.what_is_for_csv", {}});
+        std::vector<std::string> words;
+        for (std::size_t i = 0; i < std::size(kDrawing); ++i)
+            if (options->drawing[i].first->count() > 0)
+                words.insert(words.end(), {kDrawing[i], options->drawing[i].second});
+        const bool drawn = format == "svg" || format == "png" || format == "gif" || format == "mp4";
+        if (!drawn && !words.empty())
+            throw UsageError(Message{"cli.trace.drawing_option", {{"option", words[0]}, {"format", format}}});
+        if (drawn) return draw_to(format, options->file, options->out, words, context);
+        if (format == "html") return export_page(options->file, options->out, context);
         export_to(options->format, options->file, options->out, options->what, context);
     });
 }

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -107,7 +108,7 @@ DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder,
     words.insert(words.end(), arguments.begin(), arguments.end());
     app_ = std::make_unique<Child>(
         words,
-        std::vector<std::string>{display_, "LIBGL_ALWAYS_SOFTWARE=1",
+        std::vector<std::string>{display_, "LIBGL_ALWAYS_SOFTWARE=1", "XDG_CONFIG_HOME=" + folder + "/config",
                                  "MESHSCOPE_SCENARIOS=" MESHSCOPE_SOURCE_ROOT "/scenarios"},
         folder + "/app.log");
     const std::string found = output_of(
@@ -159,6 +160,22 @@ void DrivenApp::key(const std::string& name) const {
 int DrivenApp::close() {
     // What a window manager's close button sends.
     xdotool({"windowclose", "@"});
+    return app_->wait();
+}
+
+double DrivenApp::cpu_seconds() const {
+    const std::string stat = content("/proc/" + std::to_string(app_->pid()) + "/stat");
+    // After the name in brackets: state, ten numbers, then user and system time in ticks.
+    std::istringstream in(stat.substr(stat.rfind(')') + 2));
+    std::string skipped;
+    double user = 0, system = 0;
+    for (int i = 0; i < 11; ++i) in >> skipped;
+    in >> user >> system;
+    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+int DrivenApp::quit() {
+    xdotool({"windowquit", "@"});
     return app_->wait();
 }
 

@@ -23,6 +23,7 @@ class Child {
     bool running();
     /// Waits; the exit status, -1 when a signal ended it.
     int wait();
+    pid_t pid() const { return pid_; }
 
   private:
     pid_t pid_ = -1;
@@ -56,6 +57,10 @@ class DrivenApp {
     void click(const nlohmann::json& box) const;
     void key(const std::string& name) const;
     bool running() { return app_->running(); }
+    /// Seconds of a processor that the program has used so far.
+    double cpu_seconds() const;
+    /// Asks it to close as a window manager does, and waits; its exit status.
+    int quit();
     int close();
     std::string output() const;
 

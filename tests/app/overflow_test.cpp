@@ -6,11 +6,12 @@ using test::Harness;
 
 namespace {
 
-/// Draws the present state in both languages at four text sizes and reports every text wider than its room.
-void check_everywhere(Harness& app, const std::string& what) {
+/// Draws the present state in both languages at these text sizes and reports every text wider than its room.
+void check_everywhere(Harness& app, const std::string& what,
+                      const std::vector<float>& scales = {1.0F, 1.25F, 1.5F, 2.0F}) {
     for (const view::Language language : {view::Language::en, view::Language::zh}) {
         app.stage().act(session::SetLanguage{language});
-        for (const float scale : {1.0F, 1.25F, 1.5F, 2.0F}) {
+        for (const float scale : scales) {
             app.stage().act(session::SetScale{scale});
             app.frames(3);
             for (const panels::Overflow& o : app.stage().overflows()) {
@@ -103,6 +104,52 @@ TEST_CASE("no text of welcome page, key sheet, error, loading, toast and drawer 
         check_everywhere(app, "toast");
         app.stage().act(session::ToggleDrawer{});
         check_everywhere(app, "drawer");
+        app.stage().act(session::ToggleDrawer{});
+        app.stage().act(session::TogglePalette{});
+        check_everywhere(app, "palette");
+        app.stage().act(session::TogglePalette{});
+        for (const char* path : {"a.png", "a.svg", "a.gif", "a.mp4", "a.html", "a.jpg"}) {
+            app.stage().act(session::AskReplace{path});
+            check_everywhere(app, std::string("export to ") + path);
+        }
+        app.stage().act(session::ShowExporting{session::Exporting{
+            "/somewhere/a_picture_with_a_long_name_without_any_space_in_it_at_all.mp4", 12, 300}});
+        check_everywhere(app, "exporting");
+    }
+}
+
+TEST_CASE("no text of a welcome page that remembers overflows") {
+    for (const int width : {1280, 700}) {
+        Harness app(width, 720);
+        session::Offer offer;
+        offer.id = "/lessons/63_hsdp/scenario.toml";
+        offer.title = test::lesson()->title;
+        offer.subtitle = {"4 rank · mesh (2, 2)", "4 rank · mesh (2, 2)"};
+        app.stage().act(session::OfferLessons{{offer, offer}});
+        session::Remembered remembered;
+        remembered.recent = {{"/a/b.mscope", "b.mscope"},
+                             {"/a/a_record_with_a_name_much_longer_than_the_column_it_stands_in.mscope",
+                              "a_record_with_a_name_much_longer_than_the_column_it_stands_in.mscope"}};
+        remembered.progress["63_hsdp"] = {7, {"a", "b"}, {{"q", "1"}}};
+        app.stage().act(session::Remember{remembered});
+        check_everywhere(app, "welcome that remembers");
+    }
+}
+
+TEST_CASE("no text overflows from 80 to 250 %, and none while presenting") {
+    Harness app(1280, 720);
+    app.open(test::lesson());
+    for (int i = 0; i < 8; ++i) {
+        app.stage().act(session::SetView{static_cast<view::ViewKind>(i)});
+        check_everywhere(app, "view " + std::to_string(i), {0.8F, 2.5F});
+    }
+    app.stage().act(session::TogglePresenter{});
+    for (const int32_t step : {0, 2}) {
+        app.stage().act(session::GoToLessonStep{step});
+        check_everywhere(app, "presenting step " + std::to_string(step), {1.0F, 1.5F});
+        app.stage().act(session::ToggleNotes{});
+        check_everywhere(app, "with its text", {1.0F, 1.5F});
+        app.stage().act(session::ToggleNotes{});
     }
 }
 

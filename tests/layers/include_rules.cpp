@@ -48,15 +48,16 @@ const std::map<std::string, Rooms>& table() {
             {"core/launch", base},
             {"backends", backend + Rooms{"core/run", "core/launch", "backends/*"}},  // the registry
             {"app/i18n", base},
+            {"app/html", base + Rooms{"core/trace", "core/time", "app/i18n"}},
             {"app/launch", base + Rooms{"core/launch", "backends/tcp"}},
-            {"app/cli", all_core + Rooms{"app/i18n", "app/launch", "backends"}},
+            {"app/cli", all_core + Rooms{"app/html", "app/i18n", "app/launch", "backends"}},
             {"app/gui/view", seen_by_view},
             {"app/gui/sandbox", base + Rooms{"core/scenario"}},
             {"app/gui/panels", window},
             {"app/gui/scene", window},
             {"app/gui/window", window},
             {"app/gui/session", window + Rooms{"core/run", "core/comm", "backends"}},  // comm: to hold ranks
-            {"app/gui/main", window + Rooms{"backends"}},
+            {"app/gui/main", window + Rooms{"app/html", "backends"}},
             {"app/gui", window + Rooms{"app/gui/main", "backends"}},  // files beside the rooms
         };
         for (const char* name : {"threads", "tcp", "mpi", "cuda", "nccl"})

@@ -16,10 +16,15 @@ Window
   --scale 0.75 … 3          size of text and everything
   --view mesh|collective|timeline|memory|parameters|traffic|compare|code
   --step N                  the lesson's step to start on, from 1; one --frames shows its own moment
+  --rank R                  the rank that is selected
+  --at EVENT|TIME           the cursor: rank R's event 1042, or 12.5ms
+  --clock modelled|measured
   --reduced-motion          nothing travels
   --size 1280x720           of the window or the frames
 
 Without a display
+  --export FILE             what is seen, by FILE's ending: .png .svg .gif .mp4
+                            .html (a page with the run inside)
   --render FOLDER           writes frame_00000.png … there
   --from 0 --to 1           the part of the run, as fractions
   --frames N                how many frames (else --seconds × --fps)
@@ -28,6 +33,7 @@ Without a display
 
 For testing
   --bench N                 times N frames drawn off screen, prints JSON
+  --bench-app               every view, and a trace of a million events
   --dump-state FILE         keeps the window's state in FILE as JSON
 
   --help, --version
@@ -36,6 +42,7 @@ Examples
   meshscope-app hsdp
   meshscope-app run.mscope --lang zh --view timeline
   meshscope-app ddp.mscope hsdp.mscope
+  meshscope-app hsdp --view memory --export peak.svg
   meshscope-app hsdp --render frames --seconds 10 --mp4 hsdp.mp4
 
 In the window, ? lists the keys. Exit codes: 0 fine, 2 usage, 65 bad input, 69 no display or no EGL, 74 input/output.
@@ -53,10 +60,15 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --scale 0.75 … 3          文字和所有东西的大小
   --view mesh|collective|timeline|memory|parameters|traffic|compare|code
   --step N                  从课程的第几步开始，从 1 数起
+  --rank R                  选中哪个 rank
+  --at EVENT|TIME           光标：rank R 的第 1042 个事件，或 12.5ms
+  --clock modelled|measured 模型时钟或实测时钟
   --reduced-motion          没有移动的动画
   --size 1280x720           窗口或帧的大小
 
 没有显示器时
+  --export FILE             导出看到的画面，格式由 FILE 的结尾决定：.png .svg .gif .mp4
+                            .html（一个装着这次运行的网页）
   --render FOLDER           把 frame_00000.png … 写到那里
   --from 0 --to 1           运行的哪一段，用比例表示
   --frames N                多少帧（否则是 --seconds × --fps）
@@ -65,6 +77,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
 
 测试用
   --bench N                 不显示地画 N 帧并计时，输出 JSON
+  --bench-app               每个视图，再加一份一百万个事件的记录
   --dump-state FILE         把窗口的状态以 JSON 写在 FILE 里
 
   --help, --version
@@ -73,6 +86,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   meshscope-app hsdp
   meshscope-app run.mscope --lang zh --view timeline
   meshscope-app ddp.mscope hsdp.mscope
+  meshscope-app hsdp --view memory --export peak.svg
   meshscope-app hsdp --render frames --seconds 10 --mp4 hsdp.mp4
 
 在窗口里，按 ? 列出按键。退出码：0 正常，2 用法错误，65 输入有误，69 没有显示器或 EGL，74 读写失败。

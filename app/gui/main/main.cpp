@@ -1,18 +1,27 @@
 /// meshscope-app: the window, and the same pictures without a display.
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 
+#include "app/gui/main/bench_app.h"
+#include "app/gui/main/exporter.h"
 #include "app/gui/main/help.h"
 #include "app/gui/main/options.h"
 #include "app/gui/main/render_film.h"
 #include "app/gui/main/window_loop.h"
 #include "app/gui/main/words.h"
 #include "app/gui/session/session.h"
+#include "app/gui/session/settings.h"
+#include "app/gui/window/headless_context.h"
 #include "app/i18n/catalogue.h"
 #include "app/i18n/error_text.h"
 #include "core/base/error.h"
@@ -21,6 +30,9 @@
 
 namespace meshscope::gui {
 namespace {
+
+// A signal handler can reach nothing else.
+volatile std::sig_atomic_t g_cancelled = 0;
 
 std::string environment(const char* name) {
     const char* value = std::getenv(name);
@@ -52,27 +64,37 @@ class Program {
     int run(const std::vector<std::string>& arguments) {
         try {
             Options options = parse_options(arguments);
-            if (options.language) {
-                language_ = catalogue_language(*options.language);
-            } else {
-                options.language = language_ == i18n::Language::zh ? view::Language::zh : view::Language::en;
-            }
+            const auto system_language =
+                language_ == i18n::Language::zh ? view::Language::zh : view::Language::en;
+            const bool in_window = options.render.empty() && options.export_to.empty() &&
+                                   options.bench == 0 && !options.bench_all;
+            if (options.language) language_ = catalogue_language(*options.language);
+            // A window has a language of its own from before; what is drawn without one is the same for all.
+            if (!options.language && !in_window) options.language = system_language;
             if (options.help || options.version) {
                 return print(options.help ? help_text(language_) : version_line());
             }
             check_before(options);
             if (options.bench > 0) return bench(options);
+            if (options.bench_all) return bench_all(options);
             if (!options.render.empty()) return film(options);
+            if (!options.export_to.empty()) return export_file(options);
             if (environment("DISPLAY").empty() && environment("WAYLAND_DISPLAY").empty()) {
                 tell({"app.no_display", {}});
                 return static_cast<int>(i18n::ExitCode::backend_missing);
             }
             session::Session session(places());
-            run_window(options, catalogue_, session);
+            const Surroundings around{
+                system_language, session::settings_path(environment("XDG_CONFIG_HOME"), environment("HOME")),
+                environment("PATH")};
+            run_window(options, catalogue_, session, around);
             return 0;
         } catch (const InvalidArgument& error) {
             const std::string& id = error.message().id;
-            const bool usage = id.rfind("app.", 0) == 0 && id != "app.lesson_unknown";
+            const bool ours = id.rfind("app.", 0) == 0 || id.rfind("export.", 0) == 0;
+            const bool missing = id == "export.no_ffmpeg";
+            if (missing) return fail(error, static_cast<int>(i18n::ExitCode::backend_missing));
+            const bool usage = ours && id != "app.lesson_unknown";
             return usage ? fail(error, static_cast<int>(i18n::ExitCode::usage)) : fail(error);
         } catch (const DeviceError& error) {
             return fail(error, static_cast<int>(i18n::ExitCode::backend_missing));
@@ -101,7 +123,7 @@ class Program {
 
     /// What can be told before a scenario is run: an output that is an input, a lesson step that is none.
     static void check_before(Options& options) {
-        for (std::string* output : {&options.mp4, &options.dump_state})
+        for (std::string* output : {&options.mp4, &options.dump_state, &options.export_to})
             if (!output->empty()) *output = file_to_write(*output);
         if (options.open.empty()) return;
         session::Preview preview;
@@ -110,9 +132,9 @@ class Program {
         } catch (const Error&) {
             return;  // it is told when it is opened: in the window, where there is one
         }
-        for (const std::string& output : {options.mp4, options.dump_state})
+        for (const std::string& output : {options.mp4, options.dump_state, options.export_to})
             refuse_to_overwrite(output, preview.inputs);
-        for (const std::string& output : {options.mp4, options.dump_state})
+        for (const std::string& output : {options.mp4, options.dump_state, options.export_to})
             refuse_to_overwrite(output, options.beside);
         if (preview.lesson_steps) check_step(options, *preview.lesson_steps);
     }
@@ -157,6 +179,44 @@ class Program {
         return 0;
     }
 
+    /// The same exporter as the window's, off screen. Ctrl-C ends it after the present frame; nothing is left
+    /// then.
+    int export_file(const Options& options) const {
+        const auto document = load(options);
+        ExportJob job;
+        job.path = options.export_to;
+        session::Effects ignored;
+        for (const session::Action& action :
+             first_actions(options, document, load_beside(options, *document)))
+            session::apply(job.state, action, ignored);
+        const auto moment = [&](double part) {
+            return std::llround(part * static_cast<double>(session::shown_clock(job.state)->end_ns));
+        };
+        if (!options.at && options.from)
+            session::apply(job.state, session::SetCursor{moment(options.from.value_or(0))}, ignored);
+        job.from_ns = moment(options.from.value_or(0));
+        job.to_ns = moment(options.to.value_or(1));
+        job.width = options.width;
+        job.height = options.height;
+        job.seconds = options.seconds;
+        job.frames = options.frames;
+        if (options.fps_given) job.frames_per_s = options.frames_per_s;
+        const ExportKind kind = export_kind(job.path);
+        std::optional<window::HeadlessContext> context;
+        if (kind != ExportKind::svg && kind != ExportKind::html) context.emplace();
+        std::signal(SIGINT, [](int) { g_cancelled = 1; });
+        std::signal(SIGTERM, [](int) { g_cancelled = 1; });
+        Exporter exporter(std::move(job), catalogue_, environment("PATH"));
+        const bool progress = isatty(STDERR_FILENO) == 1 && exporter.all() > 1;
+        while (!exporter.step()) {
+            if (progress) std::fprintf(stderr, "\r%d / %d", exporter.done(), exporter.all());
+            if (g_cancelled != 0) throw Cancelled({"export.cancelled", {{"path", options.export_to}}});
+        }
+        if (progress) std::fputs("\r", stderr);
+        tell({"ui.export.written", {{"path", options.export_to}}});
+        return 0;
+    }
+
     /// One JSON line: the median and the 95th percentile of a frame, drawing finished.
     int bench(const Options& options) const {
         const auto document = load(options);
@@ -167,6 +227,16 @@ class Program {
             "{\"bench\":\"app\",\"frames\":%zu,\"width\":%d,\"height\":%d,\"ms_median\":%.2f,\"ms_p95\":%.2f,"
             "\"fps_median\":%.1f}\n",
             ms.size(), options.width, options.height, median, slow, 1000.0 / median);
+        return print("");
+    }
+
+    /// JSON lines, each as soon as it is known.
+    int bench_all(const Options& options) const {
+        const std::string lesson = options.open.empty() ? "78_three_d" : options.open;
+        bench_app(options, catalogue_, places(), lesson, [](const std::string& line) {
+            std::puts(line.c_str());
+            std::fflush(stdout);
+        });
         return print("");
     }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 
+#include "app/gui/main/exporter.h"
 #include "app/gui/session/app_state.h"
 #include "core/base/error.h"
 
@@ -45,11 +46,23 @@ T word(const std::string& option, const std::string& value, const std::map<std::
     bad(option, value, known);
 }
 
+/// "1042": an event; "12.5ms", "300ns": a time.
+At moment(const std::string& option, const std::string& value) {
+    const size_t unit = value.find_first_not_of("0123456789.");
+    if (unit == std::string::npos) return {true, whole(option, value, 0, 2'000'000'000)};
+    const std::map<std::string, double> units = {
+        {"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    const auto found = units.find(value.substr(unit));
+    if (found == units.end() || unit == 0) bad(option, value, "1042, 300ns, 4.2us, 12.5ms, 1s");
+    return {false, std::llround(number(option, value.substr(0, unit), 0, 1e9) * found->second)};
+}
+
 void size(Options& o, const std::string& option, const std::string& value) {
     const size_t x = value.find('x');
     if (x == std::string::npos) bad(option, value, "1280x720");
     o.width = whole(option, value.substr(0, x), 320, 7680);
     o.height = whole(option, value.substr(x + 1), 200, 4320);
+    o.size_given = true;
 }
 
 /// Sets one option that takes a value; false when there is none of that name.
@@ -70,6 +83,17 @@ bool set(Options& o, const std::string& option, const std::string& value) {
         for (const std::string_view name : view::kViewNames)
             views[std::string(name)] = *view::view_named(name);
         o.view = word<ViewKind>(option, value, views);
+    } else if (option == "--rank") {
+        o.rank = whole(option, value, 0, 1'000'000);
+    } else if (option == "--at") {
+        o.at = moment(option, value);
+    } else if (option == "--clock") {
+        o.clock = word<time::ClockKind>(
+            option, value,
+            {{"modelled", time::ClockKind::modelled}, {"measured", time::ClockKind::measured}});
+    } else if (option == "--export") {
+        export_kind(value);  // a wrong ending is told before anything runs
+        o.export_to = value;
     } else if (option == "--render") {
         o.render = value;
     } else if (option == "--from") {
@@ -82,6 +106,7 @@ bool set(Options& o, const std::string& option, const std::string& value) {
         o.frames = whole(option, value, 1, 100000);
     } else if (option == "--fps") {
         o.frames_per_s = whole(option, value, 1, 120);
+        o.fps_given = true;
     } else if (option == "--seconds") {
         o.seconds = number(option, value, 0.01, 3600);
     } else if (option == "--mp4") {
@@ -101,7 +126,8 @@ bool set(Options& o, const std::string& option, const std::string& value) {
 bool known(const std::string& option) {
     constexpr const char* kWithValue[] = {"--lang",    "--theme", "--scale", "--view",   "--render",
                                           "--from",    "--to",    "--size",  "--frames", "--fps",
-                                          "--seconds", "--mp4",   "--bench", "--step",   "--dump-state"};
+                                          "--seconds", "--mp4",   "--bench", "--step",   "--dump-state",
+                                          "--rank",    "--at",    "--clock", "--export"};
     return std::find(std::begin(kWithValue), std::end(kWithValue), option) != std::end(kWithValue);
 }
 
@@ -115,6 +141,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
             o.help = true;
         } else if (option == "--version") {
             o.version = true;
+        } else if (option == "--bench-app") {
+            o.bench_all = true;
         } else if (option == "--reduced-motion") {
             o.reduced_motion = true;
         } else if (option.rfind("--", 0) == 0) {
@@ -142,6 +170,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
     if (!o.mp4.empty() && o.render.empty()) throw InvalidArgument({"app.mp4_needs_render", {}});
     if (!o.mp4.empty() && (o.width % 2 != 0 || o.height % 2 != 0))
         throw InvalidArgument({"app.odd_size", {}});
+    if (!o.export_to.empty() && o.open.empty()) throw InvalidArgument({"export.needs_file", {}});
     if (o.bench > 0 && o.open.empty()) throw InvalidArgument({"app.bench_needs_file", {}});
     if (!o.render.empty() && o.open.empty()) throw InvalidArgument({"app.render_needs_file", {}});
     return o;

@@ -55,19 +55,52 @@ void make_folder(const std::string& name) {
 
 }  // namespace
 
-void set_up(Stage& stage, const Options& options, std::shared_ptr<const session::Document> document,
-            const Beside& beside) {
-    stage.act(session::SetLanguage{options.language.value_or(view::Language::en)});
-    stage.act(session::SetTheme{options.theme});
-    stage.act(session::SetScale{options.scale});
-    stage.act(session::SetReducedMotion{options.reduced_motion});
-    if (!document) return;
+std::vector<session::Action> place_actions(const Options& options, const session::Document& document) {
+    std::vector<session::Action> actions;
+    if (options.lesson_step >= 0) actions.push_back(session::GoToLessonStep{options.lesson_step});
+    if (options.view) actions.push_back(session::SetView{*options.view});
+    if (options.clock) actions.push_back(session::SetClock{*options.clock});
+    const auto& ranks = document.trace->ranks;
+    const int32_t rank = options.rank.value_or(0);
+    if (static_cast<size_t>(rank) >= ranks.size())
+        throw InvalidArgument({"export.no_such_rank",
+                               {{"rank", int64_t{rank}}, {"last", static_cast<int64_t>(ranks.size()) - 1}}});
+    if (options.rank) actions.push_back(session::SelectRank{rank});
+    if (!options.at) return actions;
+    if (!options.at->is_event) {
+        actions.push_back(session::SetCursor{options.at->value});
+        return actions;
+    }
+    const auto events = static_cast<int64_t>(ranks[static_cast<size_t>(rank)].events.size());
+    if (options.at->value >= events)
+        throw InvalidArgument(
+            {"export.no_such_event",
+             {{"event", options.at->value}, {"rank", int64_t{rank}}, {"last", events - 1}}});
+    actions.push_back(session::SelectEvent{{rank, static_cast<int32_t>(options.at->value)}, true});
+    return actions;
+}
+
+std::vector<session::Action> first_actions(const Options& options,
+                                           std::shared_ptr<const session::Document> document,
+                                           const Beside& beside) {
+    std::vector<session::Action> actions;
+    if (options.language) actions.push_back(session::SetLanguage{*options.language});
+    if (options.theme) actions.push_back(session::SetTheme{*options.theme});
+    if (options.scale) actions.push_back(session::SetScale{*options.scale});
+    if (options.reduced_motion) actions.push_back(session::SetReducedMotion{true});
+    if (!document) return actions;
     // Files given together are looked at together; a lesson says itself when its comparison is to be seen.
     const bool look = !options.beside.empty();
-    stage.act(session::ShowDocument{std::move(document)});
-    for (const auto& next : beside) stage.act(session::AddDocument{next, look});
-    if (options.lesson_step >= 0) stage.act(session::GoToLessonStep{options.lesson_step});
-    if (options.view) stage.act(session::SetView{*options.view});
+    actions.push_back(session::ShowDocument{document});
+    for (const auto& next : beside) actions.push_back(session::AddDocument{next, look});
+    for (session::Action& action : place_actions(options, *document)) actions.push_back(std::move(action));
+    return actions;
+}
+
+void set_up(Stage& stage, const Options& options, std::shared_ptr<const session::Document> document,
+            const Beside& beside) {
+    for (const session::Action& action : first_actions(options, std::move(document), beside))
+        stage.act(action);
 }
 
 FilmReport render_film(std::shared_ptr<const session::Document> document, const Options& options,

@@ -35,7 +35,16 @@ FilmReport render_film(std::shared_ptr<const session::Document> document, const 
 std::vector<double> bench_frames(std::shared_ptr<const session::Document> document, const Options& options,
                                  const i18n::Catalogue& catalogue, const Beside& beside = {});
 
-/// The state a window or a film starts from.
+/// The actions that lead to the state a window or a film starts from. Throws InvalidArgument
+/// ("export.no_such_rank", "export.no_such_event") where the document has not what is asked for.
+std::vector<session::Action> first_actions(const Options& options,
+                                           std::shared_ptr<const session::Document> document,
+                                           const Beside& beside = {});
+
+/// What the command line says of where to look in a document: --step, --view, --clock, --rank, --at.
+std::vector<session::Action> place_actions(const Options& options, const session::Document& document);
+
+/// Does the first actions.
 void set_up(class Stage& stage, const Options& options, std::shared_ptr<const session::Document> document,
             const Beside& beside = {});
 

@@ -55,6 +55,14 @@ void Stage::act(const session::Action& action) {
 
 void Stage::key(window::KeyPress press) {
     using window::Key;
+    // In the palette arrows and Enter are the list's; all else is typed.
+    if (state_.palette) {
+        const int way = press.key == Key::down ? 1 : press.key == Key::up ? -1 : 0;
+        memory_.palette_at += way;
+        memory_.palette_moved = memory_.palette_moved || way != 0;
+        if (press.key == Key::enter) memory_.palette_enter = true;
+        if (way != 0 || press.key == Key::enter || press.key == Key::tab) return;
+    }
     if (press.key == Key::tab) {
         memory_.move_focus(press.shift ? -1 : 1);
         return;
@@ -68,13 +76,18 @@ void Stage::key(window::KeyPress press) {
         memory_.focus.clear();
         return;
     }
-    if (const auto action = session::key_action(state_, press, typing_)) act(*action);
+    if (const auto action = session::key_action(state_, press, typing_ || state_.palette)) act(*action);
 }
 
 ImDrawData* Stage::frame(int width, int height, double seconds, float content_scale) {
     act(session::Tick{seconds});
     refresh_glyphs();
-    const float scale = state_.scale * content_scale;
+    if (state_.palette && memory_.palette_items.empty())
+        memory_.palette_items = session::palette_items(state_, [&](const std::string& id) {
+            return scenario::Text{catalogue_.text(id, i18n::Language::en),
+                                  catalogue_.text(id, i18n::Language::zh)};
+        });
+    const float scale = state_.scale * content_scale * (state_.presenter ? session::kPresenterScale : 1.0F);
     pixels_ = scale;
     const window::Theme& theme = window::theme(state_.theme);
     for (Message& message : host_.prepare(theme, scale, glyphs_)) messages_.push_back(std::move(message));
@@ -83,6 +96,8 @@ ImDrawData* Stage::frame(int width, int height, double seconds, float content_sc
     const window::FontMeasure measure(host_.fonts());
     host_.begin(width, height, static_cast<float>(seconds));
     panels::Ui ui(state_, theme, host_.fonts(), measure, texts, scale);
+    if (drawn_ != nullptr) drawn_->clear();
+    ui.drawn = drawn_;
     panels::draw_frame(ui, memory_, static_cast<float>(width) / scale, static_cast<float>(height) / scale);
     const ImGuiIO& io = ImGui::GetIO();
     if (io.KeyCtrl && io.MouseWheel != 0)
@@ -98,6 +113,7 @@ ImDrawData* Stage::frame(int width, int height, double seconds, float content_sc
 void Stage::refresh_glyphs() {
     if (glyphs_ready_ && glyphs_of_ == state_.runs) return;
     glyphs_ = catalogue_.all_text() + view::source_letters();
+    for (const session::Recent& recent : state_.remembered.recent) glyphs_ += recent.path + recent.name;
     for (const session::Offer& offer : state_.offers) {
         add(glyphs_, offer.title);
         add(glyphs_, offer.subtitle);

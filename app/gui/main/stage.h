@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/gui/panels/panels.h"
@@ -20,6 +21,10 @@ class Stage {
     const session::AppState& state() const { return state_; }
     /// Applies an action at once.
     void act(const session::Action& action);
+    /// Goes on from this state: an export's start.
+    void resume(session::AppState state) { state_ = std::move(state); }
+    /// From now on each frame notes the pictures that its panels draw there; null: no more.
+    void note_pictures(std::vector<panels::Drawn>* drawn) { drawn_ = drawn; }
     /// A key press: moves the keyboard focus, or means an action.
     void key(window::KeyPress press);
 
@@ -51,6 +56,7 @@ class Stage {
     std::vector<std::shared_ptr<const session::Document>> glyphs_of_;  ///< the runs whose texts are in it
     bool glyphs_ready_ = false;
     bool typing_ = false;
+    std::vector<panels::Drawn>* drawn_ = nullptr;
     float pixels_ = 1;
 };
 

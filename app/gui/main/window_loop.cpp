@@ -7,15 +7,22 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
+#include "app/gui/main/exporter.h"
 #include "app/gui/main/render_film.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/main/state_dump.h"
 #include "app/gui/main/words.h"
+#include "app/gui/session/dropped.h"
 #include "app/gui/session/live_run.h"
 #include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
+#include "app/gui/session/settings.h"
+#include "app/gui/window/film.h"
 #include "app/gui/window/glfw_window.h"
+#include "app/i18n/error_text.h"
+#include "core/base/error.h"
 
 namespace meshscope::gui {
 namespace {
@@ -37,16 +44,27 @@ void dump(const Stage& stage, const std::string& path, std::string& last) {
 
 class Loop {
   public:
-    Loop(const Options& options, const i18n::Catalogue& catalogue, session::Session& session)
+    Loop(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
+         const Surroundings& around)
         : options_(options),
           catalogue_(catalogue),
           session_(session),
-          window_(options.width, options.height, "Meshscope"),
+          around_(around),
+          read_(session::read_settings(around.settings)),
+          kept_(read_.settings),
+          window_(width(options, kept_), height(options, kept_), "Meshscope"),
           host_(window_.handle()),
           stage_(host_, catalogue) {}
 
     void run() {
+        stage_.act(session::SetLanguage{around_.language});
+        for (const session::Action& action : session::start_actions(kept_)) stage_.act(action);
         set_up(stage_, options_, nullptr);
+        written_ = session::settings_text(session::settings_of(stage_.state(), kept_));
+        std::vector<std::string> said;
+        for (const Message& message : read_.said)
+            said.push_back(catalogue_.text(message, catalogue_language(stage_.state().language)));
+        if (!said.empty()) stage_.act(session::ShowError{{said}});
         stage_.act(session::OfferLessons{session_.offers()});
         session_.on_news(window::GlfwWindow::wake);
         runner_.on_news(window::GlfwWindow::wake);
@@ -62,15 +80,50 @@ class Loop {
             const auto now = std::chrono::steady_clock::now();
             const double seconds = std::min(0.1, std::chrono::duration<double>(now - last).count());
             last = now;
-            if (!moving && settle <= 0 && !session::in_motion(stage_.state())) continue;
+            if (!moving && settle <= 0 && !session::in_motion(stage_.state())) {
+                keep(2.0);
+                continue;
+            }
+            drawn_ = true;
             settle = std::max(0, settle - 1);
             draw(seconds);
             outside();
+            export_frame();
             dump(stage_, options_.dump_state, dumped_);
+            keep(2.0);
         }
+        keep(0);
     }
 
   private:
+    static int width(const Options& options, const session::Settings& kept) {
+        return options.size_given || kept.width == 0 ? options.width : kept.width;
+    }
+    static int height(const Options& options, const session::Settings& kept) {
+        return options.size_given || kept.height == 0 ? options.height : kept.height;
+    }
+
+    /// Writes what is to be kept, at most every so many seconds, when it changed. A disk that refuses is told
+    /// once.
+    void keep(double every_s) {
+        const auto now = std::chrono::steady_clock::now();
+        const bool soon = std::chrono::duration<double>(now - kept_at_).count() < every_s;
+        if (around_.settings.empty() || !drawn_ || soon) return;
+        kept_at_ = now;
+        drawn_ = false;
+        kept_ = session::settings_of(stage_.state(), kept_);
+        window_.outer_size(kept_.width, kept_.height);
+        std::string text = session::settings_text(kept_);
+        if (text == written_) return;
+        written_ = std::move(text);
+        try {
+            session::write_settings(around_.settings, kept_);
+        } catch (const Error& error) {
+            if (!refused_) tell(error.message());
+            refused_ = true;
+        }
+    }
+
     bool take_input() {
         bool any = window_.take_dirty();
         for (const window::KeyPress press : window_.take_keys()) {
@@ -78,13 +131,13 @@ class Loop {
             any = true;
         }
         for (const std::string& path : window_.take_drops()) {
-            // A second file is laid beside the first.
-            stage_.act(session::OpenBeside{path, true});
+            drop(path);
             any = true;
         }
         for (const session::Action& news :
              session_.news(catalogue_, catalogue_language(stage_.state().language))) {
             const bool opened = std::holds_alternative<session::ShowDocument>(news);
+            if (opened) keep(0);  // where it was looked at in the one before
             stage_.act(news);
             if (opened) first_document();
             any = true;
@@ -98,13 +151,38 @@ class Loop {
         return any;
     }
 
+    /// A second run is laid beside the first; a profile and a checkpoint need one to be laid on.
+    void drop(const std::string& path) {
+        using Kind = session::Dropped::Kind;
+        session::Dropped dropped = session::look_at_drop(path);
+        const auto& open = stage_.state().document;
+        if (dropped.kind == Kind::run) return stage_.act(session::OpenBeside{dropped.path, true});
+        if (dropped.kind == Kind::profile && open) return session_.open_retimed(open, dropped.path);
+        if (dropped.kind == Kind::checkpoint && open && !open->path.empty())
+            return stage_.act(session::OpenBeside{open->path, true, {}, dropped.path});
+        // What the thing is, in words, is a text of the catalogue of its own.
+        const i18n::Language language = catalogue_language(stage_.state().language);
+        for (MessageArg& arg : dropped.alone.args)
+            if (arg.name == "what") arg.value = catalogue_.text(to_text(arg.value), language);
+        stage_.act(session::ShowError{{{catalogue_.text(dropped.alone, language)}}});
+    }
+
     /// The command line's wishes hold for the first document only.
     void first_document() {
-        if (stage_.state().document) window_.set_title("Meshscope · " + stage_.state().document->name);
+        if (!stage_.state().document) return;
+        window_.set_title("Meshscope · " + stage_.state().document->name);
+        // Where it was looked at last; what the command line says of the first goes before.
+        const session::Place* place = session::place_kept(kept_, *stage_.state().document);
+        const bool told = options_.view || options_.lesson_step >= 0 || options_.rank || options_.at;
+        if (place != nullptr && (opened_ || !told)) stage_.act(session::RestorePlace{*place});
         if (opened_) return;
         opened_ = true;
-        if (options_.lesson_step >= 0) stage_.act(session::GoToLessonStep{options_.lesson_step});
-        if (options_.view) stage_.act(session::SetView{*options_.view});
+        try {
+            for (const session::Action& action : place_actions(options_, *stage_.state().document))
+                stage_.act(action);
+        } catch (const Error& error) {
+            show(error);
+        }
     }
 
     void draw(double seconds) {
@@ -119,6 +197,15 @@ class Loop {
     void outside() {
         const session::Effects effects = stage_.take_effects();
         for (const std::string& text : effects.copy) window_.copy_text(text);
+        if (effects.copy_command) {
+            window_.copy_text(window::as_shell_line(session::command_words(stage_.state())));
+            tell({"ui.copied", {}});
+        }
+        for (const session::StartExport& wanted : effects.exports) start_export(wanted);
+        if (effects.cancel_export && exporter_) {
+            tell({"ui.export.cancelled", {{"path", exporter_->path()}}});
+            end_export();
+        }
         for (const std::string& path : effects.open) session_.open(path);
         for (const session::OpenBeside& next : effects.beside) session_.open_beside(next);
         if (effects.stop_run) runner_.stop();
@@ -130,9 +217,7 @@ class Loop {
             for (const session::Action& next :
                  session::save(*effects.save, catalogue_, catalogue_language(stage_.state().language)))
                 stage_.act(next);
-        for (const Message& message : effects.tell)
-            stage_.act(
-                session::ShowToast{catalogue_.text(message, catalogue_language(stage_.state().language))});
+        for (const Message& message : effects.tell) tell(message);
         for (const Message& message : stage_.take_messages()) {
             const std::string line = catalogue_.text(message, catalogue_language(stage_.state().language));
             std::fprintf(stderr, "meshscope-app: %s\n", line.c_str());
@@ -140,22 +225,88 @@ class Loop {
         }
     }
 
+    void tell(const Message& message) {
+        stage_.act(session::ShowToast{catalogue_.text(message, catalogue_language(stage_.state().language))});
+    }
+
+    void show(const std::exception& error) {
+        stage_.act(session::ShowError{
+            {i18n::describe_error(error, catalogue_, catalogue_language(stage_.state().language)).lines}});
+    }
+
+    void start_export(const session::StartExport& wanted) {
+        std::error_code none;
+        if (!wanted.replace && std::filesystem::exists(wanted.path, none))
+            return stage_.act(session::AskReplace{wanted.path});
+        const session::AppState& s = stage_.state();
+        ExportJob job;
+        job.path = wanted.path;
+        job.state = s;
+        window_.size(job.width, job.height);
+        job.content_scale = window_.content_scale();
+        // A film's width and height must be even.
+        job.width -= job.width % 2;
+        job.height -= job.height % 2;
+        const bool part = s.range_end_ns > s.range_begin_ns;
+        job.from_ns = part ? s.range_begin_ns : 0;
+        job.to_ns = part ? s.range_end_ns : session::shown_clock(s)->end_ns;
+        try {
+            exporter_ = std::make_unique<Exporter>(std::move(job), catalogue_, around_.path);
+            const std::string absolute = std::filesystem::absolute(wanted.path, none).string();
+            stage_.act(session::ShowExporting{session::Exporting{absolute, 0, exporter_->all()}});
+        } catch (const std::exception& error) {
+            end_export();
+            show(error);
+        }
+    }
+
+    /// One frame of the export between two of the window's.
+    void export_frame() {
+        if (!exporter_) return;
+        try {
+            const bool whole = exporter_->step();
+            session::Exporting now = stage_.state().exporting.value_or(session::Exporting{});
+            now.done = exporter_->done();
+            stage_.act(session::ShowExporting{now});
+            if (!whole) return;
+            const std::string path = now.path;
+            end_export();
+            tell({"ui.export.written", {{"path", path}}});
+        } catch (const std::exception& error) {
+            end_export();
+            show(error);
+        }
+    }
+
+    void end_export() {
+        exporter_.reset();
+        stage_.act(session::ShowExporting{std::nullopt});
+    }
+
     const Options& options_;
     const i18n::Catalogue& catalogue_;
     session::Session& session_;
+    const Surroundings& around_;
+    session::ReadSettings read_;
+    session::Settings kept_;
+    std::string written_;  ///< the settings as the file has them
+    std::chrono::steady_clock::time_point kept_at_{};
+    bool refused_ = false, drawn_ = false;  ///< drawn_: something may have changed since it was kept
     window::GlfwWindow window_;
     window::GlHost host_;
     Stage stage_;
     session::Runner runner_;
     session::LiveRun live_;
+    std::unique_ptr<Exporter> exporter_;
     std::string dumped_;
     bool opened_ = false;
 };
 
 }  // namespace
 
-void run_window(const Options& options, const i18n::Catalogue& catalogue, session::Session& session) {
-    Loop(options, catalogue, session).run();
+void run_window(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
+                const Surroundings& around) {
+    Loop(options, catalogue, session, around).run();
 }
 
 }  // namespace meshscope::gui

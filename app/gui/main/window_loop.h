@@ -12,7 +12,16 @@ class Session;
 
 namespace meshscope::gui {
 
-/// Opens the window and runs until it is closed. Draws only when something changed or moves.
-void run_window(const Options& options, const i18n::Catalogue& catalogue, session::Session& session);
+/// What the window takes from where it runs.
+struct Surroundings {
+    view::Language language = view::Language::en;  ///< the environment's, where none was ever chosen
+    std::string settings;                          ///< file of what is kept; "": nothing is
+    std::string path;                              ///< PATH, where ffmpeg is looked for
+};
+
+/// Opens the window and runs until it is closed. Draws only when something changed or moves. What is kept
+/// from one start to the next is read first and written when it changed and at the end.
+void run_window(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
+                const Surroundings& around);
 
 }  // namespace meshscope::gui

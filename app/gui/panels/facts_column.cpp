@@ -8,11 +8,13 @@
 #include "app/gui/panels/same_class.h"
 #include "app/gui/session/sandbox_actions.h"
 #include "app/gui/view/code_view.h"
+#include "app/gui/view/collective_view.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
 #include "app/gui/view/parameters_view.h"
 #include "app/gui/view/stepping.h"
+#include "app/gui/view/timeline_view.h"
 
 namespace meshscope::panels {
 namespace {
@@ -237,15 +239,30 @@ std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
 std::string scene_text(Ui& ui, Memory& memory) {
     using view::ViewKind;
     const view::Input input = view_input(ui, 900, 700);
-    std::vector<std::string> lines;
-    if (ui.state.view == ViewKind::traffic)
-        lines = view::traffic_view(input, traffic_options(ui, memory)).text_lines;
-    if (ui.state.view == ViewKind::parameters) lines = view::parameters_view(input).text_lines;
-    if (ui.state.view == ViewKind::compare)
-        lines = view::compare_view(input, compared_runs(ui.state)).text_lines;
-    if (ui.state.view == ViewKind::code) lines = view::code_view(input).text_lines;
+    const auto picture = [&]() -> view::Picture {
+        switch (ui.state.view) {
+            case ViewKind::mesh:
+                return view::mesh_view(input);
+            case ViewKind::collective:
+                return view::collective_view(input);
+            case ViewKind::timeline:
+                return view::timeline_view(
+                    input, {.begin_ns = ui.state.range_begin_ns, .end_ns = ui.state.range_end_ns});
+            case ViewKind::memory:
+                return view::memory_view(input);
+            case ViewKind::parameters:
+                return view::parameters_view(input);
+            case ViewKind::traffic:
+                return view::traffic_view(input, traffic_options(ui, memory));
+            case ViewKind::compare:
+                return view::compare_view(input, compared_runs(ui.state));
+            case ViewKind::code:
+                return view::code_view(input);
+        }
+        return {};
+    };
     std::string text;
-    for (const std::string& line : lines) text += line + "\n";
+    for (const std::string& line : picture().text_lines) text += line + "\n";
     return text.empty() ? text : text + "\n";
 }
 
@@ -263,6 +280,13 @@ std::string as_text(const Ui& ui) {
 }
 
 }  // namespace
+
+std::string view_as_text(Ui& ui, Memory& memory) {
+    std::string text;
+    if (const auto picture = facts_picture(ui, memory, {0, 0, 360, 600}))
+        for (const std::string& line : picture->text_lines) text += line + "\n";
+    return scene_text(ui, memory) + (text.empty() ? as_text(ui) : text);
+}
 
 void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     ui.panel = "facts";
@@ -289,9 +313,7 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     const std::string copy = ui.say("ui.copy_facts");
     if (button(ui, memory, "copy_facts", {x - 6, y + 4, ui.width(copy, Face::body) + 12, 36}, copy,
                ButtonLook::link)) {
-        std::string text;
-        for (const std::string& line : picture.text_lines) text += line + "\n";
-        ui.act(session::CopyText{scene_text(ui, memory) + (text.empty() ? as_text(ui) : text)});
+        ui.act(session::CopyText{view_as_text(ui, memory)});
         ui.act(session::ShowToast{ui.say("ui.copied")});
     }
     y += 40;

@@ -67,7 +67,13 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
     loading_card(ui, whole);
     error_box(ui, memory, whole);
     key_sheet(ui, memory, whole);
+    export_sheet(ui, memory, whole);
+    palette(ui, memory, whole);
     toast(ui, whole);
+    if (ui.state.copy_view && ui.state.document) {
+        ui.act(session::CopyText{view_as_text(ui, memory)});
+        ui.act(session::ShowToast{ui.say("ui.copied")});
+    }
     ImGui::End();
     memory.activate = false;
 }

@@ -117,7 +117,11 @@ void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     if (ui.state.lesson_step == 0) y = lesson_parts(ui, memory, document.before, x, y + 8, w);
     y = paragraph(ui, x, y, w, ui.pick(step.title), Face::lesson_title, Token::text) + 12;
     y = progress(ui, memory, x, y, w, count, ui.state.lesson_step) + 18;
-    y = rich_text(ui, memory, "body", x, y, w, ui.pick(step.body)) + 20;
+    // For a class the speaker says the text; it is there for who asks for it.
+    if (ui.state.presenter && !ui.state.notes)
+        y = paragraph(ui, x, y, w, ui.say("presenter.hint"), Face::caption, Token::mute) + 20;
+    else
+        y = rich_text(ui, memory, "body", x, y, w, ui.pick(step.body)) + 20;
     for (const session::QuizCard& quiz : document.quizzes) {
         if (quiz.step == step.id) y = quiz_card(ui, memory, quiz, x - 4, y, w + 8) + 16;
     }

@@ -1,35 +1,11 @@
 #include <algorithm>
 
+#include "app/gui/panels/overlay.h"
 #include "app/gui/panels/panels.h"
-#include "app/gui/session/keys.h"
+#include "app/gui/session/commands.h"
+#include "app/gui/session/key_names.h"
 
 namespace meshscope::panels {
-
-namespace {
-
-/// A card in front of everything else; `box` is where it stands.
-class Overlay {
-  public:
-    Overlay(Ui& ui, const std::string& id, Rect box) : ui_(ui), outer_(ui.draw) {
-        ImGui::SetCursorScreenPos(ui.px(Point{box.x, box.y}));
-        ImGui::BeginChild(id.c_str(), {ui.px(box.w), ui.px(box.h)}, false, ImGuiWindowFlags_NoBackground);
-        ui.draw = ImGui::GetWindowDrawList();
-        ui.fill(box, Token::raised, 12);
-        ui.outline(box, Token::line2, 12);
-    }
-    ~Overlay() {
-        ImGui::EndChild();
-        ui_.draw = outer_;
-    }
-    Overlay(const Overlay&) = delete;
-    Overlay& operator=(const Overlay&) = delete;
-
-  private:
-    Ui& ui_;
-    ImDrawList* outer_;
-};
-
-}  // namespace
 
 void loading_card(Ui& ui, Rect box) {
     if (!ui.state.loading) return;
@@ -99,13 +75,39 @@ void error_box(Ui& ui, Memory& memory, Rect box) {
 void key_sheet(Ui& ui, Memory& memory, Rect box) {
     if (!ui.state.key_sheet) return;
     ui.panel = "key_sheet";
-    const float w = std::min(560.0F, box.w - 32), keys_w = 128, inner = w - 56;
-    float h = 84;
-    const auto row_h = [&](const session::KeyHelp& help) {
-        const auto lines = wrap(ui.measure, ui.say(help.text_id), Face::body, inner - keys_w).size();
-        return std::max(34.0F, static_cast<float>(lines) * ui.line(Face::body) + 8);
+    const float w = std::min(620.0F, box.w - 32), inner = w - 56;
+    // A row a command that has keys, and the one that is no command: Tab goes through the buttons.
+    struct Row {
+        std::vector<std::string> caps;
+        std::string words;
     };
-    for (const session::KeyHelp& help : session::key_help()) h += row_h(help);
+    std::vector<Row> rows;
+    for (const session::Command& command : session::commands()) {
+        Row row{{}, ui.say(command.id)};
+        for (const window::KeyPress press : session::keys_of(command, ui.state.remembered.keys)) {
+            const std::string label = session::key_label(press);
+            if (std::find(row.caps.begin(), row.caps.end(), label) == row.caps.end())
+                row.caps.push_back(label);
+        }
+        if (row.caps.size() > 2) row.caps.resize(2);
+        if (!row.caps.empty()) rows.push_back(std::move(row));
+    }
+    rows.push_back({{"Tab"}, ui.say("keys.focus")});
+    const auto caps_w = [&](const Row& row) {
+        float wide = -8;
+        for (const std::string& cap : row.caps) wide += ui.width(cap, Face::mono_small) + 16 + 8;
+        return wide;
+    };
+    float keys_w = 0;
+    for (const Row& row : rows) keys_w = std::max(keys_w, caps_w(row) + 20);
+    keys_w = std::min(keys_w, inner / 2);
+    const auto row_h = [&](const Row& row) {
+        const auto lines = wrap(ui.measure, row.words, Face::body, inner - keys_w).size();
+        const float words = static_cast<float>(lines) * ui.line(Face::body) + 8;
+        return std::max(caps_w(row) > keys_w ? 64.0F : 34.0F, words);
+    };
+    float h = 84;
+    for (const Row& row : rows) h += row_h(row);
     const float shown = std::min(h, box.h - 32);
     const Rect card{box.x + (box.w - w) / 2, box.y + (box.h - shown) / 2, w, shown};
     const Overlay overlay(ui, "keys", card);
@@ -115,12 +117,17 @@ void key_sheet(Ui& ui, Memory& memory, Rect box) {
     if (button(ui, memory, "keys_close", {card.x + w - 64, y, 36, 36}, "×"))
         ui.act(session::ToggleKeySheet{});
     y += 48;
-    for (const session::KeyHelp& help : session::key_help()) {
-        const float height = row_h(help);
-        key_cap(ui, card.x + 28, y + 3, help.keys);
-        paragraph(ui, card.x + 28 + keys_w, y + 4, inner - keys_w, ui.say(help.text_id), Face::body,
-                  Token::soft);
-        y += height;
+    for (const Row& row : rows) {
+        float x = card.x + 28, cap_y = y + 3;
+        for (const std::string& cap : row.caps) {
+            if (x > card.x + 28 && x + ui.width(cap, Face::mono_small) + 16 > card.x + 28 + keys_w) {
+                x = card.x + 28;
+                cap_y += 30;
+            }
+            x += key_cap(ui, x, cap_y, cap) + 8;
+        }
+        paragraph(ui, card.x + 28 + keys_w, y + 4, inner - keys_w, row.words, Face::body, Token::soft);
+        y += row_h(row);
     }
     region.content_ends(y + 14);
 }

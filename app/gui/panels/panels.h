@@ -41,6 +41,12 @@ void welcome(Ui& ui, Memory& memory, Rect box);
 void loading_card(Ui& ui, Rect box);
 void error_box(Ui& ui, Memory& memory, Rect box);
 void key_sheet(Ui& ui, Memory& memory, Rect box);
+/// All that can be done, found by a few letters.
+void palette(Ui& ui, Memory& memory, Rect box);
+/// Where an export goes and what it will be; while one is made, how far it is.
+void export_sheet(Ui& ui, Memory& memory, Rect box);
+/// Everything that the view and its facts tell, as text.
+std::string view_as_text(Ui& ui, Memory& memory);
 void toast(Ui& ui, Rect box);
 
 /// The whole frame for a window of this size in logical pixels.

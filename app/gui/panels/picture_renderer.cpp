@@ -222,6 +222,7 @@ Rect bounds(const view::Shape& s) {
 }
 
 void render(Ui& ui, const view::Picture& picture, Point origin) {
+    if (ui.drawn != nullptr) ui.drawn->push_back({ui.panel, picture});
     Renderer(ui, picture, origin).run();
 }
 

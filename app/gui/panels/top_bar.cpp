@@ -25,6 +25,19 @@ void theme_mark(Ui& ui, Point c, Token token) {
     ui.draw->PathFillConvex(ui.word(token));
 }
 
+/// An arrow out of a tray.
+void export_mark(Ui& ui, Point c, Token token) {
+    const auto line = [&](Point a, Point b) {
+        ui.draw->AddLine(ui.px(a), ui.px(b), ui.word(token), ui.px(1.6F));
+    };
+    line({c.x, c.y + 3}, {c.x, c.y - 8});
+    line({c.x, c.y - 8}, {c.x - 4, c.y - 4});
+    line({c.x, c.y - 8}, {c.x + 4, c.y - 4});
+    line({c.x - 8, c.y + 2}, {c.x - 8, c.y + 8});
+    line({c.x - 8, c.y + 8}, {c.x + 8, c.y + 8});
+    line({c.x + 8, c.y + 8}, {c.x + 8, c.y + 2});
+}
+
 struct Tabs {
     bool brief = false;
     float padding = 16;
@@ -88,6 +101,12 @@ void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width) {
         ui.act(session::SetTheme{now == ThemeKind::dark    ? ThemeKind::light
                                  : now == ThemeKind::light ? ThemeKind::contrast
                                                            : ThemeKind::dark});
+    }
+    if (ui.state.document) {
+        const Touch save = square("export");
+        export_mark(ui, {right + 18, 26}, save.hovered ? Token::text : Token::soft);
+        if (save.hovered) tooltip(ui, ui.say("keys.export"));
+        if (save.pressed) ui.act(session::ToggleExport{});
     }
     right -= 8 + 108;
     const int language =

@@ -71,12 +71,12 @@ void transport(Ui& ui, Memory& memory, Rect box) {
     const float hop_w = ui.width(hop, Face::body) + spare, event_w = ui.width(event, Face::body) + spare;
     float at = x + 44 + gap;
     if (button(ui, memory, "next_hop", {at, y + 2, hop_w, 40}, hop, ButtonLook::plain, true,
-               icons ? Icon::next_hop : Icon::none, ui.say("keys.hop"))) {
+               icons ? Icon::next_hop : Icon::none, ui.say("keys.hop_on"))) {
         ui.act(session::StepHop{1});
     }
     at += hop_w + gap;
     if (button(ui, memory, "next_event", {at, y + 2, event_w, 40}, event, ButtonLook::plain, true,
-               icons ? Icon::next_event : Icon::none, ui.say("keys.event"))) {
+               icons ? Icon::next_event : Icon::none, ui.say("keys.event_on"))) {
         ui.act(session::StepEvent{1});
     }
     at += event_w + gap;

@@ -25,6 +25,12 @@ struct Overflow {
     float measured = 0, available = 0;  ///< logical pixels
 };
 
+/// A picture that a panel drew.
+struct Drawn {
+    std::string panel;
+    view::Picture picture;
+};
+
 /// What every panel draws with: theme, faces, words, scale, and where its wishes go. One a frame.
 ///
 /// All positions and sizes are logical pixels of the whole window; px() makes screen pixels of them.
@@ -45,8 +51,9 @@ class Ui {
     std::string panel;                     ///< whose turn it is: named in overflow records
     std::vector<session::Action> actions;  ///< what the user did in this frame, in order
     std::vector<Overflow> overflows;
-    std::string status;   ///< what the pointer is over, told in the status line
-    bool typing = false;  ///< a text field has the keyboard
+    std::string status;                   ///< what the pointer is over, told in the status line
+    bool typing = false;                  ///< a text field has the keyboard
+    std::vector<Drawn>* drawn = nullptr;  ///< where each picture is noted too, for an export of vectors
 
     float px(float logical) const { return logical * scale; }
     ImVec2 px(Point p) const { return {p.x * scale, p.y * scale}; }

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <filesystem>
 
 #include "app/gui/panels/panels.h"
 
@@ -56,6 +57,29 @@ void big_logo(Ui& ui, float x, float y) {
     }
 }
 
+/// What was open lately, one line each; gives the y below them.
+float recent_rows(Ui& ui, Memory& memory, float x, float y, float w) {
+    const auto& recent = ui.state.remembered.recent;
+    if (recent.empty()) return y;
+    ui.text({x, y, w, 24}, ui.say("ui.welcome.recent"), Face::caption, Token::mute);
+    y += 28;
+    for (std::size_t i = 0; i < recent.size() && i < 6; ++i) {
+        const Rect box{x, y, w, 36};
+        const Touch t = touch(ui, memory, "recent" + std::to_string(i), box, !ui.state.loading);
+        if (t.hovered) {
+            ui.fill(box, Token::raised, 8);
+            tooltip(ui, recent[i].path);
+        }
+        std::string name = recent[i].name;
+        if (ui.width(name, Face::body) > w - 16)
+            name = wrap(ui.measure, name, Face::body, w - 16 - ui.width("…", Face::body)).front() + "…";
+        ui.text({x + 8, y, w - 16, 36}, name, Face::body, t.hovered ? Token::text : Token::soft);
+        if (t.pressed) ui.act(session::OpenPath{recent[i].path});
+        y += 38;
+    }
+    return y + 16;
+}
+
 float brand(Ui& ui, Memory& memory, float x, float y, float w) {
     const session::AppState& s = ui.state;
     big_logo(ui, x, y);
@@ -70,6 +94,7 @@ float brand(Ui& ui, Memory& memory, float x, float y, float w) {
         }
         y += 48 + 24;
     }
+    y = recent_rows(ui, memory, x, y, w);
     ui.text({x, y, w, 24}, ui.say("ui.language"), Face::caption, Token::mute);
     const int language = segmented(ui, memory, "welcome_language", {x, y + 28, w, 40}, {"中文", "English"},
                                    ui.chinese() ? 0 : 1);
@@ -84,6 +109,17 @@ float brand(Ui& ui, Memory& memory, float x, float y, float w) {
     return y + 84;
 }
 
+/// "3 of 7 steps, 2 questions answered"; "" for a lesson that was never opened.
+std::string progress_words(const Ui& ui, const session::Offer& offer) {
+    const std::string folder = std::filesystem::path(offer.id).parent_path().filename().string();
+    const auto found = ui.state.remembered.progress.find(folder);
+    if (found == ui.state.remembered.progress.end() || found->second.seen.empty()) return {};
+    const session::LessonProgress& progress = found->second;
+    return ui.say("ui.welcome.progress", {{"seen", static_cast<int64_t>(progress.seen.size())},
+                                          {"steps", int64_t{progress.steps}},
+                                          {"answers", static_cast<int64_t>(progress.answers.size())}});
+}
+
 float card(Ui& ui, Memory& memory, const session::Offer& offer, int index, Rect box) {
     const Touch t = touch(ui, memory, "offer" + std::to_string(index), box, !ui.state.loading);
     ui.fill(box, Token::panel, 12);
@@ -94,6 +130,8 @@ float card(Ui& ui, Memory& memory, const session::Offer& offer, int index, Rect 
     float y = paragraph(ui, x, box.y + 184, w, std::to_string(index + 1) + "  " + ui.pick(offer.title),
                         Face::title, Token::text);
     y = paragraph(ui, x, y + 4, w, ui.pick(offer.subtitle), Face::caption, Token::soft);
+    const std::string progress = progress_words(ui, offer);
+    if (!progress.empty()) y = paragraph(ui, x, y + 4, w, progress, Face::caption, Token::ok);
     if (t.pressed) ui.act(session::OpenPath{offer.id});
     return y + 20;
 }
@@ -104,7 +142,8 @@ float card_height(const Ui& ui, const session::Offer& offer, float w) {
         return static_cast<float>(wrap(ui.measure, text, face, w - 40).size()) * ui.line(face);
     };
     return 184 + lines("0  " + ui.pick(offer.title), Face::title) + 4 +
-           lines(ui.pick(offer.subtitle), Face::caption) + 20;
+           lines(ui.pick(offer.subtitle), Face::caption) + 20 +
+           (progress_words(ui, offer).empty() ? 0 : lines(progress_words(ui, offer), Face::caption) + 4);
 }
 
 }  // namespace

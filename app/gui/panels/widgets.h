@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/gui/panels/ui.h"
+#include "app/gui/session/palette.h"
 
 namespace meshscope::panels {
 
@@ -38,6 +39,11 @@ struct Memory {
     Seen timeline_seen;
     std::shared_ptr<const CountedTraffic> traffic;  ///< counted last, see traffic_host.cpp
     std::shared_ptr<const AskedWhatIfs> what_ifs;   ///< of the run last shown, see what_if_section.cpp
+    /// The command palette: its lines (filled when it opens), where the keyboard is in what was found.
+    std::vector<session::PaletteItem> palette_items;
+    std::string palette_query;
+    int palette_at = 0;
+    bool palette_open = false, palette_enter = false, palette_moved = false;
     bool scrubbing = false;
     int64_t drag_begin_ns = 0, drag_end_ns = 0;
     float drag_x = 0, drag_y = 0, drag_scroll = 0;

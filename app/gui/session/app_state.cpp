@@ -92,6 +92,9 @@ void enter_lesson_step(AppState& s, int32_t index) {
     if (!s.document || s.document->steps.empty()) return;
     s.lesson_step = std::clamp(index, 0, static_cast<int32_t>(s.document->steps.size()) - 1);
     const LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
+    LessonProgress& progress = s.remembered.progress[s.document->name];
+    progress.steps = static_cast<int32_t>(s.document->steps.size());
+    progress.seen.insert(step.id);
     s.playing = false;
     s.view = step.view;
     if (step.rank) {
@@ -115,6 +118,15 @@ void enter_lesson_step(AppState& s, int32_t index) {
     }
 }
 
+/// The document in front is the newest of those that were open lately.
+void note_recent(AppState& s) {
+    if (s.document->path.empty()) return;
+    std::vector<Recent>& recent = s.remembered.recent;
+    std::erase_if(recent, [&](const Recent& r) { return r.path == s.document->path; });
+    recent.insert(recent.begin(), {s.document->path, s.document->name});
+    if (recent.size() > kMostRecent) recent.resize(kMostRecent);
+}
+
 /// Another document is in front; what stands beside it stays.
 void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
     s.document = std::move(document);
@@ -129,10 +141,14 @@ void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
     s.lesson_step = 0;
     s.range_begin_ns = s.range_end_ns = 0;
     if (!s.document) return;
+    note_recent(s);
     if (s.document->steps.empty()) {
         s.selection.rank = 0;
     } else {
         enter_lesson_step(s, 0);
+        // What was answered once stays answered.
+        for (const auto& [quiz, guess] : s.remembered.progress[s.document->name].answers)
+            s.quizzes[quiz] = {guess, false, true};
     }
 }
 
@@ -207,6 +223,38 @@ void show_live(AppState& s, const ShowLive& a) {
     s.selection.rank = selection.rank;
     s.selection.asking_rank = selection.asking_rank;
     move_cursor(s, shown_clock(s)->end_ns);
+}
+
+/// As much of a place as what is open still has.
+void restore(AppState& s, const Place& place) {
+    if (!s.document) return;
+    if (!s.document->steps.empty()) enter_lesson_step(s, place.lesson_step);
+    const auto& ranks = s.document->trace->ranks;
+    const auto has = [&](const std::optional<int32_t>& rank) {
+        return rank && *rank >= 0 && static_cast<std::size_t>(*rank) < ranks.size();
+    };
+    s.view = place.view;
+    s.clock = place.clock;
+    s.selection.rank = has(place.rank) ? place.rank : std::nullopt;
+    if (s.selection.rank) s.selection.asking_rank = *s.selection.rank;
+    s.selection.event_rank.reset();
+    s.selection.event.reset();
+    if (has(place.event_rank) && place.event && *place.event >= 0 &&
+        static_cast<std::size_t>(*place.event) <
+            ranks[static_cast<std::size_t>(*place.event_rank)].events.size()) {
+        s.selection.event_rank = place.event_rank;
+        s.selection.event = place.event;
+    }
+    s.selection.slice = place.slice;
+    s.selection.parameter = place.parameter;
+    s.selection.row = place.row;
+    s.range_begin_ns = s.range_end_ns = 0;
+    const int64_t end = shown_clock(s)->end_ns;
+    if (place.range_begin_ns >= 0 && place.range_end_ns > place.range_begin_ns && place.range_end_ns <= end) {
+        s.range_begin_ns = place.range_begin_ns;
+        s.range_end_ns = place.range_end_ns;
+    }
+    move_cursor(s, place.cursor_ns);
 }
 
 struct Applier {
@@ -302,8 +350,12 @@ struct Applier {
     }
     void operator()(const BeRank& a) const { s.selection.asking_rank = a.rank; }
     void operator()(const ClearSelection&) const {
-        if (s.key_sheet) {
+        if (s.palette) {
+            s.palette = false;
+        } else if (s.key_sheet) {
             s.key_sheet = false;
+        } else if (s.export_sheet) {
+            s.export_sheet.reset();
         } else if (s.error) {
             s.error.reset();
         } else if (s.facts_drawer) {
@@ -312,6 +364,8 @@ struct Applier {
             s.sandbox->saving.reset();
         } else if (!s.live && s.sandbox && s.sandbox->open) {
             s.sandbox->open = false;
+        } else if (s.presenter) {
+            s.presenter = s.notes = false;
         } else if (s.view == view::ViewKind::traffic && s.traffic.window) {
             s.traffic.window.reset();  // out of the part that was zoomed into
         } else {
@@ -330,6 +384,8 @@ struct Applier {
         QuizState& quiz = s.quizzes[a.quiz];
         if (quiz.guess.empty()) return;  // predict first
         quiz.revealed = true;
+        if (s.document && !s.document->steps.empty())
+            s.remembered.progress[s.document->name].answers[a.quiz] = quiz.guess;
         // "Run to there": the event the step speaks of plays to its end.
         if (!s.document || s.document->steps.empty()) return;
         const LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
@@ -353,7 +409,10 @@ struct Applier {
     void operator()(const ToggleKeySheet&) const { s.key_sheet = !s.key_sheet; }
     void operator()(const DismissError&) const { s.error.reset(); }
     void operator()(const ShowToast& a) const { s.toast = Toast{a.text, 0}; }
-    void operator()(const CopyText& a) const { effects.copy.push_back(a.text); }
+    void operator()(const CopyText& a) const {
+        s.copy_view = false;
+        effects.copy.push_back(a.text);
+    }
     void operator()(const OpenPath& a) const { effects.open.push_back(a.path); }
     void operator()(const OpenBeside& a) const {
         // Of several files dropped at once on the welcome page the first is opened, the others come beside
@@ -394,6 +453,39 @@ struct Applier {
     }
     void operator()(const ShowLoading& a) const { s.loading = a.loading; }
     void operator()(const SetReducedMotion& a) const { s.reduced_motion = a.reduced; }
+    void operator()(const ToggleExport&) const {
+        if (s.export_sheet) return s.export_sheet.reset();
+        if (!s.document || s.exporting) return;
+        s.palette = s.key_sheet = false;
+        s.export_sheet = ExportSheet{export_path(s, "png"), false};
+    }
+    void operator()(const StartExport& a) const {
+        if (!s.document || s.exporting) return;
+        effects.exports.push_back(a);
+    }
+    void operator()(const AskReplace& a) const { s.export_sheet = ExportSheet{a.path, true}; }
+    void operator()(const CancelExport&) const { effects.cancel_export = true; }
+    void operator()(const ShowExporting& a) const {
+        s.exporting = a.exporting;
+        if (!a.exporting) return;
+        s.export_sheet.reset();
+        const std::size_t slash = a.exporting->path.rfind('/');
+        if (slash != std::string::npos) s.remembered.folder = a.exporting->path.substr(0, slash);
+    }
+    void operator()(const TogglePalette&) const {
+        s.palette = !s.palette;
+        if (s.palette) s.key_sheet = false;
+    }
+    void operator()(const TogglePresenter&) const {
+        s.presenter = !s.presenter;
+        s.notes = false;
+        if (s.presenter) s.lesson_folded = false;
+    }
+    void operator()(const ToggleNotes&) const { s.notes = s.presenter && !s.notes; }
+    void operator()(const CopyView&) const { s.copy_view = s.document != nullptr; }
+    void operator()(const CopyCommand&) const { effects.copy_command = s.document != nullptr; }
+    void operator()(const Remember& a) const { s.remembered = a.remembered; }
+    void operator()(const RestorePlace& a) const { restore(s, a.place); }
     void operator()(const OfferLessons& a) const { s.offers = a.offers; }
     void operator()(const Tick& a) const { tick(s, a.seconds); }
 
@@ -532,7 +624,8 @@ double playing_rate(const trace::Trace& trace, const time::Clock& clock) {
 }
 
 bool in_motion(const AppState& state) {
-    return state.playing || state.glide || state.loading || state.toast || state.slice_age_s < kSliceSeconds;
+    return state.playing || state.glide || state.loading || state.toast || state.copy_view ||
+           state.exporting || state.slice_age_s < kSliceSeconds;
 }
 
 }  // namespace meshscope::session

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "app/gui/session/live_state.h"
 #include "app/gui/session/sandbox_state.h"
 #include "app/gui/view/state.h"
+#include "app/gui/window/keys.h"
 #include "app/gui/window/theme.h"
 
 namespace meshscope::session {
@@ -52,6 +54,58 @@ struct Offer {
     std::string look;  ///< which thumbnail: "mesh", "hsdp", …
 };
 
+/// Where an export would go, asked before it is made.
+struct ExportSheet {
+    std::string path;       ///< proposed; the format is told by its ending
+    bool replaces = false;  ///< there is a file of that name: asked once more
+};
+
+/// An export that is being made.
+struct Exporting {
+    std::string path;
+    int32_t done = 0, all = 0;  ///< frames
+};
+
+/// What was open lately, newest first.
+struct Recent {
+    std::string path;  ///< what opens it again
+    std::string name;
+    friend bool operator==(const Recent&, const Recent&) = default;
+};
+
+/// How far a reader came in a lesson.
+struct LessonProgress {
+    int32_t steps = 0;                           ///< that the lesson has
+    std::set<std::string> seen;                  ///< ids of steps
+    std::map<std::string, std::string> answers;  ///< quiz id to the guess that was revealed
+    friend bool operator==(const LessonProgress&, const LessonProgress&) = default;
+};
+
+/// Where somebody looks in a document: kept for each, so that it opens again there.
+struct Place {
+    view::ViewKind view = view::ViewKind::mesh;
+    time::ClockKind clock = time::ClockKind::modelled;
+    int64_t cursor_ns = 0, range_begin_ns = 0, range_end_ns = 0;
+    int32_t lesson_step = 0;
+    std::optional<int32_t> rank, event_rank, event;
+    std::string slice, parameter;
+    int64_t row = -1;
+    friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// The user's own keys by the id of the command (session/commands.h); a command that is not named has its
+/// usual ones.
+using OwnKeys = std::map<std::string, std::vector<window::KeyPress>>;
+
+/// What is remembered from one start to the next, beside what the state holds anyway.
+struct Remembered {
+    std::vector<Recent> recent;
+    std::map<std::string, LessonProgress> progress;  ///< by the lesson's name
+    OwnKeys keys;
+    std::string folder;  ///< where the latest export went
+};
+inline constexpr std::size_t kMostRecent = 12;
+
 /// Everything that decides what is on screen. Plain data: the window draws it, apply() changes it, tests read
 /// it.
 struct AppState {
@@ -85,6 +139,14 @@ struct AppState {
     bool lesson_folded = false;
     bool facts_drawer = false;
     bool key_sheet = false;
+    bool palette = false;    ///< the list of all that can be done is open
+    bool presenter = false;  ///< for a class: large type, one key a step
+    bool notes = false;      ///< presenting: the step's text is shown
+    bool copy_view = false;  ///< the next frame copies what the view tells
+
+    std::optional<ExportSheet> export_sheet;
+    std::optional<Exporting> exporting;
+    Remembered remembered;
 
     std::optional<SandboxState> sandbox;
     std::optional<Running> running;   ///< of the sandbox or of a what-if question
@@ -201,6 +263,7 @@ struct OpenBeside {
     std::string path;
     bool look = true;
     std::string strategy = {};  ///< not empty: the scenario of `path` under this data strategy
+    std::string resume = {};    ///< not empty: going on from this checkpoint
 };
 struct CloseDocument {};
 struct ShowDocument {
@@ -236,6 +299,31 @@ struct ShowLoading {
 struct SetReducedMotion {
     bool reduced;
 };
+struct ToggleExport {};
+/// `replace`: even when there is a file of that name.
+struct StartExport {
+    std::string path;
+    bool replace = false;
+};
+/// There is a file of that name.
+struct AskReplace {
+    std::string path;
+};
+struct CancelExport {};
+struct ShowExporting {
+    std::optional<Exporting> exporting;
+};
+struct TogglePalette {};
+struct TogglePresenter {};
+struct ToggleNotes {};
+struct CopyView {};
+struct CopyCommand {};
+struct Remember {
+    Remembered remembered;
+};
+struct RestorePlace {
+    Place place;
+};
 struct OfferLessons {
     std::vector<Offer> offers;
 };
@@ -243,14 +331,16 @@ struct Tick {
     double seconds;
 };  ///< time passes: playing, gliding, toasts
 
-using Action = std::variant<
-    SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo, TogglePlay,
-    SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink, SelectParameter, MoveSelection,
-    SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep, Guess, ShowHint, Reveal, SetRange, SetSplit,
-    ToggleLesson, ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument,
-    ShowDocument, OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError,
-    ShowLoading, SetReducedMotion, OfferLessons, Tick, ToggleSandbox, EditSandbox, UndoEdit, RedoEdit,
-    RunSandbox, StopRun, AskWhatIf, AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
+using Action =
+    std::variant<SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo,
+                 TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink,
+                 SelectParameter, MoveSelection, SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep,
+                 Guess, ShowHint, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet,
+                 DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside,
+                 AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
+                 SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport, ShowExporting,
+                 TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember, RestorePlace,
+                 OfferLessons, Tick, ToggleSandbox, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 
 /// What apply() cannot do by itself, because it touches the world outside.
 struct Effects {
@@ -264,6 +354,9 @@ struct Effects {
     std::optional<RunRequest> start_live;  ///< to be run with all ranks held
     std::optional<LetGo> let_go;
     bool stop_live = false;
+    std::vector<StartExport> exports;
+    bool cancel_export = false;
+    bool copy_command = false;  ///< the command line that shows this, to the clipboard
 };
 
 /// Changes the state by one action. Pure but for its arguments; cost: the steps look at every event once, all
@@ -290,6 +383,20 @@ inline constexpr std::size_t kMostRuns = 4;
 std::size_t front_run(const AppState& state);
 /// Whose lanes the comparison shows of a run: its own choice, else the rank in focus, where it has that rank.
 int32_t lane_rank(const AppState& state, std::size_t run);
+
+/// Where the reader looks now, and whether `place` still exists in what is open (its parts that do not are
+/// left out by RestorePlace).
+Place place_of(const AppState& state);
+
+/// The words of the command line that shows what is on screen: program, file, --view, --rank, --at ….
+/// Empty without a document.
+std::vector<std::string> command_words(const AppState& state);
+
+/// Where an export of what is seen would go: FOLDER/NAME-VIEW.EXTENSION.
+std::string export_path(const AppState& state, const std::string& extension);
+
+/// How much larger than `scale` presenting draws.
+inline constexpr float kPresenterScale = 1.4F;
 
 inline constexpr float kScaleMin = 0.75F, kScaleMax = 3.0F;
 

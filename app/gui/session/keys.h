@@ -7,15 +7,8 @@
 
 namespace meshscope::session {
 
-/// What a key press means now. Nothing for keys that have no meaning, and while text is being typed
-/// (`typing`) for all but Escape and the Control combinations.
+/// What a key press means now, by the table of commands and the user's own keys. Nothing for keys that have
+/// no meaning, and while text is being typed (`typing`) for all but Escape and the Control combinations.
 std::optional<Action> key_action(const AppState& state, window::KeyPress press, bool typing);
-
-/// One row of the key sheet: what to press, and the id of the sentence that says what it does.
-struct KeyHelp {
-    const char* keys;
-    const char* text_id;
-};
-const std::vector<KeyHelp>& key_help();
 
 }  // namespace meshscope::session

@@ -13,6 +13,7 @@
 #include "core/scenario/lesson_names.h"
 #include "core/scenario/scenario.h"
 #include "core/scenario/with_strategy.h"
+#include "core/time/read_profile.h"
 #include "core/trace/store.h"
 
 namespace meshscope::session {
@@ -154,15 +155,17 @@ Preview preview(const std::string& what, const Places& places) {
 
 std::shared_ptr<const Document> load_document(const std::string& what, const Places& places,
                                               const std::function<void(int32_t, int32_t)>& progress,
-                                              const std::atomic<bool>* cancel, const std::string& strategy) {
+                                              const std::atomic<bool>* cancel, const std::string& strategy,
+                                              const std::string& resume) {
     const bool is_trace = fs::path(what).extension() == ".mscope";
-    if (is_trace && strategy.empty()) return open_trace(what, cancel);
+    if (is_trace && strategy.empty() && resume.empty()) return open_trace(what, cancel);
     scenario::Scenario scenario =
         is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, places));
     if (!strategy.empty()) scenario = scenario::with_strategy(scenario, strategy);
     run::RunOptions options;
     options.level = trace::Level::values;  // the window shows what travels
     options.cancel = cancel;
+    options.resume = resume;
     if (progress) options.progress = [&](int32_t done, int32_t steps, double) { progress(done, steps); };
     // A lesson's faults may end its run: what was recorded up to there is what the lesson shows.
     const run::RunResult result = run::run_up_to_failure(scenario, *backends::make_registry(), options);
@@ -172,11 +175,22 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Pla
         file.filename() == "scenario.toml" ? file.parent_path().filename().string() : file.stem().string();
     if (name.empty()) name = file.filename().string();
     if (!strategy.empty()) name = strategy;
+    if (!resume.empty()) name += " · " + fs::path(resume).filename().string();
     auto document =
         with_comparison(make_document(result.trace, name, &scenario, variant_numbers(scenario, cancel)), what,
-                        scenario, strategy.empty());
+                        scenario, strategy.empty() && resume.empty());
     std::const_pointer_cast<Document>(document)->failure = message_of(result.failure);
     return document;
+}
+
+std::shared_ptr<const Document> retimed(const Document& document, const std::string& profile) {
+    const time::Profile hardware = time::read_profile(profile);
+    auto made = std::make_shared<Document>(document);
+    made->modelled = time::modelled(*document.trace, hardware);
+    made->name = document.name + " · " + hardware.name;
+    made->path.clear();  // no file opens it
+    made->compare.clear();
+    return made;
 }
 
 }  // namespace meshscope::session

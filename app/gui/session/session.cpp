@@ -41,7 +41,14 @@ void Session::open(const std::string& what) {
 }
 
 void Session::open_beside(const OpenBeside& next) {
-    Job job{next.path, true, next.look, next.strategy};
+    add({next.path, true, next.look, next.strategy, next.resume, {}});
+}
+
+void Session::open_retimed(std::shared_ptr<const Document> document, const std::string& profile) {
+    add({profile, true, true, {}, {}, std::move(document)});
+}
+
+void Session::add(Job job) {
     if (worker_)
         waiting_.push_back(std::move(job));
     else
@@ -49,7 +56,8 @@ void Session::open_beside(const OpenBeside& next) {
 }
 
 void Session::start(Job job) {
-    const std::string what = job.what, strategy = job.strategy;
+    const std::string what = job.what, strategy = job.strategy, resume = job.resume;
+    const std::shared_ptr<const Document> retime = job.retime;
     worker_ = std::make_unique<Worker>();  // the destructor of the one before waits for it to stop
     Worker& worker = *worker_;
     worker.job = std::move(job);
@@ -59,23 +67,24 @@ void Session::start(Job job) {
         worker.loading.name = std::filesystem::path(what).parent_path().filename().string();
     }
     worker.told = false;
-    worker.thread = std::thread([this, &worker, what, strategy] {
+    worker.thread = std::thread([this, &worker, what, strategy, resume, retime] {
         const auto tell = [this] {
             if (wake_) wake_();
         };
         try {
-            auto document = load_document(
-                what, places_,
-                [&](int32_t steps_done, int32_t steps) {
-                    {
-                        const std::lock_guard guard(worker.lock);
-                        worker.loading.steps_done = steps_done;
-                        worker.loading.steps = steps;
-                        worker.told = false;
-                    }
-                    tell();
-                },
-                &worker.cancel, strategy);
+            auto document = retime ? retimed(*retime, what)
+                                   : load_document(
+                                         what, places_,
+                                         [&](int32_t steps_done, int32_t steps) {
+                                             {
+                                                 const std::lock_guard guard(worker.lock);
+                                                 worker.loading.steps_done = steps_done;
+                                                 worker.loading.steps = steps;
+                                                 worker.told = false;
+                                             }
+                                             tell();
+                                         },
+                                         &worker.cancel, strategy, resume);
             const std::lock_guard guard(worker.lock);
             worker.document = std::move(document);
             worker.done = true;

@@ -33,13 +33,18 @@ Preview preview(const std::string& what, const Places& places);
 
 /// Opens a .mscope file, or really runs a scenario file or a lesson (by name, or its folder's), and makes it
 /// ready to show. With a `strategy` the scenario (of a .mscope file: the one it was made from) is really run
-/// under that data strategy instead (scenario::with_strategy). `progress` is called on another thread after
-/// each step of a run. Throws InputError, IoError, CommError; InvalidArgument ("app.lesson_unknown") when
-/// `what` names nothing.
+/// under that data strategy instead (scenario::with_strategy); with `resume` it goes on from that checkpoint.
+/// `progress` is called on another thread after each step of a run. Throws InputError, IoError, CommError;
+/// InvalidArgument ("app.lesson_unknown") when `what` names nothing.
 std::shared_ptr<const Document> load_document(
     const std::string& what, const Places& places,
     const std::function<void(int32_t done, int32_t steps)>& progress,
-    const std::atomic<bool>* cancel = nullptr, const std::string& strategy = {});
+    const std::atomic<bool>* cancel = nullptr, const std::string& strategy = {},
+    const std::string& resume = {});
+
+/// The same run played again under the profile in the file `profile` (docs/profile.md), named after it: to
+/// stand beside itself. Throws InputError, IoError.
+std::shared_ptr<const Document> retimed(const Document& document, const std::string& profile);
 
 /// Opens things on a thread of its own while the window goes on; what comes of it are actions for the state.
 class Session {
@@ -57,6 +62,8 @@ class Session {
     void open(const std::string& what);
     /// Opens one more to stand beside it, after what is being opened.
     void open_beside(const OpenBeside& next);
+    /// Plays a run again under the profile in a file, to stand beside it.
+    void open_retimed(std::shared_ptr<const Document> document, const std::string& profile);
     /// What happened since the last call. Errors are told in `language`.
     std::vector<Action> news(const i18n::Catalogue& catalogue, i18n::Language language);
 
@@ -65,8 +72,10 @@ class Session {
     struct Job {
         std::string what;
         bool beside = false, look = false;
-        std::string strategy = {};
+        std::string strategy = {}, resume = {};
+        std::shared_ptr<const Document> retime = {};  ///< play this again under the profile `what`
     };
+    void add(Job job);
     void start(Job job);
     Places places_;
     std::function<void()> wake_;

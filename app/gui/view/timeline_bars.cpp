@@ -2,20 +2,95 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace meshscope::view {
+namespace {
 
-std::vector<Stream> streams_in_use(const trace::Trace& trace) {
-    std::vector<char> used(8, 0);
+constexpr time::Interval kNone{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+
+/// From when to when each step lasts on a clock; kNone for a step without events.
+struct Steps {
+    std::vector<time::Interval> whole;
+    int64_t begin_ns = std::numeric_limits<int64_t>::max();  ///< of the first event, set-up too
+};
+
+std::array<char, 8> scan_streams(const trace::Trace& trace) {
+    std::array<char, 8> used{};
     for (const auto& rank : trace.ranks)
         for (const auto& event : rank.events) used[static_cast<std::size_t>(event.stream)] = 1;
-    std::vector<Stream> out;
-    for (const Stream s :
-         {Stream::compute, Stream::all_gather, Stream::reduce_scatter, Stream::all_reduce, Stream::copy, Stream::p2p})
-        if (used[static_cast<std::size_t>(s)]) out.push_back(s);
+    return used;
+}
+
+Steps scan_steps(const trace::Trace& trace, const time::Clock& clock) {
+    Steps out;
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+        for (std::size_t e = 0; e < trace.ranks[r].events.size(); ++e) {
+            const int32_t step = trace.ranks[r].events[e].step;
+            const time::Interval at = clock.events[r][e];
+            out.begin_ns = std::min(out.begin_ns, at.begin_ns);
+            if (step < 0) continue;
+            if (out.whole.size() <= static_cast<std::size_t>(step))
+                out.whole.resize(static_cast<std::size_t>(step) + 1, kNone);
+            auto& whole = out.whole[static_cast<std::size_t>(step)];
+            whole.begin_ns = std::min(whole.begin_ns, at.begin_ns);
+            whole.end_ns = std::max(whole.end_ns, at.end_ns);
+        }
     return out;
 }
+
+/// A scan of a million events takes longer than a frame may, and a large record does not change while it is
+/// shown: what was scanned last is kept.
+constexpr std::size_t kLarge = 50'000;
+
+bool is_large(const trace::Trace& trace) {
+    std::size_t events = 0;
+    for (const auto& rank : trace.ranks) events += rank.events.size();
+    return events > kLarge;
+}
+
+/// What a scan found, and of what: where every rank's events and times lie, how many there are and when the
+/// last of them ends. A record elsewhere, or of another length, is scanned anew.
+struct Scanned {
+    std::vector<int64_t> of;
+    std::array<char, 8> used{};
+    Steps steps;
+};
+
+std::vector<int64_t> name_of(const trace::Trace& trace, const time::Clock* clock) {
+    std::vector<int64_t> name;
+    const auto place = [](const void* p) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(p)); };
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+        const auto& events = trace.ranks[r].events;
+        name.insert(name.end(), {place(events.data()), static_cast<int64_t>(events.size())});
+        if (events.empty()) continue;
+        name.push_back(events.back().t_end_ns);
+        if (clock == nullptr) continue;
+        name.insert(name.end(), {place(clock->events[r].data()), clock->events[r].back().end_ns});
+    }
+    return name;
+}
+
+/// Of the few runs that stand side by side, each on both clocks. Null clock: the streams alone.
+const Scanned& remembered(const trace::Trace& trace, const time::Clock* clock) {
+    constexpr std::size_t kKept = 12;
+    thread_local std::vector<Scanned> kept;
+    std::vector<int64_t> name = name_of(trace, clock);
+    for (const Scanned& scanned : kept)
+        if (scanned.of == name) return scanned;
+    if (kept.size() >= kKept) kept.erase(kept.begin());
+    Scanned fresh{std::move(name), {}, {}};
+    if (clock == nullptr)
+        fresh.used = scan_streams(trace);
+    else
+        fresh.steps = scan_steps(trace, *clock);
+    kept.push_back(std::move(fresh));
+    return kept.back();
+}
+
+}  // namespace
 
 std::vector<Bar> merge_narrow(const std::vector<Bar>& bars, float least) {
     std::vector<Bar> out;
@@ -55,40 +130,40 @@ std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& 
     return out;
 }
 
-std::vector<time::Interval> step_intervals(const trace::Trace& trace, const time::Clock& clock) {
-    std::vector<time::Interval> out;
-    constexpr time::Interval kNone{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
-        for (std::size_t e = 0; e < trace.ranks[r].events.size(); ++e) {
-            const int32_t step = trace.ranks[r].events[e].step;
-            if (step < 0) continue;
-            if (out.size() <= static_cast<std::size_t>(step))
-                out.resize(static_cast<std::size_t>(step) + 1, kNone);
-            auto& whole = out[static_cast<std::size_t>(step)];
-            whole.begin_ns = std::min(whole.begin_ns, clock.events[r][e].begin_ns);
-            whole.end_ns = std::max(whole.end_ns, clock.events[r][e].end_ns);
-        }
-    for (auto& whole : out)
-        if (whole.begin_ns > whole.end_ns) whole = {};
+std::vector<Stream> streams_in_use(const trace::Trace& trace) {
+    const std::array<char, 8> used = is_large(trace) ? remembered(trace, nullptr).used : scan_streams(trace);
+    std::vector<Stream> out;
+    for (const Stream s : {Stream::compute, Stream::all_gather, Stream::reduce_scatter, Stream::all_reduce,
+                           Stream::copy, Stream::p2p})
+        if (used[static_cast<std::size_t>(s)]) out.push_back(s);
     return out;
 }
 
+std::vector<time::Interval> step_intervals(const trace::Trace& trace, const time::Clock& clock) {
+    Steps steps;
+    if (is_large(trace))
+        steps = remembered(trace, &clock).steps;
+    else
+        steps = scan_steps(trace, clock);
+    for (auto& whole : steps.whole)
+        if (whole.begin_ns > whole.end_ns) whole = {};
+    return std::move(steps.whole);
+}
+
 int32_t step_at(const trace::Trace& trace, const time::Clock& clock, int64_t t_ns) {
-    int32_t step = -1;
-    bool any_begun = false;
-    int32_t first = std::numeric_limits<int32_t>::max();
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
-        for (std::size_t e = 0; e < trace.ranks[r].events.size(); ++e) {
-            const int32_t s = trace.ranks[r].events[e].step;
-            if (s >= 0) first = std::min(first, s);
-            if (clock.events[r][e].begin_ns <= t_ns) {
-                step = std::max(step, s);
-                any_begun = true;
-            }
-        }
-    // Before anything has begun the first step is the one that comes.
-    if (!any_begun && first != std::numeric_limits<int32_t>::max()) return first;
-    return step;
+    Steps steps;
+    if (is_large(trace))
+        steps = remembered(trace, &clock).steps;
+    else
+        steps = scan_steps(trace, clock);
+    // The latest step of which anything has begun; before anything has, the first is the one that comes.
+    int32_t step = -1, first = -1;
+    for (std::size_t i = 0; i < steps.whole.size(); ++i) {
+        if (steps.whole[i].begin_ns > steps.whole[i].end_ns) continue;
+        if (first < 0) first = static_cast<int32_t>(i);
+        if (steps.whole[i].begin_ns <= t_ns) step = static_cast<int32_t>(i);
+    }
+    return steps.begin_ns <= t_ns ? step : first;
 }
 
 }  // namespace meshscope::view

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 #include "core/base/error.h"
 
@@ -15,6 +16,13 @@ namespace {
 std::vector<std::string> encoder() {
     return {"-c:v", "libx264",  "-preset", "veryfast",  "-crf",
             "20",   "-pix_fmt", "yuv420p", "-movflags", "+faststart"};
+}
+
+/// Each frame's own colours: a palette of all frames would keep all of them in memory until the last.
+std::vector<std::string> gif_encoder() {
+    return {"-filter_complex",
+            "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1:dither=none", "-loop",
+            "0"};
 }
 
 std::vector<std::string> join(std::vector<std::string> a, const std::vector<std::string>& b) {
@@ -60,7 +68,8 @@ std::string find_program(const std::string& program, const std::string& path) {
     return {};
 }
 
-Film::Film(const std::string& ffmpeg, const std::string& mp4, int width, int height, int frames_per_s)
+Film::Film(const std::string& ffmpeg, const std::string& mp4, int width, int height, int frames_per_s,
+           FilmKind kind)
     : file_(mp4) {
     // The part's name does not tell the format, so it is named; the part is there already, so it is
     // overwritten.
@@ -68,8 +77,8 @@ Film::Film(const std::string& ffmpeg, const std::string& mp4, int width, int hei
         join(join({ffmpeg, "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s",
                    std::to_string(width) + "x" + std::to_string(height), "-r", std::to_string(frames_per_s),
                    "-i", "-"},
-                  encoder()),
-             {"-f", "mp4", file_.part_path()});
+                  kind == FilmKind::gif ? gif_encoder() : encoder()),
+             {"-f", kind == FilmKind::gif ? "gif" : "mp4", file_.part_path()});
     std::vector<char*> arguments;
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
@@ -98,6 +107,14 @@ Film::~Film() {
 }
 
 void Film::fail() const {
+    // The usual reason, in words: ffmpeg's own come on stderr, which a window does not show.
+    std::error_code error;
+    const auto space =
+        std::filesystem::space(std::filesystem::absolute(file_.part_path(), error).parent_path(), error);
+    if (!error && space.available == 0)
+        throw IoError({"file.cannot_write",
+                       {{"path", file_.path()},
+                        {"reason", std::make_error_code(std::errc::no_space_on_device).message()}}});
     throw IoError({"window.film_failed", {{"path", file_.path()}}});
 }
 

@@ -17,14 +17,18 @@ std::string as_shell_line(const std::vector<std::string>& command);
 /// The full path of `program` in PATH's folders; "" when there is none. `path` is PATH's value.
 std::string find_program(const std::string& program, const std::string& path);
 
+enum class FilmKind { mp4, gif };
+
 /// A film being written: raw frames go through a socket to ffmpeg, started by its arguments (no shell); an
 /// ffmpeg that dies is an error of add(), never a signal. The film is written beside, under a name that no
 /// one else uses, and renamed when finish() finds that ffmpeg was content.
 class Film {
   public:
-    /// Width and height must be even. Throws IoError ("window.film_failed") when ffmpeg cannot be started,
-    /// "file.cannot_write" where the film cannot be made.
-    Film(const std::string& ffmpeg, const std::string& mp4, int width, int height, int frames_per_s);
+    /// Width and height of an mp4 must be even. A gif gets the best 256 colours of each frame. Throws IoError
+    /// ("window.film_failed") when ffmpeg cannot be started, "file.cannot_write" where the film cannot be
+    /// made.
+    Film(const std::string& ffmpeg, const std::string& mp4, int width, int height, int frames_per_s,
+         FilmKind kind = FilmKind::mp4);
     ~Film();
     Film(const Film&) = delete;
     Film& operator=(const Film&) = delete;

@@ -16,7 +16,15 @@ struct GlfwWindow::Events {
 
 namespace {
 
+/// `first` and those behind it, in the order that GLFW's numbers have too.
+Key counted(Key first, int steps) {
+    return static_cast<Key>(static_cast<int>(first) + steps);
+}
+
 Key translate(int key, int mods) {
+    if (key >= GLFW_KEY_A && key <= GLFW_KEY_Z) return counted(Key::a, key - GLFW_KEY_A);
+    if (key >= GLFW_KEY_0 && key <= GLFW_KEY_9) return counted(Key::digit0, key - GLFW_KEY_0);
+    if (key >= GLFW_KEY_F1 && key <= GLFW_KEY_F12) return counted(Key::f1, key - GLFW_KEY_F1);
     switch (key) {
         case GLFW_KEY_SPACE:
             return Key::space;
@@ -39,12 +47,14 @@ Key translate(int key, int mods) {
             return Key::escape;
         case GLFW_KEY_TAB:
             return Key::tab;
+        case GLFW_KEY_PAGE_UP:
+            return Key::page_up;
+        case GLFW_KEY_PAGE_DOWN:
+            return Key::page_down;
         case GLFW_KEY_BACKSPACE:
             return Key::backspace;
-        case GLFW_KEY_F1:
-            return Key::f1;
-        case GLFW_KEY_F2:
-            return Key::f2;
+        case GLFW_KEY_DELETE:
+            return Key::remove;
         case GLFW_KEY_EQUAL:
         case GLFW_KEY_KP_ADD:
             return Key::plus;
@@ -53,38 +63,6 @@ Key translate(int key, int mods) {
             return Key::minus;
         case GLFW_KEY_SLASH:
             return (mods & GLFW_MOD_SHIFT) != 0 ? Key::question : Key::other;
-        case GLFW_KEY_0:
-            return Key::digit0;
-        case GLFW_KEY_1:
-            return Key::digit1;
-        case GLFW_KEY_2:
-            return Key::digit2;
-        case GLFW_KEY_3:
-            return Key::digit3;
-        case GLFW_KEY_4:
-            return Key::digit4;
-        case GLFW_KEY_5:
-            return Key::digit5;
-        case GLFW_KEY_6:
-            return Key::digit6;
-        case GLFW_KEY_7:
-            return Key::digit7;
-        case GLFW_KEY_8:
-            return Key::digit8;
-        case GLFW_KEY_C:
-            return Key::c;
-        case GLFW_KEY_E:
-            return Key::e;
-        case GLFW_KEY_L:
-            return Key::l;
-        case GLFW_KEY_O:
-            return Key::o;
-        case GLFW_KEY_S:
-            return Key::s;
-        case GLFW_KEY_T:
-            return Key::t;
-        case GLFW_KEY_Z:
-            return Key::z;
         default:
             return Key::other;
     }
@@ -188,6 +166,10 @@ void GlfwWindow::wake() {
 
 void GlfwWindow::size(int& width, int& height) const {
     glfwGetFramebufferSize(window_, &width, &height);
+}
+
+void GlfwWindow::outer_size(int& width, int& height) const {
+    glfwGetWindowSize(window_, &width, &height);
 }
 
 float GlfwWindow::content_scale() const {

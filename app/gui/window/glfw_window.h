@@ -33,6 +33,8 @@ class GlfwWindow {
 
     /// Framebuffer size in pixels.
     void size(int& width, int& height) const;
+    /// Its size as the constructor takes it: screen coordinates.
+    void outer_size(int& width, int& height) const;
     float content_scale() const;
 
     /// Key presses since the last call, in order.

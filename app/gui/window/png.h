@@ -10,4 +10,7 @@ namespace meshscope::window {
 /// ("window.cannot_write"). Cost: about 85 ms for 1280x800.
 void write_png(const std::string& path, const Image& image);
 
+/// The file's bytes. Cost: the same.
+std::string png_bytes(const Image& image);
+
 }  // namespace meshscope::window

@@ -1,0 +1,118 @@
+#include "app/gui/main/bench_app.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "app/gui/main/render_film.h"
+#include "core/base/error.h"
+#include "core/trace/store.h"
+
+namespace meshscope::gui {
+namespace {
+
+constexpr int32_t kRanks = 1024;
+constexpr int64_t kEvents = 1'000'000;
+constexpr int kFrames = 15;
+
+double ms_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Bytes of this process that are in memory.
+int64_t resident_bytes() {
+    std::ifstream in("/proc/self/statm");
+    int64_t all = 0, resident = 0;
+    in >> all >> resident;
+    return resident * static_cast<int64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// Seconds of processor time of all threads of this process: what a busy machine does not change.
+double cpu_seconds() {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// A file of its own that goes with the object.
+class OwnFile {
+  public:
+    OwnFile()
+        : path_((std::filesystem::temp_directory_path() /
+                 ("meshscope-bench-" + std::to_string(::getpid()) + ".mscope"))
+                    .string()) {}
+    ~OwnFile() {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+    }
+    OwnFile(const OwnFile&) = delete;
+    OwnFile& operator=(const OwnFile&) = delete;
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
+/// The median frame of every view while the cursor runs from the start to the end: each frame is a seek.
+void frames(const std::shared_ptr<const session::Document>& document, Options options,
+            const i18n::Catalogue& catalogue, const std::function<void(const std::string&)>& print) {
+    options.bench = kFrames;
+    for (const std::string_view name : view::kViewNames) {
+        options.view = view::view_named(name);
+        // A comparison needs two.
+        Beside beside;
+        if (options.view == view::ViewKind::compare) beside.push_back(document);
+        const double cpu = cpu_seconds();
+        std::vector<double> ms = bench_frames(document, options, catalogue, beside);
+        // The three frames that ImGui needs to settle count too.
+        const double cpu_ms = (cpu_seconds() - cpu) * 1000 / (kFrames + 3);
+        std::sort(ms.begin(), ms.end());
+        char line[320];
+        std::snprintf(line, sizeof(line),
+                      "{\"bench\":\"app\",\"what\":\"frames\",\"trace\":\"%s\",\"view\":\"%s\",\"width\":%d,"
+                      "\"height\":%d,\"ms_median\":%.1f,\"ms_worst\":%.1f,\"fps\":%.1f,\"cpu_ms\":%.1f}",
+                      document->name.c_str(), std::string(name).c_str(), options.width, options.height,
+                      ms[ms.size() / 2], ms.back(), 1000 / ms[ms.size() / 2], cpu_ms);
+        print(line);
+    }
+}
+
+}  // namespace
+
+void bench_app(const Options& options, const i18n::Catalogue& catalogue, const session::Places& places,
+               const std::string& lesson, const std::function<void(const std::string&)>& print) {
+    frames(session::load_document(lesson, places, nullptr), options, catalogue, print);
+    const OwnFile file;
+    int64_t events = 0;
+    {
+        const trace::Trace made = made_trace(kRanks, kEvents);
+        for (const auto& rank : made.ranks) events += static_cast<int64_t>(rank.events.size());
+        trace::write_trace(made, file.path());
+    }
+    ::malloc_trim(0);  // what the making held is no part of what the opened one needs
+    const int64_t before = resident_bytes();
+    const double cpu = cpu_seconds();
+    const auto begin = std::chrono::steady_clock::now();
+    auto document = session::load_document(file.path(), places, nullptr);
+    const double took_ms = ms_since(begin), cpu_ms = (cpu_seconds() - cpu) * 1000;
+    char line[320];
+    std::snprintf(line, sizeof(line),
+                  "{\"bench\":\"app\",\"what\":\"open\",\"events\":%lld,\"ranks\":%d,\"ms\":%.0f,"
+                  "\"cpu_ms\":%.0f,\"memory_bytes\":%lld}",
+                  static_cast<long long>(events), kRanks, took_ms, cpu_ms,
+                  static_cast<long long>(resident_bytes() - before));
+    print(line);
+    auto named = std::make_shared<session::Document>(*document);
+    named->name = "made";
+    document.reset();
+    frames(named, options, catalogue, print);
+}
+
+}  // namespace meshscope::gui

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "app/gui/main/options.h"
+#include "app/gui/session/session.h"
+#include "app/i18n/catalogue.h"
+#include "core/trace/trace.h"
+
+namespace meshscope::gui {
+
+/// A record as a large run leaves it, made without running one: `ranks` ranks on a mesh (ranks/64, 8, 8) of
+/// replicate, shard and tp, whose every step gathers, computes, sums and scatters layer by layer, `events` in
+/// all (rounded to whole ranks). The same arguments give the same record. `ranks`: a multiple of 64.
+trace::Trace made_trace(int32_t ranks, int64_t events);
+
+/// How fast the window is, as JSON lines given to `print`: frames a second of every view on the lesson
+/// `lesson` and on a made trace of a million events and 1,024 ranks, how long that trace takes to open, what
+/// it adds to the memory, how long a seek takes. Drawn off screen at the options' size; each figure is a
+/// median, drawing finished. Throws DeviceError without EGL.
+void bench_app(const Options& options, const i18n::Catalogue& catalogue, const session::Places& places,
+               const std::string& lesson, const std::function<void(const std::string&)>& print);
+
+}  // namespace meshscope::gui

@@ -1,0 +1,224 @@
+#include "app/gui/main/exporter.h"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "app/gui/main/stage.h"
+#include "app/gui/main/words.h"
+#include "app/gui/view/svg.h"
+#include "app/gui/window/film.h"
+#include "app/gui/window/frame_buffer.h"
+#include "app/gui/window/gl.h"
+#include "app/gui/window/png.h"
+#include "app/html/page.h"
+#include "core/base/error.h"
+#include "core/base/replace_file.h"
+
+namespace meshscope::gui {
+namespace {
+
+/// An export has an ImGui context of its own beside the window's; the window's is put back at the end.
+class WithContext {
+  public:
+    explicit WithContext(ImGuiContext* own) : before_(ImGui::GetCurrentContext()) {
+        if (own != nullptr) ImGui::SetCurrentContext(own);
+    }
+    ~WithContext() { ImGui::SetCurrentContext(before_); }
+    WithContext(const WithContext&) = delete;
+    WithContext& operator=(const WithContext&) = delete;
+
+  private:
+    ImGuiContext* before_;
+};
+
+std::string hex(window::Rgb c) {
+    char text[8];
+    std::snprintf(text, sizeof(text), "#%02X%02X%02X", c.r, c.g, c.b);
+    return text;
+}
+
+/// The pictures of the scene and of what stands under it, one above the other.
+view::Picture stacked(const std::vector<panels::Drawn>& drawn) {
+    view::Picture all;
+    for (const panels::Drawn& part : drawn) {
+        if (part.panel == "facts") continue;
+        for (view::Shape shape : part.picture.shapes) {
+            shape.box.y += all.height;
+            for (view::Point& point : shape.points) point.y += all.height;
+            all.shapes.push_back(std::move(shape));
+        }
+        all.width = std::max(all.width, part.picture.width);
+        all.height += part.picture.height;
+    }
+    return all;
+}
+
+/// What is open in front of the view is no part of an export of it.
+session::AppState without_overlays(session::AppState state) {
+    state.playing = state.palette = state.key_sheet = state.copy_view = false;
+    state.glide.reset();
+    state.export_sheet.reset();
+    state.exporting.reset();
+    state.toast.reset();
+    state.error.reset();
+    state.loading.reset();
+    return state;
+}
+
+}  // namespace
+
+ExportKind export_kind(const std::string& path) {
+    const std::size_t dot = path.rfind('.');
+    std::string ending = dot == std::string::npos ? "" : path.substr(dot + 1);
+    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    constexpr const char* kEndings[] = {"png", "svg", "gif", "mp4", "html"};
+    for (int i = 0; i < 5; ++i)
+        if (ending == kEndings[i]) return static_cast<ExportKind>(i);
+    throw InvalidArgument({"export.format", {{"path", path}}});
+}
+
+struct Exporter::Impl {
+    Impl(ExportJob wanted, const i18n::Catalogue& texts)
+        : job(std::move(wanted)), catalogue(texts), kind(export_kind(job.path)) {
+        job.state = without_overlays(std::move(job.state));
+    }
+
+    /// Apart from the constructor, so that what throws here is taken down in the right context.
+    void start(const std::string& path_value) {
+        const bool film_wanted = kind == ExportKind::gif || kind == ExportKind::mp4;
+        if (job.frames_per_s <= 0) job.frames_per_s = kind == ExportKind::gif ? 12 : 30;
+        if (film_wanted) {
+            frames = job.frames > 0
+                         ? job.frames
+                         : std::max(1, static_cast<int>(std::lround(job.seconds * job.frames_per_s)));
+            open_film(path_value);
+        } else {
+            job.path = file_to_write(job.path);
+        }
+        if (kind == ExportKind::html) return;
+        const WithContext context(nullptr);
+        if (kind == ExportKind::svg) {
+            host = std::make_unique<window::ImGuiHost>();
+        } else {
+            target.emplace(job.width, job.height);
+            auto drawing = std::make_unique<window::GlHost>(nullptr);
+            gl = drawing.get();
+            host = std::move(drawing);
+        }
+        own = ImGui::GetCurrentContext();
+        stage.emplace(*host, catalogue);
+        stage->resume(job.state);
+        stage->note_pictures(kind == ExportKind::svg ? &drawn : nullptr);
+        // ImGui settles sizes of scrolling parts in the frame after it first sees them.
+        for (int i = 0; i < 3; ++i) draw(1.0);
+    }
+
+    ~Impl() {
+        const WithContext context(own);
+        stage.reset();
+        host.reset();
+    }
+
+    void open_film(const std::string& path_value) {
+        if (kind == ExportKind::mp4 && (job.width % 2 != 0 || job.height % 2 != 0))
+            throw InvalidArgument(
+                {"export.odd_size", {{"width", int64_t{job.width}}, {"height", int64_t{job.height}}}});
+        const std::string ffmpeg = window::find_program("ffmpeg", path_value);
+        if (ffmpeg.empty()) throw InvalidArgument({"export.no_ffmpeg", {{"path", job.path}}});
+        film.emplace(ffmpeg, job.path, job.width, job.height, job.frames_per_s,
+                     kind == ExportKind::gif ? window::FilmKind::gif : window::FilmKind::mp4);
+    }
+
+    /// `own` must be ImGui's context.
+    void draw(double seconds) {
+        ImDrawData* data = stage->frame(job.width, job.height, seconds, job.content_scale);
+        if (gl == nullptr) return;
+        target->bind();
+        gl->draw(data, job.width, job.height, window::theme(stage->state().theme).fill(view::Token::bg));
+        glBindFramebuffer(GL_FRAMEBUFFER, 0);
+    }
+
+    /// What was drawn; the window's own target is bound again.
+    window::Image shot() const {
+        window::Image image = target->read();
+        glBindFramebuffer(GL_FRAMEBUFFER, 0);
+        return image;
+    }
+
+    bool step() {
+        const WithContext context(own);
+        if (kind == ExportKind::html) {
+            write_page();
+        } else if (kind == ExportKind::svg) {
+            const window::Theme& theme = window::theme(job.state.theme);
+            replace_file(job.path,
+                         view::svg(stacked(drawn), [&](view::Token t) { return hex(theme.fill(t)); }));
+        } else if (kind == ExportKind::png) {
+            replace_file(job.path, window::png_bytes(shot()));
+        } else {
+            add_frame();
+        }
+        return ++done >= frames;
+    }
+
+    void add_frame() {
+        const double part = frames > 1 ? static_cast<double>(done) / (frames - 1) : 0.0;
+        stage->act(session::SetCursor{job.from_ns +
+                                      std::llround(part * static_cast<double>(job.to_ns - job.from_ns))});
+        draw(1.0 / job.frames_per_s);
+        film->add(shot());
+        if (done + 1 == frames) film->finish();
+    }
+
+    void write_page() const {
+        const session::Document& document = *job.state.document;
+        html::PageLook look;
+        look.language = catalogue_language(job.state.language);
+        look.theme = job.state.theme == window::ThemeKind::light ? "light" : "dark";
+        look.name = document.name;
+        if (job.state.selection.rank) look.rank = *job.state.selection.rank;
+        look.cursor_ns = job.state.cursor.t_ns;
+        look.measured = job.state.clock == time::ClockKind::measured;
+        html::export_page(*document.trace, document.modelled, catalogue, look, job.path);
+    }
+
+    ExportJob job;
+    const i18n::Catalogue& catalogue;
+    ExportKind kind;
+    int done = 0, frames = 1;
+    std::optional<window::Film> film;
+    std::optional<window::FrameBuffer> target;
+    std::unique_ptr<window::ImGuiHost> host;
+    window::GlHost* gl = nullptr;
+    ImGuiContext* own = nullptr;
+    std::optional<Stage> stage;
+    std::vector<panels::Drawn> drawn;
+};
+
+Exporter::Exporter(ExportJob job, const i18n::Catalogue& catalogue, const std::string& path_value)
+    : impl_(std::make_unique<Impl>(std::move(job), catalogue)) {
+    impl_->start(path_value);
+}
+Exporter::~Exporter() = default;
+
+bool Exporter::step() {
+    return impl_->step();
+}
+int Exporter::done() const {
+    return impl_->done;
+}
+int Exporter::all() const {
+    return impl_->frames;
+}
+const std::string& Exporter::path() const {
+    return impl_->job.path;
+}
+
+}  // namespace meshscope::gui

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/gui/session/app_state.h"
+#include "app/i18n/catalogue.h"
+
+namespace meshscope::gui {
+
+enum class ExportKind { png, svg, gif, mp4, html };
+
+/// By the name's ending, in either case. Throws InvalidArgument ("export.format": path).
+ExportKind export_kind(const std::string& path);
+
+/// What is to be written, and from where.
+struct ExportJob {
+    std::string path;
+    session::AppState state;         ///< what is seen: documents, view, cursor, theme, language
+    int width = 1280, height = 720;  ///< pixels of the picture
+    float content_scale = 1;         ///< of the display it was seen on
+    int64_t from_ns = 0, to_ns = 0;  ///< of a film: where the cursor goes
+    double seconds = 10;
+    int frames_per_s = 0;  ///< 0: 30 for mp4, 12 for gif
+    int frames = 0;        ///< 0: seconds × frames_per_s
+};
+
+/// One export, made frame by frame so that a window stays alive beside it: pictures and films are drawn by
+/// the window's own panels off screen, vectors are the view's pictures one above the other, a page is
+/// app/html's. The file is written beside and renamed when it is whole: an Exporter that goes before leaves
+/// nothing, and the file that was there stays.
+class Exporter {
+  public:
+    /// The GL context must be current for png, gif and mp4. `path_value`: PATH, where ffmpeg is looked for.
+    /// Throws InvalidArgument ("export.format", "export.no_ffmpeg", "export.odd_size"), IoError.
+    Exporter(ExportJob job, const i18n::Catalogue& catalogue, const std::string& path_value);
+    ~Exporter();
+    Exporter(const Exporter&) = delete;
+    Exporter& operator=(const Exporter&) = delete;
+
+    /// Makes the next frame; true when the file is whole. Throws IoError ("file.cannot_write",
+    /// "window.film_failed").
+    bool step();
+    int done() const;
+    int all() const;
+    const std::string& path() const;
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace meshscope::gui

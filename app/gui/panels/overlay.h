@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "app/gui/panels/ui.h"
+
+namespace meshscope::panels {
+
+/// A card in front of everything else; `box` is where it stands.
+class Overlay {
+  public:
+    Overlay(Ui& ui, const std::string& id, Rect box) : ui_(ui), outer_(ui.draw) {
+        ImGui::SetCursorScreenPos(ui.px(Point{box.x, box.y}));
+        ImGui::BeginChild(id.c_str(), {ui.px(box.w), ui.px(box.h)}, false, ImGuiWindowFlags_NoBackground);
+        ui.draw = ImGui::GetWindowDrawList();
+        ui.fill(box, Token::raised, 12);
+        ui.outline(box, Token::line2, 12);
+    }
+    ~Overlay() {
+        ImGui::EndChild();
+        ui_.draw = outer_;
+    }
+    Overlay(const Overlay&) = delete;
+    Overlay& operator=(const Overlay&) = delete;
+
+  private:
+    Ui& ui_;
+    ImDrawList* outer_;
+};
+
+}  // namespace meshscope::panels

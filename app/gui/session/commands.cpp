@@ -1,0 +1,240 @@
+#include "app/gui/session/commands.h"
+
+#include <algorithm>
+
+#include "app/gui/view/traffic.h"
+
+namespace meshscope::session {
+namespace {
+
+using view::Language;
+using view::ViewKind;
+using window::Key;
+using window::KeyPress;
+using window::ThemeKind;
+using Done = std::optional<Action>;
+
+constexpr KeyPress shift(Key key) {
+    return {key, true, false};
+}
+constexpr KeyPress control(Key key) {
+    return {key, false, true};
+}
+constexpr KeyPress both(Key key) {
+    return {key, true, true};
+}
+
+/// The next kind of collective that the traffic matrix can be cut down to; after the last all of them again.
+view::TrafficFilter next_op(const AppState& s) {
+    view::TrafficFilter filter = s.traffic;
+    const view::Traffic counted = view::traffic(*s.document->trace, *shown_clock(s), s.cursor.t_ns, filter);
+    for (std::size_t op = filter.op ? *filter.op + 1U : 0; op < view::kOps; ++op)
+        if (counted.by_op[op] > 0) {
+            filter.op = static_cast<uint8_t>(op);
+            return filter;
+        }
+    filter.op.reset();
+    return filter;
+}
+
+view::TrafficFilter next_span(view::TrafficFilter filter) {
+    filter.span = filter.span == view::TrafficSpan::run    ? view::TrafficSpan::step
+                  : filter.span == view::TrafficSpan::step ? view::TrafficSpan::cursor
+                                                           : view::TrafficSpan::run;
+    return filter;
+}
+
+bool in_traffic(const AppState& s) {
+    return s.view == ViewKind::traffic && s.document;
+}
+
+bool in_sandbox(const AppState& s) {
+    return s.sandbox && s.sandbox->open;
+}
+
+template <class A>
+Done with_document(const AppState& s, A action) {
+    return s.document ? Done(Action(std::move(action))) : Done();
+}
+
+template <ViewKind kind>
+Done look(const AppState& s) {
+    return with_document(s, SetView{kind});
+}
+
+Done step_of_lesson(const AppState& s, int by) {
+    if (!s.document || s.document->steps.empty()) return {};
+    return GoToLessonStep{s.lesson_step + by};
+}
+
+/// Presenting, one key goes on: to the next step, at its end to nothing.
+Done play_or_next(const AppState& s) {
+    return s.presenter && s.document && !s.document->steps.empty() ? step_of_lesson(s, 1)
+                                                                   : with_document(s, TogglePlay{});
+}
+
+ThemeKind next(ThemeKind theme) {
+    return theme == ThemeKind::dark    ? ThemeKind::light
+           : theme == ThemeKind::light ? ThemeKind::contrast
+                                       : ThemeKind::dark;
+}
+
+std::vector<Command> table() {
+    return {
+        {"keys.palette",
+         {control(Key::k), both(Key::p)},
+         [](const AppState&) { return Done(TogglePalette{}); }},
+        {"keys.sheet",
+         {shift(Key::question), {Key::f1}},
+         [](const AppState&) { return Done(ToggleKeySheet{}); }},
+        {"keys.play", {{Key::space}}, play_or_next},
+        {"keys.hop_on", {{Key::right}}, [](const AppState& s) { return with_document(s, StepHop{1}); }},
+        {"keys.hop_back", {{Key::left}}, [](const AppState& s) { return with_document(s, StepHop{-1}); }},
+        {"keys.event_on",
+         {shift(Key::right)},
+         [](const AppState& s) { return with_document(s, StepEvent{1}); }},
+        {"keys.event_back",
+         {shift(Key::left)},
+         [](const AppState& s) { return with_document(s, StepEvent{-1}); }},
+        {"keys.to_start", {{Key::home}}, [](const AppState& s) { return with_document(s, JumpTo{false}); }},
+        {"keys.to_end", {{Key::end}}, [](const AppState& s) { return with_document(s, JumpTo{true}); }},
+        {"keys.faster", {}, [](const AppState& s) { return with_document(s, SetSpeed{s.speed * 2}); }},
+        {"keys.slower", {}, [](const AppState& s) { return with_document(s, SetSpeed{s.speed / 2}); }},
+        {"keys.clock",
+         {{Key::c}},
+         [](const AppState& s) {
+             return with_document(s,
+                                  SetClock{s.clock == time::ClockKind::measured ? time::ClockKind::modelled
+                                                                                : time::ClockKind::measured});
+         }},
+        {"keys.lesson_on",
+         {{Key::down}, {Key::page_down}},
+         [](const AppState& s) { return step_of_lesson(s, 1); }},
+        {"keys.lesson_back",
+         {{Key::up}, {Key::page_up}},
+         [](const AppState& s) { return step_of_lesson(s, -1); }},
+        {"keys.mesh", {{Key::digit1}}, look<ViewKind::mesh>},
+        {"keys.collective", {{Key::digit2}}, look<ViewKind::collective>},
+        {"keys.timeline", {{Key::digit3}}, look<ViewKind::timeline>},
+        {"keys.memory", {{Key::digit4}}, look<ViewKind::memory>},
+        {"keys.parameters", {{Key::digit5}}, look<ViewKind::parameters>},
+        {"keys.traffic", {{Key::digit6}}, look<ViewKind::traffic>},
+        {"keys.compare", {{Key::digit7}}, look<ViewKind::compare>},
+        {"keys.code", {{Key::digit8}}, look<ViewKind::code>},
+        {"keys.move_left",
+         {control(Key::left)},
+         [](const AppState& s) {
+             return with_document(s, MoveSelection{0, -1});
+         }},
+        {"keys.move_right",
+         {control(Key::right)},
+         [](const AppState& s) {
+             return with_document(s, MoveSelection{0, 1});
+         }},
+        {"keys.move_up",
+         {control(Key::up)},
+         [](const AppState& s) {
+             return with_document(s, MoveSelection{-1, 0});
+         }},
+        {"keys.move_down",
+         {control(Key::down)},
+         [](const AppState& s) {
+             return with_document(s, MoveSelection{1, 0});
+         }},
+        {"keys.traffic_op",
+         {{Key::o}},
+         [](const AppState& s) { return in_traffic(s) ? Done(SetTraffic{next_op(s)}) : Done(); }},
+        {"keys.traffic_span",
+         {{Key::s}},
+         [](const AppState& s) { return in_traffic(s) ? Done(SetTraffic{next_span(s.traffic)}) : Done(); }},
+        {"keys.clear", {{Key::escape}}, [](const AppState&) { return Done(ClearSelection{}); }},
+        {"keys.copy_view", {both(Key::c)}, [](const AppState& s) { return with_document(s, CopyView{}); }},
+        {"keys.copy_command",
+         {both(Key::l)},
+         [](const AppState& s) { return with_document(s, CopyCommand{}); }},
+        {"keys.export",
+         {control(Key::e)},
+         [](const AppState& s) { return with_document(s, ToggleExport{}); }},
+        {"keys.sandbox", {{Key::e}}, [](const AppState& s) { return with_document(s, ToggleSandbox{}); }},
+        {"keys.run",
+         {control(Key::enter)},
+         [](const AppState& s) { return in_sandbox(s) ? Done(RunSandbox{}) : Done(); }},
+        {"keys.undo",
+         {control(Key::z)},
+         [](const AppState& s) { return in_sandbox(s) ? Done(UndoEdit{}) : Done(); }},
+        {"keys.redo",
+         {both(Key::z)},
+         [](const AppState& s) { return in_sandbox(s) ? Done(RedoEdit{}) : Done(); }},
+        {"keys.presenter",
+         {{Key::f5}},
+         [](const AppState& s) { return with_document(s, TogglePresenter{}); }},
+        {"keys.notes",
+         {{Key::n}},
+         [](const AppState& s) { return s.presenter ? Done(ToggleNotes{}) : Done(); }},
+        {"keys.language",
+         {{Key::l}},
+         [](const AppState& s) {
+             return Done(SetLanguage{s.language == Language::en ? Language::zh : Language::en});
+         }},
+        {"keys.theme", {{Key::t}}, [](const AppState& s) { return Done(SetTheme{next(s.theme)}); }},
+        {"keys.larger",
+         {control(Key::plus), both(Key::plus)},
+         [](const AppState& s) { return Done(SetScale{s.scale + 0.25F}); }},
+        {"keys.smaller",
+         {control(Key::minus)},
+         [](const AppState& s) { return Done(SetScale{s.scale - 0.25F}); }},
+        {"keys.usual_size", {control(Key::digit0)}, [](const AppState&) { return Done(SetScale{1.0F}); }},
+        {"keys.reduced_motion",
+         {{Key::m}},
+         [](const AppState& s) { return Done(SetReducedMotion{!s.reduced_motion}); }},
+        {"keys.fold",
+         {control(Key::digit1)},
+         [](const AppState& s) { return with_document(s, ToggleLesson{}); }},
+        {"keys.drawer", {{Key::f2}}, [](const AppState& s) { return with_document(s, ToggleDrawer{}); }},
+        {"keys.welcome",
+         {control(Key::w)},
+         [](const AppState& s) { return with_document(s, CloseDocument{}); }},
+        {"keys.first_lesson",
+         {{Key::enter}},
+         [](const AppState& s) {
+             return !s.document && !s.loading && !s.offers.empty() ? Done(OpenPath{s.offers.front().id})
+                                                                   : Done();
+         }},
+    };
+}
+
+bool has(const std::vector<KeyPress>& keys, KeyPress press) {
+    return std::find(keys.begin(), keys.end(), press) != keys.end();
+}
+
+}  // namespace
+
+const std::vector<Command>& commands() {
+    static const std::vector<Command> made = table();
+    return made;
+}
+
+const std::vector<KeyPress>& keys_of(const Command& command, const OwnKeys& own) {
+    const auto found = own.find(command.id);
+    return found == own.end() ? command.keys : found->second;
+}
+
+const Command* command_of(KeyPress press, const OwnKeys& own) {
+    for (const bool chosen : {true, false})
+        for (const Command& command : commands())
+            if ((own.count(command.id) > 0) == chosen && has(keys_of(command, own), press)) return &command;
+    if (!press.shift || press.control) return nullptr;
+    return command_of({press.key, false, false}, own);
+}
+
+std::vector<KeyConflict> conflicts(const OwnKeys& own) {
+    std::vector<KeyConflict> found;
+    for (const Command& command : commands())
+        for (const KeyPress press : keys_of(command, own)) {
+            const Command* first = command_of(press, own);
+            if (first != nullptr && first != &command) found.push_back({press, first->id, command.id});
+        }
+    return found;
+}
+
+}  // namespace meshscope::session

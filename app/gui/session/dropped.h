@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "core/base/message.h"
+
+namespace meshscope::session {
+
+/// What a file or folder dropped on the window is, by what is in it, not by its name.
+struct Dropped {
+    enum class Kind {
+        run,         ///< a trace, a scenario, a lesson's folder: opened, beside what is open
+        profile,     ///< a hardware profile: the run in front is played again under it, beside itself
+        checkpoint,  ///< the scenario in front is run on from it, beside itself
+        nothing      ///< none of them: `alone` says what was seen
+    };
+    Kind kind = Kind::nothing;
+    std::string path;  ///< what opens it: a checkpoint's folder even where a file in it was dropped
+    Message alone;     ///< what is told where nothing is open that it could be laid on; of nothing: why
+};
+
+/// Looks; runs nothing. Never throws: a damaged thing is what it seems to be, and told when it is opened.
+Dropped look_at_drop(const std::string& path);
+
+}  // namespace meshscope::session

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/gui/window/keys.h"
+
+namespace meshscope::session {
+
+/// As the settings file writes it and reads it: "Ctrl+Shift+P", "Left", "F2", "?".
+std::string key_name(window::KeyPress press);
+/// The same for the reader: "Ctrl Shift P", "←".
+std::string key_label(window::KeyPress press);
+/// Nothing for what names no key. Letters count in either case.
+std::optional<window::KeyPress> parse_key(std::string_view name);
+
+}  // namespace meshscope::session

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/gui/session/app_state.h"
+
+namespace meshscope::session {
+
+/// One line of the command palette.
+struct PaletteItem {
+    scenario::Text label;  ///< found by either language's words
+    std::string note;      ///< at the right: the key, or what kind of thing it is
+    Action action;
+};
+
+/// A text of the catalogue in both languages.
+using BothTexts = std::function<scenario::Text(const std::string& id)>;
+
+/// Everything that can be done now: the commands (session/commands.h) that mean something, the steps of the
+/// open lesson, the runs that stand beside each other, all lessons, what was open lately. Pure.
+std::vector<PaletteItem> palette_items(const AppState& state, const BothTexts& texts);
+
+/// How well `query` is found in `text`: its letters in order, whatever stands between; -1 when not. Letters
+/// that begin a word, that follow each other and that stand early count more. Case does not matter (Latin
+/// letters); Chinese characters count as letters. Cost: linear in the text.
+int fuzzy_score(const std::string& query, const std::string& text);
+
+/// The items that the query finds, best first, equals in their order; all in their order for an empty query.
+std::vector<std::size_t> palette_matches(const std::vector<PaletteItem>& items, const std::string& query);
+
+}  // namespace meshscope::session

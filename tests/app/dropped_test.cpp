@@ -1,0 +1,94 @@
+#include "app/gui/session/dropped.h"
+
+#include <fstream>
+
+#include "app/gui/session/session.h"
+#include "core/run/checkpoint/manifest.h"
+#include "core/time/read_profile.h"
+#include "core/trace/store.h"
+#include "harness.h"
+#include "tests/folder.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using session::Dropped;
+using session::look_at_drop;
+using test::Folder;
+using Kind = session::Dropped::Kind;
+
+namespace {
+
+std::string what(const Dropped& dropped) {
+    const auto* value = dropped.alone.find("what");
+    return value != nullptr ? std::get<std::string>(*value) : dropped.alone.id;
+}
+
+const std::string kScenarios = std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/";
+
+}  // namespace
+
+TEST_CASE("a trace, a scenario, a lesson's folder are runs, whatever they are called") {
+    const Folder folder;
+    trace::write_trace(*test::lesson()->trace, folder.file("a.mscope"));
+    std::filesystem::copy_file(folder.file("a.mscope"), folder.file("b.bin"));
+    CHECK(look_at_drop(folder.file("a.mscope")).kind == Kind::run);
+    CHECK(look_at_drop(folder.file("b.bin")).kind == Kind::run);
+    CHECK(look_at_drop(kScenarios + "63_hsdp").kind == Kind::run);
+    CHECK(look_at_drop(kScenarios + "63_hsdp/scenario.toml").kind == Kind::run);
+}
+
+TEST_CASE("a profile is one by its tables; the run in front is played again under it") {
+    const Folder folder;
+    const std::string path = folder.write("fast.toml", time::profile_text(time::named_profile("h100")));
+    const Dropped dropped = look_at_drop(path);
+    CHECK(dropped.kind == Kind::profile);
+    CHECK(dropped.alone.id == "drop.profile_alone");
+    const auto made = session::retimed(*test::lesson(), path);
+    CHECK(made->name == "63_hsdp · h100");
+    CHECK(made->trace == test::lesson()->trace);
+    CHECK(made->modelled.end_ns == time::modelled(*made->trace, time::named_profile("h100")).end_ns);
+    CHECK(made->modelled.profile == "h100");
+    CHECK(test::lesson()->modelled.profile == "classroom");
+}
+
+TEST_CASE("a checkpoint is one by its manifest: its folder, the folder of several, a file in it") {
+    const Folder folder;
+    run::checkpoint::Manifest manifest;
+    manifest.kind = "rank0";
+    manifest.steps = 5;
+    manifest.mesh_shape = {2, 2};
+    manifest.strategy = "fsdp2";
+    folder.write("all/step_000005/manifest.json", run::checkpoint::to_json(manifest));
+    folder.write("all/step_000005/rank_00000.safetensors", "x");
+    for (const char* path : {"all", "all/step_000005", "all/step_000005/manifest.json",
+                             "all/step_000005/rank_00000.safetensors"}) {
+        INFO(path);
+        const Dropped dropped = look_at_drop(folder.file(path));
+        CHECK(dropped.kind == Kind::checkpoint);
+        CHECK(dropped.alone.id == "drop.checkpoint_alone");
+        CHECK(std::get<int64_t>(*dropped.alone.find("steps")) == 5);
+        CHECK(std::get<std::string>(*dropped.alone.find("mesh")) == "2x2");
+    }
+    folder.write("bad/manifest.json", "{");
+    CHECK(look_at_drop(folder.file("bad")).kind == Kind::checkpoint);
+    CHECK(look_at_drop(folder.file("bad")).alone.id != "drop.checkpoint_alone");
+}
+
+TEST_CASE("anything else is refused by what it is") {
+    const Folder folder;
+    CHECK(what(look_at_drop(folder.file("none"))) == "drop.nothing");
+    CHECK(what(look_at_drop(folder.path.string())) == "drop.what.folder");
+    CHECK(what(look_at_drop(folder.write("empty.mscope", ""))) == "drop.what.empty");
+    CHECK(what(look_at_drop(folder.write("a.png", "\x89PNG\r\n\x1a\n....."))) == "drop.what.picture");
+    CHECK(what(look_at_drop(folder.write("a.json", " {\"traceEvents\": []}"))) == "drop.what.json");
+    CHECK(what(look_at_drop(folder.write("a.md", "# hello\n"))) == "drop.what.text");
+    CHECK(what(look_at_drop(folder.write("a.toml", "[tool]\nx = 1\n"))) == "drop.what.toml");
+    CHECK(what(look_at_drop(folder.write("w.safetensors", "x"))) == "drop.what.tensors");
+    CHECK(what(look_at_drop(folder.write("a.bin", std::string("\0\1\2\3", 4)))) == "drop.what.binary");
+    std::string other = "SQLite format 3";
+    other.resize(100, '\0');
+    CHECK(what(look_at_drop(folder.write("a.db", other))) == "drop.what.sqlite");
+    for (const char* id :
+         {"empty", "folder", "json", "picture", "toml", "sqlite", "text", "binary", "tensors"})
+        CHECK(test::catalogue().find(std::string("drop.what.") + id, i18n::Language::zh) != nullptr);
+}

@@ -1,0 +1,227 @@
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "app/gui/main/exporter.h"
+#include "app/gui/main/options.h"
+#include "app/gui/main/render_film.h"
+#include "app/gui/window/headless_context.h"
+#include "core/base/error.h"
+#include "harness.h"
+#include "tests/folder.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+namespace fs = std::filesystem;
+using gui::Exporter;
+using gui::ExportJob;
+using gui::ExportKind;
+using test::content;
+using test::Folder;
+
+namespace {
+
+std::string path_value() {
+    const char* value = std::getenv("PATH");
+    return value != nullptr ? value : "";
+}
+
+ExportJob job(const std::string& path, view::ViewKind view = view::ViewKind::collective) {
+    ExportJob made;
+    made.path = path;
+    made.width = 960;
+    made.height = 540;
+    session::Effects ignored;
+    session::apply(made.state, session::ShowDocument{test::lesson()}, ignored);
+    session::apply(made.state, session::SetView{view}, ignored);
+    made.to_ns = session::shown_clock(made.state)->end_ns;
+    made.frames = 4;
+    return made;
+}
+
+/// The whole export; what draws pixels has a context of its own.
+void make(ExportJob wanted) {
+    std::optional<window::HeadlessContext> context;
+    const ExportKind kind = gui::export_kind(wanted.path);
+    if (kind != ExportKind::svg && kind != ExportKind::html) context.emplace();
+    Exporter exporter(std::move(wanted), test::catalogue(), path_value());
+    while (!exporter.step()) {
+    }
+}
+
+/// How often `part` stands in `text`.
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
+        ++found;
+    return found;
+}
+
+/// While it lives no file of this process grows beyond so many bytes: what a full disk does to a writer.
+class SmallDisk {
+  public:
+    explicit SmallDisk(rlim_t bytes) {
+        before_ = std::signal(SIGXFSZ, SIG_IGN);
+        ::getrlimit(RLIMIT_FSIZE, &limit_);
+        const rlimit small{bytes, limit_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &small);
+    }
+    ~SmallDisk() {
+        ::setrlimit(RLIMIT_FSIZE, &limit_);
+        std::signal(SIGXFSZ, before_);
+    }
+    SmallDisk(const SmallDisk&) = delete;
+    SmallDisk& operator=(const SmallDisk&) = delete;
+
+  private:
+    rlimit limit_{};
+    void (*before_)(int) = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("the ending of the name tells the format, and others are refused by name") {
+    CHECK(gui::export_kind("a/b.PNG") == ExportKind::png);
+    CHECK(gui::export_kind("x.svg") == ExportKind::svg);
+    CHECK(gui::export_kind("x.gif") == ExportKind::gif);
+    CHECK(gui::export_kind("x.mp4") == ExportKind::mp4);
+    CHECK(gui::export_kind("x.y.html") == ExportKind::html);
+    CHECK_THROWS_AS(gui::export_kind("x.jpg"), InvalidArgument);
+    CHECK_THROWS_AS(gui::export_kind("png"), InvalidArgument);
+}
+
+TEST_CASE("a picture is the frame that --render draws, pixel for pixel") {
+    const Folder folder;
+    gui::Options options;
+    options.render = folder.file("frames");
+    options.frames = 1;
+    options.width = 960;
+    options.height = 540;
+    options.view = view::ViewKind::memory;
+    options.language = view::Language::en;
+    gui::render_film(test::lesson(), options, test::catalogue(), "", nullptr);
+    ExportJob wanted = job(folder.file("a.png"), view::ViewKind::memory);
+    session::Effects ignored;
+    session::apply(wanted.state, session::SetCursor{0}, ignored);
+    make(std::move(wanted));
+    CHECK(content(folder.file("a.png")) == content(folder.path / "frames/frame_00000.png"));
+}
+
+TEST_CASE("vectors hold the view's words and shapes, in its language and theme") {
+    const Folder folder;
+    for (const auto view :
+         {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline, view::ViewKind::memory,
+          view::ViewKind::parameters, view::ViewKind::traffic, view::ViewKind::code}) {
+        make(job(folder.file("a.svg"), view));
+        const std::string svg = content(folder.file("a.svg"));
+        INFO(static_cast<int>(view));
+        CHECK(svg.substr(0, 4) == "<svg");
+        CHECK(svg.substr(svg.size() - 7) == "</svg>\n");
+        CHECK(count(svg, "<text") > 8);
+        CHECK(count(svg, "<rect") + count(svg, "<circle") > 4);
+        CHECK(svg.find("http://", 40) == std::string::npos);  // but for the name space nothing is elsewhere
+    }
+    make(job(folder.file("en.svg"), view::ViewKind::memory));
+    ExportJob zh = job(folder.file("zh.svg"), view::ViewKind::memory);
+    zh.state.language = view::Language::zh;
+    zh.state.theme = window::ThemeKind::light;
+    make(std::move(zh));
+    const std::string dark = content(folder.file("en.svg")), light = content(folder.file("zh.svg"));
+    CHECK(dark.find("#0D1117") != std::string::npos);
+    CHECK(light.find("#0D1117") == std::string::npos);
+    CHECK(light.find("峰值") != std::string::npos);
+}
+
+TEST_CASE("a film and a moving picture are made by ffmpeg, frame by frame; without it that is told") {
+    REQUIRE_FALSE(path_value().empty());
+    const Folder folder;
+    make(job(folder.file("a.mp4")));
+    make(job(folder.file("a.gif")));
+    CHECK(content(folder.file("a.mp4")).substr(4, 4) == "ftyp");
+    CHECK(content(folder.file("a.gif")).substr(0, 6) == "GIF89a");
+    CHECK(folder.files() == 2);
+    try {
+        Exporter(job(folder.file("b.mp4")), test::catalogue(), "/nowhere");
+        FAIL("a film without ffmpeg");
+    } catch (const InvalidArgument& error) {
+        CHECK(error.message().id == "export.no_ffmpeg");
+    }
+    ExportJob odd = job(folder.file("b.mp4"));
+    odd.width = 961;
+    CHECK_THROWS_AS(Exporter(std::move(odd), test::catalogue(), path_value()), InvalidArgument);
+    CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a cancelled export leaves nothing, and the file that was there as it was") {
+    const Folder folder;
+    folder.write("a.mp4", "mine");
+    {
+        const window::HeadlessContext context;
+        Exporter exporter(job(folder.file("a.mp4")), test::catalogue(), path_value());
+        CHECK(exporter.all() == 4);
+        CHECK_FALSE(exporter.step());
+        CHECK(exporter.done() == 1);
+        CHECK(folder.files() == 2);  // what is being written stands beside
+    }
+    CHECK(content(folder.file("a.mp4")) == "mine");
+    CHECK(folder.files() == 1);
+}
+
+TEST_CASE("a full disk ends an export with its reason and nothing half written") {
+    const Folder folder;
+    const window::HeadlessContext context;
+    const auto told = [&](const std::string& name) -> std::string {
+        const SmallDisk disk(2000);
+        try {
+            Exporter exporter(job(folder.file(name)), test::catalogue(), path_value());
+            while (!exporter.step()) {
+            }
+        } catch (const IoError& error) {
+            return error.message().id;
+        }
+        return "";
+    };
+    for (const char* name : {"a.png", "a.svg", "a.html", "a.mp4", "a.gif"}) {
+        INFO(name);
+        folder.write(name, "mine");
+        const bool film =
+            gui::export_kind(name) == ExportKind::mp4 || gui::export_kind(name) == ExportKind::gif;
+        CHECK(told(name) == (film ? "window.film_failed" : "file.cannot_write"));
+        CHECK(content(folder.file(name)) == "mine");
+    }
+    CHECK(folder.files() == 5);
+}
+
+TEST_CASE("a page holds every event of the run, and nothing in it is loaded from elsewhere") {
+    const Folder folder;
+    ExportJob wanted = job(folder.file("a.html"));
+    wanted.state.language = view::Language::zh;
+    make(std::move(wanted));
+    const std::string page = content(folder.file("a.html"));
+    for (const char* outside : {"http:", "https:", "src=", "@import", "url(", "fetch("}) {
+        INFO(outside);
+        CHECK(page.find(outside) == std::string::npos);
+    }
+    CHECK(page.find("default-src 'none'") != std::string::npos);
+    CHECK(page.find("\"language\":\"zh\"") != std::string::npos);
+    // The record cannot end the script that holds it.
+    const std::size_t begin = page.find("application/json"), end = page.find("</script>", begin);
+    REQUIRE(end != std::string::npos);
+    const std::string json = page.substr(page.find('>', begin) + 1, end - page.find('>', begin) - 1);
+    CHECK(json.find('<') == std::string::npos);
+    std::size_t events = 0;
+    for (const auto& rank : test::lesson()->trace->ranks) events += rank.events.size();
+    const std::size_t rows = json.find("\"events\":[");
+    REQUIRE(rows != std::string::npos);
+    // A row opens with [0, or [1, and has 19 numbers: 18 commas.
+    const std::string tail = json.substr(rows + 10);
+    CHECK(count(tail, "]") == events + test::lesson()->trace->ranks.size() + 1);
+    CHECK(static_cast<std::size_t>(std::count(tail.begin(), tail.end(), ',')) ==
+          18 * events + (events - test::lesson()->trace->ranks.size()) + test::lesson()->trace->ranks.size() -
+              1);
+}
