@@ -72,7 +72,11 @@ void live_panel(Ui& ui, Memory& memory, Rect box) {
             picture_panel(ui, memory, "live", picture, {box.x, y});
             y += picture.height + 12;
         }
-        for (const view::LiveRank& rank : world.ranks) y = rank_row(ui, memory, world, rank, x, y, w);
+        // The chosen rank stands next to the ring, where its buttons are at hand.
+        const auto chosen = ui.state.selection.rank;
+        for (const bool first : {true, false})
+            for (const view::LiveRank& rank : world.ranks)
+                if ((chosen == rank.rank) == first) y = rank_row(ui, memory, world, rank, x, y, w);
         region.content_ends(y + 8);
     }
     const float y = box.y + box.h - kLiveFoot;

@@ -331,16 +331,16 @@ struct Tick {
     double seconds;
 };  ///< time passes: playing, gliding, toasts
 
-using Action =
-    std::variant<SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo,
-                 TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink,
-                 SelectParameter, MoveSelection, SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep,
-                 Guess, ShowHint, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet,
-                 DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside,
-                 AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
-                 SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport, ShowExporting,
-                 TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember, RestorePlace,
-                 OfferLessons, Tick, ToggleSandbox, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
+using Action = std::variant<
+    SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo, TogglePlay,
+    SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink, SelectParameter, MoveSelection,
+    SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep, Guess, ShowHint, Reveal, SetRange, SetSplit,
+    ToggleLesson, ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument,
+    ShowDocument, OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError,
+    ShowLoading, SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport, ShowExporting,
+    TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember, RestorePlace, OfferLessons,
+    Tick, ToggleSandbox, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskSave,
+    SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 
 /// What apply() cannot do by itself, because it touches the world outside.
 struct Effects {

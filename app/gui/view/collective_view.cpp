@@ -40,7 +40,9 @@ float CollectivePicture::header() {
         where = p_.say("view.collective.microbatch", {arg("where", where), arg("microbatch", e.microbatch)});
     const std::vector<MessageArg> args{
         arg("where", where), arg("hop", int64_t{std::min(s.round + 1, s.rounds)}), arg("hops", s.rounds)};
-    const char* state = s.rounds == 0                       ? "alone"
+    // A record that was cut off may have one rank of many in it.
+    const bool alone = in_.trace.groups[static_cast<std::size_t>(e.group)].ranks.size() < 2;
+    const char* state = s.rounds == 0                       ? (alone ? "alone" : "still")
                         : !s.begun                          ? "coming"
                         : s.finished || s.round >= s.rounds ? "done"
                                                             : "hop";
