@@ -82,8 +82,10 @@ TEST_CASE("pictures are drawn by the window's program without a display") {
         CHECK(export_as("gif", folder.file("a.gif"), {"--frames", "3", "--size", "640x480"}).exit_code == 0);
         CHECK(content(folder.file("a.gif")).substr(0, 6) == "GIF89a");
     }
-    const Ended nowhere = program::run({"trace", "export", "mp4", recorded(), "-o", folder.file("a.mp4")},
-                                       {.environment = {"PATH="}});
+    program::How no_path;
+    no_path.environment = {"PATH="};
+    const Ended nowhere =
+        program::run({"trace", "export", "mp4", recorded(), "-o", folder.file("a.mp4")}, no_path);
     CHECK(nowhere.exit_code == 69);
     CHECK(nowhere.err.find("ffmpeg") != std::string::npos);
     CHECK_FALSE(fs::exists(folder.path / "a.mp4"));
@@ -95,9 +97,11 @@ TEST_CASE("pictures are drawn by the window's program without a display") {
 TEST_CASE("a film that is interrupted ends with 130 and leaves nothing") {
     const Folder folder;
     if (!has_program("ffmpeg")) return;
+    program::How soon;
+    soon.interrupt_after_ms = 2500;
     const Ended stopped = program::run({"trace", "export", "mp4", recorded(), "-o", folder.file("a.mp4"),
                                         "--frames", "5000", "--view", "collective"},
-                                       {.interrupt_after_ms = 2500});
+                                       soon);
     INFO(stopped.err);
     CHECK(stopped.exit_code == 130);
     CHECK(folder.files() == 0);

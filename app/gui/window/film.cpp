@@ -71,10 +71,11 @@ std::string find_program(const std::string& program, const std::string& path) {
 Film::Film(const std::string& ffmpeg, const std::string& mp4, int width, int height, int frames_per_s,
            FilmKind kind)
     : file_(mp4) {
+    // Without -xerror ffmpeg is content with a film whose end a full disk did not take.
     // The part's name does not tell the format, so it is named; the part is there already, so it is
     // overwritten.
     const std::vector<std::string> words =
-        join(join({ffmpeg, "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s",
+        join(join({ffmpeg, "-loglevel", "error", "-xerror", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s",
                    std::to_string(width) + "x" + std::to_string(height), "-r", std::to_string(frames_per_s),
                    "-i", "-"},
                   kind == FilmKind::gif ? gif_encoder() : encoder()),
