@@ -149,11 +149,10 @@ void Communicator::close(milliseconds timeout, const Doing& doing, const Interru
     abort();  // of which only the stream is left
 }
 
-MeshscopeNcclBuffer* Communicator::enter_buffer(void* memory, int64_t bytes, const Doing& doing) {
+MeshscopeNcclBuffer* Communicator::enter_buffer(void* memory, int64_t bytes) noexcept {
     MeshscopeNcclBuffer* buffer = nullptr;
     const int code = library_.table->enter_buffer(library_.handle, comm_, memory, bytes, &buffer);
-    if (code != 0) fail(code, doing);
-    return buffer;
+    return code == 0 ? buffer : nullptr;
 }
 
 void Communicator::leave_buffer(MeshscopeNcclBuffer* buffer) noexcept {

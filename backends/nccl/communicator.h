@@ -63,8 +63,9 @@ class Communicator {
     void abort() noexcept;
     bool open() const { return comm_ != nullptr; }
 
-    /// Lets NCCL know of memory that is sent from often; null where it has no use for that.
-    MeshscopeNcclBuffer* enter_buffer(void* memory, int64_t bytes, const Doing& doing);
+    /// Lets NCCL know of memory that is sent from often; null where it has no use for that, or refuses this
+    /// memory: then it is sent from as any other is.
+    MeshscopeNcclBuffer* enter_buffer(void* memory, int64_t bytes) noexcept;
     void leave_buffer(MeshscopeNcclBuffer* buffer) noexcept;
 
   private:

@@ -140,7 +140,7 @@ void SendQueue::send_all() {
             message = messages_.front();
         }
         Slot& slot = *message.slot;
-        if (!slot.entered) slot.buffer = comm.enter_buffer(slot.memory, slot.bytes, doing_);
+        if (!slot.entered) slot.buffer = comm.enter_buffer(slot.memory, slot.bytes);
         slot.entered = true;
         comm.begin({&message.call, 1}, doing_);
         comm.wait(timeouts_.operation, doing_, stopped);

@@ -143,8 +143,8 @@ TEST_CASE("each function that can fail does so in turn, and nothing hangs or is 
     for (const char* function :
          {"ncclGetUniqueId", "ncclCommInitRankConfig", "ncclCommSplit", "ncclCommGetAsyncError",
           "ncclRedOpCreatePreMulSum", "ncclRedOpDestroy", "ncclAllReduce", "ncclBroadcast", "ncclReduce",
-          "ncclAllGather", "ncclReduceScatter", "ncclSend", "ncclRecv", "ncclCommRegister",
-          "ncclCommFinalize", "ncclCommDestroy"}) {
+          "ncclAllGather", "ncclReduceScatter", "ncclSend", "ncclRecv", "ncclCommFinalize",
+          "ncclCommDestroy"}) {
         fake.reset();
         fake.fail(function, -1, 1, 2);
         const Ended ended = run_to_end(3, body);
@@ -153,6 +153,25 @@ TEST_CASE("each function that can fail does so in turn, and nothing hangs or is 
         CHECK(text(ended.message, "code") == "ncclSystemError");
         CHECK(fake.comms() == 0);
     }
+}
+
+TEST_CASE("memory that NCCL does not take for its own is sent from all the same") {
+    Fake& fake = Fake::the();
+    fake.reset();
+    fake.fail("ncclCommRegister", -1, 1, 3);
+    const Ended ended = run_to_end(2, [](Rank& rank) {
+        const auto world = rank.world();
+        const Tensor t = rank.floats({rank.rank() == 0 ? 7.0F : 0.0F});
+        if (rank.rank() == 0)
+            world->send(t, GroupRank{1}).wait();
+        else
+            world->recv(t, GroupRank{0}).wait();
+        if (floats_of(t)[0] != 7) throw std::runtime_error("another number came");
+    });
+    CHECK(ended.first == "fine");
+    CHECK(fake.calls("ncclCommRegister") == 1);
+    CHECK(fake.calls("ncclCommDeregister") == 0);
+    CHECK(fake.comms() == 0);
 }
 
 TEST_CASE("a call that hangs ends after its time-out, by an abort, with rank and op") {

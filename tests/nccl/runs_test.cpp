@@ -2,9 +2,10 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/cuda_world.h"
+#include "backends/cuda/load_gpu.h"
 #include "backends/nccl/gpu_rank_device.h"
 #include "core/base/error.h"
-#include "tests/gpu/stand_in_registry.h"
 #include "tests/nccl/backends.h"
 #include "tests/run/golden_run.h"
 #include "tests/test.h"
