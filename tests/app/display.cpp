@@ -174,11 +174,6 @@ double DrivenApp::cpu_seconds() const {
     return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-int DrivenApp::quit() {
-    xdotool({"windowquit", "@"});
-    return app_->wait();
-}
-
 std::string DrivenApp::output() const {
     return content(folder_ + "/app.log");
 }

@@ -59,8 +59,6 @@ class DrivenApp {
     bool running() { return app_->running(); }
     /// Seconds of a processor that the program has used so far.
     double cpu_seconds() const;
-    /// Asks it to close as a window manager does, and waits; its exit status.
-    int quit();
     int close();
     std::string output() const;
 
