@@ -13,6 +13,7 @@
 
 using namespace meshscope;
 using namespace meshscope::contract;
+using comm::ProcessGroup;
 
 // The direct collectives of ranks in one process, which work in each other's buffers: that it shows nowhere,
 // and that nobody is left waiting, or at a buffer that is gone. What they compute is held by tests/contract.
@@ -25,7 +26,7 @@ constexpr std::array<CollectiveOp, 4> kOps{CollectiveOp::all_reduce, CollectiveO
 constexpr std::array<int64_t, 2> kSizes{60, 20000};
 
 /// Calls an op with `n` elements a rank; the numbers are the rank's own.
-Work call(CollectiveOp op, TransportGroup& group, const Rank& rank, int64_t n, GroupRank root = {0}) {
+Work call(CollectiveOp op, ProcessGroup& group, const Rank& rank, int64_t n, GroupRank root = {0}) {
     const auto p = static_cast<int64_t>(group.size());
     const auto fill = [&](int64_t count) {
         std::vector<float> numbers(static_cast<std::size_t>(count));
@@ -272,8 +273,8 @@ TEST_CASE("a circle of ranks that wait at tables is a deadlock, found and told")
                           const auto ab = r != 2 ? rank.group(0, {0, 1}, Algorithm::direct) : nullptr;
                           const auto bc = r != 0 ? rank.group(1, {1, 2}, Algorithm::direct) : nullptr;
                           const auto ac = r != 1 ? rank.group(2, {0, 2}, Algorithm::direct) : nullptr;
-                          TransportGroup& first = r == 0 ? *ab : r == 1 ? *bc : *ac;
-                          TransportGroup& second = r == 0 ? *ac : r == 1 ? *ab : *bc;
+                          ProcessGroup& first = r == 0 ? *ab : r == 1 ? *bc : *ac;
+                          ProcessGroup& second = r == 0 ? *ac : r == 1 ? *ab : *bc;
                           call(op, first, rank, n).wait();
                           call(op, second, rank, n).wait();
                       }) == "comm.deadlock");
@@ -289,23 +290,23 @@ TEST_CASE("one rank at a table while the other waits for a message is a deadlock
 
 TEST_CASE("members that make different calls are told, with both calls") {
     struct Case {
-        std::function<void(Rank&, TransportGroup&)> call;
+        std::function<void(Rank&, ProcessGroup&)> call;
         std::string words[2];
     };
-    const auto reduce = [](Rank& rank, TransportGroup& world) {
+    const auto reduce = [](Rank& rank, ProcessGroup& world) {
         world.all_reduce(rank.zeros(4), rank.rank() == 0 ? ReduceOp::sum : ReduceOp::max).wait();
     };
-    const auto dtype = [](Rank& rank, TransportGroup& world) {
+    const auto dtype = [](Rank& rank, ProcessGroup& world) {
         world.all_reduce(rank.zeros(4, rank.rank() == 0 ? DType::float32 : DType::int32), ReduceOp::sum)
             .wait();
     };
-    const auto op = [](Rank& rank, TransportGroup& world) {
+    const auto op = [](Rank& rank, ProcessGroup& world) {
         if (rank.rank() == 0)
             world.all_reduce(rank.zeros(4), ReduceOp::sum).wait();
         else
             world.all_gather(rank.zeros(4), rank.zeros(2)).wait();
     };
-    const auto root = [](Rank& rank, TransportGroup& world) {
+    const auto root = [](Rank& rank, ProcessGroup& world) {
         world.broadcast(rank.zeros(4), GroupRank{rank.rank()}).wait();
     };
     const std::array<Case, 4> cases{{{reduce, {"all_reduce(sum, float32)", "all_reduce(max, float32)"}},
