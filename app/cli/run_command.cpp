@@ -13,6 +13,7 @@
 #include "app/cli/table.h"
 #include "app/launch/agent.h"
 #include "backends/registry.h"
+#include "core/base/error.h"
 #include "core/base/replace_file.h"
 #include "core/data/safetensors.h"
 #include "core/launch/placement.h"
@@ -57,7 +58,12 @@ void write_partial(const Options& options, const launch::Placement& placement, c
 void write_outputs(const Options& options, const run::RunResult& result, CommandContext& context) {
     std::vector<std::string> written;
     if (!options.trace.empty()) {
-        trace::write_trace(*result.trace, options.trace);
+        try {
+            trace::write_trace(*result.trace, options.trace);
+        } catch (const IoError&) {  // what was recorded is not lost with it
+            context.err << context.text("cli.run.parts_left", {{"path", options.trace}}) << '\n';
+            throw;
+        }
         remove_parts(options, *result.trace);
         written.push_back(options.trace);
     }

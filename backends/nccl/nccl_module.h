@@ -66,7 +66,7 @@ typedef struct {
     int32_t abi;
     int32_t built_with; /* NCCL_VERSION_CODE of the header: 22809 is 2.28.9 */
 
-    /// Loads a library by path, or by a name that the system finds ("libnccl.so.2"). On failure returns -1
+    /// Loads a library by path, or by a name that the system finds (libnccl.so.2). On failure returns -1
     /// and says in `why` what dlopen or dlsym said. A library stays loaded until the process ends.
     int (*open)(const char* path, MeshscopeNcclLibrary** library, char* why, int32_t size);
     int (*version)(MeshscopeNcclLibrary* library, int32_t* version);

@@ -116,7 +116,7 @@ TEST_CASE("the palette lists each command that means something now, by both lang
     CHECK(best(state, "step 3").rfind("Step 3", 0) == 0);
 }
 
-TEST_CASE("Ctrl+K, a few letters and Enter do it; arrows choose; Escape leaves all as it was") {
+TEST_CASE("Ctrl+K, a few letters and Enter do it, arrows choose, Escape leaves all as it was") {
     Harness app;
     app.open(test::lesson());
     app.key(Key::k, false, true);

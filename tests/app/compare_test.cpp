@@ -53,7 +53,7 @@ void wait_for(Session& session, AppState& state, std::size_t runs) {
 
 }  // namespace
 
-TEST_CASE("a scenario's [compare] is really run beside it, and the weights that come out agree") {
+TEST_CASE("a scenario's comparison is really run beside it, and the weights that come out agree") {
     const Files files;
     Session session({});
     AppState state;
@@ -96,7 +96,7 @@ TEST_CASE(
     CHECK(state.view == view::ViewKind::compare);
 }
 
-TEST_CASE("runs come to the front and are closed; four stand side by side at most") {
+TEST_CASE("runs come to the front and are closed, four stand side by side at most") {
     const Files files;
     const auto ddp = load(files.ddp), hsdp = load(files.hsdp);
     AppState state;
@@ -201,7 +201,7 @@ TEST_CASE("one run alone: the same scenario under another strategy is a press aw
     CHECK(trace::compare_weights(state.runs[0]->trace->info, state.runs[1]->trace->info).all.agrees());
 }
 
-TEST_CASE("a scenario's [compare] strategies are really run beside it") {
+TEST_CASE("a scenario's compared strategies are really run beside it") {
     const Files files;
     const std::string path = files.folder.write(
         "two.toml", scenario_text("shape = [4]\nnames = [\"replicate\"]\n", "ddp",

@@ -158,8 +158,24 @@ void DrivenApp::key(const std::string& name) const {
 }
 
 int DrivenApp::close() {
-    // What a window manager's close button sends.
-    xdotool({"windowclose", "@"});
+    // What a window manager's close button sends; xdotool can only destroy the window.
+    static const char* const kAskToClose = R"(
+import ctypes, sys
+x = ctypes.CDLL("libX11.so.6")
+x.XOpenDisplay.restype = ctypes.c_void_p
+x.XInternAtom.restype = ctypes.c_ulong
+class Ask(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("serial", ctypes.c_ulong), ("sent", ctypes.c_int), ("display", ctypes.c_void_p),
+                ("window", ctypes.c_ulong), ("kind", ctypes.c_ulong), ("format", ctypes.c_int),
+                ("data", ctypes.c_long * 5), ("rest", ctypes.c_long * 24)]
+d = ctypes.c_void_p(x.XOpenDisplay(None))
+ask = Ask(33, 0, 1, d, int(sys.argv[1]), x.XInternAtom(d, b"WM_PROTOCOLS", 0), 32)
+ask.data[0] = x.XInternAtom(d, b"WM_DELETE_WINDOW", 0)
+x.XSendEvent(d, ctypes.c_ulong(int(sys.argv[1])), 0, ctypes.c_long(0), ctypes.byref(ask))
+x.XFlush(d)
+x.XSync(d, 0)
+)";
+    output_of({"python3", "-c", kAskToClose, window_}, {display_}, folder_);
     return app_->wait();
 }
 

@@ -20,7 +20,7 @@ json ready(const DrivenApp& app) {
 
 }  // namespace
 
-TEST_CASE("the window opens as it was left: language, theme, text size, view, step; a broken file is told") {
+TEST_CASE("the window opens as it was left: language, theme, text size, view, step, a broken file is told") {
     const Folder folder;
     const VirtualDisplay display(folder.path.string());
     {

@@ -37,7 +37,7 @@ TEST_CASE("a trace, a scenario, a lesson's folder are runs, whatever they are ca
     CHECK(look_at_drop(kScenarios + "63_hsdp/scenario.toml").kind == Kind::run);
 }
 
-TEST_CASE("a profile is one by its tables; the run in front is played again under it") {
+TEST_CASE("a profile is one by its tables, the run in front is played again under it") {
     const Folder folder;
     const std::string path = folder.write("fast.toml", time::profile_text(time::named_profile("h100")));
     const Dropped dropped = look_at_drop(path);

@@ -137,7 +137,7 @@ TEST_CASE("vectors hold the view's words and shapes, in its language and theme")
     CHECK(light.find("峰值") != std::string::npos);
 }
 
-TEST_CASE("a film and a moving picture are made by ffmpeg, frame by frame; without it that is told") {
+TEST_CASE("a film and a moving picture are made by ffmpeg, frame by frame, without it that is told") {
     REQUIRE_FALSE(path_value().empty());
     const Folder folder;
     make(job(folder.file("a.mp4")));

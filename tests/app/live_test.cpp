@@ -57,7 +57,7 @@ class Driven {
 
 }  // namespace
 
-TEST_CASE("all ranks are held at their start; one that is let go runs to its call and waits for the others") {
+TEST_CASE("all ranks are held at their start, one that is let go runs to its call and waits for the others") {
     Driven live(request());
     REQUIRE(live.now().world.ranks.size() == 4);
     for (int32_t r = 0; r < 4; ++r) {

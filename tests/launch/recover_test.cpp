@@ -59,6 +59,6 @@ TEST_CASE("what a killed run recorded can be recovered, whole steps only") {
 
     // Again: the trace is there now, and is not replaced unasked.
     const auto again = program::run({"trace", "recover", trace});
-    CHECK(again.exit_code == 64);
+    CHECK(again.exit_code == 2);
     CHECK(program::run({"trace", "recover", trace, "-o", folder.file("b.mscope")}).exit_code == 0);
 }

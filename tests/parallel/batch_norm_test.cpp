@@ -229,7 +229,7 @@ TEST_CASE("SyncBatchNorm: losses, weights, running statistics and collectives ar
     CHECK(noted[0] == noted[1]);
 }
 
-TEST_CASE("shared over two and four ranks, batch norm trains as on one; not shared it does not") {
+TEST_CASE("shared over two and four ranks, batch norm trains as on one, not shared it does not") {
     const auto scenario = [](const std::string& norm, const std::string& rest, const std::string& train) {
         std::string made = mlp_scenario(rest, kMomentumSgd, train);
         return made.insert(made.find("\nseed = 7"), "\nnorm = \"" + norm + "\"");
@@ -246,7 +246,7 @@ TEST_CASE("shared over two and four ranks, batch norm trains as on one; not shar
     CHECK(count_of(collectives_of(*group_of_one.trace, 0, 1), "AG") == 0);
 }
 
-TEST_CASE("each micro-batch shares its own statistics; buffers travel before the first one only") {
+TEST_CASE("each micro-batch shares its own statistics, buffers travel before the first one only") {
     const std::string train = "accumulate = 3\nclip_norm = 0.1";
     const auto scenario = [&](const std::string& norm, const std::string& rest) {
         std::string made = mlp_scenario(rest, kMomentumSgd, train);

@@ -118,7 +118,7 @@ TEST_CASE("fields come and go with the model and the strategy, but what the file
     CHECK_FALSE(draft.mistakes_at("parallel.reshard_after_forward").empty());
 }
 
-TEST_CASE("a fault is chosen by its kind and stands somewhere at once; without a kind it is gone") {
+TEST_CASE("a fault is chosen by its kind and stands somewhere at once, without a kind it is gone") {
     Draft draft(kFile, "");
     draft.edit(changes_for(field("faults.kind"), "kill", draft.reading()));
     CHECK(draft.mistakes().empty());

@@ -28,7 +28,7 @@ std::vector<std::string> mistakes(const Folder& folder, const std::string& compa
 
 }  // namespace
 
-TEST_CASE("[compare] names one to three files beside the scenario, by paths relative to it") {
+TEST_CASE("compare names one to three files beside the scenario, by paths relative to it") {
     const Folder folder;
     for (const char* name : {"b.toml", "sub/c.toml", "d.toml"}) folder.write(name, "not looked into yet");
     const auto s = scenario::read_scenario(
@@ -41,7 +41,7 @@ TEST_CASE("[compare] names one to three files beside the scenario, by paths rela
     CHECK(scenario::parse_scenario(kBody.substr(0, kBody.find("[compare]")), "x.toml").compare.empty());
 }
 
-TEST_CASE("mistakes of [compare] stand at the name that is wrong") {
+TEST_CASE("mistakes of compare stand at the name that is wrong") {
     const Folder folder;
     for (const char* name : {"b.toml", "c.toml", "d.toml", "e.toml"}) folder.write(name, "");
     using Found = std::vector<std::string>;

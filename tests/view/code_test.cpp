@@ -214,7 +214,7 @@ TEST_CASE("words of kernels name kernels that exist") {
     CHECK(ops > 60);
 }
 
-TEST_CASE("a plain call is shown where it is made; where its rule is named stands beside it") {
+TEST_CASE("a plain call is shown where it is made, where its rule is named stands beside it") {
     Stage stage(trace_of(kCalls));
     const int32_t event = first_of(*stage.trace, 0, "call.all_gather");
     const auto facts = view::explain_event(stage.at({0, event}), {0, event});

@@ -145,7 +145,8 @@ void Ddp::finish_bucket(Bucket& bucket) {
     if (used_work_.valid()) used_work_.wait();
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
     std::optional<tensor::HostNumbers<int32_t>> used_anywhere;
-    if (tracks_used()) used_anywhere.emplace(used_map_);
+    // A static graph in which everything is used has no map.
+    if (tracks_used() && used_map_.defined()) used_anywhere.emplace(used_map_);
     const auto unused_everywhere = [&](const nn::Parameter& parameter) {
         const auto index = static_cast<std::size_t>(parameter.index);
         return used_anywhere && used_[index] == 0 && (*used_anywhere)[index] == 0;
