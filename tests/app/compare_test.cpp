@@ -74,7 +74,7 @@ TEST_CASE("a scenario's comparison is really run beside it, and the weights that
 }
 
 TEST_CASE(
-    "several files at once: the first is opened, the others come beside it; what fails is told, the rest "
+    "several files at once: the first is opened, the others come beside it, what fails is told, the rest "
     "stays") {
     const Files files;
     AppState state;
@@ -141,7 +141,7 @@ TEST_CASE("runs come to the front and are closed, four stand side by side at mos
 }
 
 TEST_CASE(
-    "the comparison by pointer: another rank's lanes, a bar of another run, closing; and what is copied") {
+    "the comparison by pointer: another rank's lanes, a bar of another run, closing, and what is copied") {
     const Files files;
     Harness app(1600, 1000);
     app.open(load(files.ddp));
