@@ -76,7 +76,7 @@ def worker(rank, port):
         for r, ((mean, invstd, n), _, _) in enumerate(everyone):
             print(f"mean{r} = {mean:g}\nsent{r} = {mean:g}, {invstd:.3f}, {n:g}")
         print(f"elements = {len(sent[0])}\nback = {len(sums[0])}\nchange.kept2 = {everyone[2][2][3]:.3g}")
-        print(f"gradient_sums = {sums[0][0]:.3f} and {sums[0][1]:.3f}".replace("-", "−"))
+        print(f"gradient_sums = [{sums[0][0]:.3f}, {sums[0][1]:.3f}]".replace("-", "−"))
         print(f"synced2 = {everyone[2][1][1][0]:.2f}\nalone2 = {everyone[2][2][1][0]:.2f}".replace("-", "−"))
         print(f"loss = {sum(e[1][0] for e in everyone) / WORLD:.4f}\nwhole.loss = {whole[0]:.4f}")
         print(f"change.loss = {sum(e[2][0] for e in everyone) / WORLD:.4f}\nnoted0 = {everyone[0][1][2]:.3g}")
