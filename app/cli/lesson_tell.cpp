@@ -35,11 +35,17 @@ std::string as_shown(const Scenario::Quiz& quiz, const std::string& answer, cons
 bool ask(const Scenario::Quiz& quiz, const std::string& answer, int width, std::istream& in,
          const CommandContext& context) {
     constexpr int kTries = 2;
-    for (int t = 0; t < kTries; ++t) {
+    for (int t = 0; t < kTries;) {
         context.out << context.text("cli.lesson.prompt." + quiz.kind) << " " << std::flush;
         std::string typed;
         if (!std::getline(in, typed) || typed.find_first_not_of(" \t\r") == std::string::npos) return false;
         const std::string given = from_typed(quiz, typed);
+        if (!scenario::is_readable(quiz, given)) {  // a slip, no guess: it costs no try
+            print_wrapped(context.styled(context.text("cli.lesson.unreadable." + quiz.kind), "33"), "", "",
+                          width, context.out);
+            continue;
+        }
+        ++t;
         if (scenario::is_right(quiz, answer, given)) {
             context.out << context.styled(context.text("cli.lesson.right"), "32") << '\n';
             return true;

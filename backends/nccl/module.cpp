@@ -1,6 +1,8 @@
 #include <dlfcn.h>
 #include <nccl.h>
 #include <string.h>
+#include <vector>
+#include <mutex>
 
 #include "backends/nccl/cuda_side.h"
 #include "backends/nccl/nccl_module.h"
@@ -56,6 +58,16 @@ bool find(void* handle, const char* name, Function& function) {
     return function != nullptr;
 }
 
+/// The libraries that were opened: each stays until the process ends, and is opened once.
+struct Opened {
+    std::mutex mutex;
+    std::vector<Library*> libraries;
+};
+Opened& opened() {
+    static Opened& all = *new Opened;  // never destroyed: calls may still be in it when the process ends
+    return all;
+}
+
 int open(const char* path, Library** made, char* why, int32_t size) {
     // Local: nothing else of the process shall find these names.
     void* const handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -63,6 +75,13 @@ int open(const char* path, Library** made, char* why, int32_t size) {
         put(why, size, dlerror());
         return -1;
     }
+    const std::lock_guard lock(opened().mutex);
+    for (Library* const before : opened().libraries)
+        if (before->handle == handle) {
+            dlclose(handle);  // the loader counts
+            *made = before;
+            return 0;
+        }
     auto* const library = new Library;
     library->handle = handle;
     const bool whole =
@@ -92,6 +111,7 @@ int open(const char* path, Library** made, char* why, int32_t size) {
     find(handle, "ncclCommRegister", library->enter);
     find(handle, "ncclCommDeregister", library->leave);
     library->on_host = dlsym(handle, "meshscope_nccl_on_host") != nullptr;
+    opened().libraries.push_back(library);
     *made = library;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <regex>
 #include <string_view>
 
 #include "core/scenario/modelled.h"
@@ -23,13 +24,21 @@ bool is_true(const Cell& cell) {
     return false;
 }
 
+/// A number as people write it: "7168", "7,168", "7168 B", "−1.5" (the minus sign of print).
 std::optional<double> to_number(const std::string& text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == std::string::npos) return std::nullopt;
-    const char* end = text.data() + text.find_last_not_of(" \t") + 1;
+    static const std::regex kNumber(
+        R"(\s*(-|−|\+)?([0-9]{1,3}(,[0-9]{3})+|[0-9]*)((\.[0-9]+)?([eE][-+]?[0-9]+)?)\s*([^0-9,.]*))");
+    constexpr std::size_t kLongest = 64;  // what follows recurses
+    std::smatch parts;
+    if (text.size() > kLongest || !std::regex_match(text, parts, kNumber)) return std::nullopt;
+    std::string digits = parts[2].str();
+    digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
+    digits += parts[4].str();
     double value = 0;
-    const auto [stop, error] = std::from_chars(text.data() + first, end, value);
-    return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, value);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    return parts[1].matched && parts[1] != "+" ? -value : value;
 }
 
 /// A list of ranks in ascending order, each once; nothing when an item is no rank.
@@ -158,6 +167,17 @@ bool is_right(const Scenario::Quiz& quiz, const std::string& answer, const std::
         return right && guess && *right == *guess;
     }
     return same_items(answer, given);
+}
+
+bool is_readable(const Scenario::Quiz& quiz, const std::string& given) {
+    if (quiz.kind == "number") return to_number(given).has_value();
+    if (quiz.kind == "ranks") {
+        const auto ranks = rank_set(given);
+        return ranks && !ranks->empty();
+    }
+    if (quiz.kind != "choice") return !list_items(given).empty();
+    const std::optional<double> index = to_number(given);
+    return index && *index >= 0 && *index < static_cast<double>(quiz.choices.size());
 }
 
 std::string rounded_answer(const std::string& answer, double tolerance) {

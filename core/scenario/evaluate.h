@@ -46,6 +46,10 @@ std::map<std::string, Answer> read_numbers(const Scenario& scenario, const trace
 /// gives "scenario.answer_unusable".
 Answer quiz_answer(const Scenario::Quiz& quiz, const trace::TraceDatabase& database);
 
+/// Whether what a learner gave is an answer of the quiz's kind at all: a number ("7,168", "7168 B"), ranks, a
+/// list, the index of a choice that there is.
+bool is_readable(const Scenario::Quiz& quiz, const std::string& given);
+
 /// Whether what a learner gave is right: numbers within the tolerance; rank sets in any order; orders item by
 /// item; a choice by its index.
 bool is_right(const Scenario::Quiz& quiz, const std::string& answer, const std::string& given);

@@ -73,7 +73,7 @@ std::vector<std::byte> chunk(Packer& packer) {
     const uint64_t length = bytes.size();
     std::vector<std::byte> framed(sizeof length + bytes.size());
     std::memcpy(framed.data(), &length, sizeof length);
-    std::memcpy(framed.data() + sizeof length, bytes.data(), bytes.size());
+    if (length > 0) std::memcpy(framed.data() + sizeof length, bytes.data(), bytes.size());
     return framed;
 }
 
@@ -98,7 +98,7 @@ std::vector<std::byte> whole_file(const std::string& path) {
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     if (in.bad()) refuse(EIO);
     std::vector<std::byte> bytes(text.size());
-    std::memcpy(bytes.data(), text.data(), text.size());
+    if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
     return bytes;
 }
 

@@ -90,7 +90,14 @@ TEST_CASE("numbers come from the run, or say what is wrong") {
 
 TEST_CASE("answers are right by their kind: near numbers, sets in any order, lists in order") {
     CHECK(is_right(quiz("number", ""), "1056", " 1056 "));
-    CHECK_FALSE(is_right(quiz("number", ""), "1056", "1,056"));
+    // As the lessons write numbers: with commas between thousands, a unit, the minus sign of print.
+    CHECK(is_right(quiz("number", ""), "1056", "1,056"));
+    CHECK(is_right(quiz("number", ""), "1056", "1,056 B"));
+    CHECK(is_right(quiz("number", ""), "1056000", "1,056,000"));
+    CHECK(is_right(quiz("number", ""), "-1.5", "\u22121.5"));
+    CHECK(is_right(quiz("number", ""), "0.5", ".5"));
+    for (const char* wrong : {"10,56", "1,0560", "1056 or 12", "1.056", "10 56"})
+        CHECK_FALSE(is_right(quiz("number", ""), "1056", wrong));
     CHECK(is_right(quiz("number", "", 0.01), "0.75", "0.755"));
     CHECK_FALSE(is_right(quiz("number", "", 0.001), "0.75", "0.755"));
     CHECK_FALSE(is_right(quiz("number", ""), "1", ""));
@@ -104,6 +111,23 @@ TEST_CASE("answers are right by their kind: near numbers, sets in any order, lis
     CHECK_FALSE(is_right(quiz("order", ""), "net2,net1", "net1,net2"));
     CHECK(is_right(quiz("choice", ""), "1", "1"));
     CHECK_FALSE(is_right(quiz("choice", ""), "1", "0"));
+}
+
+TEST_CASE("what is no answer of its kind at all is told apart from a wrong one") {
+    for (const char* number : {"12", "7,168", "7168 B", "-1", "\u22121", "1e3"})
+        CHECK(is_readable(quiz("number", ""), number));
+    for (const char* none : {"", "a", "rank 3", "1 2", "1,2"})
+        CHECK_FALSE(is_readable(quiz("number", ""), none));
+    CHECK_FALSE(is_readable(quiz("number", ""), std::string(100000, '1')));
+    CHECK(is_readable(quiz("ranks", ""), "[0, 2]"));
+    CHECK_FALSE(is_readable(quiz("ranks", ""), "rank 2"));
+    CHECK(is_readable(quiz("order", ""), "net2"));
+    Scenario::Quiz choice = quiz("choice", "");
+    choice.choices = {{{"a", "a"}, {"no", "no"}, false}, {{"b", "b"}, {}, true}};
+    CHECK(is_readable(choice, "1"));
+    CHECK_FALSE(is_readable(choice, "2"));
+    CHECK_FALSE(is_readable(choice, "-1"));
+    CHECK_FALSE(is_readable(choice, ""));
 }
 
 TEST_CASE("a quiz's answer must fit its kind, and agree with the choice that is marked") {

@@ -70,6 +70,21 @@ TEST_CASE("narrow bars merge, wide ones never") {
     CHECK(merged[3].event == 5);  // too far from the one before
 }
 
+TEST_CASE("a collective is never hidden in a bar of kernels, however narrow all are") {
+    // As under tensor parallelism: kernels and collectives take turns on one stream.
+    std::vector<trace::Event> events(5);
+    events[1].kind = events[3].kind = trace::EventKind::collective;
+    const std::vector<view::Bar> bars{{0, 1, 0}, {1, 2, 1}, {2, 3, 2}, {90, 91, 3}, {91, 92, 4}};
+    const auto merged = view::merge_lane(bars, events);
+    REQUIRE(merged.size() == 4);
+    CHECK(merged[0].event == 0);  // both kernels at the left
+    CHECK(merged[0].count == 2);
+    CHECK(merged[1].event == 4);
+    CHECK(merged[2].event == 1);  // the collectives last, over them
+    CHECK(merged[2].count == 1);
+    CHECK(merged[3].event == 3);
+}
+
 TEST_CASE("a collective waits from when its rank was ready until the last rank is") {
     // rank 0 computes 4 µs, rank 1 computes 8 µs (400 and 800 FLOPs at the classroom's speed), then both
     // reduce.

@@ -337,7 +337,8 @@ class Comparison {
             bars.push_back({x(t.begin_ns - f.span.begin_ns), x(t.end_ns - f.span.begin_ns), e->id, 1});
         }
         std::sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.x0 < b.x0; });
-        for (const Bar& bar : merge_narrow(bars)) one_bar(i, stream, bar, y);
+        const auto& events = run.trace.ranks[static_cast<std::size_t>(run.rank)].events;
+        for (const Bar& bar : merge_lane(bars, events)) one_bar(i, stream, bar, y);
     }
 
     void one_bar(std::size_t i, Stream stream, const Bar& bar, float y) {

@@ -108,6 +108,18 @@ std::vector<Bar> merge_narrow(const std::vector<Bar>& bars, float least) {
     return out;
 }
 
+std::vector<Bar> merge_lane(const std::vector<Bar>& bars, const std::vector<trace::Event>& events) {
+    std::vector<Bar> kernels, collectives;
+    for (const Bar& bar : bars) {
+        const bool calls = events[static_cast<std::size_t>(bar.event)].kind == trace::EventKind::collective;
+        (calls ? collectives : kernels).push_back(bar);
+    }
+    std::vector<Bar> out = merge_narrow(kernels);
+    const std::vector<Bar> above = merge_narrow(collectives);
+    out.insert(out.end(), above.begin(), above.end());
+    return out;
+}
+
 std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& clock, int32_t rank) {
     const auto& record = trace.ranks[static_cast<std::size_t>(rank)];
     const auto& times = clock.events[static_cast<std::size_t>(rank)];

@@ -24,6 +24,11 @@ struct Bar {
 /// overlap. Cost: one pass.
 std::vector<Bar> merge_narrow(const std::vector<Bar>& bars, float least = 3);
 
+/// merge_narrow of a lane's kernels and, apart from them, of its collectives, which come last and so are drawn
+/// over what they stand between: no collective is hidden in a bar of kernels. Bar::event is an index into
+/// `events`. Cost: one pass and one copy.
+std::vector<Bar> merge_lane(const std::vector<Bar>& bars, const std::vector<trace::Event>& events);
+
 /// For every event of a rank: from when it could have begun (a collective: the end of what its stream did
 /// before and of all it depends on, so what is left is waiting for the other ranks; compute: the end of what
 /// its stream did before) to when it began. Empty (begin == end) for one that did not wait. Cost: O(events +

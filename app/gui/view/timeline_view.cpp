@@ -244,7 +244,7 @@ class Timeline {
                 {clipped(times[e].begin_ns), clipped(times[e].end_ns), static_cast<int32_t>(e), 1});
         }
         std::sort(found.begin(), found.end(), [](const Bar& a, const Bar& b) { return a.x0 < b.x0; });
-        for (const Bar& bar : merge_narrow(found)) {
+        for (const Bar& bar : merge_lane(found, events)) {
             if (bar.count > 1)
                 merged(r, lane, bar, y, h);
             else
@@ -254,9 +254,11 @@ class Timeline {
 
     void merged(std::size_t r, std::size_t lane, const Bar& bar, float y, float h) {
         const auto rank = static_cast<int32_t>(r);
+        const auto& first = in_.trace.ranks[r].events[static_cast<std::size_t>(bar.event)];
+        const bool calls = first.kind == trace::EventKind::collective;
         p_.layer = 2;
-        p_.rect({bar.x0, y, std::max(2.F, bar.x1 - bar.x0), h}, stream_hue(at_.lanes[lane]), 0,
-                {"merged", rank, bar.event})
+        p_.rect({bar.x0, y, std::max(2.F, bar.x1 - bar.x0), h},
+                calls ? op_hue(first.op) : stream_hue(at_.lanes[lane]), 0, {"merged", rank, bar.event})
             .fill_alpha = 0.6F;
     }
 

@@ -166,7 +166,7 @@ void ncclComm::receive(const Op& op) {
         state.store(ncclInternalError);
         wait(lock, [] { return false; });
     }
-    std::memcpy(op.out, message.data, wanted);
+    if (wanted > 0) std::memcpy(op.out, message.data, wanted);
     message.taken = true;
     clique->changed.notify_all();
 }
