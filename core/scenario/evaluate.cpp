@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <regex>
 #include <string_view>
 
 #include "core/scenario/modelled.h"
@@ -24,21 +23,47 @@ bool is_true(const Cell& cell) {
     return false;
 }
 
+/// Whole digits with commas between thousands, "7,168", without them; nothing where the commas stand
+/// elsewhere.
+std::optional<std::string> without_commas(std::string_view digits) {
+    std::string plain;
+    std::size_t since = 0;  // the comma before
+    for (std::size_t i = 0; i <= digits.size(); ++i) {
+        if (i < digits.size() && digits[i] != ',') {
+            plain += digits[i];
+            continue;
+        }
+        const std::size_t length = i - since;
+        const bool first = since == 0, last = i == digits.size();
+        if (!(first && last) && (first ? length < 1 || length > 3 : length != 3)) return std::nullopt;
+        since = i + 1;
+    }
+    return plain;
+}
+
 /// A number as people write it: "7168", "7,168", "7168 B", "−1.5" (the minus sign of print).
-std::optional<double> to_number(const std::string& text) {
-    static const std::regex kNumber(
-        R"(\s*(-|−|\+)?([0-9]{1,3}(,[0-9]{3})+|[0-9]*)((\.[0-9]+)?([eE][-+]?[0-9]+)?)\s*([^0-9,.]*))");
-    constexpr std::size_t kLongest = 64;  // what follows recurses
-    std::smatch parts;
-    if (text.size() > kLongest || !std::regex_match(text, parts, kNumber)) return std::nullopt;
-    std::string digits = parts[2].str();
-    digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
-    digits += parts[4].str();
+std::optional<double> to_number(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789";
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    bool negative = false;
+    for (const std::string_view sign : {"-", "−", "+"})
+        if (text.starts_with(sign)) {
+            negative = sign != "+";
+            text.remove_prefix(sign.size());
+            break;
+        }
+    const std::size_t whole = std::min(text.find_first_not_of("0123456789,"), text.size());
+    const std::optional<std::string> plain = without_commas(text.substr(0, whole));
+    if (!plain || (plain->empty() && !text.starts_with('.'))) return std::nullopt;
+    const std::string number = *plain + std::string(text.substr(whole));
+    const char* const end = number.data() + number.size();
     double value = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, value);
-    if (error != std::errc() || stop != end) return std::nullopt;
-    return parts[1].matched && parts[1] != "+" ? -value : value;
+    const auto [stop, error] = std::from_chars(number.data(), end, value);
+    const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+    if (error != std::errc() || unit.find_first_of(kDigits) != unit.npos ||
+        unit.find_first_of(",.") != unit.npos)
+        return std::nullopt;
+    return negative ? -value : value;
 }
 
 /// A list of ranks in ascending order, each once; nothing when an item is no rank.
