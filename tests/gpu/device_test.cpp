@@ -83,6 +83,7 @@ TEST_CASE("each call of the table that fails becomes an error that names it, and
             REQUIRE(times > 0);
             for (int64_t nth = 1; nth <= times; ++nth) {
                 const Held before = held();
+                const int64_t made_before = control().calls(call);
                 control().fail(call, nth, code);
                 std::string id = "nothing thrown", named;
                 try {
@@ -92,6 +93,8 @@ TEST_CASE("each call of the table that fails becomes an error that names it, and
                     named = error.what();
                 }
                 control().fail("", 0, 0);
+                // What the device is done with is used again, so how many calls there are depends on its speed.
+                if (nth > 1 && control().calls(call) - made_before < nth) continue;
                 // The last wait is the destructor's, which has nobody to tell.
                 if (id == "nothing thrown" && std::string(call) == "stream_synchronize" && nth == times)
                     continue;
