@@ -97,6 +97,14 @@ void StreamExecutor::begin(Work::State& state) {
                    {call.output, writes ? bytes(call.out_elements) : 0});
 }
 
+void StreamExecutor::end_early(Work::State& state) noexcept {
+    try {
+        state.ended_at = queues_->end();
+    } catch (...) {
+        queues_->drain();
+    }
+}
+
 void StreamExecutor::run_one(Work::State& state) {
     if (!failure_) {
         try {
@@ -106,6 +114,7 @@ void StreamExecutor::run_one(Work::State& state) {
             if (queues_ != nullptr) state.ended_at = queues_->end();
         } catch (...) {
             failure_ = std::current_exception();
+            if (queues_ != nullptr) end_early(state);
         }
     }
     if (failure_) state.error = failure_;

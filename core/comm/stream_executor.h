@@ -119,6 +119,8 @@ class StreamExecutor {
     void await(int64_t position);
     void run_one(Work::State& state);
     void begin(Work::State& state);
+    /// It failed, but a part of it may stand on its queue: its tensors are not let go before that is done.
+    void end_early(Work::State& state) noexcept;
     void serve();
     void drop_received();
     void drop_first_sent();

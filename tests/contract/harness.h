@@ -91,6 +91,7 @@ template <class Body>
 auto run_ranks(const std::string& backend, int32_t n, Mode mode, const Body& body,
                std::vector<trace::RankRecord>* records = nullptr) {
     using Result = std::invoke_result_t<Body, Rank&>;
+    static_assert(!std::is_same_v<Result, bool>, "the ranks' bits would share a word, which they all write");
     const auto world = open_world(backend, n);
     std::vector<Result> results(static_cast<std::size_t>(n));
     if (records != nullptr) records->resize(static_cast<std::size_t>(n));
