@@ -154,7 +154,8 @@ class Round {
     /// A starter that does not see that its ranks have gone would be waited for for ever.
     void look_at_ranks() {
         for (Running& one : running_) {
-            if (!one.ranks || one.counted || one.stuck || one.ranks->incomplete() < options_.patience)
+            if (!one.ranks || one.counted || one.stuck ||
+                one.ranks->incomplete(one.worker.pid) < options_.patience)
                 continue;
             one.stuck = true;
             options_.tell({"launch.starter_stuck",

@@ -24,13 +24,17 @@ class StartedRanks {
     /// in `every`.
     StartedRanks(Starter starter, std::string variable, std::string value, std::chrono::milliseconds every);
 
-    /// Looks, and gives for how long some have not been there though one had been: 0 before the first is seen
-    /// and while all run. Time in which this process did not look (it may have been stopped with all the
-    /// others) counts as one look. Cost: reads /proc once until all have been seen, then a file a rank.
-    std::chrono::milliseconds incomplete();
+    /// Looks, and gives for how long some have not been there though one had been: 0 while all run. They may
+    /// have come and gone between two looks: where none was ever seen, it is for how long the process
+    /// `starter` has not asked how a child of its own ended, which is the first thing to do then. Time in
+    /// which this process did not look (it may have been stopped with all the others) counts as one look.
+    /// Cost: reads /proc once until all have been seen, then a file a rank.
+    std::chrono::milliseconds incomplete(pid_t starter);
 
   private:
     using Clock = std::chrono::steady_clock;
+
+    bool all_run() const;
 
     Starter starter_;
     std::string variable_, value_;

@@ -114,7 +114,7 @@ DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder,
     const std::string found = output_of(
         {"xdotool", "search", "--sync", "--onlyvisible", "--name", "Meshscope"}, {display_}, folder_);
     window_ = found.substr(0, found.find('\n'));
-    output_of({"xdotool", "windowfocus", window_}, {display_}, folder_);
+    output_of({"xdotool", "windowfocus", "--sync", window_}, {display_}, folder_);
 }
 
 nlohmann::json DrivenApp::state() const {

@@ -67,6 +67,8 @@ TEST_CASE("a starter that goes on without its ranks is ended, whether one is gon
     // Not waited for by the starter: a dead process that still has its number.
     check_stuck(
         run("dead", "TEST_RANK=0 sleep 100 & (TEST_RANK=1 sh -c 'sleep 0.1; exit 3' & exec sleep 100)"));
+    // All came and went between two looks.
+    check_stuck(run("gone", "TEST_RANK=0 true & TEST_RANK=1 true & exec sleep 100"));
 }
 
 TEST_CASE("a starter with all of its ranks is left alone, however long, and before it has any") {
