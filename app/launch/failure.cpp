@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
@@ -46,6 +47,21 @@ ordered_json as_json(const Failure& f) {
 
 std::string dump(const ordered_json& json) {
     return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+// Any program may have written the file that is read: what is not of its type counts as not there.
+
+std::string text_of(const nlohmann::json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// A number from 0 to `most`, or `otherwise`.
+int64_t number_of(const nlohmann::json& object, const char* key, int64_t most, int64_t otherwise) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_number_integer()) return otherwise;
+    const auto value = found->get<int64_t>();  // what is larger comes out below 0
+    return value >= 0 && value <= most ? value : otherwise;
 }
 
 /// Whether it followed from another's failure.
@@ -97,12 +113,14 @@ void read_error_file(const std::string& path, Failure& failure) {
         failure.text = message->get<std::string>();
     const auto ours = json.find("meshscope");
     if (ours == json.end() || !ours->is_object()) return;
-    failure.id = ours->value("id", "");
-    failure.json = ours->value("json", "");
-    failure.time_ns = ours->value("time_ns", failure.time_ns);
+    failure.id = text_of(*ours, "id");
+    failure.json = text_of(*ours, "json");
+    failure.time_ns = number_of(*ours, "time_ns", std::numeric_limits<int64_t>::max(), failure.time_ns);
     // mpiexec ends with the code of any of its processes.
-    if (failure.exit_code < 128) failure.exit_code = ours->value("exit_code", failure.exit_code);
-    failure.secondary = ours->value("secondary", false);
+    if (failure.exit_code < 128)
+        failure.exit_code = static_cast<int32_t>(number_of(*ours, "exit_code", 255, failure.exit_code));
+    const auto secondary = ours->find("secondary");
+    failure.secondary = secondary != ours->end() && secondary->is_boolean() && secondary->get<bool>();
 }
 
 void order_by_cause(std::vector<Failure>& failures) {

@@ -13,12 +13,14 @@ namespace {
 /// One call under examination.
 class Check {
   public:
-    Check(const CollectiveCall& call, int32_t me, int32_t p) : call_(call), me_(me), p_(p) {
+    /// Fills in `checked`, a new one.
+    Check(const CollectiveCall& call, int32_t me, int32_t p, CheckedCall& checked)
+        : call_(call), me_(me), p_(p), checked_(checked) {
         checked_.op = call.op;
         checked_.factor = call.options.factor;
     }
 
-    CheckedCall run();
+    void run();
 
   private:
     std::string op() const { return std::string(name(call_.op)); }
@@ -89,15 +91,16 @@ class Check {
                                     {"output", std::string(name(out.dtype()))}}});
         give(in);
         get(out);
-        if (in.bytes() == 0 || out.bytes() == 0) return;
-        const std::byte* const in_begin = in.raw();
-        const std::byte* const out_begin = out.raw();
-        const bool apart = in_begin + in.bytes() <= out_begin || out_begin + out.bytes() <= in_begin;
-        const int64_t offset = allowed * bytes_per_element(in.dtype());
-        const bool input_in_place =
-            out.bytes() >= in.bytes() && allowed >= 0 && in_begin == out_begin + offset;
-        const bool output_in_place =
-            in.bytes() >= out.bytes() && allowed >= 0 && out_begin == in_begin + offset;
+        const int64_t each = bytes_per_element(in.dtype());
+        const int64_t in_bytes = checked_.in_elements * each;
+        const int64_t out_bytes = checked_.out_elements * each;
+        if (in_bytes == 0 || out_bytes == 0) return;
+        const std::byte* const in_begin = checked_.input;
+        const std::byte* const out_begin = checked_.output;
+        const bool apart = in_begin + in_bytes <= out_begin || out_begin + out_bytes <= in_begin;
+        const int64_t offset = allowed * each;
+        const bool input_in_place = out_bytes >= in_bytes && allowed >= 0 && in_begin == out_begin + offset;
+        const bool output_in_place = in_bytes >= out_bytes && allowed >= 0 && out_begin == in_begin + offset;
         if (!apart && !input_in_place && !output_in_place)
             throw InvalidArgument({"comm.overlap", {{"op", op()}}});
     }
@@ -112,7 +115,7 @@ class Check {
     const CollectiveCall& call_;
     int32_t me_;
     int32_t p_;
-    CheckedCall checked_;
+    CheckedCall& checked_;
 };
 
 /// broadcast, reduce, all_reduce: input and output have n elements, and may be one buffer.
@@ -187,7 +190,7 @@ void Check::check_all_to_all() {
     give_and_get(-1);
 }
 
-CheckedCall Check::run() {
+void Check::run() {
     checked_.counts_named = !call_.input_counts.empty() || !call_.output_counts.empty();
     switch (call_.op) {
         case CollectiveOp::broadcast:
@@ -228,13 +231,14 @@ CheckedCall Check::run() {
         case CollectiveOp::barrier:
             break;
     }
-    return std::move(checked_);
 }
 
 }  // namespace
 
 CheckedCall check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size) {
-    return Check(call, group_rank, group_size).run();
+    CheckedCall checked;
+    Check(call, group_rank, group_size, checked).run();
+    return checked;
 }
 
 }  // namespace meshscope::comm

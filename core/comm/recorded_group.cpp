@@ -52,10 +52,9 @@ RecordedGroup::RecordedGroup(StreamExecutor& executor, int32_t index, std::strin
     next_received_.resize(ranks_.size());
 }
 
-CallInfo RecordedGroup::info_of(const CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
-                                int32_t sequence) const {
-    CallInfo info;
-    info.group = info_;
+void RecordedGroup::describe(CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
+                             int32_t sequence) const {
+    CallInfo& info = checked.info;
     info.op = checked.op;
     info.reduce_op = checked.reduce_op;
     info.dtype = checked.dtype;
@@ -71,11 +70,15 @@ CallInfo RecordedGroup::info_of(const CheckedCall& checked, const CollectiveCall
     info.out_elements = checked.out_elements;
     info.factor = checked.factor;
     info.source = call.options.source;
-    return info;
 }
 
 Work RecordedGroup::issue(CollectiveCall call) {
-    CheckedCall checked = check_call(call, me_, size());
+    std::shared_ptr<Work::State> state = executor_.new_state();
+    CheckedCall& checked = state->call;
+    // A state that is used again nearly always comes from this group: then its handle stays, uncounted.
+    std::shared_ptr<const GroupInfo> group = std::move(checked.info.group);
+    checked = check_call(call, me_, size());
+    checked.info.group = group == info_ ? std::move(group) : info_;
     const Algorithm wanted =
         call.options.algorithm != Algorithm::none ? call.options.algorithm : options_->algorithm;
     const Algorithm algorithm =
@@ -85,7 +88,6 @@ Work RecordedGroup::issue(CollectiveCall call) {
                        : call.op == CollectiveOp::send
                            ? next_sent_[static_cast<std::size_t>(checked.peer)]
                            : next_received_[static_cast<std::size_t>(checked.peer)];
-    const std::shared_ptr<Work::State> state = executor_.new_state();
     if (recorder_ != nullptr) {
         trace::Event draft;
         draft.stream = call.options.stream;
@@ -101,13 +103,13 @@ Work RecordedGroup::issue(CollectiveCall call) {
         state->event = recorder_->issue_collective(draft, call.options.cause, call.options.source);
         state->recorder = state->event >= 0 ? recorder_ : nullptr;
     }
-    checked.info = info_of(checked, call, algorithm, counter);
+    describe(checked, call, algorithm, counter);
     ++counter;
 
-    state->tensors = {std::move(call.input), std::move(call.output)};
-    state->call = std::move(checked);
+    state->tensors[0] = std::move(call.input);
+    state->tensors[1] = std::move(call.output);
     state->run = runner(*state, algorithm);
-    return executor_.submit(state);
+    return executor_.submit(std::move(state));
 }
 
 }  // namespace meshscope::comm

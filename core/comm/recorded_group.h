@@ -56,8 +56,9 @@ class RecordedGroup : public ProcessGroup {
     trace::Recorder* recorder_;
 
   private:
-    CallInfo info_of(const CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
-                     int32_t sequence) const;
+    /// Fills in what `checked` says for reports, but for the group.
+    void describe(CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
+                  int32_t sequence) const;
 
     std::shared_ptr<const GroupInfo> info_;
     int32_t index_;

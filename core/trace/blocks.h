@@ -19,10 +19,11 @@ class Blocks {
         table_.reserve(64);
         while (table_.size() * kPerBlock < elements) grow();
     }
-    T& push(const T& value) {
+    T& push(const T& value) { return push() = value; }
+    /// One more element, value initialised, to be filled where it lies.
+    T& push() {
         if (size_ == table_.size() * kPerBlock) grow();
         T& slot = table_[size_ / kPerBlock][size_ % kPerBlock];
-        slot = value;
         ++size_;
         return slot;
     }

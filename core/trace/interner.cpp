@@ -29,8 +29,7 @@ std::string_view path_below_root(std::string_view file) {
     return file.substr(begin);
 }
 
-StringId Interner::intern(std::string_view text) {
-    if (text.empty()) return 0;
+StringId Interner::find_or_add(std::string_view text) {
     if (const auto found = numbers_.find(text); found != numbers_.end()) return found->second;
     const auto number = static_cast<StringId>(strings_.size());
     strings_.emplace_back(text);
@@ -40,18 +39,23 @@ StringId Interner::intern(std::string_view text) {
 
 StringId Interner::intern(const std::source_location& source) {
     const Line key{source.file_name(), source.line()};
-    if (const auto found = lines_.find(key); found != lines_.end()) return found->second;
-    std::string text(path_below_root(source.file_name()));
-    if (!text.empty()) text += ":" + std::to_string(source.line());
-    const StringId number = intern(text);
-    lines_.emplace(key, number);
-    return number;
+    if (key == latest_line_) return latest_line_number_;
+    auto found = lines_.find(key);
+    if (found == lines_.end()) {
+        std::string text(path_below_root(source.file_name()));
+        if (!text.empty()) text += ":" + std::to_string(source.line());
+        found = lines_.emplace(key, intern(text)).first;
+    }
+    latest_line_ = key;
+    return latest_line_number_ = found->second;
 }
 
 std::vector<std::string> Interner::take() {
     std::vector<std::string> all = std::exchange(strings_, {""});
     numbers_.clear();
     lines_.clear();
+    latest_.fill(0);
+    latest_line_ = {nullptr, 0};
     return all;
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -66,6 +67,22 @@ PartHead unpack_head(Unpacker& unpacker) {
     }
     unpacker.finish();
     return head;
+}
+
+/// Whether what `rows` points at in its values is there, and nothing twice: so it stands in what a recorder
+/// gave, and so putting it in order costs no more than the file is long.
+bool holds_its_values(const RankRecord& rows) {
+    auto left = static_cast<int64_t>(rows.values.size());
+    const auto take = [&](int64_t first, int64_t elements) {
+        const auto size = static_cast<int64_t>(rows.values.size());
+        if (first < 0 || elements < 0 || elements > left || first > size - elements) return false;
+        left -= elements;
+        return true;
+    };
+    return std::ranges::all_of(rows.snapshots,
+                               [&](const Snapshot& s) { return take(s.values, s.elements); }) &&
+           std::ranges::all_of(rows.hops,
+                               [&](const Hop& h) { return h.values < 0 || take(h.values, h.elements); });
 }
 
 std::vector<std::byte> chunk(Packer& packer) {
@@ -171,6 +188,7 @@ Part read_part(const std::string& path) {
             RankRecord rows = unpack_record(unpacker);
             const auto losses = unpacker.list<double>(), norms = unpacker.list<double>();
             unpacker.finish();
+            unpacker.require(holds_its_values(rows));
             append(part.record, std::move(rows));
             part.losses.insert(part.losses.end(), losses.begin(), losses.end());
             part.grad_norms.insert(part.grad_norms.end(), norms.begin(), norms.end());

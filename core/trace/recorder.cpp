@@ -68,6 +68,7 @@ struct Recorder::Impl {
     std::array<int32_t, kStreams> last_on_stream{-1, -1, -1, -1, -1, -1};
     Blocks<MemoryChange, 1024> memory;
     std::unordered_map<uint64_t, Live> live;
+    std::vector<std::unordered_map<uint64_t, Live>::node_type> freed;  ///< nodes of `live`, to be used again
     std::vector<ParameterRun> parameters;
 
     // The running half, a cache line away from the other so that the two threads do not slow each other.
@@ -106,6 +107,18 @@ struct Recorder::Impl {
         for (const int32_t on : waiting) dependencies.push_back({last() + 1, on});
         waiting.clear();
         last_on_stream[static_cast<std::size_t>(stream)] = last() + 1;
+    }
+    /// A training step allocates what the one before has let go, so nodes go round.
+    void enter(uint64_t id, const Live& allocation) {
+        if (freed.empty()) {
+            live[id] = allocation;
+            return;
+        }
+        auto node = std::move(freed.back());
+        freed.pop_back();
+        node.key() = id;
+        const auto entered = live.insert(std::move(node));
+        entered.position->second = allocation;
     }
     Ran* find(int32_t event) {
         for (std::size_t i = ran.size(); i-- > 0;)
@@ -152,9 +165,9 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
                                 int64_t touched_bytes, Stream stream) {
     if (level_ == Level::off) return -1;
     impl_->attach(stream);
-    Event event;
+    Event& event = impl_->events.push();
     event.stream = stream;
-    event.id = impl_->last() + 1;
+    event.id = impl_->last();
     event.step = step_;
     event.phase = phase_;
     event.microbatch = microbatch_;
@@ -170,7 +183,6 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
     event.t_issue_ns = now_ns();
     event.t_begin_ns = event.t_end_ns =
         impl_->clock == nullptr ? event.t_issue_ns : impl_->clock->stamp_computing();
-    impl_->events.push(event);
     return event.id;
 }
 
@@ -249,7 +261,7 @@ void Recorder::keep_parameter(std::string_view parameter, std::string_view unit,
 void Recorder::on_allocate(uint64_t id, int64_t bytes, MemoryCategory category, std::string_view label) {
     if (level_ == Level::off) return;
     const StringId text = impl_->strings.intern(label);
-    impl_->live[id] = {bytes, category, text};
+    impl_->enter(id, {bytes, category, text});
     impl_->memory.push({impl_->last(), step_, phase_, category, text, id, bytes, impl_->computing_ns(*this)});
 }
 
@@ -258,7 +270,7 @@ void Recorder::on_free(uint64_t id) {
     const auto found = impl_->live.find(id);
     if (found == impl_->live.end()) return;  // allocated before this recorder's record began
     const Live was = found->second;
-    impl_->live.erase(found);
+    impl_->freed.push_back(impl_->live.extract(found));
     impl_->memory.push(
         {impl_->last(), step_, phase_, was.category, was.label, id, -was.bytes, impl_->computing_ns(*this)});
 }
@@ -280,9 +292,15 @@ RankRecord Recorder::since(Mark& mark) const {
         if (hop.values >= 0) hop.values -= first_value;
     impl_->read_clock(record);
     settle(record);
-    mark = {impl_->strings.strings().size(), impl_->events.size(),    impl_->ran.size(),
-            impl_->dependencies.size(),      impl_->hops.size(),      impl_->snapshots.size(),
-            impl_->values.size(),            impl_->memory.size(),    impl_->parameters.size()};
+    mark = {impl_->strings.strings().size(),
+            impl_->events.size(),
+            impl_->ran.size(),
+            impl_->dependencies.size(),
+            impl_->hops.size(),
+            impl_->snapshots.size(),
+            impl_->values.size(),
+            impl_->memory.size(),
+            impl_->parameters.size()};
     return record;
 }
 
@@ -302,6 +320,7 @@ RankRecord Recorder::take() {
     for (std::vector<int32_t>& waiting : impl_->pending) waiting.clear();
     impl_->last_on_stream.fill(-1);
     impl_->live.clear();
+    impl_->freed.clear();
     settle(record);
     return record;
 }

@@ -148,6 +148,21 @@ TEST_CASE("what cannot be in the settings is left out by name, all else is taken
     CHECK(std::count(said.begin(), said.end(), "settings.key_conflict") == 0);
 }
 
+TEST_CASE("a place that names no document, and numbers that are none, are left out") {
+    bool broken = true;
+    const ReadSettings read = parse_settings(
+        R"({"window": [1e300, 800], "places": [{"of": 7}, {"of": ""}, {"of": "a", "row": 1e300, "lesson_step": 2}]})",
+        broken);
+    CHECK_FALSE(broken);
+    CHECK(read.settings.width == 0);
+    REQUIRE(read.settings.places.size() == 1);
+    CHECK(read.settings.places[0].second.row == -1);
+    CHECK(read.settings.places[0].second.lesson_step == 2);
+    std::vector<std::string> keys;
+    for (const Message& message : read.said) keys.push_back(std::get<std::string>(*message.find("key")));
+    CHECK(keys == std::vector<std::string>{"window", "places", "places", "places.row"});
+}
+
 TEST_CASE("a folder that cannot be written is an error with its path") {
     const Folder folder;
     folder.write("file", "");

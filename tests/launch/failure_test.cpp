@@ -1,6 +1,7 @@
 #include "app/launch/failure.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/folder.h"
 #include "tests/test.h"
@@ -70,6 +71,32 @@ TEST_CASE("last words go through a file, ours and torchrun's") {
         CHECK(kept.text == "words");
     }
     read_error_file(folder.file("none.json"), torch);
+}
+
+TEST_CASE("of last words with wrong types in them only the right ones are taken") {
+    const Folder folder;
+    const auto read = [&](const std::string& text) {
+        std::ofstream(folder.file("e.json")) << text;
+        Failure found = failure(2, 7, "", true);
+        read_error_file(folder.file("e.json"), found);
+        return found;
+    };
+    const Failure wrong = read(
+        R"({"message": "gone", "meshscope": {"id": 5, "json": [], "time_ns": "now", "exit_code": {}, "secondary": 1}})");
+    CHECK(wrong.text == "gone");
+    CHECK(wrong.id.empty());
+    CHECK(wrong.json.empty());
+    CHECK(wrong.time_ns == 7);
+    CHECK(wrong.exit_code == 75);
+    CHECK_FALSE(wrong.secondary);
+    for (const std::string time : {"-999999999", "1e300", "18446744073709551615"}) {
+        const Failure found =
+            read(R"({"meshscope": {"id": "x", "exit_code": 70000, "time_ns": )" + time + "}}");
+        CHECK(found.id == "x");
+        CHECK(found.time_ns == 7);
+        CHECK(found.exit_code == 75);
+        CHECK(report_json("run", 0, {found}).find("1970-01-01T00:00:00.000000Z") != std::string::npos);
+    }
 }
 
 TEST_CASE("the processes of one worker share a file: a cause stands before what followed from it") {

@@ -2,13 +2,14 @@
 
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/trace/record_bytes.h"
 #include "tests/folder.h"
 #include "tests/test.h"
-#include "tests/trace/example.h"
 #include "tests/thrown.h"
+#include "tests/trace/example.h"
 
 using namespace meshscope;
 using namespace meshscope::trace;
@@ -152,6 +153,37 @@ TEST_CASE("a part file gives back what was appended, and a cut one its whole chu
     }
     remove_parts(trace, 2);
     CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("a chunk that points outside its values, or twice at one, is not taken") {
+    const test::Folder folder;
+    const std::string trace = folder.file("t.mscope");
+    const auto is_cut = [&](std::vector<Snapshot> snapshots, std::vector<Hop> hops) {
+        RankRecord rows;
+        rows.values = {1.F, 2.F, 3.F};
+        rows.snapshots = std::move(snapshots);
+        rows.hops = std::move(hops);
+        {
+            PartWriter writer(trace, head());
+            writer.append(rows, {}, {});
+        }
+        return read_part(part_path(trace, 1)).cut;
+    };
+    const auto hop = [](int64_t values, int64_t elements) {
+        Hop made;
+        made.values = values;
+        made.elements = elements;
+        return made;
+    };
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+    CHECK_FALSE(is_cut({{0, SnapshotKind::input, 0, 2}}, {hop(2, 1), hop(-1, 9)}));
+    CHECK(is_cut({{0, SnapshotKind::input, 1, 3}}, {}));
+    CHECK(is_cut({{0, SnapshotKind::input, 1000000000, 2}}, {}));
+    CHECK(is_cut({{0, SnapshotKind::input, -1, 2}}, {}));
+    CHECK(is_cut({{0, SnapshotKind::input, 0, -1}}, {}));
+    CHECK(is_cut({{0, SnapshotKind::input, kMost, kMost}}, {}));
+    CHECK(is_cut({}, {hop(3, 1)}));
+    CHECK(is_cut({{0, SnapshotKind::input, 0, 2}}, {hop(0, 2)}));
 }
 
 TEST_CASE("a part that cannot be written is told, and nothing else happens") {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "app/gui/session/commands.h"
 #include "app/gui/session/key_names.h"
@@ -31,6 +32,12 @@ class Reader {
     std::optional<T> get(const char* key) const {
         const auto found = json_.find(key);
         if (found == json_.end() || found->is_null()) return {};
+        // The library would make some number of 1e300, which is undefined.
+        constexpr bool whole = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+        if (whole && !found->is_number_integer()) {
+            wrong(key);
+            return {};
+        }
         try {
             return found->template get<T>();
         } catch (const ordered_json::exception&) {
@@ -192,11 +199,11 @@ ReadSettings parse_settings(const std::string& text, bool& broken) {
             in.wrong("text_size");
     }
     s.reduced_motion = in.get<bool>("reduced_motion");
-    if (const auto size = in.get<std::vector<int>>("window")) {
+    if (const auto size = in.get<std::vector<double>>("window")) {
         if (size->size() == 2 && (*size)[0] >= 320 && (*size)[1] >= 200 && (*size)[0] <= 16384 &&
             (*size)[1] <= 16384) {
-            s.width = (*size)[0];
-            s.height = (*size)[1];
+            s.width = static_cast<int>((*size)[0]);
+            s.height = static_cast<int>((*size)[1]);
         } else {
             in.wrong("window");
         }
@@ -214,10 +221,11 @@ ReadSettings parse_settings(const std::string& text, bool& broken) {
     read_keys(in, s.remembered.keys, read.said);
     read_progress(in, s.remembered, read.said);
     in.entries("places", true, [&](const std::string&, const ordered_json& value) {
-        const std::string of = value.is_object() ? value.value("of", "") : "";
-        if (of.empty()) return in.wrong("places");
+        const auto of = value.find("of");
+        if (of == value.end() || !of->is_string() || of->get_ref<const std::string&>().empty())
+            return in.wrong("places");
         if (s.places.size() < kMostPlaces)
-            s.places.emplace_back(of, read_place({value, read.said, "places"}));
+            s.places.emplace_back(of->get<std::string>(), read_place({value, read.said, "places"}));
     });
     return read;
 }
