@@ -91,7 +91,7 @@ NcclCheck check_nccl(const launch::Environment& environment, int32_t ranks) {
         if (check.ranks > machine.devices)
             throw InvalidArgument(
                 {"nccl.too_few_gpus", {{"gpus", int64_t{machine.devices}}, {"ranks", int64_t{check.ranks}}}});
-        device_of = [&gpu](GlobalRank rank) { return nccl::make_gpu_rank_device(gpu, rank.value); };
+        device_of = [&gpu](GlobalRank rank) { return nccl::make_gpu_rank_device({&gpu, rank.value}); };
     }
     nccl::NcclWorld world(std::make_unique<threads::ThreadsWorld>(check.ranks), library, device_of);
     check.collectives = nccl::check_collectives(world, device_of);

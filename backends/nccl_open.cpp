@@ -41,7 +41,10 @@ std::unique_ptr<comm::World> open_nccl(const launch::Environment& environment,
     options.share_devices = environment(nccl::kShareVariable) == "1";
     return std::make_unique<nccl::NcclWorld>(
         std::move(inner), std::move(library),
-        [table = gpu, device](GlobalRank) { return nccl::make_gpu_rank_device(*table, device); }, options);
+        [one = cuda::Gpu{gpu, device, cuda::tf32_of(environment(cuda::kTf32Variable))}](GlobalRank) {
+            return nccl::make_gpu_rank_device(one);
+        },
+        options);
 }
 
 }  // namespace meshscope::backends

@@ -12,8 +12,9 @@ namespace meshscope::backends {
 nccl::Choice nccl_choice(const launch::Environment& environment);
 
 /// Throws what this machine lacks for the backend "nccl": InvalidArgument "nccl.not_built",
-/// "nccl.cannot_load", "nccl.no_library", "gpu.not_built", "gpu.cannot_load", "nccl.other_memory",
-/// DeviceError "gpu.no_driver", "gpu.driver_too_old", "gpu.no_device".
+/// "nccl.cannot_load", "nccl.other_version", "nccl.no_library", "gpu.not_built", "gpu.cannot_load",
+/// "gpu.other_version", "nccl.other_memory", DeviceError "gpu.no_driver", "gpu.driver_too_old",
+/// "gpu.no_device", "gpu.cannot_start".
 void require_nccl(const launch::Environment& environment);
 
 /// A world over NCCL whose ranks `inner` brings together; the one that lives here takes the GPU of its place

@@ -87,8 +87,9 @@ std::vector<Entry> built(const Environment& environment) {
                            return std::make_unique<tcp::TcpWorld>(tcp_options(environment, request));
                        }});
     entries.push_back({"cuda", [environment](const run::WorldRequest& request) -> WorldPointer {
-                           return std::make_unique<cuda::CudaWorld>(request.size,
-                                                                    environment(cuda::kModuleVariable));
+                           return std::make_unique<cuda::CudaWorld>(
+                               request.size, environment(cuda::kModuleVariable),
+                               cuda::tf32_of(environment(cuda::kTf32Variable)));
                        }});
     entries.push_back({"nccl", [environment](const run::WorldRequest& request) -> WorldPointer {
                            return open_nccl(environment, std::make_unique<tcp::TcpWorld>(
@@ -153,7 +154,7 @@ std::unique_ptr<run::Backends> make_registry(Environment environment) {
 }
 
 bool has_processes(const std::string& name) {
-    return name == "tcp" || name == "nccl" || name.starts_with("mpi");
+    return name == "tcp" || name.starts_with("nccl") || name.starts_with("mpi");
 }
 
 void require_built(const std::string& name, const launch::Environment& environment) {

@@ -38,19 +38,63 @@ EIGHT_RANKS = {
     "3-D": '[mesh]\nshape = [2, 2, 2]\nnames = ["pp", "shard", "tp"]\n[parallel]\ndata = "fsdp2"\n'
            'schedule = "1F1B"\nmicrobatches = 4\n',
 }
-# Small enough for compute-sanitizer, which is some hundred times slower; every kind of collective and of kernel.
-SANITIZED = MODEL.replace("steps = 4", "steps = 1").replace("layers = 4", "layers = 2") + EIGHT_RANKS["HSDP"]
+# Small enough for compute-sanitizer, which is some hundred times slower; between them every kind of collective and every
+# kernel of a transformer: HSDP over 8 ranks, and what llama has and gpt has not.
+_ONE_STEP = MODEL.replace("steps = 4", "steps = 1").replace("layers = 4", "layers = 2")
+SANITIZED = {"gpt on 8 ranks": _ONE_STEP + EIGHT_RANKS["HSDP"],
+             "llama": _ONE_STEP.replace('kind = "gpt"', 'kind = "llama"\nkv_heads = 4') + '[mesh]\nshape = [1]\n'}
 # The training step that is timed: bf16 computing on float32 parameters, as PyTorch's MixedPrecisionPolicy has it.
 TIMED = {"dim": 1024, "layers": 12, "heads": 16, "seq": 1024, "batch": 8, "hidden": 4096, "vocab": 50304}
+# The same for the stand-in, which is slow.
+SMALL = {"dim": 32, "layers": 2, "heads": 4, "seq": 16, "batch": 4, "hidden": 128, "vocab": 64}
 
 
-def timed_scenario(steps):
-    t = TIMED
+def _gpt(steps, t):
     return (f'format = 1\n[model]\nkind = "gpt"\ndim = {t["dim"]}\nhidden = {t["hidden"]}\nlayers = {t["layers"]}\n'
             f'heads = {t["heads"]}\nseq = {t["seq"]}\nvocab = {t["vocab"]}\n[data]\nsamples = {t["batch"]}\n'
-            f'[train]\nsteps = {steps}\nglobal_batch = {t["batch"]}\n[optimizer]\nkind = "adamw"\nlr = 0.001\n'
-            '[mesh]\nshape = [1]\nnames = ["shard"]\n[parallel]\ndata = "fsdp2"\n'
+            f'[train]\nsteps = {steps}\nglobal_batch = {t["batch"]}\n[optimizer]\nkind = "adamw"\nlr = 0.001\n')
+
+
+def timed_scenario(steps, size=None):
+    return (_gpt(steps, size or TIMED) + '[mesh]\nshape = [1]\nnames = ["shard"]\n[parallel]\ndata = "fsdp2"\n'
             '[parallel.mixed_precision]\nparam = "bfloat16"\n')
+
+
+def overlap_scenario():
+    """Two ranks whose kernels and all-gathers both take long enough to be seen beside each other."""
+    size = {**TIMED, "layers": 4, "seq": 256, "batch": 8, "vocab": 1024}
+    return _gpt(3, size) + '[mesh]\nshape = [2]\nnames = ["shard"]\n[parallel]\ndata = "fsdp2"\n'
+
+
+def kernel_scratch(size):
+    """At most what a kernel of such a step holds for itself beside the tensors (backends/cuda/cuda_kernels*.cpp): the loss a
+    double a row; attention's backward a float a row and head; Adam a table of 48 bytes a parameter; the sums over rows,
+    where they are cut into slices, two floats a column and slice."""
+    rows = size["batch"] * size["seq"]
+    slices = min(max(rows // 128, 1), 64)
+    sums = 0 if slices == 1 else slices * 2 * 4 * max(size["hidden"], 3 * size["dim"])
+    return max(8 * rows, 4 * rows * size["heads"], 48 * (16 * size["layers"] + 8), sums)
+
+
+def memory_figures(predicted, recorded, held, size):
+    """What a run's memory came to: `recorded` of its rank and `held` by the device's pool, both as `run --json` has them.
+    Every block is rounded up to whole pieces, by less than one each: of the tensors alive at the peak, of the device's own
+    two blocks, and of a kernel's scratch."""
+    return {"predicted_bytes": predicted, "recorded_bytes": recorded["peak_bytes"], "tensors": recorded["peak_tensors"],
+            "piece_bytes": held["piece_bytes"], "measured_bytes": held["most_in_use_bytes"] - held["own_bytes"],
+            "reserved_bytes": held["most_reserved_bytes"], "own_bytes": held["own_bytes"],
+            "rounding_bytes": (recorded["peak_tensors"] + 3) * held["piece_bytes"], "scratch_bytes": kernel_scratch(size)}
+
+
+def memory_difference(figures):
+    """What is wrong with them in words, or nothing."""
+    if figures["recorded_bytes"] != figures["predicted_bytes"]:
+        return f"predicted {figures['predicted_bytes']} bytes, recorded {figures['recorded_bytes']}"
+    above = figures["measured_bytes"] - figures["predicted_bytes"]
+    if not 0 <= above <= figures["rounding_bytes"] + figures["scratch_bytes"]:
+        return (f"predicted {figures['predicted_bytes']} bytes, but the device's pool gave out {figures['measured_bytes']}: "
+                f"rounding explains {figures['rounding_bytes']}, the kernels' scratch memory {figures['scratch_bytes']}")
+    return None
 
 
 def timed_flops():

@@ -17,6 +17,7 @@
 #include "core/base/replace_file.h"
 #include "core/data/safetensors.h"
 #include "core/launch/placement.h"
+#include "core/run/measured.h"
 #include "core/scenario/keys.h"
 #include "core/trace/part_file.h"
 #include "core/trace/store.h"
@@ -55,7 +56,8 @@ void write_partial(const Options& options, const launch::Placement& placement, c
     }
 }
 
-void write_outputs(const Options& options, const run::RunResult& result, CommandContext& context) {
+void write_outputs(const Options& options, const run::RunResult& result,
+                   const std::optional<comm::DeviceMemory>& device, CommandContext& context) {
     std::vector<std::string> written;
     if (!options.trace.empty()) {
         try {
@@ -75,9 +77,9 @@ void write_outputs(const Options& options, const run::RunResult& result, Command
         written.push_back(options.save);
     }
     if (options.json == "-") {
-        context.out << run_json(result);
+        context.out << run_json(result, device);
     } else if (!options.json.empty()) {
-        replace_file(options.json, run_json(result));
+        replace_file(options.json, run_json(result, device));
         written.push_back(options.json);
     }
     if (options.quiet) return;
@@ -200,18 +202,29 @@ void run_command(const Options& options, CommandContext& context) {
             static_cast<trace::Level>(std::find(words.begin(), words.end(), options.level) - words.begin());
     }
     const Polling polling(context);  // up to the last file: a signal while they are written must not cut them
-    const run::RunResult result = run_with_progress(scenario, context, run_options, options.quiet);
+    std::optional<comm::DeviceMemory> device;
+    const auto measured_run = [&](const scenario::Scenario& each, const run::Backends& backends,
+                                  const run::RunOptions& with) {
+        const run::MeasuredBackends measured(backends);
+        run::RunResult done = run::run_scenario(each, measured, with);
+        device = measured.memory();
+        return done;
+    };
+    const run::RunResult result = with_progress(measured_run, scenario, context, run_options, options.quiet);
     if (result.part_failure)
         context.err << "meshscope: " << context.text("cli.run.part_failed") << ' '
                     << context.text(*result.part_failure) << '\n';
     if (!result.here) return;  // rank 0 tells
-    write_outputs(options, result, context);
+    write_outputs(options, result, device, context);
     const bool talks = !options.quiet && options.json != "-";
     if (talks) {
         print_losses(*result.trace, context, result.evaluations);
         print_summary(result, context);
     }
-    // Told even by --quiet: nobody may take such a run for a trained model.
+    // Told even by --quiet, as what follows: nobody may take it for a run on a GPU.
+    if (result.trace->info.backend.ends_with("-stand-in"))
+        context.err << "meshscope: " << context.text("cli.run.stand_in") << '\n';
+    // Nor may anybody take such a run for a trained model.
     if (result.not_finite)
         context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
     if (result.trace->info.steps < scenario.steps) {

@@ -39,12 +39,13 @@ ordered_json memory_of(const trace::Trace& trace, int32_t rank) {
             {"peak_bytes", peak.bytes},
             {"peak_step", peak.step},
             {"peak_cause", peak.cause},
+            {"peak_tensors", peak.live.size()},
             {"by_category", by_category}};
 }
 
 }  // namespace
 
-std::string run_json(const run::RunResult& result) {
+std::string run_json(const run::RunResult& result, const std::optional<comm::DeviceMemory>& device) {
     const trace::Trace& trace = *result.trace;
     ordered_json out{{"losses", trace.info.losses}};
     if (!trace.info.grad_norms.empty()) out["grad_norms"] = trace.info.grad_norms;
@@ -54,6 +55,11 @@ std::string run_json(const run::RunResult& result) {
     out["steps"] = trace.info.steps;
     out["backend"] = trace.info.backend;
     out["wall_ns"] = result.wall_ns;
+    if (device)
+        out["device_memory"] = {{"most_in_use_bytes", device->most_in_use},
+                                {"most_reserved_bytes", device->most_reserved},
+                                {"own_bytes", device->own},
+                                {"piece_bytes", device->piece}};
     if (result.not_finite) {
         const run::NotFinite& f = *result.not_finite;
         out["not_finite"] = {{"step", f.step}};

@@ -17,9 +17,8 @@ constexpr std::size_t kMostStagings = 16;
 
 }  // namespace
 
-CudaDevice::CudaDevice(const Gpu& gpu, Tf32 tf32)
+CudaDevice::CudaDevice(const Gpu& gpu)
     : gpu_(gpu),
-      tf32_(tf32),
       stream_(gpu),
       note_(stream_, sizeof(MeshscopeIndexNote)),
       workspace_(stream_, kWorkspaceBytes),
@@ -31,6 +30,10 @@ CudaDevice::CudaDevice(const Gpu& gpu, Tf32 tf32)
 CudaDevice::~CudaDevice() {
     // Page-locked memory goes at once, so nothing may still be on its way to it.
     gpu_.table->stream_synchronize(stream_.handle());
+}
+
+int64_t CudaDevice::own_bytes() {
+    return kWorkspaceBytes + static_cast<int64_t>(sizeof(MeshscopeIndexNote));
 }
 
 std::byte* CudaDevice::allocate(int64_t bytes) {

@@ -14,9 +14,6 @@ namespace meshscope::backends::cuda {
 
 class CudaKernels;
 
-/// Whether matrix products of float32 may cut their factors to TF32 (torch.backends.cuda.matmul.allow_tf32).
-enum class Tf32 : bool { no, yes };
-
 /// One rank's share of a GPU: a compute stream of its own, in which its kernels run and its memory comes and
 /// goes. Several ranks may have one on the same GPU. Calls return when the work is enqueued; only downloads
 /// and synchronize() wait.
@@ -27,7 +24,7 @@ enum class Tf32 : bool { no, yes };
 class CudaDevice final : public tensor::Device {
   public:
     /// Throws DeviceError "gpu.failed", "device.out_of_memory".
-    explicit CudaDevice(const Gpu& gpu, Tf32 tf32 = Tf32::no);
+    explicit CudaDevice(const Gpu& gpu);
     /// Waits for its work. All memory was given back before.
     ~CudaDevice() override;
     CudaDevice(const CudaDevice&) = delete;
@@ -44,7 +41,9 @@ class CudaDevice final : public tensor::Device {
     const Gpu& gpu() const { return gpu_; }
     /// The compute stream.
     const GpuStream& stream() const { return stream_; }
-    Tf32 tf32() const { return tf32_; }
+    /// What a device takes of its GPU's memory for itself, beside all tensors: the workspace of matrix
+    /// products, and the note.
+    static int64_t own_bytes();
 
     /// From the host's memory, which may be changed when this returns; in the stream's order. Thread-safe.
     void upload(void* to, const void* from, int64_t bytes) const;
@@ -80,7 +79,6 @@ class CudaDevice final : public tensor::Device {
     void look_at_note() const;
 
     Gpu gpu_;
-    Tf32 tf32_;
     GpuStream stream_;
     GpuMemory note_, workspace_;
     HostMemory note_here_;

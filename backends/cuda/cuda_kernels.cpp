@@ -162,7 +162,7 @@ void CudaKernels::silu_mul_backward(const Tensor& dgate, const Tensor& dup, cons
 void CudaKernels::product(DType dtype, const MeshscopeGpuProduct& asked) const {
     MeshscopeGpuProduct p = asked;
     p.dtype = static_cast<int32_t>(dtype);
-    p.tf32 = device_->tf32() == Tf32::yes ? 1 : 0;
+    p.tf32 = device_->gpu().tf32 == Tf32::yes ? 1 : 0;
     p.workspace = device_->workspace();
     p.workspace_bytes = device_->workspace_bytes();
     const MeshscopeGpu& table = *device_->gpu().table;

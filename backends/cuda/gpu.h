@@ -7,10 +7,15 @@
 
 namespace meshscope::backends::cuda {
 
-/// A device of a module: what streams, events and memory are made on. A plain value; the table outlives it.
+/// Whether matrix products of float32 may cut their factors to TF32 (torch.backends.cuda.matmul.allow_tf32).
+enum class Tf32 : bool { no, yes };
+
+/// A device of a module: what streams, events and memory are made on, and how it multiplies. A plain value;
+/// the table outlives it.
 struct Gpu {
     const MeshscopeGpu* table = nullptr;
     int32_t device = 0;
+    Tf32 tf32 = Tf32::no;
 };
 
 enum class Urgent : bool { no, yes };

@@ -14,14 +14,14 @@
 // an asynchronous fault of earlier work may be reported by any later call (as the runtime does).
 //
 // Any thread may call anything, also at the same time; calls on one stream from several threads are ordered
-// as they arrive. No call needs or leaves a current device: streams and events know theirs. Nothing here
+// as they arrive. No call needs a current device: streams and events know theirs, and set it. Nothing here
 // waits, except stream_synchronize, event_synchronize, host_allocate and close.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { MESHSCOPE_GPU_ABI = 1 };
+enum { MESHSCOPE_GPU_ABI = 2 };
 
 /// The codes the program acts on; all others are only told.
 enum {
@@ -107,6 +107,9 @@ typedef struct {
     int (*info)(int32_t device, MeshscopeGpuInfo* info);
     /// What is free now, of all users of the device.
     int (*memory)(int32_t device, int64_t* free_bytes, int64_t* total_bytes);
+    /// The most that this process's pool had given out by allocate at one time, and the most that it had
+    /// taken from the device for that, both as the pool counts. `anew` 1: from what is so now on.
+    int (*most_memory)(int32_t device, int32_t anew, int64_t* in_use, int64_t* reserved);
 
     /// A stream: work in it is done in its order; streams wait for each other by events only (there is no
     /// default stream here). `urgent` 1: of higher priority than compute, as communication should be.

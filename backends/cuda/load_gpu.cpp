@@ -11,6 +11,16 @@ namespace meshscope::backends::cuda {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+std::string error_text(const MeshscopeGpu& gpu, int code) {
+    std::array<char, 512> text{};
+    gpu.error_text(code, text.data(), static_cast<int32_t>(text.size()));
+    return text.data();
+}
+
+}  // namespace
+
 std::string find_gpu_module(std::string_view file) {
     std::error_code error;
     const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -33,7 +43,10 @@ const MeshscopeGpu& load_gpu_module(const std::string& path) {
     auto* const entry = reinterpret_cast<Entry*>(dlsym(handle, "meshscope_gpu_module"));
     if (entry == nullptr) fail(dlerror());
     const MeshscopeGpu* const gpu = entry();
-    if (gpu->abi != MESHSCOPE_GPU_ABI) fail("module version " + std::to_string(gpu->abi));
+    if (gpu->abi != MESHSCOPE_GPU_ABI)
+        throw InvalidArgument(
+            {"gpu.other_version",
+             {{"path", path}, {"version", int64_t{gpu->abi}}, {"wanted", int64_t{MESHSCOPE_GPU_ABI}}}});
     return *gpu;
 }
 
@@ -48,15 +61,15 @@ void expect_gpu(const MeshscopeGpu& gpu) {
             {"gpu.driver_too_old", {{"driver", cuda_version(machine.driver_version)}, {"wanted", wanted}}});
     if (machine.code == MESHSCOPE_GPU_NO_DEVICE || (machine.code == 0 && machine.devices == 0))
         throw DeviceError({"gpu.no_device", {}});
-    check(gpu, machine.code, "machine");
+    if (machine.code != MESHSCOPE_GPU_OK)
+        throw DeviceError(
+            {"gpu.cannot_start", {{"reason", error_text(gpu, machine.code)}, {"code", machine.code}}});
 }
 
 void check(const MeshscopeGpu& gpu, int code, const char* call) {
     if (code == MESHSCOPE_GPU_OK) return;
-    std::array<char, 512> text{};
-    gpu.error_text(code, text.data(), static_cast<int32_t>(text.size()));
     throw DeviceError(
-        {"gpu.failed", {{"call", std::string(call)}, {"reason", std::string(text.data())}, {"code", code}}});
+        {"gpu.failed", {{"call", std::string(call)}, {"reason", error_text(gpu, code)}, {"code", code}}});
 }
 
 std::string cuda_version(int32_t version) {

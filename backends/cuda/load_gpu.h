@@ -16,11 +16,12 @@ inline constexpr std::string_view kStandInModule = "meshscope-cuda-stand-in.so";
 std::string find_gpu_module(std::string_view file);
 
 /// Loads a module, once a process; it stays until the process ends. It needs no driver for that. Throws
-/// InvalidArgument "gpu.not_built" (path is ""), "gpu.cannot_load" {path, reason}.
+/// InvalidArgument "gpu.not_built" (path is ""), "gpu.cannot_load" {path, reason}, "gpu.other_version" {path,
+/// version, wanted}.
 const MeshscopeGpu& load_gpu_module(const std::string& path);
 
 /// Throws DeviceError unless a device can be used: "gpu.no_driver" {wanted}, "gpu.driver_too_old" {driver,
-/// wanted}, "gpu.no_device", "gpu.failed".
+/// wanted}, "gpu.no_device", "gpu.cannot_start" {reason, code}.
 void expect_gpu(const MeshscopeGpu& gpu);
 
 /// Throws DeviceError "gpu.failed" {call, reason, code} unless code is 0.

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 #include <set>
+#include <utility>
 
 #include "backends/cuda/cuda_products.h"
 #include "backends/cuda/gpu_module.h"
@@ -13,24 +14,20 @@
 namespace meshscope::gpu {
 namespace {
 
-/// The current device of the thread, as it was before, after.
+/// Makes a device the thread's current one. It stays so: every call sets its own, and to set the one before
+/// back would make a context there (since CUDA 12 cudaSetDevice does), on GPU 0 for each rank of a machine.
 class OnDevice {
   public:
     explicit OnDevice(int device) {
-        code_ = cudaGetDevice(&before_);
-        if (code_ == cudaSuccess && before_ != device) code_ = cudaSetDevice(device);
-        changed_ = before_ != device;
-    }
-    ~OnDevice() {
-        if (changed_) cudaSetDevice(before_);
+        int now = 0;
+        code_ = cudaGetDevice(&now);
+        if (code_ == cudaSuccess && now != device) code_ = cudaSetDevice(device);
     }
     OnDevice(const OnDevice&) = delete;
     OnDevice& operator=(const OnDevice&) = delete;
     cudaError_t code() const { return code_; }
 
   private:
-    int before_ = 0;
-    bool changed_ = false;
     cudaError_t code_ = cudaSuccess;
 };
 
@@ -124,6 +121,22 @@ int memory(int32_t device, int64_t* free_bytes, int64_t* total_bytes) {
         const cudaError_t code = cudaMemGetInfo(&unused, &all);
         *free_bytes = static_cast<int64_t>(unused);
         *total_bytes = static_cast<int64_t>(all);
+        return code;
+    });
+}
+
+int most_memory(int32_t device, int32_t anew, int64_t* in_use, int64_t* reserved) {
+    return on_device(device, [&] {
+        *in_use = *reserved = 0;
+        cudaMemPool_t pool = nullptr;
+        cudaError_t code = cudaDeviceGetDefaultMemPool(&pool, device);
+        for (const auto& [attribute, out] : {std::pair{cudaMemPoolAttrUsedMemHigh, in_use},
+                                             std::pair{cudaMemPoolAttrReservedMemHigh, reserved}}) {
+            uint64_t bytes = 0;  // set to 0, a high-water mark begins at what is so now
+            if (code == cudaSuccess && anew != 0) code = cudaMemPoolSetAttribute(pool, attribute, &bytes);
+            if (code == cudaSuccess) code = cudaMemPoolGetAttribute(pool, attribute, &bytes);
+            *out = static_cast<int64_t>(bytes);
+        }
         return code;
     });
 }
@@ -325,6 +338,7 @@ const MeshscopeGpu kModule{MESHSCOPE_GPU_ABI,
                            machine,
                            info,
                            memory,
+                           most_memory,
                            stream_make,
                            stream_free,
                            stream_synchronize,

@@ -8,21 +8,9 @@ namespace meshscope::backends::nccl {
 // nothing (tests/nccl/fake_nccl/host_side.cpp). A device below 0 means none: then nothing is done, and
 // streams are null.
 
-/// NCCL takes the calling thread's current device when it makes a communicator: this makes it `device` for
-/// one call and puts back what was current.
-class DeviceGuard {
-  public:
-    explicit DeviceGuard(int32_t device);
-    ~DeviceGuard();
-    DeviceGuard(const DeviceGuard&) = delete;
-    DeviceGuard& operator=(const DeviceGuard&) = delete;
-    /// Whether the device could be made current.
-    bool good() const { return good_; }
-
-  private:
-    int before_ = -1;
-    bool good_ = true;
-};
+/// NCCL takes the calling thread's current device when it makes a communicator: this makes it `device`, which
+/// it stays (to set another one back would make a context there). Whether CUDA did.
+bool make_current(int32_t device);
 
 /// A stream of the highest priority, as PyTorch gives NCCL. False: CUDA refused.
 bool stream_make(int32_t device, void** stream);

@@ -15,9 +15,9 @@ namespace {
 
 class GpuRankDevice final : public RankDevice {
   public:
-    GpuRankDevice(const MeshscopeGpu& table, int32_t device)
-        : gpu_{&table, device}, queues_(gpu_), stream_(gpu_, cuda::Urgent::yes) {
-        cuda::check(table, table.info(device, &info_), "info");
+    explicit GpuRankDevice(const cuda::Gpu& gpu)
+        : gpu_(gpu), queues_(gpu_), stream_(gpu_, cuda::Urgent::yes) {
+        cuda::check(*gpu_.table, gpu_.table->info(gpu_.device, &info_), "info");
     }
 
     // The stand-in's memory is the host's, and CUDA knows nothing of it.
@@ -77,8 +77,8 @@ void expect_same_memory(const Library& library, const MeshscopeGpu& gpu) {
         throw InvalidArgument({"nccl.other_memory", {{"file", library.file}}});
 }
 
-std::unique_ptr<RankDevice> make_gpu_rank_device(const MeshscopeGpu& gpu, int32_t device) {
-    return std::make_unique<GpuRankDevice>(gpu, device);
+std::unique_ptr<RankDevice> make_gpu_rank_device(const cuda::Gpu& gpu) {
+    return std::make_unique<GpuRankDevice>(gpu);
 }
 
 }  // namespace meshscope::backends::nccl

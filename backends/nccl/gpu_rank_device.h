@@ -1,9 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
-#include "backends/cuda/gpu_module.h"
+#include "backends/cuda/gpu.h"
 #include "backends/nccl/library.h"
 #include "backends/nccl/rank_device.h"
 
@@ -11,7 +10,7 @@ namespace meshscope::backends::nccl {
 
 /// A device of a GPU module, with the rank's tensors and streams on it. Its identity is the device's place on
 /// the PCI bus and the machine's name. Throws DeviceError "gpu.failed" {call, reason, code}.
-std::unique_ptr<RankDevice> make_gpu_rank_device(const MeshscopeGpu& gpu, int32_t device);
+std::unique_ptr<RankDevice> make_gpu_rank_device(const cuda::Gpu& gpu);
 
 /// Throws InvalidArgument "nccl.other_memory" {file} where one of the two works on host memory and the other
 /// on GPUs: neither could read the other's numbers.

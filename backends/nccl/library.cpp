@@ -27,7 +27,10 @@ const MeshscopeNccl& load_module(const std::string& path) {
     auto* const entry = reinterpret_cast<Entry*>(dlsym(handle, "meshscope_nccl_module"));
     if (entry == nullptr) fail(dlerror());
     const MeshscopeNccl* const table = entry();
-    if (table->abi != MESHSCOPE_NCCL_ABI) fail("module version " + std::to_string(table->abi));
+    if (table->abi != MESHSCOPE_NCCL_ABI)
+        throw InvalidArgument(
+            {"nccl.other_version",
+             {{"file", path}, {"version", int64_t{table->abi}}, {"wanted", int64_t{MESHSCOPE_NCCL_ABI}}}});
     return *table;
 }
 

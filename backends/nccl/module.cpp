@@ -1,8 +1,8 @@
 #include <dlfcn.h>
 #include <nccl.h>
 #include <string.h>
-#include <vector>
 #include <mutex>
+#include <vector>
 
 #include "backends/nccl/cuda_side.h"
 #include "backends/nccl/nccl_module.h"
@@ -41,7 +41,7 @@ struct MeshscopeNcclLibrary {
 namespace {
 
 using Library = MeshscopeNcclLibrary;
-using meshscope::backends::nccl::DeviceGuard;
+using meshscope::backends::nccl::make_current;
 using meshscope::backends::nccl::stream_free;
 using meshscope::backends::nccl::stream_make;
 using meshscope::backends::nccl::stream_query;
@@ -197,8 +197,7 @@ int query_stream(int32_t device, void* stream, int32_t* done) {
 
 int init(Library* library, const MeshscopeNcclId* id, int32_t n, int32_t rank, int32_t device,
          MeshscopeNcclComm** comm) {
-    const DeviceGuard guard(device);
-    if (!guard.good()) return ncclUnhandledCudaError;
+    if (!make_current(device)) return ncclUnhandledCudaError;
     ncclUniqueId given;
     memcpy(given.internal, id->bytes, sizeof given.internal);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -209,8 +208,7 @@ int init(Library* library, const MeshscopeNcclId* id, int32_t n, int32_t rank, i
 
 int split(Library* library, MeshscopeNcclComm* comm, int32_t color, int32_t key, int32_t device,
           MeshscopeNcclComm** made) {
-    const DeviceGuard guard(device);
-    if (!guard.good()) return ncclUnhandledCudaError;
+    if (!make_current(device)) return ncclUnhandledCudaError;
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     *made = nullptr;

@@ -7,6 +7,7 @@
 #include "backends/nccl/communicator.h"
 #include "backends/nccl/library.h"
 #include "backends/nccl/rank_device.h"
+#include "core/comm/device_facts.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::nccl {
@@ -19,7 +20,7 @@ struct NcclOptions {
 
 /// A world whose ranks reach each other over NCCL. The world beneath brings them together (TCP between
 /// processes, threads in tests) and carries what must be agreed; see NcclTransport.
-class NcclWorld final : public comm::World {
+class NcclWorld final : public comm::World, public comm::DeviceFacts {
   public:
     /// The device of a rank that lives here.
     using DeviceOf = std::function<std::unique_ptr<RankDevice>(GlobalRank)>;
@@ -33,6 +34,9 @@ class NcclWorld final : public comm::World {
     /// Throws beyond what a World throws: as NcclTransport's making, and CommErrors of NCCL's failures (see
     /// throw_result).
     void run(const std::function<void(comm::Transport&)>& body) override;
+    bool is_stand_in() const override { return library_.on_host; }
+    /// Not told: each rank has a device of its own, and this process sees one of them.
+    std::optional<comm::DeviceMemory> memory() const override { return std::nullopt; }
 
   private:
     std::unique_ptr<comm::World> inner_;

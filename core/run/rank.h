@@ -68,7 +68,8 @@ struct SharedRun {
     std::vector<ParameterPart>* parts = nullptr;
     /// [rank]: why its part file is not whole; null: no part files are kept (RunOptions::parts).
     std::vector<std::optional<Message>>* part_failures = nullptr;
-    int64_t run_id = 0;  ///< trace::PartHead::run
+    int64_t run_id = 0;        ///< trace::PartHead::run
+    std::string backend = {};  ///< its name as the record has it
 };
 
 /// One rank's whole life in a run: set-up, every step, hand-over. When it throws, what the rank had recorded

@@ -54,9 +54,8 @@ void RankParts::announce_groups(comm::Transport& transport) {
 
 void RankParts::open_part() {
     if (!shared_.part_failures || shared_.level == trace::Level::off) return;
-    const trace::PartHead head{
-        describe_run(scenario_, shared_.mesh, shared_.options.backend, shared_.level), shared_.groups.groups,
-        shared_.run_id, rank_.value};
+    const trace::PartHead head{describe_run(scenario_, shared_.mesh, shared_.backend, shared_.level),
+                               shared_.groups.groups, shared_.run_id, rank_.value};
     part_.emplace(shared_.options.parts, head);
 }
 

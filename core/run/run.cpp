@@ -11,6 +11,7 @@
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
 #include "core/base/temporary_folder.h"
+#include "core/comm/device_facts.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/run/checkpoint/identity.h"
 #include "core/run/checkpoint/load.h"
@@ -145,6 +146,7 @@ NotFinite find_not_finite(const SharedRun& before, int32_t step,
                      grad_norms,      parameters,     wall_ns,           false,
                      before.resumed,  nullptr,        &findings};
     shared.node_of_rank = before.node_of_rank;
+    shared.backend = before.backend;
     shared.processes = before.processes;
     if (before.parts) shared.parts = &parts;
     run_ranks(shared);
@@ -171,9 +173,14 @@ void refuse_faults_that_never_came(const scenario::Scenario& scenario,
     if (!found.empty()) throw InputError(std::move(found));
 }
 
+/// A backend's name as the record has it: a run on a stand-in may never be taken for one on a GPU.
+std::string recorded_name(const std::string& backend, const comm::DeviceFacts* device) {
+    return device != nullptr && device->is_stand_in() ? backend + "-stand-in" : backend;
+}
+
 /// The run's figures, from what its ranks left.
 trace::RunInfo sum_up(const SharedRun& shared, const Checkpoints& checkpoints) {
-    trace::RunInfo info = describe_run(shared.scenario, shared.mesh, shared.options.backend, shared.level);
+    trace::RunInfo info = describe_run(shared.scenario, shared.mesh, shared.backend, shared.level);
     info.losses = with_earlier(checkpoints.save.header.losses, mean_by_step(shared.losses));
     info.grad_norms = with_earlier(checkpoints.save.header.grad_norms, mean_by_step(shared.grad_norms));
     // Plain calls are one step, without a loss.
@@ -270,6 +277,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         throw InvalidArgument({"run.cannot_step", {{"backend", options.backend}}});
     const std::unique_ptr<comm::World> world =
         backends.open(options.backend, {world_size, chooser, options.init_method});
+    const auto* const device = dynamic_cast<const comm::DeviceFacts*>(world.get());
 
     const auto ranks = static_cast<std::size_t>(world_size);
     std::vector<trace::RankRecord> records(ranks);
@@ -312,6 +320,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     shared.checked = options.checked.value_or(scenario.checked.value_or(
         !scenario.steps_of_lesson.empty() || !scenario.faults.empty() || !scenario.calls.empty()));
     shared.never_came = &never_came;
+    shared.backend = recorded_name(options.backend, device);
     std::vector<std::optional<Message>> part_failures(ranks);
     if (!options.parts.empty()) shared.part_failures = &part_failures;
     // Two runs do not begin in the same nanosecond: that is all it is for.
@@ -328,7 +337,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         if (saves && result.here) checkpoint::remove_unfinished(scenario.checkpoint.folder);
         if (options.on_failure)
             options.on_failure(std::make_shared<const trace::Trace>(
-                partial_trace(describe_run(scenario, mesh, options.backend, level), groups.groups,
+                partial_trace(describe_run(scenario, mesh, shared.backend, level), groups.groups,
                               std::move(records), losses, failure_json(error))));
         throw;
     }

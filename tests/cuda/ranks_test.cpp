@@ -1,7 +1,12 @@
 // Whole runs on the backend "cuda", over the stand-in for a GPU: what they come to, and what they write down.
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "core/base/temporary_folder.h"
+#include "core/memory/ledger.h"
+#include "core/run/measured.h"
+#include "core/run/recover.h"
 #include "tests/cuda/stand_in_registry.h"
 #include "tests/gpu/gpu_pair.h"
 #include "tests/run/golden_run.h"
@@ -41,7 +46,7 @@ std::vector<std::string> hops_of(const trace::Trace& trace) {
 
 }  // namespace
 
-TEST_CASE("golden runs come out on cuda as PyTorch's: DDP, FSDP2, HSDP, TP and three dims") {
+TEST_CASE("golden runs come out on cuda as PyTorch's: DDP, FSDP2, HSDP, TP and three dims", "[device]") {
     const auto backends = gpu::stand_in_registry();
     for (const std::string name :
          {"toy_single", "mlp_ddp2_buckets", "toy_fsdp3_uneven", "mlp_fsdp4", "mlp_hsdp2x2_clip",
@@ -59,7 +64,7 @@ TEST_CASE("golden runs come out on cuda as PyTorch's: DDP, FSDP2, HSDP, TP and t
     }
 }
 
-TEST_CASE("a run's record on cuda is its record on threads, times apart") {
+TEST_CASE("a run's record on cuda is its record on threads, times apart", "[device]") {
     const auto backends = gpu::stand_in_registry();
     for (const std::string name : {"toy_ddp4", "toy_hsdp2x2", "toy_tp2", "mlp_hsdp2x2_tp2"})
         for (const std::string algorithm : {"ring", "direct", "tree", "two_level"}) {
@@ -71,11 +76,95 @@ TEST_CASE("a run's record on cuda is its record on threads, times apart") {
                 golden::train(name, gold, *backends, on("threads", trace::Level::hops), extra);
             CHECK(test::first_difference(*threads.trace, *cuda.trace) == "");
             CHECK(hops_of(*threads.trace) == hops_of(*cuda.trace));
-            CHECK(cuda.trace->info.backend == "cuda");
         }
 }
 
-TEST_CASE("the times of a record on cuda are the device's, in the order of the work") {
+TEST_CASE("a record says that it was the stand-in and no GPU, also a failed run's and what its ranks left") {
+    const TemporaryFolder folder("meshscope-test");
+    const auto backends = gpu::stand_in_registry();
+    const nlohmann::json gold = golden::read_case("toy_ddp2");
+    run::RunOptions options = on("cuda");
+    options.parts = folder.file("run.mscope");
+    const run::RunResult result = golden::train("toy_ddp2", gold, *backends, options);
+    CHECK(result.trace->info.backend == "cuda-stand-in");
+    CHECK(run::recover(options.parts).trace.info.backend == "cuda-stand-in");
+
+    std::string failed;
+    options.parts.clear();
+    options.on_failure = [&](const std::shared_ptr<const trace::Trace>& trace) {
+        failed = trace->info.backend;
+    };
+    gpu_test::control().fail("launch", 40, 719);
+    CHECK_THROWS_AS(golden::train("toy_ddp2", gold, *backends, options), Error);
+    gpu_test::control().fail("", 0, 0);
+    CHECK(failed == "cuda-stand-in");
+
+    const run::RunResult threads = golden::train("toy_ddp2", gold, *backends, on("threads"));
+    CHECK(threads.trace->info.backend == "threads");
+}
+
+TEST_CASE("what the device's allocator gave out at most is what was recorded, within what it rounds",
+          "[device]") {
+    const auto backends = gpu::stand_in_registry();
+    // Of 64 tokens and four heads the kernels' own scratch memory is at most a row's double for the loss, a
+    // float for each row and head, or Adam's table of a few dozen parameters.
+    constexpr int64_t kMostScratch = 4096;
+    for (const std::string strategy : {"none", "ddp", "fsdp2"}) {
+        INFO(strategy);
+        const std::string text = R"(format = 1
+[model]
+kind = "gpt"
+dim = 32
+hidden = 128
+layers = 2
+heads = 4
+seq = 16
+vocab = 64
+[train]
+steps = 2
+global_batch = 4
+[optimizer]
+kind = "adamw"
+lr = 0.001
+[mesh]
+shape = [1]
+[parallel]
+data = ")" + strategy + "\"\n";
+        const run::MeasuredBackends measured(*backends);
+        const run::RunResult result =
+            run::run_scenario(scenario::parse_scenario(text, "memory.toml"), measured, on("cuda"));
+        REQUIRE(measured.memory().has_value());
+        const comm::DeviceMemory& device = *measured.memory();
+        const memory::Peak peak = memory::peak(*result.trace, 0);
+        const auto blocks = static_cast<int64_t>(peak.live.size()) + 3;  // its own two, and the scratch
+        CAPTURE(peak.bytes, peak.live.size(), device.most_in_use, device.own, device.piece);
+        CHECK(device.piece > 0);
+        CHECK(device.own > int64_t{32} << 20);
+        const int64_t above = device.most_in_use - device.own - peak.bytes;
+        CHECK(above >= 0);
+        CHECK(above <= blocks * device.piece + kMostScratch);
+        CHECK(device.most_reserved >= device.most_in_use);
+        if (gpu_test::on_stand_in()) CHECK(device.piece == 256);
+    }
+}
+
+TEST_CASE("TF32 is taken where it is asked for, and only there") {
+    const nlohmann::json gold = golden::read_case("gpt_ddp2");
+    const auto losses = [&](const std::string& value) {
+        return golden::train("gpt_ddp2", gold, *gpu::stand_in_registry(backends::cuda::kTf32Variable, value),
+                             on("cuda", trace::Level::off))
+            .trace->info.losses;
+    };
+    const std::vector<double> exact = losses(""), off = losses("0"), cut = losses("1");
+    CHECK(exact == off);
+    REQUIRE(exact.size() == cut.size());
+    for (std::size_t step = 0; step < exact.size(); ++step) {
+        CHECK(exact[step] != cut[step]);
+        CHECK(std::abs(exact[step] - cut[step]) <= 2e-3 * exact[step]);
+    }
+}
+
+TEST_CASE("the times of a record on cuda are the device's, in the order of the work", "[device]") {
     const auto backends = gpu::stand_in_registry();
     const nlohmann::json gold = golden::read_case("mlp_fsdp4");
     const auto result = golden::train("mlp_fsdp4", gold, *backends, on("cuda", trace::Level::hops));
@@ -105,7 +194,7 @@ TEST_CASE("the times of a record on cuda are the device's, in the order of the w
     }
 }
 
-TEST_CASE("what is recorded of numbers on cuda is what travelled") {
+TEST_CASE("what is recorded of numbers on cuda is what travelled", "[device]") {
     const auto backends = gpu::stand_in_registry();
     const char* const text = R"(format = 1
 [mesh]
@@ -214,5 +303,5 @@ TEST_CASE("a machine without what CUDA needs is told apart when the backend is o
     CHECK(refusal(35, 0, 0) == "gpu.no_driver");
     CHECK(refusal(35, 12040, 0) == "gpu.driver_too_old");
     CHECK(refusal(100, 13000, 0) == "gpu.no_device");
-    CHECK(refusal(999, 13000, 0) == "gpu.failed");
+    CHECK(refusal(999, 13000, 0) == "gpu.cannot_start");
 }

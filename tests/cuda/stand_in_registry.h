@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,12 +11,17 @@
 
 namespace meshscope::gpu {
 
-/// The backends of this build, with the stand-in for a GPU in the place of the CUDA module.
-inline std::unique_ptr<run::Backends> stand_in_registry() {
-    return backends::make_registry([](const char* name) {
-        return std::string_view(name) == backends::cuda::kModuleVariable
-                   ? backends::cuda::find_gpu_module(backends::cuda::kStandInModule)
-                   : std::string();
+/// The backends of this build, with the stand-in for a GPU in the place of the CUDA module; or the module
+/// that MESHSCOPE_TEST_GPU_MODULE names, as tests/gpu/gpu_pair.h has it. `variable`: one more in their
+/// environment.
+inline std::unique_ptr<run::Backends> stand_in_registry(const std::string& variable = "",
+                                                        const std::string& value = "") {
+    const char* const named = std::getenv("MESHSCOPE_TEST_GPU_MODULE");
+    const std::string module =
+        named == nullptr ? backends::cuda::find_gpu_module(backends::cuda::kStandInModule) : named;
+    return backends::make_registry([=](const char* name) {
+        if (!variable.empty() && name == variable) return value;
+        return std::string_view(name) == backends::cuda::kModuleVariable ? module : std::string();
     });
 }
 

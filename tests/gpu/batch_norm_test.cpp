@@ -4,7 +4,7 @@
 using namespace meshscope;
 using namespace meshscope::gpu_test;
 
-TEST_CASE("batch norm of the GPU agrees with the reference, of one part and of several") {
+TEST_CASE("batch norm of the GPU agrees with the reference, of one part and of several", "[device]") {
     GpuPair p;
     constexpr double kEps = 1e-5, kMost = 1e-5;
     for (const int64_t rows : {1, 2, 37})

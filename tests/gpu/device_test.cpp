@@ -93,7 +93,8 @@ TEST_CASE("each call of the table that fails becomes an error that names it, and
                     named = error.what();
                 }
                 control().fail("", 0, 0);
-                // What the device is done with is used again, so how many calls there are depends on its speed.
+                // What the device is done with is used again, so how many calls there are depends on its
+                // speed.
                 if (nth > 1 && control().calls(call) - made_before < nth) continue;
                 // The last wait is the destructor's, which has nobody to tell.
                 if (id == "nothing thrown" && std::string(call) == "stream_synchronize" && nth == times)
@@ -118,7 +119,7 @@ TEST_CASE("what a machine lacks is told apart") {
     CHECK(told(MESHSCOPE_GPU_NO_DRIVER, 11040, 0) == "gpu.driver_too_old");
     CHECK(told(MESHSCOPE_GPU_NO_DEVICE, 13000, 0) == "gpu.no_device");
     CHECK(told(0, 13000, 0) == "gpu.no_device");
-    CHECK(told(999, 13000, 0) == "gpu.failed");
+    CHECK(told(999, 13000, 0) == "gpu.cannot_start");
     control().machine(MESHSCOPE_GPU_NO_DEVICE, 13000, 0);
     CHECK(test::thrown_id<DeviceError>([] { CudaDevice device(gpu()); }) == "gpu.failed");
     CHECK(cuda_version(13020) == "13.2");
@@ -130,6 +131,8 @@ TEST_CASE("a module that is not there or is none is refused with its name") {
     CHECK(test::thrown_id<InvalidArgument>([] { load_gpu_module("/nowhere/meshscope-cuda.so"); }) ==
           "gpu.cannot_load");
     CHECK(test::thrown_id<InvalidArgument>([] { load_gpu_module("libm.so.6"); }) == "gpu.cannot_load");
+    CHECK(test::thrown_id<InvalidArgument>([] { load_gpu_module(MESHSCOPE_OTHER_VERSION); }) ==
+          "gpu.other_version");
 }
 
 TEST_CASE("the real module loads without a driver and says what is missing") {
@@ -152,7 +155,7 @@ TEST_CASE("the real module loads without a driver and says what is missing") {
     else if (machine.code == MESHSCOPE_GPU_NO_DRIVER)
         CHECK(id == (machine.driver_version == 0 ? "gpu.no_driver" : "gpu.driver_too_old"));
     else
-        CHECK(id == (machine.code == MESHSCOPE_GPU_NO_DEVICE ? "gpu.no_device" : "gpu.failed"));
+        CHECK(id == (machine.code == MESHSCOPE_GPU_NO_DEVICE ? "gpu.no_device" : "gpu.cannot_start"));
 }
 
 TEST_CASE("memory that a device has not is refused, and what was freed can be had again") {
@@ -170,7 +173,7 @@ TEST_CASE("memory that a device has not is refused, and what was freed can be ha
     }
 }
 
-TEST_CASE("an index outside its table is told at the next download, with the call that met it") {
+TEST_CASE("an index outside its table is told at the next download, with the call that met it", "[device]") {
     GpuPair p;
     const Tensor table = p.to_gpu(p.random({5, 2})), y = p.to_gpu(p.random({3, 2}));
     const Tensor good = p.to_gpu(p.indices({0, 4, 2})), bad = p.to_gpu(p.indices({1, 5, -1}));
@@ -299,7 +302,59 @@ TEST_CASE("a launch that no GPU takes, or that names no kernel, is refused by it
               MESHSCOPE_GPU_INVALID_CONFIGURATION);
 }
 
-TEST_CASE("reductions on the GPU give the same bits as on the CPU, for each dtype and op") {
+TEST_CASE("the host's memory where a GPU's is meant is refused, and the other way round, as a GPU would") {
+    const GpuStream stream(gpu());
+    const GpuMemory memory(stream, 256);
+    const HostMemory pinned(gpu(), 256);
+    std::vector<std::byte> host(256);
+    const auto copied = [&](void* to, const void* from, int32_t kind) {
+        return stand_in().copy(stream.handle(), to, from, 256, kind);
+    };
+    CHECK(copied(memory.get(), host.data(), MESHSCOPE_HOST_TO_DEVICE) == 0);
+    CHECK(copied(pinned.get(), memory.get(), MESHSCOPE_DEVICE_TO_HOST) == 0);
+    stream.synchronize();
+    CHECK(copied(memory.get(), host.data(), MESHSCOPE_DEVICE_TO_DEVICE) == MESHSCOPE_GPU_INVALID_VALUE);
+    CHECK(copied(host.data(), memory.get(), MESHSCOPE_DEVICE_TO_DEVICE) == MESHSCOPE_GPU_INVALID_VALUE);
+    CHECK(copied(host.data(), pinned.get(), MESHSCOPE_HOST_TO_DEVICE) == MESHSCOPE_GPU_INVALID_VALUE);
+    CHECK(copied(memory.get(), memory.get(), MESHSCOPE_DEVICE_TO_HOST) == MESHSCOPE_GPU_INVALID_VALUE);
+    CHECK(stand_in().set(stream.handle(), host.data(), 0, 256) == MESHSCOPE_GPU_INVALID_VALUE);
+
+    const auto filled = [&](void* out) {
+        MeshscopeElements p{};
+        p.out = out;
+        p.n = 4;
+        MeshscopeGpuLaunch launch{};
+        launch.kernel = MESHSCOPE_KERNEL_FILL;
+        launch.dtype = MESHSCOPE_FLOAT32;
+        launch.parameters = &p;
+        launch.parameter_bytes = sizeof p;
+        std::fill_n(launch.grid, 3, 1U);
+        std::fill_n(launch.block, 3, 1U);
+        return stand_in().launch(stream.handle(), &launch);
+    };
+    CHECK(filled(memory.get()) == 0);
+    CHECK(filled(memory.as<std::byte>() + 64) == 0);
+    CHECK(filled(host.data()) == 700);
+    stream.synchronize();
+}
+
+TEST_CASE("each number that a driver may answer becomes an error that has it, and words") {
+    for (int code = 1; code <= 1000; ++code) {
+        std::string id = "nothing thrown", said;
+        try {
+            check(stand_in(), code, "event_make");
+        } catch (const DeviceError& error) {
+            id = error.message().id;
+            said = error.what();
+        }
+        CAPTURE(code, said);
+        CHECK(id == "gpu.failed");
+        CHECK(said.find("event_make") != std::string::npos);
+        CHECK(said.find(std::to_string(code)) != std::string::npos);
+    }
+}
+
+TEST_CASE("reductions on the GPU give the same bits as on the CPU, for each dtype and op", "[device]") {
     GpuPair p;
     constexpr int64_t n = 300;
     const std::vector<std::pair<ReduceOp, int32_t>> ops{

@@ -1,9 +1,13 @@
 #pragma once
 
 // What GPU tests share: a CudaDevice over the stand-in, the reference on the CPU, and one call made on both.
+//
+// MESHSCOPE_TEST_GPU_MODULE names another module than the stand-in by its file: scripts/check-gpu takes the
+// real one so, on a machine with a GPU, for the cases with the tag [device].
 
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -35,6 +39,18 @@ inline std::string stand_in_path() {
 
 inline const MeshscopeGpu& stand_in() {
     return backends::cuda::load_gpu_module(stand_in_path());
+}
+
+/// The module that cases with the tag [device] run on.
+inline std::string module_path() {
+    const char* const named = std::getenv("MESHSCOPE_TEST_GPU_MODULE");
+    return named == nullptr ? stand_in_path() : named;
+}
+inline const MeshscopeGpu& module_under_test() {
+    return backends::cuda::load_gpu_module(module_path());
+}
+inline bool on_stand_in() {
+    return module_under_test().is_stand_in != 0;
 }
 
 /// What tests can ask of the stand-in.
@@ -77,7 +93,7 @@ using Call = std::function<void(const Kernels&, const std::vector<Tensor>&)>;
 
 struct GpuPair {
     std::unique_ptr<tensor::Device> cpu = tensor::make_cpu_device(tensor::MatMul::reference);
-    CudaDevice gpu{{&stand_in(), 0}};
+    CudaDevice gpu{{&module_under_test(), 0}};
     tensor::Allocator on_cpu{*cpu}, on_gpu{gpu};
     uint64_t stream = 0;
 

@@ -65,7 +65,7 @@ void check_attention(GpuPair& p, const Heads& s, bool causal, DType dtype, const
 
 }  // namespace
 
-TEST_CASE("norms of the GPU agree with the reference") {
+TEST_CASE("norms of the GPU agree with the reference", "[device]") {
     GpuPair p;
     for (const auto& [rows, width] : kRows)
         for (const DType dtype : kFloats)
@@ -102,7 +102,8 @@ TEST_CASE("norms of the GPU agree with the reference") {
             }
 }
 
-TEST_CASE("rotary of the GPU agrees with the reference, in order, from a place, by positions, and back") {
+TEST_CASE("rotary of the GPU agrees with the reference, in order, from a place, by positions, and back",
+          "[device]") {
     GpuPair p;
     for (const DType dtype : kFloats)
         for (const bool inverse : {false, true})
@@ -125,7 +126,7 @@ TEST_CASE("rotary of the GPU agrees with the reference, in order, from a place, 
           }) == "kernel.shape");
 }
 
-TEST_CASE("attention of the GPU agrees with the reference, forward and backward") {
+TEST_CASE("attention of the GPU agrees with the reference, forward and backward", "[device]") {
     GpuPair p;
     for (const Heads& s : kHeads)
         for (const bool causal : {false, true})
@@ -136,7 +137,7 @@ TEST_CASE("attention of the GPU agrees with the reference, forward and backward"
             }
 }
 
-TEST_CASE("attention of the GPU goes by positions, and rows that see no key are zero") {
+TEST_CASE("attention of the GPU goes by positions, and rows that see no key are zero", "[device]") {
     GpuPair p;
     // Zigzag places of context parallel; the first queries stand before all keys.
     std::vector<int64_t> q_at, k_at;
@@ -145,7 +146,8 @@ TEST_CASE("attention of the GPU goes by positions, and rows that see no key are 
     for (const DType dtype : kFloats) check_attention(p, {2, 20, 37, 4, 2, 8}, true, dtype, q_at, k_at);
 }
 
-TEST_CASE("ring attention's merge on the GPU agrees with the reference, also where one side saw nothing") {
+TEST_CASE("ring attention's merge on the GPU agrees with the reference, also where one side saw nothing",
+          "[device]") {
     GpuPair p;
     const AttentionShape shape = shape_of({2, 3, 3, 2, 2, 40}, false);
     const Tensor o = p.random({2, 3, 80}), block_o = p.random({2, 3, 80});
@@ -158,7 +160,7 @@ TEST_CASE("ring attention's merge on the GPU agrees with the reference, also whe
     }) <= 1e-6);
 }
 
-TEST_CASE("a head wider than the GPU's kernels take is refused before anything runs") {
+TEST_CASE("a head wider than the GPU's kernels take is refused before anything runs", "[device]") {
     GpuPair p;
     const AttentionShape shape = shape_of({1, 2, 2, 1, 1, 257}, true);
     const Tensor x = p.to_gpu(p.random({1, 2, 257})), lse = p.to_gpu(p.random({1, 1, 2}));
@@ -166,7 +168,8 @@ TEST_CASE("a head wider than the GPU's kernels take is refused before anything r
               [&] { p.gpu.kernels().attention_forward(x, lse, x, x, x, shape); }) == "gpu.head_dim");
 }
 
-TEST_CASE("embedding of the GPU agrees with the reference, whole and by parts, rows named twice included") {
+TEST_CASE("embedding of the GPU agrees with the reference, whole and by parts, rows named twice included",
+          "[device]") {
     GpuPair p;
     for (const auto& [n, rows, width] :
          {std::array<int64_t, 3>{0, 5, 3}, {1, 1, 1}, {40, 7, 33}, {9, 100, 300}})
@@ -190,7 +193,7 @@ TEST_CASE("embedding of the GPU agrees with the reference, whole and by parts, r
             }
 }
 
-TEST_CASE("cross-entropy of the GPU agrees with the reference, whole and by parts") {
+TEST_CASE("cross-entropy of the GPU agrees with the reference, whole and by parts", "[device]") {
     GpuPair p;
     for (const auto& [rows, classes] : kRows)
         for (const DType dtype : kFloats) {
@@ -226,7 +229,7 @@ TEST_CASE("cross-entropy of the GPU agrees with the reference, whole and by part
         }
 }
 
-TEST_CASE("the largest of a row is NaN where one is, and minus infinity where there is none") {
+TEST_CASE("the largest of a row is NaN where one is, and minus infinity where there is none", "[device]") {
     GpuPair p;
     Tensor logits = p.random({3, 40});
     logits.data<float>()[45] = std::nanf("");

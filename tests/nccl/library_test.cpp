@@ -46,6 +46,7 @@ TEST_CASE(
     CHECK(refusal({"/nowhere/meshscope-nccl.so", ""}).id == "nccl.cannot_load");
     // A shared library that is no module of ours.
     CHECK(refusal({MESHSCOPE_FAKE_NCCL, ""}).id == "nccl.cannot_load");
+    CHECK(refusal({MESHSCOPE_OTHER_VERSION, MESHSCOPE_FAKE_NCCL}).id == "nccl.other_version");
     const Message gone = refusal({MESHSCOPE_NCCL_MODULE, "/nowhere/libnccl.so.2"});
     CHECK(gone.id == "nccl.no_library");
     CHECK(text(gone, "file") == "/nowhere/libnccl.so.2");

@@ -93,8 +93,9 @@ TEST_CASE("pipelines train over NCCL, whose sends are sent behind the rank's bac
 }
 
 TEST_CASE("over NCCL with tensors on the stand-in for a GPU the numbers are PyTorch's as well") {
-    const NcclOnThreads backends(
-        [](GlobalRank) { return backends::nccl::make_gpu_rank_device(stand_in(), 0); });
+    const NcclOnThreads backends([](GlobalRank) {
+        return backends::nccl::make_gpu_rank_device({&stand_in(), 0});
+    });
     for (const std::string name : {"toy_ddp2", "mlp_fsdp4", "mlp_hsdp2x2_clip"}) {
         INFO(name);
         CHECK(differences(name, backends) == std::vector<std::string>{});
@@ -119,6 +120,8 @@ TEST_CASE("the registry opens nccl for one rank with all it needs, and says what
     const std::string gpu = backends::cuda::find_gpu_module(backends::cuda::kStandInModule);
     const auto whole = registry_with(MESHSCOPE_NCCL_MODULE, MESHSCOPE_FAKE_NCCL, gpu);
     CHECK(differences("toy_single", *whole) == std::vector<std::string>{});
+    const nlohmann::json gold = golden::read_case("toy_single");
+    CHECK(golden::train("toy_single", gold, *whole, options()).trace->info.backend == "nccl-stand-in");
 
     const auto refusal = [](const std::unique_ptr<run::Backends>& backends) -> std::string {
         try {

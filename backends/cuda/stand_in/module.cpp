@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "backends/cuda/gpu_module.h"
@@ -27,7 +27,7 @@ constexpr int32_t kMostDevices = 8;
 constexpr std::align_val_t kAlignment{256};
 constexpr int32_t kShared = 48 << 10,
                   kSharedAsked = 99 << 10;  // of compute capability 8.6, the least there is
-constexpr int32_t kNotReady = 600;
+constexpr int32_t kNotReady = 600, kIllegalAddress = 700;
 
 struct Event {
     int32_t device = 0;
@@ -46,11 +46,14 @@ struct Machine {
     MeshscopeGpuMachine told{0, 13000, 13000, 1};
     int64_t room = int64_t{8} << 30;
     std::array<int64_t, kMostDevices> used{};
+    /// By the host's calls, as a stream's own next request may have what was freed before it: what a GPU's
+    /// pool counts, however far its streams have come.
+    std::array<int64_t, kMostDevices> asked{}, most_asked{};
     struct Block {
         int32_t device = 0;  ///< -1: page-locked memory of the host
         int64_t bytes = 0;
     };
-    std::unordered_map<void*, Block> blocks;
+    std::map<const void*, Block, std::less<>> blocks;
     int64_t streams = 0, events = 0;
 };
 
@@ -143,6 +146,26 @@ int memory(int32_t device, int64_t* free_bytes, int64_t* total_bytes) {
     const std::lock_guard lock(m.mutex);
     *total_bytes = m.room;
     *free_bytes = m.room - m.used[static_cast<std::size_t>(device)];
+    return MESHSCOPE_GPU_OK;
+}
+
+int64_t& of_device(std::array<int64_t, kMostDevices>& bytes, int32_t device) {
+    return bytes[static_cast<std::size_t>(device)];
+}
+
+/// A pool gives out whole pieces of this.
+int64_t rounded(int64_t bytes) {
+    constexpr auto kPiece = static_cast<int64_t>(kAlignment);
+    return (bytes + kPiece - 1) / kPiece * kPiece;
+}
+
+int most_memory(int32_t device, int32_t anew, int64_t* in_use, int64_t* reserved) {
+    MESHSCOPE_ENTER("most_memory");
+    if (!is_device(device)) return 101;
+    Machine& m = g_machine();
+    const std::lock_guard lock(m.mutex);
+    if (anew != 0) of_device(m.most_asked, device) = of_device(m.asked, device);
+    *in_use = *reserved = of_device(m.most_asked, device);
     return MESHSCOPE_GPU_OK;
 }
 
@@ -285,11 +308,27 @@ int give(void* memory, bool of_device) {
 
 int allocate(MeshscopeGpuStream stream, int64_t bytes, void** memory) {
     MESHSCOPE_ENTER("allocate");
-    return take(of<Queue>(stream)->device(), bytes, memory);
+    const int32_t device = of<Queue>(stream)->device();
+    const int code = take(device, bytes, memory);
+    if (*memory == nullptr) return code;
+    Machine& m = g_machine();
+    const std::lock_guard lock(m.mutex);
+    int64_t& asked = of_device(m.asked, device);
+    asked += rounded(bytes);
+    of_device(m.most_asked, device) = std::max(of_device(m.most_asked, device), asked);
+    return code;
 }
 int free_later(MeshscopeGpuStream stream, void* memory) {
     MESHSCOPE_ENTER("free");
-    if (memory != nullptr) of<Queue>(stream)->add([memory] { give(memory, true); });
+    if (memory == nullptr) return MESHSCOPE_GPU_OK;
+    {
+        Machine& m = g_machine();
+        const std::lock_guard lock(m.mutex);
+        const auto block = m.blocks.find(memory);
+        if (block != m.blocks.end() && block->second.device >= 0)
+            of_device(m.asked, block->second.device) -= rounded(block->second.bytes);
+    }
+    of<Queue>(stream)->add([memory] { give(memory, true); });
     return MESHSCOPE_GPU_OK;
 }
 int host_allocate(int64_t bytes, void** memory) {
@@ -301,11 +340,40 @@ int host_free(void* memory) {
     return give(memory, false);
 }
 
+// Both memories are the host's here, so nothing would come of taking one for the other, which a GPU does not
+// forgive: what is asked for is held to where blocks lie.
+
+/// Whether it lies in a device's block, its end included: an empty tensor may stand there.
+bool on_device(const void* pointer) {
+    Machine& m = g_machine();
+    const std::lock_guard lock(m.mutex);
+    auto block = m.blocks.upper_bound(pointer);
+    if (block == m.blocks.begin()) return false;
+    --block;
+    return block->second.device >= 0 && static_cast<const std::byte*>(pointer) <=
+                                            static_cast<const std::byte*>(block->first) + block->second.bytes;
+}
+
+/// Whether every number of a launch's parameters that can only be an address is one of a device: programs and
+/// their heaps lie there in 64-bit Linux, and no count of elements comes near.
+bool points_to_devices(const void* parameters, int32_t bytes) {
+    constexpr uint64_t kFirst = uint64_t{0x5000} << 32, kLast = (uint64_t{0x8000} << 32) - 1;
+    for (int32_t at = 0; at + 8 <= bytes; at += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, static_cast<const std::byte*>(parameters) + at, sizeof word);
+        if (word >= kFirst && word <= kLast && !on_device(reinterpret_cast<const void*>(word))) return false;
+    }
+    return true;
+}
+
 // work ---------------------------------------------------------------------------------------------------
 
-int copy(MeshscopeGpuStream stream, void* to, const void* from, int64_t bytes, int32_t) {
+int copy(MeshscopeGpuStream stream, void* to, const void* from, int64_t bytes, int32_t kind) {
     MESHSCOPE_ENTER("copy");
     if (bytes < 0) return MESHSCOPE_GPU_INVALID_VALUE;
+    if (bytes > 0 && (on_device(to) != (kind != MESHSCOPE_DEVICE_TO_HOST) ||
+                      on_device(from) != (kind != MESHSCOPE_HOST_TO_DEVICE)))
+        return MESHSCOPE_GPU_INVALID_VALUE;
     if (bytes > 0) of<Queue>(stream)->add([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
     return MESHSCOPE_GPU_OK;
 }
@@ -313,6 +381,7 @@ int copy(MeshscopeGpuStream stream, void* to, const void* from, int64_t bytes, i
 int set(MeshscopeGpuStream stream, void* memory, int32_t byte, int64_t bytes) {
     MESHSCOPE_ENTER("set");
     if (bytes < 0) return MESHSCOPE_GPU_INVALID_VALUE;
+    if (bytes > 0 && !on_device(memory)) return MESHSCOPE_GPU_INVALID_VALUE;
     if (bytes > 0)
         of<Queue>(stream)->add([=] { std::memset(memory, byte, static_cast<std::size_t>(bytes)); });
     return MESHSCOPE_GPU_OK;
@@ -333,6 +402,7 @@ void run_thread(void (*kernel)(), const void* parameters) {
 int launch(MeshscopeGpuStream stream, const MeshscopeGpuLaunch* asked) {
     MESHSCOPE_ENTER("launch");
     if (!fits_a_device(*asked)) return MESHSCOPE_GPU_INVALID_CONFIGURATION;
+    if (!points_to_devices(asked->parameters, asked->parameter_bytes)) return kIllegalAddress;
     const simt::Index grid{asked->grid[0], asked->grid[1], asked->grid[2]};
     const simt::Index block{asked->block[0], asked->block[1], asked->block[2]};
     const uint32_t shared = asked->shared_bytes;
@@ -352,6 +422,7 @@ int product(MeshscopeGpuStream stream, const MeshscopeGpuProduct* asked) {
     if (!known || asked->m < 1 || asked->n < 1 || asked->k < 1 ||
         (asked->accumulate != 0 && asked->bias != nullptr))
         return MESHSCOPE_GPU_INVALID_VALUE;
+    if (!points_to_devices(asked, sizeof *asked)) return kIllegalAddress;
     of<Queue>(stream)->add([p = *asked] { run_product(p); });
     return MESHSCOPE_GPU_OK;
 }
@@ -363,6 +434,7 @@ const MeshscopeGpu kModule{MESHSCOPE_GPU_ABI,
                            machine,
                            info,
                            memory,
+                           most_memory,
                            stream_make,
                            stream_free,
                            stream_synchronize,

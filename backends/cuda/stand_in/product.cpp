@@ -1,12 +1,22 @@
 #include "backends/cuda/stand_in/product.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "backends/cuda/kernels/gpu_code.h"
 
 namespace meshscope::stand_in {
 namespace {
+
+/// To the nearest with 10 bits after the first, ties away from zero, as cvt.rna.tf32 does it.
+float to_tf32(float x) {
+    const uint32_t bits = std::bit_cast<uint32_t>(x);
+    if ((bits & 0x7F800000U) == 0x7F800000U) return x;  // infinite or NaN
+    return std::bit_cast<float>((bits + 0x1000U) & ~0x1FFFU);
+}
 
 /// A matrix as floats, row-major, turned if it is stored so.
 template <class T>
@@ -22,8 +32,11 @@ std::vector<float> read(const void* from, int64_t rows, int64_t columns, bool tr
 
 template <class T>
 void run(const MeshscopeGpuProduct& p) {
-    const std::vector<float> a = read<T>(p.a, p.m, p.k, p.transpose_a != 0);
-    const std::vector<float> b = read<T>(p.b, p.k, p.n, p.transpose_b != 0);
+    std::vector<float> a = read<T>(p.a, p.m, p.k, p.transpose_a != 0);
+    std::vector<float> b = read<T>(p.b, p.k, p.n, p.transpose_b != 0);
+    if (p.tf32 != 0 && p.dtype == MESHSCOPE_FLOAT32)  // of bfloat16 nothing is left to cut
+        for (std::vector<float>* const factor : {&a, &b})
+            std::ranges::transform(*factor, factor->begin(), to_tf32);
     T* const out = static_cast<T*>(p.out);
     std::vector<double> sums(static_cast<std::size_t>(p.n));
     for (int64_t r = 0; r < p.m; ++r) {

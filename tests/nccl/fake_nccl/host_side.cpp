@@ -3,8 +3,9 @@
 // For a module without CUDA: there is no device to make current, and the stand-in needs no streams.
 namespace meshscope::backends::nccl {
 
-DeviceGuard::DeviceGuard(int32_t device) : good_(device < 0) {}
-DeviceGuard::~DeviceGuard() = default;
+bool make_current(int32_t device) {
+    return device < 0;
+}
 
 bool stream_make(int32_t device, void** stream) {
     *stream = nullptr;
