@@ -152,25 +152,26 @@ class CheckPytorch(unittest.TestCase):
             self.assertEqual(" ".join(ended.stdout.split()).count(words), 1)
         self.assertEqual(ended.stdout.count("usage:"), 1)
 
-    def test_ctrl_c_ends_the_script_and_its_ranks_without_a_traceback(self):
+    def test_ctrl_c_and_sigterm_end_the_script_and_its_ranks_without_a_traceback(self):
         mark = self.root / "pid"
         self.lesson("11_a", {"a": "4"}, "import os, pathlib, time\n"
                     f"pathlib.Path({str(mark)!r} + 'x').write_text(str(os.getpid()))\n"
                     f"os.rename({str(mark)!r} + 'x', {str(mark)!r})\ntime.sleep(600)\n")
-        started = subprocess.Popen(
-            [sys.executable, SCRIPT, "--python", str(self.root / "python"), "--meshscope",
-             str(self.root / "meshscope"), "--scenarios", str(self.root / "scenarios")],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))  # a shell's & ignores it
-        while not mark.exists() and started.poll() is None:
-            time.sleep(0.02)
-        started.send_signal(signal.SIGINT)
-        _, err = started.communicate()
-        self.assertEqual(started.returncode, 130)
-        self.assertIn("check-pytorch: stopped", err)
-        self.assertNotIn("Traceback", err)
-        with self.assertRaises(ProcessLookupError):
-            os.kill(int(mark.read_text()), 0)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            started = subprocess.Popen(
+                [sys.executable, SCRIPT, "--python", str(self.root / "python"), "--meshscope",
+                 str(self.root / "meshscope"), "--scenarios", str(self.root / "scenarios")],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            while not mark.exists() and started.poll() is None:
+                time.sleep(0.02)
+            started.send_signal(number)
+            _, err = started.communicate()
+            self.assertEqual(started.returncode, 128 + number)
+            self.assertIn("check-pytorch: stopped", err)
+            self.assertNotIn("Traceback", err)
+            with self.assertRaises(ProcessLookupError):
+                os.kill(int(mark.read_text()), 0)
+            mark.unlink()
 
 
 if __name__ == "__main__":
