@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -32,8 +33,8 @@ struct Options {
 
 int terminal_width(const CommandContext& context) {
     winsize size{};
-    if (!context.out_is_tty || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40) return 80;
-    return std::min<int>(size.ws_col, 100);  // longer lines are hard to read
+    if (!context.out_is_tty || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+    return std::clamp<int>(size.ws_col, 20, 100);  // longer lines are hard to read
 }
 
 std::string mesh_text(const scenario::Scenario& scenario) {
@@ -52,12 +53,18 @@ void list(const Options& options, CommandContext& context) {
         table.header.push_back(context.text(std::string("cli.lesson.column.") + id));
     table.right = {false, false, true, false, true, true};
     for (const LessonFolder& lesson : find_lessons(lesson_root(options.root, context))) {
-        const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
-        chapters.push_back(scenario.chapter);
-        table.rows.push_back({lesson.name, in_language(scenario.title, context),
-                              std::to_string(scenario::world_size(scenario)), mesh_text(scenario),
-                              std::to_string(scenario.steps_of_lesson.size()),
-                              std::to_string(scenario.quizzes.size())});
+        try {
+            const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
+            chapters.push_back(scenario.chapter);
+            table.rows.push_back({lesson.name, in_language(scenario.title, context),
+                                  std::to_string(scenario::world_size(scenario)), mesh_text(scenario),
+                                  std::to_string(scenario.steps_of_lesson.size()),
+                                  std::to_string(scenario.quizzes.size())});
+        } catch (const Error& error) {  // the others are listed all the same
+            const i18n::ErrorText text = i18n::describe_error(error, context.catalogue, context.language);
+            for (const std::string& line : text.lines) context.err << "meshscope: " << line << '\n';
+            context.exit_code = text.exit_code;
+        }
     }
     // All chapters' columns are aligned: one table, with the titles put between its rows.
     std::stringstream rows;
@@ -69,18 +76,20 @@ void list(const Options& options, CommandContext& context) {
         if (chapters[i] > 0 && (i == 0 || chapters[i] != chapters[i - 1])) {
             const std::string title = context.text("cli.lesson.chapter." + std::to_string(chapters[i]));
             context.out << '\n';
-            print_heading(std::to_string(chapters[i]) + "  " + title, context);
+            print_heading(std::to_string(chapters[i]) + "  " + title, context, terminal_width(context));
         }
         context.out << row << '\n';
     }
 }
 
 /// The lesson that follows, in the folders' order; "" after the last.
-std::string next_of(const LessonFolder& lesson, const std::string& root, const CommandContext& context) {
-    const auto all = find_lessons(root);
-    const auto next = std::ranges::find_if(all, [&](const auto& other) { return other.name > lesson.name; });
-    if (next == all.end()) return "";
+std::string next_of(const LessonFolder& lesson, const CommandContext& context) {
     try {
+        const auto all =
+            find_lessons(std::filesystem::absolute(lesson.folder).lexically_normal().parent_path());
+        const auto next =
+            std::ranges::find_if(all, [&](const auto& other) { return other.name > lesson.name; });
+        if (next == all.end()) return "";
         const scenario::Scenario scenario = scenario::read_scenario(next->folder + "/scenario.toml");
         return context.text("cli.lesson.next",
                             {{"name", next->name}, {"title", in_language(scenario.title, context)}});
@@ -102,8 +111,13 @@ bool can_run(const LessonFolder& lesson, const scenario::Scenario& scenario, con
 }
 
 void run(const Options& options, CommandContext& context) {
-    const std::string root = lesson_root(options.root, context);
-    const auto lessons = choose_lessons(find_lessons(root), options.name);
+    const auto lessons = choose_lessons(options.name, options.root, context);
+    if (!options.trace.empty() && lessons.size() > 1)  // each would take the place of the one before
+        throw UsageError({"cli.lesson.one_trace", {{"lessons", static_cast<int64_t>(lessons.size())}}});
+    Answers answers(answers_from(options.no_input, context.in_is_tty, context.out_is_tty), std::cin);
+    // Before anything is read: who sees the program wait knows for what.
+    if (answers.from() == Answers::From::lines)
+        context.err << context.text("cli.lesson.lines.begin") << std::endl;
     for (const LessonFolder& lesson : lessons) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
         if (!can_run(lesson, scenario, options, context)) continue;
@@ -120,11 +134,16 @@ void run(const Options& options, CommandContext& context) {
         }
         if (result.not_finite)
             context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
-        const bool ask = context.in_is_tty && context.out_is_tty && !options.no_input;
         LessonVariants variants = lesson_variants(scenario, options.backend, context);
-        tell_lesson({scenario, text, *result.trace, next_of(lesson, root, context), result.failure}, variants,
-                    {ask, terminal_width(context)}, std::cin, context);
+        tell_lesson({scenario, text, *result.trace, next_of(lesson, context), result.failure}, variants,
+                    answers, terminal_width(context), context);
         if (lessons.size() > 1) context.out << '\n';
+    }
+    std::string rest;
+    if (answers.from() == Answers::From::lines && answers.next(rest)) {
+        context.out.flush();
+        context.err << "meshscope: "
+                    << context.text("cli.lesson.lines.left", {{"line", int64_t{answers.line()}}}) << '\n';
     }
 }
 
@@ -136,15 +155,32 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
         context.out << context.styled(context.text("cli.check.skipped"), "33") << "  " << lesson.name << what
                     << ": " << reason << '\n';
     };
+    bool all = true;
+    const auto tell = [&](const Error& error) {
+        for (const std::string& line : i18n::describe_error(error, context.catalogue, context.language).lines)
+            context.out << failed << "  " << lesson.name << "  " << line << '\n';
+        all = false;
+    };
+    scenario::Scenario scenario;
+    scenario::LessonText en, zh;
+    // One after the other: a mistake in one file hides none in the next.
+    const auto read = [&](auto& into, const auto& how) {
+        try {
+            into = how();
+        } catch (const Error& error) {
+            tell(error);
+        }
+    };
+    read(scenario, [&] { return scenario::read_scenario(lesson.folder + "/scenario.toml"); });
+    read(en, [&] { return scenario::read_lesson(lesson.folder, "en"); });
+    read(zh, [&] { return scenario::read_lesson(lesson.folder, "zh"); });
+    if (!all) return false;
     std::vector<scenario::LessonCheck> checks;
     try {
-        const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
         if (const std::string why = lesson_needs_threads(scenario, options.backend, context); !why.empty()) {
             skip("", why);
             return true;
         }
-        const auto en = scenario::read_lesson(lesson.folder, "en"),
-                   zh = scenario::read_lesson(lesson.folder, "zh");
         const run::RunResult result = run_lesson(scenario, options.backend, context);
         if (!result.failure && result.trace->info.steps < scenario.steps)
             throw Cancelled({"cli.lesson.check_cancelled", {}});
@@ -162,20 +198,20 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
     } catch (const Cancelled&) {
         throw;  // no lesson's failure, and no other lesson shall begin
     } catch (const Error& error) {
-        for (const std::string& line : i18n::describe_error(error, context.catalogue, context.language).lines)
-            context.out << failed << "  " << lesson.name << "  " << line << '\n';
+        tell(error);
         return false;
     }
-    bool all = true;
     for (const scenario::LessonCheck& check : checks) {
         const std::string name = check_name(check.id, check.title, context);
         const std::string where =
             lesson.name + "  " + context.text("cli.lesson.kind." + check.kind, {{"id", name}});
         if (check.problems.empty()) context.out << ok << "  " << where << '\n';
-        for (const Message& problem : check.problems)
-            context.out << failed << "  " << where << ": "
-                        << (check.position.line > 0 ? i18n::place(check.position) + ": " : "")
-                        << context.text(problem) << '\n';
+        for (const Diagnostic& problem : check.problems) {
+            const std::string place = i18n::place(problem.position);
+            context.out << failed << "  " << where << ": " << place << (place.empty() ? "" : ": ")
+                        << context.text(problem.message) << '\n';
+            if (!problem.hint.id.empty()) context.out << "    " << context.text(problem.hint) << '\n';
+        }
         all &= check.problems.empty();
     }
     return all;
@@ -183,8 +219,7 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
 
 void numbers(const Options& options, CommandContext& context) {
     context.json_errors = options.json;
-    for (const LessonFolder& lesson :
-         choose_lessons(find_lessons(lesson_root(options.root, context)), options.name)) {
+    for (const LessonFolder& lesson : choose_lessons(options.name, options.root, context)) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
         if (!can_run(lesson, scenario, options, context)) continue;
         const run::RunResult result = run_lesson(scenario, options.backend, context);
@@ -198,8 +233,7 @@ void numbers(const Options& options, CommandContext& context) {
 
 void check(const Options& options, CommandContext& context) {
     bool all = true;
-    for (const LessonFolder& lesson :
-         choose_lessons(find_lessons(lesson_root(options.root, context)), options.name))
+    for (const LessonFolder& lesson : choose_lessons(options.name, options.root, context))
         all &= check_one(lesson, options, context);
     if (!all) context.exit_code = ExitCode::check_failed;
 }

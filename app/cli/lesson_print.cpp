@@ -97,8 +97,8 @@ void print_error(const std::exception_ptr& failure, const CommandContext& contex
     }
 }
 
-void print_heading(const std::string& words, const CommandContext& context) {
-    context.out << context.styled(words, "1") << '\n';
+void print_heading(const std::string& words, const CommandContext& context, int width) {
+    for (const std::string& line : wrap(words, width)) context.out << context.styled(line, "1") << '\n';
 }
 
 void print_paragraphs(const std::vector<Paragraph>& paragraphs, const Fill& fill, int width,

@@ -25,8 +25,8 @@ void print_wrapped(const std::string& text, const std::string& first, const std:
 /// An error's words, indented and in yellow.
 void print_error(const std::exception_ptr& failure, const CommandContext& context, int width);
 
-/// A line in bold.
-void print_heading(const std::string& words, const CommandContext& context);
+/// Words in bold, in lines of at most `width` columns.
+void print_heading(const std::string& words, const CommandContext& context, int width);
 
 /// Paragraphs, lists, blocks of code and tables of a lesson's text, each with an empty line behind it; the
 /// points of a list stand together. A table's columns of numbers stand to the right. Code and important words

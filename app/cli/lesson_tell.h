@@ -1,21 +1,15 @@
 #pragma once
 
 #include <exception>
-#include <istream>
 #include <string>
 
+#include "app/cli/answers.h"
 #include "app/cli/command.h"
 #include "app/cli/lesson_variants.h"
 #include "core/scenario/lesson.h"
 #include "core/scenario/scenario.h"
 
 namespace meshscope::cli {
-
-/// How a lesson is told in the terminal.
-struct TellOptions {
-    bool ask = false;  ///< wait for answers; else every question is followed by its answer
-    int width = 80;    ///< columns
-};
 
 /// What is told: a lesson in one language and the run of its scenario.
 struct Told {
@@ -30,9 +24,10 @@ struct Told {
 
 /// Tells a lesson: goals, introduction, the steps with their numbers and quizzes, how the run ended early,
 /// what to break and what to change with what came of it, the summary, the next lesson; then rank 0's
-/// collectives of one step with the reason of each, the losses, and every rank's memory peak. With `ask` it
-/// waits after each part, and runs the variants on request.
-void tell_lesson(const Told& told, LessonVariants& variants, const TellOptions& options, std::istream& in,
+/// collectives of one step with the reason of each, the losses, and every rank's memory peak, in `width`
+/// columns. At a terminal it waits after each part, and runs the variants on request. Of lines that are read
+/// elsewhere each answers one question, or is told with its number.
+void tell_lesson(const Told& told, LessonVariants& variants, Answers& answers, int width,
                  const CommandContext& context);
 
 /// A table of the collectives of one rank in one step: op, unit, phase, group, elements in and out, bytes

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -61,6 +62,13 @@ std::string program_folder() {
     return error ? std::string() : self.parent_path().string();
 }
 
+/// A standard stream that the caller closed would be the first file that this program opens. What stands in
+/// for it gives nothing and takes nothing: writing to it fails as before.
+void fill_standard_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) return;
+}
+
 void set_up(CLI::App& app, CommandContext& context) {
     app.name("meshscope");
     app.description(context.text("cli.about"));
@@ -106,6 +114,7 @@ void leave_last_words(const std::exception& error, const i18n::ErrorText& text) 
 }
 
 int run_program(int argc, char** argv) {
+    fill_standard_streams();
     const i18n::Catalogue catalogue = i18n::Catalogue::embedded();
     CommandContext context{.out = std::cout, .err = std::cerr, .catalogue = catalogue};
     context.language = choose_language(argc, argv);

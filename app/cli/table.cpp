@@ -43,7 +43,7 @@ bool is_one_of(uint32_t c, std::u32string_view characters) {
 
 /// Chinese punctuation that must not begin a line (GB/T 15834).
 bool sticks_to_the_left(uint32_t c) {
-    return is_one_of(c, U"、。，．：；！？）］｝》〉」』】〕”’…—·");
+    return is_one_of(c, U"、。，．：；！？）］｝》〉」』】〕〗”’…—·％‰～");
 }
 
 /// What opens something must not end a line. The ASCII brackets too, when Chinese follows them at once.
@@ -53,6 +53,81 @@ bool opens(uint32_t c) {
 bool opens_in_ascii(uint32_t c) {
     return c == '(' || c == '[' || c == '{';
 }
+
+constexpr std::string_view kEscape = "\x1b[", kReset = "\x1b[0m", kCodeColour = "\x1b[36m";
+constexpr char kHeld = '\x01';  ///< a space of inline code while its word is put together
+
+/// How many bytes of inline code begin here: `code` in one line, or the same in its colour. 0: none.
+std::size_t code_length(std::string_view text, std::size_t i) {
+    const bool coloured = text.substr(i).starts_with(kCodeColour);
+    if (!coloured && text[i] != '`') return 0;
+    const std::string_view mark = coloured ? kReset : std::string_view("`");
+    const std::size_t close = text.find(mark, i + 1);
+    if (close == std::string_view::npos || text.substr(i, close - i).find('\n') != std::string_view::npos)
+        return 0;
+    return close + mark.size() - i;
+}
+
+/// Lines, put together from words that are not broken.
+class Wrapping {
+  public:
+    explicit Wrapping(int width) : width_(width) {}
+
+    /// Part of the word under way, with the colour that begins at it.
+    void add(std::string_view bytes) {
+        word_ += std::exchange(colour_, {});
+        word_ += bytes;
+    }
+
+    /// Inline code: its spaces break no line, unless it is too wide for one.
+    void add_held(std::string_view code) {
+        std::string held(code);
+        std::replace(held.begin(), held.end(), ' ', kHeld);
+        add(held);
+    }
+
+    /// A colour begins with what follows, and ends with what is before.
+    void add_colour(std::string_view escape) { (escape == kReset ? word_ : colour_) += escape; }
+
+    void end_word() {
+        const std::size_t first = std::min(word_.find_first_not_of(' '), word_.size());
+        const bool whole = display_width(std::string_view(word_).substr(first)) <= width_;
+        for (std::size_t held = word_.find(kHeld); held != std::string::npos; held = word_.find(kHeld)) {
+            if (!whole) put(word_.substr(0, held));
+            word_ = (whole ? word_.substr(0, held) : "") + ' ' + word_.substr(held + 1);
+        }
+        put(std::exchange(word_, {}));
+    }
+
+    void end_line() {
+        end_word();
+        lines_.push_back(without_spaces_behind());
+        line_.clear();
+    }
+
+    std::vector<std::string> take() {
+        word_ += colour_;
+        end_word();
+        if (!line_.empty() || lines_.empty()) lines_.push_back(without_spaces_behind());
+        return std::move(lines_);
+    }
+
+  private:
+    void put(std::string word) {
+        if (!line_.empty() && display_width(line_) + display_width(word) > width_) {
+            lines_.push_back(without_spaces_behind());
+            line_.clear();
+            word.erase(0, std::min(word.find_first_not_of(' '), word.size()));
+        }
+        line_ += word;
+    }
+
+    std::string without_spaces_behind() const { return line_.substr(0, line_.find_last_not_of(' ') + 1); }
+
+    int width_;
+    std::vector<std::string> lines_;
+    std::string line_, word_, colour_;
+};
 
 std::string padded(const std::string& text, int width, bool right) {
     const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
@@ -64,7 +139,7 @@ std::string padded(const std::string& text, int width, bool right) {
 int display_width(std::string_view text) {
     int width = 0;
     for (std::size_t i = 0; i < text.size();) {
-        if (text.substr(i).starts_with("\x1b[")) {
+        if (text.substr(i).starts_with(kEscape)) {
             i = std::min(text.find('m', i), text.size() - 1) + 1;
             continue;
         }
@@ -92,49 +167,42 @@ void print_table(const Table& table, std::ostream& out) {
 }
 
 std::vector<std::string> wrap(std::string_view text, int width) {
-    std::vector<std::string> lines;
-    std::string line, word;  // `word` is what must not be broken; it joins `line` when it ends
-    int line_width = 0;
-    bool opened = false;  // the character before opens something
-    bool was_wide =
-        false;  // the character before is Chinese: a word in Latin letters may begin a line behind it
-    const auto end_word = [&] {
-        const int word_width = display_width(word);
-        const bool first = line.empty();
-        if (!first && line_width + word_width > width) {
-            lines.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
-            line.clear();
-            line_width = 0;
-            word.erase(0, std::min(word.find_first_not_of(' '), word.size()));
-        }
-        line += word;
-        line_width = display_width(line);
-        word.clear();
-    };
+    Wrapping wrapping(width);
+    bool opened = false;    // the character before opens something
+    bool was_wide = false;  // the character before is Chinese: Latin letters may begin a line behind it
+    bool ended = false;     // the character before is Chinese punctuation: so may signs
     for (std::size_t i = 0; i < text.size();) {
+        if (const std::size_t code = code_length(text, i); code > 0) {
+            if (was_wide && !opened) wrapping.end_word();
+            wrapping.add_held(text.substr(i, code));
+            i += code;
+            opened = was_wide = ended = false;
+            continue;
+        }
+        if (text.substr(i).starts_with(kEscape)) {
+            const std::size_t length = std::min(text.find('m', i), text.size() - 1) + 1 - i;
+            wrapping.add_colour(text.substr(i, length));
+            i += length;
+            continue;
+        }
         const CodePoint c = code_point_at(text, i);
         const std::string_view bytes = text.substr(i, c.bytes);
         i += c.bytes;
         const bool latin = c.value == '`' || (c.value < 0x80 && std::isalnum(static_cast<int>(c.value)) != 0);
         const bool behind_wide = std::exchange(was_wide, is_wide(c.value));
-        const bool may_begin_a_line =
-            (is_wide(c.value) && !sticks_to_the_left(c.value)) || opens(c.value) || (behind_wide && latin);
+        const bool behind_mark = std::exchange(ended, sticks_to_the_left(c.value));
+        const bool sign = c.value < 0x80 && !is_one_of(c.value, U",.;:!?)]}%'\"");
+        const bool may_begin_a_line = (is_wide(c.value) && !sticks_to_the_left(c.value)) || opens(c.value) ||
+                                      (behind_wide && latin) || (behind_mark && sign);
         const bool after_opening = std::exchange(opened, opens(c.value) || opens_in_ascii(c.value));
         if (c.value == '\n') {
-            end_word();
-            lines.push_back(line);
-            line.clear();
-            line_width = 0;
-        } else if (c.value == ' ' || (may_begin_a_line && !after_opening)) {
-            end_word();
-            word = bytes;
-        } else {
-            word += bytes;
+            wrapping.end_line();
+            continue;
         }
+        if (c.value == ' ' || (may_begin_a_line && !after_opening)) wrapping.end_word();
+        wrapping.add(bytes);
     }
-    end_word();
-    if (!line.empty() || lines.empty()) lines.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
-    return lines;
+    return wrapping.take();
 }
 
 }  // namespace meshscope::cli

@@ -21,8 +21,8 @@ struct Table {
 /// Columns as wide as their widest cell, two spaces between, no line ends with spaces.
 void print_table(const Table& table, std::ostream& out);
 
-/// Breaks a text at spaces (Chinese: anywhere) so that no line is wider than `width`; keeps its own line
-/// breaks.
+/// Breaks a text at spaces (Chinese: anywhere but before its punctuation) into lines of at most `width`
+/// columns; keeps its own line breaks. Inline `code` (or ESC [ 36 m) breaks only where wider than a line.
 std::vector<std::string> wrap(std::string_view text, int width);
 
 }  // namespace meshscope::cli

@@ -75,13 +75,13 @@ VariantRun run_variant(const scenario::Scenario& scenario, const scenario::Varia
 }
 
 std::vector<scenario::LessonCheck> variant_checks(const scenario::Variant& variant, const VariantRun& run) {
-    std::vector<scenario::LessonCheck> checks{{"variant", variant.id, {}, variant.at}};
-    if (run.problem) checks.back().problems.push_back(*run.problem);
+    std::vector<scenario::LessonCheck> checks{{"variant", variant.id, {}}};
+    if (run.problem) checks.back().problems.push_back({*run.problem, variant.at, {}});
     for (const scenario::LessonNumber& number : variant.numbers) {
         const auto found = run.numbers.find(variant.id + "." + number.id);
         if (found == run.numbers.end()) continue;  // it did not come so far, which was told
-        checks.push_back({"number", found->first, {}, number.at});
-        if (found->second.error) checks.back().problems.push_back(*found->second.error);
+        checks.push_back({"number", found->first, {}});
+        if (found->second.error) checks.back().problems.push_back({*found->second.error, number.at, {}});
     }
     return checks;
 }

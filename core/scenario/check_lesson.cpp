@@ -8,6 +8,7 @@
 #include "core/scenario/evaluate.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/lesson_names.h"
+#include "core/scenario/nearest.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -52,6 +53,23 @@ class Targets {
                            [&](const auto& s) { return s.id == link.link_target && !s.at.empty(); });
     }
 
+    /// What a link of this kind can point at here, where that is known by name.
+    Message possible(const std::string& kind) const {
+        std::set<std::string> names;
+        if (kind == "rank" || kind == "ranks")
+            return {"lesson.hint.link_ranks", {{"last", std::max<int64_t>(ranks_, 1) - 1}}};
+        if (kind == "dim") names = dims_;
+        if (kind == "unit") names = units_;
+        if (kind == "step") names = steps_;
+        if (kind == "view") names = {views().begin(), views().end()};
+        if (kind == "event")
+            for (const auto& step : scenario_.steps_of_lesson)
+                if (!step.at.empty()) names.insert(step.id);
+        names.erase("");
+        if (names.empty()) return {};
+        return {"scenario.hint.known", {{"known", joined({names.begin(), names.end()})}}};
+    }
+
   private:
     bool is_rank(const std::string& item, const Scenario::LessonStep* step) const {
         int64_t rank = -1, shown = 1;
@@ -67,49 +85,98 @@ class Targets {
     std::set<std::string> dims_, steps_, units_;
 };
 
+/// A place in a text's file.
+SourcePosition at(const LessonText& text, int line, int column = 0) {
+    return {text.path, line, column, -1};
+}
+
 /// Placeholders and links of one language's text.
 void check_text(const Scenario& scenario, const LessonText& text, const std::string& language,
                 const Targets& targets, std::vector<LessonCheck>& checks) {
-    const std::set<std::string> numbers = number_names(scenario);
-    const auto check_paragraphs = [&](const std::string& id, const std::vector<Paragraph>& paragraphs,
-                                      const Scenario::LessonStep* step) {
+    const std::set<std::string> known = number_names(scenario);
+    const std::vector<std::string> names(known.begin(), known.end());
+    auto number = text.numbers.begin();
+    // `before`: the line at which the part that follows begins.
+    const auto check_part = [&](const std::string& id, const std::vector<Paragraph>& paragraphs,
+                                const Scenario::LessonStep* step, int before) {
         LessonCheck check{"link", language + " " + id, {}};
+        for (; number != text.numbers.end() && number->line < before; ++number) {
+            if (known.count(number->id)) continue;
+            const std::string guess = nearest(number->id, names);
+            Message hint;
+            if (!guess.empty()) hint = {"scenario.hint.did_you_mean", {{"guess", guess}}};
+            check.problems.push_back({{"scenario.unknown_number", {{"id", number->id}}},
+                                      at(text, number->line, number->column),
+                                      std::move(hint)});
+        }
         for_each_span(paragraphs, [&](const Span& span) {
-            for (const std::string& number : number_ids(span.text))
-                if (!numbers.count(number))
-                    check.problems.push_back({"scenario.unknown_number", {{"id", number}}});
             if (span.kind == SpanKind::link && !targets.exists(span, step))
                 check.problems.push_back(
-                    {"lesson.dead_link",
-                     {{"link", span.link_kind + ":" + span.link_target}, {"words", span.text}}});
+                    {{"lesson.dead_link",
+                      {{"link", span.link_kind + ":" + span.link_target}, {"words", span.text}}},
+                     at(text, span.line, span.column),
+                     targets.possible(span.link_kind)});
         });
         checks.push_back(std::move(check));
     };
-    check_paragraphs("introduction", text.introduction, nullptr);
-    for (const LessonSection* section : text.sections()) {
+    const std::vector<const LessonSection*> sections = text.sections();
+    const auto end_of = [&](std::size_t s) {
+        return s < sections.size() ? sections[s]->line : text.lines + 1;
+    };
+    check_part("introduction", text.introduction, nullptr, end_of(0));
+    for (std::size_t s = 0; s < sections.size(); ++s) {
         const auto& steps = scenario.steps_of_lesson;
-        const auto found =
-            std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return s.id == section->id; });
-        check_paragraphs(section->id, section->paragraphs, found == steps.end() ? nullptr : &*found);
+        const auto found = std::find_if(steps.begin(), steps.end(),
+                                        [&](const auto& step) { return step.id == sections[s]->id; });
+        check_part(sections[s]->id, sections[s]->paragraphs, found == steps.end() ? nullptr : &*found,
+                   end_of(s + 1));
     }
 }
 
+/// The line before which a section that is missing would stand.
+int line_for(const LessonText& text, const LessonSection& missing) {
+    bool before = &missing != &text.goals;
+    for (const LessonSection* section : {&text.to_break, &text.to_change, &text.summary}) {
+        if (!before && section->line > 0) return section->line;
+        before = before && section != &missing;
+    }
+    const auto sections = text.sections();
+    const bool first = &missing == &text.goals && !sections.empty();
+    return first ? sections.front()->line : std::max(1, text.lines);
+}
+
 /// The sections that every lesson has, and how long their lists are.
-void check_form(const LessonText& text, std::vector<Message>& problems) {
+void check_form(const LessonText& text, std::vector<Diagnostic>& problems) {
     for (const auto& [id, section] :
          {std::pair("goals", &text.goals), std::pair("break", &text.to_break),
           std::pair("change", &text.to_change), std::pair("summary", &text.summary)})
-        if (section->line == 0) problems.push_back({"lesson.missing_section", {{"section", id}}});
+        if (section->line == 0)
+            problems.push_back({{"lesson.missing_section", {{"section", id}}},
+                                at(text, line_for(text, *section)),
+                                {"lesson.hint.sections", {}}});
+    for (const LessonSection* section : text.sections())
+        if (section->heading.empty())
+            problems.push_back({{"lesson.no_heading", {{"section", section->id}}},
+                                at(text, section->line),
+                                {"lesson.hint.heading", {{"section", section->id}}}});
     const auto bullets = [](const LessonSection& section) {
         return static_cast<int64_t>(
             std::ranges::count_if(section.paragraphs, [](const Paragraph& p) { return p.bullet; }));
     };
     const int64_t goals = bullets(text.goals), summary = bullets(text.summary);
     if (text.goals.line > 0 && (goals < 2 || goals > 4))
-        problems.push_back({"lesson.goals_bullets", {{"found", goals}}});
+        problems.push_back({{"lesson.goals_bullets", {{"found", goals}}}, at(text, text.goals.line), {}});
     const auto lines = static_cast<int64_t>(text.summary.paragraphs.size());
     if (text.summary.line > 0 && (summary != 5 || lines != 5))
-        problems.push_back({"lesson.summary_bullets", {{"found", summary}}});
+        problems.push_back(
+            {{"lesson.summary_bullets", {{"found", summary}}}, at(text, text.summary.line), {}});
+}
+
+/// The first step that stands in another place than in the scenario, else the last line.
+int line_of_difference(const LessonText& text, const std::vector<std::string>& wanted) {
+    for (std::size_t s = 0; s < text.steps.size(); ++s)
+        if (s >= wanted.size() || text.steps[s].id != wanted[s]) return text.steps[s].line;
+    return std::max(1, text.lines);
 }
 
 void check_steps(const Scenario& scenario, const LessonText& text, const std::string& language,
@@ -120,10 +187,13 @@ void check_steps(const Scenario& scenario, const LessonText& text, const std::st
     LessonCheck check{"text", language, {}};
     if (found != wanted)
         check.problems.push_back(
-            {"lesson.other_steps", {{"found", joined(found)}, {"wanted", joined(wanted)}}});
+            {{"lesson.other_steps", {{"found", joined(found)}, {"wanted", joined(wanted)}}},
+             at(text, line_of_difference(text, wanted)),
+             {}});
     for (const LessonSection* section : text.sections())
         if (section->paragraphs.empty())
-            check.problems.push_back({"lesson.empty_step", {{"step", section->id}}});
+            check.problems.push_back(
+                {{"lesson.empty_step", {{"step", section->id}}}, at(text, section->line), {}});
     check_form(text, check.problems);
     checks.push_back(std::move(check));
 }
@@ -131,17 +201,21 @@ void check_steps(const Scenario& scenario, const LessonText& text, const std::st
 /// What the scenario file of a lesson must say beside what runs.
 void check_file(const Scenario& scenario, std::vector<LessonCheck>& checks) {
     LessonCheck check{"text", "scenario.toml", {}};
-    const std::string folder = std::filesystem::path(scenario.path).parent_path().filename().string();
+    // Absolute: "scenario.toml" alone stands in a folder with a name too.
+    const std::string folder =
+        std::filesystem::absolute(scenario.path).lexically_normal().parent_path().filename().string();
     if (scenario.chapter == 0) {
-        check.problems.push_back({"lesson.missing_chapter", {}});
+        check.problems.push_back({{"lesson.missing_chapter", {}}, {scenario.path}, {}});
     } else if (const int32_t told = chapter_of_folder(folder); told > 0 && told != scenario.chapter) {
         check.problems.push_back(
-            {"lesson.other_chapter", {{"chapter", int64_t{scenario.chapter}}, {"folder", folder}}});
+            {{"lesson.other_chapter", {{"chapter", int64_t{scenario.chapter}}, {"folder", folder}}},
+             {scenario.path},
+             {}});
     }
     for (const char* id : {"break", "change"}) {
         const auto& all = scenario.variants;
         if (std::none_of(all.begin(), all.end(), [&](const Variant& variant) { return variant.id == id; }))
-            check.problems.push_back({"lesson.missing_variant", {{"variant", id}}});
+            check.problems.push_back({{"lesson.missing_variant", {{"variant", id}}}, {scenario.path}, {}});
     }
     checks.push_back(std::move(check));
 }
@@ -165,17 +239,26 @@ std::vector<std::string> numbers_of(const LessonText& text, const std::string& s
 void check_languages(const Scenario& scenario, const LessonText& en, const LessonText& zh,
                      std::vector<LessonCheck>& checks) {
     LessonCheck check{"text", "en, zh", {}};
-    const auto compare = [&](const std::string& where, const std::vector<std::string>& a,
-                             const std::vector<std::string>& b) {
+    const auto compare = [&](const std::string& where, const SourcePosition& position,
+                             const std::vector<std::string>& a, const std::vector<std::string>& b) {
         if (a != b)
             check.problems.push_back(
-                {"lesson.other_numbers", {{"where", where}, {"en", joined(a)}, {"zh", joined(b)}}});
+                {{"lesson.other_numbers", {{"where", where}, {"en", joined(a)}, {"zh", joined(b)}}},
+                 position,
+                 {}});
+    };
+    // Told at the Chinese text where it has the section: it is the one that is written second.
+    const auto place = [&](const std::string& id) {
+        for (const LessonText* text : {&zh, &en})
+            for (const LessonSection* section : text->sections())
+                if (section->id == id) return at(*text, section->line);
+        return at(zh, 0);
     };
     for (const LessonSection* section : en.sections())
-        compare(section->id, numbers_of(en, section->id), numbers_of(zh, section->id));
+        compare(section->id, place(section->id), numbers_of(en, section->id), numbers_of(zh, section->id));
     for (const Scenario::Quiz& quiz : scenario.quizzes)
         for (const Text* text : {&quiz.question, &quiz.reveal})
-            compare(quiz.id, sorted(number_ids(text->en)), sorted(number_ids(text->zh)));
+            compare(quiz.id, quiz.answer_at, sorted(number_ids(text->en)), sorted(number_ids(text->zh)));
     checks.push_back(std::move(check));
 }
 
@@ -194,37 +277,39 @@ std::vector<LessonCheck> check_lesson(const Scenario& scenario, const LessonText
     for (const auto& [id, answer] : read_numbers(scenario, trace, database)) {
         const auto number = std::find_if(scenario.numbers.begin(), scenario.numbers.end(),
                                          [&wanted = id](const auto& n) { return n.id == wanted; });
-        checks.push_back({"number", id, {}, number->at});
-        if (answer.error) checks.back().problems.push_back(*answer.error);
+        checks.push_back({"number", id, {}});
+        if (answer.error) checks.back().problems.push_back({*answer.error, number->at, {}});
     }
     for (const auto& step : scenario.steps_of_lesson) {
         if (step.at.empty()) continue;
-        checks.push_back({"at", step.id, {}, step.at_position});
+        checks.push_back({"at", step.id, {}});
         try {
             step_event(step, database, trace);
         } catch (const Error& error) {
-            checks.back().problems.push_back(error.message());
+            checks.back().problems.push_back({error.message(), step.at_position, {}});
         }
     }
     for (const auto& quiz : scenario.quizzes) {
-        checks.push_back({"quiz", quiz.id, {}, quiz.answer_at});
+        checks.push_back({"quiz", quiz.id, {}});
         const Answer answer = quiz_answer(quiz, database);
         if (answer.error) {
-            checks.back().problems.push_back(*answer.error);
+            checks.back().problems.push_back({*answer.error, quiz.answer_at, {}});
         } else {
             // A hint for a "wrong" answer that is right would never be shown, and says that one of the two is
             // a mistake.
             for (const auto& hint : quiz.hints)
                 if (is_right(quiz, answer.text, hint.when))
-                    checks.back().problems.push_back({"lesson.hint_for_right", {{"when", hint.when}}});
+                    checks.back().problems.push_back(
+                        {{"lesson.hint_for_right", {{"when", hint.when}}}, quiz.answer_at, {}});
         }
     }
     for (const CheckResult& result : run_checks(scenario, database)) {
-        checks.push_back({"check", result.id, {}, result.position, result.title});
+        checks.push_back({"check", result.id, {}, result.title});
         if (result.error) {
-            checks.back().problems.push_back(*result.error);
+            checks.back().problems.push_back({*result.error, result.position, {}});
         } else if (!result.passed) {
-            checks.back().problems.push_back({"lesson.check_failed", {{"value", result.value}}});
+            checks.back().problems.push_back(
+                {{"lesson.check_failed", {{"value", result.value}}}, result.position, {}});
         }
     }
     return checks;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/message.h"
+#include "core/base/error.h"
 #include "core/scenario/lesson.h"
 #include "core/scenario/scenario.h"
 #include "core/trace/query.h"
@@ -12,11 +12,10 @@ namespace meshscope::scenario {
 
 /// One thing a lesson promises.
 struct LessonCheck {
-    std::string kind;               ///< "text", "link", "number", "at", "quiz", "check", "variant"
-    std::string id;                 ///< of the step, number, quiz or check
-    std::vector<Message> problems;  ///< empty: it holds
-    SourcePosition position = {};   ///< of the SQL in the scenario, where there is any
-    Text title = {};                ///< a check's
+    std::string kind;                  ///< "text", "link", "number", "at", "quiz", "check", "variant"
+    std::string id;                    ///< of the step, number, quiz or check
+    std::vector<Diagnostic> problems;  ///< empty: it holds; each with its place in the text or the scenario
+    Text title = {};                   ///< a check's
 };
 
 /// Holds a lesson to its promises on a run of its scenario: it names its chapter (its folder's first digit)

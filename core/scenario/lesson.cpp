@@ -4,8 +4,10 @@
 #include <array>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "core/base/error.h"
+#include "core/scenario/lesson_lines.h"
 #include "core/scenario/nearest.h"
 #include "core/scenario/text_file.h"
 
@@ -21,13 +23,6 @@ std::string trimmed(std::string_view text) {
     return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
 }
 
-int column_of(std::string_view line, std::size_t byte) {
-    const std::string_view before = line.substr(0, byte);
-    // Code points, not bytes: continuation bytes (10xxxxxx) do not count.
-    return 1 + static_cast<int>(
-                   std::count_if(before.begin(), before.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 class Parser {
   public:
     explicit Parser(std::string path) : path_(std::move(path)) {}
@@ -37,22 +32,36 @@ class Parser {
         for (std::string line; std::getline(lines, line);) {
             ++line_;
             if (!line.empty() && line.back() == '\r') line.pop_back();
-            take(line_ == 1 && line.starts_with("\xEF\xBB\xBF") ? line.substr(3) : line);
+            if (line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+            for (LineMistake& mistake : line_mistakes(line, {in_code_, open_ == nullptr})) {
+                // Once: a file in another encoding has such bytes in every line.
+                const bool encoding = mistake.message.id == "lesson.not_utf8";
+                if (encoding && std::exchange(other_encoding_, true)) continue;
+                report(mistake.column, std::move(mistake.message), std::move(mistake.hint));
+            }
+            for (LineNumber& number : line_numbers(line))
+                lesson_.numbers.push_back({std::move(number.id), line_, number.column});
+            take(line);
         }
         end_table();
         end_paragraph();
-        if (in_code_) report(1, {"lesson.open_code", {}});
-        if (lesson_.title.empty()) {
-            line_ = 1;
-            report(1, {"lesson.no_title", {}});
-        }
+        if (in_code_) report_at(code_line_, 1, {"lesson.open_code", {}});
+        if (lesson_.title.empty()) report_at(1, 1, {"lesson.no_title", {}}, {"lesson.hint.headings", {}});
+        std::ranges::stable_sort(found_, {}, [](const Diagnostic& found) {
+            return std::pair(found.position.line, found.position.column);
+        });
         if (!found_.empty()) throw InputError(std::move(found_));
+        lesson_.path = path_;
+        lesson_.lines = line_;
         return std::move(lesson_);
     }
 
   private:
+    void report_at(int line, int column, Message message, Message hint = {}) {
+        found_.push_back({std::move(message), {path_, line, column, -1}, std::move(hint)});
+    }
     void report(int column, Message message, Message hint = {}) {
-        found_.push_back({std::move(message), {path_, line_, column, -1}, std::move(hint)});
+        report_at(line_, column, std::move(message), std::move(hint));
     }
 
     /// Where the next paragraph goes. Words beside the list of goals are the introduction.
@@ -63,23 +72,33 @@ class Parser {
     }
 
     void take(const std::string& line) {
-        if (in_code_ && !line.starts_with("```")) {
+        const bool fence = line.starts_with("```");
+        // "```python" opens a block: the one before was not closed.
+        const bool reopened = in_code_ && fence && !trimmed(line.substr(3)).empty();
+        if (reopened) report_at(code_line_, 1, {"lesson.open_code", {}});
+        if (in_code_ && !fence) {
             std::string& code = open_->spans.front().text;
             code += (code.empty() ? "" : "\n") + line;
             return;
         }
         const bool row = line.starts_with("|");
         if (!row) end_table();
-        if (line.starts_with("```")) {
+        if (fence) {
             end_paragraph();
-            in_code_ = !in_code_;
+            in_code_ = !in_code_ || reopened;
+            if (in_code_) code_line_ = line_;
             if (in_code_) begin_paragraph({.code = true, .spans = {{SpanKind::code, "", "", ""}}});
         } else if (line.starts_with("## ")) {
             end_paragraph();
             begin_section(line.substr(3));
         } else if (line.starts_with("# ")) {
             end_paragraph();
-            if (!lesson_.title.empty()) report(1, {"lesson.title_twice", {}});
+            const bool first = ids_.empty() && lesson_.introduction.empty();
+            if (!lesson_.title.empty()) {
+                report(1, {"lesson.title_twice", {}}, {"lesson.hint.headings", {}});
+            } else if (!first) {
+                report(1, {"lesson.title_place", {}});
+            }
             lesson_.title = trimmed(line.substr(2));
         } else if (trimmed(line).empty()) {
             end_paragraph();
@@ -104,6 +123,7 @@ class Parser {
         section.id = trimmed(words.substr(0, colon));
         if (colon != std::string::npos) section.heading = trimmed(words.substr(colon + 1));
         section.line = line_;
+        check_id(section.id);
         if (!ids_.insert(section.id).second) report(4, {"lesson.step_twice", {{"step", section.id}}});
         const auto last = std::ranges::find(kReserved, section.id);
         // Goals stand before every other section; the three at the end in their order, behind the steps.
@@ -120,6 +140,16 @@ class Parser {
         reserved_ = std::array{&lesson_.goals, &lesson_.to_break, &lesson_.to_change,
                                &lesson_.summary}[static_cast<std::size_t>(last - kReserved.begin())];
         *reserved_ = std::move(section);
+    }
+
+    void check_id(const std::string& id) {
+        if (id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos) {
+            if (id.empty()) report(1, {"lesson.no_id", {}}, {"lesson.hint.headings", {}});
+            return;
+        }
+        Message hint{"lesson.hint.id", {}};
+        if (id.find("：") != std::string::npos) hint.id = "lesson.hint.colon";
+        report(4, {"lesson.bad_id", {{"id", id}}}, std::move(hint));
     }
 
     void begin_paragraph(Paragraph paragraph) {
@@ -196,11 +226,15 @@ class Parser {
         const std::string& text = open_->spans.back().text;
         const bool wide = !text.empty() && static_cast<unsigned char>(text.back()) >= 0x80;
         into_ = &open_->spans;
-        if (!wide) append(" ");
+        if (!wide) append(" ", 1);
     }
 
-    void append(std::string_view words) {
-        if (into_->empty() || into_->back().kind != SpanKind::words) into_->push_back({});
+    void append(std::string_view words, int column) {
+        if (into_->empty() || into_->back().kind != SpanKind::words) {
+            into_->push_back({});
+            into_->back().line = line_;
+            into_->back().column = column;
+        }
         into_->back().text += words;
     }
 
@@ -215,7 +249,7 @@ class Parser {
                 i = link(line, i, indent);
             } else {
                 const std::size_t next = std::min(line.find_first_of("`*[", i + 1), line.size());
-                append(std::string_view(line).substr(i, next - i));
+                append(std::string_view(line).substr(i, next - i), indent + column_of(line, i));
                 i = next;
             }
         }
@@ -225,11 +259,14 @@ class Parser {
                           int indent) {
         const std::size_t close = line.find(mark, i + mark.size());
         if (close == std::string::npos) {
-            report(indent + column_of(line, i), {"lesson.open_mark", {{"mark", std::string(mark)}}});
+            report(indent + column_of(line, i), {"lesson.open_mark", {{"mark", std::string(mark)}}},
+                   {"lesson.hint.close_mark", {}});
             return line.size();
         }
         const std::size_t first = i + mark.size();
-        into_->push_back({kind, line.substr(first, close - first), "", ""});
+        const int column = indent + column_of(line, i);
+        if (close == first) report(column, {"lesson.empty_mark", {{"mark", std::string(mark)}}});
+        into_->push_back({kind, line.substr(first, close - first), "", "", line_, column});
         return close + mark.size();
     }
 
@@ -239,7 +276,7 @@ class Parser {
         const std::size_t middle = line.find("](", i);
         const std::size_t other = line.find('[', i + 1);
         if (middle == std::string::npos || (other != std::string::npos && other < middle)) {
-            append("[");
+            append("[", indent + column_of(line, i));
             return i + 1;
         }
         const std::size_t close = line.find(')', middle);
@@ -250,7 +287,8 @@ class Parser {
         }
         const std::string target_text = line.substr(middle + 2, close - middle - 2);
         const std::size_t colon = target_text.find(':');
-        Span span{SpanKind::link, line.substr(i + 1, middle - i - 1), target_text.substr(0, colon), ""};
+        Span span{SpanKind::link, line.substr(i + 1, middle - i - 1), target_text.substr(0, colon), "", line_,
+                  column};
         if (colon != std::string::npos) span.link_target = target_text.substr(colon + 1);
         const auto& kinds = link_kinds();
         if (std::find(kinds.begin(), kinds.end(), span.link_kind) == kinds.end()) {
@@ -259,8 +297,9 @@ class Parser {
                    guess.empty() ? Message{"lesson.hint.link_kinds", {}}
                                  : Message{"scenario.hint.did_you_mean", {{"guess", guess}}});
         } else if (span.link_target.empty()) {
-            report(column, {"lesson.empty_link", {{"link", target_text}}});
+            report(column, {"lesson.empty_link", {{"link", target_text}}}, {"lesson.hint.link_kinds", {}});
         }
+        if (trimmed(span.text).empty()) report(column, {"lesson.link_words", {{"link", target_text}}});
         into_->push_back(std::move(span));
         return close + 1;
     }
@@ -270,11 +309,13 @@ class Parser {
     std::vector<Diagnostic> found_;
     std::set<std::string> ids_;
     int line_ = 0;
+    int code_line_ = 0;                  ///< where the block of code under way began
     LessonSection* reserved_ = nullptr;  ///< the one under way, where it is no step
     int after_steps_ = 0;                ///< the last of break, change, summary that was met, as in kReserved
     Paragraph* open_ = nullptr;          ///< the paragraph under way; the last of its list
     std::vector<Span>* into_ = nullptr;  ///< where words go: its spans, or those of a cell
     bool in_code_ = false;
+    bool other_encoding_ = false;  ///< a byte that is no UTF-8 was told
 };
 
 }  // namespace

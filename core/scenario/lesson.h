@@ -18,9 +18,10 @@ enum class SpanKind : unsigned char {
 
 struct Span {
     SpanKind kind = SpanKind::words;
-    std::string text;         ///< placeholders {{id}} still inside
-    std::string link_kind;    ///< rank, ranks, dim, event, unit, step, view (link only)
-    std::string link_target;  ///< "1", "0,2", "replicate", a step's id …
+    std::string text;          ///< placeholders {{id}} still inside
+    std::string link_kind;     ///< rank, ranks, dim, event, unit, step, view (link only)
+    std::string link_target;   ///< "1", "0,2", "replicate", a step's id …
+    int line = 0, column = 0;  ///< where it begins
 };
 
 /// A row of a table: the spans of each cell.
@@ -46,15 +47,24 @@ struct LessonSection {
     int line = 0;  ///< of its heading; 0 = the text has no such section
 };
 
+/// A {{number}} of a text, and where it stands.
+struct NamedNumber {
+    std::string id;
+    int line = 0, column = 0;
+};
+
 /// A lesson's text in one language.
 struct LessonText {
+    std::string path;  ///< its file
+    int lines = 0;     ///< how many it has
     std::string title;
     LessonSection goals;                  ///< "## goals": its list, what a learner will be able to do
     std::vector<Paragraph> introduction;  ///< before the first step, without the list of goals
     std::vector<LessonSection> steps;
-    LessonSection to_break;   ///< "## break": what to change, and why it breaks
-    LessonSection to_change;  ///< "## change": what to change oneself
-    LessonSection summary;    ///< "## summary"
+    LessonSection to_break;            ///< "## break": what to change, and why it breaks
+    LessonSection to_change;           ///< "## change": what to change oneself
+    LessonSection summary;             ///< "## summary"
+    std::vector<NamedNumber> numbers;  ///< every {{number}} of the file, in its order
 
     /// The sections that the text has, in its order: goals, the steps, break, change, summary.
     std::vector<const LessonSection*> sections() const;
@@ -69,10 +79,12 @@ void for_each_span(const std::vector<Paragraph>& paragraphs, const std::function
 /// The kinds a link may have.
 const std::vector<std::string>& link_kinds();
 
-/// Reads a lesson text (docs/scenario.md, "Lesson texts"). Throws InputError with every mistake: no title, a
-/// step twice, goals behind a step or another reserved section before one, a link with an unknown kind or
-/// without an end, a table without its line under the head or with a row of another length. Reserved sections
-/// may be missing: `lesson check` tells.
+/// Reads a lesson text (docs/scenario.md, "Lesson texts"). Throws InputError with every mistake, each with
+/// its line and column: what line_mistakes() finds (lesson_lines.h), no title or one that does not stand
+/// first, a section without an id, a step twice, goals behind a step or another reserved section before one,
+/// a link with an unknown kind, without words or without an end, a mark that is not closed, a table without
+/// its line under the head or with a row of another length. Reserved sections and headings may be missing:
+/// `lesson check` tells.
 LessonText parse_lesson(std::string_view text, const std::string& path);
 
 /// FOLDER/lesson.en.md or FOLDER/lesson.zh.md. Throws IoError when it cannot be read.

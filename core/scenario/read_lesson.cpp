@@ -5,6 +5,7 @@
 
 #include "core/scenario/keys.h"
 #include "core/scenario/lesson.h"
+#include "core/scenario/lesson_lines.h"
 #include "core/scenario/read_parallel.h"
 #include "core/scenario/read_training.h"
 #include "core/scenario/read_variant.h"
@@ -22,11 +23,16 @@ Text both_languages(const Section& section) {
     return {required_text(section, "en"), required_text(section, "zh")};
 }
 
-/// Reports {{id}} placeholders that no [[lesson.number]] and no variant has.
+/// Reports {{id}} placeholders that no [[lesson.number]] and no variant has, or that are not closed.
 void check_numbers(const Section& section, const Text& text, const std::set<std::string>& numbers) {
-    for (const auto& [key, words] : {std::pair("en", &text.en), std::pair("zh", &text.zh)})
-        for (const std::string& id : number_ids(*words))
+    for (const auto& [key, words] : {std::pair("en", &text.en), std::pair("zh", &text.zh)}) {
+        std::string line = *words;
+        std::ranges::replace(line, '\n', ' ');
+        for (LineMistake& mistake : line_mistakes(line, {.in_code = true}))
+            section.report(key, std::move(mistake.message), std::move(mistake.hint));
+        for (const std::string& id : number_ids(line))
             if (!numbers.count(id)) section.report(key, {"scenario.unknown_number", {{"id", id}}});
+    }
 }
 
 /// The ranks a step's picture has: those of its own mesh, else the run's; the most there can be where that

@@ -1,6 +1,7 @@
 // The command `meshscope lesson`.
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "tests/cli/program.h"
 #include "tests/test.h"
@@ -292,6 +293,11 @@ TEST_CASE("a lesson's trace never goes into one of the lesson's files") {
     }
     CHECK(program::content(folder.file("11_a/scenario.toml")) == kScenario);
     CHECK(program::content(folder.file("11_a/lesson.zh.md")) == kText);
+    // Nor do two lessons go into one file.
+    folder.write("12_b/scenario.toml", kScenario);
+    const auto two = program::run({"lesson", "run", folder.file(""), "--trace", folder.file("x.mscope")});
+    CHECK(two.exit_code == 2);
+    CHECK(two.err.find("--trace names one file, but 2 lessons are asked for") != std::string::npos);
 }
 
 TEST_CASE("a lesson that does not exist is a usage error that says what there is") {
@@ -302,4 +308,190 @@ TEST_CASE("a lesson that does not exist is a usage error that says what there is
     CHECK(far.exit_code == 2);
     CHECK(far.err.find("hsdp") != std::string::npos);
     CHECK(program::run({"lesson", "list", "--scenarios", "/nowhere"}).exit_code == 74);
+}
+
+TEST_CASE("a lesson is found by its folder, by one of its files and in a folder of lessons") {
+    const program::Folder folder;
+    write_lesson(folder, kScenario, kText);
+    folder.write("12_b/scenario.toml", kScenario);
+    for (const char* language : {"en", "zh"})
+        folder.write(std::string("12_b/lesson.") + language + ".md", kText);
+    const std::string wanted =
+        "{\"lesson\":\"11_a\",\"numbers\":{\"gathers\":\"2\",\"change.gathers\":\"1\"}}\n";
+    for (const char* path : {"11_a", "11_a/", "12_b/../11_a", "11_a/scenario.toml", "11_a/lesson.zh.md"}) {
+        INFO(path);
+        CHECK(program::run({"lesson", "numbers", folder.file(path), "--json"}).out == wanted);
+    }
+    // From the folders themselves: a relative path, a name that stands here, and "." have a name too.
+    for (const auto& [here, path] : {std::pair("", "11_a"), std::pair("", "./11_a"), std::pair("11_a", "."),
+                                     std::pair("11_a", "scenario.toml"), std::pair("12_b", "../11_a/")}) {
+        INFO(here << " " << path);
+        const auto ended = program::run({"lesson", "numbers", path, "--json"}, {.folder = folder.file(here)});
+        CHECK(ended.out == wanted);
+        CHECK(program::run({"lesson", "check", path}, {.folder = folder.file(here)}).exit_code == 0);
+    }
+    const auto both = program::run({"lesson", "numbers", folder.file("")});
+    CHECK(both.out == "gathers = 2\nchange.gathers = 1\ngathers = 2\nchange.gathers = 1\n");
+    const auto told = program::run({"lesson", "run", "."}, {.folder = folder.file("11_a")});
+    CHECK(told.exit_code == 0);
+    CHECK(told.out.find("Next lesson: 12_b, A lesson") != std::string::npos);
+    // The chapter that the folder's name says is held to from inside it too.
+    std::string other = kScenario;
+    other.replace(other.find("chapter = 1"), 11, "chapter = 2");
+    folder.write("11_a/scenario.toml", other);
+    CHECK(program::run({"lesson", "check", "."}, {.folder = folder.file("11_a")})
+              .out.find("the folder 11_a stands in another chapter") != std::string::npos);
+}
+
+TEST_CASE("a folder without a lesson, a path that is none and a slip of the name are told plainly") {
+    const program::Folder folder;
+    write_lesson(folder, kScenario, kText);
+    folder.write("empty/notes.txt", "none");
+    folder.write("else.toml", kScenario);
+    const auto said = [&](const std::vector<std::string>& words, const std::string& what) {
+        const auto ended = program::run(words);
+        INFO(ended.out << ended.err);
+        CHECK(ended.exit_code == 2);
+        CHECK(ended.out.empty());
+        CHECK(ended.err.find(what) != std::string::npos);
+        CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 1);
+    };
+    const std::string none = "there is no lesson in " + folder.file("empty") + ": a lesson is a folder with";
+    for (const char* command : {"run", "check", "numbers"}) {
+        said({"lesson", command, folder.file("empty")}, none);
+        said({"lesson", command, "all", "--scenarios", folder.file("empty")}, none);
+        said({"lesson", command, folder.file("else.toml")}, "else.toml is no lesson: ");
+        said({"lesson", command, folder.file("nothing/at/all")}, "nothing/at/all is no lesson: ");
+    }
+    said({"lesson", "list", "--scenarios", folder.file("empty")}, none);
+    said({"lesson", "check", folder.file("11_b")}, "did you mean " + folder.file("11_a") + "?");
+    said({"lesson", "check", "12_devise_mesh"}, "did you mean device_mesh?");
+    said({"lesson", "check", "63-hsdp"}, "did you mean 63_hsdp?");
+    said({"lesson", "check", "HSDP"}, "did you mean hsdp?");
+    said({"lesson", "check", "barrier", "--lang", "zh"}, "没有 barrier 这一课");
+    CHECK(program::run({"lesson", "list", "--scenarios", folder.file("11_a")}).out.find("11_a  A lesson") !=
+          std::string::npos);
+}
+
+TEST_CASE("a lesson that cannot be read hides no other from the list, and one without its scenario is told") {
+    const program::Folder folder;
+    write_lesson(folder, kScenario, kText);
+    folder.write("12_b/scenario.toml", "format = 1\n");
+    folder.write("13_c/lesson.en.md", kText);
+    const auto list = program::run({"lesson", "list", "--scenarios", folder.file("")});
+    CHECK(list.exit_code != 0);
+    CHECK(list.out.find("11_a  A lesson") != std::string::npos);
+    CHECK(list.err.find("12_b/scenario.toml:") != std::string::npos);
+    CHECK(list.err.find("13_c/scenario.toml cannot be read") != std::string::npos);
+    const auto check = program::run({"lesson", "check", "all", "--scenarios", folder.file("")});
+    CHECK(check.exit_code == 1);
+    CHECK(check.out.find("failed  13_c") != std::string::npos);
+}
+
+TEST_CASE("lesson check tells the line of every mistake in a text and what would be right") {
+    const auto with = [](std::string text, const std::string& from, const std::string& to) {
+        REQUIRE(text.find(from) != std::string::npos);
+        return text.replace(text.find(from), from.size(), to);
+    };
+    const auto check = [](const std::string& en, const std::vector<std::string>& said,
+                          const std::string& language = "en") {
+        const program::Folder folder;
+        write_lesson(folder, kScenario, kText);
+        folder.write("11_a/lesson." + language + ".md", en);
+        const auto ended = program::run({"lesson", "check", folder.file("11_a")});
+        INFO(ended.out << ended.err);
+        CHECK(ended.exit_code == 1);
+        CHECK(ended.err.empty());
+        for (const std::string& words : said) {
+            INFO(words);
+            CHECK(flat(ended.out).find(words) != std::string::npos);
+        }
+        // No mistake of a text without its line.
+        std::istringstream lines(ended.out);
+        for (std::string line; std::getline(lines, line);)
+            if (line.find("failed") == 0) CHECK(line.find(".md:") != std::string::npos);
+    };
+    check(with(kText, "along", "\xff along"),
+          {"lesson.en.md:10:46: the byte FF belongs to no UTF-8 text", "save the file as UTF-8"});
+    check(with(kText, "## one: Gathering", "## one"),
+          {"lesson.en.md:8: the section \"one\" has no heading", "write ## one: and a heading"});
+    check(with(kText, "{{gathers}} gathers", "{{gathers gathers"),
+          {"lesson.zh.md:10:32: {{ is opened and not closed", "a number is written {{id}}"}, "zh");
+    check(with(kText, "{{gathers}} gathers", "{{gatherz}} gathers"),
+          {"links en one: ", "lesson.en.md:10:32: no [[lesson.number]] is called \"gatherz\"",
+           "did you mean gathers?", "lesson.zh.md:8: one: the English text names"});
+    check(with(kText, "dim:shard", "dim:sard"),
+          {"lesson.en.md:10:58: the link [shard](dim:sard) points at nothing", "possible: shard"});
+    check(with(kText, "rank:1", "rank:2"), {"lesson.en.md:10:4: ", "possible: ranks 0 to 1"});
+    check(with(kText, "## one:", "### one:"), {"lesson.en.md:8:1: no heading begins with ###"});
+    check(with(kText, "- Change them.", "* Change them."), {"lesson.en.md:6:1: * at the beginning"});
+    check(with(kText, "- Change them.\n", ""), {"lesson.en.md:3: goals needs two to four points"});
+    check(with(kText, "- e\n", ""), {"lesson.en.md:25: summary needs exactly five points"});
+    check(with(kText, "## break: Three ranks\n\n8 samples on 3 ranks.\n\n", ""),
+          {"lesson.en.md:17: the section \"## break\" is missing", "every lesson has ## goals:"});
+    check(with(kText, "8 samples on 3 ranks.\n", ""), {"lesson.en.md:17: the step \"break\" has no text"});
+    check(with(kText, "## one:", "## once:"),
+          {"lesson.en.md:8: the text has the steps once; the scenario has one"});
+    // Both texts at once, and the scenario with them.
+    const program::Folder folder;
+    write_lesson(folder, with(kScenario, "steps = 2", "steps = 0"), with(kText, "## one:", "## one："));
+    const auto all = program::run({"lesson", "check", folder.file("11_a"), "--lang", "zh"});
+    INFO(all.out);
+    for (const char* place : {"scenario.toml:6:9: ", "lesson.en.md:8:4: ", "lesson.zh.md:8:4: "})
+        CHECK(all.out.find(place) != std::string::npos);
+    CHECK(all.out.find("id 后面要用半角冒号") != std::string::npos);
+}
+
+TEST_CASE("a question's text in the scenario is held to the same rules") {
+    const program::Folder folder;
+    std::string open = kScenario;
+    open.replace(open.find("There are {{gathers}}."), 22, "There are {{gathers.");
+    write_lesson(folder, open, kText);
+    const auto ended = program::run({"lesson", "check", folder.file("11_a")});
+    CHECK(ended.exit_code == 1);
+    CHECK(ended.out.find("{{ is opened and not closed") != std::string::npos);
+    CHECK(ended.out.find("scenario.toml:") != std::string::npos);
+}
+
+TEST_CASE("lines of standard input answer one question each, and what answers none is told") {
+    const program::Folder folder;
+    write_lesson(folder, kScenario, kText);
+    const auto tell = [&](const std::string& lines, std::vector<std::string> more = {}) {
+        folder.write("answers", lines);
+        std::vector<std::string> words{"lesson", "run", folder.file("11_a")};
+        words.insert(words.end(), more.begin(), more.end());
+        auto told = program::run(words, {.in_file = folder.file("answers")});
+        CHECK(told.exit_code == 0);
+        told.out = flat(told.out);
+        INFO(told.out << told.err);
+        return told;
+    };
+    const auto right = tell("2\n1, 0");  // the last line has no end
+    CHECK(right.out.find("Line 1 for question how-many: 2 Right. There are 2.") != std::string::npos);
+    CHECK(right.out.find("Line 2 for question who: 1, 0 Right.") != std::string::npos);
+    CHECK(right.out.find("Answer:") == std::string::npos);
+    CHECK(right.err.find("Answers are read from standard input") != std::string::npos);
+    CHECK(right.err.find("answers no question") == std::string::npos);
+    // A wrong one and a slip take their own line only.
+    const auto wrong = tell("1\r\nnobody\n\nb\n");
+    CHECK(wrong.out.find("Line 1 for question how-many: 1 Not so. Backward needs one too. Answer: 2") !=
+          std::string::npos);
+    CHECK(wrong.out.find("Line 2 for question who: nobody Those are no ranks.") != std::string::npos);
+    CHECK(wrong.err.find("line 3 of standard input, and what follows it, answers no question") !=
+          std::string::npos);
+    const auto fewer = tell("\n");
+    CHECK(fewer.out.find("Line 1 for question how-many is empty. Answer: 2") != std::string::npos);
+    CHECK(fewer.out.find("Standard input has no line for question who. Answer:") != std::string::npos);
+    const auto huge = tell(std::string(3000000, '7') + "\x1b\n0,1\n", {"--lang", "zh"});
+    CHECK(huge.out.find(std::string(60, '7') + " …") != std::string::npos);
+    CHECK(huge.out.find(std::string(61, '7')) == std::string::npos);
+    CHECK(huge.out.find("第 2 行回答题目 who：0,1") != std::string::npos);
+    // --no-input reads nothing; and nothing to read is no mistake.
+    const auto silent = tell("2\n", {"--no-input"});
+    CHECK(silent.out.find("Line 1") == std::string::npos);
+    CHECK(silent.err.find("standard input") == std::string::npos);
+    const auto closed = program::run({"lesson", "run", folder.file("11_a")}, {.in_file = ""});
+    CHECK(closed.exit_code == 0);
+    CHECK(closed.out.find("Answer: 2") != std::string::npos);
+    CHECK(closed.err.find("standard input") == std::string::npos);
 }

@@ -45,12 +45,14 @@ Ended run(const std::vector<std::string>& words, const How& how) {
                       err = folder.file("err");
     const pid_t child = fork();
     if (child == 0) {
-        const int in = open("/dev/null", O_RDONLY);
+        const int in = open(how.in_file.c_str(), O_RDONLY);
         const int out_file = open(out.c_str(), O_WRONLY | O_CREAT, 0600),
                   err_file = open(err.c_str(), O_WRONLY | O_CREAT, 0600);
-        dup2(in, 0);
+        if (in >= 0) dup2(in, 0);
         dup2(out_file, 1);
         dup2(err_file, 2);
+        if (how.in_file.empty()) close(0);
+        if (!how.folder.empty() && chdir(how.folder.c_str()) != 0) _exit(126);
         become(words, how.environment);
     }
     if (how.interrupt_after_ms > 0) {

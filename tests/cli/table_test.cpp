@@ -1,7 +1,10 @@
 #include "app/cli/table.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <sstream>
 
+#include "core/scenario/lesson.h"
 #include "tests/test.h"
 
 using namespace meshscope::cli;
@@ -43,4 +46,52 @@ TEST_CASE("text is wrapped at spaces, Chinese between characters but not before 
         }
     for (const std::string& line : wrap("net1 的 all_gather 在 shard 组里把 55 个元素变成 110 个。", 20))
         CHECK(display_width(line) <= 20);
+}
+
+TEST_CASE("inline code is broken only where no line can hold it, and keeps its punctuation") {
+    using Lines = std::vector<std::string>;
+    CHECK(wrap("see `all gather`, then", 13) == Lines{"see", "`all gather`,", "then"});
+    CHECK(wrap("see `init(a, b, c)` now", 12) == Lines{"see `init(a,", "b, c)` now"});  // 15 columns of code
+    CHECK(wrap("先调用`f(a, b)`，再算", 11) == Lines{"先调用", "`f(a, b)`，", "再算"});
+    CHECK(wrap("先调用\x1b[36mf(a, b)\x1b[0m，再算", 10) ==
+          Lines{"先调用", "\x1b[36mf(a, b)\x1b[0m，", "再算"});
+    CHECK(wrap("一二\x1b[1m三四\x1b[0m五", 4) == Lines{"一二", "\x1b[1m三四\x1b[0m", "五"});
+    CHECK(wrap("共三个。[0, 1] 是", 8) == Lines{"共三个。", "[0, 1]", "是"});
+    CHECK(wrap("a ` b c", 3) == Lines{"a `", "b c"});  // one mark is no code
+    CHECK(wrap("`a\nb c` d", 4) == Lines{"`a", "b c`", "d"});
+}
+
+TEST_CASE("no lesson breaks inside a short piece of code or before Chinese punctuation at any usual width") {
+    namespace fs = std::filesystem;
+    using meshscope::scenario::Paragraph;
+    int lessons = 0, lines = 0;
+    for (const auto& entry : fs::directory_iterator(MESHSCOPE_SOURCE_ROOT "/scenarios")) {
+        if (!fs::exists(entry.path() / "lesson.zh.md")) continue;
+        ++lessons;
+        for (const char* language : {"en", "zh"}) {
+            const auto text = meshscope::scenario::read_lesson(entry.path().string(), language);
+            for (const auto* section : text.sections())
+                for (const Paragraph& paragraph : section->paragraphs) {
+                    if (paragraph.code || !paragraph.rows.empty()) continue;
+                    std::string words;
+                    std::size_t longest = 0;
+                    for (const auto& span : paragraph.spans) {
+                        const bool code = span.kind == meshscope::scenario::SpanKind::code;
+                        words += code ? "`" + span.text + "`" : span.text;
+                        if (code) longest = std::max(longest, span.text.size() + 4);
+                    }
+                    for (const int width : {40, 60, 80})
+                        for (const std::string& line : wrap(words, width)) {
+                            INFO(entry.path().filename().string() << " " << width << " " << line);
+                            ++lines;
+                            for (const char* closing : {"，", "。", "：", "；", "）", "、", "”", "？"})
+                                CHECK_FALSE(line.starts_with(closing));
+                            if (longest < static_cast<std::size_t>(width))
+                                CHECK(std::count(line.begin(), line.end(), '`') % 2 == 0);
+                        }
+                }
+        }
+    }
+    CHECK(lessons > 40);
+    CHECK(lines > 5000);
 }

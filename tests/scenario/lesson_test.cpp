@@ -130,7 +130,83 @@ TEST_CASE("mistakes in a lesson are told at their line and column") {
     CHECK(
         mistakes("# a\n## s\n[a](rnk:1)\n[b](rank:)\n[c](rank:1\n") ==
         std::vector<std::string>{"3:1 lesson.unknown_link", "4:1 lesson.empty_link", "5:1 lesson.open_link"});
-    CHECK(mistakes("# a\n```\nx\n") == std::vector<std::string>{"3:1 lesson.open_code"});
+    CHECK(mistakes("# a\n```\nx\n") == std::vector<std::string>{"2:1 lesson.open_code"});
+}
+
+TEST_CASE("what no editor would have written is told at its line") {
+    using List = std::vector<std::string>;
+    CHECK(mistakes("# a\n## s: S\nok \xff\xfe\n") == List{"3:4 lesson.not_utf8"});
+    CHECK(mistakes(std::string("\xff\xfe#\0 \0a\0\n\0", 10)) ==  // UTF-16
+          List{"1:1 lesson.not_utf8", "1:1 lesson.no_title", "2:1 lesson.control"});
+    CHECK(mistakes("# a\n中\xe4\xb8\n") == List{"2:2 lesson.not_utf8"});    // cut short
+    CHECK(mistakes("# a\n\xc0\xaf\n") == List{"2:1 lesson.not_utf8"});      // overlong
+    CHECK(mistakes("# a\n\xed\xa0\x80\n") == List{"2:1 lesson.not_utf8"});  // half a pair
+    CHECK(mistakes("# a\n```\nx = '\xb0'\n```\n") == List{"3:6 lesson.not_utf8"});
+    CHECK(mistakes("# a\n\xd6\xd0\n\xce\xc4\n") == List{"2:1 lesson.not_utf8"});  // GBK: told once
+    CHECK(mistakes("# a\n\x1b[31mred\n") == List{"2:1 lesson.control"});
+    CHECK(mistakes("# a\r## s\r\n") == List{"1:4 lesson.control"});
+    CHECK(mistakes("\xef\xbb\xbf# a\r\n## s: S\r\n\tx 😀 é 中\r\n") == List{"(none)"});
+}
+
+TEST_CASE("a number that is not closed, has no name or is closed twice is a mistake") {
+    using List = std::vector<std::string>;
+    CHECK(mistakes("# a\n## s: S\nThere are {{gathers of them.\n") == List{"3:11 lesson.open_mark"});
+    CHECK(mistakes("# a\n有 {{gathers\n}} 次\n") == List{"2:3 lesson.open_mark", "3:1 lesson.close_mark"});
+    CHECK(mistakes("# a\n{{}} and {{ }}\n") == List{"2:1 lesson.bad_number", "2:10 lesson.bad_number"});
+    CHECK(mistakes("# a\n{{two words}}\n") == List{"2:1 lesson.bad_number"});
+    CHECK(mistakes("# a\n{{Gathers}} {{{n}}}\n") == List{"2:1 lesson.bad_number", "2:13 lesson.bad_number"});
+    CHECK(mistakes("# a\nn}} of them\n") == List{"2:2 lesson.close_mark"});
+    CHECK(mistakes("# a\n｛｛n｝｝ 次\n") == List{"2:1 lesson.wide_mark", "2:4 lesson.wide_mark"});
+    CHECK(mistakes("# a\n```\nf({{n)\n```\n") == List{"3:3 lesson.open_mark"});
+    CHECK(mistakes("# a\n## s: S\n| n |\n| --- |\n| {{n |\n") == List{"5:3 lesson.open_mark"});
+    CHECK(mistakes("# a\n```\nd = {1: {2: 3}}\n```\n`{1: {2: 3}}` {{n}} {{break.n-1}}\n") == List{"(none)"});
+    const LessonText lesson = parse_lesson("# a\n{{n}}\n## s: S\n中 {{ m }}\n", "l.md");
+    REQUIRE(lesson.numbers.size() == 2);
+    CHECK(lesson.numbers[1].id == "m");
+    CHECK(lesson.numbers[1].line == 4);
+    CHECK(lesson.numbers[1].column == 3);
+    CHECK(lesson.lines == 4);
+    CHECK(lesson.path == "l.md");
+}
+
+TEST_CASE("Markdown that a lesson does not have is refused, not shown as it stands") {
+    using List = std::vector<std::string>;
+    for (const char* line : {"### deeper", "#no space", "##s: S", "#", "##", "  ## s: S", "＃ 标题"}) {
+        INFO(line);
+        const List told = mistakes(std::string("# a\n") + line + "\n");
+        REQUIRE(told.size() == 1);
+        CHECK(told.front().ends_with(" lesson.heading"));
+    }
+    for (const char* line :
+         {"* item", "+ item", "  - deeper", "> quote", "---", "***", "===", "~~~", "::: note", "![a](b.png",
+          "<br>", "</p>", "<!-- later -->", "1. first", "2) second", "• point", "   ```", "  | a |"}) {
+        INFO(line);
+        const List told = mistakes(std::string("# a\n") + line + "\n");
+        REQUIRE_FALSE(told.empty());
+        CHECK(told.front().ends_with(" lesson.unknown_mark"));
+    }
+    CHECK(mistakes("# a\nIt lasts\n3. The end < 4 and > 2, -1 * 2\n**1.** one\n--x\n") == List{"(none)"});
+    CHECK(mistakes("# a\n## s: S\n[r]（rank:1） [1, 2]（两个）\n") == List{"3:3 lesson.wide_mark"});
+}
+
+TEST_CASE("sections have an id, titles stand first, and marks hold something") {
+    using List = std::vector<std::string>;
+    CHECK(mistakes("# a\n## : Heading\n") == List{"2:1 lesson.no_id"});
+    CHECK(mistakes("# a\n## Gathered ahead\n") == List{"2:4 lesson.bad_id"});
+    CHECK(mistakes("# a\n## prefetch：提前收集\n") == List{"2:4 lesson.bad_id"});
+    CHECK(mistakes("Words.\n\n# a\n") == List{"3:1 lesson.title_place"});
+    CHECK(mistakes("## s: S\n# a\n") == List{"2:1 lesson.title_place"});
+    CHECK(mistakes("# \n") == List{"1:1 lesson.no_title"});
+    CHECK(mistakes("# a\n`` and ****\n") == List{"2:1 lesson.empty_mark", "2:8 lesson.empty_mark"});
+    CHECK(mistakes("# a\n[ ](rank:1)\n") == List{"2:1 lesson.link_words"});
+    CHECK(mistakes("# a\n```\nx\n```python\ny\n") == List{"2:1 lesson.open_code", "4:1 lesson.open_code"});
+    const LessonText lesson = parse_lesson("# a\nOne\nand [r](rank:1) `c`.\n", "l.md");
+    const auto& spans = lesson.introduction.front().spans;
+    REQUIRE(spans.size() == 5);
+    CHECK(spans[0].line == 2);
+    CHECK(spans[1].line == 3);
+    CHECK(spans[1].column == 5);
+    CHECK(spans[3].column == 17);
 }
 
 TEST_CASE("numbers are found and filled") {

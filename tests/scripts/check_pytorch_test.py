@@ -3,9 +3,11 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SCRIPT = sys.argv.pop(1)
@@ -14,7 +16,9 @@ SCRIPT = sys.argv.pop(1)
 PYTHON = f"""#!/bin/sh
 if [ "$1" = -c ]; then
   if [ -n "$NO_TORCH" ]; then echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1; fi
-  echo 2.15.0; exit 0
+  echo 2.15.0
+  if [ -n "$NO_GLOO" ]; then echo "it has no torch.distributed with gloo" >&2; exit 1; fi
+  exit 0
 fi
 exec {sys.executable} "$@"
 """
@@ -96,6 +100,9 @@ class CheckPytorch(unittest.TestCase):
         ended = self.check("12_c")
         self.assertEqual(ended.returncode, 2)
         self.assertIn("there is no lesson 12_c", ended.stderr)
+        self.assertIn("did you mean 12_b?", ended.stderr)
+        self.assertEqual(self.check(str(self.root / "scenarios" / "12_b") + "/").returncode, 0)
+        self.assertIn("1 of 2 lessons agree", self.check("all").stdout)
 
     def test_lessons_are_meant_by_short_names_places_and_patterns(self):
         for name in ("11_a", "12_b", "21_c"):
@@ -124,6 +131,47 @@ class CheckPytorch(unittest.TestCase):
         self.assertIn("cannot import torch (ModuleNotFoundError", ended.stderr)
         self.assertIn("pip install torch", ended.stderr)
         self.assertEqual(ended.stdout, "")
+
+    def test_a_torch_without_gloo_a_missing_program_and_an_empty_folder_are_told(self):
+        self.lesson("11_a", {"a": "4"}, "print('a = 4')\n")
+        ended = self.check(NO_GLOO="1")
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("cannot run the lessons (it has no torch.distributed with gloo)", ended.stderr)
+        for words, said in ((["--python", "/no/python"], "/no/python cannot be started: No such file"),
+                            (["--meshscope", "/no/meshscope"], "/no/meshscope is no program here. Build it:"),
+                            (["--scenarios", str(self.root)], "there are no lessons in " + str(self.root))):
+            ended = self.check(*words)
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn(said, ended.stderr)
+            self.assertEqual(ended.stdout, "")
+
+    def test_the_help_names_every_option_once_with_what_it_does(self):
+        ended = self.check("--help")
+        self.assertEqual(ended.returncode, 0)
+        for words in ("a Python with PyTorch", "where the lessons lie", "for each script", "a folder's path"):
+            self.assertEqual(" ".join(ended.stdout.split()).count(words), 1)
+        self.assertEqual(ended.stdout.count("usage:"), 1)
+
+    def test_ctrl_c_and_sigterm_end_the_script_and_its_ranks_without_a_traceback(self):
+        mark = self.root / "pid"
+        self.lesson("11_a", {"a": "4"}, "import os, pathlib, time\n"
+                    f"pathlib.Path({str(mark)!r} + 'x').write_text(str(os.getpid()))\n"
+                    f"os.rename({str(mark)!r} + 'x', {str(mark)!r})\ntime.sleep(600)\n")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            started = subprocess.Popen(
+                [sys.executable, SCRIPT, "--python", str(self.root / "python"), "--meshscope",
+                 str(self.root / "meshscope"), "--scenarios", str(self.root / "scenarios")],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            while not mark.exists() and started.poll() is None:
+                time.sleep(0.02)
+            started.send_signal(number)
+            _, err = started.communicate()
+            self.assertEqual(started.returncode, 128 + number)
+            self.assertIn("check-pytorch: stopped", err)
+            self.assertNotIn("Traceback", err)
+            with self.assertRaises(ProcessLookupError):
+                os.kill(int(mark.read_text()), 0)
+            mark.unlink()
 
 
 if __name__ == "__main__":

@@ -17,10 +17,10 @@ constexpr FlatRules kFsdp1Rules{"fsdp1.unshard.forward",          "fsdp1.unshard
                                 "fsdp1.reduce_scatter.gradients", "fsdp1.all_reduce.replicas",
                                 "fsdp1.all_reduce.gradients",     "fsdp1.grad_norm.all_reduce"};
 
-constexpr FlatRules kZero3Rules{"zero3.gather.forward",          "zero3.gather.backward",
-                                "zero3.prefetch.forward",        "zero3.prefetch.backward",
-                                "zero.reduce_scatter.gradients", "fsdp1.all_reduce.replicas",
-                                "zero.all_reduce.gradients",     "zero.grad_norm.all_reduce"};
+constexpr FlatRules kZero3Rules{"zero3.gather.forward",           "zero3.gather.backward",
+                                "zero3.prefetch.forward",         "zero3.prefetch.backward",
+                                "zero3.reduce_scatter.gradients", "fsdp1.all_reduce.replicas",
+                                "zero.all_reduce.gradients",      "zero.grad_norm.all_reduce"};
 
 }  // namespace
 

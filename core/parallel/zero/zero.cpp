@@ -93,10 +93,13 @@ void Zero::scatter(Bucket& bucket) {
                                                  MemoryCategory::gradients, bucket.name + " gradient part");
     if (context_.recorder)
         context_.recorder->depend(Stream::reduce_scatter, context_.recorder->last_event(Stream::compute));
-    bucket.scatter = group_.reduce_scatter(bucket.scattered, bucket.gradients, ReduceOp::sum, {},
-                                           {.stream = Stream::reduce_scatter,
-                                            .cause = {"zero.reduce_scatter.gradients", bucket.name},
-                                            .padding = bucket.layout.padding()});
+    bucket.scatter =
+        group_.reduce_scatter(bucket.scattered, bucket.gradients, ReduceOp::sum, {},
+                              {.stream = Stream::reduce_scatter,
+                               .cause = {stage_ == ZeroStage::optimizer ? "zero1.reduce_scatter.gradients"
+                                                                        : "zero2.reduce_scatter.gradients",
+                                         bucket.name},
+                               .padding = bucket.layout.padding()});
     bucket.gradients = {};
     on_its_way_ = &bucket;
 }
