@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "tests/folder.h"
+#include "tests/patience.h"
 
 namespace meshscope::test {
 namespace {
@@ -67,14 +69,17 @@ int Child::wait() {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-VirtualDisplay::VirtualDisplay(const std::string& folder, const std::string& screen) {
+VirtualDisplay::VirtualDisplay(const std::string& folder, const std::string& screen,
+                               const std::vector<std::string>& more) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
-    // The server picks a free number itself and tells it, so that tests beside each other do not meet.
-    server_ = std::make_unique<Child>(
-        std::vector<std::string>{"Xvfb", "-displayfd", std::to_string(ends[1]), "-screen", "0", screen,
-                                 "-nolisten", "tcp", "-noreset"},
-        std::vector<std::string>{}, folder + "/xvfb.log", ends[1]);
+    // The server picks a free number itself and tells it, so that tests beside each other do not meet. Its
+    // keys do not repeat: on a slow machine one that is held would be typed twice.
+    std::vector<std::string> words = {
+        "Xvfb", "-displayfd", std::to_string(ends[1]), "-screen", "0", screen, "-r", "-nolisten",
+        "tcp",  "-noreset"};
+    words.insert(words.end(), more.begin(), more.end());
+    server_ = std::make_unique<Child>(words, std::vector<std::string>{}, folder + "/xvfb.log", ends[1]);
     ::close(ends[1]);
     // The number and the end of its line come in two writes; a pipe closed between them would end the server.
     std::string text;
@@ -101,19 +106,27 @@ std::string output_of(const std::vector<std::string>& arguments, const std::vect
 }
 
 DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder,
-                     std::vector<std::string> arguments)
+                     std::vector<std::string> arguments, std::vector<std::string> environment)
     : display_("DISPLAY=" + display.name()), folder_(folder), state_file_(folder + "/state.json") {
     std::vector<std::string> words = {std::string(MESHSCOPE_BIN_DIR) + "/meshscope-app", "--dump-state",
                                       state_file_};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    app_ = std::make_unique<Child>(
-        words,
-        std::vector<std::string>{display_, "LIBGL_ALWAYS_SOFTWARE=1", "XDG_CONFIG_HOME=" + folder + "/config",
-                                 "MESHSCOPE_SCENARIOS=" MESHSCOPE_SOURCE_ROOT "/scenarios"},
-        folder + "/app.log");
+    // What the caller gives comes last, and holds.
+    std::vector<std::string> lines = {display_, "LIBGL_ALWAYS_SOFTWARE=1",
+                                      "XDG_CONFIG_HOME=" + folder + "/config",
+                                      "MESHSCOPE_SCENARIOS=" MESHSCOPE_SOURCE_ROOT "/scenarios"};
+    lines.insert(lines.end(), environment.begin(), environment.end());
+    // Of a window that was open before nothing is to be read.
+    std::remove(state_file_.c_str());
+    app_ = std::make_unique<Child>(words, lines, folder + "/app.log");
+    find_window();
+}
+
+void DrivenApp::find_window() {
     const std::string found = output_of(
         {"xdotool", "search", "--sync", "--onlyvisible", "--name", "Meshscope"}, {display_}, folder_);
     window_ = found.substr(0, found.find('\n'));
+    pointer_x_ = pointer_y_ = -1;
     output_of({"xdotool", "windowfocus", "--sync", window_}, {display_}, folder_);
 }
 
@@ -122,16 +135,47 @@ nlohmann::json DrivenApp::state() const {
 }
 
 nlohmann::json DrivenApp::wait_for(const std::string& what,
-                                   const std::function<bool(const nlohmann::json&)>& wanted) const {
+                                   const std::function<bool(const nlohmann::json&)>& wanted,
+                                   int patience) const {
     nlohmann::json now;
-    for (int i = 0; i < 400; ++i) {
+    const auto until = std::chrono::steady_clock::now() + 2 * patience * kGuard;
+    do {
         now = state();
         if (now.is_object() && wanted(now)) return now;
-        pause_ms(50);
-    }
+        pause_ms(20);
+    } while (std::chrono::steady_clock::now() < until && app_->running());
     if (now.is_object()) now.erase("places");
     throw std::runtime_error("the window never came to: " + what + "; state " + now.dump() + "; it said " +
                              output());
+}
+
+int64_t DrivenApp::frame() const {
+    const nlohmann::json now = state();
+    return now.is_object() ? now["frame"].get<int64_t>() : -1;
+}
+
+void DrivenApp::seen(int64_t before) const {
+    // Input is followed by three frames. Two more than now are certainly after it, too; else the window has
+    // come to rest. This only waits: what came of it is for wait_for().
+    const int64_t now = frame();
+    int64_t latest = now;
+    const auto begin = std::chrono::steady_clock::now();
+    auto moved = begin;
+    while (std::chrono::steady_clock::now() - begin < std::chrono::seconds(20) && app_->running()) {
+        const int64_t at = frame();
+        if (at >= now + 2) return;
+        if (at != latest) moved = std::chrono::steady_clock::now();
+        latest = at;
+        const bool rests = std::chrono::steady_clock::now() - moved > std::chrono::milliseconds(40);
+        if (at >= before + 3 && rests) return;
+        pause_ms(5);
+    }
+}
+
+void DrivenApp::act(std::vector<std::string> words) const {
+    const int64_t before = frame();
+    xdotool(std::move(words));
+    seen(before);
 }
 
 void DrivenApp::xdotool(std::vector<std::string> words) const {
@@ -143,18 +187,70 @@ void DrivenApp::xdotool(std::vector<std::string> words) const {
 }
 
 void DrivenApp::move(double x, double y) const {
-    xdotool({"mousemove", "--window", "@", std::to_string(static_cast<int>(x)),
-             std::to_string(static_cast<int>(y))});
-    pause_ms(80);
+    const int to_x = static_cast<int>(x), to_y = static_cast<int>(y);
+    if (to_x == pointer_x_ && to_y == pointer_y_) return;
+    act({"mousemove", "--window", "@", std::to_string(to_x), std::to_string(to_y)});
+    pointer_x_ = to_x;
+    pointer_y_ = to_y;
+}
+
+void DrivenApp::press() const {
+    act({"mousedown", "1"});
+    act({"mouseup", "1"});
 }
 
 void DrivenApp::click(const nlohmann::json& box) const {
     move(box[0].get<double>() + box[2].get<double>() / 2, box[1].get<double>() + box[3].get<double>() / 2);
-    xdotool({"click", "1"});
+    press();
+}
+
+void DrivenApp::click_at(const std::function<nlohmann::json(const nlohmann::json&)>& where) const {
+    nlohmann::json box = where(state());
+    for (int i = 0; i < 100; ++i) {
+        move(box[0].get<double>() + box[2].get<double>() / 2,
+             box[1].get<double>() + box[3].get<double>() / 2);
+        const nlohmann::json now = where(state());
+        if (now == box) return press();
+        box = now;
+    }
+    throw std::runtime_error("what is to be clicked never stands still");
+}
+
+void DrivenApp::click(const std::string& widget) const {
+    click_at([&](const nlohmann::json&) {
+        return wait_for(
+            widget, [&](const nlohmann::json& s) { return s["boxes"].contains(widget); })["boxes"][widget];
+    });
+}
+
+void DrivenApp::scroll_and_click(const std::string& widget, double top, double bottom) const {
+    nlohmann::json now =
+        wait_for(widget, [&](const nlohmann::json& s) { return s["boxes"].contains(widget); });
+    for (int i = 0; i < 300; ++i) {
+        const nlohmann::json box = now["boxes"][widget];
+        const double y = box[1].get<double>() + box[3].get<double>() / 2;
+        if (y > top && y < bottom) return click(widget);
+        move(box[0].get<double>() + box[2].get<double>() / 2, (top + bottom) / 2);
+        act({"click", y < top ? "4" : "5"});
+        now = wait_for(widget, [&](const nlohmann::json& s) { return s["boxes"].contains(widget); });
+    }
+    throw std::runtime_error(widget + " never came into sight");
 }
 
 void DrivenApp::key(const std::string& name) const {
     xdotool({"key", name});
+}
+
+void DrivenApp::hold(const std::vector<std::string>& keys) const {
+    for (const std::string& name : keys) act({"keydown", name});
+    for (auto name = keys.rbegin(); name != keys.rend(); ++name) act({"keyup", *name});
+}
+
+void DrivenApp::fill(const std::string& field, const std::string& text) const {
+    click(field);
+    wait_for("typing in " + field, [](const nlohmann::json& s) { return s["typing"] == true; });
+    hold({"ctrl", "a"});
+    act({"type", "--delay", "20", text});
 }
 
 int DrivenApp::close() {
@@ -179,6 +275,11 @@ x.XSync(d, 0)
     return app_->wait();
 }
 
+int DrivenApp::end(int signal) {
+    ::kill(app_->pid(), signal);
+    return app_->wait();
+}
+
 double DrivenApp::cpu_seconds() const {
     const std::string stat = content("/proc/" + std::to_string(app_->pid()) + "/stat");
     // After the name in brackets: state, ten numbers, then user and system time in ticks.
@@ -192,6 +293,12 @@ double DrivenApp::cpu_seconds() const {
 
 std::string DrivenApp::output() const {
     return content(folder_ + "/app.log");
+}
+
+bool has_place(const nlohmann::json& state, const std::string& kind, int a, int b) {
+    for (const auto& p : state["places"])
+        if (p["kind"] == kind && p["a"] == a && (b < 0 || p["b"] == b)) return true;
+    return false;
 }
 
 nlohmann::json place(const nlohmann::json& state, const std::string& kind, int a, int b) {

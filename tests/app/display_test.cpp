@@ -258,35 +258,6 @@ TEST_CASE(
     CHECK(app.running());
 }
 
-TEST_CASE("the window closes at once in the middle of a run, held or not") {
-    const Folder folder;
-    const VirtualDisplay display(folder.path.string());
-    const std::string scenario =
-        folder.write("long.toml",
-                     "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 2\nglobal_batch = 8\n[mesh]\n"
-                     "shape = [4]\n[parallel]\ndata = \"ddp\"\n");
-    for (const bool held : {false, true}) {
-        DrivenApp app(display, folder.path.string(), {scenario, "--lang", "en", "--size", "1280x900"});
-        app.wait_for("open", [](const json& x) { return x["document"] == "long"; });
-        app.key("e");
-        json s =
-            app.wait_for("the sandbox", [](const json& x) { return x["boxes"].contains("sandbox.at.run"); });
-        click_in_sandbox(app, "sandbox.at.train.steps", s["boxes"]["sandbox.at.run"][1].get<double>() - 20);
-        app.wait_for("typing", [](const json& x) { return x["typing"] == true; });
-        app.key("End");
-        app.xdotool({"type", "--delay", "60", "00000"});
-        s = app.wait_for("many steps", [](const json& x) {
-            return x["sandbox"]["text"].get<std::string>().find("steps = 200000") != std::string::npos;
-        });
-        app.click(s["boxes"][held ? "sandbox.at.live" : "sandbox.at.run"]);
-        if (held)
-            app.wait_for("held", [](const json& x) { return x["boxes"].contains("live.at.call.0"); });
-        else
-            app.wait_for("running", [](const json& x) { return x["running"] == true; });
-        CHECK(app.close() == 0);
-    }
-}
-
 TEST_CASE("without a display the program says so in both languages and exits with 69") {
     const Folder folder;
     for (const auto& [language, words] :

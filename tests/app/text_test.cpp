@@ -91,4 +91,13 @@ TEST_CASE("a slice is typed as Python writes it, or shorter") {
         CHECK(panels::slice_names(typed) == "replicate,shard");
     }
     CHECK(panels::slice_names("") == "");
+    // A dim that is pressed comes into the slice, in the mesh's order, and goes out of it again.
+    const std::vector<std::string> names{"dp", "shard", "tp"};
+    CHECK(panels::toggled_slice("", names, 1) == "shard");
+    CHECK(panels::toggled_slice("tp", names, 0) == "dp,tp");
+    CHECK(panels::toggled_slice("dp,tp", names, 1) == "dp,shard,tp");
+    CHECK(panels::toggled_slice("dp,shard,tp", names, 0) == "shard,tp");
+    CHECK(panels::toggled_slice("shard", names, 1).empty());
+    CHECK(panels::toggled_slice("shard", names, 3) == "shard");
+    CHECK(panels::toggled_slice("shard", {}, 0) == "shard");
 }

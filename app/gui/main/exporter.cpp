@@ -211,6 +211,9 @@ Exporter::~Exporter() = default;
 bool Exporter::step() {
     return impl_->step();
 }
+void Exporter::abandon() {
+    impl_->film.reset();
+}
 int Exporter::done() const {
     return impl_->done;
 }

@@ -41,6 +41,8 @@ class Exporter {
     /// Makes the next frame; true when the file is whole. Throws IoError ("file.cannot_write",
     /// "window.film_failed").
     bool step();
+    /// Gives the export up without touching the graphics, whose context may be gone: nothing of it is left.
+    void abandon();
     int done() const;
     int all() const;
     const std::string& path() const;

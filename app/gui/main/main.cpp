@@ -248,5 +248,7 @@ class Program {
 }  // namespace meshscope::gui
 
 int main(int argc, char** argv) {
+    // A file that may not grow any more is told as a full disk is.
+    std::signal(SIGXFSZ, SIG_IGN);
     return meshscope::gui::Program().run({argv + 1, argv + argc});
 }

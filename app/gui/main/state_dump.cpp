@@ -1,5 +1,8 @@
 #include "app/gui/main/state_dump.h"
 
+#include <imgui.h>
+
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace meshscope::gui {
@@ -12,7 +15,12 @@ std::string state_as_json(const Stage& stage) {
     };
     nlohmann::json runs = nlohmann::json::array();
     for (std::size_t i = 0; i < s.runs.size(); ++i)
-        runs.push_back({{"name", s.runs[i]->name}, {"lane_rank", session::lane_rank(s, i)}});
+        runs.push_back({{"name", s.runs[i]->name},
+                        {"ranks", s.runs[i]->trace->info.world_size},
+                        {"lane_rank", session::lane_rank(s, i)}});
+    nlohmann::json offers = nlohmann::json::array();
+    for (const session::Offer& offer : s.offers)
+        offers.push_back(std::filesystem::path(offer.id).parent_path().filename().string());
     nlohmann::json quizzes = nlohmann::json::object();
     for (const auto& [id, quiz] : s.quizzes) {
         quizzes[id] = {{"guess", quiz.guess}, {"hint_shown", quiz.hint_shown}, {"revealed", quiz.revealed}};
@@ -46,13 +54,19 @@ std::string state_as_json(const Stage& stage) {
         nlohmann::json waits = nlohmann::json::array();
         for (const view::LiveRank& rank : s.live->world.ranks)
             waits.push_back(rank.stands == view::LiveRank::Stands::waiting ? rank.peer : -1);
+        const auto& diagnosis = s.live->world.diagnosis;
         live = {{"acts", s.live->world.acts},
                 {"going", s.live->world.going},
                 {"ended", s.live->world.ended},
-                {"diagnosed", s.live->world.diagnosis.has_value()},
+                {"diagnosed", diagnosis.has_value()},
+                {"diagnosis", diagnosis ? nlohmann::json(sentence(*diagnosis).id) : nlohmann::json(nullptr)},
+                {"cycle", diagnosis ? diagnosis->cycle : std::vector<int32_t>{}},
                 {"waits_for", waits}};
     }
+    nlohmann::json shown = nullptr;
+    if (const auto event = session::shown_event(s)) shown = {{"rank", event->rank}, {"event", event->event}};
     const nlohmann::json json = {
+        {"frame", ImGui::GetFrameCount()},
         {"language", s.language == view::Language::zh ? "zh" : "en"},
         {"theme", kThemes[static_cast<size_t>(s.theme)]},
         {"scale", s.scale},
@@ -66,6 +80,8 @@ std::string state_as_json(const Stage& stage) {
         {"moving", s.glide.has_value()},
         {"playing", s.playing},
         {"speed", s.speed},
+        {"shown", shown},
+        {"offers", offers},
         {"lesson_step", s.lesson_step},
         {"quizzes", quizzes},
         {"selection",

@@ -6,7 +6,8 @@
 
 namespace meshscope::gui {
 
-/// The state as one line of JSON: language, theme, scale, view, cursor, selection, lesson, quizzes, panels.
+/// The state as one line of JSON: language, theme, scale, view, cursor, selection, lesson, quizzes, panels;
+/// "frame" counts what was drawn, so that whoever moves the pointer can wait until that was seen.
 /// For tests that drive the real window, and for reports of faults.
 std::string state_as_json(const Stage& stage);
 

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <thread>
 
 #include "app/gui/main/exporter.h"
 #include "app/gui/main/render_film.h"
@@ -19,6 +22,7 @@
 #include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
 #include "app/gui/session/settings.h"
+#include "app/gui/session/unfinished.h"
 #include "app/gui/window/film.h"
 #include "app/gui/window/glfw_window.h"
 #include "app/i18n/error_text.h"
@@ -42,6 +46,18 @@ void dump(const Stage& stage, const std::string& path, std::string& last) {
     std::filesystem::rename(beside, path, ignored);
 }
 
+// A signal handler can reach nothing else.
+volatile std::sig_atomic_t g_end = 0;
+
+void ask_to_end(int signal) {
+    std::signal(signal, SIG_DFL);  // a second one does not wait
+    g_end = 1;
+}
+
+/// How often another window is asked for after the driver took the context away, and how long between.
+constexpr int kRenewals = 8;
+constexpr std::chrono::milliseconds kBetweenRenewals{250};
+
 class Loop {
   public:
     Loop(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
@@ -52,19 +68,25 @@ class Loop {
           around_(around),
           read_(session::read_settings(around.settings)),
           kept_(read_.settings),
+          unfinished_(std::move(kept_.unfinished)),
           window_(width(options, kept_), height(options, kept_), "Meshscope"),
           host_(window_.handle()),
           stage_(host_, catalogue) {}
+    ~Loop() { window::GlfwWindow::on_display_gone({}); }
+    Loop(const Loop&) = delete;
+    Loop& operator=(const Loop&) = delete;
 
     void run() {
+        kept_.unfinished.clear();
+        window::GlfwWindow::on_display_gone([this] { display_gone(); });
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, ask_to_end);
         stage_.act(session::SetLanguage{around_.language});
         for (const session::Action& action : session::start_actions(kept_)) stage_.act(action);
         set_up(stage_, options_, nullptr);
         written_ = session::settings_text(session::settings_of(stage_.state(), kept_));
-        std::vector<std::string> said;
-        for (const Message& message : read_.said)
-            said.push_back(catalogue_.text(message, catalogue_language(stage_.state().language)));
-        if (!said.empty()) stage_.act(session::ShowError{{said}});
+        // What was unfinished is told once: the file is written anew without it.
+        if (!unfinished_.empty()) written_.clear();
+        tell_settings();
         stage_.act(session::OfferLessons{session_.offers()});
         session_.on_news(window::GlfwWindow::wake);
         runner_.on_news(window::GlfwWindow::wake);
@@ -73,7 +95,7 @@ class Loop {
         for (const std::string& path : options_.beside) session_.open_beside({path, !options_.view});
         auto last = std::chrono::steady_clock::now();
         int settle = 3;  // frames that ImGui needs after a change: hover, sizes of scrolling parts
-        while (!window_.should_close()) {
+        while (!window_.should_close() && g_end == 0) {
             const bool moving = session::in_motion(stage_.state());
             window_.poll(moving || settle > 0 ? 0.0 : 0.5);
             if (take_input()) settle = 3;
@@ -87,12 +109,16 @@ class Loop {
             drawn_ = true;
             settle = std::max(0, settle - 1);
             draw(seconds);
+            if (window_.context_lost()) {
+                renew();
+                settle = 3;
+            }
             outside();
             export_frame();
             dump(stage_, options_.dump_state, dumped_);
             keep(2.0);
         }
-        keep(0);
+        end();
     }
 
   private:
@@ -101,6 +127,85 @@ class Loop {
     }
     static int height(const Options& options, const session::Settings& kept) {
         return options.size_given || kept.height == 0 ? options.height : kept.height;
+    }
+
+    /// What the settings' file had to be told of, and what was unfinished. Edits that were kept stop nobody.
+    void tell_settings() {
+        session::ErrorBox box;
+        for (const Message& message : read_.said)
+            if (message.id == "settings.kept_edits")
+                tell(message);
+            else
+                box.lines.push_back(catalogue_.text(message, catalogue_language(stage_.state().language)));
+        if (!box.lines.empty()) stage_.act(session::ShowError{box});
+    }
+
+    /// The end, however it came: what is under way is kept to be told at the next start. What runs is stopped
+    /// by the destructors, after its present step.
+    void end() {
+        exporter_.reset();
+        if (around_.settings.empty()) return;
+        window_.outer_size(kept_.width, kept_.height);
+        write_end();
+    }
+
+    void write_end() {
+        const session::AppState& s = stage_.state();
+        const bool held = s.live && !s.live->world.ended;
+        const session::RunRequest* run = s.running && run_ ? &*run_ : held && held_ ? &*held_ : nullptr;
+        try {
+            kept_ = session::settings_of(s, kept_);
+            const std::string folder = std::filesystem::path(around_.settings).parent_path() / "unfinished";
+            kept_.unfinished = session::keep_unfinished(s, run, saved_, folder);
+            auto& recent = kept_.remembered.recent;
+            for (const session::Unfinished& one : kept_.unfinished) {
+                if (one.what == "export") continue;
+                std::erase_if(recent, [&](const session::Recent& r) { return r.path == one.path; });
+                recent.insert(recent.begin(), {one.path, std::filesystem::path(one.path).stem()});
+            }
+            if (recent.size() > session::kMostRecent) recent.resize(session::kMostRecent);
+            if (session::settings_text(kept_) != written_) session::write_settings(around_.settings, kept_);
+        } catch (const Error& error) {
+            say(error.message());
+        }
+    }
+
+    /// On the terminal: there is no window any more.
+    void say(const Message& message) const {
+        std::fprintf(stderr, "meshscope-app: %s\n",
+                     catalogue_.text(message, catalogue_language(stage_.state().language)).c_str());
+    }
+
+    /// Neither window nor graphics can be used, and the program ends when this returns.
+    void display_gone() {
+        if (exporter_) exporter_->abandon();
+        if (!around_.settings.empty()) write_end();
+        say({"window.display_gone", {}});
+    }
+
+    /// Another window and context in the place of those that the driver took away.
+    void renew() {
+        Message told{"window.renewed", {}};
+        if (exporter_) {
+            told = {"window.renewed_export", {{"path", exporter_->path()}}};
+            end_export();
+        }
+        host_.detach();
+        for (int i = 0;; ++i) {
+            try {
+                window_.renew();
+                break;
+            } catch (const DeviceError&) {
+                if (i < kRenewals) {
+                    std::this_thread::sleep_for(kBetweenRenewals);
+                    continue;
+                }
+                end();
+                throw;
+            }
+        }
+        host_.attach(window_.handle());
+        tell(told);
     }
 
     /// Writes what is to be kept, at most every so many seconds, when it changed. A disk that refuses is told
@@ -177,6 +282,7 @@ class Loop {
         if (place != nullptr && (opened_ || !told)) stage_.act(session::RestorePlace{*place});
         if (opened_) return;
         opened_ = true;
+        if (!options_.open.empty()) tell_settings();  // what was told before has gone with what was in front
         try {
             for (const session::Action& action : place_actions(options_, *stage_.state().document))
                 stage_.act(action);
@@ -209,14 +315,23 @@ class Loop {
         for (const std::string& path : effects.open) session_.open(path);
         for (const session::OpenBeside& next : effects.beside) session_.open_beside(next);
         if (effects.stop_run) runner_.stop();
-        if (effects.run) runner_.start(*effects.run);
+        if (effects.run) {
+            runner_.start(*effects.run);
+            run_ = effects.run;
+        }
         if (effects.stop_live) live_.stop();
-        if (effects.start_live) live_.start(*effects.start_live);
+        if (effects.start_live) {
+            live_.start(*effects.start_live);
+            held_ = effects.start_live;
+        }
         if (effects.let_go) live_.let_go(*effects.let_go);
         if (effects.save)
             for (const session::Action& next :
-                 session::save(*effects.save, catalogue_, catalogue_language(stage_.state().language)))
+                 session::save(*effects.save, catalogue_, catalogue_language(stage_.state().language))) {
+                const auto* ended = std::get_if<session::SaveEnded>(&next);
+                if (ended != nullptr && !ended->exists) saved_ = effects.save->text;
                 stage_.act(next);
+            }
         for (const Message& message : effects.tell) tell(message);
         for (const Message& message : stage_.take_messages()) {
             const std::string line = catalogue_.text(message, catalogue_language(stage_.state().language));
@@ -289,7 +404,8 @@ class Loop {
     const Surroundings& around_;
     session::ReadSettings read_;
     session::Settings kept_;
-    std::string written_;  ///< the settings as the file has them
+    std::vector<session::Unfinished> unfinished_;  ///< last time
+    std::string written_;                          ///< the settings as the file has them
     std::chrono::steady_clock::time_point kept_at_{};
     bool refused_ = false, drawn_ = false;  ///< drawn_: something may have changed since it was kept
     window::GlfwWindow window_;
@@ -297,6 +413,8 @@ class Loop {
     Stage stage_;
     session::Runner runner_;
     session::LiveRun live_;
+    std::string saved_;                              ///< the sandbox's text that was saved last
+    std::optional<session::RunRequest> run_, held_;  ///< what they were started with last
     std::unique_ptr<Exporter> exporter_;
     std::string dumped_;
     bool opened_ = false;

@@ -19,8 +19,11 @@ struct Surroundings {
     std::string path;                              ///< PATH, where ffmpeg is looked for
 };
 
-/// Opens the window and runs until it is closed. Draws only when something changed or moves. What is kept
-/// from one start to the next is read first and written when it changed and at the end.
+/// Opens the window and runs until it is closed, or SIGTERM, SIGINT or SIGHUP asks the same. What is under
+/// way then is stopped in order and told at the next start. A graphics driver that starts anew gets another
+/// window with everything in it; a display that goes away ends the program after what is kept was written.
+/// Draws only when something changed or moves. What is kept from one start to the next is read first and
+/// written when it changed and at the end.
 void run_window(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
                 const Surroundings& around);
 

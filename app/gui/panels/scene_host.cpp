@@ -58,6 +58,11 @@ void jump_to_round(Ui& ui, int64_t round) {
     }
 }
 
+/// What a press on the name or the arrow of a mesh dim asks for.
+std::string pressed_slice(const Ui& ui, const view::Id& id) {
+    return toggled_slice(ui.state.selection.slice, view_input(ui, 100, 100).trace.info.mesh_names, id.a);
+}
+
 /// A parameter, a row of it on a rank, or a unit (its first parameter).
 void select_parameter(Ui& ui, const view::Id& id) {
     const trace::Trace& trace = *ui.state.document->trace;
@@ -96,6 +101,10 @@ std::string picture_status(const Ui& ui, const view::Id& id) {
                " · " + view::format_time(at.end_ns - at.begin_ns);
     }
     if (id.kind == "source") return ui.say("ui.copy_hint");
+    if (id.kind == "axis" && ui.state.view == ViewKind::mesh) {
+        const std::string slice = pressed_slice(ui, id);
+        return slice.empty() ? "mesh" : slice_text(slice);
+    }
     if (ui.state.view == ViewKind::compare) return compare_status(ui, id);
     if (id.kind == "weight")
         return "rank " + std::to_string(id.a & 0x7FFFFFFF) + " · " +
@@ -138,6 +147,8 @@ void click(Ui& ui, const view::Id& id, bool twice) {
         } else {
             ui.act(session::SelectGroup{a});
         }
+    } else if (id.kind == "axis" && ui.state.view == ViewKind::mesh) {
+        ui.act(session::SetSlice{pressed_slice(ui, id)});
     } else if (id.kind == "source") {
         ui.act(session::CopyText{view::code_place(view_input(ui, 100, 100))});
         ui.act(session::ShowToast{ui.say("ui.copied")});

@@ -21,4 +21,15 @@ std::string slice_names(const std::string& typed) {
     return names;
 }
 
+std::string toggled_slice(const std::string& slice, const std::vector<std::string>& names, int64_t dim) {
+    if (dim < 0 || dim >= static_cast<int64_t>(names.size())) return slice;
+    const std::string& pressed = names[static_cast<size_t>(dim)];
+    const std::string within = "," + slice + ",";
+    std::string kept;
+    for (const std::string& name : names)
+        if ((within.find("," + name + ",") != std::string::npos) != (name == pressed))
+            kept += (kept.empty() ? "" : ",") + name;
+    return kept;
+}
+
 }  // namespace meshscope::panels

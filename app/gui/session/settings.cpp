@@ -154,6 +154,27 @@ void read_progress(const Reader& in, Remembered& remembered, std::vector<Message
     });
 }
 
+void read_unfinished(const Reader& in, std::vector<Unfinished>& unfinished, std::vector<Message>& said) {
+    in.entries("unfinished", true, [&](const std::string&, const ordered_json& value) {
+        Unfinished one;
+        if (value.is_object()) {
+            const Reader entry(value, said, "unfinished");
+            entry.to("what", one.what);
+            entry.to("name", one.name);
+            entry.to("path", one.path);
+        }
+        if (one.what == "run")
+            said.push_back({"settings.kept_run", {{"name", one.name}, {"path", one.path}}});
+        else if (one.what == "edits")
+            said.push_back({"settings.kept_edits", {{"name", one.name}, {"path", one.path}}});
+        else if (one.what == "export")
+            said.push_back({"settings.kept_export", {{"path", one.path}}});
+        else
+            return in.wrong("unfinished");
+        unfinished.push_back(std::move(one));
+    });
+}
+
 /// A name beside `path` that no file has yet.
 std::string aside(const std::string& path) {
     std::error_code none;
@@ -220,6 +241,7 @@ ReadSettings parse_settings(const std::string& text, bool& broken) {
     });
     read_keys(in, s.remembered.keys, read.said);
     read_progress(in, s.remembered, read.said);
+    read_unfinished(in, s.unfinished, read.said);
     in.entries("places", true, [&](const std::string&, const ordered_json& value) {
         const auto of = value.find("of");
         if (of == value.end() || !of->is_string() || of->get_ref<const std::string&>().empty())
@@ -279,6 +301,8 @@ std::string settings_text(const Settings& s) {
         entry.update(place_json(place));
         json["places"].push_back(std::move(entry));
     }
+    for (const Unfinished& one : s.unfinished)
+        json["unfinished"].push_back({{"what", one.what}, {"name", one.name}, {"path", one.path}});
     return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

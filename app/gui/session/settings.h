@@ -10,6 +10,14 @@
 
 namespace meshscope::session {
 
+/// What was under way when the window closed, to be told at the next start.
+struct Unfinished {
+    std::string what;  ///< "run", "edits", "export"
+    std::string name;  ///< of the run; "" for an export
+    std::string path;  ///< the scenario that was kept of it, or what the export was to write
+    friend bool operator==(const Unfinished&, const Unfinished&) = default;
+};
+
 /// What is kept from one start to the next. What is empty was never chosen.
 struct Settings {
     std::optional<view::Language> language;
@@ -20,6 +28,7 @@ struct Settings {
     Remembered remembered;
     /// Where the reader looked in each document, newest first.
     std::vector<std::pair<std::string, Place>> places;
+    std::vector<Unfinished> unfinished;
 };
 inline constexpr std::size_t kMostPlaces = 50;
 
@@ -35,7 +44,7 @@ struct ReadSettings {
 
 /// Reads the file; a missing one gives what is empty. One that is no JSON object is moved aside (its new name
 /// is said), and one that cannot be read or moved is said and stays; what has a wrong type or value in it is
-/// left out and said. Two commands on one key are said, too. Never throws.
+/// left out and said. Two commands on one key are said, too, and what was unfinished. Never throws.
 ReadSettings read_settings(const std::string& path);
 
 /// The same of a text; `broken` tells whether it is no JSON object at all.

@@ -1,8 +1,15 @@
 #include "app/gui/window/glfw_window.h"
 
+#define GLFW_INCLUDE_NONE  // window/gl.h declares more of OpenGL than GLFW would
 #include <GLFW/glfw3.h>
+#include <dlfcn.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <thread>
 #include <utility>
+
+#include "app/gui/window/gl.h"
 
 #include "core/base/error.h"
 
@@ -68,6 +75,28 @@ Key translate(int key, int mods) {
     }
 }
 
+/// EX_UNAVAILABLE, as without a display at the start.
+constexpr int kExitCode = 69;
+
+/// What is done last when the display goes away, and the thread that has it.
+struct DisplayGone {
+    std::function<void()> last;
+    std::thread::id thread;
+};
+DisplayGone& display_gone() {
+    static DisplayGone gone;
+    return gone;
+}
+
+/// X's library ends the program when this returns; it runs where the connection was found broken.
+int end_of_display(void* /*display*/) {
+    DisplayGone& gone = display_gone();
+    // A thread that only wanted to wake the window waits for the window's own.
+    while (std::this_thread::get_id() != gone.thread) std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (gone.last) gone.last();
+    std::_Exit(kExitCode);
+}
+
 [[noreturn]] void fail() {
     const char* reason = nullptr;
     glfwGetError(&reason);
@@ -78,22 +107,28 @@ Key translate(int key, int mods) {
 }  // namespace
 
 GlfwWindow::GlfwWindow(int width, int height, const std::string& title)
-    : events_(std::make_unique<Events>()) {
+    : title_(title), events_(std::make_unique<Events>()) {
     if (glfwInit() != GLFW_TRUE) fail();
+    try {
+        make(width, height);
+    } catch (const DeviceError&) {
+        glfwTerminate();
+        throw;
+    }
+}
+
+void GlfwWindow::make(int width, int height) {
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
     glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
     glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
-    window_ = glfwCreateWindow(width, height, title.c_str(), nullptr, nullptr);
-    if (window_ == nullptr) {
-        // The error must be read before terminate() forgets it.
-        const char* reason = nullptr;
-        glfwGetError(&reason);
-        Message message{"window.no_window",
-                        {{"reason", std::string(reason != nullptr ? reason : "unknown")}}};
-        glfwTerminate();
-        throw DeviceError(std::move(message));
+    // A driver that starts anew says so; one that cannot say it makes a context all the same.
+    for (const int robust : {GLFW_LOSE_CONTEXT_ON_RESET, GLFW_NO_ROBUSTNESS}) {
+        glfwWindowHint(GLFW_CONTEXT_ROBUSTNESS, robust);
+        window_ = glfwCreateWindow(width, height, title_.c_str(), nullptr, nullptr);
+        if (window_ != nullptr) break;
     }
+    if (window_ == nullptr) fail();
     glfwMakeContextCurrent(window_);
     glfwSwapInterval(1);
     glfwSetWindowUserPointer(window_, events_.get());
@@ -146,10 +181,42 @@ void GlfwWindow::close() {
     glfwSetWindowShouldClose(window_, GLFW_TRUE);
 }
 void GlfwWindow::set_title(const std::string& title) {
+    title_ = title;
     glfwSetWindowTitle(window_, title.c_str());
 }
 void GlfwWindow::present() {
     glfwSwapBuffers(window_);
+}
+
+bool GlfwWindow::context_lost() const {
+    return glGetGraphicsResetStatus() != GL_NO_ERROR;
+}
+
+void GlfwWindow::renew() {
+    int x = 0, y = 0, width = 0, height = 0;
+    if (window_ != nullptr) {
+        glfwGetWindowPos(window_, &x, &y);
+        outer_size(width, height);
+        glfwDestroyWindow(window_);
+        window_ = nullptr;
+        renewed_ = {x, y, width, height};
+    }
+    make(renewed_[2], renewed_[3]);
+    glfwSetWindowPos(window_, renewed_[0], renewed_[1]);
+    events_->dirty = true;
+}
+
+void GlfwWindow::on_display_gone(std::function<void()> last) {
+    DisplayGone& gone = display_gone();
+    gone.last = std::move(last);
+    gone.thread = std::this_thread::get_id();
+    // Only X ends the program by itself; its library is here already where GLFW speaks it.
+    void* const x11 = ::dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    if (x11 == nullptr) return;
+    using Handler = int (*)(void*);
+    const auto set = reinterpret_cast<Handler (*)(Handler)>(::dlsym(x11, "XSetIOErrorHandler"));
+    if (set != nullptr) set(end_of_display);
+    ::dlclose(x11);  // GLFW holds it
 }
 
 void GlfwWindow::poll(double timeout_s) {
@@ -169,7 +236,7 @@ void GlfwWindow::size(int& width, int& height) const {
 }
 
 void GlfwWindow::outer_size(int& width, int& height) const {
-    glfwGetWindowSize(window_, &width, &height);
+    if (window_ != nullptr) glfwGetWindowSize(window_, &width, &height);
 }
 
 float GlfwWindow::content_scale() const {

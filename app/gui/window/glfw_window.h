@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +28,15 @@ class GlfwWindow {
     void set_title(const std::string& title);
     /// Shows what was drawn.
     void present();
+    /// True when the driver has started anew and taken the context with it (a GPU that hung, or was changed):
+    /// nothing is drawn any more until renew(). Cost: one query.
+    bool context_lost() const;
+    /// Another window with a context of its own, where this one stood and of its size. Keys and drops that
+    /// were not taken yet stay. Throws DeviceError ("window.no_window"); it can be tried again.
+    void renew();
+    /// Called once when the display goes away under the window, where the system would end the program
+    /// without a word: `last` must touch neither window nor graphics, and the program ends after it.
+    static void on_display_gone(std::function<void()> last);
     /// Handles what happened; waits up to `timeout_s` (0: not at all) for the first thing to happen.
     void poll(double timeout_s);
     /// Wakes a poll() that waits, from any thread.
@@ -47,7 +58,10 @@ class GlfwWindow {
 
   private:
     struct Events;
+    void make(int width, int height);
+    std::string title_;
     GLFWwindow* window_ = nullptr;
+    std::array<int, 4> renewed_{};  ///< place and size of the one that renew() takes the place of
     std::unique_ptr<Events> events_;
 };
 

@@ -47,14 +47,28 @@ ImDrawData* ImGuiHost::end() {
     return ImGui::GetDrawData();
 }
 
-GlHost::GlHost(GLFWwindow* window) : window_(window) {
-    if (window_ != nullptr) ImGui_ImplGlfw_InitForOpenGL(window_, true);
-    ImGui_ImplOpenGL3_Init("#version 330 core");
+GlHost::GlHost(GLFWwindow* window) {
+    attach(window);
 }
 
 GlHost::~GlHost() {
+    if (attached_) detach();
+}
+
+void GlHost::attach(GLFWwindow* window) {
+    window_ = window;
+    if (window_ != nullptr) ImGui_ImplGlfw_InitForOpenGL(window_, true);
+    ImGui_ImplOpenGL3_Init("#version 330 core");
+    // Later on the atlas may be built anew before the next frame, which then needs something to put it in.
+    if (ImGui::GetFrameCount() > 0) ImGui_ImplOpenGL3_CreateDeviceObjects();
+    attached_ = true;
+}
+
+void GlHost::detach() {
     ImGui_ImplOpenGL3_Shutdown();
     if (window_ != nullptr) ImGui_ImplGlfw_Shutdown();
+    window_ = nullptr;
+    attached_ = false;
 }
 
 void GlHost::begin(int width, int height, float delta_s) {

@@ -57,11 +57,17 @@ class GlHost final : public ImGuiHost {
     /// Draws onto the bound target after clearing it with the theme's scene colour.
     void draw(ImDrawData* data, int width, int height, Rgb clear) const;
 
+    /// Lets go of the context, which is lost or about to be; between frames only. ImGui's own state stays.
+    void detach();
+    /// Takes the context that is current now, and `window`: shaders and the fonts' texture are made anew.
+    void attach(GLFWwindow* window);
+
   protected:
     void atlas_changed() override;
 
   private:
-    GLFWwindow* window_;
+    GLFWwindow* window_ = nullptr;
+    bool attached_ = false;
 };
 
 }  // namespace meshscope::window

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/session/settings.h"
+
+namespace meshscope::session {
+
+/// What the end of the window stops: a run that is under way (`run`: what it was started with; null where
+/// none is), edits of the sandbox that are not saved (`saved`: the text that was saved last), an export. The
+/// scenarios of the first two are written into `folder`, which is made where it is missing, under names that
+/// no file has; one that lies there already with the same text is taken. Throws IoError "file.cannot_write".
+std::vector<Unfinished> keep_unfinished(const AppState& state, const RunRequest* run,
+                                        const std::string& saved, const std::string& folder);
+
+}  // namespace meshscope::session
