@@ -65,8 +65,8 @@ class Way {
 
 /// The lesson's run, changed, with all ranks held; `turns` times one of them is let go, in turn. It ends
 /// sooner where nobody can go on.
-AppState held(const std::vector<sandbox::Change>& changes, int turns) {
-    AppState state = Way("63_hsdp").act(session::ToggleSandbox{}).state();
+AppState held(const std::string& folder, const std::vector<sandbox::Change>& changes, int turns) {
+    AppState state = Way(folder).act(session::ToggleSandbox{}).state();
     session::LiveRun live;
     const auto act = [&](const session::Action& action) {
         session::Effects effects;
@@ -89,7 +89,7 @@ AppState held(const std::vector<sandbox::Change>& changes, int turns) {
         const auto& ranks = state.live->world.ranks;
         int32_t next = -1;
         for (int32_t k = 0; k < 4 && next < 0; ++k)
-            if (ranks[static_cast<std::size_t>((i + k) % 4)].stands == view::LiveRank::Stands::held)
+            if (ranks.at(static_cast<std::size_t>((i + k) % 4)).stands == view::LiveRank::Stands::held)
                 next = (i + k) % 4;
         if (next < 0) break;
         act(session::LetGo{next, i < 6 ? session::LetGoHow::collective : session::LetGoHow::all});
@@ -128,7 +128,13 @@ std::vector<WindowPlace> make_places() {
                  {"code", ViewKind::code}};
     for (const auto& v : views) add(v.name, Way(hsdp).at(0.37).view(v.kind));
     // … and with a step of a lesson about something else.
-    add("mesh_slice", Way("12_device_mesh").step(3));
+    add("gather", Way(hsdp).step(1));
+    add("groups", Way("12_device_mesh").step(3));
+    add("mesh_slice", Way("78_three_d")
+                          .view(ViewKind::mesh)
+                          .act(session::SetSlice{"replicate,shard"})
+                          .act(session::BeRank{1})
+                          .settled());
     add("mesh_rank", Way("12_device_mesh").act(session::BeRank{5}).settled());
     add("mesh_illegal", Way("12_device_mesh").act(session::SetSlice{"tp,replicate"}).settled());
     add("collective_ring", Way("22_ring").step(2));
@@ -161,17 +167,21 @@ std::vector<WindowPlace> make_places() {
         Way(hsdp).act(session::ShowExporting{session::Exporting{"/somewhere/hsdp.mp4", 12, 300}}));
 
     // Side by side.
+    const auto under = [](const std::string& strategy) {
+        return session::load_document(std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/63_hsdp", {}, nullptr,
+                                      nullptr, strategy);
+    };
     Way two(hsdp);
-    two.act(session::AddDocument{lesson("42_ddp")});
+    two.act(session::AddDocument{under("ddp")});
     add("compare_two", Way(two).at(0.5));
-    two.act(session::AddDocument{lesson("62_fsdp2")}).act(session::AddDocument{lesson("52_zero")});
+    two.act(session::AddDocument{under("fsdp2")}).act(session::AddDocument{lesson("52_zero")});
     add("compare_four", Way(two).at(0.5));
 
     // Touched.
     Way sandbox(hsdp);
     sandbox.act(session::ToggleSandbox{});
     add("sandbox", sandbox);
-    add("sandbox_mistake", Way(sandbox).act(session::EditSandbox{{{"train.global_batch", "7"}}}));
+    add("sandbox_mistake", Way(sandbox).act(session::EditSandbox{{{"mesh.shape", "[2, 3]"}}}));
     add("sandbox_saving",
         Way(sandbox).act(session::AskSave{session::SaveForm{"/somewhere/hsdp.toml", {}, true}}));
     Way running(sandbox);
@@ -181,15 +191,17 @@ std::vector<WindowPlace> make_places() {
         Way(sandbox).act(session::EditSandbox{{{"train.steps", "2"}}}).act(session::RunSandbox{}));
     add("what_if", Way(hsdp).view(ViewKind::memory));
     add("what_if_answer",
-        Way(hsdp).view(ViewKind::memory).what_if("keep").what_if("no_prefetch").view(ViewKind::memory));
-    AppState live = held({}, 4);
+        Way(hsdp).view(ViewKind::memory).what_if("keep").what_if("layer_units").view(ViewKind::memory));
+    AppState live = held("63_hsdp", {}, 4);
     live.view = ViewKind::timeline;
     out.push_back({"held", live});
     live.view = ViewKind::collective;
     out.push_back({"held_collective", live});
-    out.push_back({"held_start", held({}, 0)});
-    out.push_back(
-        {"deadlock", held({{"faults.kind", "\"skip\""}, {"faults.rank", "1"}, {"faults.step", "1"}}, 4000)});
+    out.push_back({"held_start", held("63_hsdp", {}, 0)});
+    const std::vector<sandbox::Change> skip = {
+        {"faults.kind", "\"skip\""}, {"faults.rank", "1"}, {"faults.step", "1"}};
+    out.push_back({"mismatch", held("63_hsdp", skip, 4000)});
+    out.push_back({"deadlock", held("82_skipped", {}, 4000)});
 
     Way presenting(hsdp);
     presenting.step(3).act(session::TogglePresenter{});

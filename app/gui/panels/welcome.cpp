@@ -33,8 +33,8 @@ void thumbnail(Ui& ui, const std::string& look, Rect box) {
     const int64_t columns = last.size, rows = flat ? 1 : dims[dims.size() - 2].size;
     int64_t blocks = 1;
     for (std::size_t d = 0; d + 2 < dims.size(); ++d) blocks *= dims[d].size;
-    const Token along = view::dim_token(last.name),
-                across = flat ? along : view::dim_token(dims[dims.size() - 2].name);
+    const Token along = view::dim_hue(last.name, dims.size() - 1),
+                across = flat ? along : view::dim_hue(dims[dims.size() - 2].name, dims.size() - 2);
     const auto number = [](int64_t n) { return static_cast<float>(n); };
     // Blocks stand beside each other; their gaps do not shrink.
     const float room = box.w - 40 - kGap * number(blocks - 1);
@@ -54,7 +54,7 @@ void thumbnail(Ui& ui, const std::string& look, Rect box) {
         const float left = box.x + (box.w - all) / 2 + number(block) * (wide + kGap);
         if (blocks > 1) {
             const Rect frame{left - 6, top - 6, wide + 12, step * number(rows) + 12};
-            ui.outline(frame, view::dim_token(dims.front().name), 12, 1, 0.75F);
+            ui.outline(frame, view::dim_hue(dims.front().name, 0), 12, 1, 0.75F);
         }
         for (int64_t line = 0; line < rows; ++line) {
             const float y = top + (number(line) + 0.5F) * step;
