@@ -58,7 +58,7 @@ class Comparison {
             x = kPad + 4;
             y += p_.line_height(Face::title) + 6;
         }
-        const float h = std::max(26.F, caption() + 4);
+        const float h = std::max(28.F, caption() + 4);
         clock_switch(x, y, h);
         std::set<std::string> profiles;
         for (const ComparedRun& run : runs_) profiles.insert(run.clock.profile);
@@ -286,10 +286,7 @@ class Comparison {
         const float left = kPad + kCard, room = x0_ - 20 - left;
         p_.layer = 5;
         const float line = p_.line_height(Face::body);
-        if (run.front) {
-            auto& mark = p_.rect({left - 10, y, 3, line}, Token::accent, 1.5F);
-            mark.id = {"run", index};
-        }
+        if (run.front) p_.rect({left - 10, y, 3, line}, Token::accent, 1.5F);
         const Rect close{left + room - 20, y + line / 2 - 12, 24, 24};
         p_.rect(close, Token::none, 6, {"close_run", index});
         const Point x_mark{close.x + 12, close.y + 12};

@@ -64,7 +64,7 @@ class Timeline {
     }
 
     float clock_switch(float left, float y) {
-        const float h = std::max(26.F, p_.line_height(Face::caption) + 4);
+        const float h = std::max(28.F, p_.line_height(Face::caption) + 4);
         const auto kinds = options_.both_clocks ? std::vector<time::ClockKind>{time::ClockKind::modelled,
                                                                                time::ClockKind::measured}
                                                 : std::vector<time::ClockKind>{in_.clock.kind};
