@@ -130,11 +130,10 @@ std::vector<WindowPlace> make_places() {
     // … and with a step of a lesson about something else.
     add("gather", Way(hsdp).step(1));
     add("groups", Way("12_device_mesh").step(3));
-    add("mesh_slice", Way("78_three_d")
-                          .view(ViewKind::mesh)
-                          .act(session::SetSlice{"replicate,shard"})
-                          .act(session::BeRank{1})
-                          .settled());
+    Way slice("78_three_d");
+    for (const auto& quiz : slice.state().document->quizzes) slice.act(session::Reveal{quiz.id});
+    slice.view(ViewKind::mesh).act(session::SetSlice{"replicate,shard"}).act(session::BeRank{1}).settled();
+    add("mesh_slice", slice);
     add("mesh_rank", Way("12_device_mesh").act(session::BeRank{5}).settled());
     add("mesh_illegal", Way("12_device_mesh").act(session::SetSlice{"tp,replicate"}).settled());
     add("collective_ring", Way("22_ring").step(2));
@@ -181,7 +180,7 @@ std::vector<WindowPlace> make_places() {
     Way sandbox(hsdp);
     sandbox.act(session::ToggleSandbox{});
     add("sandbox", sandbox);
-    add("sandbox_mistake", Way(sandbox).act(session::EditSandbox{{{"mesh.shape", "[2, 3]"}}}));
+    add("sandbox_mistake", Way(sandbox).act(session::EditSandbox{{{"mesh.names", "[\"replicate\"]"}}}));
     add("sandbox_saving",
         Way(sandbox).act(session::AskSave{session::SaveForm{"/somewhere/hsdp.toml", {}, true}}));
     Way running(sandbox);
@@ -191,7 +190,7 @@ std::vector<WindowPlace> make_places() {
         Way(sandbox).act(session::EditSandbox{{{"train.steps", "2"}}}).act(session::RunSandbox{}));
     add("what_if", Way(hsdp).view(ViewKind::memory));
     add("what_if_answer",
-        Way(hsdp).view(ViewKind::memory).what_if("keep").what_if("layer_units").view(ViewKind::memory));
+        Way(hsdp).view(ViewKind::memory).what_if("keep").what_if("offload").view(ViewKind::memory));
     AppState live = held("63_hsdp", {}, 4);
     live.view = ViewKind::timeline;
     out.push_back({"held", live});
