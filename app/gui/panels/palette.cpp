@@ -81,7 +81,7 @@ void palette(Ui& ui, Memory& memory, Rect box) {
         const float y = region.top() + kRow * static_cast<float>(i);
         if (y + kRow < list.y || y > list.y + list_h) continue;  // neither seen nor clicked
         const std::size_t index = found[static_cast<std::size_t>(i)];
-        row(ui, memory, memory.palette_items[index], index, {list.x, y, list.w, kRow},
+        row(ui, memory, memory.palette_items[index], index, {list.x + 2, y, list.w - 14, kRow},
             i == memory.palette_at);
     }
     region.content_ends(region.top() + kRow * static_cast<float>(count));

@@ -1,50 +1,82 @@
-#include <cmath>
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "app/gui/panels/panels.h"
+#include "app/gui/view/paint.h"
 
 namespace meshscope::panels {
 namespace {
 
-/// Small still pictures of what a lesson is about.
+/// A dim of a lesson's mesh, as Offer::look gives it.
+struct Dim {
+    std::string name;
+    int64_t size = 1;
+};
+
+/// "replicate 2 shard 4"
+std::vector<Dim> dims_of(const std::string& look) {
+    std::vector<Dim> dims;
+    std::istringstream words(look);
+    for (Dim dim; words >> dim.name >> dim.size;) dims.push_back(dim);
+    return dims;
+}
+
+/// The lesson's own mesh, small: its last dim in rows with a hull each, the one before links the rows, those
+/// before put such blocks side by side.
 void thumbnail(Ui& ui, const std::string& look, Rect box) {
-    const float cx = box.x + box.w / 2, cy = box.y + box.h / 2;
-    const auto node = [&](float x, float y, const std::string& word, Token ring) {
-        ui.draw->AddCircleFilled(ui.px(Point{x, y}), ui.px(15), ui.colour(Token::raised), 0);
-        ui.draw->AddCircle(ui.px(Point{x, y}), ui.px(15), ui.colour(ring), 0, ui.px(1.4F));
-        ui.text({x - 15, y - 15, 30, 30}, word, Face::mono_small, Token::text, Align::centre);
-    };
-    if (look == "hsdp") {
-        for (int machine = 0; machine < 2; ++machine) {
-            const float left = cx - 116 + 122.0F * static_cast<float>(machine);
-            ui.fill({left, cy - 48, 110, 96}, Token::panel, 8);
-            ui.outline({left, cy - 48, 110, 96}, Token::line2, 8);
-            ui.draw->AddLine(ui.px(Point{left + 30, cy - 10}), ui.px(Point{left + 80, cy - 10}),
-                             ui.colour(Token::sky), ui.px(2.5F));
-        }
-        for (int i = 0; i < 2; ++i) {
-            const float x = cx - 86 + 50.0F * static_cast<float>(i);
-            ui.draw->AddBezierCubic(ui.px(Point{x, cy}), ui.px(Point{x + 10, cy + 44}),
-                                    ui.px(Point{x + 112, cy + 44}), ui.px(Point{x + 122, cy}),
-                                    ui.colour(Token::pink), ui.px(2), 24);
-        }
-        for (int i = 0; i < 4; ++i) {
-            node(cx - 86 + 50.0F * static_cast<float>(i) + (i > 1 ? 22.0F : 0.0F), cy - 10, std::to_string(i),
-                 Token::sky);
-        }
+    constexpr float kMost = 46, kGap = 18;
+    const std::vector<Dim> dims = dims_of(look);
+    if (dims.empty()) return;
+    const Dim& last = dims.back();
+    const bool flat = dims.size() == 1;
+    const int64_t columns = last.size, rows = flat ? 1 : dims[dims.size() - 2].size;
+    int64_t blocks = 1;
+    for (std::size_t d = 0; d + 2 < dims.size(); ++d) blocks *= dims[d].size;
+    const Token along = view::dim_hue(last.name, dims.size() - 1),
+                across = flat ? along : view::dim_hue(dims[dims.size() - 2].name, dims.size() - 2);
+    const auto number = [](int64_t n) { return static_cast<float>(n); };
+    // Blocks stand beside each other; their gaps do not shrink.
+    const float room = box.w - 40 - kGap * number(blocks - 1);
+    const float step = std::min({kMost, room / number(blocks * columns), (box.h - 36) / number(rows)});
+    if (step < 6) {  // too many to draw each: the mesh in words
+        std::string shape;
+        for (const Dim& dim : dims) shape += (shape.empty() ? "" : " × ") + std::to_string(dim.size);
+        ui.text(box, shape, Face::mono_title, Token::soft, Align::centre);
         return;
     }
-    for (int line = 0; line < 2; ++line) {
-        const float y = cy - 24 + 48.0F * static_cast<float>(line);
-        ui.fill({cx - 96, y - 21, 192, 42}, Token::sky, 21, 0.08F);
-        ui.outline({cx - 96, y - 21, 192, 42}, Token::sky, 21);
-    }
-    for (int i = 0; i < 4; ++i) {
-        const float x = cx - 69 + 46.0F * static_cast<float>(i);
-        ui.draw->AddLine(ui.px(Point{x, cy - 24}), ui.px(Point{x, cy + 24}), ui.colour(Token::pink),
-                         ui.px(1.6F));
-        node(x, cy - 24, std::to_string(i), Token::line2);
-        node(x, cy + 24, std::to_string(i + 4), Token::line2);
+    const float radius = step * 0.34F;
+    const bool numbered =
+        ui.width(std::to_string(blocks * rows * columns - 1), Face::mono_small) < 2 * radius - 2;
+    const float wide = step * number(columns), all = wide * number(blocks) + kGap * number(blocks - 1);
+    const float top = box.y + (box.h - step * number(rows)) / 2;
+    for (int64_t block = 0; block < blocks; ++block) {
+        const float left = box.x + (box.w - all) / 2 + number(block) * (wide + kGap);
+        if (blocks > 1) {
+            const Rect frame{left - 6, top - 6, wide + 12, step * number(rows) + 12};
+            ui.outline(frame, view::dim_hue(dims.front().name, 0), 12, 1, 0.75F);
+        }
+        for (int64_t line = 0; line < rows; ++line) {
+            const float y = top + (number(line) + 0.5F) * step;
+            const Rect hull{left + 1, y - step / 2 + 2, wide - 2, step - 4};
+            ui.fill(hull, along, hull.h / 2, 0.08F);
+            ui.outline(hull, along, hull.h / 2);
+            for (int64_t i = 0; i < columns && line + 1 < rows; ++i) {
+                const float x = left + (number(i) + 0.5F) * step;
+                ui.draw->AddLine(ui.px(Point{x, y}), ui.px(Point{x, y + step}), ui.colour(across),
+                                 ui.px(1.6F));
+            }
+        }
+        for (int64_t i = 0; i < rows * columns; ++i) {
+            const Point at{left + (number(i % columns) + 0.5F) * step,
+                           top + (number(i / columns) + 0.5F) * step};
+            ui.draw->AddCircleFilled(ui.px(at), ui.px(radius), ui.colour(Token::raised), 0);
+            ui.draw->AddCircle(ui.px(at), ui.px(radius), ui.colour(Token::line2), 0, ui.px(1.4F));
+            if (numbered)
+                ui.text({at.x - radius, at.y - radius, 2 * radius, 2 * radius},
+                        std::to_string(block * rows * columns + i), Face::mono_small, Token::text,
+                        Align::centre);
+        }
     }
 }
 

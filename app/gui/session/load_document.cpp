@@ -125,11 +125,13 @@ std::vector<Offer> find_lessons(const Places& places) {
                 Offer offer;
                 offer.id = scenario.path;
                 offer.title = scenario.title;
-                const std::string name = entry.path().filename().string();
-                offer.look = name.find("hsdp") != std::string::npos ? "hsdp" : "mesh";
                 std::string shape;
-                for (const int64_t n : scenario.mesh_shape)
-                    shape += (shape.empty() ? "" : ", ") + std::to_string(n);
+                for (std::size_t d = 0; d < scenario.mesh_shape.size(); ++d) {
+                    const std::string size = std::to_string(scenario.mesh_shape[d]);
+                    shape += (shape.empty() ? "" : ", ") + size;
+                    const bool named = d < scenario.mesh_names.size() && !scenario.mesh_names[d].empty();
+                    offer.look += (named ? scenario.mesh_names[d] : "dim") + " " + size + " ";
+                }
                 const std::string ranks = std::to_string(scenario::world_size(scenario));
                 offer.subtitle = {ranks + (ranks == "1" ? " rank" : " ranks") + " · mesh (" + shape + ")",
                                   ranks + " 个 rank · mesh (" + shape + ")"};

@@ -66,12 +66,11 @@ class BufferRow {
                         hop && hop->flying ? format_count(done) : ""},
                        Face::mono_small, box.w - 8);
             if (!words.empty())
-                p_.label(box, words, Face::mono_small, arrived > 0 ? Token::text : Token::mute, Token::none,
+                p_.label(box, words, Face::mono_small, arrived > 0 ? Token::text : Token::soft, Token::none,
                          id(piece));
             return;
         }
-        auto& cell = p_.rect(box, hue, 4, id(piece));
-        cell.fill_alpha = 0.92F;
+        auto& cell = p_.rect(box, hue, 4, id(piece));  // whole: what is written on it was chosen for the hue
         if (origin >= 8) {
             cell.pattern = Fill::hatch;  // the second round of hues
             cell.hatch = Token::ink;
@@ -114,8 +113,7 @@ class BufferRow {
             p_.outline(box, Token::line2, 1.4F, 4);
         }
         const Rect inner = padding(piece, box);
-        const Token colour = leaving && !hop ? Token::mute : Token::text;
-        if (!numbers(piece, inner, colour, Token::none)) count(piece, inner, colour, Token::none);
+        if (!numbers(piece, inner, Token::text, Token::none)) count(piece, inner, Token::text, Token::none);
         if (marks_) contributors(piece, {box.x, box.y + box.h + 3, box.w, 8});
     }
 

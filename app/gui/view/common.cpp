@@ -1,4 +1,5 @@
 #include "app/gui/view/common.h"
+#include "app/gui/view/event_words.h"
 
 #include <algorithm>
 
@@ -84,6 +85,15 @@ bool same_collective(const trace::Event& a, const trace::Event& b) {
            a.group == b.group && a.sequence == b.sequence;
 }
 
+namespace {
+
+Fill event_pattern(CollectiveOp op) {
+    if (op == CollectiveOp::reduce_scatter || op == CollectiveOp::scatter) return Fill::hatch;
+    return op == CollectiveOp::all_to_all ? Fill::cross_hatch : Fill::solid;
+}
+
+}  // namespace
+
 void event_bar(Painter& p, const trace::Event& event, const Rect& box, const Id& id) {
     if (event.kind == trace::EventKind::compute) {
         p.rect(box, Token::compute, 3, id);
@@ -95,9 +105,7 @@ void event_bar(Painter& p, const trace::Event& event, const Rect& box, const Id&
     bar.stroke = hue;
     bar.stroke_alpha = p.alpha;
     bar.width = 1.4F;
-    if (event.op == CollectiveOp::reduce_scatter || event.op == CollectiveOp::scatter)
-        bar.pattern = Fill::hatch;
-    if (event.op == CollectiveOp::all_to_all) bar.pattern = Fill::cross_hatch;
+    bar.pattern = event_pattern(event.op);
     bar.hatch = hue;
     if (box.w < 8) return;
     switch (event.op) {
@@ -122,6 +130,15 @@ void event_bar(Painter& p, const trace::Event& event, const Rect& box, const Id&
         default:
             break;
     }
+}
+
+void event_words(Painter& p, const trace::Event& event, const Rect& box, const std::string& words,
+                 Token colour, Token on, const Id& id) {
+    if (event.kind == trace::EventKind::collective && event_pattern(event.op) != Fill::solid) {
+        const float w = p.width(words, Face::caption) + 6;
+        p.rect({box.x + (box.w - w) / 2, box.y + 1.5F, w, box.h - 3}, Token::panel, 2).fill_alpha = 0.85F;
+    }
+    p.label(box, words, Face::caption, colour, on, id);
 }
 
 }  // namespace meshscope::view

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/gui/view/common.h"
+#include "app/gui/view/event_words.h"
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_layout.h"
 #include "core/time/exposed.h"
@@ -57,7 +58,7 @@ class Comparison {
             x = kPad + 4;
             y += p_.line_height(Face::title) + 6;
         }
-        const float h = std::max(26.F, caption() + 4);
+        const float h = std::max(28.F, caption() + 4);
         clock_switch(x, y, h);
         std::set<std::string> profiles;
         for (const ComparedRun& run : runs_) profiles.insert(run.clock.profile);
@@ -285,10 +286,7 @@ class Comparison {
         const float left = kPad + kCard, room = x0_ - 20 - left;
         p_.layer = 5;
         const float line = p_.line_height(Face::body);
-        if (run.front) {
-            auto& mark = p_.rect({left - 10, y, 3, line}, Token::accent, 1.5F);
-            mark.id = {"run", index};
-        }
+        if (run.front) p_.rect({left - 10, y, 3, line}, Token::accent, 1.5F);
         const Rect close{left + room - 20, y + line / 2 - 12, 24, 24};
         p_.rect(close, Token::none, 6, {"close_run", index});
         const Point x_mark{close.x + 12, close.y + 12};
@@ -356,8 +354,8 @@ class Comparison {
         event_bar(p_, e, box, id);
         const auto labels = event_labels(p_, run.trace, e);
         if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
-            p_.label(box, words, Face::caption, Token::text,
-                     e.kind == trace::EventKind::compute ? Token::compute : Token::none, id);
+            event_words(p_, e, box, words, Token::text,
+                        e.kind == trace::EventKind::compute ? Token::compute : Token::none, id);
         const bool picked =
             run.front && in_.selection.event_rank == run.rank && in_.selection.event == bar.event;
         if (!picked) return;

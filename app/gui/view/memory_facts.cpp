@@ -69,9 +69,15 @@ Picture memory_facts(const Input& input, const MemoryOptions& options) {
     for (const auto& t : live) largest = std::max(largest, t.bytes);
     for (const auto& t : live) sum += t.bytes;
     const float number = p.width(format_count(std::max(sum, largest)), Face::mono_small);
-    const float bar = std::min(110.F, (right - kPad) * 0.28F), row = std::max(26.F, line + 4);
-    const float label_x = kPad + bar + 12, label_w = right - number - 12 - label_x;
     constexpr std::size_t kMost = 14;
+    // Names go before bars: rows that all say "sharded parameters" tell nothing apart.
+    float widest = 0;
+    for (std::size_t i = 0; i < live.size() && i <= kMost; ++i)
+        widest = std::max(widest, p.width(live[i].label, Face::caption));
+    const float bar = std::clamp(right - kPad - number - 25 - widest, 24.F,
+                                 std::min(110.F, (right - kPad) * 0.28F)),
+                row = std::max(26.F, line + 4);
+    const float label_x = kPad + bar + 12, label_w = right - number - 12 - label_x;
     int64_t rest = 0;
     for (std::size_t i = 0; i < live.size(); ++i) {
         const auto& t = live[i];

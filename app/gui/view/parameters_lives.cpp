@@ -86,7 +86,9 @@ void ParametersPicture::shards(Rect box) {
                 continue;
             }
             s.fill = Token::blue;
-            s.fill_alpha = odd ? 0.6F : 0.88F;  // where one parameter ends and the next begins
+            // Where one parameter ends and the next begins; no paler, for its name is written on it.
+            s.fill_alpha = odd ? 0.88F : 1.F;
+            s.box.w = std::max(1.F, s.box.w - 1);
             odd = !odd;
             if (run.parameter == scene_.parameter().id) {
                 p_.layer = kMarks;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/gui/view/common.h"
+#include "app/gui/view/event_words.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/parameters.h"
 #include "app/gui/view/timeline_bars.h"
@@ -63,7 +64,7 @@ class Timeline {
     }
 
     float clock_switch(float left, float y) {
-        const float h = std::max(26.F, p_.line_height(Face::caption) + 4);
+        const float h = std::max(28.F, p_.line_height(Face::caption) + 4);
         const auto kinds = options_.both_clocks ? std::vector<time::ClockKind>{time::ClockKind::modelled,
                                                                                time::ClockKind::measured}
                                                 : std::vector<time::ClockKind>{in_.clock.kind};
@@ -276,8 +277,8 @@ class Timeline {
         event_bar(p_, event, box, id);
         const auto labels = event_labels(p_, in_.trace, event);
         if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
-            p_.label(box, words, Face::caption, dim ? Token::mute : Token::text,
-                     event.kind == trace::EventKind::compute && !dim ? Token::compute : Token::none, id);
+            event_words(p_, event, box, words, dim ? Token::mute : Token::text,
+                        event.kind == trace::EventKind::compute && !dim ? Token::compute : Token::none, id);
         p_.alpha = 1;
         wait(r, event, box);
         p_.layer = 6;

@@ -114,7 +114,10 @@ void TrafficPicture::draw_link(Point a, Point b, const TrafficLink& link, int64_
         return Point{from.x + x / l * radius, from.y + y / l * radius};
     };
     const double share = static_cast<double>(link.bytes) / static_cast<double>(std::max<int64_t>(1, most));
-    auto& s = p_.bezier(rim(a, c), c, d, rim(b, d), heat(share), 1.6F + 2.4F * static_cast<float>(share));
+    const float width = 1.6F + 2.4F * static_cast<float>(share);
+    // Cividis ends in a dark blue and a pale yellow: on a dark or a light scene one of them needs an edge.
+    p_.bezier(rim(a, c), c, d, rim(b, d), Token::mute, width + 2).arrow = true;
+    auto& s = p_.bezier(rim(a, c), c, d, rim(b, d), heat(share), width);
     s.arrow = true;
     s.id = {"link", pack({link.src, 1}), pack({link.dst, 1})};
 }

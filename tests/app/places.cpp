@@ -1,0 +1,219 @@
+#include "places.h"
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "app/gui/sandbox/what_if.h"
+#include "app/gui/session/live_run.h"
+#include "app/gui/session/runner.h"
+#include "app/gui/session/sandbox_actions.h"
+#include "app/gui/session/session.h"
+#include "harness.h"
+
+namespace meshscope::test {
+namespace {
+
+using session::AppState;
+using view::ViewKind;
+
+/// A state on its way to a place: actions are applied as the window does, requests are fulfilled at once.
+class Way {
+  public:
+    Way() = default;
+    explicit Way(const std::string& lesson_folder) { act(session::ShowDocument{lesson(lesson_folder)}); }
+
+    Way& act(const session::Action& action) {
+        session::Effects effects;
+        session::apply(state_, action, effects);
+        if (effects.run) {
+            auto document = session::run_text(*effects.run, nullptr, nullptr);
+            act(session::ShowRunning{});
+            act(session::RunEnded{*effects.run, document});
+        }
+        return *this;
+    }
+    Way& step(int32_t index) { return act(session::GoToLessonStep{index}).settled(); }
+    Way& view(ViewKind kind) { return act(session::SetView{kind}); }
+    Way& at(double part) {
+        const auto end = static_cast<double>(session::shown_clock(state_)->end_ns);
+        return act(session::SetCursor{static_cast<int64_t>(end * part)});
+    }
+    /// Nothing moves any more.
+    Way& settled() {
+        for (int i = 0; i < 100 && session::in_motion(state_); ++i) act(session::Tick{0.1});
+        return *this;
+    }
+    /// Answers a question about memory by really running it.
+    Way& what_if(const std::string& id) {
+        const auto& document = *state_.document;
+        for (const sandbox::WhatIf& what :
+             sandbox::what_ifs(session::scenario_text(document), document.trace->info.scenario_path))
+            if (what.id == id) {
+                act(session::AskWhatIf{id, what.changes});
+                // The answer stands below the facts of the run that was asked of.
+                return act(session::BringToFront{0});
+            }
+        throw std::runtime_error("no question " + id);
+    }
+    const AppState& state() const { return state_; }
+    AppState& state() { return state_; }
+
+  private:
+    AppState state_;
+};
+
+/// The lesson's run, changed, with all ranks held; `turns` times one of them is let go, in turn. It ends
+/// sooner where nobody can go on.
+AppState held(const std::string& folder, const std::vector<sandbox::Change>& changes, int turns) {
+    AppState state = Way(folder).act(session::ToggleSandbox{}).state();
+    session::LiveRun live;
+    const auto act = [&](const session::Action& action) {
+        session::Effects effects;
+        session::apply(state, action, effects);
+        if (effects.start_live) live.start(*effects.start_live);
+        if (effects.let_go) live.let_go(*effects.let_go);
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+        while (state.live && state.live->world.going) {
+            if (std::chrono::steady_clock::now() > until)
+                throw std::runtime_error("the held run tells nothing");
+            session::Effects none;
+            for (const session::Action& news : live.news(catalogue(), i18n::Language::en))
+                session::apply(state, news, none);
+            std::this_thread::yield();
+        }
+    };
+    if (!changes.empty()) act(session::EditSandbox{changes});
+    act(session::StartLive{});
+    for (int i = 0; i < turns && !state.live->world.ended; ++i) {
+        const auto& ranks = state.live->world.ranks;
+        int32_t next = -1;
+        for (int32_t k = 0; k < 4 && next < 0; ++k)
+            if (ranks.at(static_cast<std::size_t>((i + k) % 4)).stands == view::LiveRank::Stands::held)
+                next = (i + k) % 4;
+        if (next < 0) break;
+        act(session::LetGo{next, i < 6 ? session::LetGoHow::collective : session::LetGoHow::all});
+    }
+    return state;
+}
+
+std::vector<WindowPlace> make_places() {
+    std::vector<WindowPlace> out;
+    const auto add = [&](const std::string& name, const Way& way) { out.push_back({name, way.state()}); };
+
+    Way welcome;
+    welcome.act(
+        session::OfferLessons{session::find_lessons({{std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios"}})});
+    add("welcome", welcome);
+    session::Remembered remembered;
+    remembered.recent = {{"/a/b.mscope", "b.mscope"},
+                         {"/a/a_record_with_a_name_much_longer_than_the_column_it_stands_in.mscope",
+                          "a_record_with_a_name_much_longer_than_the_column_it_stands_in.mscope"}};
+    remembered.progress["63_hsdp"] = {7, {"a", "b"}, {{"q", "1"}}};
+    add("welcome_again", Way(welcome).act(session::Remember{remembered}));
+    add("loading", Way(welcome).act(session::ShowLoading{session::Loading{"63_hsdp", 1, 3}}));
+
+    // The eight views, in the middle of the HSDP lesson's run.
+    const Way hsdp = Way("63_hsdp");
+    const struct {
+        const char* name;
+        ViewKind kind;
+    } views[] = {{"mesh", ViewKind::mesh},
+                 {"collective", ViewKind::collective},
+                 {"timeline", ViewKind::timeline},
+                 {"memory", ViewKind::memory},
+                 {"parameters", ViewKind::parameters},
+                 {"traffic", ViewKind::traffic},
+                 {"compare", ViewKind::compare},
+                 {"code", ViewKind::code}};
+    for (const auto& v : views) add(v.name, Way(hsdp).at(0.37).view(v.kind));
+    // … and with a step of a lesson about something else.
+    add("gather", Way(hsdp).step(1));
+    add("groups", Way("12_device_mesh").step(3));
+    Way slice("78_three_d");
+    for (const auto& quiz : slice.state().document->quizzes) slice.act(session::Reveal{quiz.id});
+    slice.view(ViewKind::mesh).act(session::SetSlice{"replicate,shard"}).act(session::BeRank{1}).settled();
+    add("mesh_slice", slice);
+    add("mesh_rank", Way("12_device_mesh").act(session::BeRank{5}).settled());
+    add("mesh_illegal", Way("12_device_mesh").act(session::SetSlice{"tp,replicate"}).settled());
+    add("collective_ring", Way("22_ring").step(2));
+    add("pipeline", Way("75_pipeline").view(ViewKind::timeline).at(0.4));
+    add("three_d", Way("78_three_d").view(ViewKind::mesh).at(0.5));
+    add("peak", Way("66_true_peak").step(2));
+    add("algorithms", Way("23_algorithms").step(1));
+
+    // Questions: asked, wrongly answered, revealed.
+    Way asked(hsdp), told(hsdp);
+    for (const auto& quiz : hsdp.state().document->quizzes) {
+        asked.act(session::Guess{quiz.id, quiz.kind == "choice" ? "0" : "22"})
+            .act(session::ShowHint{quiz.id});
+        told.act(session::Guess{quiz.id, "22"}).act(session::Reveal{quiz.id});
+    }
+    add("quiz_hint", asked.step(2));
+    add("quiz_told", told.step(2));
+
+    // Over the window.
+    add("keys", Way(hsdp).act(session::ToggleKeySheet{}));
+    add("palette", Way(hsdp).act(session::TogglePalette{}));
+    add("error",
+        Way(hsdp).act(session::ShowError{
+            {{"/a/very/long/path/without/any/space/that/must/be/broken/somewhere/because/it/is/wider/"
+              "than/the/box.toml:3:14: mesh (2, 2) needs 4 ranks, but the world has 3"}}}));
+    add("toast", Way(hsdp).act(session::ShowToast{"/somewhere/hsdp.png"}));
+    add("export", Way(hsdp).act(session::ToggleExport{}));
+    add("export_replace", Way(hsdp).act(session::AskReplace{"/somewhere/hsdp.mp4"}));
+    add("exporting",
+        Way(hsdp).act(session::ShowExporting{session::Exporting{"/somewhere/hsdp.mp4", 12, 300}}));
+
+    // Side by side.
+    const auto under = [](const std::string& strategy) {
+        return session::load_document(std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/63_hsdp", {}, nullptr,
+                                      nullptr, strategy);
+    };
+    Way two(hsdp);
+    two.act(session::AddDocument{under("ddp")});
+    add("compare_two", Way(two).at(0.5));
+    two.act(session::AddDocument{under("fsdp2")}).act(session::AddDocument{lesson("52_zero")});
+    add("compare_four", Way(two).at(0.5));
+
+    // Touched.
+    Way sandbox(hsdp);
+    sandbox.act(session::ToggleSandbox{});
+    add("sandbox", sandbox);
+    add("sandbox_mistake", Way(sandbox).act(session::EditSandbox{{{"mesh.names", "[\"replicate\"]"}}}));
+    add("sandbox_saving",
+        Way(sandbox).act(session::AskSave{session::SaveForm{"/somewhere/hsdp.toml", {}, true}}));
+    Way running(sandbox);
+    running.act(session::ShowRunning{session::Running{"63_hsdp · steps", "", 1, 3, false}});
+    add("sandbox_running", running);
+    add("sandbox_ran",
+        Way(sandbox).act(session::EditSandbox{{{"train.steps", "2"}}}).act(session::RunSandbox{}));
+    add("what_if", Way(hsdp).view(ViewKind::memory));
+    add("what_if_answer",
+        Way(hsdp).view(ViewKind::memory).what_if("keep").what_if("offload").view(ViewKind::memory));
+    AppState live = held("63_hsdp", {}, 4);
+    live.view = ViewKind::timeline;
+    out.push_back({"held", live});
+    live.view = ViewKind::collective;
+    out.push_back({"held_collective", live});
+    out.push_back({"held_start", held("63_hsdp", {}, 0)});
+    const std::vector<sandbox::Change> skip = {
+        {"faults.kind", "\"skip\""}, {"faults.rank", "1"}, {"faults.step", "1"}};
+    out.push_back({"mismatch", held("63_hsdp", skip, 4000)});
+    out.push_back({"deadlock", held("82_skipped", {}, 4000)});
+
+    Way presenting(hsdp);
+    presenting.step(3).act(session::TogglePresenter{});
+    add("presenter", presenting);
+    add("presenter_notes", presenting.act(session::ToggleNotes{}));
+    return out;
+}
+
+}  // namespace
+
+const std::vector<WindowPlace>& window_places() {
+    static const std::vector<WindowPlace> made = make_places();
+    return made;
+}
+
+}  // namespace meshscope::test
