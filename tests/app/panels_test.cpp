@@ -1,7 +1,7 @@
 #include <set>
 
+#include "app/gui/panels/cover.h"
 #include "app/gui/panels/layout.h"
-#include "app/gui/panels/open_question.h"
 #include "app/gui/session/session.h"
 #include "harness.h"
 #include "tests/folder.h"
@@ -192,9 +192,7 @@ TEST_CASE("a question is open until it is revealed") {
     app.open(test::lesson("14_true_rank5"));
     app.frames(2);
     REQUIRE(panels::open_question(app.state()) != nullptr);
-    view::MeshOptions options;
-    panels::cover(app.state(), options);
-    CHECK(options.covered);  // it asks for the ranks of a group
+    CHECK(panels::Cover(app.state()).mesh_options().covered);  // it asks for the ranks of a group
     app.stage().act(session::Guess{"tp-of-rank-5", "4,5"});
     app.stage().act(session::Reveal{"tp-of-rank-5"});
     CHECK(panels::open_question(app.state()) == nullptr);
@@ -205,11 +203,11 @@ TEST_CASE("a question is open until it is revealed") {
     const auto& ref = app.state().selection.event;
     REQUIRE(ref.has_value());
     const int64_t sent = dp.trace->event(app.state().selection.event_rank.value_or(0), *ref).sent_bytes;
-    CHECK(panels::asked_for(app.state(), sent));
-    CHECK_FALSE(panels::asked_for(app.state(), sent + 1));
+    CHECK(panels::Cover(app.state()).asks(sent));
+    CHECK_FALSE(panels::Cover(app.state()).asks(sent + 1));
     app.stage().act(session::Guess{"copied-bytes", "660"});
     app.stage().act(session::Reveal{"copied-bytes"});
-    CHECK_FALSE(panels::asked_for(app.state(), sent));
+    CHECK_FALSE(panels::Cover(app.state()).asks(sent));
 }
 
 TEST_CASE("every character of what stands around a lesson's steps has a glyph") {
@@ -561,4 +559,45 @@ TEST_CASE(
     harness.stage().act(session::SetView{view::ViewKind::memory});
     harness.settle();
     CHECK(harness.shape("rank", 0).x < 300);
+}
+
+TEST_CASE("a rank of the world that has no cell in the mesh is told so, a member is not") {
+    Harness app;
+    app.open(test::lesson("15_true_world"));
+    app.stage().act(session::GoToLessonStep{3});
+    const auto copied = [&] {
+        app.settle();
+        app.stage().act(session::CopyView{});
+        app.frames(2);
+        const auto texts = app.stage().take_effects().copy;
+        REQUIRE(texts.size() == 1);
+        return texts[0];
+    };
+    CHECK(copied().find("Rank 8 has no place in the mesh") != std::string::npos);
+    app.stage().act(session::SelectRank{7});
+    CHECK(copied().find("has no place in the mesh") == std::string::npos);
+}
+
+TEST_CASE("set-up is no step, an evaluation has no micro-batch, calls alone have no phase") {
+    Harness app;
+    const auto copied = [&](const char* lesson, int32_t step) {
+        app.open(test::lesson(lesson));
+        app.stage().act(session::GoToLessonStep{step - 1});
+        app.settle();
+        app.stage().act(session::CopyView{});
+        app.frames(2);
+        const auto texts = app.stage().take_effects().copy;
+        REQUIRE_FALSE(texts.empty());
+        return texts.back();
+    };
+    const std::string set_up = copied("47_accelerate", 3);  // DDP's broadcast of the model
+    CHECK(set_up.find("broadcast") != std::string::npos);
+    CHECK(set_up.find("step: ") == std::string::npos);
+    CHECK(set_up.find("micro-batch") == std::string::npos);
+    const std::string evaluation = copied("32_batch_sizes", 5);
+    CHECK(evaluation.find("all_gather") != std::string::npos);
+    CHECK(evaluation.find("micro-batch") == std::string::npos);
+    CHECK(evaluation.find("evaluation, evaluation") == std::string::npos);
+    CHECK(copied("21_collectives", 2).find("forward") == std::string::npos);
+    CHECK(copied("42_ddp", 6).find("micro-batch") != std::string::npos);
 }

@@ -1,4 +1,7 @@
+#include <string_view>
+
 #include "app/gui/panels/inline_text.h"
+#include "app/gui/panels/set_text.h"
 #include "app/gui/panels/slice_text.h"
 #include "app/gui/panels/ui.h"
 #include "tests/test.h"
@@ -100,4 +103,62 @@ TEST_CASE("a slice is typed as Python writes it, or shorter") {
     CHECK(panels::toggled_slice("shard", names, 1).empty());
     CHECK(panels::toggled_slice("shard", names, 3) == "shard");
     CHECK(panels::toggled_slice("shard", {}, 0) == "shard");
+}
+
+namespace {
+
+/// The lines that a lesson's text is set in, at this width.
+std::vector<std::string> set(const std::string& text, float width) {
+    std::vector<std::string> lines;
+    for (const panels::SetPiece& piece : panels::set_text(TestMeasure(), panels::parse_inline(text), width)) {
+        if (piece.line >= static_cast<int>(lines.size())) lines.resize(static_cast<size_t>(piece.line) + 1);
+        lines.back() += piece.text;
+    }
+    for (std::string& line : lines)
+        while (!line.empty() && line.back() == ' ') line.pop_back();
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("a line never breaks between a link or code and the mark behind it") {
+    CHECK(set("gathers [net1](unit:net1), then", 65) == std::vector<std::string>{"gathers", "net1, then"});
+    CHECK(set("it calls `barrier`.", 80) == std::vector<std::string>{"it calls", "barrier."});
+    CHECK(set("see (`a.b`): yes", 50) == std::vector<std::string>{"see", "(a.b):", "yes"});
+    CHECK(set("**one**-based", 45) == std::vector<std::string>{"one-based"});  // one word, whatever its looks
+    const std::string text =
+        "The [all_gather](event:all_gather), `net1`; (see [rank 0](rank:0)). 先是 `barrier`，再到 "
+        "[rank 1](rank:1)：它（`net2`）等着。完。";
+    for (float width = 80; width < 300; width += 5)
+        for (const std::string& line : set(text, width)) {
+            INFO(line);
+            REQUIRE_FALSE(line.empty());
+            const char32_t first = window::code_points(line)[0];
+            CHECK(std::u32string_view(U",.;:)，。：；）").find(first) == std::u32string_view::npos);
+            CHECK(line.back() != '(');
+            CHECK_FALSE(line.ends_with("（"));
+        }
+}
+
+TEST_CASE("a line may break between Chinese and code, and nothing of a text is lost") {
+    CHECK(set("先调用`wait`再走", 50) == std::vector<std::string>{"先调用wait", "再走"});
+    const std::string plain = "A link and code: torch.cuda.set_device(local_rank), 完毕。";
+    for (float width = 20; width < 400; width += 10) {
+        std::string joined;
+        for (const std::string& line :
+             set("A [link](rank:0) and code: `torch.cuda.set_device(local_rank)`, 完毕。", width))
+            joined += line;
+        std::erase(joined, ' ');
+        std::string wanted = plain;
+        std::erase(wanted, ' ');
+        CHECK(joined == wanted);
+    }
+}
+
+TEST_CASE("code wider than a line is broken behind its marks, not inside a name") {
+    CHECK(set("`torch.cuda.set_device(local_rank)`.", 115) ==
+          std::vector<std::string>{"torch.cuda.set_device(", "local_rank)."});
+    CHECK(set("`a_very_long_name_of_it`", 60) == std::vector<std::string>{"a_very_long_", "name_of_it"});
+    CHECK(wrap("f(gradient_accumulation_steps=2)", 150) ==
+          std::vector<std::string>{"f(gradient_accumulation_steps=", "2)"});
 }

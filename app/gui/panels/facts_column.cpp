@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "app/gui/panels/compare_host.h"
-#include "app/gui/panels/open_question.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/same_class.h"
@@ -20,6 +19,13 @@ namespace meshscope::panels {
 namespace {
 
 using view::EventFacts;
+
+/// A fact's value without what the open question asks for: elements are amounts, however few.
+std::string shown_value(const Ui& ui, const view::Fact& fact) {
+    const bool amount =
+        fact.label == ui.say("view.fact.elements") || fact.label == ui.say("view.fact.padding");
+    return ui.cover.mask(fact.value, amount);
+}
 
 /// Label at the left, value at the right; the value goes to lines of its own when they do not fit side by
 /// side.
@@ -151,11 +157,17 @@ float code(Ui& ui, Memory& memory, const EventFacts& facts, float x, float y, fl
     return y + 16;
 }
 
+/// Why something is left out here.
+float covered(Ui& ui, const std::string& why, float x, float y, float w) {
+    return paragraph(ui, x, y, w, why, Face::caption, Token::mute) + 12;
+}
+
 float same_class(Ui& ui, float x, float y, float w) {
     const auto ref = session::shown_event(ui.state);
     const std::vector<ClassCount> counts = count_collectives(*ui.state.document->trace, *ref);
     if (counts.empty()) return y;
     y = section_head(ui, x, y, w, ui.say("ui.facts.same_class"), "rank " + std::to_string(ref->rank));
+    if (ui.cover.open()) return covered(ui, ui.say("ui.covered.counts"), x, y, w);
     for (const ClassCount& count : counts) {
         const Rect swatch{x, y + 6, 26, 14};
         ui.fill(swatch, count.hue, 3, 0.3F);
@@ -189,10 +201,14 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
             : "rank " + std::to_string(ref->rank);
     y = section_head(ui, x, y, w, ui.say(chosen ? "ui.facts.selected" : "ui.facts.at_cursor"), where);
     y = heading(ui, facts, x, y, w);
-    for (const view::Fact& fact : facts.rows) y = row(ui, x, y, w, fact.label, fact.value, fact.mono);
+    for (const view::Fact& fact : facts.rows)
+        y = row(ui, x, y, w, fact.label, shown_value(ui, fact), fact.mono);
     if (!facts.how.empty()) y = paragraph(ui, x, y + 4, w, facts.how, Face::caption, Token::soft) + 4;
     y += 8;
-    if (!asked_for(ui.state, event.sent_bytes)) y = bytes_card(ui, facts, x, y, w);
+    if (!facts.sent.empty() && ui.cover.asks(event.sent_bytes))
+        y = covered(ui, ui.say("ui.covered.bytes"), x, y, w);
+    else
+        y = bytes_card(ui, facts, x, y, w);
     y = why(ui, facts, x, y, w);
     y = code(ui, memory, facts, x, y, w);
     return same_class(ui, x, y, w);
@@ -214,11 +230,8 @@ std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
     const view::Input input = view_input(ui, box.w - 8, box.h);
     // A chosen event of the traffic view is told as everywhere; a chosen link is a picture.
     switch (ui.state.view) {
-        case ViewKind::mesh: {
-            view::MeshOptions options;
-            cover(ui.state, options);
-            return view::mesh_facts(input, options);
-        }
+        case ViewKind::mesh:
+            return view::mesh_facts(input, ui.cover.mesh_options());
         case ViewKind::memory:
             return view::memory_facts(input);
         case ViewKind::parameters:
@@ -244,7 +257,7 @@ std::string scene_text(Ui& ui, Memory& memory) {
             case ViewKind::mesh:
                 return view::mesh_view(input);
             case ViewKind::collective:
-                return view::collective_view(input);
+                return collective_picture(ui, input.size.width, input.size.height);
             case ViewKind::timeline:
                 return view::timeline_view(
                     input, {.begin_ns = ui.state.range_begin_ns, .end_ns = ui.state.range_end_ns});
@@ -261,8 +274,10 @@ std::string scene_text(Ui& ui, Memory& memory) {
         }
         return {};
     };
+    view::Picture told = picture();
+    ui.cover.mask(told, ui.state.view == ViewKind::mesh ? "mesh" : "scene");
     std::string text;
-    for (const std::string& line : picture().text_lines) text += line + "\n";
+    for (const std::string& line : told.text_lines) text += line + "\n";
     return text.empty() ? text : text + "\n";
 }
 
@@ -271,9 +286,12 @@ std::string as_text(const Ui& ui) {
     if (!ref) return {};
     const EventFacts facts = view::describe_event(view_input(ui, 400, 100), *ref);
     std::string text = facts.op + " " + facts.unit + " " + facts.badge + "\n";
-    for (const view::Fact& fact : facts.rows) text += fact.label + ": " + fact.value + "\n";
+    for (const view::Fact& fact : facts.rows) text += fact.label + ": " + shown_value(ui, fact) + "\n";
     if (!facts.how.empty()) text += facts.how + "\n";
-    if (!facts.sent.empty())
+    const trace::Event& event = ui.state.document->trace->event(ref->rank, ref->event);
+    if (!facts.sent.empty() && ui.cover.asks(event.sent_bytes))
+        text += ui.say("ui.covered.bytes") + "\n";
+    else if (!facts.sent.empty())
         text += ui.say("ui.facts.sent") + ": " + facts.sent + "\n" + facts.formula + "\n";
     if (!facts.rule.empty()) text += facts.rule + ": " + rule_sentence(ui, facts) + "\n";
     return text + facts.source + "\n";
@@ -283,8 +301,10 @@ std::string as_text(const Ui& ui) {
 
 std::string view_as_text(Ui& ui, Memory& memory) {
     std::string text;
-    if (const auto picture = facts_picture(ui, memory, {0, 0, 360, 600}))
+    if (auto picture = facts_picture(ui, memory, {0, 0, 360, 600})) {
+        ui.cover.mask(*picture, "facts");
         for (const std::string& line : picture->text_lines) text += line + "\n";
+    }
     return scene_text(ui, memory) + (text.empty() ? as_text(ui) : text);
 }
 
@@ -297,17 +317,18 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     Region region(ui, "facts", {box.x + 1, box.y, box.w - 1, box.h});
     const float x = box.x + 24, w = box.w - 48;
     float y = region.top() + 16;
+    if (ui.cover.leaves_out()) y = covered(ui, ui.say("ui.covered"), x, y, w) - 12;
+    const float top = ui.cover.leaves_out() ? y : region.top();
     view::Picture picture;
     if (const auto drawn = facts_picture(ui, memory, box)) {
         picture = *drawn;
         // No lower than what is in it: the button below must get its clicks.
         picture.height = lowest(picture) - 12;
-        picture_panel(ui, memory, "facts", picture, {box.x, region.top()});
-        if (ui.state.view == view::ViewKind::code)
-            tab_stops(ui, memory, picture, {box.x, region.top()}, {"event"});
-        y = region.top() + lowest(picture);
+        picture_panel(ui, memory, "facts", picture, {box.x, top});
+        if (ui.state.view == view::ViewKind::code) tab_stops(ui, memory, picture, {box.x, top}, {"event"});
+        y = top + lowest(picture);
     } else {
-        y = event_facts(ui, memory, x, y, w);
+        y = event_facts(ui, memory, x, top + 16, w);
     }
     if (ui.state.view == view::ViewKind::memory) y = what_if_section(ui, memory, x, y + 8, w);
     const std::string copy = ui.say("ui.copy_facts");

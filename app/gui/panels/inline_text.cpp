@@ -14,6 +14,10 @@ bool is_wide(char32_t c) {
 bool closes(char32_t c) {
     return std::u32string_view(U"，。！？：；、）」』”’》】％…").find(c) != std::u32string_view::npos;
 }
+/// Of either script.
+bool ends(char32_t c) {
+    return closes(c) || std::u32string_view(U",.;:!?)]}%").find(c) != std::u32string_view::npos;
+}
 bool opens(char32_t c) {
     return std::u32string_view(U"（「『“‘《【").find(c) != std::u32string_view::npos;
 }
@@ -66,9 +70,16 @@ std::vector<Span> parse_inline(const std::string& text) {
     return spans;
 }
 
+bool may_break(const std::string& before, const std::string& after) {
+    const char32_t last = window::code_points(letters(before).back())[0];
+    const char32_t first = window::code_points(letters(after).front())[0];
+    if (ends(first) || opens(last) || last == U'(' || last == U'[') return false;
+    return is_wide(last) || closes(last) || is_wide(first) || opens(first);
+}
+
 bool is_closing_mark(const std::string& piece) {
     const std::vector<char32_t> points = window::code_points(piece);
-    return points.size() == 1 && closes(points[0]);
+    return points.size() == 1 && ends(points[0]);
 }
 
 std::vector<std::string> letters(const std::string& text) {

@@ -21,6 +21,10 @@ std::vector<Span> parse_inline(const std::string& text);
 /// and "\n".
 std::vector<std::string> break_pieces(const std::string& text);
 
+/// Whether a line may break between two pieces without a space between them: beside a Chinese character, but
+/// never before a closing mark of either script nor behind an opening one.
+bool may_break(const std::string& before, const std::string& after);
+
 /// True for a piece that is nothing but a closing mark.
 bool is_closing_mark(const std::string& piece);
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/gui/panels/open_question.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/rich_text.h"
 #include "app/gui/sandbox/what_if.h"
@@ -127,7 +126,7 @@ void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     }
     // How a run ended answers what its first step asks: it is told behind that, and behind each open
     // question.
-    if (document.failure && ui.state.lesson_step > 0 && open_question(ui.state) == nullptr) {
+    if (document.failure && ui.state.lesson_step > 0 && !ui.cover.open()) {
         y = paragraph(ui, x, y, w, ui.say("ui.lesson.ended"), Face::caption, Token::mute) + 2;
         y = paragraph(ui, x, y, w, ui.say(document.failure->id, document.failure->args), Face::body,
                       Token::soft) +

@@ -54,6 +54,8 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height);
 
 /// What the view-models take, for a picture of this size.
 view::Input view_input(const Ui& ui, float width, float height);
+/// The collective view as it may be shown: without what the open question asks for.
+view::Picture collective_picture(const Ui& ui, float width, float height);
 /// What a click on a shape means.
 void click(Ui& ui, const view::Id& id, bool twice);
 /// What the pointer is over, in a few words for the status line; "" for what has none.

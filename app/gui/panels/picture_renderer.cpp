@@ -222,8 +222,14 @@ Rect bounds(const view::Shape& s) {
 }
 
 void render(Ui& ui, const view::Picture& picture, Point origin) {
-    if (ui.drawn != nullptr) ui.drawn->push_back({ui.panel, picture});
-    Renderer(ui, picture, origin).run();
+    const auto draw = [&](const view::Picture& shown) {
+        if (ui.drawn != nullptr) ui.drawn->push_back({ui.panel, shown});
+        Renderer(ui, shown, origin).run();
+    };
+    if (!ui.cover.open()) return draw(picture);
+    view::Picture covered = picture;
+    ui.cover.mask(covered, ui.panel);
+    draw(covered);
 }
 
 std::optional<view::Id> hit(const view::Picture& picture, Point at) {

@@ -1,84 +1,41 @@
 #include "app/gui/panels/rich_text.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
 
 #include "app/gui/panels/inline_text.h"
+#include "app/gui/panels/set_text.h"
 #include "core/base/kinds.h"
 
 namespace meshscope::panels {
 namespace {
 
-Face face_of(const Span& span) {
-    return span.look == Span::Look::code ? Face::mono : Face::body;
-}
-
-/// Sets pieces of several looks one after the other, breaking lines at the right edge.
-class Flow {
-  public:
-    Flow(Ui& ui, Memory& memory, std::string id, float x, float y, float w)
-        : ui_(ui), memory_(memory), id_(std::move(id)), left_(x), right_(x + w), x_(x), y_(y) {}
-
-    void span(const Span& span) {
-        const Face face = face_of(span);
+/// Spans of several looks one after the other, lines breaking at the right edge; returns the y below.
+float flow(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
+           const std::vector<Span>& spans) {
+    const float height = ui.line(Face::body);
+    int links = 0;
+    float below = y + height;
+    for (const SetPiece& piece : set_text(ui.measure, spans, w)) {
+        const Span& span = spans[piece.span];
         const Token token = !span.link.empty()               ? Token::accent
                             : span.look == Span::Look::plain ? Token::soft
                                                              : Token::text;
-        // A link stays in one piece where a line can hold it: it is one thing to point at.
-        if (!span.link.empty() && ui_.width(span.text, face) <= right_ - left_) {
-            put(span.text, face, token, span.link);
-            return;
+        const Rect box{x + piece.x, y + static_cast<float>(piece.line) * height, piece.width, height};
+        below = box.y + height;
+        ui.text(box, piece.text, face_of(span), token);
+        if (span.link.empty()) continue;
+        for (float at = 0; at < box.w; at += 4) {
+            const ImVec2 a = ui.px(Point{box.x + at, box.y + height - 3});
+            ui.draw->AddRectFilled(a, {a.x + ui.px(2), a.y + std::max(1.0F, ui.px(1.2F))},
+                                   ui.colour(Token::accent, 0.7F));
         }
-        for (const std::string& piece : break_pieces(span.text)) put(piece, face, token, span.link);
+        if (touch(ui, memory, id + "/" + std::to_string(links++), box).pressed) follow_link(ui, span.link);
     }
-    float end() const { return y_ + ui_.line(Face::body); }
-
-  private:
-    void put(const std::string& piece, Face face, Token token, const std::string& link) {
-        if (piece == "\n") return put(" ", face, token, link);
-        const float wide = ui_.width(piece, face);
-        // A closing mark after a code span hangs into the margin rather than begin a line.
-        const bool hangs = is_closing_mark(piece);
-        if (x_ + wide > right_ + 0.5F && x_ > left_ && !hangs) {
-            newline();
-            if (piece == " ") return;
-        }
-        if (piece == " " && x_ == left_) return;
-        // One word wider than the column is cut into its letters; a letter wider than it stands out.
-        if (const auto cut = letters(piece); wide > right_ - left_ && cut.size() > 1) {
-            for (const std::string& letter : cut) put(letter, face, token, link);
-            return;
-        }
-        const float height = ui_.line(Face::body);
-        ui_.text({x_, y_, wide, height}, piece, face, token);
-        if (!link.empty()) underline(wide, height, link);
-        x_ += wide;
-    }
-
-    void underline(float wide, float height, const std::string& link) {
-        for (float at = 0; at < wide; at += 4) {
-            const ImVec2 a = ui_.px(Point{x_ + at, y_ + height - 3});
-            ui_.draw->AddRectFilled(a, {a.x + ui_.px(2), a.y + std::max(1.0F, ui_.px(1.2F))},
-                                    ui_.colour(Token::accent, 0.7F));
-        }
-        const Touch t = touch(ui_, memory_, id_ + "/" + std::to_string(links_++), {x_, y_, wide, height});
-        if (t.pressed) follow_link(ui_, link);
-    }
-
-    void newline() {
-        x_ = left_;
-        y_ += ui_.line(Face::body);
-    }
-
-    Ui& ui_;
-    Memory& memory_;
-    std::string id_;
-    float left_, right_, x_, y_;
-    int links_ = 0;
-};
+    return below;
+}
 
 std::vector<std::string> blocks(const std::string& text) {
     std::vector<std::string> out(1);
@@ -183,12 +140,10 @@ std::vector<float> column_widths(Ui& ui, const std::vector<std::vector<std::stri
 /// One cell, wrapped; returns the y below it.
 float table_cell(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
                  const std::string& cell, bool strong) {
-    Flow flow(ui, memory, id, x, y, w);
-    for (Span span : parse_inline(cell)) {
+    std::vector<Span> spans = parse_inline(cell);
+    for (Span& span : spans)
         if (strong && span.look == Span::Look::plain) span.look = Span::Look::strong;
-        flow.span(span);
-    }
-    return flow.end();
+    return flow(ui, memory, id, x, y, w, spans);
 }
 
 /// A table too wide for its columns: row by row, the first cell above, each other one beside its column's
@@ -294,9 +249,9 @@ float rich_text(Ui& ui, Memory& memory, const std::string& id, float x, float y,
                                      ui.colour(Token::mute));
             left += 16;
         }
-        Flow flow(ui, memory, id + "." + std::to_string(index++), left, y, w - (left - x));
-        for (const Span& span : parse_inline(block)) flow.span(span);
-        y = flow.end() + 10;
+        y = flow(ui, memory, id + "." + std::to_string(index++), left, y, w - (left - x),
+                 parse_inline(block)) +
+            10;
     }
     return y - 10;
 }

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "app/gui/panels/compare_host.h"
-#include "app/gui/panels/open_question.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/slice_text.h"
@@ -12,6 +11,7 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
+#include "app/gui/view/paint.h"
 #include "app/gui/view/parameters_view.h"
 #include "core/base/kinds.h"
 
@@ -122,8 +122,30 @@ view::Input view_input(const Ui& ui, float width, float height) {
         const session::LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
         if (step.mesh) trace = step.mesh.get();
     }
-    return {*trace,  *session::shown_clock(s), s.cursor, s.selection, {width, height}, s.language, ui.measure,
-            ui.texts};
+    const bool mesh = s.view == ViewKind::mesh;
+    return {*trace,          *session::shown_clock(s),
+            s.cursor,        mesh ? ui.cover.mesh_selection() : s.selection,
+            {width, height}, s.language,
+            ui.measure,      ui.texts};
+}
+
+view::Picture collective_picture(const Ui& ui, float width, float height) {
+    const view::Input input = view_input(ui, width, height);
+    view::CollectiveOptions options;
+    options.reduced_motion = ui.state.reduced_motion;
+    if (const auto shown = view::shown_collective(input)) {
+        const trace::Trace& trace = *ui.state.document->trace;
+        const trace::Event& event = trace.event(shown->rank, shown->event);
+        if (event.group >= 0 && ui.cover.asks(trace.groups[static_cast<size_t>(event.group)].ranks)) {
+            view::Painter painter(input);
+            const std::string why = ui.say("ui.covered.members");
+            painter.tell(why);
+            painter.paragraph(why, {24, 20}, Face::body, Token::soft, width - 48);
+            return painter.take();
+        }
+        options.covered = ui.cover.asks(event.sent_bytes);
+    }
+    return view::collective_view(input, options);
 }
 
 void click(Ui& ui, const view::Id& id, bool twice) {
@@ -248,8 +270,7 @@ void mesh_host(Ui& ui, Memory& memory, Rect box, bool alone) {
     Region region(ui, "scene", box, alone);
     const float top = alone ? region.top() : box.y;
     const float used = slice_box(ui, memory, {box.x, top, box.w, box.h});
-    view::MeshOptions options;
-    cover(ui.state, options);
+    view::MeshOptions options = ui.cover.mesh_options();
     // Sheets slide apart for 480 ms after the slice changed.
     options.slice_progress =
         ui.state.reduced_motion ? 1.0F : static_cast<float>(std::min(1.0, ui.state.slice_age_s / 0.48));
@@ -281,13 +302,7 @@ void scene_host(Ui& ui, Memory& memory, Rect box, bool alone) {
         case ViewKind::collective: {
             ui.panel = "collective";
             const Region region(ui, "scene", box, false);
-            view::CollectiveOptions options;
-            options.reduced_motion = ui.state.reduced_motion;
-            if (const auto shown = view::shown_collective(view_input(ui, box.w, box.h)))
-                options.covered = asked_for(
-                    ui.state, ui.state.document->trace->event(shown->rank, shown->event).sent_bytes);
-            picture_panel(ui, memory, "collective",
-                          view::collective_view(view_input(ui, box.w, box.h), options), {box.x, box.y});
+            picture_panel(ui, memory, "collective", collective_picture(ui, box.w, box.h), {box.x, box.y});
             return;
         }
         case ViewKind::timeline:
@@ -315,8 +330,7 @@ void lower_host(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "mesh_table";
     ui.fill(box, Token::panel);
     Region region(ui, "lower", box);
-    view::MeshOptions options;
-    cover(ui.state, options);
+    const view::MeshOptions options = ui.cover.mesh_options();
     const view::Picture picture = view::mesh_table(view_input(ui, box.w, box.h), options);
     picture_panel(ui, memory, "mesh_table", picture, {box.x, region.top()});
     if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);

@@ -36,8 +36,11 @@ float Ui::line(Face face) const {
     return std::round(window::face_size(face) * (chinese() ? 1.6F : 1.45F));
 }
 
-void Ui::text(Rect box, const std::string& words, Face face, Token token, Align align) {
-    if (words.empty()) return;
+void Ui::text(Rect box, const std::string& full, Face face, Token token, Align align) {
+    if (full.empty()) return;
+    const bool of_run = cover.open() && (panel == "facts" || panel == "transport");
+    const std::string masked = of_run ? cover.mask(full) : std::string();
+    const std::string& words = of_run ? masked : full;
     const float wide = width(words, face);
     // Glyphs stand on whole pixels, so at most two pixels come from rounding.
     if (wide > box.w + 2 / scale) overflows.push_back({panel, words, wide, box.w});
@@ -110,11 +113,14 @@ std::vector<std::string> wrap(const view::TextMeasure& measure, const std::strin
             const float step = measure.width(letter, face);
             if (used + step > width && !lines.back().empty()) {
                 std::string& full = lines.back();
-                const size_t at = full.find_last_of("._/(,:-");
                 std::string rest;
-                if (at != std::string::npos && at + 1 < full.size() && at * 3 > full.size()) {
+                // Between two names rather than between the words of one.
+                for (const char* marks : {"./(,:=-", "_"}) {
+                    const size_t at = full.find_last_of(marks);
+                    if (at == std::string::npos || at + 1 >= full.size() || at * 3 <= full.size()) continue;
                     rest = full.substr(at + 1);
                     full.resize(at + 1);
+                    break;
                 }
                 used = measure.width(rest, face);
                 lines.push_back(std::move(rest));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/panels/cover.h"
 #include "app/gui/session/app_state.h"
 #include "app/gui/view/picture.h"
 #include "app/gui/view/texts.h"
@@ -38,7 +39,7 @@ class Ui {
   public:
     Ui(const session::AppState& s, const window::Theme& t, const window::FontSet& f,
        const view::TextMeasure& m, const view::Texts& words, float ui_scale)
-        : state(s), theme(t), fonts(f), measure(m), texts(words), scale(ui_scale) {}
+        : state(s), theme(t), fonts(f), measure(m), texts(words), scale(ui_scale), cover(s) {}
 
     const session::AppState& state;
     const window::Theme& theme;
@@ -46,6 +47,7 @@ class Ui {
     const view::TextMeasure& measure;
     const view::Texts& texts;
     float scale;
+    const Cover cover;  ///< what the lesson's open question asks for
 
     ImDrawList* draw = nullptr;            ///< of the window being drawn
     std::string panel;                     ///< whose turn it is: named in overflow records
@@ -70,8 +72,8 @@ class Ui {
     float line(Face face) const;
 
     /// One line of text whose box is `box` (vertically centred). Records an overflow when it is wider than
-    /// the box.
-    void text(Rect box, const std::string& text, Face face, Token token, Align align = Align::left);
+    /// the box. What tells of the run (the facts, the status line) goes through the cover.
+    void text(Rect box, const std::string& full, Face face, Token token, Align align = Align::left);
     /// The first of the two that fits in `available`; "" when neither does.
     std::string fit(const std::string& full, const std::string& brief, float available, Face face) const;
 

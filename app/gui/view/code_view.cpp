@@ -387,9 +387,9 @@ Picture code_facts(const Input& input) {
         if (!unit.empty()) s.row(p.say("view.code.unit"), unit);
         std::string phase = p.say("view.phase." + std::string(name(e.phase)));
         if (e.prefetch != 0) phase += " · prefetch";
-        s.row(p.say("view.code.phase"), phase, Face::caption);
-        s.row(p.say("view.fact.step"), format_count(e.step));
-        if (has_microbatches(input.trace, ref->rank))
+        if (has_phases(input.trace)) s.row(p.say("view.code.phase"), phase, Face::caption);
+        if (e.step >= 0) s.row(p.say("view.fact.step"), format_count(e.step));
+        if (tells_microbatch(input.trace, ref->rank, e))
             s.row(p.say("view.fact.microbatch"), format_count(e.microbatch));
         s.row(p.say("view.fact.stream"), std::string(name(e.stream)));
         if (e.sequence >= 0) s.row(p.say("view.fact.sequence"), format_count(e.sequence));

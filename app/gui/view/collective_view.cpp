@@ -34,9 +34,11 @@ float CollectivePicture::header() {
     const auto& e = event();
     const std::string op(name(e.op)), phase = p_.say("view.phase." + std::string(name(e.phase)));
     const std::string unit(in_.trace.text(e.unit));
-    std::string where =
-        unit.empty() ? phase : p_.say("view.collective.where", {arg("unit", unit), arg("phase", phase)});
-    if (has_microbatches(in_.trace, shown_.rank))
+    const bool alone_unit = !unit.empty() && (unit == name(e.phase) || !has_phases(in_.trace));
+    std::string where = alone_unit ? unit : phase;
+    if (!unit.empty() && !alone_unit)
+        where = p_.say("view.collective.where", {arg("unit", unit), arg("phase", phase)});
+    if (tells_microbatch(in_.trace, shown_.rank, e))
         where = p_.say("view.collective.microbatch", {arg("where", where), arg("microbatch", e.microbatch)});
     const std::vector<MessageArg> args{
         arg("where", where), arg("hop", int64_t{std::min(s.round + 1, s.rounds)}), arg("hops", s.rounds)};

@@ -22,7 +22,7 @@ std::vector<std::string> event_labels(const Painter& painter, const trace::Trace
     std::string mark;
     switch (event.phase) {
         case Phase::forward:
-            mark = painter.say("view.mark.forward");
+            if (has_phases(trace)) mark = painter.say("view.mark.forward");
             break;
         case Phase::backward:
             mark = painter.say("view.mark.backward");
@@ -78,6 +78,22 @@ const trace::Event* selected_event(const Input& input) {
 bool has_microbatches(const trace::Trace& trace, int32_t rank) {
     const auto& events = trace.ranks[static_cast<std::size_t>(rank)].events;
     return std::any_of(events.begin(), events.end(), [](const auto& e) { return e.microbatch > 0; });
+}
+
+bool tells_microbatch(const trace::Trace& trace, int32_t rank, const trace::Event& event) {
+    return (event.phase == Phase::forward || event.phase == Phase::backward) && has_microbatches(trace, rank);
+}
+
+bool has_phases(const trace::Trace& trace) {
+    constexpr std::size_t kMost = 4096;
+    for (const auto& rank : trace.ranks) {
+        const std::size_t end = std::min(kMost, rank.events.size());
+        for (std::size_t i = 0; i < end; ++i) {
+            if (rank.events[i].kind != trace::EventKind::collective) continue;
+            return !trace.text(rank.events[i].rule).starts_with("call.");
+        }
+    }
+    return true;
 }
 
 bool same_collective(const trace::Event& a, const trace::Event& b) {

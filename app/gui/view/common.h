@@ -28,6 +28,14 @@ const trace::Event* selected_event(const Input& input);
 /// True when the rank's steps are cut into micro-batches. Cost: O(its events) where they are not.
 bool has_microbatches(const trace::Trace& trace, int32_t rank);
 
+/// True when the event is of a micro-batch: forward and backward are cut into them, set-up, the optimizer and
+/// an evaluation are not. Cost as has_microbatches.
+bool tells_microbatch(const trace::Trace& trace, int32_t rank, const trace::Event& event);
+
+/// True when the run's phases mean something: a program that only calls collectives has no model, and all of
+/// it is recorded as forward. Cost: up to the first collective, or a few thousand events a rank.
+bool has_phases(const trace::Trace& trace);
+
 /// True when both are the same collective as different members saw it.
 bool same_collective(const trace::Event& a, const trace::Event& b);
 

@@ -26,7 +26,7 @@ class Describer {
         f_.rule = std::string(in_.trace.text(e_.rule));
         f_.words = rule_words(in_.texts, f_.rule);
         f_.source = std::string(in_.trace.text(e_.source));
-        f_.badge = p_.say("view.phase." + std::string(name(e_.phase)));
+        if (has_phases(in_.trace)) f_.badge = p_.say("view.phase." + std::string(name(e_.phase)));
         if (e_.prefetch) f_.badge += " · prefetch";
         if (e_.kind == trace::EventKind::compute)
             compute();
@@ -50,10 +50,10 @@ class Describer {
         duration();
     }
 
-    // Step and micro-batch, where there is more than one.
+    // Step and micro-batch, where there is more than one; set-up is no step.
     void when() {
-        if (in_.trace.info.steps > 1) row("view.fact.step", format_count(e_.step));
-        if (has_microbatches(in_.trace, f_.ref.rank))
+        if (in_.trace.info.steps > 1 && e_.step >= 0) row("view.fact.step", format_count(e_.step));
+        if (tells_microbatch(in_.trace, f_.ref.rank, e_))
             row("view.fact.microbatch", format_count(e_.microbatch));
     }
 

@@ -120,6 +120,11 @@ class Facts {
         }
         p_.tell(shape + " " + stride);
         y_ += h + 20;
+        if (a.coordinate) return;
+        // A process of the world that no cell of the mesh is for: it has the object and no place in it.
+        const std::string outside = p_.say("view.mesh.outside", {arg("rank", int64_t{q_.asking})});
+        p_.tell(outside);
+        y_ = p_.paragraph(outside, {kPad, y_ - 8}, Face::body, Token::soft, right_ - kPad) + 12;
     }
 
     static std::pair<std::string, std::string> shape_stride(const mesh::DeviceMesh& m) {

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/gui/session/app_state.h"
+#include "app/gui/view/mesh_view.h"
+#include "app/gui/view/picture.h"
+
+namespace meshscope::panels {
+
+/// The lesson step's first question that has not been revealed yet; null when there is none. O(quizzes).
+const session::QuizCard* open_question(const session::AppState& state);
+
+/// What a lesson's open question asks for, and the one rule by which everything beside the lesson's own text
+/// leaves it out until it has been answered. Every text of a picture, of the facts, of the status line and of
+/// what is copied goes through mask(); what would answer by its shape asks the other members. One a frame.
+class Cover {
+  public:
+    explicit Cover(const session::AppState& state);
+
+    /// A question is open: what sums up a step (how often each collective ran) is not told at all.
+    bool open() const { return quiz_ != nullptr; }
+    /// A "?" may stand anywhere: the facts say what it means.
+    bool leaves_out() const { return number_ || groups_ || !list_.empty(); }
+    /// It asks for this number, or for one that would be taken for it.
+    bool asks(int64_t number) const { return number_ && same(static_cast<double>(number), 1, 0); }
+    /// It asks for the group of just these ranks: a picture of its members would answer.
+    bool asks(const std::vector<int32_t>& ranks) const;
+    /// The mesh's groups or the slice would answer: no hull, no sheet, no list of members.
+    bool groups() const { return groups_; }
+
+    /// The text with "?" for what is asked: an amount (a number of 100 or more, one with a unit, any where
+    /// `amount` says so) or the list of ranks. Times, and the numbers of ranks, steps and chunks stay. The
+    /// text itself where nothing is open. Cost: linear.
+    std::string mask(const std::string& text, bool amount = false) const;
+    /// The same for all that this panel's picture shows and tells; takes the hulls out of the mesh's where
+    /// groups() says so.
+    void mask(view::Picture& picture, std::string_view panel) const;
+
+    /// What the mesh's pictures are drawn of: the state's selection, without the slice where groups() says
+    /// so.
+    const view::Selection& mesh_selection() const { return selection_; }
+    view::MeshOptions mesh_options() const;
+
+  private:
+    bool same(double value, double unit, double rounding) const;
+    std::string without_number(const std::string& text, bool amount) const;
+
+    const session::QuizCard* quiz_ = nullptr;
+    view::Selection selection_;
+    double answer_ = 0;
+    bool number_ = false, groups_ = false;
+    std::vector<std::string> list_;  ///< what a question for ranks or an order asks, two or more
+};
+
+}  // namespace meshscope::panels

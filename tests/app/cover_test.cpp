@@ -1,0 +1,183 @@
+// What a lesson's open question asks for stands nowhere in the window until it is answered.
+#include "app/gui/panels/cover.h"
+
+#include <algorithm>
+
+#include "harness.h"
+#include "tests/test.h"
+
+using namespace meshscope;
+using panels::Cover;
+using test::Harness;
+
+namespace {
+
+/// A document of one step that asks this.
+session::AppState asking(const std::string& kind, const std::string& answer, double tolerance = 0) {
+    auto document = std::make_shared<session::Document>();
+    session::LessonStep step;
+    step.id = "step";
+    document->steps.push_back(step);
+    session::QuizCard quiz;
+    quiz.id = "quiz";
+    quiz.step = "step";
+    quiz.kind = kind;
+    quiz.answer = answer;
+    quiz.tolerance = tolerance;
+    document->quizzes.push_back(quiz);
+    session::AppState state;
+    state.document = document;
+    return state;
+}
+
+std::string masked(const session::AppState& state, const std::string& text, bool amount = false) {
+    return Cover(state).mask(text, amount);
+}
+
+/// All that the pictures of the next frame show and tell, and what is copied of the view.
+std::string told(Harness& app) {
+    std::vector<panels::Drawn> drawn;
+    app.stage().note_pictures(&drawn);
+    app.stage().act(session::CopyView{});
+    app.frames(2);
+    app.stage().note_pictures(nullptr);
+    std::string text;
+    for (const panels::Drawn& part : drawn) {
+        for (const view::Shape& shape : part.picture.shapes) text += shape.text + "\n";
+        for (const std::string& line : part.picture.text_lines) text += line + "\n";
+    }
+    for (const std::string& copied : app.stage().take_effects().copy) text += copied + "\n";
+    return text;
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+void go(Harness& app, const std::string& lesson, int32_t step) {
+    app.open(test::lesson(lesson));
+    app.stage().act(session::GoToLessonStep{step - 1});
+    app.settle();
+}
+
+/// The step's questions are answered.
+void answer(Harness& app) {
+    while (const session::QuizCard* quiz = panels::open_question(app.state())) {
+        app.stage().act(session::Guess{quiz->id, quiz->answer});
+        app.stage().act(session::Reveal{quiz->id});
+        app.frames(1);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("an amount that is asked for is a question mark, however it is written") {
+    const session::AppState state = asking("number", "1536");
+    CHECK(masked(state, "rank 0 has sent 120 of 1,536 B") == "rank 0 has sent 120 of ? B");
+    CHECK(masked(state, "2(n−1)/n·S = 2·3/4·1,024 B = 1536 B") == "2(n−1)/n·S = 2·3/4·1,024 B = ? B");
+    CHECK(masked(state, "1.54 KB, 1.53 KB, 11,536 B, 1,536,000 B") == "? KB, 1.53 KB, 11,536 B, 1,536,000 B");
+    CHECK(masked(state, "layers.1536, x1536, 1536 ns, 1,536 µs") == "layers.1536, x1536, 1536 ns, 1,536 µs");
+    CHECK(masked(asking("number", "262144"), "all_gather 262 KB") == "all_gather ? KB");
+    CHECK(masked(asking("number", "31.4", 0.1), "31.4 GB of 120 GB") == "? GB of 120 GB");
+}
+
+TEST_CASE("a small number is left out where it counts, and stays where it names") {
+    const session::AppState state = asking("number", "3");
+    CHECK(masked(state, "rank 3, step 3, chunk 3, layers.3, (0, 3), [2, 3]") ==
+          "rank 3, step 3, chunk 3, layers.3, (0, 3), [2, 3]");
+    CHECK(masked(state, "3× · 3 次 · calls: 3 · 3 B · 3 hops · 3 ms") ==
+          "?× · ? 次 · calls: ? · ? B · ? hops · 3 ms");
+    CHECK(masked(state, "3 → 12", true) == "? → 12");
+    CHECK(masked(state, "chunk 0 [3]: 1/4") == "chunk 0 [?]: 1/4");
+    CHECK(masked(asking("choice", "1"), "1 B, [0, 1]") == "1 B, [0, 1]");
+}
+
+TEST_CASE("what would be taken for the answer is left out, too") {
+    CHECK(masked(asking("number", "7.1", 1.5), "8 B, 9 B") == "? B, 9 B");
+}
+
+TEST_CASE("ranks that are asked for stand in no list, in any order; an order only in its own") {
+    const session::AppState ranks = asking("ranks", "[0, 2]");
+    CHECK(masked(ranks, "group [2, 0], [0, 1], [0, 2]") == "group [?], [0, 1], [?]");
+    CHECK(masked(ranks, "[[0, 2], [1, 3]]") == "[[0, 2], [1, 3]]");  // the mesh itself
+    CHECK(masked(asking("order", "[2, 0]"), "[2, 0] [0, 2]") == "[?] [0, 2]");
+    CHECK(masked(asking("ranks", "2"), "rank 2 [2]") == "rank 2 [2]");
+    CHECK(Cover(ranks).asks(std::vector<int32_t>{2, 0}));
+    CHECK_FALSE(Cover(ranks).asks(std::vector<int32_t>{0, 1, 2}));
+}
+
+TEST_CASE("the mesh draws no hull and lists no group while ranks are asked") {
+    Harness app;
+    go(app, "12_device_mesh", 5);
+    const std::string before = told(app);
+    CHECK_FALSE(has(before, "[1, 5]"));
+    CHECK_FALSE(has(before, "shard [4, 5, 6, 7]"));
+    const auto hulls = [&] {
+        std::vector<panels::Drawn> drawn;
+        app.stage().note_pictures(&drawn);
+        app.frames(1);
+        app.stage().note_pictures(nullptr);
+        int64_t count = 0;
+        for (const panels::Drawn& part : drawn)
+            if (part.panel == "mesh")
+                count += std::count_if(
+                    part.picture.shapes.begin(), part.picture.shapes.end(),
+                    [](const auto& s) { return s.id.kind == "group" && s.kind == view::ShapeKind::polygon; });
+        return count;
+    };
+    CHECK(hulls() == 0);
+    app.stage().act(session::SetSlice{"shard"});  // to run it is to look it up
+    app.settle();
+    CHECK_FALSE(has(told(app), "[4, 5, 6, 7]\n"));
+    answer(app);
+    app.settle();
+    CHECK(hulls() > 0);
+    CHECK(has(told(app), "[4, 5, 6, 7]"));
+}
+
+TEST_CASE("a slice that is refused is told where the lesson tells of it") {
+    Harness app;
+    go(app, "16_true_slice_order", 2);
+    REQUIRE(panels::open_question(app.state()) != nullptr);
+    CHECK(has(told(app), "KeyError"));
+}
+
+TEST_CASE("no picture and no copied text gives the bytes or elements that a step asks for") {
+    struct Asked {
+        const char* lesson;
+        int32_t step;
+        const char* number;
+    };
+    for (const Asked& asked : {Asked{"22_ring", 4, "1,536 B"}, Asked{"41_dp", 2, "1,980 B"},
+                               Asked{"65_true_reduce_scatter", 3, "840 B"}, Asked{"61_fsdp1", 2, "9 → 36"}}) {
+        INFO(asked.lesson << " step " << asked.step);
+        Harness app;
+        go(app, asked.lesson, asked.step);
+        REQUIRE(panels::open_question(app.state()) != nullptr);
+        for (const auto kind : {view::ViewKind::collective, view::ViewKind::timeline, view::ViewKind::memory,
+                                view::ViewKind::traffic, view::ViewKind::code}) {
+            app.stage().act(session::SetView{kind});
+            app.settle();
+            CHECK_FALSE(has(told(app), asked.number));
+        }
+        answer(app);
+        app.stage().act(session::SetView{view::ViewKind::collective});
+        app.settle();
+        CHECK(has(told(app), asked.number));
+    }
+}
+
+TEST_CASE("which ranks take part is not drawn while that is asked") {
+    Harness app;
+    go(app, "11_processes", 5);
+    const auto places = [&] {
+        app.frames(1);
+        return std::count_if(
+            app.stage().memory().places.begin(), app.stage().memory().places.end(),
+            [](const auto& place) { return place.id.kind == "bytes" || place.id.kind == "title"; });
+    };
+    CHECK(places() == 0);
+    answer(app);
+    app.settle();
+    CHECK(places() > 0);
+}
