@@ -133,16 +133,16 @@ void check_text(const Scenario& scenario, const LessonText& text, const std::str
     }
 }
 
-/// The line before which a section that is missing would stand.
+/// The line before which a section that is missing would stand; the last where nothing follows it.
 int line_for(const LessonText& text, const LessonSection& missing) {
-    bool before = &missing != &text.goals;
+    const std::vector<const LessonSection*> sections = text.sections();
+    if (&missing == &text.goals && !sections.empty()) return sections.front()->line;
+    bool behind = false;
     for (const LessonSection* section : {&text.to_break, &text.to_change, &text.summary}) {
-        if (!before && section->line > 0) return section->line;
-        before = before && section != &missing;
+        if (behind && section->line > 0) return section->line;
+        behind = behind || section == &missing;
     }
-    const auto sections = text.sections();
-    const bool first = &missing == &text.goals && !sections.empty();
-    return first ? sections.front()->line : std::max(1, text.lines);
+    return std::max(1, text.lines);
 }
 
 /// The sections that every lesson has, and how long their lists are.

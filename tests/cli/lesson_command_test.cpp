@@ -369,7 +369,7 @@ TEST_CASE("a folder without a lesson, a path that is none and a slip of the name
     said({"lesson", "check", "63-hsdp"}, "did you mean 63_hsdp?");
     said({"lesson", "check", "HSDP"}, "did you mean hsdp?");
     said({"lesson", "check", "barrier", "--lang", "zh"}, "没有 barrier 这一课");
-    CHECK(program::run({"lesson", "list", "--scenarios", folder.file("11_a")}).out.find("11_a  A lesson") !=
+    CHECK(program::run({"lesson", "list", "--scenarios", folder.file("11_a")}).out.find("11_a    A lesson") !=
           std::string::npos);
 }
 
@@ -380,7 +380,7 @@ TEST_CASE("a lesson that cannot be read hides no other from the list, and one wi
     folder.write("13_c/lesson.en.md", kText);
     const auto list = program::run({"lesson", "list", "--scenarios", folder.file("")});
     CHECK(list.exit_code != 0);
-    CHECK(list.out.find("11_a  A lesson") != std::string::npos);
+    CHECK(list.out.find("11_a    A lesson") != std::string::npos);
     CHECK(list.err.find("12_b/scenario.toml:") != std::string::npos);
     CHECK(list.err.find("13_c/scenario.toml cannot be read") != std::string::npos);
     const auto check = program::run({"lesson", "check", "all", "--scenarios", folder.file("")});
@@ -412,16 +412,16 @@ TEST_CASE("lesson check tells the line of every mistake in a text and what would
             if (line.find("failed") == 0) CHECK(line.find(".md:") != std::string::npos);
     };
     check(with(kText, "along", "\xff along"),
-          {"lesson.en.md:10:46: the byte FF belongs to no UTF-8 text", "save the file as UTF-8"});
+          {"lesson.en.md:10:51: the byte FF belongs to no UTF-8 text", "save the file as UTF-8"});
     check(with(kText, "## one: Gathering", "## one"),
           {"lesson.en.md:8: the section \"one\" has no heading", "write ## one: and a heading"});
     check(with(kText, "{{gathers}} gathers", "{{gathers gathers"),
-          {"lesson.zh.md:10:32: {{ is opened and not closed", "a number is written {{id}}"}, "zh");
+          {"lesson.zh.md:10:31: {{ is opened and not closed", "a number is written {{id}}"}, "zh");
     check(with(kText, "{{gathers}} gathers", "{{gatherz}} gathers"),
-          {"links en one: ", "lesson.en.md:10:32: no [[lesson.number]] is called \"gatherz\"",
+          {"links en one: ", "lesson.en.md:10:31: no [[lesson.number]] is called \"gatherz\"",
            "did you mean gathers?", "lesson.zh.md:8: one: the English text names"});
     check(with(kText, "dim:shard", "dim:sard"),
-          {"lesson.en.md:10:58: the link [shard](dim:sard) points at nothing", "possible: shard"});
+          {"lesson.en.md:10:57: the link [shard](dim:sard) points at nothing", "possible: shard"});
     check(with(kText, "rank:1", "rank:2"), {"lesson.en.md:10:4: ", "possible: ranks 0 to 1"});
     check(with(kText, "## one:", "### one:"), {"lesson.en.md:8:1: no heading begins with ###"});
     check(with(kText, "- Change them.", "* Change them."), {"lesson.en.md:6:1: * at the beginning"});
@@ -429,6 +429,10 @@ TEST_CASE("lesson check tells the line of every mistake in a text and what would
     check(with(kText, "- e\n", ""), {"lesson.en.md:25: summary needs exactly five points"});
     check(with(kText, "## break: Three ranks\n\n8 samples on 3 ranks.\n\n", ""),
           {"lesson.en.md:17: the section \"## break\" is missing", "every lesson has ## goals:"});
+    check(with(kText, "## goals: Goals\n\n- Count gathers.\n- Change them.\n\n", ""),
+          {"lesson.en.md:3: the section \"## goals\" is missing"});
+    check(with(kText, "## summary: Summary\n\n- a\n- b\n- c\n- d\n- e\n", ""),
+          {"lesson.en.md:24: the section \"## summary\" is missing"});
     check(with(kText, "8 samples on 3 ranks.\n", ""), {"lesson.en.md:17: the step \"break\" has no text"});
     check(with(kText, "## one:", "## once:"),
           {"lesson.en.md:8: the text has the steps once; the scenario has one"});
@@ -494,4 +498,19 @@ TEST_CASE("lines of standard input answer one question each, and what answers no
     CHECK(closed.exit_code == 0);
     CHECK(closed.out.find("Answer: 2") != std::string::npos);
     CHECK(closed.err.find("standard input") == std::string::npos);
+}
+
+TEST_CASE("the PyTorch line of ZeRO names the stage that ran") {
+    for (const std::string stage : {"1", "2", "3"}) {
+        INFO(stage);
+        const program::Folder folder;
+        std::string scenario = kScenario;
+        scenario.replace(scenario.find("fsdp2"), 5, "zero" + stage);
+        write_lesson(folder, scenario, kText);
+        const auto told = program::run({"lesson", "run", folder.file("11_a")});
+        CHECK(told.exit_code == 0);
+        for (const std::string other : {"1", "2", "3"})
+            CHECK((flat(told.out).find("{\"zero_optimization\": {\"stage\": " + other + "}}") !=
+                   std::string::npos) == (other == stage));
+    }
 }
