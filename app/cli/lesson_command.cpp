@@ -85,8 +85,9 @@ void list(const Options& options, CommandContext& context) {
 /// The lesson that follows, in the folders' order; "" after the last.
 std::string next_of(const LessonFolder& lesson, const CommandContext& context) {
     try {
-        const auto all =
-            find_lessons(std::filesystem::absolute(lesson.folder).lexically_normal().parent_path());
+        // By a file in it: "." and "11_a/" name no folder whose parent could be taken.
+        const auto file = std::filesystem::absolute(lesson.folder + "/scenario.toml").lexically_normal();
+        const auto all = find_lessons(file.parent_path().parent_path());
         const auto next =
             std::ranges::find_if(all, [&](const auto& other) { return other.name > lesson.name; });
         if (next == all.end()) return "";
