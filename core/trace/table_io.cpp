@@ -1,7 +1,5 @@
 #include "core/trace/table_io.h"
 
-#include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -19,25 +17,6 @@ using Type = sqlite::Statement::Type;
 
 }  // namespace
 
-void RowSum::number(uint64_t bits) {
-    std::array<std::byte, 8> bytes;
-    for (std::byte& b : bytes) {  // compilers make one store of it
-        b = static_cast<std::byte>(bits & 0xFFU);
-        bits >>= 8;
-    }
-    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
-}
-
-void RowSum::add(int64_t value) {
-    tag(1);
-    number(static_cast<uint64_t>(value));
-}
-
-void RowSum::add(double value) {
-    tag(2);
-    number(std::bit_cast<uint64_t>(value));
-}
-
 void RowSum::add(std::string_view text) {
     tag(3);
     number(text.size());
@@ -52,15 +31,9 @@ void RowSum::add(std::span<const std::byte> blob) {
     crc_.add(blob);
 }
 
-void RowSum::end_row() {
-    tag(5);
-    ++rows_;
-    if (buffer_.size() > 4096) flush();
-}
-
 void RowSum::flush() {
-    crc_.add(buffer_);
-    buffer_.clear();
+    crc_.add(std::span(buffer_).first(used_));
+    used_ = 0;
 }
 
 uint32_t RowSum::crc32c() {

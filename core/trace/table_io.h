@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,19 +20,39 @@ namespace meshscope::trace {
 class RowSum {
   public:
     void null() { tag(0); }
-    void add(int64_t value);
-    void add(double value);
+    void add(int64_t value) {
+        tag(1);
+        number(static_cast<uint64_t>(value));
+    }
+    void add(double value) {
+        tag(2);
+        number(std::bit_cast<uint64_t>(value));
+    }
     void add(std::string_view text);
     void add(std::span<const std::byte> blob);
-    void end_row();
+    void end_row() {
+        tag(5);
+        ++rows_;
+    }
     uint32_t crc32c();
     int64_t rows() const { return rows_; }
 
   private:
-    void tag(unsigned char which) { buffer_.push_back(static_cast<std::byte>(which)); }
-    void number(uint64_t bits);
+    /// A tag with a number behind it is the longest cell that is not summed up at once.
+    static constexpr std::size_t kLongest = 9;
+    void tag(unsigned char which) {
+        if (used_ + kLongest > buffer_.size()) flush();
+        buffer_[used_++] = static_cast<std::byte>(which);
+    }
+    /// After tag(), which has seen to the room.
+    void number(uint64_t bits) {
+        for (int i = 0; i < 8; ++i)  // compilers make one store of it
+            buffer_[used_ + static_cast<std::size_t>(i)] = static_cast<std::byte>((bits >> (8 * i)) & 0xFFU);
+        used_ += 8;
+    }
     void flush();
-    std::vector<std::byte> buffer_;
+    std::array<std::byte, 4096> buffer_;  ///< the first `used_` are not in the sum yet
+    std::size_t used_ = 0;
     Crc32c crc_;
     int64_t rows_ = 0;
 };

@@ -60,6 +60,13 @@ class OwnFile {
     std::string path_;
 };
 
+double median(const std::vector<FrameCost>& costs, double FrameCost::*part) {
+    std::vector<double> values;
+    for (const FrameCost& cost : costs) values.push_back(cost.*part);
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
 /// The median frame of every view while the cursor runs from the start to the end: each frame is a seek.
 void frames(const std::shared_ptr<const session::Document>& document, Options options,
             const i18n::Catalogue& catalogue, const std::function<void(const std::string&)>& print) {
@@ -69,17 +76,28 @@ void frames(const std::shared_ptr<const session::Document>& document, Options op
         // A comparison needs two.
         Beside beside;
         if (options.view == view::ViewKind::compare) beside.push_back(document);
-        const double cpu = cpu_seconds();
-        std::vector<double> ms = bench_frames(document, options, catalogue, beside);
-        // The three frames that ImGui needs to settle count too.
-        const double cpu_ms = (cpu_seconds() - cpu) * 1000 / (kFrames + 3);
-        std::sort(ms.begin(), ms.end());
-        char line[320];
-        std::snprintf(line, sizeof(line),
-                      "{\"bench\":\"app\",\"what\":\"frames\",\"trace\":\"%s\",\"view\":\"%s\",\"width\":%d,"
-                      "\"height\":%d,\"ms_median\":%.1f,\"ms_worst\":%.1f,\"fps\":%.1f,\"cpu_ms\":%.1f}",
-                      document->name.c_str(), std::string(name).c_str(), options.width, options.height,
-                      ms[ms.size() / 2], ms.back(), 1000 / ms[ms.size() / 2], cpu_ms);
+        const std::vector<FrameCost> costs = bench_frames(document, options, catalogue, beside);
+        const double ms = median(costs, &FrameCost::ms), build = median(costs, &FrameCost::build_cpu_ms),
+                     submit = median(costs, &FrameCost::submit_cpu_ms),
+                     raster = median(costs, &FrameCost::raster_cpu_ms);
+        double worst = 0, worst_build = 0;
+        for (const FrameCost& cost : costs) {
+            worst = std::max(worst, cost.ms);
+            worst_build = std::max(worst_build, cost.build_cpu_ms);
+        }
+        // One thread builds and submits, then two draw.
+        const double alone = build + submit + raster / 2;
+        char line[512];
+        std::snprintf(
+            line, sizeof(line),
+            "{\"bench\":\"app\",\"what\":\"frames\",\"trace\":\"%s\",\"view\":\"%s\",\"width\":%d,\"height\":"
+            "%d,"
+            "\"ms_median\":%.1f,\"ms_worst\":%.1f,\"fps\":%.1f,\"build_cpu_ms\":%.2f,\"submit_cpu_ms\":%.2f,"
+            "\"raster_cpu_ms\":%.2f,\"build_cpu_ms_worst\":%.2f,\"fps_two_cores\":%.1f,\"vertices\":%lld,"
+            "\"commands\":%lld}",
+            document->name.c_str(), std::string(name).c_str(), options.width, options.height, ms, worst,
+            1000 / ms, build, submit, raster, worst_build, 1000 / alone,
+            static_cast<long long>(costs.back().vertices), static_cast<long long>(costs.back().commands));
         print(line);
     }
 }

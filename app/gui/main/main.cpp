@@ -220,7 +220,10 @@ class Program {
     /// One JSON line: the median and the 95th percentile of a frame, drawing finished.
     int bench(const Options& options) const {
         const auto document = load(options);
-        std::vector<double> ms = bench_frames(document, options, catalogue_, load_beside(options, *document));
+        std::vector<double> ms;
+        for (const FrameCost& cost :
+             bench_frames(document, options, catalogue_, load_beside(options, *document)))
+            ms.push_back(cost.ms);
         std::sort(ms.begin(), ms.end());
         const double median = ms[ms.size() / 2], slow = ms[ms.size() * 95 / 100];
         std::printf(

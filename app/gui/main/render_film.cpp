@@ -2,9 +2,11 @@
 
 #include <imgui.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -19,6 +21,13 @@
 namespace meshscope::gui {
 namespace {
 
+/// Processor time of this thread or of the process.
+double cpu_ms(clockid_t clock) {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
 int64_t moment(const session::AppState& state, double fraction) {
     return std::llround(fraction * static_cast<double>(session::shown_clock(state)->end_ns));
 }
@@ -28,8 +37,8 @@ struct Studio {
     Studio(const Options& options, const i18n::Catalogue& catalogue)
         : target(options.width, options.height), host(nullptr), stage(host, catalogue) {}
 
-    void draw(double seconds) {
-        ImDrawData* data = stage.frame(target.width(), target.height(), seconds);
+    void draw(double seconds) { submit(stage.frame(target.width(), target.height(), seconds)); }
+    void submit(ImDrawData* data) {
         target.bind();
         host.draw(data, target.width(), target.height(),
                   window::theme(stage.state().theme).fill(view::Token::bg));
@@ -149,22 +158,34 @@ FilmReport render_film(std::shared_ptr<const session::Document> document, const 
     return report;
 }
 
-std::vector<double> bench_frames(std::shared_ptr<const session::Document> document, const Options& options,
-                                 const i18n::Catalogue& catalogue, const Beside& beside) {
+std::vector<FrameCost> bench_frames(std::shared_ptr<const session::Document> document, const Options& options,
+                                    const i18n::Catalogue& catalogue, const Beside& beside) {
     Studio studio(options, catalogue);
     set_up(studio.stage, options, std::move(document), beside);
     for (int i = 0; i < 3; ++i) studio.draw(1.0);
-    std::vector<double> milliseconds;
+    std::vector<FrameCost> costs;
     for (int i = 0; i < options.bench; ++i) {
+        FrameCost cost;
+        studio.target.finish();
         const auto begin = std::chrono::steady_clock::now();
+        const double mine = cpu_ms(CLOCK_THREAD_CPUTIME_ID), all = cpu_ms(CLOCK_PROCESS_CPUTIME_ID);
         studio.stage.act(
             session::SetCursor{moment(studio.stage.state(), static_cast<double>(i) / options.bench)});
-        studio.draw(1.0 / 60);
+        ImDrawData* data = studio.stage.frame(studio.target.width(), studio.target.height(), 1.0 / 60);
+        const double built = cpu_ms(CLOCK_THREAD_CPUTIME_ID);
+        studio.submit(data);
         studio.target.finish();
+        const double end = cpu_ms(CLOCK_THREAD_CPUTIME_ID);
+        cost.build_cpu_ms = built - mine;
+        cost.submit_cpu_ms = end - built;
+        cost.raster_cpu_ms = std::max(0.0, cpu_ms(CLOCK_PROCESS_CPUTIME_ID) - all - (end - mine));
         const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-        milliseconds.push_back(took.count());
+        cost.ms = took.count();
+        cost.vertices = data->TotalVtxCount;
+        for (int k = 0; k < data->CmdListsCount; ++k) cost.commands += data->CmdLists[k]->CmdBuffer.Size;
+        costs.push_back(cost);
     }
-    return milliseconds;
+    return costs;
 }
 
 }  // namespace meshscope::gui

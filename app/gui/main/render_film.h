@@ -30,10 +30,18 @@ FilmReport render_film(std::shared_ptr<const session::Document> document, const 
                        const i18n::Catalogue& catalogue, const std::string& path_value,
                        const std::function<void(int done, int all)>& progress, const Beside& beside = {});
 
-/// Draws options.bench frames off screen while the cursor runs; returns each frame's milliseconds, drawing
-/// finished.
-std::vector<double> bench_frames(std::shared_ptr<const session::Document> document, const Options& options,
-                                 const i18n::Catalogue& catalogue, const Beside& beside = {});
+/// What one frame cost. The processor's times do not grow when others use the machine.
+struct FrameCost {
+    double ms = 0;             ///< on the wall, drawing finished
+    double build_cpu_ms = 0;   ///< ours: the view-models, and shapes made triangles
+    double submit_cpu_ms = 0;  ///< the same thread in OpenGL
+    double raster_cpu_ms = 0;  ///< all other threads: those that OpenGL draws with
+    int64_t vertices = 0, commands = 0;
+};
+
+/// Draws options.bench frames off screen while the cursor runs; returns what each cost.
+std::vector<FrameCost> bench_frames(std::shared_ptr<const session::Document> document, const Options& options,
+                                    const i18n::Catalogue& catalogue, const Beside& beside = {});
 
 /// The actions that lead to the state a window or a film starts from. Throws InvalidArgument
 /// ("export.no_such_rank", "export.no_such_event") where the document has not what is asked for.

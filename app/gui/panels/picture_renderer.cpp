@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "app/gui/panels/strokes.h"
 
@@ -33,12 +32,16 @@ class Renderer {
         : ui_(ui), picture_(picture), origin_(origin) {}
 
     void run() {
-        std::vector<size_t> order(picture_.shapes.size());
-        std::iota(order.begin(), order.end(), size_t{0});
-        std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-            return picture_.shapes[a].layer < picture_.shapes[b].layer;
-        });
-        for (const size_t i : order) draw(picture_.shapes[i]);
+        const auto below = [](const Shape& a, const Shape& b) { return a.layer < b.layer; };
+        if (std::is_sorted(picture_.shapes.begin(), picture_.shapes.end(), below)) {
+            for (const Shape& s : picture_.shapes) draw(s);
+            return;
+        }
+        std::vector<const Shape*> order;
+        for (const Shape& s : picture_.shapes) order.push_back(&s);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](const Shape* a, const Shape* b) { return below(*a, *b); });
+        for (const Shape* s : order) draw(*s);
     }
 
   private:
@@ -48,16 +51,30 @@ class Renderer {
         return {std::round(v.x), std::round(v.y)};
     }
 
+    /// Whether nothing of a shape can be seen in the region that is drawn into: most of a long table cannot.
+    bool hidden(const Shape& s) const {
+        // A stroke stands out by half its width, a double one by its distance, an arrow's head by its size.
+        const float out = ui_.px(std::max(8.0F, 3 * s.width)) + 4;
+        const Rect box = bounds(s);
+        const ImVec2 low = at({box.x, box.y}), high = at({box.x + box.w, box.y + box.h});
+        const ImVec2 clip_low = ui_.draw->GetClipRectMin(), clip_high = ui_.draw->GetClipRectMax();
+        return high.x + out < clip_low.x || low.x - out > clip_high.x || high.y + out < clip_low.y ||
+               low.y - out > clip_high.y;
+    }
+
     void draw(const Shape& s) {
         if (s.kind == ShapeKind::text) return text(s);
-        std::vector<ImVec2> path = outline_of(s);
         const bool closed =
             s.kind == ShapeKind::rect || s.kind == ShapeKind::circle || s.kind == ShapeKind::polygon;
-        if (closed && s.fill != Token::none && s.pattern != Fill::none) {
-            fill(s, path);
-            fills_.push_back(&s);
-        }
-        if (s.stroke == Token::none || s.width <= 0 || path.size() < 2) return;
+        const bool filled = closed && s.fill != Token::none && s.pattern != Fill::none;
+        const bool stroked = s.stroke != Token::none && s.width > 0;
+        if (filled) fills_.push_back(&s);
+        // Many only answer to the pointer.
+        if ((!filled && !stroked) || hidden(s)) return;
+        std::vector<ImVec2> path;
+        if (stroked || s.kind == ShapeKind::polygon) path = outline_of(s);
+        if (filled) fill(s, path);
+        if (!stroked || path.size() < 2) return;
         const ImU32 colour = ui_.colour(s.stroke, s.stroke_alpha);
         const float width = ui_.px(std::max(s.width, s.width <= 1 ? ui_.theme.hairline : s.width));
         if (s.arrow && !closed) {
@@ -128,6 +145,7 @@ class Renderer {
         if (x < -slack || x + wide > picture_.width + slack) {
             ui_.overflows.push_back({ui_.panel, s.text, x < 0 ? wide - x : x + wide, picture_.width});
         }
+        if (hidden(s)) return;  // measured all the same: what does not fit is told wherever it stands
         const float size = ui_.fonts.pixels(s.face);
         const ImVec2 top = at({x, s.box.y + s.box.h / 2});
         ui_.draw->AddText(ui_.fonts.font(s.face), size, {std::round(top.x), std::round(top.y - size / 2)},

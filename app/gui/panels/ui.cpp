@@ -117,7 +117,7 @@ std::vector<std::string> wrap(const view::TextMeasure& measure, const std::strin
                 // Between two names rather than between the words of one.
                 for (const char* marks : {"./(,:=-", "_"}) {
                     const size_t at = full.find_last_of(marks);
-                    if (at == std::string::npos || at + 1 >= full.size() || at * 3 <= full.size()) continue;
+                    if (at == std::string::npos || at * 3 <= full.size()) continue;
                     rest = full.substr(at + 1);
                     full.resize(at + 1);
                     break;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "app/gui/view/remembered.h"
+#include "app/gui/view/timeline_bars.h"
 #include "core/memory/ledger.h"
 #include "core/time/exposed.h"
 
@@ -30,21 +32,16 @@ std::optional<int64_t> bytes_between_nodes(const trace::Trace& trace, int32_t st
     return bytes;
 }
 
-}  // namespace
-
-int32_t compared_step(const trace::Trace& trace, int32_t step) {
-    return std::clamp(step, 0, std::max(0, trace.info.steps - 1));
-}
-
-RunFigures run_figures(const ComparedRun& run, int32_t step) {
+RunFigures count_figures(const ComparedRun& run, int32_t step) {
     RunFigures f;
     f.step = step;
-    f.span = time::span_of_step(run.trace, run.clock, step);
+    f.span = step_span(run.trace, run.clock, step);
     f.step_ns = f.span.end_ns - f.span.begin_ns;
     if (run.rank < 0 || static_cast<std::size_t>(run.rank) >= run.trace.ranks.size()) return f;
     f.exposed_ns = time::overlap(run.trace, run.clock, run.rank, step).exposed_ns;
     f.peak_bytes = memory::peak(run.trace, run.rank, step).bytes;
-    for (const trace::Event& e : run.trace.ranks[static_cast<std::size_t>(run.rank)].events) {
+    const auto& events = run.trace.ranks[static_cast<std::size_t>(run.rank)].events;
+    for (const trace::Event& e : events) {
         if (e.step != step || e.kind != trace::EventKind::collective || e.phase == Phase::evaluation)
             continue;
         ++f.calls;
@@ -53,6 +50,19 @@ RunFigures run_figures(const ComparedRun& run, int32_t step) {
     }
     f.between_nodes = bytes_between_nodes(run.trace, step);
     return f;
+}
+
+}  // namespace
+
+int32_t compared_step(const trace::Trace& trace, int32_t step) {
+    return std::clamp(step, 0, std::max(0, trace.info.steps - 1));
+}
+
+RunFigures run_figures(const ComparedRun& run, int32_t step) {
+    if (!is_large(run.trace)) return count_figures(run, step);
+    // Runs stand side by side for as long as the cursor goes through a step.
+    thread_local Remembered<std::pair<int32_t, int32_t>, RunFigures> remembered(16);
+    return *remembered.of(run.trace, &run.clock, {run.rank, step}, [&] { return count_figures(run, step); });
 }
 
 std::string Difference::text(std::size_t run) const {

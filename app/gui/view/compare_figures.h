@@ -33,7 +33,7 @@ struct RunFigures {
     /// there is one node only.
     std::optional<int64_t> between_nodes;
 };
-/// Cost: a pass over the step's events and hops of all ranks.
+/// Cost: a pass over the step's events and hops of all ranks; in a large record once a rank and step.
 RunFigures run_figures(const ComparedRun& run, int32_t step);
 
 /// The step of every run that stands beside step `step` of the first: the same number, or its last where it

@@ -26,18 +26,18 @@ MemoryChart MemoryCharts::chart_of(int32_t rank, Rect box) const {
     MemoryChart c;
     c.box = box;
     c.rank = rank;
-    const auto& all = columns_[static_cast<std::size_t>(rank)];
+    const auto& all = step_.of(rank);
     const auto most = static_cast<std::size_t>(std::max(1.F, box.w / 3));
     c.columns = join_columns(all, most);
     c.each = all.size() <= most ? 1 : (all.size() + most - 1) / most;
-    c.scale = box.h * 0.94F / static_cast<float>(std::max<int64_t>(1, most_));
+    c.scale = box.h * 0.94F / static_cast<float>(std::max<int64_t>(1, step_.most));
     return c;
 }
 
 void MemoryCharts::back(const MemoryChart& c, int lines, bool numbers) {
     p_.layer = kBack;
     p_.rect(c.box, Token::panel, 4);
-    const int64_t step = byte_step(std::max<int64_t>(1, most_), lines);
+    const int64_t step = byte_step(std::max<int64_t>(1, step_.most), lines);
     for (int64_t b = step; static_cast<float>(b) * c.scale < c.box.h; b += step) {
         const float y = std::floor(c.box.y + c.box.h - static_cast<float>(b) * c.scale) + 0.5F;
         p_.line({c.box.x, y}, {c.box.x + c.box.w, y}, Token::line);
@@ -81,7 +81,7 @@ void MemoryCharts::stacks(const MemoryChart& c) {
 
 // The column that an event of this step stands in.
 std::optional<std::size_t> MemoryCharts::index_of(const MemoryChart& c, int32_t event) const {
-    const auto& all = columns_[static_cast<std::size_t>(c.rank)];
+    const auto& all = step_.of(c.rank);
     for (std::size_t i = 0; i < all.size(); ++i)
         if (all[i].event == event) return i / c.each;
     return std::nullopt;

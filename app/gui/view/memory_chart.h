@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/gui/view/common.h"
-#include "app/gui/view/memory_columns.h"
+#include "app/gui/view/memory_step.h"
 
 namespace meshscope::view {
 
@@ -26,15 +26,13 @@ struct MemoryChart {
     float top(const MemoryColumn& c) const { return box.y + box.h - static_cast<float>(c.total) * scale; }
 };
 
-/// Draws the charts of one picture, all on one scale. `columns` are every rank's, `most` the bytes of the
-/// highest; all outlive this.
+/// Draws the charts of one picture, all on one scale: that of the step's highest column. All outlive this.
 class MemoryCharts {
   public:
     static constexpr float kPad = 24;  ///< between the picture's edge and what is drawn
 
-    MemoryCharts(const Input& input, Painter& painter, const std::vector<std::vector<MemoryColumn>>& columns,
-                 int64_t most)
-        : in_(input), p_(painter), columns_(columns), most_(most) {}
+    MemoryCharts(const Input& input, Painter& painter, const MemoryStep& step)
+        : in_(input), p_(painter), step_(step) {}
 
     MemoryChart chart_of(int32_t rank, Rect box) const;
     /// Ground, grid lines, and their bytes where `numbers`.
@@ -55,8 +53,7 @@ class MemoryCharts {
 
     const Input& in_;
     Painter& p_;
-    const std::vector<std::vector<MemoryColumn>>& columns_;
-    int64_t most_;
+    const MemoryStep& step_;
 };
 
 }  // namespace meshscope::view

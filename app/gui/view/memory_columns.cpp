@@ -3,17 +3,18 @@
 #include <algorithm>
 
 #include "app/gui/view/format.h"
+#include "app/gui/view/remembered.h"
 
 namespace meshscope::view {
 
 std::vector<MemoryColumn> memory_columns(const trace::Trace& trace, int32_t rank, int32_t step) {
-    const auto ledger = memory::ledger(trace, rank);
     const auto& events = trace.ranks[static_cast<std::size_t>(rank)].events;
     std::vector<MemoryColumn> out;
-    for (const auto& event : events)
-        if (event.step == step) out.push_back({event.id, -1, 0, {}});
+    for (const StepRun& run : step_runs(trace, rank, step))
+        for (std::size_t i = run.first; i < run.last; ++i) out.push_back({events[i].id, -1, 0, {}});
     if (out.empty()) return out;
 
+    const auto ledger = memory::ledger(trace, rank);
     // The highest point of each event; what the step began with for events before the first change.
     MemoryColumn before;
     std::vector<MemoryColumn> last(out.size());  // the level each event left behind

@@ -1,12 +1,14 @@
 #include "app/gui/view/memory_view.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_chart.h"
-#include "app/gui/view/memory_columns.h"
+#include "app/gui/view/memory_step.h"
 #include "app/gui/view/stepping.h"
 #include "app/gui/view/timeline_bars.h"
 
@@ -21,26 +23,23 @@ class Memory {
     Memory(const Input& input, const MemoryOptions& options)
         : in_(input), p_(input), focus_(focus_rank(input)), low_(input.size.height < 320) {
         step_ = options.step >= -1 ? options.step : step_at(input.trace, input.clock, input.cursor.t_ns);
-        for (std::size_t r = 0; r < input.trace.ranks.size(); ++r)
-            columns_.push_back(memory_columns(input.trace, static_cast<int32_t>(r), step_));
+        memory_ = memory_step(input.trace, step_);
     }
 
     Picture draw() {
         float y = header();
-        if (columns_.empty() || columns_[static_cast<std::size_t>(focus_)].empty()) {
+        if (count() == 0 || memory_->of(focus_).empty()) {
             p_.text(p_.say("view.memory.empty"), {kPad, y + 12}, Face::body, Token::mute);
             return p_.take();
         }
-        for (const auto& columns : columns_)
-            for (const auto& c : columns) most_ = std::max(most_, c.total);
-        charts_.emplace(in_, p_, columns_, most_);
+        charts_.emplace(in_, p_, *memory_);
         const auto others = rows();
-        float names = p_.width("rank " + std::to_string(columns_.size() - 1), Face::body);
+        float names = p_.width("rank " + std::to_string(count() - 1), Face::body);
         for (const auto& row : others) names = std::max(names, p_.width(row_name(row), Face::body));
-        gutter_ =
-            kPad + 12 +
-            std::max(std::min(names, in_.size.width * 0.2F),
-                     p_.width(axis_bytes(byte_step(std::max<int64_t>(1, most_), 4) * 4), Face::mono_small));
+        gutter_ = kPad + 12 +
+                  std::max(std::min(names, in_.size.width * 0.2F),
+                           p_.width(axis_bytes(byte_step(std::max<int64_t>(1, memory_->most), 4) * 4),
+                                    Face::mono_small));
         const float words = p_.line_height(Face::caption) + 6;
         const float flag = p_.line_height(Face::body) + (low_ ? 10.F : 14.F);
         const float left = in_.size.height - y - flag - words - (low_ ? 4.F : 16.F);
@@ -105,29 +104,23 @@ class Memory {
         return (wrapped ? ly + line : y + p_.line_height(Face::title)) + (low_ ? 2.F : 8.F);
     }
 
-    bool present(MemoryCategory c) const {
-        for (const auto& columns : columns_)
-            for (const auto& column : columns)
-                if (column.bytes[static_cast<std::size_t>(c)] > 0) return true;
-        return false;
-    }
+    int32_t count() const { return static_cast<int32_t>(memory_->kind.size()); }
+    bool present(MemoryCategory c) const { return memory_->present[static_cast<std::size_t>(c)]; }
 
     // The other ranks, one row each while they fit; else those with equal memory share a row, told as one.
     std::vector<Row> rows() const {
         std::vector<Row> out;
-        for (std::size_t r = 0; r < columns_.size(); ++r)
-            if (static_cast<int32_t>(r) != focus_) out.push_back({{static_cast<int32_t>(r)}});
+        for (int32_t r = 0; r < count(); ++r)
+            if (r != focus_) out.push_back({{r}});
         if (static_cast<float>(out.size()) * (kSmallest + kSmallGap) <= in_.size.height * 0.42F) return out;
         std::vector<Row> folded;
+        std::map<int32_t, std::size_t> place;  // of a look, in `folded`
         for (const auto& row : out) {
-            const auto same = std::find_if(folded.begin(), folded.end(), [&](const Row& f) {
-                return equal(columns_[static_cast<std::size_t>(f.ranks[0])],
-                             columns_[static_cast<std::size_t>(row.ranks[0])]);
-            });
-            if (same == folded.end())
+            const auto [at, is_new] = place.try_emplace(memory_->look(row.ranks[0]), folded.size());
+            if (is_new)
                 folded.push_back(row);
             else
-                same->ranks.push_back(row.ranks[0]);
+                folded[at->second].ranks.push_back(row.ranks[0]);
         }
         return folded;
     }
@@ -138,10 +131,6 @@ class Memory {
         const bool run = row.ranks.back() - row.ranks[0] + 1 == static_cast<int32_t>(row.ranks.size());
         return run ? first + "–" + std::to_string(row.ranks.back())
                    : first + " +" + std::to_string(row.ranks.size() - 1);
-    }
-    static bool equal(const std::vector<MemoryColumn>& a, const std::vector<MemoryColumn>& b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                          [](const MemoryColumn& x, const MemoryColumn& y) { return x.bytes == y.bytes; });
     }
 
     void main_chart(Rect box) {
@@ -205,27 +194,34 @@ class Memory {
             p_.try_text(bytes, {x - 6, top + 4 - line / 2}, Face::mono_small, Token::soft, Align::right, id);
     }
 
+    // Every rank, each in one line; ranks of one kind say the same.
     void tell() {
-        for (std::size_t r = 0; r < columns_.size(); ++r) {
-            if (columns_[r].empty()) continue;
-            const auto& c = columns_[r][highest(columns_[r])];
+        std::vector<std::string> said;
+        for (const auto& columns : memory_->distinct) {
+            said.emplace_back();
+            if (columns.empty()) continue;
+            const auto& c = columns[highest(columns)];
             std::string parts;
             for (const MemoryCategory category : kStackOrder)
                 if (const int64_t b = c.bytes[static_cast<std::size_t>(category)]; b > 0)
                     parts += (parts.empty() ? "" : ", ") +
                              p_.say("view.memory." + std::string(name(category))) + " " +
                              format_exact_bytes(b);
-            p_.tell("rank " + std::to_string(r) + ": " + format_exact_bytes(c.total) + " = " + parts);
+            said.back() = format_exact_bytes(c.total) + " = " + parts;
         }
+        for (int32_t r = 0; r < count(); ++r)
+            if (const auto& words =
+                    said[static_cast<std::size_t>(memory_->kind[static_cast<std::size_t>(r)])];
+                !words.empty())
+                p_.tell("rank " + std::to_string(r) + ": " + words);
     }
 
     const Input& in_;
     Painter p_;
     int32_t focus_ = 0, step_ = 0;
     bool low_ = false;  // margins give way to the chart
-    std::vector<std::vector<MemoryColumn>> columns_;
+    std::shared_ptr<const MemoryStep> memory_;
     std::optional<MemoryCharts> charts_;
-    int64_t most_ = 0;
     float gutter_ = 90, small_ = kSmall;
 };
 

@@ -75,9 +75,18 @@ std::vector<Point> MeshPicture::round_of(const std::vector<int64_t>& members, fl
 }
 
 bool MeshPicture::alone(const std::vector<Point>& outline, const std::vector<int64_t>& members) const {
-    for (int64_t i = 0; i < count_; ++i)
-        if (std::find(members.begin(), members.end(), i) == members.end() && inside(outline, pos(i)))
+    if (outline.empty()) return true;
+    Point low = outline[0], high = low;
+    for (const Point p : outline) {
+        low = {std::min(low.x, p.x), std::min(low.y, p.y)};
+        high = {std::max(high.x, p.x), std::max(high.y, p.y)};
+    }
+    for (int64_t i = 0; i < count_; ++i) {
+        const Point at = pos(i);
+        if (at.x < low.x || at.x > high.x || at.y < low.y || at.y > high.y) continue;
+        if (std::find(members.begin(), members.end(), i) == members.end() && inside(outline, at))
             return false;
+    }
     return true;
 }
 

@@ -2,8 +2,8 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/mesh_cells.h"
 #include "app/gui/view/mesh_layout.h"
-#include "app/gui/view/mesh_question.h"
 #include "app/gui/view/mesh_view.h"
 #include "app/gui/view/paint.h"
 
@@ -11,40 +11,13 @@ namespace meshscope::view {
 namespace {
 
 struct Column {
-    std::string head;
-    Token hue = Token::text;
+    const MeshCells* cells;
     Face face = Face::mono;
-    std::vector<std::string>
-        cells;  // one a rank; of some columns a shorter spelling where the full one is too wide
-    std::vector<std::string> shorts;
     bool use_short = false;
     float width = 0;
+
+    const std::vector<std::string>& spelt() const { return use_short ? cells->shorts : cells->words; }
 };
-
-std::string tuple_text(const std::vector<int64_t>& values) {
-    return format_tuple(values);
-}
-
-// "2×2 · 1–7": the slice's shape and its span, where the nested list is too long.
-std::string span_text(const mesh::Answer& answer) {
-    std::string out;
-    for (std::size_t d = 0; d < answer.shape.size(); ++d)
-        out += (d ? "×" : "") + std::to_string(answer.shape[d]);
-    if (answer.ranks.empty()) return out;
-    const auto [low, high] = std::minmax_element(answer.ranks.begin(), answer.ranks.end());
-    return out + " · " + std::to_string(*low) + "–" + std::to_string(*high);
-}
-
-// "0–12 by 4": a group's ranks where the list is too long and their steps are equal.
-std::string group_span(const Painter& p, const std::vector<int64_t>& ranks) {
-    if (ranks.size() < 3) return format_list(ranks);
-    const int64_t step = ranks[1] - ranks[0];
-    for (std::size_t i = 1; i < ranks.size(); ++i)
-        if (ranks[i] - ranks[i - 1] != step) return format_list(ranks);
-    if (step == 1) return std::to_string(ranks.front()) + "–" + std::to_string(ranks.back());
-    return p.say("view.mesh.span",
-                 {arg("first", ranks.front()), arg("last", ranks.back()), arg("step", step)});
-}
 
 class Table {
   public:
@@ -81,48 +54,14 @@ class Table {
 
   private:
     void columns() {
-        const auto& shown = q_.slice ? *q_.slice : *q_.mesh;
-        const mesh::Derived whole{{}, {shown}, std::nullopt};
-        Column rank, where, nested, local;
-        rank.head = p_.say("view.mesh.column.rank");
-        where.head = p_.say("view.mesh.column.coordinate");
-        nested.head = p_.say(q_.slice ? "view.mesh.column.slice" : "view.mesh.column.mesh");
-        local.head = p_.say("view.mesh.column.local");
-        std::vector<Column> groups(static_cast<std::size_t>(shown.ndim()));
-        for (std::size_t d = 0; d < groups.size(); ++d) {
-            const std::string name = d < shown.names().size() ? shown.names()[d] : "dim " + std::to_string(d);
-            const auto at = std::find(q_.names.begin(), q_.names.end(), name);
-            groups[d].hue =
-                at == q_.names.end() ? Token::text : q_.hue(static_cast<std::size_t>(at - q_.names.begin()));
-            groups[d].head = p_.say("view.mesh.column.group", {arg("dim", name)});
-        }
-        // Ranks of one sheet read the same nested list: it is made once.
-        for (std::size_t i = 0; i < q_.ranks.size(); ++i) {
-            const auto r = q_.ranks[i];
-            rank.cells.push_back(std::to_string(r));
-            where.cells.push_back(tuple_text(mesh_coordinate(q_.shape, static_cast<int64_t>(i))));
-            const auto reply = mesh::reply(whole, GlobalRank{static_cast<int32_t>(r)});
-            const auto* a = reply.answer ? &*reply.answer : nullptr;
-            const bool guess = covered_ && q_.slice;
-            nested.cells.push_back(guess ? "?" : a ? mesh::nested_text(*a) : "");
-            nested.shorts.push_back(guess ? "?" : a ? span_text(*a) : "");
-            local.cells.push_back(a && a->coordinate ? tuple_text(*a->coordinate) : "");
-            for (std::size_t d = 0; d < groups.size(); ++d) {
-                const bool has = a && d < a->groups.size();
-                groups[d].cells.push_back(covered_ ? "?" : has ? format_list(a->groups[d]) : "");
-                groups[d].shorts.push_back(covered_ ? "?" : has ? group_span(p_, a->groups[d]) : "");
-            }
-        }
-        columns_ = {rank, where, nested};
-        for (auto& g : groups) columns_.push_back(g);
-        columns_.push_back(local);
+        cells_ = mesh_cells(p_, q_, covered_);
+        for (const MeshCells& cells : *cells_) columns_.push_back({&cells});
         fit_columns();
     }
 
     void measure(Column& c) const {
-        c.width = p_.width(c.head, Face::caption);
-        for (const auto& cell : c.use_short ? c.shorts : c.cells)
-            c.width = std::max(c.width, p_.width(cell, c.face));
+        c.width = p_.width(c.cells->head, Face::caption);
+        for (const auto& words : c.spelt()) c.width = std::max(c.width, p_.width(words, c.face));
     }
     float total() const {
         float sum = 0;
@@ -138,7 +77,8 @@ class Table {
         while (total() + gaps() > room) {
             Column* widest = nullptr;
             for (auto& c : columns_)
-                if (!c.shorts.empty() && !c.use_short && (!widest || c.width > widest->width)) widest = &c;
+                if (!c.cells->shorts.empty() && !c.use_short && (!widest || c.width > widest->width))
+                    widest = &c;
             if (!widest) break;
             widest->use_short = true;
             measure(*widest);
@@ -165,7 +105,7 @@ class Table {
         }
         p_.layer = 2;
         for (std::size_t c = 0; c < columns_.size(); ++c)
-            p_.text(columns_[c].head, {x[c], y}, Face::caption, Token::mute);
+            p_.text(columns_[c].cells->head, {x[c], y}, Face::caption, Token::mute);
         y += line + 6;
         p_.layer = 0;
         p_.line({pad, y + 0.5F}, {in_.size.width - pad, y + 0.5F}, Token::line);
@@ -198,9 +138,10 @@ class Table {
         std::string told;
         for (std::size_t c = 0; c < columns_.size(); ++c) {
             const auto& column = columns_[c];
-            const std::string& words = column.use_short ? column.shorts[i] : column.cells[i];
-            told += (c ? "  " : "") + (column.cells[i].empty() ? "–" : column.cells[i]);
-            const Token tone = !bright ? Token::mute : column.hue;
+            const std::size_t at = column.cells->of[i];
+            const std::string &words = column.spelt()[at], &full = column.cells->words[at];
+            told.append(c ? "  " : "").append(full.empty() ? "–" : full);
+            const Token tone = !bright ? Token::mute : column.cells->hue;
             p_.label({x[c], y, column.width, height}, words, column.face, tone, Token::none,
                      {"cell", rank, static_cast<int64_t>(c)}, Align::left);
         }
@@ -219,6 +160,7 @@ class Table {
     Painter p_;
     MeshQuestion q_;
     bool covered_ = false;
+    std::shared_ptr<const std::vector<MeshCells>> cells_;
     std::vector<Column> columns_;
 };
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "app/gui/view/remembered.h"
+
 namespace meshscope::view {
 namespace {
 
@@ -14,6 +16,7 @@ constexpr time::Interval kNone{std::numeric_limits<int64_t>::max(), std::numeric
 /// From when to when each step lasts on a clock; kNone for a step without events.
 struct Steps {
     std::vector<time::Interval> whole;
+    std::vector<time::Interval> trained;                     ///< without evaluation
     int64_t begin_ns = std::numeric_limits<int64_t>::max();  ///< of the first event, set-up too
 };
 
@@ -22,6 +25,11 @@ std::array<char, 8> scan_streams(const trace::Trace& trace) {
     for (const auto& rank : trace.ranks)
         for (const auto& event : rank.events) used[static_cast<std::size_t>(event.stream)] = 1;
     return used;
+}
+
+void widen(time::Interval& span, const time::Interval& by) {
+    span.begin_ns = std::min(span.begin_ns, by.begin_ns);
+    span.end_ns = std::max(span.end_ns, by.end_ns);
 }
 
 Steps scan_steps(const trace::Trace& trace, const time::Clock& clock) {
@@ -33,61 +41,22 @@ Steps scan_steps(const trace::Trace& trace, const time::Clock& clock) {
             out.begin_ns = std::min(out.begin_ns, at.begin_ns);
             if (step < 0) continue;
             if (out.whole.size() <= static_cast<std::size_t>(step))
-                out.whole.resize(static_cast<std::size_t>(step) + 1, kNone);
-            auto& whole = out.whole[static_cast<std::size_t>(step)];
-            whole.begin_ns = std::min(whole.begin_ns, at.begin_ns);
-            whole.end_ns = std::max(whole.end_ns, at.end_ns);
+                for (auto* spans : {&out.whole, &out.trained})
+                    spans->resize(static_cast<std::size_t>(step) + 1, kNone);
+            widen(out.whole[static_cast<std::size_t>(step)], at);
+            if (trace.ranks[r].events[e].phase != Phase::evaluation)
+                widen(out.trained[static_cast<std::size_t>(step)], at);
         }
     return out;
 }
 
-/// A scan of a million events takes longer than a frame may, and a large record does not change while it is
-/// shown: what was scanned last is kept.
-constexpr std::size_t kLarge = 50'000;
+/// Of the few runs that stand side by side, each on both clocks.
+constexpr std::size_t kKept = 12;
 
-bool is_large(const trace::Trace& trace) {
-    std::size_t events = 0;
-    for (const auto& rank : trace.ranks) events += rank.events.size();
-    return events > kLarge;
-}
-
-/// What a scan found, and of what: where every rank's events and times lie, how many there are and when the
-/// last of them ends. A record elsewhere, or of another length, is scanned anew.
-struct Scanned {
-    std::vector<int64_t> of;
-    std::array<char, 8> used{};
-    Steps steps;
-};
-
-std::vector<int64_t> name_of(const trace::Trace& trace, const time::Clock* clock) {
-    std::vector<int64_t> name;
-    const auto place = [](const void* p) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(p)); };
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-        const auto& events = trace.ranks[r].events;
-        name.insert(name.end(), {place(events.data()), static_cast<int64_t>(events.size())});
-        if (events.empty()) continue;
-        name.push_back(events.back().t_end_ns);
-        if (clock == nullptr) continue;
-        name.insert(name.end(), {place(clock->events[r].data()), clock->events[r].back().end_ns});
-    }
-    return name;
-}
-
-/// Of the few runs that stand side by side, each on both clocks. Null clock: the streams alone.
-const Scanned& remembered(const trace::Trace& trace, const time::Clock* clock) {
-    constexpr std::size_t kKept = 12;
-    thread_local std::vector<Scanned> kept;
-    std::vector<int64_t> name = name_of(trace, clock);
-    for (const Scanned& scanned : kept)
-        if (scanned.of == name) return scanned;
-    if (kept.size() >= kKept) kept.erase(kept.begin());
-    Scanned fresh{std::move(name), {}, {}};
-    if (clock == nullptr)
-        fresh.used = scan_streams(trace);
-    else
-        fresh.steps = scan_steps(trace, *clock);
-    kept.push_back(std::move(fresh));
-    return kept.back();
+Steps steps_of(const trace::Trace& trace, const time::Clock& clock) {
+    thread_local Remembered<char, Steps> remembered(kKept);
+    if (!is_large(trace)) return scan_steps(trace, clock);
+    return *remembered.of(trace, &clock, 0, [&] { return scan_steps(trace, clock); });
 }
 
 }  // namespace
@@ -143,7 +112,9 @@ std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& 
 }
 
 std::vector<Stream> streams_in_use(const trace::Trace& trace) {
-    const std::array<char, 8> used = is_large(trace) ? remembered(trace, nullptr).used : scan_streams(trace);
+    thread_local Remembered<char, std::array<char, 8>> remembered(kKept);
+    const auto scan = [&] { return scan_streams(trace); };
+    const std::array<char, 8> used = is_large(trace) ? *remembered.of(trace, nullptr, 0, scan) : scan();
     std::vector<Stream> out;
     for (const Stream s : {Stream::compute, Stream::all_gather, Stream::reduce_scatter, Stream::all_reduce,
                            Stream::copy, Stream::p2p})
@@ -152,22 +123,22 @@ std::vector<Stream> streams_in_use(const trace::Trace& trace) {
 }
 
 std::vector<time::Interval> step_intervals(const trace::Trace& trace, const time::Clock& clock) {
-    Steps steps;
-    if (is_large(trace))
-        steps = remembered(trace, &clock).steps;
-    else
-        steps = scan_steps(trace, clock);
+    Steps steps = steps_of(trace, clock);
     for (auto& whole : steps.whole)
         if (whole.begin_ns > whole.end_ns) whole = {};
     return std::move(steps.whole);
 }
 
+time::Interval step_span(const trace::Trace& trace, const time::Clock& clock, int32_t step) {
+    if (!is_large(trace) || step < 0) return time::span_of_step(trace, clock, step);
+    const Steps steps = steps_of(trace, clock);
+    if (static_cast<std::size_t>(step) >= steps.trained.size()) return {};
+    const time::Interval& span = steps.trained[static_cast<std::size_t>(step)];
+    return span.begin_ns > span.end_ns ? time::Interval{} : span;
+}
+
 int32_t step_at(const trace::Trace& trace, const time::Clock& clock, int64_t t_ns) {
-    Steps steps;
-    if (is_large(trace))
-        steps = remembered(trace, &clock).steps;
-    else
-        steps = scan_steps(trace, clock);
+    const Steps steps = steps_of(trace, clock);
     // The latest step of which anything has begun; before anything has, the first is the one that comes.
     int32_t step = -1, first = -1;
     for (std::size_t i = 0; i < steps.whole.size(); ++i) {

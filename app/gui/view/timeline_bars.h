@@ -24,9 +24,9 @@ struct Bar {
 /// overlap. Cost: one pass.
 std::vector<Bar> merge_narrow(const std::vector<Bar>& bars, float least = 3);
 
-/// merge_narrow of a lane's kernels and, apart from them, of its collectives, which come last and so are drawn
-/// over what they stand between: no collective is hidden in a bar of kernels. Bar::event is an index into
-/// `events`. Cost: one pass and one copy.
+/// merge_narrow of a lane's kernels and, apart from them, of its collectives, which come last and so are
+/// drawn over what they stand between: no collective is hidden in a bar of kernels. Bar::event is an index
+/// into `events`. Cost: one pass and one copy.
 std::vector<Bar> merge_lane(const std::vector<Bar>& bars, const std::vector<trace::Event>& events);
 
 /// For every event of a rank: from when it could have begun (a collective: the end of what its stream did
@@ -38,6 +38,10 @@ std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& 
 /// From the first begin to the last end of each step's events on all ranks; [0] is step 0. Empty intervals
 /// for steps without events. Cost: one pass over all events.
 std::vector<time::Interval> step_intervals(const trace::Trace& trace, const time::Clock& clock);
+
+/// time::span_of_step(): a step without its evaluation. Cost: one pass over all events, in a large record
+/// once.
+time::Interval step_span(const trace::Trace& trace, const time::Clock& clock, int32_t step);
 
 /// The step at the cursor: the last that has begun on any rank; -1 in set-up.
 int32_t step_at(const trace::Trace& trace, const time::Clock& clock, int64_t t_ns);
