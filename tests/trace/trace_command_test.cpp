@@ -113,7 +113,7 @@ TEST_CASE("Ctrl-C ends a query that would not end, with 130") {
         program::run({"trace", "query", w.path,
                       "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c) SELECT "
                       "count(*) FROM c"},
-                     {.interrupt_after_ms = 700});
+                     {700, "", {}});
     CHECK(ended.exit_code == 130);
     CHECK(ended.err.find("the query was not finished") != std::string::npos);
 }
