@@ -158,8 +158,9 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
     };
     bool all = true;
     const auto tell = [&](const Error& error) {
-        for (const std::string& line : i18n::describe_error(error, context.catalogue, context.language).lines)
-            context.out << failed << "  " << lesson.name << "  " << line << '\n';
+        const i18n::ErrorText text = i18n::describe_error(error, context.catalogue, context.language);
+        for (const std::string& line : text.lines)  // an indented one is the hint to the one before
+            context.out << (line.starts_with(' ') ? "" : failed + "  " + lesson.name + "  ") << line << '\n';
         all = false;
     };
     scenario::Scenario scenario;
