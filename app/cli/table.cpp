@@ -190,7 +190,7 @@ std::vector<std::string> wrap(std::string_view text, int width) {
         i += c.bytes;
         const bool latin = c.value == '`' || (c.value < 0x80 && std::isalnum(static_cast<int>(c.value)) != 0);
         const bool behind_wide = std::exchange(was_wide, is_wide(c.value));
-        const bool behind_mark = std::exchange(ended, sticks_to_the_left(c.value));
+        const bool behind_mark = std::exchange(ended, is_wide(c.value) && sticks_to_the_left(c.value));
         const bool sign = c.value < 0x80 && !is_one_of(c.value, U",.;:!?)]}%'\"");
         const bool may_begin_a_line = (is_wide(c.value) && !sticks_to_the_left(c.value)) || opens(c.value) ||
                                       (behind_wide && latin) || (behind_mark && sign);

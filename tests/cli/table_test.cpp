@@ -57,6 +57,7 @@ TEST_CASE("inline code is broken only where no line can hold it, and keeps its p
           Lines{"先调用", "\x1b[36mf(a, b)\x1b[0m，", "再算"});
     CHECK(wrap("一二\x1b[1m三四\x1b[0m五", 4) == Lines{"一二", "\x1b[1m三四\x1b[0m", "五"});
     CHECK(wrap("共三个。[0, 1] 是", 8) == Lines{"共三个。", "[0, 1]", "是"});
+    CHECK(wrap("是 1·4 + 1", 5) == Lines{"是", "1·4 +", "1"});
     CHECK(wrap("a ` b c", 3) == Lines{"a `", "b c"});  // one mark is no code
     CHECK(wrap("`a\nb c` d", 4) == Lines{"`a", "b c`", "d"});
 }
