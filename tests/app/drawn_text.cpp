@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <tuple>
+#include <unordered_map>
 
 #include "app/gui/window/theme.h"
 
@@ -54,20 +53,41 @@ struct Letter {
     const char* window;
 };
 
-/// The atlas's glyphs by where they lie in the texture.
-using GlyphKey = std::tuple<float, float, float, float>;
 struct GlyphPlace {
     const ImFont* font;
     const ImFontGlyph* glyph;
 };
 
-std::map<GlyphKey, GlyphPlace> glyphs_of(const ImFontAtlas& atlas) {
-    std::map<GlyphKey, GlyphPlace> out;
-    for (const ImFont* font : atlas.Fonts)
-        for (const ImFontGlyph& g : font->Glyphs)
-            if (g.Visible != 0) out.emplace(GlyphKey{g.U0, g.V0, g.U1, g.V1}, GlyphPlace{font, &g});
-    return out;
-}
+/// The atlas's glyphs by where they lie in the texture.
+class Glyphs {
+  public:
+    explicit Glyphs(const ImFontAtlas& atlas) : width_(atlas.TexWidth), height_(atlas.TexHeight) {
+        std::size_t all = 0;
+        for (const ImFont* font : atlas.Fonts) all += static_cast<std::size_t>(font->Glyphs.Size);
+        by_corner_.reserve(all);
+        for (const ImFont* font : atlas.Fonts)
+            for (const ImFontGlyph& g : font->Glyphs)
+                if (g.Visible != 0) by_corner_.emplace(key(g.U0, g.V0), GlyphPlace{font, &g});
+    }
+    /// Null for what is no whole letter.
+    const GlyphPlace* find(ImVec2 low, ImVec2 high) const {
+        const auto found = by_corner_.find(key(low.x, low.y));
+        if (found == by_corner_.end()) return nullptr;
+        const ImFontGlyph& g = *found->second.glyph;
+        const bool same = g.U0 == low.x && g.V0 == low.y && g.U1 == high.x && g.V1 == high.y;
+        return same ? &found->second : nullptr;
+    }
+
+  private:
+    uint64_t key(float u, float v) const {
+        const auto pixel = [](float part, int size) {
+            return static_cast<uint64_t>(std::lround(part * static_cast<float>(size)));
+        };
+        return pixel(u, width_) << 32 | pixel(v, height_);
+    }
+    int width_, height_;
+    std::unordered_map<uint64_t, GlyphPlace> by_corner_;
+};
 
 /// What is drawn, apart in letters and all else, and a grid to find what lies at a point.
 class Frame {
@@ -76,7 +96,7 @@ class Frame {
         columns_ = static_cast<int>(data.DisplaySize.x) / kCell + 1;
         rows_ = static_cast<int>(data.DisplaySize.y) / kCell + 1;
         cells_.resize(static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_));
-        const auto glyphs = glyphs_of(atlas_);
+        const Glyphs glyphs(atlas_);
         for (int i = 0; i < data.CmdListsCount; ++i) read(*data.CmdLists[i], glyphs);
     }
     const std::vector<Letter>& letters() const { return letters_; }
@@ -103,7 +123,7 @@ class Frame {
   private:
     static constexpr int kCell = 48;
 
-    void read(const ImDrawList& list, const std::map<GlyphKey, GlyphPlace>& glyphs) {
+    void read(const ImDrawList& list, const Glyphs& glyphs) {
         for (const ImDrawCmd& command : list.CmdBuffer) {
             if (command.UserCallback != nullptr) continue;
             for (unsigned int i = 0; i + 2 < command.ElemCount; i += 3) {
@@ -114,9 +134,9 @@ class Frame {
                 ++order_;
                 const ImDrawVert &a = corner(0), &b = corner(1), &c = corner(2);
                 // A letter is two triangles of one rectangle: top left, top right, bottom right; then again.
-                const auto found = glyphs.find({a.uv.x, a.uv.y, c.uv.x, c.uv.y});
-                if (found != glyphs.end() && i + 5 < command.ElemCount) {
-                    add_letter(list, command, found->second, a, c);
+                const GlyphPlace* glyph = glyphs.find(a.uv, c.uv);
+                if (glyph != nullptr && i + 5 < command.ElemCount) {
+                    add_letter(list, command, *glyph, a, c);
                     i += 3;
                     continue;
                 }

@@ -94,7 +94,7 @@ TEST_CASE("a record says that it was the stand-in and no GPU, also a failed run'
     options.on_failure = [&](const std::shared_ptr<const trace::Trace>& trace) {
         failed = trace->info.backend;
     };
-    gpu_test::control().fail("launch", 40, 719);
+    gpu_test::control().fail("launch", 10, 719);
     CHECK_THROWS_AS(golden::train("toy_ddp2", gold, *backends, options), Error);
     gpu_test::control().fail("", 0, 0);
     CHECK(failed == "cuda-stand-in");
