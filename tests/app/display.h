@@ -68,6 +68,7 @@ class DrivenApp {
     void click_at(const std::function<nlohmann::json(const nlohmann::json&)>& where) const;
     /// Clicks a widget by its name in the state, once it is there.
     void click(const std::string& widget) const;
+    void click(const char* widget) const { click(std::string(widget)); }
     /// The same after the wheel has brought it between these heights of the window.
     void scroll_and_click(const std::string& widget, double top, double bottom) const;
     void key(const std::string& name) const;
