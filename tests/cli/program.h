@@ -15,9 +15,9 @@ struct Ended {
 
 struct How {
     int interrupt_after_ms = 0;              ///< > 0: SIGINT then
-    std::string out_file;                    ///< where stdout goes instead of `out`
+    std::string out_file{};                  ///< where stdout goes instead of `out`
     std::vector<std::string> environment{};  ///< "NAME=value" beside LC_ALL=C
-    std::string folder;                      ///< where it is started; else where the test runs
+    std::string folder{};                    ///< where it is started; else where the test runs
     std::string in_file = "/dev/null";       ///< its standard input; "" for none at all
 };
 
