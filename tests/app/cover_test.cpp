@@ -96,7 +96,7 @@ TEST_CASE("what would be taken for the answer is left out, too") {
     CHECK(masked(asking("number", "7.1", 1.5), "8 B, 9 B") == "? B, 9 B");
 }
 
-TEST_CASE("ranks that are asked for stand in no list, in any order; an order only in its own") {
+TEST_CASE("ranks that are asked for stand in no list, in any order, and an order only in its own") {
     const session::AppState ranks = asking("ranks", "[0, 2]");
     CHECK(masked(ranks, "group [2, 0], [0, 1], [0, 2]") == "group [?], [0, 1], [?]");
     CHECK(masked(ranks, "[[0, 2], [1, 3]]") == "[[0, 2], [1, 3]]");  // the mesh itself
