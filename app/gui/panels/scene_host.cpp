@@ -170,7 +170,7 @@ void click(Ui& ui, const view::Id& id, bool twice) {
             ui.act(session::SelectGroup{a});
         }
     } else if (id.kind == "axis" && ui.state.view == ViewKind::mesh) {
-        ui.act(session::SetSlice{pressed_slice(ui, id)});
+        if (!twice) ui.act(session::SetSlice{pressed_slice(ui, id)});
     } else if (id.kind == "source") {
         ui.act(session::CopyText{view::code_place(view_input(ui, 100, 100))});
         ui.act(session::ShowToast{ui.say("ui.copied")});
@@ -247,7 +247,7 @@ void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Pi
             ui.status = words;
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
         }
-        if (pressed) click(ui, *under, ImGui::IsMouseDoubleClicked(0));
+        if (pressed) click(ui, *under, false);  // of each press of a double click, too
         if (ImGui::IsMouseDoubleClicked(0)) click(ui, *under, true);
     }
 }
