@@ -138,15 +138,16 @@ class Round {
             const int code = one.stuck ? kLostRanks : exit_code(*one.worker.status);
             if (code == 0 || result_.outcome == Outcome::stopped || result_.outcome == Outcome::signalled)
                 continue;
-            Failure failure{one.job->rank, one.job->local_rank, options_.node, code, wall_ns(), "", "", "",
-                            false};
+            // Of those we stopped ourselves only what they had to say before counts, its exit code too.
+            const bool by_us = result_.outcome == Outcome::failed && code == 128 + stopped_by_;
+            Failure failure{
+                one.job->rank, one.job->local_rank, options_.node, by_us ? 1 : code, wall_ns(), "", "", "",
+                false};
             failure.text = code > 128 ? std::string("ended by signal ") + std::to_string(code - 128) + " (" +
                                             strsignal(code - 128) + ")"
                                       : "exit code " + std::to_string(code);
             read_error_file(one.job->error_file, failure);
-            // Of those we stopped ourselves only what they had to say before counts.
-            if (result_.outcome == Outcome::failed && failure.id.empty() && code == 128 + stopped_by_)
-                continue;
+            if (by_us && failure.id.empty()) continue;
             result_.failures.push_back(std::move(failure));
         }
     }

@@ -6,10 +6,13 @@
 #include <chrono>
 #include <sstream>
 
+#include "app/launch/failure.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 
 using namespace meshscope::launch;
 using meshscope::Message;
+using meshscope::test::Folder;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
@@ -83,4 +86,32 @@ TEST_CASE("a starter with all of its ranks is left alone, however long, and befo
     CHECK(own.told.empty());
     REQUIRE(own.result.failures.size() == 1);
     CHECK(own.result.failures[0].exit_code == 9);
+}
+
+TEST_CASE("a worker that said what was wrong, and is still ending when it is stopped, keeps its exit code") {
+    const Folder folder;
+    Failure said;
+    said.rank = 1;
+    said.exit_code = 65;
+    said.time_ns = 1;
+    said.id = "diagnosis.mismatch";
+    said.text = "all_reduce here, broadcast there";
+    const std::string file = folder.file("error.json");
+    write_error_file(file, said);
+    const std::string value = "slow" + std::to_string(getpid());
+    std::vector<Job> jobs(2);
+    jobs[0].command = {{"sh", "-c", "sleep 0.3; exit 75"}, {{kMark, value}}, false};
+    jobs[1].command = {{"sh", "-c", "exec sleep 100"}, {{kMark, value}}, false};
+    jobs[1].rank = 1;
+    jobs[1].error_file = file;
+    RoundOptions options;
+    options.mark = {kMark, value};
+    std::ostringstream out, err;
+    const RoundResult result = run_round(jobs, options, out, err);
+    CHECK(result.outcome == Outcome::failed);
+    REQUIRE(result.failures.size() == 2);
+    CHECK(result.failures[0].rank == 1);
+    CHECK(result.failures[0].exit_code == 65);
+    CHECK(result.failures[0].text == said.text);
+    CHECK(result.failures[1].exit_code == 75);
 }

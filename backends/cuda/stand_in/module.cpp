@@ -343,15 +343,16 @@ int host_free(void* memory) {
 // Both memories are the host's here, so nothing would come of taking one for the other, which a GPU does not
 // forgive: what is asked for is held to where blocks lie.
 
-/// Whether it lies in a device's block, its end included: an empty tensor may stand there.
-bool on_device(const void* pointer) {
+/// Whether it lies in a device's block; at the end of one, too, where a tensor of no bytes may stand.
+bool on_device(const void* pointer, int64_t bytes) {
     Machine& m = g_machine();
     const std::lock_guard lock(m.mutex);
     auto block = m.blocks.upper_bound(pointer);
     if (block == m.blocks.begin()) return false;
     --block;
-    return block->second.device >= 0 && static_cast<const std::byte*>(pointer) <=
-                                            static_cast<const std::byte*>(block->first) + block->second.bytes;
+    const auto begin = reinterpret_cast<uintptr_t>(block->first), at = reinterpret_cast<uintptr_t>(pointer);
+    return block->second.device >= 0 &&
+           at - begin + static_cast<uint64_t>(bytes) <= static_cast<uint64_t>(block->second.bytes);
 }
 
 /// Whether every number of a launch's parameters that can only be an address is one of a device: programs and
@@ -361,7 +362,8 @@ bool points_to_devices(const void* parameters, int32_t bytes) {
     for (int32_t at = 0; at + 8 <= bytes; at += 8) {
         uint64_t word = 0;
         std::memcpy(&word, static_cast<const std::byte*>(parameters) + at, sizeof word);
-        if (word >= kFirst && word <= kLast && !on_device(reinterpret_cast<const void*>(word))) return false;
+        if (word >= kFirst && word <= kLast && !on_device(reinterpret_cast<const void*>(word), 0))
+            return false;
     }
     return true;
 }
@@ -371,8 +373,8 @@ bool points_to_devices(const void* parameters, int32_t bytes) {
 int copy(MeshscopeGpuStream stream, void* to, const void* from, int64_t bytes, int32_t kind) {
     MESHSCOPE_ENTER("copy");
     if (bytes < 0) return MESHSCOPE_GPU_INVALID_VALUE;
-    if (bytes > 0 && (on_device(to) != (kind != MESHSCOPE_DEVICE_TO_HOST) ||
-                      on_device(from) != (kind != MESHSCOPE_HOST_TO_DEVICE)))
+    if (bytes > 0 && (on_device(to, bytes) != (kind != MESHSCOPE_DEVICE_TO_HOST) ||
+                      on_device(from, bytes) != (kind != MESHSCOPE_HOST_TO_DEVICE)))
         return MESHSCOPE_GPU_INVALID_VALUE;
     if (bytes > 0) of<Queue>(stream)->add([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
     return MESHSCOPE_GPU_OK;
@@ -381,7 +383,7 @@ int copy(MeshscopeGpuStream stream, void* to, const void* from, int64_t bytes, i
 int set(MeshscopeGpuStream stream, void* memory, int32_t byte, int64_t bytes) {
     MESHSCOPE_ENTER("set");
     if (bytes < 0) return MESHSCOPE_GPU_INVALID_VALUE;
-    if (bytes > 0 && !on_device(memory)) return MESHSCOPE_GPU_INVALID_VALUE;
+    if (bytes > 0 && !on_device(memory, bytes)) return MESHSCOPE_GPU_INVALID_VALUE;
     if (bytes > 0)
         of<Queue>(stream)->add([=] { std::memset(memory, byte, static_cast<std::size_t>(bytes)); });
     return MESHSCOPE_GPU_OK;
