@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -59,13 +60,15 @@ struct CommandContext {
 
 /// While one lives, the first Ctrl-C (or SIGTERM) only sets context.cancelled, and whoever holds it looks
 /// there and ends in order; a second one ends the process. Without one the first ends the process at once.
+/// One that an exception ends stays in force: a program that fails is on its way out, and a launcher that stops
+/// it there must not cut its last words.
 class Polling {
   public:
     explicit Polling(const CommandContext& context) : polled_(context.polled) {
         if (polled_) before_ = polled_->exchange(true);
     }
     ~Polling() {
-        if (polled_) polled_->store(before_);
+        if (polled_ && std::uncaught_exceptions() == thrown_) polled_->store(before_);
     }
     Polling(const Polling&) = delete;
     Polling& operator=(const Polling&) = delete;
@@ -73,6 +76,7 @@ class Polling {
   private:
     std::atomic<bool>* polled_;
     bool before_ = false;
+    int thrown_ = std::uncaught_exceptions();
 };
 
 /// How a command is made. Each has a file pair app/cli/X_command.{h,cpp} with one function
