@@ -10,7 +10,6 @@
 #include "core/base/error.h"
 #include "core/comm/choice.h"
 #include "core/comm/cost.h"
-#include "core/comm/device_facts.h"
 #include "core/comm/stream_executor.h"
 #include "core/comm/transport_group.h"
 #include "core/tensor/device.h"
@@ -185,7 +184,7 @@ void run_collectives_bench(const CollectivesBench& bench, const run::Backends& b
     for (const CollectiveOp op : bench.ops)
         if (!can_bench(op)) throw InvalidArgument({"bench.collectives.op", {{"op", std::string(name(op))}}});
     const auto world = backends.open(bench.backend, {bench.ranks});
-    if (dynamic_cast<const comm::DeviceFacts*>(world.get()) != nullptr)
+    if (world->device() != nullptr)
         throw InvalidArgument({"bench.collectives.device", {{"backend", bench.backend}}});
     world->run([&](comm::Transport& transport) {
         const int32_t rank = transport.rank().value;

@@ -17,7 +17,6 @@
 #include "core/base/replace_file.h"
 #include "core/data/safetensors.h"
 #include "core/launch/placement.h"
-#include "core/run/measured.h"
 #include "core/scenario/keys.h"
 #include "core/trace/part_file.h"
 #include "core/trace/store.h"
@@ -56,8 +55,7 @@ void write_partial(const Options& options, const launch::Placement& placement, c
     }
 }
 
-void write_outputs(const Options& options, const run::RunResult& result,
-                   const std::optional<comm::DeviceMemory>& device, CommandContext& context) {
+void write_outputs(const Options& options, const run::RunResult& result, CommandContext& context) {
     std::vector<std::string> written;
     if (!options.trace.empty()) {
         try {
@@ -77,9 +75,9 @@ void write_outputs(const Options& options, const run::RunResult& result,
         written.push_back(options.save);
     }
     if (options.json == "-") {
-        context.out << run_json(result, device);
+        context.out << run_json(result);
     } else if (!options.json.empty()) {
-        replace_file(options.json, run_json(result, device));
+        replace_file(options.json, run_json(result));
         written.push_back(options.json);
     }
     if (options.quiet) return;
@@ -106,8 +104,7 @@ void print_summary(const run::RunResult& result, const CommandContext& context) 
 }
 
 /// `how` is run::run_scenario, or its like.
-template <class How>
-run::RunResult with_progress(const How& how, const scenario::Scenario& scenario,
+run::RunResult with_progress(decltype(run::run_scenario)* how, const scenario::Scenario& scenario,
                              const CommandContext& context, run::RunOptions options, bool quiet) {
     ProgressBar bar(context.err, context.err_is_tty && !quiet);
     const Polling polling(context);
@@ -202,20 +199,12 @@ void run_command(const Options& options, CommandContext& context) {
             static_cast<trace::Level>(std::find(words.begin(), words.end(), options.level) - words.begin());
     }
     const Polling polling(context);  // up to the last file: a signal while they are written must not cut them
-    std::optional<comm::DeviceMemory> device;
-    const auto measured_run = [&](const scenario::Scenario& each, const run::Backends& backends,
-                                  const run::RunOptions& with) {
-        const run::MeasuredBackends measured(backends);
-        run::RunResult done = run::run_scenario(each, measured, with);
-        device = measured.memory();
-        return done;
-    };
-    const run::RunResult result = with_progress(measured_run, scenario, context, run_options, options.quiet);
+    const run::RunResult result = run_with_progress(scenario, context, run_options, options.quiet);
     if (result.part_failure)
         context.err << "meshscope: " << context.text("cli.run.part_failed") << ' '
                     << context.text(*result.part_failure) << '\n';
     if (!result.here) return;  // rank 0 tells
-    write_outputs(options, result, device, context);
+    write_outputs(options, result, context);
     const bool talks = !options.quiet && options.json != "-";
     if (talks) {
         print_losses(*result.trace, context, result.evaluations);

@@ -45,7 +45,7 @@ ordered_json memory_of(const trace::Trace& trace, int32_t rank) {
 
 }  // namespace
 
-std::string run_json(const run::RunResult& result, const std::optional<comm::DeviceMemory>& device) {
+std::string run_json(const run::RunResult& result) {
     const trace::Trace& trace = *result.trace;
     ordered_json out{{"losses", trace.info.losses}};
     if (!trace.info.grad_norms.empty()) out["grad_norms"] = trace.info.grad_norms;
@@ -55,7 +55,7 @@ std::string run_json(const run::RunResult& result, const std::optional<comm::Dev
     out["steps"] = trace.info.steps;
     out["backend"] = trace.info.backend;
     out["wall_ns"] = result.wall_ns;
-    if (device)
+    if (const auto& device = result.device_memory)
         out["device_memory"] = {{"most_in_use_bytes", device->most_in_use},
                                 {"most_reserved_bytes", device->most_reserved},
                                 {"own_bytes", device->own},

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 
-#include "core/comm/device_facts.h"
 #include "core/run/run.h"
 
 namespace meshscope::cli {
@@ -12,6 +10,6 @@ namespace meshscope::cli {
 /// The contract of `run --json`: losses and gradient norms (clipping only) as doubles that read back the
 /// same, world size, every rank's collectives in the order it issued them (set-up has step -1), and every
 /// rank's memory peak; and where a device tells what its allocator gave out, that.
-std::string run_json(const run::RunResult& result, const std::optional<comm::DeviceMemory>& device);
+std::string run_json(const run::RunResult& result);
 
 }  // namespace meshscope::cli

@@ -35,6 +35,7 @@ class CudaWorld final : public comm::World, public comm::DeviceFacts {
     ~CudaWorld() override;
     int32_t size() const override { return size_; }
     void run(const std::function<void(comm::Transport&)>& body) override;
+    const comm::DeviceFacts* device() const override { return this; }
     bool is_stand_in() const override;
     std::optional<comm::DeviceMemory> memory() const override;
 

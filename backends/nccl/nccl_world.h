@@ -34,6 +34,7 @@ class NcclWorld final : public comm::World, public comm::DeviceFacts {
     /// Throws beyond what a World throws: as NcclTransport's making, and CommErrors of NCCL's failures (see
     /// throw_result).
     void run(const std::function<void(comm::Transport&)>& body) override;
+    const comm::DeviceFacts* device() const override { return this; }
     bool is_stand_in() const override { return library_.on_host; }
     /// Not told: each rank has a device of its own, and this process sees one of them.
     std::optional<comm::DeviceMemory> memory() const override { return std::nullopt; }

@@ -14,8 +14,7 @@ struct DeviceMemory {
     friend bool operator==(const DeviceMemory&, const DeviceMemory&) = default;
 };
 
-/// What a world whose ranks compute on a device knows of it; such a World is one of these too, and who opened
-/// it asks by a dynamic_cast.
+/// What a world whose ranks compute on a device knows of it (World::device).
 class DeviceFacts {
   public:
     virtual ~DeviceFacts() = default;

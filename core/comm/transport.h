@@ -13,6 +13,7 @@
 
 namespace meshscope::comm {
 
+class DeviceFacts;
 class DeviceQueues;
 class NativeCollectives;
 
@@ -149,6 +150,8 @@ class World {
     virtual bool whole() const { return true; }
     /// How many of the ranks stand on this machine: they share its cores.
     virtual int32_t ranks_on_this_machine() const { return size(); }
+    /// The device that the ranks compute on; the world's own, null where it is the processor.
+    virtual const DeviceFacts* device() const { return nullptr; }
 };
 
 }  // namespace meshscope::comm

@@ -11,7 +11,6 @@
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
 #include "core/base/temporary_folder.h"
-#include "core/comm/device_facts.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/run/checkpoint/identity.h"
 #include "core/run/checkpoint/load.h"
@@ -277,7 +276,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         throw InvalidArgument({"run.cannot_step", {{"backend", options.backend}}});
     const std::unique_ptr<comm::World> world =
         backends.open(options.backend, {world_size, chooser, options.init_method});
-    const auto* const device = dynamic_cast<const comm::DeviceFacts*>(world.get());
+    const comm::DeviceFacts* const device = world->device();
 
     const auto ranks = static_cast<std::size_t>(world_size);
     std::vector<trace::RankRecord> records(ranks);
@@ -341,6 +340,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                               std::move(records), losses, failure_json(error))));
         throw;
     }
+    if (device != nullptr) result.device_memory = device->memory();
     if (!result.here) return result;
     refuse_faults_that_never_came(scenario, never_came);
     for (const std::optional<Message>& failure : part_failures)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/comm/chooser.h"
+#include "core/comm/device_facts.h"
 #include "core/comm/transport.h"
 #include "core/nn/module.h"
 #include "core/run/finite.h"
@@ -95,8 +96,11 @@ struct RunResult {
     std::optional<NotFinite> not_finite;
     std::vector<Evaluated> evaluations;  ///< of this run, not of the one it went on from
     int64_t wall_ns = 0;                 ///< the steps alone, set-up not counted
-    std::exception_ptr failure;          ///< what ended the run early; only from run_up_to_failure
-    std::optional<Message> part_failure;  ///< why RunOptions::parts are not whole, as far as this process knows
+    /// What the device's own allocator gave out; nothing where there is none that tells.
+    std::optional<comm::DeviceMemory> device_memory;
+    std::exception_ptr failure;  ///< what ended the run early; only from run_up_to_failure
+    std::optional<Message>
+        part_failure;  ///< why RunOptions::parts are not whole, as far as this process knows
 };
 
 /// The most ranks a run may start; more can be run dry only.

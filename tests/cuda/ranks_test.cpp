@@ -5,7 +5,6 @@
 
 #include "core/base/temporary_folder.h"
 #include "core/memory/ledger.h"
-#include "core/run/measured.h"
 #include "core/run/recover.h"
 #include "tests/cuda/stand_in_registry.h"
 #include "tests/gpu/gpu_pair.h"
@@ -130,11 +129,10 @@ lr = 0.001
 shape = [1]
 [parallel]
 data = ")" + strategy + "\"\n";
-        const run::MeasuredBackends measured(*backends);
         const run::RunResult result =
-            run::run_scenario(scenario::parse_scenario(text, "memory.toml"), measured, on("cuda"));
-        REQUIRE(measured.memory().has_value());
-        const comm::DeviceMemory& device = *measured.memory();
+            run::run_scenario(scenario::parse_scenario(text, "memory.toml"), *backends, on("cuda"));
+        REQUIRE(result.device_memory.has_value());
+        const comm::DeviceMemory& device = *result.device_memory;
         const memory::Peak peak = memory::peak(*result.trace, 0);
         const auto blocks = static_cast<int64_t>(peak.live.size()) + 3;  // its own two, and the scratch
         CAPTURE(peak.bytes, peak.live.size(), device.most_in_use, device.own, device.piece);
