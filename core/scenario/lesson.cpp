@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/scenario/lesson_lines.h"
 #include "core/scenario/nearest.h"
 #include "core/scenario/text_file.h"
@@ -16,12 +17,6 @@ namespace {
 
 /// The sections that are no steps, in their order.
 constexpr std::array<std::string_view, 4> kReserved{"goals", "break", "change", "summary"};
-
-std::string trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) return "";
-    return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
 
 class Parser {
   public:
@@ -39,8 +34,10 @@ class Parser {
                 if (encoding && std::exchange(other_encoding_, true)) continue;
                 report(mistake.column, std::move(mistake.message), std::move(mistake.hint));
             }
-            for (LineNumber& number : line_numbers(line))
-                lesson_.numbers.push_back({std::move(number.id), line_, number.column});
+            for (NamedNumber& number : line_numbers(line)) {
+                number.line = line_;
+                lesson_.numbers.push_back(std::move(number));
+            }
             take(line);
         }
         end_table();
@@ -143,7 +140,7 @@ class Parser {
     }
 
     void check_id(const std::string& id) {
-        if (id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos) {
+        if (id.find_first_not_of(kIdLetters) == std::string::npos) {
             if (id.empty()) report(1, {"lesson.no_id", {}}, {"lesson.hint.headings", {}});
             return;
         }
@@ -180,7 +177,7 @@ class Parser {
                 cell += line[i];
             }
         }
-        if (const std::string rest = trimmed(cell); !rest.empty()) cells.emplace_back(rest, begin);
+        if (const std::string rest(trimmed(cell)); !rest.empty()) cells.emplace_back(rest, begin);
         return cells;
     }
 
@@ -373,12 +370,7 @@ std::vector<std::string> number_ids(const LessonText& text) {
 
 std::vector<std::string> number_ids(std::string_view text) {
     std::vector<std::string> ids;
-    for (std::size_t i = text.find("{{"); i != std::string_view::npos; i = text.find("{{", i)) {
-        const std::size_t close = text.find("}}", i);
-        if (close == std::string_view::npos) break;
-        ids.push_back(trimmed(text.substr(i + 2, close - i - 2)));
-        i = close + 2;
-    }
+    for (NamedNumber& number : line_numbers(text)) ids.push_back(std::move(number.id));
     return ids;
 }
 
@@ -389,7 +381,7 @@ std::string fill_numbers(std::string_view text, const std::function<std::string(
         const std::size_t close = text.find("}}", open);
         if (close == std::string_view::npos) break;
         result += text.substr(i, open - i);
-        result += value(trimmed(text.substr(open + 2, close - open - 2)));
+        result += value(std::string(trimmed(text.substr(open + 2, close - open - 2))));
         i = close + 2;
     }
     return result + std::string(text.substr(i));

@@ -5,19 +5,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/scenario/lesson.h"
+#include "core/base/text.h"
 
 namespace meshscope::scenario {
 namespace {
 
-constexpr std::string_view kIdLetters = "abcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr auto kNowhere = std::string_view::npos;
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == kNowhere) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 /// How many bytes the UTF-8 sequence at `i` has; 0 for none. Overlong forms, surrogates and what is above
 /// U+10FFFF are none (RFC 3629).
@@ -177,12 +170,12 @@ std::vector<LineMistake> line_mistakes(std::string_view line, LineKind kind) {
     return found;
 }
 
-std::vector<LineNumber> line_numbers(std::string_view line) {
-    std::vector<LineNumber> numbers;
+std::vector<NamedNumber> line_numbers(std::string_view line) {
+    std::vector<NamedNumber> numbers;
     for (std::size_t i = line.find("{{"); i != kNowhere; i = line.find("{{", i)) {
         const std::size_t close = line.find("}}", i + 2);
         if (close == kNowhere) break;
-        numbers.push_back({std::string(trimmed(line.substr(i + 2, close - i - 2))), column_of(line, i)});
+        numbers.push_back({std::string(trimmed(line.substr(i + 2, close - i - 2))), 0, column_of(line, i)});
         i = close + 2;
     }
     return numbers;

@@ -5,8 +5,12 @@
 #include <vector>
 
 #include "core/base/message.h"
+#include "core/scenario/lesson.h"
 
 namespace meshscope::scenario {
+
+/// What the ids of sections and numbers are made of.
+inline constexpr std::string_view kIdLetters = "abcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// The place of the character that begins at `byte` of a line: 1 for the first. Characters, not bytes.
 int column_of(std::string_view line, std::size_t byte);
@@ -16,12 +20,6 @@ struct LineMistake {
     int column = 0;
     Message message;
     Message hint;  ///< what would be right; its id may be empty
-};
-
-/// A {{number}} that a line names.
-struct LineNumber {
-    std::string id;
-    int column = 0;
 };
 
 /// Where a line stands.
@@ -36,7 +34,7 @@ struct LineKind {
 /// first three. Cost: linear in the line.
 std::vector<LineMistake> line_mistakes(std::string_view line, LineKind kind);
 
-/// The {{numbers}} of a line, in order; those that are not closed are none.
-std::vector<LineNumber> line_numbers(std::string_view line);
+/// The {{numbers}} of a line, in order, without its own number; those that are not closed are none.
+std::vector<NamedNumber> line_numbers(std::string_view line);
 
 }  // namespace meshscope::scenario

@@ -6,6 +6,7 @@
 
 #include "app/gui/sandbox/toml_text.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/read_table.h"
 
@@ -65,13 +66,6 @@ std::size_t line_begin(std::string_view text, std::size_t at) {
 std::size_t line_end(std::string_view text, std::size_t at) {
     const std::size_t end = text.find('\n', at);
     return end == std::string_view::npos ? text.size() : end + 1;
-}
-
-std::string_view trimmed(std::string_view line) {
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-    while (!line.empty() && std::string_view(" \t\r\n").find(line.back()) != std::string_view::npos)
-        line.remove_suffix(1);
-    return line;
 }
 
 /// The name in a header line, "[mesh]" or "[[lesson.step]]"; "" for other lines.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/gui/sandbox/toml_text.h"
+#include "core/base/text.h"
 #include "core/scenario/keys.h"
 
 namespace meshscope::sandbox {
@@ -139,13 +140,6 @@ std::vector<OfferedGroup> offered(const Kinds& k) {
     };
 }
 
-std::string trim(std::string_view text) {
-    const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-    return std::string(text);
-}
-
 /// The words of a list, however they are set apart: "2, 2", "[2, 2]", "2 2", "2x2".
 std::vector<std::string> parts_of(const std::string& typed, bool numbers) {
     std::vector<std::string> parts;
@@ -278,7 +272,7 @@ std::string fallback(const Field& field) {
 }
 
 std::vector<Change> changes_for(const Field& field, const std::string& typed, const Reading& reading) {
-    const std::string text = trim(typed), key = field.key();
+    const std::string text(trimmed(typed)), key = field.key();
     if (field.table == "faults" && field.name == "kind") {
         if (text.empty()) return {{std::string(field.table), ""}};
         std::vector<Change> changes{{key, to_toml(field, text)}};

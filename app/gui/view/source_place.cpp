@@ -6,6 +6,7 @@
 #include <set>
 
 #include "app/gui/view/utf8.h"
+#include "core/base/text.h"
 
 namespace meshscope::embedded {
 std::string_view sources(std::string_view file);
@@ -17,13 +18,6 @@ namespace {
 
 constexpr std::string_view kAgain = "recompute.";
 constexpr int32_t kLongestStatement = 12;
-
-std::string_view trimmed(std::string_view line) {
-    const std::size_t first = line.find_first_not_of(' ');
-    if (first == std::string_view::npos) return {};
-    line.remove_prefix(first);
-    return line.substr(0, line.find_last_not_of(' ') + 1);
-}
 
 bool is_comment(std::string_view line) {
     return trimmed(line).starts_with("//");

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace meshscope::parallel::pipeline {
 namespace {
@@ -47,12 +48,6 @@ int32_t number(std::string_view digits, std::string_view whole) {
     const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (digits.empty() || failure != std::errc() || end != digits.data() + digits.size()) refuse(whole);
     return value;
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
 }
 
 Action parse_single(std::string_view text) {
