@@ -1,5 +1,4 @@
 #include "app/gui/view/common.h"
-#include "app/gui/view/event_words.h"
 
 #include <algorithm>
 
@@ -148,7 +147,7 @@ void event_bar(Painter& p, const trace::Event& event, const Rect& box, const Id&
     }
 }
 
-void event_words(Painter& p, const trace::Event& event, const Rect& box, const std::string& words,
+void event_bar_words(Painter& p, const trace::Event& event, const Rect& box, const std::string& words,
                  Token colour, Token on, const Id& id) {
     if (event.kind == trace::EventKind::collective && event_pattern(event.op) != Fill::solid) {
         const float w = p.width(words, Face::caption) + 6;

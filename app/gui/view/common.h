@@ -21,6 +21,9 @@ std::string op_mark(CollectiveOp op);
 /// An event's bar as every lane shows it (look.md section 3): compute plain; a collective its hue at 26 %
 /// with an outline and the mark of its op.
 void event_bar(Painter& painter, const trace::Event& event, const Rect& box, const Id& id);
+/// The word in an event's bar, no wider than it. Hatches stop around it: letters on lines are not read.
+void event_bar_words(Painter& painter, const trace::Event& event, const Rect& box, const std::string& words,
+                 Token colour, Token on, const Id& id);
 
 /// The selected event, when there is one and it exists.
 const trace::Event* selected_event(const Input& input);

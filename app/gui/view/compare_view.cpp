@@ -5,7 +5,6 @@
 #include <set>
 
 #include "app/gui/view/common.h"
-#include "app/gui/view/event_words.h"
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_layout.h"
 #include "core/time/exposed.h"
@@ -354,7 +353,7 @@ class Comparison {
         event_bar(p_, e, box, id);
         const auto labels = event_labels(p_, run.trace, e);
         if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
-            event_words(p_, e, box, words, Token::text,
+            event_bar_words(p_, e, box, words, Token::text,
                         e.kind == trace::EventKind::compute ? Token::compute : Token::none, id);
         const bool picked =
             run.front && in_.selection.event_rank == run.rank && in_.selection.event == bar.event;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "app/gui/view/common.h"
-#include "app/gui/view/event_words.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/parameters.h"
 #include "app/gui/view/timeline_bars.h"
@@ -277,7 +276,7 @@ class Timeline {
         event_bar(p_, event, box, id);
         const auto labels = event_labels(p_, in_.trace, event);
         if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
-            event_words(p_, event, box, words, dim ? Token::mute : Token::text,
+            event_bar_words(p_, event, box, words, dim ? Token::mute : Token::text,
                         event.kind == trace::EventKind::compute && !dim ? Token::compute : Token::none, id);
         p_.alpha = 1;
         wait(r, event, box);
