@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include "app/gui/panels/panels.h"
 #include "app/gui/view/paint.h"
@@ -8,27 +7,12 @@
 namespace meshscope::panels {
 namespace {
 
-/// A dim of a lesson's mesh, as Offer::look gives it.
-struct Dim {
-    std::string name;
-    int64_t size = 1;
-};
-
-/// "replicate 2 shard 4"
-std::vector<Dim> dims_of(const std::string& look) {
-    std::vector<Dim> dims;
-    std::istringstream words(look);
-    for (Dim dim; words >> dim.name >> dim.size;) dims.push_back(dim);
-    return dims;
-}
-
 /// The lesson's own mesh, small: its last dim in rows with a hull each, the one before links the rows, those
 /// before put such blocks side by side.
-void thumbnail(Ui& ui, const std::string& look, Rect box) {
+void thumbnail(Ui& ui, const std::vector<session::MeshDim>& dims, Rect box) {
     constexpr float kMost = 46, kGap = 18;
-    const std::vector<Dim> dims = dims_of(look);
     if (dims.empty()) return;
-    const Dim& last = dims.back();
+    const session::MeshDim& last = dims.back();
     const bool flat = dims.size() == 1;
     const int64_t columns = last.size, rows = flat ? 1 : dims[dims.size() - 2].size;
     int64_t blocks = 1;
@@ -41,7 +25,8 @@ void thumbnail(Ui& ui, const std::string& look, Rect box) {
     const float step = std::min({kMost, room / number(blocks * columns), (box.h - 36) / number(rows)});
     if (step < 6) {  // too many to draw each: the mesh in words
         std::string shape;
-        for (const Dim& dim : dims) shape += (shape.empty() ? "" : " × ") + std::to_string(dim.size);
+        for (const session::MeshDim& dim : dims)
+            shape += (shape.empty() ? "" : " × ") + std::to_string(dim.size);
         ui.text(box, shape, Face::mono_title, Token::soft, Align::centre);
         return;
     }
@@ -156,7 +141,7 @@ float card(Ui& ui, Memory& memory, const session::Offer& offer, int index, Rect 
     const Touch t = touch(ui, memory, "offer" + std::to_string(index), box, !ui.state.loading);
     ui.fill(box, Token::panel, 12);
     ui.fill({box.x, box.y, box.w, 170}, Token::inset, 12);
-    thumbnail(ui, offer.look, {box.x, box.y, box.w, 170});
+    thumbnail(ui, offer.mesh, {box.x, box.y, box.w, 170});
     ui.outline(box, t.hovered ? Token::accent : Token::line, 12, t.hovered ? 1.5F : 1.0F);
     const float x = box.x + 20, w = box.w - 40;
     float y = paragraph(ui, x, box.y + 184, w, std::to_string(index + 1) + "  " + ui.pick(offer.title),

@@ -47,11 +47,17 @@ struct Toast {
     double age_s = 0;
 };
 
+/// A dim of a mesh.
+struct MeshDim {
+    std::string name;  ///< "dim" where it has none
+    int64_t size = 1;
+};
+
 /// A lesson or scenario that the welcome page offers.
 struct Offer {
     std::string id;  ///< what opens it
     Text title, subtitle;
-    std::string look;  ///< which thumbnail: "mesh", "hsdp", …
+    std::vector<MeshDim> mesh;  ///< for its thumbnail
 };
 
 /// Where an export would go, asked before it is made.

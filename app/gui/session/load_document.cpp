@@ -127,10 +127,9 @@ std::vector<Offer> find_lessons(const Places& places) {
                 offer.title = scenario.title;
                 std::string shape;
                 for (std::size_t d = 0; d < scenario.mesh_shape.size(); ++d) {
-                    const std::string size = std::to_string(scenario.mesh_shape[d]);
-                    shape += (shape.empty() ? "" : ", ") + size;
+                    shape += (shape.empty() ? "" : ", ") + std::to_string(scenario.mesh_shape[d]);
                     const bool named = d < scenario.mesh_names.size() && !scenario.mesh_names[d].empty();
-                    offer.look += (named ? scenario.mesh_names[d] : "dim") + " " + size + " ";
+                    offer.mesh.push_back({named ? scenario.mesh_names[d] : "dim", scenario.mesh_shape[d]});
                 }
                 const std::string ranks = std::to_string(scenario::world_size(scenario));
                 offer.subtitle = {ranks + (ranks == "1" ? " rank" : " ranks") + " · mesh (" + shape + ")",

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "app/gui/session/app_state.h"
+
+namespace meshscope::session {
+
+// The time cursor of the state, and what of the timeline is shown around it. Times are clamped to the shown
+// clock.
+
+void move_cursor(AppState& state, int64_t t_ns);
+/// Where the cursor will rest: a second press while it glides starts from where the first one leads, so that
+/// fast presses are not lost.
+int64_t resting_time(const AppState& state);
+/// Goes there in so many seconds at speed 1; at once with reduced motion.
+void glide_to(AppState& state, int64_t t_ns, double seconds);
+/// The same place of the run on another clock: as far into the event under the cursor as before.
+int64_t carry_over(const AppState& state, const time::Clock& from, const time::Clock& to);
+/// So much time has passed: glides, plays, lets toasts go.
+void tick(AppState& state, double seconds);
+/// The timeline shows one training step: wide enough to read its bars.
+void show_step(AppState& state, int32_t step);
+/// A range that the cursor has left turns to the page where it is.
+void follow_cursor(AppState& state);
+
+}  // namespace meshscope::session

@@ -1,0 +1,161 @@
+#include "app/gui/session/open_runs.h"
+
+#include <algorithm>
+
+#include "app/gui/session/cursor_moves.h"
+#include "app/gui/session/sandbox_actions.h"
+
+namespace meshscope::session {
+
+void enter_lesson_step(AppState& s, int32_t index) {
+    if (!s.document || s.document->steps.empty()) return;
+    s.lesson_step = std::clamp(index, 0, static_cast<int32_t>(s.document->steps.size()) - 1);
+    const LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
+    LessonProgress& progress = s.remembered.progress[s.document->name];
+    progress.steps = static_cast<int32_t>(s.document->steps.size());
+    progress.seen.insert(step.id);
+    s.playing = false;
+    s.view = step.view;
+    if (step.rank) {
+        s.selection.asking_rank = *step.rank;
+        s.selection.rank = *step.rank;
+    }
+    if (s.selection.slice != step.slice) {
+        s.selection.slice = step.slice;
+        s.slice_age_s = 0;
+    }
+    s.selection.event.reset();
+    s.selection.event_rank.reset();
+    if (step.at) {
+        s.selection.event_rank = step.at->rank;
+        s.selection.event = step.at->event;
+        const time::Interval at =
+            shown_clock(s)->events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
+        show_step(s, s.document->trace->event(step.at->rank, step.at->event).step);
+        move_cursor(s, at.begin_ns +
+                           static_cast<int64_t>(static_cast<double>(at.end_ns - at.begin_ns) * step.at_part));
+    }
+}
+
+namespace {
+
+/// The document in front is the newest of those that were open lately.
+void note_recent(AppState& s) {
+    if (s.document->path.empty()) return;
+    std::vector<Recent>& recent = s.remembered.recent;
+    std::erase_if(recent, [&](const Recent& r) { return r.path == s.document->path; });
+    recent.insert(recent.begin(), {s.document->path, s.document->name});
+    if (recent.size() > kMostRecent) recent.resize(kMostRecent);
+}
+
+/// Another document is in front; what stands beside it stays.
+void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
+    s.document = std::move(document);
+    s.loading.reset();
+    s.error.reset();
+    s.glide.reset();
+    s.playing = false;
+    s.cursor = {};
+    s.selection = {};
+    s.traffic = {};
+    s.quizzes.clear();
+    s.lesson_step = 0;
+    s.range_begin_ns = s.range_end_ns = 0;
+    if (!s.document) return;
+    note_recent(s);
+    if (s.document->steps.empty()) {
+        s.selection.rank = 0;
+    } else {
+        enter_lesson_step(s, 0);
+        // What was answered once stays answered.
+        for (const auto& [quiz, guess] : s.remembered.progress[s.document->name].answers)
+            s.quizzes[quiz] = {guess, false, true};
+    }
+}
+
+}  // namespace
+
+void show(AppState& s, std::shared_ptr<const Document> document) {
+    s.runs.clear();
+    s.lane_ranks.clear();
+    if (document) {
+        s.runs.push_back(document);
+        s.lane_ranks.emplace_back();
+    }
+    put_in_front(s, std::move(document));
+}
+
+void bring_to_front(AppState& s, std::size_t run) {
+    if (run >= s.runs.size() || s.runs[run] == s.document) return;
+    const view::ViewKind kind = s.view;
+    put_in_front(s, s.runs[run]);
+    s.view = kind;
+}
+
+void close_run(AppState& s, std::size_t run) {
+    if (run >= s.runs.size()) return;
+    const bool front = s.runs[run] == s.document;
+    s.runs.erase(s.runs.begin() + static_cast<std::ptrdiff_t>(run));
+    s.lane_ranks.erase(s.lane_ranks.begin() + static_cast<std::ptrdiff_t>(run));
+    if (s.runs.empty()) return show(s, nullptr);
+    if (!front) return;
+    const view::ViewKind kind = s.view;
+    put_in_front(s, s.runs.front());
+    s.view = kind;
+}
+
+void show_live(AppState& s, const ShowLive& a) {
+    if (!s.live) return;  // given up meanwhile
+    const std::shared_ptr<const Document> before = s.live->document;
+    s.live = a.live;
+    if (!s.live || !s.live->document || s.live->document == before || !s.document) return;
+    if (s.sandbox) s.sandbox->runs.push_back(s.live->document);
+    const auto found = std::find(s.runs.begin(), s.runs.end(), before);
+    if (before == nullptr || found == s.runs.end()) {
+        add_run(s, {{"", "", s.live->name, "", s.document}, s.live->document});
+        return bring_to_front(s, s.runs.size() - 1);
+    }
+    *found = s.live->document;
+    if (s.document != before) return;
+    // The eye stays where it was; the cursor goes to what is new.
+    const view::Selection selection = s.selection;
+    const view::ViewKind kind = s.view;
+    put_in_front(s, s.live->document);
+    s.view = kind;
+    s.selection.rank = selection.rank;
+    s.selection.asking_rank = selection.asking_rank;
+    move_cursor(s, shown_clock(s)->end_ns);
+}
+
+void restore(AppState& s, const Place& place) {
+    if (!s.document) return;
+    if (!s.document->steps.empty()) enter_lesson_step(s, place.lesson_step);
+    const auto& ranks = s.document->trace->ranks;
+    const auto has = [&](const std::optional<int32_t>& rank) {
+        return rank && *rank >= 0 && static_cast<std::size_t>(*rank) < ranks.size();
+    };
+    s.view = place.view;
+    s.clock = place.clock;
+    s.selection.rank = has(place.rank) ? place.rank : std::nullopt;
+    if (s.selection.rank) s.selection.asking_rank = *s.selection.rank;
+    s.selection.event_rank.reset();
+    s.selection.event.reset();
+    if (has(place.event_rank) && place.event && *place.event >= 0 &&
+        static_cast<std::size_t>(*place.event) <
+            ranks[static_cast<std::size_t>(*place.event_rank)].events.size()) {
+        s.selection.event_rank = place.event_rank;
+        s.selection.event = place.event;
+    }
+    s.selection.slice = place.slice;
+    s.selection.parameter = place.parameter;
+    s.selection.row = place.row;
+    s.range_begin_ns = s.range_end_ns = 0;
+    const int64_t end = shown_clock(s)->end_ns;
+    if (place.range_begin_ns >= 0 && place.range_end_ns > place.range_begin_ns && place.range_end_ns <= end) {
+        s.range_begin_ns = place.range_begin_ns;
+        s.range_end_ns = place.range_end_ns;
+    }
+    move_cursor(s, place.cursor_ns);
+}
+
+}  // namespace meshscope::session

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "app/gui/session/app_state.h"
+
+namespace meshscope::session {
+
+// What is open: the document in front and the runs beside it, and where in the lesson the reader is.
+
+/// Goes to a step of the lesson in front, and to what it speaks of; nothing where there is none.
+void enter_lesson_step(AppState& state, int32_t index);
+/// Only this document is open; null: none.
+void show(AppState& state, std::shared_ptr<const Document> document);
+/// The front stays where the others view it, at the same part of the same step.
+void bring_to_front(AppState& state, std::size_t run);
+void close_run(AppState& state, std::size_t run);
+/// What a held run recorded so far takes the place of what it had recorded before, and stays in front.
+void show_live(AppState& state, const ShowLive& action);
+/// As much of a place as what is open still has.
+void restore(AppState& state, const Place& place);
+
+}  // namespace meshscope::session
