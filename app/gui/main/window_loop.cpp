@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "app/gui/main/exporter.h"
 #include "app/gui/main/render_film.h"
@@ -68,7 +69,6 @@ class Loop {
           around_(around),
           read_(session::read_settings(around.settings)),
           kept_(read_.settings),
-          unfinished_(std::move(kept_.unfinished)),
           window_(width(options, kept_), height(options, kept_), "Meshscope"),
           host_(window_.handle()),
           stage_(host_, catalogue) {}
@@ -77,7 +77,7 @@ class Loop {
     Loop& operator=(const Loop&) = delete;
 
     void run() {
-        kept_.unfinished.clear();
+        const bool unfinished = !std::exchange(kept_.unfinished, {}).empty();
         window::GlfwWindow::on_display_gone([this] { display_gone(); });
         for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, ask_to_end);
         stage_.act(session::SetLanguage{around_.language});
@@ -85,7 +85,7 @@ class Loop {
         set_up(stage_, options_, nullptr);
         written_ = session::settings_text(session::settings_of(stage_.state(), kept_));
         // What was unfinished is told once: the file is written anew without it.
-        if (!unfinished_.empty()) written_.clear();
+        if (unfinished) written_.clear();
         tell_settings();
         stage_.act(session::OfferLessons{session_.offers()});
         session_.on_news(window::GlfwWindow::wake);
@@ -404,8 +404,7 @@ class Loop {
     const Surroundings& around_;
     session::ReadSettings read_;
     session::Settings kept_;
-    std::vector<session::Unfinished> unfinished_;  ///< last time
-    std::string written_;                          ///< the settings as the file has them
+    std::string written_;  ///< the settings as the file has them
     std::chrono::steady_clock::time_point kept_at_{};
     bool refused_ = false, drawn_ = false;  ///< drawn_: something may have changed since it was kept
     window::GlfwWindow window_;

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "app/gui/window/gl.h"
-
 #include "core/base/error.h"
 
 namespace meshscope::window {
