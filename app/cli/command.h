@@ -30,9 +30,9 @@ struct CommandContext {
     bool in_is_tty = false;
     bool out_is_tty = false;
     bool err_is_tty = false;
-    bool colour = false;           ///< out may be coloured: a terminal, no NO_COLOR, no --no-color
+    bool colour = false;                   ///< out may be coloured: a terminal, no NO_COLOR, no --no-color
     std::vector<std::string> arguments{};  ///< of the command line, without the program
-    std::string program_folder{};  ///< where the executable lies; data may lie beside it
+    std::string program_folder{};          ///< where the executable lies; data may lie beside it
     std::function<std::string(const char* name)> environment{};  ///< "" when unset; the only way to getenv
     std::function<std::unique_ptr<run::Backends>()> make_backends{};  ///< the registry
     const std::atomic<bool>* cancelled = nullptr;                     ///< set by Ctrl-C and SIGTERM
@@ -60,8 +60,8 @@ struct CommandContext {
 
 /// While one lives, the first Ctrl-C (or SIGTERM) only sets context.cancelled, and whoever holds it looks
 /// there and ends in order; a second one ends the process. Without one the first ends the process at once.
-/// One that an exception ends stays in force: a program that fails is on its way out, and a launcher that stops
-/// it there must not cut its last words.
+/// One that an exception ends stays in force: a program that fails is on its way out, and a launcher that
+/// stops it there must not cut its last words.
 class Polling {
   public:
     explicit Polling(const CommandContext& context) : polled_(context.polled) {

@@ -41,10 +41,10 @@ class Driven {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         while (std::chrono::steady_clock::now() < until) {
             for (const session::Action& action : live_.news(test::catalogue(), i18n::Language::en))
-                if (const auto* told = std::get_if<session::ShowLive>(&action)) {
+                if (const auto* told = action.get_if<session::ShowLive>()) {
                     state_ = *told->live;
                     return state_;
-                } else if (const auto* error = std::get_if<session::ShowError>(&action)) {
+                } else if (const auto* error = action.get_if<session::ShowError>()) {
                     FAIL(error->error.lines.front());
                 }
             std::this_thread::yield();

@@ -197,7 +197,7 @@ TEST_CASE("a run that is stopped ends after its step, and nothing comes of it") 
     bool told = false, over = false;
     while (!over) {
         for (const session::Action& action : runner.news(test::catalogue(), i18n::Language::en)) {
-            if (const auto* now = std::get_if<session::ShowRunning>(&action)) {
+            if (const auto* now = action.get_if<session::ShowRunning>()) {
                 if (now->running && now->running->steps_done > 0 && !told) {
                     told = true;
                     CHECK(now->running->steps == 200000);
@@ -205,8 +205,8 @@ TEST_CASE("a run that is stopped ends after its step, and nothing comes of it") 
                 }
                 over = !now->running;
             }
-            CHECK_FALSE(std::holds_alternative<session::RunEnded>(action));
-            CHECK_FALSE(std::holds_alternative<session::ShowError>(action));
+            CHECK_FALSE(action.get_if<session::RunEnded>());
+            CHECK_FALSE(action.get_if<session::ShowError>());
         }
         std::this_thread::yield();
     }

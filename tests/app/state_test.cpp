@@ -1,4 +1,4 @@
-#include "app/gui/session/app_state.h"
+#include "app/gui/session/actions.h"
 #include "app/gui/session/keys.h"
 #include "harness.h"
 #include "tests/test.h"

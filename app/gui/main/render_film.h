@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/gui/main/options.h"
-#include "app/gui/session/app_state.h"
+#include "app/gui/session/actions.h"
 #include "app/i18n/catalogue.h"
 
 namespace meshscope::gui {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/gui/panels/panels.h"
-#include "app/gui/session/app_state.h"
+#include "app/gui/session/actions.h"
 #include "app/gui/window/imgui_host.h"
 #include "app/gui/window/keys.h"
 #include "app/i18n/catalogue.h"

@@ -241,7 +241,7 @@ class Loop {
         }
         for (const session::Action& news :
              session_.news(catalogue_, catalogue_language(stage_.state().language))) {
-            const bool opened = std::holds_alternative<session::ShowDocument>(news);
+            const bool opened = news.get_if<session::ShowDocument>() != nullptr;
             if (opened) keep(0);  // where it was looked at in the one before
             stage_.act(news);
             if (opened) first_document();
@@ -328,7 +328,7 @@ class Loop {
         if (effects.save)
             for (const session::Action& next :
                  session::save(*effects.save, catalogue_, catalogue_language(stage_.state().language))) {
-                const auto* ended = std::get_if<session::SaveEnded>(&next);
+                const auto* ended = next.get_if<session::SaveEnded>();
                 if (ended != nullptr && !ended->exists) saved_ = effects.save->text;
                 stage_.act(next);
             }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/gui/panels/cover.h"
-#include "app/gui/session/app_state.h"
+#include "app/gui/session/actions.h"
 #include "app/gui/view/picture.h"
 #include "app/gui/view/texts.h"
 #include "app/gui/window/fonts.h"

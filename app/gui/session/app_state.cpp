@@ -1,4 +1,4 @@
-#include "app/gui/session/app_state.h"
+#include "app/gui/session/actions.h"
 
 #include <algorithm>
 
@@ -341,7 +341,7 @@ struct Applier {
 
 void apply(AppState& state, const Action& action, Effects& effects) {
     const int64_t before = state.cursor.t_ns;
-    std::visit(Applier{state, effects}, action);
+    std::visit(Applier{state, effects}, action.any());
     if (!state.what_ifs.empty())
         std::erase_if(state.what_ifs, [&](const WhatIfRun& run) {
             return std::find(state.runs.begin(), state.runs.end(), run.answer) == state.runs.end();

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/session/app_state.h"
+#include "app/gui/session/actions.h"
 #include "app/gui/window/keys.h"
 
 namespace meshscope::session {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "app/gui/session/app_state.h"
+#include "app/gui/session/actions.h"
 #include "app/gui/window/keys.h"
 
 namespace meshscope::session {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "app/gui/session/app_state.h"
+#include "app/gui/session/actions.h"
 #include "app/i18n/catalogue.h"
 
 namespace meshscope::session {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/session/app_state.h"
+#include "app/gui/session/actions.h"
 #include "core/base/message.h"
 
 namespace meshscope::session {
