@@ -1,21 +1,18 @@
 // The stand-in for a GPU: the table of gpu_module.h over host memory and threads. It proves the program's
 // logic and the kernels' code on a machine without a GPU; it says nothing of any GPU's speed or rounding.
 #include <algorithm>
-#include <array>
-#include <atomic>
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string>
-#include <vector>
 
 #include "backends/cuda/gpu_module.h"
 #include "backends/cuda/kernels/dispatch.h"
+#include "backends/cuda/stand_in/blocks.h"
+#include "backends/cuda/stand_in/machine.h"
 #include "backends/cuda/stand_in/product.h"
 #include "backends/cuda/stand_in/queue.h"
 #include "backends/cuda/stand_in/stand_in.h"
@@ -23,8 +20,6 @@
 namespace meshscope::stand_in {
 namespace {
 
-constexpr int32_t kMostDevices = 8;
-constexpr std::align_val_t kAlignment{256};
 constexpr int32_t kShared = 48 << 10,
                   kSharedAsked = 99 << 10;  // of compute capability 8.6, the least there is
 constexpr int32_t kNotReady = 600, kIllegalAddress = 700;
@@ -35,50 +30,6 @@ struct Event {
     std::mutex mutex;
     std::shared_ptr<Mark> mark;  ///< null: never recorded
 };
-
-/// What the module keeps. One a process, as a driver is.
-struct Machine {
-    std::mutex mutex;
-    std::map<std::string, int64_t> calls;
-    std::string fails;
-    int64_t fails_in = 0;
-    int32_t fails_with = 0;
-    MeshscopeGpuMachine told{0, 13000, 13000, 1};
-    int64_t room = int64_t{8} << 30;
-    std::array<int64_t, kMostDevices> used{};
-    /// By the host's calls, as a stream's own next request may have what was freed before it: what a GPU's
-    /// pool counts, however far its streams have come.
-    std::array<int64_t, kMostDevices> asked{}, most_asked{};
-    struct Block {
-        int32_t device = 0;  ///< -1: page-locked memory of the host
-        int64_t bytes = 0;
-    };
-    std::map<const void*, Block, std::less<>> blocks;
-    int64_t streams = 0, events = 0;
-};
-
-Machine& g_machine() {
-    static Machine machine;
-    return machine;
-}
-
-/// Counts the call, and gives the code that a test wished for it.
-int32_t enter(const char* call) {
-    Machine& m = g_machine();
-    const std::lock_guard lock(m.mutex);
-    ++m.calls[call];
-    if (m.fails_in == 0 || m.fails != call || --m.fails_in > 0) return MESHSCOPE_GPU_OK;
-    return m.fails_with;
-}
-
-#define MESHSCOPE_ENTER(call) \
-    if (const int32_t wished = enter(call); wished != MESHSCOPE_GPU_OK) return wished
-
-bool is_device(int32_t device) {
-    Machine& m = g_machine();
-    const std::lock_guard lock(m.mutex);
-    return m.told.code == 0 && device >= 0 && device < m.told.devices;
-}
 
 template <class T, class Handle>
 T* of(Handle handle) {
@@ -147,16 +98,6 @@ int memory(int32_t device, int64_t* free_bytes, int64_t* total_bytes) {
     *total_bytes = m.room;
     *free_bytes = m.room - m.used[static_cast<std::size_t>(device)];
     return MESHSCOPE_GPU_OK;
-}
-
-int64_t& of_device(std::array<int64_t, kMostDevices>& bytes, int32_t device) {
-    return bytes[static_cast<std::size_t>(device)];
-}
-
-/// A pool gives out whole pieces of this.
-int64_t rounded(int64_t bytes) {
-    constexpr auto kPiece = static_cast<int64_t>(kAlignment);
-    return (bytes + kPiece - 1) / kPiece * kPiece;
 }
 
 int most_memory(int32_t device, int32_t anew, int64_t* in_use, int64_t* reserved) {
@@ -277,35 +218,6 @@ int event_elapsed(MeshscopeGpuEvent from, MeshscopeGpuEvent to, double* ns) {
 
 // memory -------------------------------------------------------------------------------------------------
 
-int take(int32_t device, int64_t bytes, void** memory) {
-    *memory = nullptr;
-    if (bytes < 0) return MESHSCOPE_GPU_INVALID_VALUE;
-    if (bytes == 0) return MESHSCOPE_GPU_OK;
-    Machine& m = g_machine();
-    const std::lock_guard lock(m.mutex);
-    if (device >= 0 && bytes > m.room - m.used[static_cast<std::size_t>(device)])
-        return MESHSCOPE_GPU_OUT_OF_MEMORY;
-    void* const made = ::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow);
-    if (made == nullptr) return MESHSCOPE_GPU_OUT_OF_MEMORY;
-    if (device >= 0) m.used[static_cast<std::size_t>(device)] += bytes;
-    m.blocks[made] = {device, bytes};
-    *memory = made;
-    return MESHSCOPE_GPU_OK;
-}
-
-int give(void* memory, bool of_device) {
-    if (memory == nullptr) return MESHSCOPE_GPU_OK;
-    Machine& m = g_machine();
-    const std::lock_guard lock(m.mutex);
-    const auto found = m.blocks.find(memory);
-    if (found == m.blocks.end() || (found->second.device >= 0) != of_device)
-        return MESHSCOPE_GPU_INVALID_VALUE;
-    if (of_device) m.used[static_cast<std::size_t>(found->second.device)] -= found->second.bytes;
-    m.blocks.erase(found);
-    ::operator delete(memory, kAlignment);
-    return MESHSCOPE_GPU_OK;
-}
-
 int allocate(MeshscopeGpuStream stream, int64_t bytes, void** memory) {
     MESHSCOPE_ENTER("allocate");
     const int32_t device = of<Queue>(stream)->device();
@@ -338,34 +250,6 @@ int host_allocate(int64_t bytes, void** memory) {
 int host_free(void* memory) {
     MESHSCOPE_ENTER("host_free");
     return give(memory, false);
-}
-
-// Both memories are the host's here, so nothing would come of taking one for the other, which a GPU does not
-// forgive: what is asked for is held to where blocks lie.
-
-/// Whether it lies in a device's block; at the end of one, too, where a tensor of no bytes may stand.
-bool on_device(const void* pointer, int64_t bytes) {
-    Machine& m = g_machine();
-    const std::lock_guard lock(m.mutex);
-    auto block = m.blocks.upper_bound(pointer);
-    if (block == m.blocks.begin()) return false;
-    --block;
-    const auto begin = reinterpret_cast<uintptr_t>(block->first), at = reinterpret_cast<uintptr_t>(pointer);
-    return block->second.device >= 0 &&
-           at - begin + static_cast<uint64_t>(bytes) <= static_cast<uint64_t>(block->second.bytes);
-}
-
-/// Whether every number of a launch's parameters that can only be an address is one of a device: programs and
-/// their heaps lie there in 64-bit Linux, and no count of elements comes near.
-bool points_to_devices(const void* parameters, int32_t bytes) {
-    constexpr uint64_t kFirst = uint64_t{0x5000} << 32, kLast = (uint64_t{0x8000} << 32) - 1;
-    for (int32_t at = 0; at + 8 <= bytes; at += 8) {
-        uint64_t word = 0;
-        std::memcpy(&word, static_cast<const std::byte*>(parameters) + at, sizeof word);
-        if (word >= kFirst && word <= kLast && !on_device(reinterpret_cast<const void*>(word), 0))
-            return false;
-    }
-    return true;
 }
 
 // work ---------------------------------------------------------------------------------------------------
