@@ -50,23 +50,32 @@ float button_lines(Ui& ui, Memory& memory, float x, float y, float w,
     return y + 48;
 }
 
-/// Under the sentence that says so: the same scenario under other strategies, and lessons.
-float offers(Ui& ui, Memory& memory, Rect box, float y) {
-    const session::AppState& s = ui.state;
-    const float x = box.x + 24, w = std::min(720.0F, box.w - 48);
+/// What could stand beside the one run that is open, with a button's words.
+struct Choices {
     std::vector<std::pair<std::string, session::OpenBeside>> strategies, lessons;
-    for (const std::string& strategy : s.document->strategies)
-        strategies.push_back({strategy, {s.document->path, true, strategy}});
-    for (size_t i = 0; i < s.offers.size() && lessons.size() < kMostOffers; ++i)
+};
+Choices choices(const Ui& ui) {
+    const session::AppState& s = ui.state;
+    Choices choices;
+    if (!s.document->path.empty())
+        for (const std::string& strategy : s.document->strategies)
+            choices.strategies.push_back({strategy, {s.document->path, true, strategy}});
+    for (size_t i = 0; i < s.offers.size() && choices.lessons.size() < kMostOffers; ++i)
         if (s.offers[i].id != s.document->path)
-            lessons.push_back({ui.pick(s.offers[i].title), {s.offers[i].id, true, {}}});
-    if (!strategies.empty() && !s.document->path.empty()) {
+            choices.lessons.push_back({ui.pick(s.offers[i].title), {s.offers[i].id, true, {}}});
+    return choices;
+}
+
+/// Under the sentence that says so: the same scenario under other strategies, and lessons.
+float offers(Ui& ui, Memory& memory, const Choices& choices, Rect box, float y) {
+    const float x = box.x + 24, w = std::min(720.0F, box.w - 48);
+    if (!choices.strategies.empty()) {
         y = section_head(ui, x, y + 20, w, ui.say("view.compare.alone.strategies"), "");
-        y = button_lines(ui, memory, x, y + 4, w, strategies, "strategy");
+        y = button_lines(ui, memory, x, y + 4, w, choices.strategies, "strategy");
     }
-    if (!lessons.empty()) {
+    if (!choices.lessons.empty()) {
         y = section_head(ui, x, y + 20, w, ui.say("view.compare.alone.choose"), "");
-        y = button_lines(ui, memory, x, y + 4, w, lessons, "beside");
+        y = button_lines(ui, memory, x, y + 4, w, choices.lessons, "beside");
     }
     return y + 16;
 }
@@ -93,11 +102,14 @@ void compare_host(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "compare";
     Region region(ui, "scene", box);
     const auto runs = compared_runs(ui.state);
-    const view::Picture picture = view::compare_view(view_input(ui, box.w, box.h), runs);
     if (runs.size() < 2) {
-        render(ui, picture, {box.x, region.top()});
-        return region.content_ends(offers(ui, memory, box, region.top() + words_end(picture)));
+        const Choices beside = choices(ui);
+        const bool any = !beside.strategies.empty() || !beside.lessons.empty();
+        const view::Picture alone = view::compare_view(view_input(ui, box.w, box.h), runs, {.choices = any});
+        render(ui, alone, {box.x, region.top()});
+        return region.content_ends(offers(ui, memory, beside, box, region.top() + words_end(alone)));
     }
+    const view::Picture picture = view::compare_view(view_input(ui, box.w, box.h), runs);
     picture_panel(ui, memory, "compare", picture, {box.x, region.top()});
     tab_stops(ui, memory, picture, {box.x, region.top()},
               {"clock", "run", "lane_less", "lane_more", "close_run"});

@@ -9,6 +9,7 @@ namespace meshscope::view {
 
 struct CompareOptions {
     bool both_clocks = true;  ///< show the switch of clock kinds
+    bool choices = true;      ///< where there is one run, what could be laid beside it is offered below
 };
 
 /// Runs side by side on one time axis: the lanes of one rank of each in the same step, each step beginning at

@@ -1,0 +1,139 @@
+#include "app/gui/view/compare_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/view/common.h"
+
+namespace meshscope::view {
+namespace {
+
+constexpr float kPad = kComparePad, kCard = kCompareCard, kRadius = kCompareRadius;
+
+class Table {
+  public:
+    Table(Painter& painter, float width, const std::vector<ComparedRun>& runs,
+          const std::vector<RunFigures>& figures, int32_t step)
+        : p_(painter), width_(width), runs_(runs), figures_(figures), step_(step) {}
+
+    float draw(float top) {
+        const auto rows = differences(figures_);
+        const std::size_t card = p_.picture().shapes.size();
+        p_.layer = 0;
+        p_.rect({kPad, top, right() - kPad, 0}, Token::panel, kRadius).stroke = Token::line;
+        p_.layer = 5;
+        const float left = kPad + kCard, end = right() - kCard;
+        float y = top + 12;
+        const std::string head = p_.say("view.compare.differences", {arg("base", runs_[0].name)});
+        const std::string note =
+            p_.say("view.compare.note", {arg("rank", runs_[0].rank), arg("step", step_)});
+        for (const std::string& line : p_.wrap(head, Face::body, end - left)) {
+            p_.text(line, {left, y}, Face::body, Token::text);
+            y += p_.line_height(Face::body);
+        }
+        p_.tell(head);
+        y = p_.paragraph(note, {left, y}, Face::caption, Token::mute, end - left) + 6;
+        columns(left, end);
+        float heads = y;
+        for (std::size_t i = 0; i < runs_.size(); ++i) {
+            float at = y;
+            for (const std::string& part : p_.wrap(runs_[i].name, Face::body, column_width_ - 12)) {
+                p_.text(part, {column_x(i), at}, Face::body, i == 0 ? Token::soft : Token::text, Align::left,
+                        {"run", static_cast<int64_t>(i)});
+                at += p_.line_height(Face::body);
+            }
+            heads = std::max(heads, at);
+        }
+        y = heads + 6;
+        for (std::size_t r = 0; r < rows.size(); ++r) y = row(rows[r], r, y, left, end);
+        p_.picture().shapes[card].box.h = y + 8 - top;
+        return y + 8;
+    }
+
+  private:
+    float caption() const { return p_.line_height(Face::caption); }
+    float right() const { return width_ - kPad; }
+
+    void columns(float left, float end) {
+        label_width_ = std::min(280.F, (end - left) * 0.26F);
+        column_width_ = (end - left - label_width_ - 12) / static_cast<float>(runs_.size());
+        first_column_ = left + label_width_ + 12;
+    }
+    float column_x(std::size_t i) const { return first_column_ + column_width_ * static_cast<float>(i); }
+
+    float row(const Difference& row, std::size_t index, float y, float left, float end) {
+        const std::string label = p_.say(row.id, {arg("op", row.op)});
+        p_.layer = 1;
+        p_.line({left, y + 0.5F}, {end, y + 0.5F}, Token::line).stroke_alpha = 0.6F;
+        p_.layer = 5;
+        y += 6;
+        const float number = p_.line_height(Face::mono);
+        const auto lines = p_.wrap(label, Face::caption, label_width_);
+        float label_y = y + std::max(0.F, (number - caption()) / 2);
+        for (const std::string& line : lines) {
+            p_.text(line, {left, label_y}, Face::caption, Token::soft);
+            label_y += caption();
+        }
+        std::string told = label + ":";
+        for (std::size_t i = 0; i < runs_.size(); ++i) {
+            cell(row, index, i, y);
+            const std::string change = i > 0 ? change_text(row.values[0], row.values[i]) : "";
+            told += " " + runs_[i].name + " " + row.text(i) + (change.empty() ? "" : " (" + change + ")") +
+                    (i + 1 < runs_.size() ? "," : "");
+        }
+        p_.tell(told);
+        return std::max(y + number + 16, label_y) + 4;
+    }
+
+    /// The value, how it changes, and a bar from the first run's value: to the right more, to the left less.
+    void cell(const Difference& row, std::size_t index, std::size_t i, float y) {
+        const float x0 = column_x(i), room = column_width_ - 20;
+        const Id id{"difference", static_cast<int64_t>(index), static_cast<int64_t>(i)};
+        const int64_t base = row.values[0], value = row.values[i];
+        const std::string text = row.text(i), change = i > 0 ? change_text(base, value) : "";
+        const float line = p_.line_height(Face::mono), small = p_.line_height(Face::caption);
+        const Token colour = value > base ? Token::err : value < base ? Token::ok : Token::mute;
+        const std::string shown = p_.fit({text}, Face::mono, room);
+        const Face face = shown.empty() ? Face::mono_small : Face::mono;
+        if (p_.width(text, face) <= room) p_.text(text, {x0, y}, face, Token::text, Align::left, id);
+        const float after = x0 + p_.width(text, face) + 10;
+        if (!change.empty() && after + p_.width(change, Face::caption) <= x0 + room)
+            p_.text(change, {after, y + (line - small) / 2}, Face::caption, colour, Align::left, id);
+        if (i == 0 || base < 0 || value < 0) return;
+        // Half the column is 100 %; what is beyond has its end cut off, and the figure says how much.
+        const float middle = x0 + room / 2, bar_y = y + line + 4;
+        p_.layer = 3;
+        p_.line({middle, bar_y - 3}, {middle, bar_y + 11}, Token::line2, 1.4F);
+        if (base == value) return;
+        const double share = base > 0 ? static_cast<double>(value - base) / static_cast<double>(base) : 1.0;
+        const float length = std::max(3.F, static_cast<float>(std::min(1.0, std::abs(share))) * room / 2);
+        const Rect bar{share > 0 ? middle : middle - length, bar_y, length, 8};
+        auto& shape = p_.rect(bar, colour, 2, id);
+        shape.fill_alpha = 0.8F;
+        if (share > 0) {
+            shape.pattern = Fill::hatch;
+            shape.hatch = Token::panel;
+        }
+        if (std::abs(share) > 1 || base == 0)
+            for (const float back : {7.F, 12.F})
+                p_.line({bar.x + bar.w - back - 3, bar_y + 10}, {bar.x + bar.w - back + 3, bar_y - 2},
+                        Token::panel, 2);
+        p_.layer = 5;
+    }
+
+    Painter& p_;
+    float width_;
+    const std::vector<ComparedRun>& runs_;
+    const std::vector<RunFigures>& figures_;
+    int32_t step_;
+    float label_width_ = 0, column_width_ = 0, first_column_ = 0;
+};
+
+}  // namespace
+
+float compare_table(Painter& painter, float width, const std::vector<ComparedRun>& runs,
+                    const std::vector<RunFigures>& figures, int32_t step, float top) {
+    return Table(painter, width, runs, figures, step).draw(top);
+}
+
+}  // namespace meshscope::view
