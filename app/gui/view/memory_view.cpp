@@ -190,8 +190,10 @@ class Memory {
         p_.polygon({{x, top}, {x + 12, top + 4}, {x, top + 8}}, Token::sel, id);
         const std::string bytes = format_exact_bytes(c.columns[peak].total);
         const float line = p_.line_height(Face::mono_small);
-        if (!p_.try_text(bytes, {x + 18, top + 4 - line / 2}, Face::mono_small, Token::soft, Align::left, id))
-            p_.try_text(bytes, {x - 6, top + 4 - line / 2}, Face::mono_small, Token::soft, Align::right, id);
+        const float y = top + 4 - line / 2;
+        const bool in_chart = x + 18 + p_.width(bytes, Face::mono_small) <= c.box.x + c.box.w;
+        if (!in_chart || !p_.try_text(bytes, {x + 18, y}, Face::mono_small, Token::soft, Align::left, id))
+            p_.try_text(bytes, {x - 6, y}, Face::mono_small, Token::soft, Align::right, id);
     }
 
     // Every rank, each in one line; ranks of one kind say the same.

@@ -81,30 +81,30 @@ std::vector<MeshCells> fill(const Painter& p, const MeshQuestion& q, bool covere
     }
     std::vector<Filling> filling(columns.begin(), columns.end());
     const std::vector<int64_t> none;
+    const auto guessed = [] { return std::string("?"); };
+    const auto nothing = [] { return std::string(); };
     for (std::size_t i = 0; i < q.ranks.size(); ++i) {
         const auto r = q.ranks[i];
         filling[0].add(std::to_string(r));
         filling[1].add(format_tuple(mesh_coordinate(q.shape, static_cast<int64_t>(i))));
         const auto reply = mesh::reply(whole, GlobalRank{static_cast<int32_t>(r)});
         const auto* a = reply.answer ? &*reply.answer : nullptr;
-        const bool guess = covered && q.slice;
-        filling[2].add(
-            a ? a->ranks : none, [&] { return guess ? "?"
-                                              : a   ? mesh::nested_text(*a)
-                                                    : ""; },
-            [&] { return guess ? "?"
-                         : a   ? span_text(*a)
-                               : ""; });
+        if (covered && q.slice)
+            filling[2].add(none, guessed, guessed);
+        else if (a)
+            filling[2].add(
+                a->ranks, [&] { return mesh::nested_text(*a); }, [&] { return span_text(*a); });
+        else
+            filling[2].add(none, nothing, nothing);
         for (std::size_t d = 0; d < dims; ++d) {
-            const bool has = a && d < a->groups.size();
-            filling[3 + d].add(
-                has ? a->groups[d] : none,
-                [&] { return covered ? "?"
-                             : has   ? format_list(a->groups[d])
-                                     : ""; },
-                [&] { return covered ? "?"
-                             : has   ? group_span(p, a->groups[d])
-                                     : ""; });
+            if (covered)
+                filling[3 + d].add(none, guessed, guessed);
+            else if (a && d < a->groups.size())
+                filling[3 + d].add(
+                    a->groups[d], [&] { return format_list(a->groups[d]); },
+                    [&] { return group_span(p, a->groups[d]); });
+            else
+                filling[3 + d].add(none, nothing, nothing);
         }
         filling.back().add(a && a->coordinate ? format_tuple(*a->coordinate) : "");
     }
