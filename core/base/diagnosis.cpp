@@ -156,7 +156,7 @@ std::string_view name(RankState value) {
     return kNames.at(static_cast<std::size_t>(value));
 }
 
-std::string describe(const CallReport& call) {
+std::string signature(const CallReport& call) {
     if (call.op.empty()) return "–";
     std::string inside;
     const auto add = [&inside](const std::string& word) { inside += (inside.empty() ? "" : ", ") + word; };
@@ -171,8 +171,13 @@ std::string describe(const CallReport& call) {
     }
     if (!call.in_counts.empty()) add("in counts [" + joined(call.in_counts) + "]");
     if (!call.out_counts.empty()) add("out counts [" + joined(call.out_counts) + "]");
-    std::string text = call.op + "(" + inside + ") #" + std::to_string(call.sequence) + " of " + call.group +
-                       " [" + joined(call.group_ranks) + "]";
+    return call.op + "(" + inside + ")";
+}
+
+std::string describe(const CallReport& call) {
+    if (call.op.empty()) return signature(call);
+    std::string text = signature(call) + " #" + std::to_string(call.sequence) + " of " + call.group + " [" +
+                       joined(call.group_ranks) + "]";
     if (!call.phase.empty()) text += ", step " + std::to_string(call.step) + " " + call.phase;
     if (!call.source.empty()) text += ", " + call.source;
     return text;

@@ -75,6 +75,9 @@ std::string to_json(const Diagnosis& diagnosis);
 /// error is a DiagnosedError. Other exceptions: {"id":"error.unforeseen","args":{"what"}}.
 std::string failure_json(const std::exception& error);
 
+/// "all_reduce(sum, float32, in 8, out 8)", as one writes a call; "–" for none.
+std::string signature(const CallReport& call);
+
 /// "all_reduce(sum, float32, in 8, out 8) #3 of tp [0, 1], step 2 backward, core/x.cpp:80": the same words in
 /// every language; "–" for no call.
 std::string describe(const CallReport& call);

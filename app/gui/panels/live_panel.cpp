@@ -49,7 +49,12 @@ float rank_row(Ui& ui, Memory& memory, const view::LiveWorld& world, const view:
     const Message stands = view::live_sentence(rank);
     y = paragraph(ui, x, y, w, ui.say(stands.id, stands.args), Face::caption,
                   rank.stands == Stands::waiting ? Token::warn : Token::soft);
-    if (!rank.call.op.empty()) y = paragraph(ui, x, y, w, describe(rank.call), Face::mono_small, Token::mute);
+    if (!rank.call.op.empty()) {
+        const auto say = [&ui](const std::string& id, std::vector<MessageArg> args) {
+            return ui.say(id, std::move(args));
+        };
+        y = paragraph(ui, x, y, w, view::live_call(rank.call, say), Face::mono_small, Token::mute);
+    }
     return y + 8;
 }
 

@@ -34,7 +34,7 @@ class Live {
         for (const LiveRank& rank : world_.ranks) dot(rank);
         for (const LiveRank& rank : world_.ranks)
             p_.tell("rank " + std::to_string(rank.rank) + ": " + words(live_sentence(rank)) +
-                    (rank.call.op.empty() ? "" : " · " + describe(rank.call)));
+                    (rank.call.op.empty() ? "" : " · " + call_words(rank.call)));
         if (world_.diagnosis) p_.tell(words(sentence(*world_.diagnosis)));
         Picture picture = p_.take();
         picture.height = picture.content_height = 2 * (ring_ + circle_ + 10);
@@ -43,6 +43,11 @@ class Live {
 
   private:
     std::string words(const Message& message) const { return p_.say(message.id, message.args); }
+    std::string call_words(const CallReport& call) const {
+        return live_call(call, [this](const std::string& id, std::vector<MessageArg> args) {
+            return p_.say(id, std::move(args));
+        });
+    }
 
     Point at(int32_t rank, float radius) const {
         const double angle =
@@ -124,6 +129,22 @@ Message live_sentence(const LiveRank& rank) {
     if (rank.next == "receive") return {"live.receive", {bytes, peer}};
     if (rank.next == "wait") return {"live.look", {peer}};
     return {"live.start", {}};
+}
+
+std::string live_call(
+    const CallReport& call,
+    const std::function<std::string(const std::string& id, std::vector<MessageArg> args)>& say) {
+    const std::vector<MessageArg> of_group{
+        {"call", signature(call)},
+        {"sequence", int64_t{call.sequence}},
+        {"group", call.group},
+        {"ranks", std::vector<int64_t>(call.group_ranks.begin(), call.group_ranks.end())}};
+    std::string text = say("live.at", of_group);
+    if (!call.phase.empty())
+        text = say(
+            "live.at.step",
+            {{"what", text}, {"step", int64_t{call.step}}, {"phase", say("view.phase." + call.phase, {})}});
+    return call.source.empty() ? text : text + ", " + call.source;
 }
 
 Picture live_view(const Input& input, const LiveWorld& world) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,5 +42,11 @@ Picture live_view(const Input& input, const LiveWorld& world);
 
 /// What a rank would do next or waits for, as one sentence.
 Message live_sentence(const LiveRank& rank);
+
+/// Which call it is in, where it has one: "all_reduce(sum, float32, in 8, out 8) #3 of tp [0, 1], step 2
+/// backward". `say` gives the words of an id, with `args` filled in.
+std::string live_call(
+    const CallReport& call,
+    const std::function<std::string(const std::string& id, std::vector<MessageArg> args)>& say);
 
 }  // namespace meshscope::view
