@@ -1,10 +1,9 @@
+// The window around the views: tabs, selection, keys, playing, facts.
 #include <set>
 
-#include "app/gui/panels/cover.h"
 #include "app/gui/panels/layout.h"
 #include "app/gui/session/session.h"
 #include "harness.h"
-#include "tests/folder.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -136,96 +135,6 @@ TEST_CASE("play, pause and steps by their buttons") {
     CHECK_FALSE(app.state().playing);
     app.click(app.widget("speed"));
     CHECK(app.state().speed == 2);
-}
-
-TEST_CASE("a quiz: nothing shown before the guess, the run's answer after") {
-    Harness app(1600, 1000);
-    app.open(test::lesson());
-    app.stage().act(session::GoToLessonStep{4});
-    app.frames(3);
-    const session::QuizCard* quiz = nullptr;
-    for (const auto& card : app.state().document->quizzes) {
-        if (card.kind == "choice") quiz = &card;
-    }
-    REQUIRE(quiz != nullptr);
-    REQUIRE(app.has_widget(quiz->id + ".choice1"));
-    CHECK_FALSE(app.has_widget(quiz->id + ".reveal"));  // not to be pressed before a guess
-    app.click(app.widget(quiz->id + ".choice0"));
-    CHECK(app.state().quizzes.at(quiz->id).guess == "0");
-    app.click(app.widget(quiz->id + ".choice1"));
-    app.click(app.widget(quiz->id + ".reveal"));
-    CHECK(app.state().quizzes.at(quiz->id).revealed);
-    CHECK(session::right_answer(*quiz, "1"));
-    CHECK_FALSE(app.has_widget(quiz->id + ".choice1"));
-}
-
-TEST_CASE("a number is typed as the guess and Reveal shows the answer") {
-    Harness app(1600, 1000);
-    app.open(test::lesson());
-    const std::string id = app.state().document->quizzes[0].id;
-    app.click(app.widget(id + ".number"));
-    app.type("33");
-    app.frames(2);
-    CHECK(app.state().quizzes.at(id).guess == "33");
-    app.click(app.widget(id + ".reveal"));
-    CHECK(app.state().quizzes.at(id).revealed);
-}
-
-TEST_CASE("a list that ranks cannot spell is typed: F0 B0, or more numbers than there are ranks") {
-    Harness app(1600, 1000);
-    app.open(test::lesson("76_true_1f1b"));
-    app.stage().act(session::GoToLessonStep{1});
-    app.frames(3);
-    REQUIRE(app.has_widget("real-order.number"));
-    CHECK_FALSE(app.has_widget("real-order.rank0"));
-    app.click(app.widget("real-order.number"));
-    app.type("F0, B0, F1, B1");
-    app.frames(2);
-    app.click(app.widget("real-order.reveal"));
-    CHECK(app.state().quizzes.at("real-order").revealed);
-    for (const auto& quiz : app.state().document->quizzes)
-        if (quiz.id == "real-order") CHECK(session::right_answer(quiz, "F0, B0, F1, B1"));
-}
-
-TEST_CASE("a question is open until it is revealed") {
-    Harness app(1600, 1000);
-    app.open(test::lesson("14_true_rank5"));
-    app.frames(2);
-    REQUIRE(panels::open_question(app.state()) != nullptr);
-    CHECK(panels::Cover(app.state()).mesh_options().covered);  // it asks for the ranks of a group
-    app.stage().act(session::Guess{"tp-of-rank-5", "4,5"});
-    app.stage().act(session::Reveal{"tp-of-rank-5"});
-    CHECK(panels::open_question(app.state()) == nullptr);
-
-    app.open(test::lesson("41_dp"));
-    app.stage().act(session::GoToLessonStep{1});
-    const session::Document& dp = *app.state().document;
-    const auto& ref = app.state().selection.event;
-    REQUIRE(ref.has_value());
-    const int64_t sent = dp.trace->event(app.state().selection.event_rank.value_or(0), *ref).sent_bytes;
-    CHECK(panels::Cover(app.state()).asks(sent));
-    CHECK_FALSE(panels::Cover(app.state()).asks(sent + 1));
-    app.stage().act(session::Guess{"copied-bytes", "660"});
-    app.stage().act(session::Reveal{"copied-bytes"});
-    CHECK_FALSE(panels::Cover(app.state()).asks(sent));
-}
-
-TEST_CASE("every character of what stands around a lesson's steps has a glyph") {
-    Harness app;
-    app.open(test::lesson("76_true_1f1b"));
-    app.stage().act(session::SetLanguage{view::Language::zh});
-    app.frames(2);
-    const session::Document& document = *app.state().document;
-    REQUIRE(!document.before.empty());
-    REQUIRE(!document.after.empty());
-    for (const auto* parts : {&document.before, &document.after}) {
-        for (const auto& part : *parts) {
-            for (const char32_t c : window::code_points(part.title.zh + part.body.zh)) {
-                INFO("U+" << std::hex << static_cast<uint32_t>(c));
-                CHECK((c < 0x20 || app.draws(c)));
-            }
-        }
-    }
 }
 
 TEST_CASE("every button can be reached by Tab and pressed by Enter") {
@@ -385,29 +294,6 @@ TEST_CASE("the facts of every view are copied as text, those that are pictures t
     }
 }
 
-TEST_CASE("Back and Next keep their place above the controls, on every step and however far it is scrolled") {
-    for (const char* name : {"63_hsdp", "12_device_mesh"}) {
-        test::Harness harness;
-        harness.open(test::lesson(name));
-        const auto steps = static_cast<int>(harness.state().document->steps.size());
-        for (int step = 0; step < steps; ++step) {
-            harness.settle();
-            // A disabled button takes no pointer: at the ends one of the two is looked at.
-            const char* id = step + 1 < steps ? "lesson_on" : "lesson_back";
-            REQUIRE(harness.has_widget(id));
-            const view::Point on = harness.widget(id);
-            if (step > 0) CHECK(harness.widget("lesson_back").y == on.y);
-            CHECK(on.y + 19 <= 720 - panels::kTransport);
-            CHECK(on.y + 60 > 720 - panels::kTransport);
-            harness.wheel({150, 300}, -20);
-            harness.settle();
-            CHECK(harness.widget(id).y == on.y);
-            CHECK(harness.state().lesson_step == step);
-            if (step + 1 < steps) harness.click(harness.widget("lesson_on"));
-        }
-    }
-}
-
 TEST_CASE("where there is no lower part the mesh's table is below and can be scrolled to") {
     test::Harness harness(640, 360);
     harness.open(test::lesson("12_device_mesh"));
@@ -435,130 +321,6 @@ TEST_CASE("choosing an event brings its rank's lanes into view") {
         CHECK(lane.y > 52);
         CHECK(lane.y < 700);
     }
-}
-
-TEST_CASE("goals stand above a lesson's first step, what to break and the summary below its last") {
-    test::Harness harness(1280, 3000);
-    const auto lesson = test::lesson("12_device_mesh");
-    REQUIRE(lesson->before.size() == 1);
-    REQUIRE(lesson->after.size() == 3);
-    CHECK(lesson->before[0].id == "goals");
-    CHECK(lesson->after[0].id == "break");
-    // The numbers of a variant were asked of the variant's own run: shape (4, 2) puts rank 5 in row [4, 5].
-    CHECK(lesson->after[1].body.en.find("the ranks [4, 5], its all_reduce [1, 3, 5, 7]") !=
-          std::string::npos);
-    CHECK(lesson->after[1].body.zh.find("[1, 3, 5, 7]") != std::string::npos);
-    CHECK(lesson->after[2].body.en.find("{{") == std::string::npos);
-    harness.open(lesson);
-    harness.settle();
-    CHECK_FALSE(harness.has_widget("change.0/0"));
-    const float steps_text = harness.widget("body.0/0").y;
-    harness.stage().act(session::GoToLessonStep{1});
-    harness.settle();
-    CHECK(harness.widget("body.0/0").y < steps_text - 100);  // no goals above the second step
-    harness.stage().act(session::GoToLessonStep{static_cast<int32_t>(lesson->steps.size()) - 1});
-    harness.settle();
-    REQUIRE(harness.has_widget("change.0/0"));  // [rank 5] in the text
-    harness.click(harness.widget("change.0/0"));
-    harness.settle();
-    CHECK(harness.state().selection.rank == 5);
-}
-
-TEST_CASE("a table in a lesson's text has columns and rows, and its links work") {
-    for (const float scale : {1.0F, 1.5F}) {
-        test::Harness harness(1280, 1600);
-        auto lesson = std::make_shared<session::Document>(*test::lesson());
-        const std::string table =
-            "Before.\n\n| op | of | long words that have to wrap in their own cell |\n"
-            "| `all_gather` | [net1](unit:net1) | [rank 1](rank:1) |\n|  | [net2](unit:net2) | [rank "
-            "2](rank:2) |\n\n"
-            "Behind [rank 3](rank:3).";
-        lesson->steps[0].body = {table, table};
-        lesson->before.clear();
-        harness.open(lesson);
-        harness.stage().act(session::SetScale{scale});
-        harness.settle();
-        const view::Point net1 = harness.widget("body.1.1.1/0"), net2 = harness.widget("body.1.2.1/0"),
-                          one = harness.widget("body.1.1.2/0"), two = harness.widget("body.1.2.2/0"),
-                          behind = harness.widget("body.2/0");
-        CHECK(net1.x == net2.x);
-        CHECK(one.x > net1.x + 20);
-        CHECK(net1.y == one.y);
-        CHECK(net2.y > net1.y + 20);
-        CHECK(behind.y > two.y + 20);
-        harness.click(two);
-        harness.settle();
-        CHECK(harness.state().selection.rank == 2);
-    }
-}
-
-TEST_CASE("a table with far more columns than there is room for is drawn all the same") {
-    test::Harness harness(1280, 2400);
-    auto lesson = std::make_shared<session::Document>(*test::lesson());
-    std::string head, row;
-    for (int column = 0; column < 60; ++column) {
-        head += "| 列 ";
-        row += "| [rank 1](rank:1) ";
-    }
-    const std::string table = head + "|\n" + row + "|\n\nBehind [rank 2](rank:2).";
-    lesson->steps[0].body = {table, table};
-    lesson->before.clear();
-    harness.open(lesson);
-    harness.settle();
-    harness.click(harness.widget("body.1/0"));
-    harness.settle();
-    CHECK(harness.state().selection.rank == 2);
-}
-
-TEST_CASE("a lesson whose fault ends its run is opened with what was recorded up to there") {
-    const test::Folder folder;
-    folder.write("lesson.en.md", "# A dead rank\n\n## one: Who waits\n\nTwo steps, {{steps}} done.\n");
-    folder.write("lesson.zh.md", "# 退出的 rank\n\n## one: 谁在等\n\n两步，做完 {{steps}} 步。\n");
-    folder.write("scenario.toml", R"(format = 1
-[model]
-kind = "toy"
-[train]
-steps = 2
-global_batch = 8
-[mesh]
-shape = [2]
-[parallel]
-data = "fsdp2"
-[[faults]]
-kind = "kill"
-rank = 1
-step = 1
-[[lesson.step]]
-id = "one"
-[[lesson.number]]
-id = "steps"
-sql = "SELECT count(*) FROM losses"
-)");
-    const auto document = session::load_document(folder.file("scenario.toml"), {}, nullptr);
-    CHECK(document->trace->info.failure.find("diagnosis.lost") != std::string::npos);
-    REQUIRE(document->steps.size() == 1);
-    CHECK(document->steps[0].body.en == "Two steps, 1 done.");
-    Harness app;
-    app.open(document);
-    app.settle();
-    CHECK(app.has_widget("tab0"));
-}
-
-TEST_CASE(
-    "a step about memory is read beside its picture, and a run without a lesson gives memory its place") {
-    test::Harness harness;
-    harness.open(test::lesson());
-    harness.stage().act(session::GoToLessonStep{7});
-    harness.settle();
-    REQUIRE(harness.state().view == view::ViewKind::memory);
-    CHECK(harness.has_widget("body.0/0"));
-    CHECK(harness.has_widget("break.0/0"));
-    auto run = std::make_shared<session::Document>(*test::lesson());
-    run->steps.clear();
-    harness.open(run);
-    harness.stage().act(session::SetView{view::ViewKind::memory});
-    harness.settle();
-    CHECK(harness.shape("rank", 0).x < 300);
 }
 
 TEST_CASE("a rank of the world that has no cell in the mesh is told so, a member is not") {
