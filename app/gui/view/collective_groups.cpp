@@ -78,7 +78,7 @@ void CollectivePicture::groups(Rect area) {
 std::vector<std::pair<std::string, Token>> CollectivePicture::labels_of(std::size_t i) const {
     std::vector<std::pair<std::string, Token>> out;
     if (const int32_t node = node_of(i); node >= 0)
-        out.emplace_back("node " + std::to_string(node), Token::mute);
+        out.emplace_back(p_.say("view.node", {arg("node", node)}), Token::mute);
     const auto& info = in_.trace.info;
     const auto at = std::find(info.mesh_ranks.begin(), info.mesh_ranks.end(), instances_[i].ranks[0]);
     if (at == info.mesh_ranks.end() || states_.size() < 2) return out;
@@ -338,7 +338,7 @@ void CollectivePicture::nodes(Rect area, bool below_each_other) {
         const Id id{"node", node};
         p_.layer = kNodes;
         p_.rect(box, Token::panel, 14, id).stroke = Token::line2;
-        const std::string words = "node " + std::to_string(node);
+        const std::string words = p_.say("view.node", {arg("node", node)});
         p_.layer = kWords;
         if (columns && places_.size() > 1) continue;  // its column's head says it
         const float w = p_.width(words, Face::caption);
@@ -368,7 +368,7 @@ void CollectivePicture::column_heads(float y) {
         for (const auto& [i, other] : places_)
             if (node_of(i) >= 0 || m >= states_[i].ranks.size() || node_of_rank(states_[i].ranks[m]) != node)
                 node = -1;
-        const std::string where = node >= 0 ? "node " + std::to_string(node) : "";
+        const std::string where = node >= 0 ? p_.say("view.node", {arg("node", node)}) : "";
         const float w = p_.width(words, Face::caption),
                     more = node >= 0 ? 12 + p_.width(where, Face::caption) : 0;
         const float middle = m < place.buffers.size()

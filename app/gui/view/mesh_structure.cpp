@@ -45,7 +45,7 @@ void MeshPicture::node_names() {
     for (const Machine& machine : machines_) {
         const Rect& all = machine.ranks;
         const float edge = std::max(machine.margin, q_.sliced ? kSheetEdge + 2 : 0.F);
-        const std::string words = "node " + std::to_string(machine.node);
+        const std::string words = p_.say("view.node", {arg("node", machine.node)});
         const Id id{"node", machine.node};
         const float w = p_.width(words, Face::caption);
         const Point places[] = {{all.x - machine.margin, all.y - edge - line},

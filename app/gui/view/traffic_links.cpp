@@ -145,7 +145,7 @@ bool TrafficPicture::links_drawing(Rect box) {
     for (const auto& [node, members] : nodes) {
         const Rect panel{box.x, y + label, box.w, row - label - 12};
         p_.layer = kWords;
-        const std::string name = p_.say("view.traffic.node", {arg("node", node)});
+        const std::string name = p_.say("view.node", {arg("node", node)});
         // Links between nodes pass behind the name.
         p_.rect({box.x, y, p_.width(name, Face::caption) + 6, label - 2}, Token::bg, 2, {"node", node});
         p_.text(name, {box.x, y}, Face::caption, Token::mute, Align::left, {"node", node});
