@@ -222,7 +222,11 @@ TEST_CASE("hundreds of connections that say nothing do not keep a client out, no
         CHECK(store.lines.reasons().size() >= 300 - 100);
         for (const std::string& reason : store.lines.reasons())
             CHECK((reason == "crowded_out" || reason == "too_slow"));
+#if !defined(__SANITIZE_ADDRESS__)  // which keeps what is freed
         CHECK(resident_kib() - before <= 8 * 1024);
+#else
+        (void)before;
+#endif
         return longest;
     };
     CHECK(kept(milliseconds(1'000), longest_wait));
