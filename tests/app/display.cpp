@@ -128,11 +128,21 @@ DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder,
 }
 
 void DrivenApp::find_window() {
-    const std::string found = output_of(
-        {"xdotool", "search", "--sync", "--onlyvisible", "--name", "Meshscope"}, {display_}, folder_);
-    window_ = found.substr(0, found.find('\n'));
-    pointer_x_ = pointer_y_ = -1;
-    output_of({"xdotool", "windowfocus", "--sync", window_}, {display_}, folder_);
+    const auto until = std::chrono::steady_clock::now() + kGuard;
+    while (true) {
+        const std::string found = output_of(
+            {"xdotool", "search", "--sync", "--onlyvisible", "--name", "Meshscope"}, {display_}, folder_);
+        window_ = found.substr(0, found.find('\n'));
+        pointer_x_ = pointer_y_ = -1;
+        try {
+            output_of({"xdotool", "windowfocus", "--sync", window_}, {display_}, folder_);
+            return;
+        } catch (const std::runtime_error&) {
+            // A window that another takes the place of may be found just before it goes.
+            if (std::chrono::steady_clock::now() > until) throw;
+            pause_ms(20);
+        }
+    }
 }
 
 nlohmann::json DrivenApp::state() const {
