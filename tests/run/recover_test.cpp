@@ -2,9 +2,11 @@
 #include "core/run/recover.h"
 
 #include <filesystem>
+#include <map>
 
 #include "backends/registry.h"
 #include "core/base/error.h"
+#include "core/run/partial.h"
 #include "core/trace/part_file.h"
 #include "tests/folder.h"
 #include "tests/run/apart.h"
@@ -120,4 +122,24 @@ TEST_CASE("plain calls are appended call by call") {
     CHECK(recovered.trace.info.steps == 1);
     CHECK(recovered.trace.ranks[1].values == result.trace->ranks[1].values);
     CHECK(recovered.trace.ranks[0].events.size() == 2);
+}
+
+TEST_CASE("of ranks that tell of one failure, the one that has its diagnosis is heard") {
+    const std::string told = R"({"id":"diagnosis.mismatch","args":{}})",
+                      judged = R"({"id":"diagnosis.mismatch","args":{},"diagnosis":{"kind":"mismatch"}})",
+                      lost = R"({"id":"comm.peer_lost","args":{"peer":1}})";
+    const auto heard = [](const std::vector<std::string>& failures) {
+        std::map<int32_t, trace::Trace> parts;
+        for (const std::string& failure : failures) {
+            trace::Trace part;
+            part.info.world_size = static_cast<int32_t>(failures.size());
+            part.info.failure = failure;
+            part.ranks.resize(failures.size());
+            parts.emplace(static_cast<int32_t>(parts.size()), std::move(part));
+        }
+        return run::join_parts(std::move(parts), "diagnosis.mismatch").info.failure;
+    };
+    CHECK(heard({lost, told, judged, told}) == judged);
+    CHECK(heard({lost, told, lost}) == told);
+    CHECK(heard({lost, lost}) == lost);
 }
