@@ -2,25 +2,15 @@
 #include <algorithm>
 
 #include "core/trace/store.h"
+#include "tests/cli/made_lesson.h"
 #include "tests/cli/program.h"
 #include "tests/test.h"
 
 namespace trace = meshscope::trace;
+using made_lesson::kHead;
 
 namespace {
 
-const std::string kHead = R"(format = 1
-title = { en = "A lesson", zh = "一课" }
-[model]
-kind = "toy"
-[train]
-steps = 2
-global_batch = 8
-[mesh]
-shape = [2]
-[parallel]
-data = "fsdp2"
-)";
 const std::string kLesson = R"([lesson]
 chapter = 1
 @ONLY@

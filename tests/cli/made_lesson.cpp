@@ -2,7 +2,7 @@
 
 namespace made_lesson {
 
-const std::string kScenario = R"(format = 1
+const std::string kHead = R"(format = 1
 title = { en = "A lesson", zh = "一课" }
 [model]
 kind = "toy"
@@ -13,7 +13,8 @@ global_batch = 8
 shape = [2]
 [parallel]
 data = "fsdp2"
-[lesson]
+)";
+const std::string kScenario = kHead + R"([lesson]
 chapter = 1
 [[lesson.step]]
 id = "one"

@@ -6,6 +6,9 @@
 
 namespace made_lesson {
 
+/// A scenario up to its lesson: the toy under FSDP2 on two ranks, two steps.
+extern const std::string kHead;
+
 /// A lesson's two files: one step, one number, two variants, two questions and a check, all of them true.
 extern const std::string kScenario;
 extern const std::string kText;
