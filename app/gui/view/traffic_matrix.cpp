@@ -170,9 +170,8 @@ void TrafficPicture::sums(Rect box) {
     const float y = box.y + box.h + 6;
     std::vector<std::string> all;
     for (int32_t c = 0; c < grid_.columns; ++c)
-        // A little less than the column: neighbours' digits must not read as one number.
         all.push_back(
-            words_of(received[static_cast<std::size_t>(c)], Face::mono_small, cell_box(box, 0, c).w - 6));
+            words_of(received[static_cast<std::size_t>(c)], Face::mono_small, cell_box(box, 0, c).w + 1));
     if (std::find(all.begin(), all.end(), "") != all.end()) return;
     for (int32_t c = 0; c < grid_.columns; ++c) {
         const Rect at = cell_box(box, 0, c);
