@@ -60,6 +60,7 @@ tcp::TcpOptions tcp_options(const Environment& environment, const run::WorldRequ
     options.attempt = placement.round;
     options.token = tcp::token_of_environment().value_or(tcp::Token());
     if (const std::string bind = environment("MESHSCOPE_BIND"); !bind.empty()) options.bind = bind;
+    options.near_memory = environment("MESHSCOPE_TCP_NEAR_MEMORY") != "0";
     options.init_method = request.init_method;
     if (options.init_method.empty() || options.init_method == "env://") {
         options.host_store = placement.store.empty();

@@ -60,6 +60,8 @@ std::optional<std::size_t> longest_payload(uint8_t type) {
         case FrameType::request:
         case FrameType::answer:
             return kMostStoreBytes;
+        case FrameType::offer:
+            return kMostOfferBytes;
         case FrameType::announce:
         case FrameType::ready:
         case FrameType::received:

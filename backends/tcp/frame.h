@@ -23,8 +23,9 @@ enum class FrameType : uint8_t {
     announce = 17,  ///< a longer one is there to be asked for; extra = its bytes
     ready = 18,     ///< the receiver waits for it; extra = the bytes it expects
     piece = 19,     ///< a part of it; extra = the offset
-    received = 20,  ///< a `message` was consumed
+    received = 20,  ///< a `message` was consumed, an offered one was copied
     finished = 21,  ///< the sender's body has ended; nothing follows
+    offer = 22,     ///< as announce, for a receiver on the same machine; the payload says where it lies
     // control links
     beat = 32,   ///< I am alive
     abort = 33,  ///< the world has failed; the payload says why
@@ -38,11 +39,18 @@ inline constexpr std::size_t kHeaderBytes = 40;
 inline constexpr uint8_t kProtocolVersion = 1;
 /// The longest message that is sent without being asked for.
 inline constexpr std::size_t kMessageBytes = std::size_t{64} << 10;
+inline bool is_long(int64_t bytes) {
+    return bytes > static_cast<int64_t>(kMessageBytes);
+}
+/// The longest piece that we send or read at once. Measured on loopback: less costs more system calls, more
+/// gains nothing.
+inline constexpr std::size_t kMostPieceBytes = std::size_t{1} << 20;
 /// The longest frame of any kind.
 inline constexpr std::size_t kMostFrameBytes = std::size_t{64} << 20;
 /// The longest payload before the other side has proved that it knows the token.
 inline constexpr std::size_t kMostHandshakeBytes = 1024;
 inline constexpr std::size_t kMostAbortBytes = std::size_t{16} << 10;
+inline constexpr std::size_t kMostOfferBytes = 64;
 inline constexpr std::size_t kMostStoreBytes = std::size_t{4} << 20;
 
 /// The 40 bytes before every payload, little-endian: magic "MSHW" (4), version (1), type (1), 0 (2), channel

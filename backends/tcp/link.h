@@ -1,32 +1,18 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <vector>
 
+#include "backends/tcp/offer.h"
+#include "backends/tcp/room_pool.h"
 #include "backends/tcp/socket.h"
 #include "backends/tcp/stream_reader.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::tcp {
-
-/// Uninitialised memory that is used again: a fresh 8 MiB from the system would cost more in page faults than
-/// the message does on the wire.
-class RoomPool {
-  public:
-    struct Room {
-        std::unique_ptr<std::byte[]> bytes;
-        std::size_t capacity = 0;
-    };
-    Room take(std::size_t bytes);
-    void give_back(Room room);
-
-  private:
-    static constexpr std::size_t kMostKept = 16;
-    std::vector<Room> free_;
-};
 
 /// A message on its way out.
 struct Outgoing {
@@ -43,6 +29,7 @@ struct Outgoing {
     uint64_t sequence = 0;
     ByteSpan data;
     std::size_t sent = 0;
+    uint64_t slot = 0;  ///< of its offer; 0: none stands
 };
 
 /// A message on its way in.
@@ -52,6 +39,7 @@ struct Arrival {
     std::size_t here = 0;  ///< bytes of it that have come
     bool asked = false;
     bool complete = false;
+    std::optional<Offer> offer;  ///< it can be read where it lies
     RoomPool::Room room;         ///< none when it goes to the receiver's own memory
     std::byte* place = nullptr;  ///< where it goes
     ByteSpan data() const { return {place, static_cast<std::size_t>(bytes)}; }
@@ -63,9 +51,11 @@ struct Arrival {
 /// Messages of at most kMessageBytes are sent at once, and confirmed when they were consumed. Longer ones are
 /// announced; the receiver asks for one when receive() wants it, even before the announcement, and it then
 /// goes straight to its room in pieces. So nothing long is ever held for somebody who does not want it yet.
+/// Where the peer is `near`, on this machine, they are offered instead: a receiver that wants one copies it
+/// from the sender's memory, and asks for it on the socket only when the system does not let it.
 class Link final : private FrameSink {
   public:
-    Link(Fd socket, int32_t peer, RoomPool& rooms);
+    Link(Fd socket, int32_t peer, RoomPool& rooms, bool near = false);
 
     int32_t peer() const { return peer_; }
     const Fd& socket() const { return socket_; }
@@ -114,6 +104,7 @@ class Link final : private FrameSink {
         uint64_t next = 0;  ///< sequence number of the next message to arrive
         uint64_t next_taken = 0;
         int64_t asked_ahead = -1;  ///< bytes of the message asked for before it was announced
+        bool said_ahead = false;   ///< the peer was told so
         std::byte* asked_place = nullptr;
         std::deque<Arrival> arrivals;
     };
@@ -132,7 +123,10 @@ class Link final : private FrameSink {
     void give_place(Arrival& arrival, std::byte* place);
     std::byte* begin_message(const FrameHeader& header);
     std::byte* begin_piece(const FrameHeader& header);
-    void on_announce(const FrameHeader& header);
+    void on_announce(const FrameHeader& header, std::optional<Offer> offer);
+    void say_ready(comm::Channel channel, uint64_t sequence, int64_t bytes);
+    /// Brings a wanted message whose place is known: from the peer's memory, or by asking for it.
+    void fetch(comm::Channel channel, Arrival& arrival);
     void on_ready(const FrameHeader& header);
     void on_received(const FrameHeader& header);
     void start_sending(Outgoing& out, int64_t expected);
@@ -146,6 +140,7 @@ class Link final : private FrameSink {
     Fd socket_;
     int32_t peer_;
     RoomPool& rooms_;
+    bool near_;  ///< what is long is offered, and offers are taken; until one fails
     StreamReader reader_;
     std::deque<Inbox> inboxes_;  ///< a handful of channels
     std::vector<Outbox> outboxes_;
@@ -164,6 +159,7 @@ class Link final : private FrameSink {
     bool finished_ = false;
     bool closed_ = false;
     std::byte nothing_{};
+    std::array<std::byte, kOfferBytes> offer_bytes_{};
     std::optional<Mismatch> mismatch_;
 };
 

@@ -15,6 +15,7 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "core/base/error.h"
 
@@ -59,6 +60,13 @@ Address own_address(const Fd& socket) {
     sockaddr_storage storage{};
     socklen_t n = sizeof storage;
     ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&storage), &n);
+    return address_of(storage);
+}
+
+std::optional<Address> address_of_peer(const Fd& socket) {
+    sockaddr_storage storage{};
+    socklen_t n = sizeof storage;
+    if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&storage), &n) != 0) return std::nullopt;
     return address_of(storage);
 }
 
@@ -135,10 +143,13 @@ std::string own_host(const Fd& socket) {
 }
 
 std::string peer_address(const Fd& socket) {
-    sockaddr_storage storage{};
-    socklen_t n = sizeof storage;
-    if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&storage), &n) != 0) return "?";
-    return address_of(storage).text();
+    const std::optional<Address> peer = address_of_peer(socket);
+    return peer ? peer->text() : "?";
+}
+
+bool is_near(const Fd& socket) {
+    const std::optional<Address> peer = address_of_peer(socket);
+    return peer && peer->host == own_host(socket);
 }
 
 Fd connect_to(const Address& address, Deadline deadline, std::string& reason) {

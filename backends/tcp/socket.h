@@ -56,6 +56,8 @@ uint16_t port_of(const Fd& socket);
 /// This side's, and the other side's address of a connection; "?" when it is gone.
 std::string own_host(const Fd& socket);
 std::string peer_address(const Fd& socket);
+/// Whether both ends have one host's address: on this machine, or at least said to be (a tunnel's end is).
+bool is_near(const Fd& socket);
 
 /// A connected, non-blocking socket, or one that is not open, with the reason.
 Fd connect_to(const Address& address, Deadline deadline, std::string& reason);

@@ -84,6 +84,8 @@ Run run_once(uint64_t seed, Mischief mischief, bool at_store) {
     {
         contract::TcpThreadsWorld world(n, [&](TcpOptions& options) {
             options.log = [](const Message&) {};
+            // Then all bytes pass the proxy; else what says where long messages lie.
+            options.near_memory = seed % 4 == 3;
             options.timeouts.connect = milliseconds(harmless ? 20'000 : 300);
             options.timeouts.operation = milliseconds(harmless ? 20'000 : 150);
             options.timeouts.heartbeat = milliseconds(harmless ? 20'000 : 60);

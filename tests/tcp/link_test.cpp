@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "tests/test.h"
 
@@ -27,11 +28,11 @@ struct Pair {
     RoomPool rooms;
     std::unique_ptr<Link> a, b;
 
-    Pair() {
+    explicit Pair(bool near = false) {
         std::array<int, 2> ends{};
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
-        a = std::make_unique<Link>(Fd(ends[0]), 1, rooms);
-        b = std::make_unique<Link>(Fd(ends[1]), 0, rooms);
+        a = std::make_unique<Link>(Fd(ends[0]), 1, rooms, near);
+        b = std::make_unique<Link>(Fd(ends[1]), 0, rooms, near);
     }
     void move_all() {
         while (a->pump() | b->pump()) {
@@ -49,8 +50,9 @@ Outgoing outgoing(ByteSpan data) {
 }  // namespace
 
 TEST_CASE("a long message goes to where it was asked to, whoever is first") {
-    for (const bool asked_first : {false, true}) {
-        Pair pair;
+    for (const auto& [near, asked_first] :
+         {std::pair{false, false}, std::pair{false, true}, std::pair{true, false}, std::pair{true, true}}) {
+        Pair pair(near);
         const Buffer sent = pattern(kLong);
         Outgoing out = outgoing(sent);
         Buffer place(kLong);
@@ -114,6 +116,82 @@ TEST_CASE("what is announced can be taken back, and what is half-way out cannot"
     CHECK(first.state == Outgoing::State::done);
 }
 
+TEST_CASE("a near message is copied from where it lies: none of it passes the socket") {
+    Pair pair(true);
+    const Buffer sent = pattern(kLong);
+    Outgoing out = outgoing(sent);
+    pair.a->post(out);
+    pair.move_all();
+    CHECK(out.state == Outgoing::State::announced);
+    CHECK(out.slot != 0);
+    pair.b->ask(kChannel, kLong);
+    // The sender has not moved since: it did nothing for it.
+    REQUIRE(pair.b->has(kChannel, kLong));
+    CHECK(out.state == Outgoing::State::announced);
+    pair.move_all();
+    CHECK(out.state == Outgoing::State::done);
+    CHECK(out.slot == 0);
+    CHECK((std::memcmp(pair.b->take(kChannel).data().data(), sent.data(), kLong) == 0));
+}
+
+TEST_CASE("an offer that was withdrawn is not taken for a message") {
+    Pair pair(true);
+    const Buffer sent = pattern(kLong);
+    Outgoing out = outgoing(sent);
+    pair.a->post(out);
+    pair.move_all();
+    CHECK(pair.a->take_back(out));
+    pair.b->ask(kChannel, kLong);
+    pair.move_all();
+    CHECK_FALSE(pair.b->has(kChannel, kLong));
+}
+
+TEST_CASE("what cannot be read where it lies is sent") {
+    // The offers of another machine: no such process, none of our memory, and a number that stands elsewhere.
+    const Buffer sent = pattern(kLong);
+    uint64_t slot = 0;
+    const Offer good = make_offer(sent, slot);
+    Offer nobody = good, nowhere = good, other = good;
+    nobody.pid = uint32_t{1} << 30U;
+    nowhere.address = 8;
+    other.key = good.key + 1;
+    Buffer place(kLong);
+    CHECK(read_offer(good, place));
+    for (const Offer& offer : {nobody, nowhere, other}) {
+        CHECK_FALSE(read_offer(offer, place));
+        Pair pair(true);
+        Buffer bytes;
+        append_frame(bytes, {.type = FrameType::offer, .channel = kChannel.value, .extra = kLong},
+                     encode_offer(offer));
+        REQUIRE(::send(pair.a->socket().get(), bytes.data(), bytes.size(), 0) ==
+                static_cast<ssize_t>(bytes.size()));
+        pair.b->pump();
+        pair.b->ask(kChannel, kLong);
+        // What it asks for now, a socket brings; and it does not try the next offer.
+        Outgoing out = outgoing(sent);
+        pair.a->pump();
+        pair.a->post(out);
+        pair.b->ask(kChannel, kLong);
+        CHECK(out.state == Outgoing::State::sending);
+        pair.move_all();
+        CHECK(out.state == Outgoing::State::done);
+    }
+}
+
+TEST_CASE("both sides learn that a near message has another size, whoever is first") {
+    for (const bool asked_first : {false, true}) {
+        Pair pair(true);
+        const Buffer sent = pattern(kLong);
+        Outgoing out = outgoing(sent);
+        if (asked_first) pair.b->ask(kChannel, kLong / 2);
+        pair.a->post(out);
+        pair.move_all();
+        REQUIRE(pair.b->has(kChannel, kLong / 2));
+        CHECK(pair.b->size_of_next(kChannel) == kLong);
+        CHECK(pair.a->mismatch().has_value() == asked_first);
+    }
+}
+
 TEST_CASE("a short message is confirmed when it was consumed, not before") {
     Pair pair;
     const Buffer sent = pattern(100);
@@ -142,6 +220,7 @@ TEST_CASE("frames that have no place on a link are its fault") {
     CHECK(fault_of({.type = FrameType::message, .sequence = 5}, Buffer(10)) == FrameFault::unknown_type);
     CHECK(fault_of({.type = FrameType::announce, .extra = uint64_t{1} << 60U}, {}) ==
           FrameFault::unknown_type);
+    CHECK(fault_of({.type = FrameType::offer, .extra = kLong}, Buffer(5)) == FrameFault::unknown_type);
     CHECK(fault_of({.type = FrameType::bye}, {}) == FrameFault::unknown_type);
     CHECK(fault_of({.type = FrameType::received, .sequence = 9}, {}) == FrameFault::none);
 }
