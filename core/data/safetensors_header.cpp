@@ -166,9 +166,10 @@ class HeaderReader {
 
     bool number(int64_t value) {
         if (place_ != Place::numbers) return unexpected();
-        std::vector<int64_t>& list = field_ == Field::shape ? entry_.shape : offsets_;
-        if (list.size() == (field_ == Field::shape ? kMostDims : 2)) return unexpected();
-        list.push_back(value);
+        const bool in_shape = field_ == Field::shape;
+        if (in_shape ? entry_.shape.size() == tensor::Shape::kMostDims : offsets_.size() == 2)
+            return unexpected();
+        in_shape ? entry_.shape.push_back(value) : offsets_.push_back(value);
         return true;
     }
 

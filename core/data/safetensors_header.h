@@ -13,8 +13,6 @@ namespace meshscope::data {
 
 /// The most a header may take, as in the safetensors library.
 inline constexpr uint64_t kMostHeaderBytes = 100'000'000;
-/// The most dims of one array; more is a lie (and would cost memory).
-inline constexpr std::size_t kMostDims = 32;
 
 /// The word of a dtype in a header ("F32"); "" where the format, or this reader, has none.
 std::string_view safetensors_dtype(DType dtype);

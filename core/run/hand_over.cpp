@@ -9,10 +9,20 @@
 namespace meshscope::run {
 namespace {
 
+void pack_shape(Packer& packer, const nn::Shape& shape) {
+    packer.add(std::vector<int64_t>(shape));
+}
+
+nn::Shape unpack_shape(Unpacker& unpacker) {
+    const std::vector<int64_t> dims = unpacker.list<int64_t>();
+    unpacker.require(dims.size() <= nn::Shape::kMostDims);
+    return dims;
+}
+
 void pack_part(Packer& packer, const ParameterPart& part) {
     packer.add(part.whole_index);
-    packer.add(part.shape);
-    packer.add(part.box.whole);
+    pack_shape(packer, part.shape);
+    pack_shape(packer, part.box.whole);
     packer.add(part.box.tensor_dim);
     packer.add(part.box.first);
     packer.add(part.first_element);
@@ -56,8 +66,8 @@ bool inside(const nn::Shape& shape, int64_t first, int64_t n) {
 void unpack_part(Unpacker& unpacker, std::vector<NamedArray>& parameters) {
     const auto index = unpacker.get<int32_t>();
     nn::Parameter part;
-    part.shape = unpacker.list<int64_t>();
-    part.box.whole = unpacker.list<int64_t>();
+    part.shape = unpack_shape(unpacker);
+    part.box.whole = unpack_shape(unpacker);
     part.box.tensor_dim = unpacker.get<int32_t>();
     part.box.first = unpacker.get<int64_t>();
     const auto first = unpacker.get<int64_t>();

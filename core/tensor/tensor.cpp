@@ -1,6 +1,5 @@
 #include "core/tensor/tensor.h"
 
-#include <limits>
 #include <utility>
 
 #include "core/base/error.h"
@@ -10,18 +9,6 @@
 #include "core/tensor/storage.h"
 
 namespace meshscope::tensor {
-
-int64_t count(const Shape& shape) {
-    // The bound leaves room for 8 bytes an element.
-    constexpr int64_t kMostElements = std::numeric_limits<int64_t>::max() / 8;
-    int64_t n = 1;
-    for (const int64_t dim : shape) {
-        if (dim < 0 || (dim > 0 && n > kMostElements / dim))
-            throw InvalidArgument({"tensor.bad_shape", {{"shape", shape}}});
-        n *= dim;
-    }
-    return n;
-}
 
 std::byte* Tensor::raw() const {
     if (!defined() || storage_->memory() == nullptr) return nullptr;

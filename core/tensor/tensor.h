@@ -6,19 +6,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/kinds.h"
 #include "core/base/memory_sink.h"
 #include "core/tensor/device.h"
+#include "core/tensor/shape.h"
 
 namespace meshscope::tensor {
-
-using Shape = std::vector<int64_t>;
-
-/// The product of a shape; 1 for the shape of a scalar. Throws InvalidArgument ("tensor.bad_shape") when a
-/// dim is negative or the product does not fit.
-int64_t count(const Shape& shape);
 
 class Storage;  // memory that reports itself to a sink; shared by the tensors that look at it
 

@@ -48,6 +48,21 @@ inline __attribute__((always_inline)) Floats first_lanes(Floats v, int64_t n, fl
     for (int32_t i = 0; i < kWidth; ++i) lane[i] = i;
     return lane < static_cast<int32_t>(n < kWidth ? n : kWidth) ? v : all(rest);
 }
+/// Lane i of the result is lane i + kStep of v, and so on around. In registers: through memory it would take
+/// the processor three times as long.
+template <int kStep>
+inline __attribute__((always_inline)) Floats lanes_from(Floats v) {
+#if defined(__AVX512F__)
+    return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5, kStep + 6,
+                                   kStep + 7, kStep + 8, kStep + 9, kStep + 10, kStep + 11, kStep + 12, kStep + 13,
+                                   kStep + 14, kStep + 15);
+#elif defined(__AVX2__)
+    return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5, kStep + 6,
+                                   kStep + 7);
+#else
+    return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3);
+#endif
+}
 /// NaN where b is NaN.
 inline __attribute__((always_inline)) Floats larger(Floats a, Floats b) {
     return a > b ? a : b;
@@ -106,14 +121,18 @@ struct Sixteen {
     /// Combined in halves: 16 → 8 → 4 → 2 → 1.
     template <class Join>
     float reduce(const Join& join) const {
-        float lanes[16];
-        for (int64_t i = 0; i < kParts; ++i) store(lanes + i * kWidth, parts[i]);
-        for (int64_t half = 8; half > 0; half /= 2)
-            for (int64_t i = 0; i < half; ++i) lanes[i] = join(lanes[i], lanes[i + half]);
-        return lanes[0];
+        Floats all_parts[kParts];
+        for (int64_t i = 0; i < kParts; ++i) all_parts[i] = parts[i];
+        for (int64_t half = kParts / 2; half > 0; half /= 2)
+            for (int64_t i = 0; i < half; ++i) all_parts[i] = join(all_parts[i], all_parts[i + half]);
+        Floats v = all_parts[0];
+        if constexpr (kWidth > 8) v = join(v, lanes_from<8 % kWidth>(v));
+        if constexpr (kWidth > 4) v = join(v, lanes_from<4 % kWidth>(v));
+        v = join(v, lanes_from<2>(v));
+        return join(v, lanes_from<1>(v))[0];
     }
     float sum() const {
-        return reduce([](float a, float b) { return a + b; });
+        return reduce([](Floats a, Floats b) { return a + b; });
     }
 };
 

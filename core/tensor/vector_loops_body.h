@@ -162,7 +162,7 @@ float largest(const float* x, int64_t n) {
     Sixteen acc(kLowest);
     fold(
         acc, n, kLowest, [](Floats s, int64_t, int64_t, Floats v) { return larger(v, s); }, x);
-    return acc.reduce([](float a, float b) { return a > b ? a : b; });
+    return acc.reduce(larger);
 }
 
 float softmax_row(float* x, float floor, float* sum, int64_t seen, int64_t n) {
@@ -174,7 +174,7 @@ float softmax_row(float* x, float floor, float* sum, int64_t seen, int64_t n) {
             const int64_t at = i + part * kWidth;
             tops.parts[part] = larger(first_lanes(load(x + at), seen - at, kLowest), tops.parts[part]);
         }
-    const float top = tops.reduce([](float a, float b) { return a > b ? a : b; });
+    const float top = tops.reduce(larger);
     // Nothing seen: every score is -∞, and -∞ - (-∞) would be NaN.
     const float shift = top == kLowest ? 0.0F : top;
     Sixteen sums(0.0F);

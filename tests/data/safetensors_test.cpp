@@ -188,6 +188,7 @@ TEST_CASE("headers that lie are refused by name") {
         {R"({"a":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}})", 4, "safetensors.structure"},
         {R"({"a":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}})", 4, "safetensors.structure"},
         {R"({"a":{"dtype":"F32","shape":[true],"data_offsets":[0,4]}})", 4, "safetensors.structure"},
+        {R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})", 4, "safetensors.structure"},
         {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4, "safetensors.structure"},
         {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,8]}})", 4, "safetensors.structure"},
         {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,1e30]}})", 4, "safetensors.structure"},

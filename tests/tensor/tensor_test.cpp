@@ -15,6 +15,23 @@
 using namespace meshscope;
 using namespace meshscope::tensor;
 
+TEST_CASE("a shape holds eight dims in itself, and says so when there are more") {
+    Shape shape{2, 3};
+    shape.push_back(4);
+    CHECK(shape.insert(shape.begin(), 5) == shape.begin());
+    CHECK(shape == Shape{5, 2, 3, 4});
+    CHECK(shape.erase(shape.begin() + 1) == shape.begin() + 1);
+    CHECK(std::vector<int64_t>(shape) == std::vector<int64_t>{5, 3, 4});
+    CHECK(count(shape) == 60);
+    CHECK(count(Shape()) == 1);
+    CHECK_THROWS_AS(shape.at(3), std::out_of_range);
+    shape.resize(Shape::kMostDims, 1);
+    CHECK(count(shape) == 60);
+    CHECK(test::thrown_id<InvalidArgument>([&] { shape.push_back(7); }) == "tensor.too_many_dims");
+    CHECK(shape.size() == Shape::kMostDims);  // as it was
+    CHECK_THROWS_AS(Shape(std::vector<int64_t>(9, 1)), InvalidArgument);
+}
+
 TEST_CASE("an allocation is reported once and freed when its last handle is dropped") {
     const auto device = make_cpu_device();
     test::MemoryLog log;

@@ -147,11 +147,14 @@ std::vector<int64_t> TrafficPicture::received_by_column() const {
     return sums;
 }
 
-float TrafficPicture::widest_sum() const {
-    float w = p_.width(p_.say("view.traffic.sent"), Face::caption);
-    for (const int64_t bytes : sent_by_row())
-        w = std::max(w, p_.width(format_count(bytes), Face::mono_small));
+float TrafficPicture::widest(const std::vector<int64_t>& sums) const {
+    float w = 0;
+    for (const int64_t bytes : sums) w = std::max(w, p_.width(format_count(bytes), Face::mono_small));
     return w;
+}
+
+float TrafficPicture::widest_sum() const {
+    return std::max(p_.width(p_.say("view.traffic.sent"), Face::caption), widest(sent_by_row()));
 }
 
 void TrafficPicture::sums(Rect box) {
@@ -166,21 +169,37 @@ void TrafficPicture::sums(Rect box) {
         p_.try_text(format_count(sent[static_cast<std::size_t>(r)]), {edge, at.y + (at.h - line) / 2},
                     Face::mono_small, Token::soft, Align::right, {"rank", grid_.senders(r).first});
     }
+    sums_below(box, x);
+}
+
+// The columns' sums in one line; where they would touch, in two, every second one in the lower. Rounded only
+// where that does not do either.
+void TrafficPicture::sums_below(Rect box, float beside) {
+    const float line = p_.line_height(Face::mono_small), column = cell_box(box, 0, 0).w;
     const auto received = received_by_column();
     const float y = box.y + box.h + 6;
-    std::vector<std::string> all;
-    for (int32_t c = 0; c < grid_.columns; ++c)
-        all.push_back(
-            words_of(received[static_cast<std::size_t>(c)], Face::mono_small, cell_box(box, 0, c).w + 1));
-    if (std::find(all.begin(), all.end(), "") != all.end()) return;
-    for (int32_t c = 0; c < grid_.columns; ++c) {
-        const Rect at = cell_box(box, 0, c);
-        const std::string& words = all[static_cast<std::size_t>(c)];
-        if (!words.empty())
-            p_.try_text(words, {at.x + at.w / 2, y}, Face::mono_small, Token::soft, Align::centre,
-                        {"rank", grid_.receivers(c).first});
-    }
-    p_.try_text(p_.say("view.traffic.received"), {x, y}, Face::caption, Token::mute);
+    // The last one ends before the word beside them.
+    const float in_two = std::min(2 * column - kBetweenSums,
+                                  column + 2 * (beside - box.x - box.w - kBetweenSums / 2));
+    const auto put = [&](int lines, bool exact) {
+        if (y + static_cast<float>(lines) * line > in_.size.height) return false;
+        const float room = lines == 1 ? column - kBetweenSums : in_two;
+        std::vector<std::string> all;
+        for (const int64_t bytes : received) {
+            all.push_back(exact ? p_.fit({format_count(bytes)}, Face::mono_small, room)
+                                : words_of(bytes, Face::mono_small, room));
+            if (all.back().empty()) return false;
+        }
+        for (int32_t c = 0; c < grid_.columns; ++c) {
+            const Rect at = cell_box(box, 0, c);
+            p_.try_text(all[static_cast<std::size_t>(c)],
+                        {at.x + at.w / 2, y + static_cast<float>(c % lines) * line}, Face::mono_small,
+                        Token::soft, Align::centre, {"rank", grid_.receivers(c).first});
+        }
+        p_.try_text(p_.say("view.traffic.received"), {beside, y}, Face::caption, Token::mute);
+        return true;
+    };
+    static_cast<void>(put(1, true) || put(2, true) || put(1, false) || put(2, false));
 }
 
 // What is selected: a rank's row and column, a cell, the cells of a collective.

@@ -20,6 +20,7 @@ std::vector<Chip> op_chips(const Painter& painter, const Traffic& traffic, const
 class TrafficPicture {
   public:
     static constexpr float kPad = 24;
+    static constexpr float kBetweenSums = 6;  ///< of two columns, at least
     TrafficPicture(const Input& input, const TrafficOptions& options);
     Picture draw();
 
@@ -30,6 +31,7 @@ class TrafficPicture {
     void cells(Rect box);
     void axis_numbers(Rect box);
     void sums(Rect box);
+    void sums_below(Rect box, float beside);
     void node_blocks(Rect box);
     void marks(Rect box);
     void beside(Rect box);
@@ -41,6 +43,7 @@ class TrafficPicture {
     void tell();
     Rect cell_box(Rect box, int32_t row, int32_t column) const;
     bool many_nodes() const;
+    float widest(const std::vector<int64_t>& sums) const;
     float widest_sum() const;
     std::vector<int64_t> sent_by_row() const;
     std::vector<int64_t> received_by_column() const;

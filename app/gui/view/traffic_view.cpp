@@ -101,8 +101,10 @@ Picture TrafficPicture::draw() {
     };
     // Sums stand at the edges where each row and each column has room for its own.
     const float sum = widest_sum() + 14;
-    sums_ = std::max(grid_.rows, grid_.columns) <= kMostSums && side(sum, number + 6) >= number;
-    const float cell = sums_ ? side(sum, number + 6) : side(0, 0);
+    float sums_height = number + 6;
+    if (widest(received_by_column()) + kBetweenSums > side(sum, sums_height)) sums_height += number;
+    sums_ = std::max(grid_.rows, grid_.columns) <= kMostSums && side(sum, sums_height) >= number;
+    const float cell = sums_ ? side(sum, sums_height) : side(0, 0);
     const Rect box{kPad + left, top, std::max(1.F, cell) * static_cast<float>(grid_.columns),
                    std::max(1.F, cell) * static_cast<float>(grid_.rows)};
     p_.layer = kWords;

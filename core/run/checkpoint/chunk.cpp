@@ -21,9 +21,9 @@ void append_range(const Shape& shape, std::size_t dim, int64_t first, int64_t n,
     const auto whole_rows = [&](int64_t index, int64_t rows) {
         Chunk chunk{at, Shape(at.size(), 1)};
         chunk.offsets.resize(shape.size(), 0);
-        chunk.sizes.insert(chunk.sizes.end(), shape.begin() + static_cast<std::ptrdiff_t>(dim), shape.end());
+        chunk.sizes.push_back(rows);
+        for (std::size_t d = dim + 1; d < shape.size(); ++d) chunk.sizes.push_back(shape[d]);
         chunk.offsets[dim] = index;
-        chunk.sizes[dim] = rows;
         chunks.push_back(std::move(chunk));
     };
     const auto part_of_row = [&](int64_t index, int64_t begin, int64_t elements) {

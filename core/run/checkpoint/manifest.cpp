@@ -179,6 +179,8 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
         refuse(path, {"checkpoint.manifest_damaged", {}});
     } catch (const std::invalid_argument&) {
         refuse(path, {"checkpoint.manifest_damaged", {}});
+    } catch (const InvalidArgument&) {  // more dims than any array has
+        refuse(path, {"checkpoint.manifest_damaged", {}});
     }
     check(manifest, path);
     return manifest;
