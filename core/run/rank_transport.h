@@ -15,7 +15,8 @@ class RankTransport {
     /// `transport` outlives this.
     RankTransport(comm::Transport& transport, std::span<const comm::Fault> faults, bool checked)
         : faults_(faults, transport.rank()), top_(&transport) {
-        if (!faults_.none()) top_ = &faulty_.emplace(*top_, faults_);
+        // On every rank, faults of its own or not: under it nobody meets at tables, and all must do the same.
+        if (!faults.empty()) top_ = &faulty_.emplace(*top_, faults_);
         if (checked) top_ = &checksums_.emplace(*top_);
     }
     RankTransport(const RankTransport&) = delete;

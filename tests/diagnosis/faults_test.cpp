@@ -110,6 +110,26 @@ TEST_CASE("a late rank harms nothing: the same numbers, later") {
         CHECK(good.result.parameters[i].numbers == late.result.parameters[i].numbers);
 }
 
+TEST_CASE("unchecked, the rank that has a fault goes the others' way in every algorithm") {
+    run::RunOptions unchecked;
+    unchecked.checked = false;
+    for (const char* algorithm : {"ring", "direct", "tree", "auto"}) {
+        INFO(algorithm);
+        const std::string scenario = kDdp + "algorithm = \"" + algorithm + "\"\n";
+        const Ended good = run_it(scenario, unchecked);
+        const Ended late = run_it(scenario + fault("delay", 1, 1, "ms = 1\n"), unchecked);
+        CHECK(late.id.empty());
+        for (std::size_t i = 0; i < good.result.parameters.size(); ++i)
+            CHECK(good.result.parameters[i].numbers == late.result.parameters[i].numbers);
+        // Its next calls have the same shape: only the end shows it.
+        const Ended left_out = run_it(scenario + fault("skip", 1, 1, "phase = \"backward\"\n"), unchecked);
+        CHECK(left_out.diagnosis.culprits == std::vector<int32_t>{1});
+        // Who waits for it is in step 2; the others may not have got there.
+        CHECK(std::ranges::any_of(left_out.diagnosis.ranks,
+                                  [](const RankReport& each) { return each.call.step == 2; }));
+    }
+}
+
 TEST_CASE("a bit that changes on the way is found by its checksum: unchecked it changes the numbers") {
     const std::string flip = fault("corrupt", 2, 1, "phase = \"backward\"\n");
     const Ended found = run_it(kDdp + flip);
