@@ -71,9 +71,9 @@ void Link::fetch(comm::Channel channel, Arrival& arrival) {
         if (read_offer(*arrival.offer, {arrival.place, bytes})) {
             arrival.here = bytes;
             arrival.complete = true;
-            append_frame(small_, {.type = FrameType::received,
-                                  .channel = channel.value,
-                                  .sequence = arrival.sequence});
+            append_frame(
+                small_,
+                {.type = FrameType::received, .channel = channel.value, .sequence = arrival.sequence});
             flush();
             return;
         }

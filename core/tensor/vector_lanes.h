@@ -53,12 +53,12 @@ inline __attribute__((always_inline)) Floats first_lanes(Floats v, int64_t n, fl
 template <int kStep>
 inline __attribute__((always_inline)) Floats lanes_from(Floats v) {
 #if defined(__AVX512F__)
-    return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5, kStep + 6,
-                                   kStep + 7, kStep + 8, kStep + 9, kStep + 10, kStep + 11, kStep + 12, kStep + 13,
-                                   kStep + 14, kStep + 15);
+    return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5,
+                                   kStep + 6, kStep + 7, kStep + 8, kStep + 9, kStep + 10, kStep + 11,
+                                   kStep + 12, kStep + 13, kStep + 14, kStep + 15);
 #elif defined(__AVX2__)
-    return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5, kStep + 6,
-                                   kStep + 7);
+    return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5,
+                                   kStep + 6, kStep + 7);
 #else
     return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3);
 #endif

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <memory>
 
+#include "app/gui/main/bench_idle.h"
 #include "app/gui/main/render_film.h"
 #include "core/base/error.h"
 #include "core/trace/store.h"
@@ -131,6 +132,7 @@ void bench_app(const Options& options, const i18n::Catalogue& catalogue, const s
     named->name = "made";
     document.reset();
     frames(named, options, catalogue, print);
+    bench_idle(options, lesson, print);
 }
 
 }  // namespace meshscope::gui

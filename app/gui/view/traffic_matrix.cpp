@@ -179,8 +179,8 @@ void TrafficPicture::sums_below(Rect box, float beside) {
     const auto received = received_by_column();
     const float y = box.y + box.h + 6;
     // The last one ends before the word beside them.
-    const float in_two = std::min(2 * column - kBetweenSums,
-                                  column + 2 * (beside - box.x - box.w - kBetweenSums / 2));
+    const float in_two =
+        std::min(2 * column - kBetweenSums, column + 2 * (beside - box.x - box.w - kBetweenSums / 2));
     const auto put = [&](int lines, bool exact) {
         if (y + static_cast<float>(lines) * line > in_.size.height) return false;
         const float room = lines == 1 ? column - kBetweenSums : in_two;
