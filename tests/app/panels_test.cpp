@@ -363,3 +363,15 @@ TEST_CASE("set-up is no step, an evaluation has no micro-batch, calls alone have
     CHECK(copied("21_collectives", 2).find("forward") == std::string::npos);
     CHECK(copied("42_ddp", 6).find("micro-batch") != std::string::npos);
 }
+
+TEST_CASE("a document that lies where a closed one lay is not taken for it") {
+    const session::Document place;
+    const auto kept_by_nobody = [](const session::Document*) {};
+    std::shared_ptr<const session::Document> first(&place, kept_by_nobody);
+    const panels::DocumentMark mark(first);
+    CHECK(mark == panels::DocumentMark(first));
+    first.reset();
+    const std::shared_ptr<const session::Document> second(&place, kept_by_nobody);
+    CHECK_FALSE(mark == panels::DocumentMark(second));
+    CHECK(panels::DocumentMark() == panels::DocumentMark(nullptr));
+}

@@ -35,7 +35,7 @@ void timeline_host(Ui& ui, Memory& memory, Rect box) {
     options.scroll_y = scroll;
     // What was just chosen comes into view; after that the lanes stay where the reader puts them.
     const view::Selection& chosen = ui.state.selection;
-    Memory::Seen seen{ui.state.document.get(), chosen.event_rank, chosen.event, chosen.rank, box.h};
+    Memory::Seen seen{DocumentMark(ui.state.document), chosen.event_rank, chosen.event, chosen.rank, box.h};
     if (memory.timeline_seen != seen) {
         memory.timeline_seen = seen;
         if (const auto rank = chosen.event ? chosen.event_rank : chosen.rank)

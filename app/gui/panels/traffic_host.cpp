@@ -7,8 +7,8 @@ namespace meshscope::panels {
 
 /// A traffic and what it was counted of: hops are many, and most frames ask for the same sums.
 struct CountedTraffic {
-    const void* document = nullptr;
-    const void* clock = nullptr;
+    DocumentMark document;
+    time::ClockKind clock = time::ClockKind::modelled;
     view::TrafficFilter filter;
     int64_t until_ns = 0;  ///< or the step, where a step is counted
     view::Traffic traffic;
@@ -25,10 +25,11 @@ view::TrafficOptions traffic_options(const Ui& ui, Memory& memory) {
                               ? view::step_at(trace, clock, s.cursor.t_ns)
                               : s.cursor.t_ns;
     const CountedTraffic* last = memory.traffic.get();
-    if (last == nullptr || last->document != s.document.get() || last->clock != &clock ||
-        last->filter != counted || last->until_ns != until)
+    const DocumentMark mark(s.document);
+    if (last == nullptr || last->document != mark || last->clock != s.clock || last->filter != counted ||
+        last->until_ns != until)
         memory.traffic = std::make_shared<const CountedTraffic>(CountedTraffic{
-            s.document.get(), &clock, counted, until, view::traffic(trace, clock, s.cursor.t_ns, counted)});
+            mark, s.clock, counted, until, view::traffic(trace, clock, s.cursor.t_ns, counted)});
     return {s.traffic, &memory.traffic->traffic};
 }
 

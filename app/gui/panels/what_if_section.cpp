@@ -11,7 +11,7 @@ namespace meshscope::panels {
 
 /// What can be asked of a run, asked of its scenario once.
 struct AskedWhatIfs {
-    const void* document = nullptr;
+    DocumentMark document;
     std::vector<sandbox::WhatIf> questions;
 };
 
@@ -19,8 +19,9 @@ namespace {
 
 const std::vector<sandbox::WhatIf>& questions(Ui& ui, Memory& memory) {
     const session::Document& document = *ui.state.document;
-    if (!memory.what_ifs || memory.what_ifs->document != &document) {
-        AskedWhatIfs asked{&document, {}};
+    const DocumentMark mark(ui.state.document);
+    if (!memory.what_ifs || memory.what_ifs->document != mark) {
+        AskedWhatIfs asked{mark, {}};
         const std::string& text = session::scenario_text(document);
         if (!text.empty()) asked.questions = sandbox::what_ifs(text, document.trace->info.scenario_path);
         memory.what_ifs = std::make_shared<const AskedWhatIfs>(std::move(asked));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/panels/document_mark.h"
 #include "app/gui/panels/ui.h"
 #include "app/gui/session/palette.h"
 
@@ -31,7 +32,7 @@ struct Memory {
     std::map<std::string, float> scrolls;       ///< own scroll positions (timeline), logical pixels
     /// For what the timeline was last scrolled: another selection, run or height scrolls it again.
     struct Seen {
-        const void* document = nullptr;
+        DocumentMark document;
         std::optional<int32_t> event_rank, event, rank;
         float height = 0;
         friend bool operator==(const Seen&, const Seen&) = default;
