@@ -39,6 +39,7 @@ inline constexpr std::size_t kHeaderBytes = 40;
 inline constexpr uint8_t kProtocolVersion = 1;
 /// The longest message that is sent without being asked for.
 inline constexpr std::size_t kMessageBytes = std::size_t{64} << 10;
+/// Whether a message is announced or offered, and sent when it is asked for.
 inline bool is_long(int64_t bytes) {
     return bytes > static_cast<int64_t>(kMessageBytes);
 }

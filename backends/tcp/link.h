@@ -121,6 +121,8 @@ class Link final : private FrameSink {
     std::byte* begin(const FrameHeader& header) override;
     void end(const FrameHeader& header) override;
     void give_place(Arrival& arrival, std::byte* place);
+    /// Whether an announcement is of the channel's next message, and of a size that is announced.
+    bool is_next_long(const FrameHeader& header);
     std::byte* begin_message(const FrameHeader& header);
     std::byte* begin_piece(const FrameHeader& header);
     void on_announce(const FrameHeader& header, std::optional<Offer> offer);

@@ -16,6 +16,11 @@ namespace {
 // While a long message is awaited, its header should not bring much of its payload to the wrong place.
 constexpr std::size_t kGlance = std::size_t{4} << 10;
 
+/// Not more than any memory has; nobody posts that.
+bool is_size(uint64_t bytes) {
+    return bytes >> 48U == 0;
+}
+
 }  // namespace
 
 void Link::give_place(Arrival& arrival, std::byte* place) {
@@ -157,18 +162,23 @@ std::byte* Link::begin(const FrameHeader& header) {
             return begin_message(header);
         case FrameType::piece:
             return begin_piece(header);
-        case FrameType::announce:
         case FrameType::ready:
-            // More than any memory; nobody posts that.
-            return header.extra >> 48U == 0 ? &nothing_ : nullptr;
+            return is_size(header.extra) ? &nothing_ : nullptr;
+        case FrameType::announce:
+            return is_next_long(header) ? &nothing_ : nullptr;
         case FrameType::offer:
-            return header.extra >> 48U == 0 && header.length == kOfferBytes ? offer_bytes_.data() : nullptr;
+            return is_next_long(header) && header.length == kOfferBytes ? offer_bytes_.data() : nullptr;
         case FrameType::received:
         case FrameType::finished:
             return &nothing_;
         default:
             return nullptr;
     }
+}
+
+bool Link::is_next_long(const FrameHeader& header) {
+    return header.sequence == inbox({header.channel}).next && is_size(header.extra) &&
+           is_long(static_cast<int64_t>(header.extra));
 }
 
 std::byte* Link::begin_message(const FrameHeader& header) {

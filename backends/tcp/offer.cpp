@@ -55,7 +55,9 @@ Offer make_offer(ByteSpan data, uint64_t& slot) {
 }
 
 void withdraw_offer(uint64_t& slot) {
-    std::atomic_ref(slot).store(0, std::memory_order_seq_cst);
+    std::atomic_ref(slot).store(0, std::memory_order_relaxed);
+    // What the caller writes to the message from here on must not be seen before the key is gone.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 Buffer encode_offer(const Offer& offer) {

@@ -13,9 +13,10 @@ namespace meshscope::backends::tcp {
 /// from there (process_vm_readv) instead of asking for it on the socket: one copy in place of two, and no
 /// system call a packet.
 ///
-/// `key` stands at `slot` for as long as the message may be read. A number that nobody else has: whoever
-/// finds it there has read the memory of the process that sent the offer, not of another that happens to
-/// have its number (on another machine, in another container).
+/// `key` stands at `slot` for as long as the message may be read. An honest sender's is a number that nobody
+/// else has: whoever finds it there has read the memory of the process that sent the offer, not of another
+/// that happens to have its number (on another machine, in another container). It proves nothing of a sender
+/// that lies: offers are taken of peers alone that have proved the job's token.
 struct Offer {
     uint32_t pid = 0;
     uint64_t address = 0;

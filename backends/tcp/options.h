@@ -35,8 +35,8 @@ struct TcpOptions {
     /// "tcp://host:port": a store there. "file:///path": a file that all ranks can open and lock. The caller
     /// turns env:// into tcp:// itself.
     std::string init_method;
-    /// Long messages between ranks of one machine are copied from the sender's memory where the system lets
-    /// us (see Offer). False: every byte goes through the sockets.
+    /// Long messages between ranks of one machine are copied from the sender's memory, in jobs with a token,
+    /// where the system lets us (see Offer). False: every byte goes through the sockets.
     bool near_memory = true;
     /// With tcp://: rank 0 serves the store itself, on `bind` and the port of init_method. False when a
     /// launcher serves it.

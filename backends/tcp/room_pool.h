@@ -14,7 +14,9 @@ class RoomPool {
         std::unique_ptr<std::byte[]> bytes;
         std::size_t capacity = 0;
     };
+    /// Room for at least so many bytes, holding anything.
     Room take(std::size_t bytes);
+    /// Keeps it for another; of too many the oldest goes.
     void give_back(Room room);
 
   private:

@@ -49,7 +49,8 @@ TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fat
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fate_.rank_event().get(), &event);
     for (std::size_t r = 0; r < links.size(); ++r) {
         if (!links[r].open()) continue;
-        const bool near = options.near_memory && is_near(links[r]);
+        // An offer makes this rank read memory for a peer, which without a token may be another user's.
+        const bool near = options.near_memory && !options.token.empty() && is_near(links[r]);
         links_[r] = std::make_unique<Link>(std::move(links[r]), static_cast<int32_t>(r), rooms_, near);
         event.data.u32 = static_cast<uint32_t>(r);
         ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, links_[r]->socket().get(), &event);

@@ -50,8 +50,8 @@ struct Fault {
     bool on_entry() const { return !at && !hop && unit.empty() && rule.empty(); }
 };
 
-/// The faults of one rank, and which of them have come. Used by the rank's own thread alone, so whoever has
-/// faults runs collectives inline (StreamExecutor::Mode::inline_in_wait).
+/// The faults of one rank, and which of them have come. Used by one thread alone: whoever has any runs
+/// collectives inline (StreamExecutor::Mode::inline_in_wait), of the others the helper thread finds none.
 class Faults {
   public:
     /// Of all faults those of `rank`.

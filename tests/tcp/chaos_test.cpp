@@ -84,7 +84,7 @@ Run run_once(uint64_t seed, Mischief mischief, bool at_store) {
     {
         contract::TcpThreadsWorld world(n, [&](TcpOptions& options) {
             options.log = [](const Message&) {};
-            // Then all bytes pass the proxy; else what says where long messages lie.
+            // Three runs in four send all bytes through the proxy, the fourth says where long ones lie.
             options.near_memory = seed % 4 == 3;
             options.timeouts.connect = milliseconds(harmless ? 20'000 : 300);
             options.timeouts.operation = milliseconds(harmless ? 20'000 : 150);
