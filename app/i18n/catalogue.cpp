@@ -108,7 +108,15 @@ const std::string* Catalogue::find(std::string_view id, Language language) const
 std::string Catalogue::text(const Message& message, Language language) const {
     const std::string* found = find(message.id, language);
     if (!found) found = find(message.id, language == Language::zh ? Language::en : Language::zh);
-    return found ? fill(*found, message.args) : describe(message);
+    if (!found) return describe(message);
+    // What the system says of a file is English; the usual reasons have texts of their own.
+    std::vector<MessageArg> args = message.args;
+    for (MessageArg& arg : args) {
+        if (arg.name != "reason" || !std::holds_alternative<std::string>(arg.value)) continue;
+        const std::string* said = find("reason." + std::get<std::string>(arg.value), language);
+        if (said) arg.value = *said;
+    }
+    return fill(*found, args);
 }
 
 std::string Catalogue::text(std::string_view id, Language language) const {

@@ -73,6 +73,38 @@ TEST_CASE("a scenario's comparison is really run beside it, and the weights that
     }
 }
 
+TEST_CASE("an opening can be given up by Esc, and so is what waits behind it") {
+    const Files files;
+    std::string text = scenario_text("shape = [4]\nnames = [\"replicate\"]\n", "ddp");
+    text.replace(text.find("steps = 2"), 9, "steps = 1000000");
+    const std::string path = files.folder.write("long.toml", text);
+    Session session({});
+    AppState state;
+    Effects effects;
+    session.open(path);
+    session.open_beside({files.ddp});
+    const auto news_until = [&](const auto& is_so) {
+        for (int i = 0; i < 3000 && !is_so(); ++i) {
+            for (const Action& action : session.news(test::catalogue(), i18n::Language::en))
+                apply(state, action, effects);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        REQUIRE(is_so());
+    };
+    news_until([&] { return state.loading && state.loading->steps_done > 0; });
+    CHECK(state.loading->file == path);
+    apply(state, ClearSelection{}, effects);  // Esc
+    CHECK(effects.cancel_loading);
+    session.cancel();
+    news_until([&] { return !state.loading; });
+    CHECK(state.runs.empty());
+    CHECK_FALSE(state.error);
+    // Another can be opened at once.
+    session.open(files.ddp);
+    wait_for(session, state, 1);
+    CHECK(state.runs.size() == 1);
+}
+
 TEST_CASE(
     "several files at once: the first is opened, the others come beside it, what fails is told, the rest "
     "stays") {

@@ -135,6 +135,23 @@ TEST_CASE("the mesh draws no hull and lists no group while ranks are asked") {
     CHECK(has(told(app), "[4, 5, 6, 7]"));
 }
 
+TEST_CASE("a slice that is not shown yet is said not to be") {
+    Harness app;
+    go(app, "16_true_slice_order", 2);
+    const std::string own = app.state().selection.slice;
+    CHECK_FALSE(panels::Cover(app.state()).hides(own));
+    CHECK(panels::Cover(app.state()).hides("dp"));
+    CHECK_FALSE(panels::Cover(app.state()).hides(""));
+    app.click(app.widget("slice_enter"));
+    CHECK_FALSE(app.state().toast);
+    app.stage().act(session::SetSlice{"dp"});
+    app.settle();
+    app.click(app.widget("slice_enter"));
+    CHECK(app.state().toast);
+    answer(app);
+    CHECK_FALSE(panels::Cover(app.state()).hides("dp"));
+}
+
 TEST_CASE("a slice that is refused is told where the lesson tells of it") {
     Harness app;
     go(app, "16_true_slice_order", 2);

@@ -63,6 +63,9 @@ TEST_CASE("what cannot be is refused by name") {
     CHECK(refused({"--lang"}) == "app.missing_value");
     CHECK(refused({"--from", "2"}) == "app.bad_value");
     CHECK(refused({"--from", "nan"}) == "app.bad_value");
+    CHECK(refused({"a.mscope", "--from", "0.9", "--to", "0.1"}) == "app.empty_range");
+    CHECK(refused({"a.mscope", "--from", "0.5", "--to", "0.5"}) == "app.empty_range");
+    CHECK(refused({"a.mscope", "--to", "0"}) == "app.empty_range");
     CHECK(refused({"--frames", "1.5"}) == "app.bad_value");
     CHECK(refused({"--size", "1280"}) == "app.bad_value");
     CHECK(refused({"--size", "99999x2"}) == "app.bad_value");

@@ -120,6 +120,17 @@ TEST_CASE("a corrupt settings file is moved aside and said, and never lost") {
     CHECK(read_settings(path).said.empty());  // none is there
 }
 
+TEST_CASE("settings that cannot be read are said, and never written over") {
+    const Folder folder;
+    const std::string path = folder.file("settings.json");
+    fs::create_directories(path);  // a folder stands where the file should be
+    const ReadSettings read = read_settings(path);
+    CHECK(ids(read.said) == std::vector<std::string>{"settings.unreadable"});
+    CHECK(read.stays);
+    CHECK(fs::is_directory(path));
+    CHECK_FALSE(read_settings(folder.file("none.json")).stays);
+}
+
 TEST_CASE("what cannot be in the settings is left out by name, all else is taken") {
     bool broken = true;
     const ReadSettings read =

@@ -183,6 +183,18 @@ TEST_CASE("an unknown id describes itself, and a missing language falls back") {
     CHECK(catalogue.text("a.b", Language::en) == "hello {n}");
 }
 
+TEST_CASE("what the system says of a file is told in the language, where it is known") {
+    const Catalogue catalogue = Catalogue::embedded();
+    const auto told = [&](const char* reason, Language language) {
+        return catalogue.text(
+            {"file.cannot_write", {{"path", std::string("a")}, {"reason", std::string(reason)}}}, language);
+    };
+    CHECK(told("No space left on device", Language::zh).find("磁盘空间已满") != std::string::npos);
+    CHECK(told("No space left on device", Language::zh).find("No space") == std::string::npos);
+    CHECK(told("No space left on device", Language::en).find("No space left on device") != std::string::npos);
+    CHECK(told("something else", Language::zh).find("something else") != std::string::npos);
+}
+
 TEST_CASE("a damaged file of texts is a problem told, not a crash") {
     const Catalogue catalogue = Catalogue::from_files({{"a.toml", Language::en, "\"a.b\" = \"x\"\n[\n"},
                                                        {"b.toml", Language::en, "\"a.b\" = 3\n"},

@@ -75,12 +75,7 @@ session::AppState without_overlays(session::AppState state) {
 }  // namespace
 
 ExportKind export_kind(const std::string& path) {
-    const std::size_t dot = path.rfind('.');
-    std::string ending = dot == std::string::npos ? "" : path.substr(dot + 1);
-    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    constexpr const char* kEndings[] = {"png", "svg", "gif", "mp4", "html"};
-    for (int i = 0; i < 5; ++i)
-        if (ending == kEndings[i]) return static_cast<ExportKind>(i);
+    if (const auto kind = session::export_kind_of(path)) return *kind;
     throw InvalidArgument({"export.format", {{"path", path}}});
 }
 

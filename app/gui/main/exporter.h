@@ -4,11 +4,12 @@
 #include <string>
 
 #include "app/gui/session/app_state.h"
+#include "app/gui/session/export_kind.h"
 #include "app/i18n/catalogue.h"
 
 namespace meshscope::gui {
 
-enum class ExportKind { png, svg, gif, mp4, html };
+using session::ExportKind;
 
 /// By the name's ending, in either case. Throws InvalidArgument ("export.format": path).
 ExportKind export_kind(const std::string& path);

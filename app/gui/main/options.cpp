@@ -167,6 +167,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
             throw InvalidArgument({"app.too_many_files", {{"most", int64_t{session::kMostRuns}}}});
         }
     }
+    const double from = o.from.value_or(0), to = o.to.value_or(1);
+    if (from >= to) throw InvalidArgument({"app.empty_range", {{"from", from}, {"to", to}}});
     if (!o.mp4.empty() && o.render.empty()) throw InvalidArgument({"app.mp4_needs_render", {}});
     if (!o.mp4.empty() && (o.width % 2 != 0 || o.height % 2 != 0))
         throw InvalidArgument({"app.odd_size", {}});

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/gui/main/stage.h"
+#include "app/gui/view/format.h"
 #include "app/gui/window/film.h"
 #include "app/gui/window/frame_buffer.h"
 #include "app/gui/window/headless_context.h"
@@ -77,6 +78,11 @@ std::vector<session::Action> place_actions(const Options& options, const session
     if (options.rank) actions.push_back(session::SelectRank{rank});
     if (!options.at) return actions;
     if (!options.at->is_event) {
+        const int64_t end = std::max(document.measured.end_ns, document.modelled.end_ns);
+        if (options.at->value > end)
+            throw InvalidArgument(
+                {"export.no_such_time",
+                 {{"time", view::format_time(options.at->value)}, {"end", view::format_time(end)}}});
         actions.push_back(session::SetCursor{options.at->value});
         return actions;
     }

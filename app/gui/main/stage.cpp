@@ -7,6 +7,8 @@
 #include "app/gui/main/words.h"
 #include "app/gui/session/keys.h"
 #include "app/gui/view/source_place.h"
+#include "app/i18n/error_text.h"
+#include "core/base/error.h"
 
 namespace meshscope::gui {
 namespace {
@@ -50,7 +52,13 @@ Stage::Stage(window::ImGuiHost& host, const i18n::Catalogue& catalogue)
     : host_(host), catalogue_(catalogue) {}
 
 void Stage::act(const session::Action& action) {
-    session::apply(state_, action, effects_);
+    try {
+        session::apply(state_, action, effects_);
+    } catch (const Error& error) {
+        // A record may hold a scenario that is none: what cannot be done with it is told, nothing ends.
+        const auto described = i18n::describe_error(error, catalogue_, catalogue_language(state_.language));
+        session::apply(state_, session::ShowError{{described.lines}}, effects_);
+    }
 }
 
 void Stage::key(window::KeyPress press) {

@@ -93,6 +93,17 @@ class Loop {
         live_.on_news(window::GlfwWindow::wake);
         if (!options_.open.empty()) session_.open(options_.open);
         for (const std::string& path : options_.beside) session_.open_beside({path, !options_.view});
+        try {
+            loop();
+        } catch (...) {
+            end();  // nothing of what was under way is lost with the window
+            throw;
+        }
+        end();
+    }
+
+  private:
+    void loop() {
         auto last = std::chrono::steady_clock::now();
         int settle = 3;  // frames that ImGui needs after a change: hover, sizes of scrolling parts
         while (!window_.should_close() && g_end == 0) {
@@ -118,10 +129,8 @@ class Loop {
             dump(stage_, options_.dump_state, dumped_);
             keep(2.0);
         }
-        end();
     }
 
-  private:
     static int width(const Options& options, const session::Settings& kept) {
         return options.size_given || kept.width == 0 ? options.width : kept.width;
     }
@@ -153,18 +162,21 @@ class Loop {
         const session::AppState& s = stage_.state();
         const bool held = s.live && !s.live->world.ended;
         const session::RunRequest* run = s.running && run_ ? &*run_ : held && held_ ? &*held_ : nullptr;
+        kept_ = session::settings_of(s, kept_);
+        const std::string folder = std::filesystem::path(around_.settings).parent_path() / "unfinished";
+        // What cannot be kept is told, and all else is.
+        kept_.unfinished = session::keep_unfinished(s, run, saved_, folder,
+                                                    [this](const Message& message) { say(message); });
+        auto& recent = kept_.remembered.recent;
+        for (const session::Unfinished& one : kept_.unfinished) {
+            if (one.what == "export") continue;
+            std::erase_if(recent, [&](const session::Recent& r) { return r.path == one.path; });
+            recent.insert(recent.begin(), {one.path, std::filesystem::path(one.path).stem()});
+        }
+        if (recent.size() > session::kMostRecent) recent.resize(session::kMostRecent);
+        if (read_.stays || session::settings_text(kept_) == written_) return;
         try {
-            kept_ = session::settings_of(s, kept_);
-            const std::string folder = std::filesystem::path(around_.settings).parent_path() / "unfinished";
-            kept_.unfinished = session::keep_unfinished(s, run, saved_, folder);
-            auto& recent = kept_.remembered.recent;
-            for (const session::Unfinished& one : kept_.unfinished) {
-                if (one.what == "export") continue;
-                std::erase_if(recent, [&](const session::Recent& r) { return r.path == one.path; });
-                recent.insert(recent.begin(), {one.path, std::filesystem::path(one.path).stem()});
-            }
-            if (recent.size() > session::kMostRecent) recent.resize(session::kMostRecent);
-            if (session::settings_text(kept_) != written_) session::write_settings(around_.settings, kept_);
+            session::write_settings(around_.settings, kept_);
         } catch (const Error& error) {
             say(error.message());
         }
@@ -200,7 +212,6 @@ class Loop {
                     std::this_thread::sleep_for(kBetweenRenewals);
                     continue;
                 }
-                end();
                 throw;
             }
         }
@@ -213,16 +224,16 @@ class Loop {
     void keep(double every_s) {
         const auto now = std::chrono::steady_clock::now();
         const bool soon = std::chrono::duration<double>(now - kept_at_).count() < every_s;
-        if (around_.settings.empty() || !drawn_ || soon) return;
+        if (around_.settings.empty() || read_.stays || !drawn_ || soon) return;
         kept_at_ = now;
         drawn_ = false;
         kept_ = session::settings_of(stage_.state(), kept_);
         window_.outer_size(kept_.width, kept_.height);
         std::string text = session::settings_text(kept_);
         if (text == written_) return;
-        written_ = std::move(text);
         try {
             session::write_settings(around_.settings, kept_);
+            written_ = std::move(text);
         } catch (const Error& error) {
             if (!refused_) tell(error.message());
             refused_ = true;
@@ -312,6 +323,7 @@ class Loop {
             tell({"ui.export.cancelled", {{"path", exporter_->path()}}});
             end_export();
         }
+        if (effects.cancel_loading) session_.cancel();
         for (const std::string& path : effects.open) session_.open(path);
         for (const session::OpenBeside& next : effects.beside) session_.open_beside(next);
         if (effects.stop_run) runner_.stop();

@@ -21,16 +21,6 @@ std::string mesh_words(const trace::RunInfo& info) {
     return words;
 }
 
-/// How far down a picture's words reach.
-float words_end(const view::Picture& picture) {
-    float y = 0;
-    for (const view::Shape& shape : picture.shapes) {
-        const Rect box = bounds(shape);
-        y = std::max(y, box.y + box.h);
-    }
-    return y;
-}
-
 /// Buttons one after the other, as many in a line as there is room for; gives the y below them.
 float button_lines(Ui& ui, Memory& memory, float x, float y, float w,
                    const std::vector<std::pair<std::string, session::OpenBeside>>& buttons,
@@ -60,9 +50,15 @@ Choices choices(const Ui& ui) {
     if (!s.document->path.empty())
         for (const std::string& strategy : s.document->strategies)
             choices.strategies.push_back({strategy, {s.document->path, true, strategy}});
-    for (size_t i = 0; i < s.offers.size() && choices.lessons.size() < kMostOffers; ++i)
-        if (s.offers[i].id != s.document->path)
-            choices.lessons.push_back({ui.pick(s.offers[i].title), {s.offers[i].id, true, {}}});
+    // Lessons of as many ranks on the same mesh first: they are what compares best.
+    std::string mesh;
+    for (const session::Offer& offer : s.offers)
+        if (offer.id == s.document->path) mesh = offer.subtitle.en;
+    for (const bool same : {true, false})
+        for (const session::Offer& offer : s.offers)
+            if (offer.id != s.document->path && (offer.subtitle.en == mesh) == same &&
+                choices.lessons.size() < kMostOffers)
+                choices.lessons.push_back({ui.pick(offer.title), {offer.id, true, {}}});
     return choices;
 }
 
@@ -107,13 +103,15 @@ void compare_host(Ui& ui, Memory& memory, Rect box) {
         const bool any = !beside.strategies.empty() || !beside.lessons.empty();
         const view::Picture alone = view::compare_view(view_input(ui, box.w, box.h), runs, {.choices = any});
         render(ui, alone, {box.x, region.top()});
-        return region.content_ends(offers(ui, memory, beside, box, region.top() + words_end(alone)));
+        return region.content_ends(offers(ui, memory, beside, box, region.top() + bottom_of(alone)));
     }
     const view::Picture picture = view::compare_view(view_input(ui, box.w, box.h), runs);
     picture_panel(ui, memory, "compare", picture, {box.x, region.top()});
     tab_stops(ui, memory, picture, {box.x, region.top()},
               {"clock", "run", "lane_less", "lane_more", "close_run"});
-    if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
+    float end = region.top() + picture.height;
+    if (runs.size() < session::kMostRuns) end = offers(ui, memory, choices(ui), box, end);
+    if (end > box.y + box.h + 1) region.content_ends(end);
 }
 
 bool click_compare(Ui& ui, const view::Id& id, bool twice) {

@@ -106,9 +106,13 @@ Cover::Cover(const session::AppState& state) : quiz_(open_question(state)), sele
     if (list_.size() < 2) list_.clear();  // "rank 3" is a name that stands everywhere
     // A slice that the lesson itself brings and that is refused is what its step tells of.
     const session::LessonStep& step = state.document->steps[static_cast<size_t>(state.lesson_step)];
-    const bool own = selection_.slice == step.slice;
+    own_slice_ = step.slice;
     groups_ = ranks || !selection_.slice.empty();
-    if (!own || number_) selection_.slice.clear();
+    if (hides(selection_.slice)) selection_.slice.clear();
+}
+
+bool Cover::hides(const std::string& slice) const {
+    return quiz_ != nullptr && !slice.empty() && (number_ || slice != own_slice_);
 }
 
 bool Cover::asks(const std::vector<int32_t>& ranks) const {

@@ -43,6 +43,8 @@ class Cover {
     /// What the mesh's pictures are drawn of: the state's selection, without the slice where groups() says
     /// so.
     const view::Selection& mesh_selection() const { return selection_; }
+    /// What this slice gives is not shown before the question is answered.
+    bool hides(const std::string& slice) const;
     view::MeshOptions mesh_options() const;
 
   private:
@@ -51,6 +53,7 @@ class Cover {
 
     const session::QuizCard* quiz_ = nullptr;
     view::Selection selection_;
+    std::string own_slice_;  ///< the step's
     double answer_ = 0;
     bool number_ = false, groups_ = false;
     std::vector<std::string> list_;  ///< what a question for ranks or an order asks, two or more

@@ -2,18 +2,10 @@
 
 #include "app/gui/panels/overlay.h"
 #include "app/gui/panels/panels.h"
+#include "app/gui/session/export_kind.h"
 
 namespace meshscope::panels {
 namespace {
-
-constexpr const char* kEndings[] = {"png", "svg", "gif", "mp4", "html"};
-
-/// Which format a name asks for; -1 when none.
-int format_of(const std::string& path) {
-    for (int i = 0; i < 5; ++i)
-        if (path.ends_with(std::string(".") + kEndings[i])) return i;
-    return -1;
-}
 
 void exporting_card(Ui& ui, Memory& memory, Rect box) {
     const session::Exporting& now = *ui.state.exporting;
@@ -51,12 +43,13 @@ void export_sheet(Ui& ui, Memory& memory, Rect box) {
     const session::ExportSheet& sheet = *ui.state.export_sheet;
     const bool opened = shown != sheet.path;
     if (opened) path = shown = sheet.path;
-    const int format = format_of(path);
+    const auto kind = session::export_kind_of(path);
+    const int format = kind ? static_cast<int>(*kind) : -1;
     std::string about, asked;
     if (format < 0)
         about = ui.say("export.format", {{"path", path}});
     else
-        about = ui.say(std::string("ui.export.") + kEndings[format]);
+        about = ui.say(std::string("ui.export.") + session::kExportEndings[format]);
     const bool exists = sheet.replaces && path == sheet.path;
     if (exists) asked = ui.say("ui.export.exists");
 
@@ -75,7 +68,7 @@ void export_sheet(Ui& ui, Memory& memory, Rect box) {
     y += 46;
     const int chosen = segmented(ui, memory, "export_format", {x, y, inner, 40},
                                  {"PNG", "SVG", "GIF", "MP4", "HTML"}, format);
-    if (chosen >= 0) path = session::export_path(ui.state, kEndings[chosen]);
+    if (chosen >= 0) path = session::export_path(ui.state, session::kExportEndings[chosen]);
     y += 52;
     y = paragraph(ui, x, y, inner, about, Face::body, format < 0 ? Token::err : Token::soft) + 12;
     ui.text({x, y, inner, 24}, ui.say("ui.export.to"), Face::caption, Token::mute);

@@ -214,16 +214,6 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
     return same_class(ui, x, y, w);
 }
 
-/// How far down a picture's content reaches.
-float lowest(const view::Picture& picture) {
-    float y = 0;
-    for (const view::Shape& shape : picture.shapes) {
-        const Rect box = bounds(shape);
-        y = std::max(y, box.y + box.h);
-    }
-    return y + 12;
-}
-
 /// The views whose facts are a picture of their own; nothing where they are those of an event.
 std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
     using view::ViewKind;
@@ -323,10 +313,10 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     if (const auto drawn = facts_picture(ui, memory, box)) {
         picture = *drawn;
         // No lower than what is in it: the button below must get its clicks.
-        picture.height = lowest(picture) - 12;
+        picture.height = bottom_of(picture);
         picture_panel(ui, memory, "facts", picture, {box.x, top});
         if (ui.state.view == view::ViewKind::code) tab_stops(ui, memory, picture, {box.x, top}, {"event"});
-        y = top + lowest(picture);
+        y = top + bottom_of(picture) + 12;
     } else {
         y = event_facts(ui, memory, x, top + 16, w);
     }

@@ -64,7 +64,7 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
         welcome(ui, memory, {0, kTopBar, width, height - kTopBar});
         top_bar(ui, memory, {0, 0, width, kTopBar}, 0);
     }
-    loading_card(ui, whole);
+    loading_card(ui, memory, whole);
     error_box(ui, memory, whole);
     key_sheet(ui, memory, whole);
     export_sheet(ui, memory, whole);

@@ -7,7 +7,7 @@
 
 namespace meshscope::panels {
 
-void loading_card(Ui& ui, Rect box) {
+void loading_card(Ui& ui, Memory& memory, Rect box) {
     if (!ui.state.loading) return;
     ui.panel = "loading";
     const session::Loading& loading = *ui.state.loading;
@@ -18,7 +18,7 @@ void loading_card(Ui& ui, Rect box) {
         what = ui.say("ui.loading.step", {{"name", loading.name}, {"done", done}, {"steps", all}});
     }
     const auto lines = static_cast<float>(wrap(ui.measure, what, Face::body, w - 48).size());
-    const float h = 48 + lines * ui.line(Face::body) + 20;
+    const float h = 48 + lines * ui.line(Face::body) + 20 + 44;
     const Rect card{box.x + (box.w - w) / 2, box.y + (box.h - h) / 2, w, h};
     const Overlay overlay(ui, "loading", card);
     const float y = paragraph(ui, card.x + 24, card.y + 24, w - 48, what, Face::body, Token::text) + 12;
@@ -27,6 +27,10 @@ void loading_card(Ui& ui, Rect box) {
                            ? static_cast<float>(loading.steps_done) / static_cast<float>(loading.steps)
                            : 0.05F;
     ui.fill({card.x + 24, y, std::max(8.0F, (w - 48) * done), 4}, Token::accent, 2);
+    const std::string cancel = ui.say("ui.export.cancel");
+    const float cancel_w = ui.width(cancel, Face::body) + 28;
+    if (button(ui, memory, "loading_cancel", {card.x + w - 24 - cancel_w, y + 18, cancel_w, 40}, cancel))
+        ui.act(session::CancelLoading{});
 }
 
 void error_box(Ui& ui, Memory& memory, Rect box) {

@@ -38,7 +38,7 @@ view::TrafficOptions traffic_options(const Ui& ui, Memory& memory);
 void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer);
 void splitter(Ui& ui, Memory& memory, Rect box, float centre_height);
 void welcome(Ui& ui, Memory& memory, Rect box);
-void loading_card(Ui& ui, Rect box);
+void loading_card(Ui& ui, Memory& memory, Rect box);
 void error_box(Ui& ui, Memory& memory, Rect box);
 void key_sheet(Ui& ui, Memory& memory, Rect box);
 /// All that can be done, found by a few letters.

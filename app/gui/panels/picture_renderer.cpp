@@ -239,6 +239,15 @@ Rect bounds(const view::Shape& s) {
     return {low.x, low.y, high.x - low.x, high.y - low.y};
 }
 
+float bottom_of(const view::Picture& picture) {
+    float y = 0;
+    for (const view::Shape& shape : picture.shapes) {
+        const Rect box = bounds(shape);
+        y = std::max(y, box.y + box.h);
+    }
+    return y;
+}
+
 void render(Ui& ui, const view::Picture& picture, Point origin) {
     const auto draw = [&](const view::Picture& shown) {
         if (ui.drawn != nullptr) ui.drawn->push_back({ui.panel, shown});

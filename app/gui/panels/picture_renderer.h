@@ -25,5 +25,7 @@ HatchLook hatch_look(const window::Theme& theme, const view::Shape& shape);
 
 /// The box round a shape, whatever its kind.
 Rect bounds(const view::Shape& shape);
+/// How far down a picture's shapes reach, logical pixels from its top.
+float bottom_of(const view::Picture& picture);
 
 }  // namespace meshscope::panels

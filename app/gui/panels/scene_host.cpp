@@ -20,6 +20,11 @@ namespace {
 
 using view::ViewKind;
 
+void set_slice(Ui& ui, const std::string& slice) {
+    ui.act(session::SetSlice{slice});
+    if (ui.cover.hides(slice)) ui.act(session::ShowToast{ui.say("ui.slice.covered")});
+}
+
 /// The box that takes a slice, and what was typed wrong.
 float slice_box(Ui& ui, Memory& memory, Rect box) {
     const std::string id = "slice";
@@ -39,7 +44,7 @@ float slice_box(Ui& ui, Memory& memory, Rect box) {
     if (entered || pressed) {
         const std::string slice = slice_names(memory.fields[id]);
         memory.fields[id] = slice_text(slice);
-        ui.act(session::SetSlice{slice});
+        set_slice(ui, slice);
     }
     return 58;
 }
@@ -170,7 +175,7 @@ void click(Ui& ui, const view::Id& id, bool twice) {
             ui.act(session::SelectGroup{a});
         }
     } else if (id.kind == "axis" && ui.state.view == ViewKind::mesh) {
-        if (!twice) ui.act(session::SetSlice{pressed_slice(ui, id)});
+        if (!twice) set_slice(ui, pressed_slice(ui, id));
     } else if (id.kind == "source") {
         ui.act(session::CopyText{view::code_place(view_input(ui, 100, 100))});
         ui.act(session::ShowToast{ui.say("ui.copied")});

@@ -147,6 +147,8 @@ struct SetLaneRank {
 struct ShowError {
     ErrorBox error;
 };
+/// What is being opened, and what waits behind it, is given up.
+struct CancelLoading {};
 struct ShowLoading {
     std::optional<Loading> loading;
 };
@@ -191,10 +193,10 @@ using AnyAction = std::variant<
     SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep, Guess, ShowHint, Reveal, SetRange, SetSplit,
     ToggleLesson, ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument,
     ShowDocument, OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError,
-    ShowLoading, SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport, ShowExporting,
-    TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember, RestorePlace, OfferLessons,
-    Tick, ToggleSandbox, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskSave,
-    SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
+    ShowLoading, CancelLoading, SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport,
+    ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember, RestorePlace,
+    OfferLessons, Tick, ToggleSandbox, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf,
+    AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 
 /// Any of them. How a variant of so many kinds is copied, moved and put away is compiled once, not in every
 /// panel that acts.
@@ -233,6 +235,7 @@ struct Effects {
     bool stop_live = false;
     std::vector<StartExport> exports;
     bool cancel_export = false;
+    bool cancel_loading = false;
     bool copy_command = false;  ///< the command line that shows this, to the clipboard
 };
 

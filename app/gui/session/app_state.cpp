@@ -131,6 +131,8 @@ struct Applier {
             s.export_sheet.reset();
         } else if (s.error) {
             s.error.reset();
+        } else if (s.loading) {
+            (*this)(CancelLoading{});
         } else if (s.facts_drawer) {
             s.facts_drawer = false;
         } else if (!s.live && s.sandbox && s.sandbox->saving) {
@@ -225,6 +227,12 @@ struct Applier {
         s.loading.reset();
     }
     void operator()(const ShowLoading& a) const { s.loading = a.loading; }
+    void operator()(const CancelLoading&) const {
+        if (!s.loading) return;
+        effects.cancel_loading = true;
+        effects.open.clear();
+        effects.beside.clear();
+    }
     void operator()(const SetReducedMotion& a) const { s.reduced_motion = a.reduced; }
     void operator()(const ToggleExport&) const {
         if (s.export_sheet) return s.export_sheet.reset();

@@ -34,6 +34,7 @@ struct Glide {
 struct Loading {
     std::string name;
     int32_t steps_done = 0, steps = 0;  ///< 0 steps: not known yet
+    std::string file = {};              ///< "" where it is none: a lesson's name
 };
 
 /// What could not be done, as told to the user; copied as text.
@@ -154,8 +155,9 @@ struct AppState {
     Remembered remembered;
 
     std::optional<SandboxState> sandbox;
-    std::optional<Running> running;   ///< of the sandbox or of a what-if question
-    std::vector<WhatIfRun> what_ifs;  ///< answers, while their runs are among `runs`
+    std::vector<SandboxState> other_sandboxes;  ///< with edits, of runs that are not in front
+    std::optional<Running> running;             ///< of the sandbox or of a what-if question
+    std::vector<WhatIfRun> what_ifs;            ///< answers, while their runs are among `runs`
 
     std::optional<LiveState> live;  ///< a run whose ranks are held: its panel stands before the sandbox
 

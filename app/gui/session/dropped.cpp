@@ -21,9 +21,10 @@ using Kind = Dropped::Kind;
 
 constexpr std::size_t kLooked = 64 * 1024;
 
-/// The first bytes of a file.
-std::string head(const std::string& path) {
+/// The first bytes of a file; nothing where it cannot be read.
+std::optional<std::string> head(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
+    if (!in) return std::nullopt;
     std::string bytes(kLooked, '\0');
     in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     bytes.resize(static_cast<std::size_t>(in.gcount()));
@@ -105,12 +106,19 @@ bool is_text(const std::string& bytes) {
 
 }  // namespace
 
+bool is_database(const std::string& path) {
+    const std::optional<std::string> bytes = head(path);
+    return bytes && trace_file(*bytes).has_value();
+}
+
 Dropped look_at_drop(const std::string& path) {
     std::error_code error;
     if (!fs::exists(path, error)) return {Kind::nothing, path, {"drop.nothing", {{"path", path}}}};
     if (fs::is_directory(path, error)) return folder(path);
     if (!fs::is_regular_file(path, error)) return unknown(path, "drop.what.binary");
-    const std::string bytes = head(path);
+    const std::optional<std::string> read = head(path);
+    if (!read) return {Kind::nothing, path, {"file.cannot_read", {{"path", path}}}};
+    const std::string& bytes = *read;
     const fs::path file(path);
     if (bytes.empty()) return unknown(path, "drop.what.empty");
     if (const auto ours = trace_file(bytes)) {

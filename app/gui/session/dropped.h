@@ -22,4 +22,7 @@ struct Dropped {
 /// Looks; runs nothing. Never throws: a damaged thing is what it seems to be, and told when it is opened.
 Dropped look_at_drop(const std::string& path);
 
+/// Whether a file is one of SQLite's, as traces are, whatever its name is.
+bool is_database(const std::string& path);
+
 }  // namespace meshscope::session

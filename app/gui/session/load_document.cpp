@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 
+#include "app/gui/session/dropped.h"
 #include "app/gui/session/lesson_document.h"
 #include "app/gui/session/session.h"
 #include "backends/registry.h"
@@ -20,6 +21,11 @@ namespace meshscope::session {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// By its name, also where it is damaged or not there; else by what is in it.
+bool is_trace_file(const std::string& path) {
+    return fs::path(path).extension() == ".mscope" || is_database(path);
+}
 
 bool is_lesson(const fs::path& folder) {
     std::error_code ignored;
@@ -146,7 +152,7 @@ std::vector<Offer> find_lessons(const Places& places) {
 }
 
 Preview preview(const std::string& what, const Places& places) {
-    if (fs::path(what).extension() == ".mscope") return {{what}, {}};
+    if (is_trace_file(what)) return {{what}, {}};
     const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, places));
     const std::string folder = scenario.folder.empty() ? "." : scenario.folder;
     return {{scenario.path, scenario.weights, scenario.data_file, folder + "/lesson.en.md",
@@ -158,7 +164,7 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Pla
                                               const std::function<void(int32_t, int32_t)>& progress,
                                               const std::atomic<bool>* cancel, const std::string& strategy,
                                               const std::string& resume) {
-    const bool is_trace = fs::path(what).extension() == ".mscope";
+    const bool is_trace = is_trace_file(what);
     if (is_trace && strategy.empty() && resume.empty()) return open_trace(what, cancel);
     scenario::Scenario scenario =
         is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, places));

@@ -35,12 +35,23 @@ bool open_sandbox(AppState& s) {
         s.sandbox->open = true;
         return true;
     }
-    s.sandbox =
-        SandboxState{true,
-                     sandbox::Draft(scenario_text(*s.document), s.document->trace->info.scenario_path),
-                     s.document->name,
-                     {},
-                     {s.document}};
+    // Edits of another run wait there until it is in front again.
+    const auto kept = std::find_if(s.other_sandboxes.begin(), s.other_sandboxes.end(),
+                                   [&](const SandboxState& other) { return knows(other, s.document); });
+    std::optional<SandboxState> next;
+    if (kept != s.other_sandboxes.end()) {
+        next = std::move(*kept);
+        s.other_sandboxes.erase(kept);
+        next->open = true;
+    } else {
+        next = SandboxState{true,
+                            sandbox::Draft(scenario_text(*s.document), s.document->trace->info.scenario_path),
+                            s.document->name,
+                            {},
+                            {s.document}};
+    }
+    if (s.sandbox && s.sandbox->draft.can_undo()) s.other_sandboxes.push_back(std::move(*s.sandbox));
+    s.sandbox = std::move(next);
     return true;
 }
 

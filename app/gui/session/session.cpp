@@ -48,6 +48,11 @@ void Session::open_retimed(std::shared_ptr<const Document> document, const std::
     add({profile, true, true, {}, {}, std::move(document)});
 }
 
+void Session::cancel() {
+    waiting_.clear();
+    if (worker_) worker_->cancel = true;
+}
+
 void Session::add(Job job) {
     if (worker_)
         waiting_.push_back(std::move(job));
@@ -66,6 +71,9 @@ void Session::start(Job job) {
     if (worker.loading.name == "scenario.toml") {
         worker.loading.name = std::filesystem::path(what).parent_path().filename().string();
     }
+    std::error_code none;
+    if (std::filesystem::exists(what, none))
+        worker.loading.file = std::filesystem::absolute(what, none).string();
     worker.told = false;
     worker.thread = std::thread([this, &worker, what, strategy, resume, retime] {
         const auto tell = [this] {
@@ -111,7 +119,11 @@ std::vector<Action> Session::news(const i18n::Catalogue& catalogue, i18n::Langua
     }
     if (!done) return actions;
     // The thread has nothing more to write.
-    if (worker_->error) {
+    if (worker_->cancel) {
+        actions.push_back(ShowLoading{});
+        actions.push_back(
+            ShowToast{catalogue.text({"ui.loading.cancelled", {{"name", worker_->loading.name}}}, language)});
+    } else if (worker_->error) {
         try {
             std::rethrow_exception(worker_->error);
         } catch (const std::exception& error) {

@@ -64,6 +64,8 @@ class Session {
     void open_beside(const OpenBeside& next);
     /// Plays a run again under the profile in a file, to stand beside it.
     void open_retimed(std::shared_ptr<const Document> document, const std::string& profile);
+    /// Gives up what is being opened and what waits; news() says so when it has stopped.
+    void cancel();
     /// What happened since the last call. Errors are told in `language`.
     std::vector<Action> news(const i18n::Catalogue& catalogue, i18n::Language language);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -11,6 +10,7 @@
 #include "app/gui/session/key_names.h"
 #include "core/base/error.h"
 #include "core/base/replace_file.h"
+#include "core/scenario/text_file.h"
 
 namespace meshscope::session {
 namespace {
@@ -256,10 +256,12 @@ ReadSettings read_settings(const std::string& path) {
     ReadSettings read;
     std::error_code error;
     if (path.empty() || !fs::exists(path, error)) return read;
-    std::ifstream in(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (!in.is_open() || in.bad()) {
+    std::string text;
+    try {
+        text = scenario::read_text_file(path);
+    } catch (const IoError&) {
         read.said.push_back({"settings.unreadable", {{"path", path}}});
+        read.stays = true;
         return read;
     }
     bool broken = false;
@@ -267,6 +269,7 @@ ReadSettings read_settings(const std::string& path) {
     if (!broken) return read;
     const std::string to = aside(path);
     fs::rename(path, to, error);
+    read.stays = static_cast<bool>(error);
     if (error)
         read.said.push_back({"settings.unreadable", {{"path", path}}});
     else

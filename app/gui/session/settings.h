@@ -40,6 +40,7 @@ std::string settings_path(const std::string& xdg_config_home, const std::string&
 struct ReadSettings {
     Settings settings;
     std::vector<Message> said;
+    bool stays = false;  ///< there is a file, but what is in it is not known: it must not be written over
 };
 
 /// Reads the file; a missing one gives what is empty. One that is no JSON object is moved aside (its new name

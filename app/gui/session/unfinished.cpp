@@ -60,17 +60,28 @@ std::string keep(const std::string& text, const std::string& path, const std::st
 }  // namespace
 
 std::vector<Unfinished> keep_unfinished(const AppState& s, const RunRequest* run, const std::string& saved,
-                                        const std::string& folder) {
+                                        const std::string& folder,
+                                        const std::function<void(const Message&)>& refused) {
     std::vector<Unfinished> kept;
-    if (run != nullptr) kept.push_back({"run", run->name, keep(run->text, run->path, run->name, folder)});
-    if (s.sandbox) {
-        const sandbox::Draft& draft = s.sandbox->draft;
-        const bool elsewhere = draft.text() == saved || (run != nullptr && draft.text() == run->text);
-        if (draft.can_undo() && !elsewhere) {
-            const std::string name = sandbox::run_name(s.sandbox->name, draft.changed_keys());
-            kept.push_back({"edits", name, keep(draft.text(), draft.path(), name, folder)});
+    const auto keep_text = [&](const char* what, const std::string& name, const std::string& text,
+                               const std::string& path) {
+        try {
+            kept.push_back({what, name, keep(text, path, name, folder)});
+        } catch (const Error& error) {
+            refused(error.message());
         }
-    }
+    };
+    if (run != nullptr) keep_text("run", run->name, run->text, run->path);
+    const auto keep_edits = [&](const SandboxState& sandbox) {
+        const sandbox::Draft& draft = sandbox.draft;
+        const bool elsewhere = draft.text() == saved || (run != nullptr && draft.text() == run->text);
+        if (draft.can_undo() && !elsewhere)
+            keep_text("edits", sandbox::run_name(sandbox.name, draft.changed_keys()), draft.text(),
+                      draft.path());
+    };
+    if (s.sandbox) keep_edits(*s.sandbox);
+    for (const SandboxState& other : s.other_sandboxes) keep_edits(other);
+    if (s.loading && !s.loading->file.empty()) kept.push_back({"run", s.loading->name, s.loading->file});
     if (s.exporting) kept.push_back({"export", "", s.exporting->path});
     return kept;
 }

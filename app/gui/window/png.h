@@ -6,8 +6,8 @@
 
 namespace meshscope::window {
 
-/// Writes a PNG beside `path` and renames it, so that no half file is ever seen. Throws IoError
-/// ("window.cannot_write"). Cost: about 85 ms for 1280x800.
+/// Writes a PNG as replace_file does: no half file is ever seen. Throws IoError ("file.cannot_write"). Cost:
+/// about 85 ms for 1280x800.
 void write_png(const std::string& path, const Image& image);
 
 /// The file's bytes. Cost: the same.
