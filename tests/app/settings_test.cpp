@@ -131,6 +131,18 @@ TEST_CASE("settings that cannot be read are said, and never written over") {
     CHECK_FALSE(read_settings(folder.file("none.json")).stays);
 }
 
+TEST_CASE("a file of which something is left out is kept as it was") {
+    const Folder folder;
+    const std::string text = R"({"theme": "pink", "language": "zh"})";
+    const std::string path = folder.write("settings.json", text);
+    CHECK(ids(read_settings(path).said) == std::vector<std::string>{"settings.wrong", "settings.copied"});
+    CHECK(content(path + ".before") == text);
+    CHECK(ids(read_settings(path).said) == std::vector<std::string>{"settings.wrong"});  // once
+    const std::string good = folder.write("good.json", R"({"language": "zh"})");
+    CHECK(read_settings(good).said.empty());
+    CHECK_FALSE(fs::exists(good + ".before"));
+}
+
 TEST_CASE("what cannot be in the settings is left out by name, all else is taken") {
     bool broken = true;
     const ReadSettings read =

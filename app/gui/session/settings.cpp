@@ -184,6 +184,21 @@ std::string aside(const std::string& path) {
     }
 }
 
+/// What is left out would be gone when the file is written anew: a copy of it as it was, made once.
+void keep_copy(const std::string& path, const std::string& text, std::vector<Message>& said) {
+    const bool left_out = std::any_of(said.begin(), said.end(), [](const Message& message) {
+        return message.id == "settings.wrong" || message.id.starts_with("settings.unknown_");
+    });
+    const std::string to = path + ".before";
+    try {
+        if (!left_out || (fs::exists(to) && scenario::read_text_file(to) == text)) return;
+        replace_file(to, text);
+        said.push_back({"settings.copied", {{"to", to}}});
+    } catch (const std::exception&) {
+        // A folder that takes no file takes no new settings either: the old ones stay.
+    }
+}
+
 }  // namespace
 
 std::string settings_path(const std::string& xdg_config_home, const std::string& home) {
@@ -266,7 +281,10 @@ ReadSettings read_settings(const std::string& path) {
     }
     bool broken = false;
     read = parse_settings(text, broken);
-    if (!broken) return read;
+    if (!broken) {
+        keep_copy(path, text, read.said);
+        return read;
+    }
     const std::string to = aside(path);
     fs::rename(path, to, error);
     read.stays = static_cast<bool>(error);

@@ -45,7 +45,8 @@ struct ReadSettings {
 
 /// Reads the file; a missing one gives what is empty. One that is no JSON object is moved aside (its new name
 /// is said), and one that cannot be read or moved is said and stays; what has a wrong type or value in it is
-/// left out and said. Two commands on one key are said, too, and what was unfinished. Never throws.
+/// left out and said, and the file as it was is kept as "….before". Two commands on one key are said, too,
+/// and what was unfinished. Never throws.
 ReadSettings read_settings(const std::string& path);
 
 /// The same of a text; `broken` tells whether it is no JSON object at all.
