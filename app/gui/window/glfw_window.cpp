@@ -90,9 +90,11 @@ DisplayGone& display_gone() {
 /// X's library ends the program when this returns; it runs where the connection was found broken.
 int end_of_display(void* /*display*/) {
     DisplayGone& gone = display_gone();
-    // A thread that only wanted to wake the window waits for the window's own.
-    while (std::this_thread::get_id() != gone.thread) std::this_thread::sleep_for(std::chrono::seconds(1));
-    if (gone.last) gone.last();
+    const bool own = std::this_thread::get_id() == gone.thread;
+    // A thread that only wanted to wake the window waits for the window's own, which finds the same within
+    // half a second; but not for ever: that one may be waiting for this thread to end.
+    if (!own) std::this_thread::sleep_for(std::chrono::seconds(5));
+    if (own && gone.last) gone.last();
     std::_Exit(kExitCode);
 }
 
