@@ -81,6 +81,8 @@ void check_kept(const VirtualDisplay& display, const Folder& folder) {
             "read", [](const json& x) { return x["error"].is_null() && x["boxes"].contains("recent0"); });
         app.click("recent0");
         app.wait_for("it is run again", [](const json& x) { return x["loading"] == true; });
+        app.key("Escape");
+        app.wait_for("it is given up", [](const json& x) { return x["loading"] == false; });
         CHECK(app.close() == 0);
     }
     // Told is told: the settings' file has lost it while the window ran.
