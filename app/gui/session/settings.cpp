@@ -187,7 +187,8 @@ std::string aside(const std::string& path) {
 /// What is left out would be gone when the file is written anew: a copy of it as it was, made once.
 void keep_copy(const std::string& path, const std::string& text, std::vector<Message>& said) {
     const bool left_out = std::any_of(said.begin(), said.end(), [](const Message& message) {
-        return message.id == "settings.wrong" || message.id.starts_with("settings.unknown_");
+        return message.id == "settings.wrong" || message.id == "settings.unknown_command" ||
+               message.id == "settings.unknown_key";
     });
     const std::string to = path + ".before";
     try {
