@@ -110,7 +110,8 @@ void compare_host(Ui& ui, Memory& memory, Rect box) {
     tab_stops(ui, memory, picture, {box.x, region.top()},
               {"clock", "run", "lane_less", "lane_more", "close_run"});
     float end = region.top() + picture.height;
-    if (runs.size() < session::kMostRuns) end = offers(ui, memory, choices(ui), box, end);
+    if (runs.size() < session::kMostRuns)
+        end = offers(ui, memory, choices(ui), box, region.top() + bottom_of(picture));
     if (end > box.y + box.h + 1) region.content_ends(end);
 }
 
