@@ -113,6 +113,7 @@ ImDrawData* Stage::frame(int width, int height, double seconds, float content_sc
     ImDrawData* data = host_.end();
 
     typing_ = ui.typing;
+    moving_ = ui.moving;
     overflows_ = std::move(ui.overflows);
     for (const session::Action& action : ui.actions) act(action);
     return data;

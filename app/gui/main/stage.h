@@ -36,6 +36,8 @@ class Stage {
     session::Effects take_effects();
     const std::vector<panels::Overflow>& overflows() const { return overflows_; }
     bool typing() const { return typing_; }
+    /// Whether the next frame differs though nobody touches anything.
+    bool moving() const { return session::in_motion(state_) || moving_; }
     /// Screen pixels a logical pixel, in the latest frame.
     float pixels_a_unit() const { return pixels_; }
     const panels::Memory& memory() const { return memory_; }
@@ -56,6 +58,7 @@ class Stage {
     std::vector<std::shared_ptr<const session::Document>> glyphs_of_;  ///< the runs whose texts are in it
     bool glyphs_ready_ = false;
     bool typing_ = false;
+    bool moving_ = false;
     std::vector<panels::Drawn>* drawn_ = nullptr;
     float pixels_ = 1;
 };

@@ -107,13 +107,13 @@ class Loop {
         auto last = std::chrono::steady_clock::now();
         int settle = 3;  // frames that ImGui needs after a change: hover, sizes of scrolling parts
         while (!window_.should_close() && g_end == 0) {
-            const bool moving = session::in_motion(stage_.state());
+            const bool moving = stage_.moving();
             window_.poll(moving || settle > 0 ? 0.0 : 0.5);
             if (take_input()) settle = 3;
             const auto now = std::chrono::steady_clock::now();
             const double seconds = std::min(0.1, std::chrono::duration<double>(now - last).count());
             last = now;
-            if (!moving && settle <= 0 && !session::in_motion(stage_.state())) {
+            if (!moving && settle <= 0 && !stage_.moving()) {
                 keep(2.0);
                 continue;
             }

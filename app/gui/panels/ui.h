@@ -55,6 +55,7 @@ class Ui {
     std::vector<Overflow> overflows;
     std::string status;                   ///< what the pointer is over, told in the status line
     bool typing = false;                  ///< a text field has the keyboard
+    bool moving = false;                  ///< something moves by itself: one more frame is wanted
     std::vector<Drawn>* drawn = nullptr;  ///< where each picture is noted too, for an export of vectors
 
     float px(float logical) const { return logical * scale; }

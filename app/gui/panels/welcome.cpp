@@ -8,8 +8,9 @@ namespace meshscope::panels {
 namespace {
 
 /// The lesson's own mesh, small: its last dim in rows with a hull each, the one before links the rows, those
-/// before put such blocks side by side.
-void thumbnail(Ui& ui, const std::vector<session::MeshDim>& dims, Rect box) {
+/// before put such blocks side by side. `tour`, from 0 to 1: dots go through the ranks of every row, then of
+/// every column, and show who is with whom; below 0 nothing moves.
+void thumbnail(Ui& ui, const std::vector<session::MeshDim>& dims, Rect box, float tour) {
     constexpr float kMost = 46, kGap = 18;
     if (dims.empty()) return;
     const session::MeshDim& last = dims.back();
@@ -35,6 +36,11 @@ void thumbnail(Ui& ui, const std::vector<session::MeshDim>& dims, Rect box) {
         ui.width(std::to_string(blocks * rows * columns - 1), Face::mono_small) < 2 * radius - 2;
     const float wide = step * number(columns), all = wide * number(blocks) + kGap * number(blocks - 1);
     const float top = box.y + (box.h - step * number(rows)) / 2;
+    const bool in_rows = flat || tour < 0.5F;
+    const float passed = flat ? tour : in_rows ? tour * 2 : tour * 2 - 1;
+    const auto dot = [&](Point at, Token hue) {
+        ui.draw->AddCircleFilled(ui.px(at), ui.px(radius * 0.45F), ui.colour(hue), 0);
+    };
     for (int64_t block = 0; block < blocks; ++block) {
         const float left = box.x + (box.w - all) / 2 + number(block) * (wide + kGap);
         if (blocks > 1) {
@@ -62,7 +68,28 @@ void thumbnail(Ui& ui, const std::vector<session::MeshDim>& dims, Rect box) {
                         std::to_string(block * rows * columns + i), Face::mono_small, Token::text,
                         Align::centre);
         }
+        if (tour < 0) continue;
+        const float x = left + step / 2, y = top + step / 2;
+        for (int64_t line = 0; in_rows && line < rows; ++line)
+            dot({x + passed * step * number(columns - 1), y + number(line) * step}, along);
+        for (int64_t i = 0; !in_rows && i < columns; ++i)
+            dot({x + number(i) * step, y + passed * step * number(rows - 1)}, across);
     }
+}
+
+/// How far the tour of a card's thumbnail is: it goes round once when the card is pointed at or focused.
+float tour_of(Ui& ui, Memory& memory, int card, const Touch& touched) {
+    constexpr double kSeconds = 2.4;
+    if (ui.state.reduced_motion || !(touched.hovered || touched.focused)) {
+        if (memory.toured == card) memory.toured = -1;
+        return -1;
+    }
+    if (memory.toured != card) memory.tour_s = 0;
+    memory.toured = card;
+    memory.tour_s += static_cast<double>(ImGui::GetIO().DeltaTime);
+    if (memory.tour_s >= kSeconds) return -1;
+    ui.moving = true;
+    return static_cast<float>(memory.tour_s / kSeconds);
 }
 
 void big_logo(Ui& ui, float x, float y) {
@@ -141,7 +168,7 @@ float card(Ui& ui, Memory& memory, const session::Offer& offer, int index, Rect 
     const Touch t = touch(ui, memory, "offer" + std::to_string(index), box, !ui.state.loading);
     ui.fill(box, Token::panel, 12);
     ui.fill({box.x, box.y, box.w, 170}, Token::inset, 12);
-    thumbnail(ui, offer.mesh, {box.x, box.y, box.w, 170});
+    thumbnail(ui, offer.mesh, {box.x, box.y, box.w, 170}, tour_of(ui, memory, index, t));
     ui.outline(box, t.hovered ? Token::accent : Token::line, 12, t.hovered ? 1.5F : 1.0F);
     const float x = box.x + 20, w = box.w - 40;
     float y = paragraph(ui, x, box.y + 184, w, std::to_string(index + 1) + "  " + ui.pick(offer.title),

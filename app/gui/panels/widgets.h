@@ -45,6 +45,8 @@ struct Memory {
     std::string palette_query;
     int palette_at = 0;
     bool palette_open = false, palette_enter = false, palette_moved = false;
+    int toured = -1;  ///< the lesson's card whose thumbnail moves, and for how long it has
+    double tour_s = 0;
     bool scrubbing = false;
     int64_t drag_begin_ns = 0, drag_end_ns = 0;
     float drag_x = 0, drag_y = 0, drag_scroll = 0;
