@@ -193,6 +193,23 @@ TEST_CASE("the welcome page offers lessons and opens the one pressed") {
     CHECK(app.stage().take_effects().open == std::vector<std::string>{offer.id});
 }
 
+TEST_CASE("a lesson's thumbnail moves once when it is pointed at, and not with reduced motion") {
+    for (const bool reduced : {false, true}) {
+        Harness app;
+        session::Offer offer;
+        offer.id = "scenarios/63_hsdp/scenario.toml";
+        offer.mesh = {{"replicate", 2}, {"shard", 2}};
+        app.stage().act(session::OfferLessons{{offer}});
+        app.stage().act(session::SetReducedMotion{reduced});
+        app.frames(3);
+        CHECK_FALSE(app.stage().moving());
+        app.click(app.widget("offer0"));  // what it opens is opened by nobody here: the pointer stays
+        CHECK(app.stage().moving() == !reduced);
+        app.frames(30, 0.1);
+        CHECK_FALSE(app.stage().moving());
+    }
+}
+
 TEST_CASE("a cell of the traffic matrix is chosen by pointer and by keyboard, its spans and kinds too") {
     Harness app(1600, 1000);
     app.open(test::lesson());
