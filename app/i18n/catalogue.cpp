@@ -110,12 +110,13 @@ std::string Catalogue::text(const Message& message, Language language) const {
     if (!found) found = find(message.id, language == Language::zh ? Language::en : Language::zh);
     if (!found) return describe(message);
     // What the system says of a file is English; the usual reasons have texts of their own.
+    const auto reason = std::ranges::find(message.args, "reason", &MessageArg::name);
+    if (reason == message.args.end() || !std::holds_alternative<std::string>(reason->value))
+        return fill(*found, message.args);
+    const std::string* said = find("reason." + std::get<std::string>(reason->value), language);
+    if (!said) return fill(*found, message.args);
     std::vector<MessageArg> args = message.args;
-    for (MessageArg& arg : args) {
-        if (arg.name != "reason" || !std::holds_alternative<std::string>(arg.value)) continue;
-        const std::string* said = find("reason." + std::get<std::string>(arg.value), language);
-        if (said) arg.value = *said;
-    }
+    args[static_cast<std::size_t>(reason - message.args.begin())].value = *said;
     return fill(*found, args);
 }
 

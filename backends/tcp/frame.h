@@ -51,7 +51,8 @@ inline constexpr std::size_t kMostFrameBytes = std::size_t{64} << 20;
 /// The longest payload before the other side has proved that it knows the token.
 inline constexpr std::size_t kMostHandshakeBytes = 1024;
 inline constexpr std::size_t kMostAbortBytes = std::size_t{16} << 10;
-inline constexpr std::size_t kMostOfferBytes = 64;
+/// Of an offer, always.
+inline constexpr std::size_t kOfferBytes = 28;
 inline constexpr std::size_t kMostStoreBytes = std::size_t{4} << 20;
 
 /// The 40 bytes before every payload, little-endian: magic "MSHW" (4), version (1), type (1), 0 (2), channel

@@ -24,13 +24,12 @@ struct Offer {
     uint64_t key = 0;
 };
 
-inline constexpr std::size_t kOfferBytes = 28;
-
 /// The offer of `data` by this process; `slot` gets a key of its own and must stay where it is.
 Offer make_offer(ByteSpan data, uint64_t& slot);
 /// From here on `data` may change or go: a copy of it that is being made counts as none.
 void withdraw_offer(uint64_t& slot);
 
+/// kOfferBytes (frame.h).
 Buffer encode_offer(const Offer& offer);
 /// Reads what encode_offer wrote; nothing when the bytes are none.
 std::optional<Offer> decode_offer(ByteSpan bytes);

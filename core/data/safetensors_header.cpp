@@ -167,8 +167,13 @@ class HeaderReader {
     bool number(int64_t value) {
         if (place_ != Place::numbers) return unexpected();
         const bool in_shape = field_ == Field::shape;
-        if (in_shape ? entry_.shape.size() == tensor::Shape::kMostDims : offsets_.size() == 2)
-            return unexpected();
+        constexpr std::size_t kMost = tensor::Shape::kMostDims;
+        if (in_shape && entry_.shape.size() == kMost)
+            refuse_safetensors(
+                path_, position(),
+                {"tensor.too_many_dims",
+                 {{"dims", static_cast<int64_t>(kMost + 1)}, {"most", static_cast<int64_t>(kMost)}}});
+        if (!in_shape && offsets_.size() == 2) return unexpected();
         in_shape ? entry_.shape.push_back(value) : offsets_.push_back(value);
         return true;
     }

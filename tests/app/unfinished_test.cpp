@@ -101,12 +101,14 @@ TEST_CASE("a run is kept with what it was started with, edits after that beside 
     CHECK(wrong.said.size() == 2);
 }
 
-TEST_CASE("a file that was being opened is told where it lies, a lesson needs no word") {
+TEST_CASE("a scenario that ran to be opened is told where it lies, a lesson and a trace need no word") {
     const Folder folder;
     AppState state;
     state.loading = Loading{"long.toml", 3, 9, "/somewhere/long.toml"};
     CHECK(kept_of(state, nullptr, "", folder.file("kept")) ==
           std::vector<Unfinished>{{"run", "long.toml", "/somewhere/long.toml"}});
+    state.loading = Loading{"run.mscope", 0, 0, "/somewhere/run.mscope"};
+    CHECK(kept_of(state, nullptr, "", folder.file("kept")).empty());  // nothing ran
     state.loading = Loading{"63_hsdp", 1, 3};
     CHECK(kept_of(state, nullptr, "", folder.file("kept")).empty());
     CHECK(folder.files() == 0);

@@ -49,6 +49,19 @@ Outgoing outgoing(ByteSpan data) {
     return out;
 }
 
+/// A long message that a near peer was offered and has not asked for.
+struct Offered {
+    Pair pair{true};
+    const Buffer sent = pattern(kLong);
+    Outgoing out = outgoing(sent);
+
+    Offered() {
+        pair.a->post(out);
+        pair.move_all();
+        REQUIRE(out.state == Outgoing::State::announced);
+    }
+};
+
 }  // namespace
 
 TEST_CASE("a long message goes to where it was asked to, whoever is first") {
@@ -119,12 +132,8 @@ TEST_CASE("what is announced can be taken back, and what is half-way out cannot"
 }
 
 TEST_CASE("a near message is copied from where it lies: none of it passes the socket") {
-    Pair pair(true);
-    const Buffer sent = pattern(kLong);
-    Outgoing out = outgoing(sent);
-    pair.a->post(out);
-    pair.move_all();
-    CHECK(out.state == Outgoing::State::announced);
+    Offered offered;
+    auto& [pair, sent, out] = offered;
     CHECK(out.slot != 0);
     pair.b->ask(kChannel, kLong);
     // The sender has not moved since: it did nothing for it.
@@ -137,11 +146,8 @@ TEST_CASE("a near message is copied from where it lies: none of it passes the so
 }
 
 TEST_CASE("an offer that was withdrawn is not taken for a message") {
-    Pair pair(true);
-    const Buffer sent = pattern(kLong);
-    Outgoing out = outgoing(sent);
-    pair.a->post(out);
-    pair.move_all();
+    Offered offered;
+    auto& [pair, sent, out] = offered;
     CHECK(pair.a->take_back(out));
     pair.b->ask(kChannel, kLong);
     pair.move_all();
@@ -149,11 +155,8 @@ TEST_CASE("an offer that was withdrawn is not taken for a message") {
 }
 
 TEST_CASE("what cannot be read where it lies is sent, and so is all that follows") {
-    Pair pair(true);
-    const Buffer sent = pattern(kLong);
-    Outgoing first = outgoing(sent), second = outgoing(sent);
-    pair.a->post(first);
-    pair.move_all();
+    Offered offered;
+    auto& [pair, sent, first] = offered;
     first.slot += 1;  // as if another process had been read
     pair.b->ask(kChannel, kLong);
     CHECK_FALSE(pair.b->has(kChannel, kLong));
@@ -162,6 +165,7 @@ TEST_CASE("what cannot be read where it lies is sent, and so is all that follows
     const Arrival arrival = pair.b->take(kChannel);
     CHECK((std::memcmp(arrival.data().data(), sent.data(), kLong) == 0));
     // The next offer could be read, but is not tried: it is asked for, and comes when the sender moves.
+    Outgoing second = outgoing(sent);
     pair.a->post(second);
     pair.move_all();
     pair.b->ask(kChannel, kLong);

@@ -6,10 +6,9 @@
 
 namespace meshscope::panels {
 
-/// Draws a lesson's text: paragraphs (empty lines between them), lines starting with "- " as points, "| a | b
-/// |" lines as a table,
-/// **strong**, `code`, [linked words](rank:0) with a dotted underline that light up what they name. Returns
-/// the y below.
+/// Draws a lesson's text: paragraphs (empty lines between them), lines starting with "- " as points,
+/// "| a | b |" lines as a table, **strong**, `code`, [linked words](rank:0) with a dotted underline that
+/// light up what they name. Returns the y below.
 float rich_text(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
                 const std::string& text);
 

@@ -12,11 +12,11 @@
 
 namespace meshscope::panels {
 
-/// What a window remembers between frames that is no part of the state: where the keyboard focus is, what is
-/// half typed.
 struct CountedTraffic;
 struct AskedWhatIfs;
 
+/// What a window remembers between frames that is no part of the state: where the keyboard focus is, what is
+/// half typed.
 struct Memory {
     std::string focus;                  ///< id of the widget with the keyboard; "" = none
     bool activate = false;              ///< press the focused widget in this frame

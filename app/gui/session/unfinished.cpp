@@ -81,7 +81,8 @@ std::vector<Unfinished> keep_unfinished(const AppState& s, const RunRequest* run
     };
     if (s.sandbox) keep_edits(*s.sandbox);
     for (const SandboxState& other : s.other_sandboxes) keep_edits(other);
-    if (s.loading && !s.loading->file.empty()) kept.push_back({"run", s.loading->name, s.loading->file});
+    const bool runs = s.loading && s.loading->steps > 0 && !s.loading->file.empty();
+    if (runs) kept.push_back({"run", s.loading->name, s.loading->file});
     if (s.exporting) kept.push_back({"export", "", s.exporting->path});
     return kept;
 }
