@@ -50,7 +50,7 @@ void matrix_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, in
 }
 
 void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
-                   Block b, float beta, float* c, int64_t c_stride) {
+                   Block b, float beta, float* c, int64_t c_stride, Lower lower) {
     if (m == 0 || n == 0) return;
     if (k == 0) {
         if (beta == 0.0F)
@@ -59,7 +59,7 @@ void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int
     }
     library()
         .load(std::memory_order_relaxed)
-        ->product(transpose_a, transpose_b, m, n, k, alpha, a, b, beta, c, c_stride);
+        ->product(transpose_a, transpose_b, m, n, k, alpha, a, b, beta, c, c_stride, lower);
 }
 
 void use_matrix_product_library(std::string_view word) {

@@ -22,10 +22,22 @@ struct Block {
     int64_t stride = 0;
 };
 
+/// One matrix of a product of which only elements (i, j) with j ≤ i + diagonal count, as it is stored:
+/// causal attention's scores. A product may leave out work on the others, which is up to half of it.
+struct Lower {
+    enum class Matrix : uint8_t {
+        none,    ///< all count
+        left,    ///< the others of A are 0
+        result,  ///< the others of C are not wanted: what they hold after is not said
+    };
+    Matrix matrix = Matrix::none;
+    int64_t diagonal = 0;
+};
+
 /// C = alpha · op(A) · op(B) + beta · C as above, where each matrix may be a block of a larger one; the
-/// stride of a matrix stored transposed is that of its stored rows. 2·m·n·k flops. Throws as above.
+/// stride of a matrix stored transposed is that of its stored rows. At most 2·m·n·k flops. Throws as above.
 void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
-                   Block b, float beta, float* c, int64_t c_stride);
+                   Block b, float beta, float* c, int64_t c_stride, Lower lower = {});
 
 /// Makes all later products go through "onednn", "openblas" or "plain", whatever the processor. To be called
 /// before the first one: bits differ between libraries. Throws InvalidArgument ("kernel.unknown_blas") where

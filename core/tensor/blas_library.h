@@ -14,7 +14,7 @@ struct BlasLibrary {
     std::string_view name;  ///< for people: "OpenBLAS"
     std::string_view word;  ///< for use_matrix_product_library(): "openblas"
     void (*product)(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
-                    Block b, float beta, float* c, int64_t c_stride);
+                    Block b, float beta, float* c, int64_t c_stride, Lower lower);
 };
 
 const BlasLibrary& plain_loops();

@@ -31,10 +31,10 @@ bool is_small(int64_t m, int64_t n, int64_t k) {
 }
 
 void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
-             Block b, float beta, float* c, int64_t c_stride) {
+             Block b, float beta, float* c, int64_t c_stride, Lower lower) {
     if (is_small(m, n, k)) {
         loops().small_product({transpose_a, transpose_b, beta != 0.0F, m, n, k, alpha, a.data, a.stride,
-                               b.data, b.stride, c, c_stride});
+                               b.data, b.stride, c, c_stride, lower});
         return;
     }
     use_one_thread();

@@ -24,7 +24,7 @@ blasint size_of(int64_t n) {
 }
 
 void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
-             Block b, float beta, float* c, int64_t c_stride) {
+             Block b, float beta, float* c, int64_t c_stride, Lower) {
     if (beta == 0.0F) {
         // Cleared here rather than by the library, whose own loop for it takes a tenth of a small product.
         if (c_stride == n) {

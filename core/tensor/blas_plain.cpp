@@ -8,7 +8,7 @@ namespace meshscope::tensor {
 namespace {
 
 void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
-             Block b, float beta, float* c, int64_t c_stride) {
+             Block b, float beta, float* c, int64_t c_stride, Lower) {
     // The inner loop runs along rows of B and C, which compilers turn into vector code; a transposed B is
     // turned first.
     std::vector<float> turned;

@@ -76,6 +76,13 @@ class Mask {
         return seen;
     }
 
+    /// What products of the block's scores may leave out: where positions are the places themselves, no query
+    /// sees a key behind it.
+    Lower lower(const Span& span, Lower::Matrix matrix) const {
+        if (!shape_.causal || q_at_ != nullptr || k_at_ != nullptr) return {};
+        return {matrix, span.q0 - span.k0};
+    }
+
   private:
     int64_t q_position(int64_t q) const { return q_at_ == nullptr ? q : q_at_[q]; }
     int64_t k_position(int64_t k) const { return k_at_ == nullptr ? k : k_at_[k]; }
@@ -118,7 +125,7 @@ void CpuKernels::attention_forward(const Tensor& o, const Tensor& lse, const Ten
         float* out = numbers(o) + head.query + span.q0 * head.query_stride;
         float* largest = numbers(lse) + head.lse + span.q0;  // holds the running maximum until the end
         block_product(false, true, span.rows, span.columns, n, static_cast<float>(shape.scale), q_block,
-                      k_block, 0.0F, scores.get(), span.stride());
+                      k_block, 0.0F, scores.get(), span.stride(), mask.lower(span, Lower::Matrix::result));
         for (int64_t r = 0; r < span.rows; ++r) {
             float* row = scores.get() + r * span.stride();
             const int64_t seen = mask.apply(span, r, row);
@@ -130,7 +137,7 @@ void CpuKernels::attention_forward(const Tensor& o, const Tensor& lse, const Ten
             largest[r] = now;
         }
         block_product(false, false, span.rows, n, span.columns, 1.0F, {scores.get(), span.stride()}, v_block,
-                      first ? 0.0F : 1.0F, out, head.query_stride);
+                      first ? 0.0F : 1.0F, out, head.query_stride, mask.lower(span, Lower::Matrix::left));
     };
 
     for (int64_t b = 0; b < shape.batch; ++b) {
@@ -210,8 +217,10 @@ void CpuKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Te
         const float* log_sums = numbers(lse) + head.lse + span.q0;
         const auto [q0, rows, k0, columns] = span;
         const int64_t stride = span.stride();
-        block_product(false, true, rows, columns, n, scale, q_block, k_block, 0.0F, p, stride);
-        block_product(false, true, rows, columns, n, 1.0F, dout_block, v_block, 0.0F, ds, stride);
+        const Lower wanted = mask.lower(span, Lower::Matrix::result);
+        const Lower seen_only = mask.lower(span, Lower::Matrix::left);
+        block_product(false, true, rows, columns, n, scale, q_block, k_block, 0.0F, p, stride, wanted);
+        block_product(false, true, rows, columns, n, 1.0F, dout_block, v_block, 0.0F, ds, stride, wanted);
         for (int64_t r = 0; r < rows; ++r) {
             float* p_row = p + r * stride;
             float* ds_row = ds + r * stride;
@@ -222,11 +231,11 @@ void CpuKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Te
         const Block p_block{p, stride};
         const Block ds_block{ds, stride};
         block_product(true, false, columns, n, rows, 1.0F, p_block, dout_block, 1.0F, numbers(dv) + at_k,
-                      head.key_stride);
+                      head.key_stride, seen_only);
         block_product(true, false, columns, n, rows, 1.0F, ds_block, q_block, 1.0F, numbers(dk) + at_k,
-                      head.key_stride);
+                      head.key_stride, seen_only);
         block_product(false, false, rows, n, columns, 1.0F, ds_block, k_block, 1.0F, numbers(dq) + at_q,
-                      head.query_stride);
+                      head.query_stride, seen_only);
     };
 
     for (int64_t b = 0; b < shape.batch; ++b) {

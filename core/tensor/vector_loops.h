@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "core/tensor/blas.h"
+
 namespace meshscope::tensor {
 
 /// The scalars of an Adam step, as the loop over elements uses them.
@@ -31,6 +33,7 @@ struct SmallProduct {
     int64_t b_stride = 0;
     float* c = nullptr;
     int64_t c_stride = 0;
+    Lower lower = {};
 };
 
 /// The loops of the CPU kernels that are not large matrix products, over plain arrays: `n` elements, or

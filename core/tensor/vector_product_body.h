@@ -18,14 +18,39 @@ struct Left {
     int64_t depth_step;
 };
 
+/// What of a product the rows of one tile need.
+struct Need {
+    int64_t columns;       ///< of C, the first ones
+    int64_t first, depth;  ///< the sum's terms [first, depth)
+};
+
+/// For rows [row, row + rows) of C.
+inline Need need(const SmallProduct& p, int64_t row, int64_t rows) {
+    const auto within = [](int64_t value, int64_t most) {
+        return value < 0 ? 0 : value < most ? value : most;
+    };
+    Need all{p.n, 0, p.k};
+    if (p.lower.matrix == Lower::Matrix::result) {
+        const int64_t wanted = row + rows + p.lower.diagonal;
+        all.columns =
+            within((wanted + kWidth - 1) / kWidth * kWidth, p.n);  // whole vectors are written faster
+    } else if (p.lower.matrix == Lower::Matrix::left) {
+        if (p.transpose_a)
+            all.first = within(row - p.lower.diagonal, p.k);
+        else
+            all.depth = within(row + rows + p.lower.diagonal, p.k);
+    }
+    return all;
+}
+
 /// Rows [0, kRows) and `kVectors` vectors of columns of C: `b` holds op(B)'s columns from here on, rows
 /// `b_stride` apart; `columns` of them are C's.
 template <int64_t kRows, int64_t kVectors>
-inline __attribute__((always_inline)) void tile(const Left& a, const float* b, int64_t b_stride, int64_t k,
-                                                float alpha, bool adds, float* c, int64_t c_stride,
-                                                int64_t columns) {
+inline __attribute__((always_inline)) void tile(const Left& a, const float* b, int64_t b_stride,
+                                                const Need& need, float alpha, bool adds, float* c,
+                                                int64_t c_stride, int64_t columns) {
     Floats sums[kRows][kVectors] = {};
-    for (int64_t l = 0; l < k; ++l) {
+    for (int64_t l = need.first; l < need.depth; ++l) {
         Floats row[kVectors];
         for (int64_t v = 0; v < kVectors; ++v) row[v] = load(b + l * b_stride + v * kWidth);
         for (int64_t r = 0; r < kRows; ++r) {
@@ -49,12 +74,12 @@ inline __attribute__((always_inline)) void tile(const Left& a, const float* b, i
 
 template <int64_t kRows>
 inline __attribute__((always_inline)) void tiles(const Left& a, const float* b, int64_t b_stride,
-                                                 const SmallProduct& p, float* c) {
+                                                 const SmallProduct& p, const Need& need, float* c) {
     int64_t column = 0;
-    for (; column + kWidth < p.n; column += 2 * kWidth)
-        tile<kRows, 2>(a, b + column, b_stride, p.k, p.alpha, p.adds, c + column, p.c_stride, p.n - column);
-    if (column < p.n)
-        tile<kRows, 1>(a, b + column, b_stride, p.k, p.alpha, p.adds, c + column, p.c_stride, p.n - column);
+    for (; column + kWidth < need.columns; column += 2 * kWidth)
+        tile<kRows, 2>(a, b + column, b_stride, need, p.alpha, p.adds, c + column, p.c_stride, p.n - column);
+    if (column < need.columns)
+        tile<kRows, 1>(a, b + column, b_stride, need, p.alpha, p.adds, c + column, p.c_stride, p.n - column);
 }
 
 typedef float Four __attribute__((vector_size(16)));
@@ -112,9 +137,10 @@ void small_product(const SmallProduct& p) {
     int64_t row = 0;
     for (; row + kTileRows <= p.m; row += kTileRows)
         tiles<kTileRows>({p.a + row * row_step, row_step, depth_step}, b, b_stride, p,
-                         p.c + row * p.c_stride);
+                         need(p, row, kTileRows), p.c + row * p.c_stride);
     for (; row < p.m; ++row)
-        tiles<1>({p.a + row * row_step, row_step, depth_step}, b, b_stride, p, p.c + row * p.c_stride);
+        tiles<1>({p.a + row * row_step, row_step, depth_step}, b, b_stride, p, need(p, row, 1),
+                 p.c + row * p.c_stride);
 }
 
 }  // namespace

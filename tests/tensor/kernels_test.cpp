@@ -124,7 +124,7 @@ TEST_CASE("every matrix library computes the same product of blocks") {
                 const auto before = normals(m * c_stride, 3);
                 auto c = before;
                 library->product(ta, tb, m, n, k, 0.5F, {a.data(), a_stride}, {b.data(), b_stride},
-                                 adds ? 1.0F : 0.0F, c.data(), c_stride);
+                                 adds ? 1.0F : 0.0F, c.data(), c_stride, {});
                 double worst = 0;
                 for (int64_t i = 0; i < m; ++i)
                     for (int64_t j = 0; j < c_stride; ++j) {
@@ -142,6 +142,43 @@ TEST_CASE("every matrix library computes the same product of blocks") {
                 CHECK(worst <= 6e-8 * 4 * static_cast<double>(k));
             }
         }
+    }
+}
+
+TEST_CASE("a product of a lower matrix computes what counts") {
+    for (const BlasLibrary* library : blas_libraries()) {
+        CAPTURE(library->name);
+        for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
+                 {1, 1, 1}, {32, 32, 16}, {32, 16, 32}, {13, 33, 7}, {70, 64, 64}, {130, 4, 257}})
+            for (const auto diagonal : {-90, -3, 0, 5, 300})
+                for (int flags = 0; flags < 16; ++flags) {
+                    const bool ta = (flags & 1) != 0, tb = (flags & 2) != 0, adds = (flags & 4) != 0;
+                    const bool left = (flags & 8) != 0;
+                    CAPTURE(m, n, k, diagonal, ta, tb, adds, left);
+                    auto a = normals(m * k, 1);
+                    const auto b = normals(n * k, 2), before = normals(m * n, 3);
+                    const int64_t a_stride = ta ? m : k, b_stride = tb ? k : n;
+                    if (left)
+                        for (int64_t i = 0; i < (ta ? k : m); ++i)
+                            for (int64_t j = 0; j < a_stride; ++j)
+                                if (j > i + diagonal) a[static_cast<std::size_t>(i * a_stride + j)] = 0;
+                    auto c = before;
+                    library->product(ta, tb, m, n, k, 1.0F, {a.data(), a_stride}, {b.data(), b_stride},
+                                     adds ? 1.0F : 0.0F, c.data(), n,
+                                     {left ? Lower::Matrix::left : Lower::Matrix::result, diagonal});
+                    double worst = 0;
+                    for (int64_t i = 0; i < m; ++i)
+                        for (int64_t j = 0; j < n; ++j) {
+                            if (!left && j > i + diagonal) continue;
+                            const auto at = static_cast<std::size_t>(i * n + j);
+                            double sum = adds ? double{before[at]} : 0.0;
+                            for (int64_t l = 0; l < k; ++l)
+                                sum += double{a[static_cast<std::size_t>(ta ? l * m + i : i * k + l)]} *
+                                       double{b[static_cast<std::size_t>(tb ? j * k + l : l * n + j)]};
+                            worst = std::max(worst, std::abs(sum - double{c[at]}));
+                        }
+                    CHECK(worst <= 6e-8 * 4 * static_cast<double>(k + 1));
+                }
     }
 }
 
