@@ -98,6 +98,7 @@ class Rank : public RankParts {
             if (evaluator_ && evaluator_->follows(step)) evaluate(step);
             if (saver_) saver_->after_step(step + 1, state());
             append_part();
+            recorder_.make_room(scenario_.steps - step - 1);
             if (saver_ && step + 1 == scenario_.checkpoint.restart_after) restart(step + 1);
         }
         runner_->finish(step == 0 || has_batch(step - 1));

@@ -17,12 +17,12 @@ class Blocks {
     /// Takes and touches memory for `elements` beforehand.
     void reserve(std::size_t elements) {
         table_.reserve(64);
-        while (table_.size() * kPerBlock < elements) grow();
+        while (capacity() < elements) grow();
     }
     T& push(const T& value) { return push() = value; }
     /// One more element, value initialised, to be filled where it lies.
     T& push() {
-        if (size_ == table_.size() * kPerBlock) grow();
+        if (size_ == capacity()) grow();
         T& slot = table_[size_ / kPerBlock][size_ % kPerBlock];
         ++size_;
         return slot;
@@ -30,6 +30,8 @@ class Blocks {
     T& operator[](std::size_t i) { return table_[i / kPerBlock][i % kPerBlock]; }
     const T& operator[](std::size_t i) const { return table_[i / kPerBlock][i % kPerBlock]; }
     std::size_t size() const { return size_; }
+    /// Elements there is memory for.
+    std::size_t capacity() const { return table_.size() * kPerBlock; }
 
     /// Copies of the elements from `first` on, in order.
     std::vector<T> from(std::size_t first) const {

@@ -70,6 +70,7 @@ struct Recorder::Impl {
     std::unordered_map<uint64_t, Live> live;
     std::vector<std::unordered_map<uint64_t, Live>::node_type> freed;  ///< nodes of `live`, to be used again
     std::vector<ParameterRun> parameters;
+    std::size_t events_then = 0, memory_then = 0;  ///< their sizes when make_room() was called last
 
     // The running half, a cache line away from the other so that the two threads do not slow each other.
     alignas(64) Blocks<Ran, 1024> ran;
@@ -159,6 +160,22 @@ void Recorder::depend(Stream stream, int32_t on) {
         return;  // the stream's own order says it
     std::vector<int32_t>& waiting = impl_->pending[static_cast<std::size_t>(stream)];
     if (std::find(waiting.begin(), waiting.end(), on) == waiting.end()) waiting.push_back(on);
+}
+
+void Recorder::make_room(int32_t steps) {
+    if (level_ == Level::off) return;
+    constexpr std::size_t kMostBytes = std::size_t{32} << 20;
+    const std::size_t n_events = impl_->events.size() - impl_->events_then;
+    const std::size_t n_changes = impl_->memory.size() - impl_->memory_then;
+    impl_->events_then += n_events;
+    impl_->memory_then += n_changes;
+    const bool fits = impl_->events.size() + n_events <= impl_->events.capacity() &&
+                      impl_->memory.size() + n_changes <= impl_->memory.capacity();
+    if (fits || steps <= 0) return;
+    const std::size_t most = kMostBytes / (n_events * sizeof(Event) + n_changes * sizeof(MemoryChange));
+    const std::size_t n_steps = std::min(static_cast<std::size_t>(steps), most);
+    impl_->events.reserve(impl_->events.size() + n_steps * n_events);
+    impl_->memory.reserve(impl_->memory.size() + n_steps * n_changes);
 }
 
 int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, int64_t flops,
@@ -321,6 +338,7 @@ RankRecord Recorder::take() {
     impl_->last_on_stream.fill(-1);
     impl_->live.clear();
     impl_->freed.clear();
+    impl_->events_then = impl_->memory_then = 0;
     settle(record);
     return record;
 }

@@ -84,6 +84,11 @@ class Recorder final : public MemorySink {
     /// ended. Recorded as a Dependency; a real wait, where one is needed, is the caller's.
     void depend(Stream stream, int32_t on);
 
+    /// Between two steps: takes and touches memory for the `steps` still to come, of which each writes as much as
+    /// was written since the last call, so that no step meets the page faults of its own record. Does nothing
+    /// while there is room for one more. Issuing thread. Cost: about 0.3 ms a MiB, 32 MiB at most a call.
+    void make_room(int32_t steps);
+
     /// Begins a compute event, on the compute stream or (copies into communication buffers) another. `unit`
     /// is the module. Returns its id, or -1 at Level::off.
     int32_t begin_compute(std::string_view name, std::string_view unit, int64_t flops, int64_t touched_bytes,
