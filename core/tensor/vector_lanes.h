@@ -8,11 +8,16 @@
 
 #include <cstdint>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace meshscope::tensor {
 namespace {
 
 #if defined(__AVX512F__)
 constexpr int64_t kWidth = 16;
+constexpr __mmask16 kEvery = 0xFFFF;  // the forms without a mask warn of their own unset register in GCC 12
 #elif defined(__AVX2__)
 constexpr int64_t kWidth = 8;
 #else
@@ -75,13 +80,12 @@ inline __attribute__((always_inline)) Floats power_of_two(Ints n) {
     return (Floats)((n + 127) << 23);
 }
 
-/// eˣ: x = n·ln 2 + r with |r| ≤ ln 2 / 2, a polynomial of degree 6 for eʳ (Cephes' expf), times 2ⁿ in two
-/// steps so that results below 2^-126 lose bits gradually.
+/// eˣ: x = n·ln 2 + r with |r| ≤ ln 2 / 2, a polynomial of degree 6 for eʳ (Cephes' expf), times 2ⁿ. Results
+/// below 2^-126 lose bits gradually.
 inline __attribute__((always_inline)) Floats exp(Floats x) {
     constexpr float kRound = 12582912.0F;  // 1.5 · 2²³: adding it rounds to a whole number, in the low bits
     x = larger(all(-104.0F), smaller(all(89.0F), x));
     const Floats shifted = x * 1.44269504088896341F + kRound;
-    const Ints n = (Ints)shifted - (Ints)all(kRound);
     const Floats whole = shifted - kRound;
     // ln 2 in two parts: the first has few bits, so its product with n is exact.
     const Floats r = x - whole * 0.693359375F - whole * -2.12194440e-4F;
@@ -92,8 +96,13 @@ inline __attribute__((always_inline)) Floats exp(Floats x) {
     p = p * r + 1.6666665459e-1F;
     p = p * r + 5.0000001201e-1F;
     p = p * (r * r) + r + 1.0F;
-    const Ints half = n >> 1;
+#if defined(__AVX512F__)
+    return (Floats)_mm512_maskz_scalef_ps(kEvery, (__m512)p, (__m512)whole);
+#else
+    const Ints n = (Ints)shifted - (Ints)all(kRound);
+    const Ints half = n >> 1;  // in two steps: 2ⁿ itself may be too small for a float
     return p * power_of_two(half) * power_of_two(n - half);
+#endif
 }
 
 /// 1 / (1 + e^-x).
