@@ -115,15 +115,18 @@ void CpuKernels::attention_forward(const Tensor& o, const Tensor& lse, const Ten
     expect_attention("attention", shape, {o, q}, {k, v}, lse);
     const int64_t n = shape.head_dim;
     const Mask mask(shape);
+    // Asked for once: what a tensor lies on is checked each time.
+    float *const o_numbers = numbers(o), *const lse_numbers = numbers(lse);
+    const float *const q_numbers = numbers(q), *const k_numbers = numbers(k), *const v_numbers = numbers(v);
     const auto scores = scratch(shape);
     float sums[kQueries];  // of e^(score - largest) of each query so far
 
     const auto block = [&](const Head& head, const Span& span, bool first) {
-        const Block q_block{numbers(q) + head.query + span.q0 * head.query_stride, head.query_stride};
-        const Block k_block{numbers(k) + head.key + span.k0 * head.key_stride, head.key_stride};
-        const Block v_block{numbers(v) + head.key + span.k0 * head.key_stride, head.key_stride};
-        float* out = numbers(o) + head.query + span.q0 * head.query_stride;
-        float* largest = numbers(lse) + head.lse + span.q0;  // holds the running maximum until the end
+        const Block q_block{q_numbers + head.query + span.q0 * head.query_stride, head.query_stride};
+        const Block k_block{k_numbers + head.key + span.k0 * head.key_stride, head.key_stride};
+        const Block v_block{v_numbers + head.key + span.k0 * head.key_stride, head.key_stride};
+        float* out = o_numbers + head.query + span.q0 * head.query_stride;
+        float* largest = lse_numbers + head.lse + span.q0;  // holds the running maximum until the end
         block_product(false, true, span.rows, span.columns, n, static_cast<float>(shape.scale), q_block,
                       k_block, 0.0F, scores.get(), span.stride(), mask.lower(span, Lower::Matrix::result));
         for (int64_t r = 0; r < span.rows; ++r) {
@@ -145,8 +148,8 @@ void CpuKernels::attention_forward(const Tensor& o, const Tensor& lse, const Ten
             const Head head(shape, b, h);
             for (int64_t q0 = 0; q0 < shape.q_tokens; q0 += kQueries) {
                 const int64_t rows = std::min(kQueries, shape.q_tokens - q0);
-                float* out = numbers(o) + head.query + q0 * head.query_stride;
-                float* log_sums = numbers(lse) + head.lse + q0;
+                float* out = o_numbers + head.query + q0 * head.query_stride;
+                float* log_sums = lse_numbers + head.lse + q0;
                 std::fill_n(sums, rows, 0.0F);
                 std::fill_n(log_sums, rows, kMinusInfinity);
                 bool first = true;
@@ -173,19 +176,21 @@ void CpuKernels::attention_merge(const Tensor& o, const Tensor& lse, const Tenso
                                  const Tensor& block_lse, const AttentionShape& shape) const {
     expect_attention("attention.merge", shape, {o, block_o}, {}, lse);
     expect_attention("attention.merge", shape, {o, block_o}, {}, block_lse);
+    float *const o_numbers = numbers(o), *const lse_numbers = numbers(lse);
+    const float *const block_o_numbers = numbers(block_o), *const block_lse_numbers = numbers(block_lse);
     for (int64_t b = 0; b < shape.batch; ++b) {
         for (int64_t h = 0; h < shape.heads; ++h) {
             const Head head(shape, b, h);
             for (int64_t t = 0; t < shape.q_tokens; ++t) {
-                float& old_sum = numbers(lse)[head.lse + t];
-                const float block_sum = numbers(block_lse)[head.lse + t];
+                float& old_sum = lse_numbers[head.lse + t];
+                const float block_sum = block_lse_numbers[head.lse + t];
                 if (block_sum == kMinusInfinity) continue;
                 const float largest = std::max(old_sum, block_sum);
                 const float both =
                     largest + std::log(std::exp(old_sum - largest) + std::exp(block_sum - largest));
                 const int64_t at = head.query + t * head.query_stride;
-                loops_->scale(numbers(o) + at, std::exp(old_sum - both), shape.head_dim);
-                loops_->axpy(numbers(o) + at, std::exp(block_sum - both), numbers(block_o) + at,
+                loops_->scale(o_numbers + at, std::exp(old_sum - both), shape.head_dim);
+                loops_->axpy(o_numbers + at, std::exp(block_sum - both), block_o_numbers + at,
                              shape.head_dim);
                 old_sum = both;
             }
@@ -200,6 +205,10 @@ void CpuKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Te
     const int64_t n = shape.head_dim;
     const auto scale = static_cast<float>(shape.scale);
     const Mask mask(shape);
+    float *const dq_numbers = numbers(dq), *const dk_numbers = numbers(dk), *const dv_numbers = numbers(dv);
+    const float *const dout_numbers = numbers(dout), *const q_numbers = numbers(q),
+                       *const k_numbers = numbers(k), *const v_numbers = numbers(v),
+                       *const o_numbers = numbers(o), *const lse_numbers = numbers(lse);
     const auto p_scratch = scratch(shape);
     const auto ds_scratch = scratch(shape);
     float* const p = p_scratch.get();
@@ -210,11 +219,11 @@ void CpuKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Te
     const auto block = [&](const Head& head, const Span& span) {
         const int64_t at_q = head.query + span.q0 * head.query_stride;
         const int64_t at_k = head.key + span.k0 * head.key_stride;
-        const Block q_block{numbers(q) + at_q, head.query_stride};
-        const Block dout_block{numbers(dout) + at_q, head.query_stride};
-        const Block k_block{numbers(k) + at_k, head.key_stride};
-        const Block v_block{numbers(v) + at_k, head.key_stride};
-        const float* log_sums = numbers(lse) + head.lse + span.q0;
+        const Block q_block{q_numbers + at_q, head.query_stride};
+        const Block dout_block{dout_numbers + at_q, head.query_stride};
+        const Block k_block{k_numbers + at_k, head.key_stride};
+        const Block v_block{v_numbers + at_k, head.key_stride};
+        const float* log_sums = lse_numbers + head.lse + span.q0;
         const auto [q0, rows, k0, columns] = span;
         const int64_t stride = span.stride();
         const Lower wanted = mask.lower(span, Lower::Matrix::result);
@@ -230,11 +239,11 @@ void CpuKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Te
         }
         const Block p_block{p, stride};
         const Block ds_block{ds, stride};
-        block_product(true, false, columns, n, rows, 1.0F, p_block, dout_block, 1.0F, numbers(dv) + at_k,
+        block_product(true, false, columns, n, rows, 1.0F, p_block, dout_block, 1.0F, dv_numbers + at_k,
                       head.key_stride, seen_only);
-        block_product(true, false, columns, n, rows, 1.0F, ds_block, q_block, 1.0F, numbers(dk) + at_k,
+        block_product(true, false, columns, n, rows, 1.0F, ds_block, q_block, 1.0F, dk_numbers + at_k,
                       head.key_stride, seen_only);
-        block_product(false, false, rows, n, columns, 1.0F, ds_block, k_block, 1.0F, numbers(dq) + at_q,
+        block_product(false, false, rows, n, columns, 1.0F, ds_block, k_block, 1.0F, dq_numbers + at_q,
                       head.query_stride, seen_only);
     };
 
@@ -244,7 +253,7 @@ void CpuKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Te
             for (int64_t q0 = 0; q0 < shape.q_tokens; q0 += kQueries) {
                 for (int64_t r = 0; r < std::min(kQueries, shape.q_tokens - q0); ++r) {
                     const int64_t at = head.query + (q0 + r) * head.query_stride;
-                    deltas[r] = loops_->dot(numbers(dout) + at, numbers(o) + at, n);
+                    deltas[r] = loops_->dot(dout_numbers + at, o_numbers + at, n);
                 }
                 for (int64_t k0 = 0; k0 < shape.k_tokens; k0 += kKeys) {
                     const Span span = mask.cut(q0, k0);
