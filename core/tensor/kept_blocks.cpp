@@ -43,13 +43,18 @@ std::byte* LargeBlocks::take(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     in_use_ += size;
     most_in_use_ = std::max(most_in_use_, in_use_);
-    const auto fits = std::ranges::find(kept_, size, &Block::bytes);
+    auto fits = kept_.end();
+    for (auto it = kept_.begin(); it != kept_.end(); ++it)
+        if (it->bytes >= size && it->bytes <= size + size / 4 &&
+            (fits == kept_.end() || it->bytes < fits->bytes))
+            fits = it;
     if (fits != kept_.end()) {
-        std::byte* const memory = fits->memory;
+        const Block block = *fits;
         kept_.erase(fits);
-        return memory;
+        if (block.bytes > size) longer_[block.memory] = block.bytes;
+        return block.memory;
     }
-    const Block old = victim(most_in_use_ + most_in_use_ / 4 - size);
+    const Block old = victim(most_in_use_ + most_in_use_ / 2 - size);
     const auto length = static_cast<std::size_t>(size);
     void* const memory =
         old.memory != nullptr
@@ -66,8 +71,11 @@ std::byte* LargeBlocks::take(int64_t bytes) {
 
 void LargeBlocks::put(std::byte* memory, int64_t bytes) {
     const std::lock_guard lock(mutex_);
-    kept_.push_back({memory, whole_pages(bytes)});
-    in_use_ -= kept_.back().bytes;
+    const int64_t size = whole_pages(bytes);
+    in_use_ -= size;
+    const auto longer = longer_.find(memory);
+    kept_.push_back({memory, longer == longer_.end() ? size : longer->second});
+    if (longer != longer_.end()) longer_.erase(longer);
 }
 
 LargeBlocks::Block LargeBlocks::victim(int64_t bytes) {

@@ -14,12 +14,12 @@ namespace meshscope::tensor {
 std::byte* new_block(int64_t bytes) noexcept;
 void delete_block(std::byte* memory) noexcept;
 
-/// Large blocks, mapped one by one, and the freed ones kept for the next request of the same size: a training
-/// step asks for what the step before gave back, and pages that stay mapped need not be cleared again. When
-/// none fits, a new one is made of the oldest kept ones, as far as all of them together would be a quarter
-/// more than the most that was ever in use at once, which is what the memory ledger says. (With a sixteenth,
-/// every step of FSDP2 asked the system for 6,000 pages again, with a quarter for 1,600; malloc's free lists,
-/// cut up by blocks of many sizes, held twice the ledger's bytes.)
+/// Large blocks, mapped one by one, and the freed ones kept for the next request of their size or up to a
+/// fifth less: a training step asks for what the step before gave back, and pages that stay mapped need not
+/// be cleared again. When none fits, a new one is made of the oldest kept ones, as far as all of them
+/// together would be half as much again as the most that was ever in use at once, which is what the memory
+/// ledger says. (With a quarter, every step of FSDP2 asked the system for 1,600 pages again, 2 % of its time;
+/// malloc's free lists, cut up by blocks of many sizes, held twice the ledger's bytes.)
 class LargeBlocks {
   public:
     /// Blocks from this size on.
@@ -46,7 +46,8 @@ class LargeBlocks {
     void unmap(const Block& block);
 
     std::mutex mutex_;
-    std::deque<Block> kept_;  ///< oldest first
+    std::deque<Block> kept_;                          ///< oldest first
+    std::unordered_map<std::byte*, int64_t> longer_;  ///< in use, with more bytes than were asked for
     int64_t in_use_ = 0, most_in_use_ = 0;
     int64_t mapped_ = 0;  ///< in use and kept
 };
