@@ -24,35 +24,35 @@ void use_one_thread() {
     static_cast<void>(done);
 }
 
-bool fits(int64_t n, int64_t k) {
-    return k * ((n + 31) / 32 * 32) <= SmallProduct::kMostPacked;
-}
+/// Columns of C, and terms of its sums, that our own loops do at once: op(B)'s part stays close.
+constexpr int64_t kPiece = 64;
+static_assert(kPiece * kPiece <= SmallProduct::kMostPacked);
 
-/// Up to here our own loops are faster (1.7 times for 32 × 16 × 32, 1.03 times for 128 × 64 × 64): a call
-/// takes oneDNN half a microsecond, allocations among it.
+/// Up to here our own loops are faster: 1.7 times for 32 × 16 × 32, 1.07 for 128 × 64 × 128, 1.0 to 1.2 for
+/// 256 × 64 × 256. A call takes oneDNN half a microsecond, allocations among it, and it turns and packs more.
 bool is_small(int64_t m, int64_t n, int64_t k) {
-    constexpr int64_t kMostSums = 128 * 64 * 64;
-    return n <= 64 && k <= SmallProduct::kMostPacked / 64 && m <= kMostSums / (n * k);
+    constexpr int64_t kMostSums = int64_t{256} * 64 * 256;
+    return k <= kMostSums && n <= kMostSums / k && m <= kMostSums / (n * k);
 }
 
-/// A long sum over a transposed B goes in pieces of so many terms: to turn B first takes oneDNN a fifth of
-/// 128 × 64 × 256.
-constexpr int64_t kPiece = 64, kMostPieces = 8;
+/// Half of a product does not count, and one call of our loops can leave it out; oneDNN would not.
+bool is_half(int64_t n, int64_t k, Lower lower) {
+    return lower.matrix != Lower::Matrix::none && k * ((n + 31) / 32 * 32) <= SmallProduct::kMostPacked;
+}
 
 void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, Block a,
              Block b, float beta, float* c, int64_t c_stride, Lower lower) {
-    // oneDNN computes the half that does not count, too.
-    if (is_small(m, n, k) || (lower.matrix != Lower::Matrix::none && fits(n, k))) {
-        loops().small_product({transpose_a, transpose_b, beta != 0.0F, m, n, k, alpha, a.data, a.stride,
-                               b.data, b.stride, c, c_stride, lower});
-        return;
-    }
-    if (transpose_b && lower.matrix == Lower::Matrix::none && is_small(m, n, kPiece) &&
-        k <= kMostPieces * kPiece) {
-        for (int64_t l = 0; l < k; l += kPiece)
-            loops().small_product({transpose_a, transpose_b, beta != 0.0F || l > 0, m, n,
-                                   std::min(kPiece, k - l), alpha, a.data + l * (transpose_a ? a.stride : 1),
-                                   a.stride, b.data + l, b.stride, c, c_stride});
+    const auto piece = [&](int64_t column, int64_t columns, int64_t term, int64_t terms, Lower part) {
+        loops().small_product({transpose_a, transpose_b, beta != 0.0F || term > 0, m, columns, terms, alpha,
+                               a.data + term * (transpose_a ? a.stride : 1), a.stride,
+                               b.data + (transpose_b ? column * b.stride + term : term * b.stride + column),
+                               b.stride, c + column, c_stride, part});
+    };
+    if (is_half(n, k, lower)) return piece(0, n, 0, k, lower);
+    if (is_small(m, n, k)) {
+        for (int64_t term = 0; term < k; term += kPiece)
+            for (int64_t column = 0; column < n; column += kPiece)
+                piece(column, std::min(kPiece, n - column), term, std::min(kPiece, k - term), {});
         return;
     }
     use_one_thread();

@@ -49,27 +49,34 @@ template <int64_t kRows, int64_t kVectors>
 inline __attribute__((always_inline)) void tile(const Left& a, const float* b, int64_t b_stride,
                                                 const Need& need, float alpha, bool adds, float* c,
                                                 int64_t c_stride, int64_t columns) {
-    Floats sums[kRows][kVectors] = {};
+    // Unrolled, so that the sums stay in registers from the first to the last.
+    Floats sums[kRows][kVectors];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kRows * kVectors; ++i) sums[i / kVectors][i % kVectors] = Floats{};
     for (int64_t l = need.first; l < need.depth; ++l) {
         Floats row[kVectors];
+#pragma GCC unroll 2
         for (int64_t v = 0; v < kVectors; ++v) row[v] = load(b + l * b_stride + v * kWidth);
+#pragma GCC unroll 8
         for (int64_t r = 0; r < kRows; ++r) {
             const Floats factor = all(a.data[r * a.row_step + l * a.depth_step]);
+#pragma GCC unroll 2
             for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = sums[r][v] + factor * row[v];
         }
     }
-    for (int64_t r = 0; r < kRows; ++r)
-        for (int64_t v = 0; v < kVectors; ++v) {
-            float* const to = c + r * c_stride + v * kWidth;
-            const int64_t real = columns - v * kWidth;
-            Floats value = sums[r][v] * alpha;
-            if (real >= kWidth) {
-                store(to, adds ? value + load(to) : value);
-            } else {
-                if (adds) value = value + load_part(to, real, 0.0F);
-                store_part(to, value, real);
-            }
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kRows * kVectors; ++i) {
+        const int64_t r = i / kVectors, v = i % kVectors;
+        float* const to = c + r * c_stride + v * kWidth;
+        const int64_t real = columns - v * kWidth;
+        Floats value = sums[r][v] * alpha;
+        if (real >= kWidth) {
+            store(to, adds ? value + load(to) : value);
+        } else {
+            if (adds) value = value + load_part(to, real, 0.0F);
+            store_part(to, value, real);
         }
+    }
 }
 
 template <int64_t kRows>
