@@ -49,10 +49,10 @@ std::byte* LargeBlocks::take(int64_t bytes) {
             (fits == kept_.end() || it->bytes < fits->bytes))
             fits = it;
     if (fits != kept_.end()) {
-        const Block block = *fits;
+        if (fits->bytes > size) longer_[fits->memory] = fits->bytes;
+        std::byte* const memory = fits->memory;
         kept_.erase(fits);
-        if (block.bytes > size) longer_[block.memory] = block.bytes;
-        return block.memory;
+        return memory;
     }
     const Block old = victim(most_in_use_ + most_in_use_ / 2 - size);
     const auto length = static_cast<std::size_t>(size);

@@ -164,7 +164,7 @@ void Recorder::depend(Stream stream, int32_t on) {
 
 void Recorder::make_room(int32_t steps) {
     if (level_ == Level::off) return;
-    constexpr std::size_t kMostBytes = std::size_t{32} << 20;
+    constexpr std::size_t kMostBytes = std::size_t{4} << 20;
     const std::size_t n_events = impl_->events.size() - impl_->events_then;
     const std::size_t n_changes = impl_->memory.size() - impl_->memory_then;
     impl_->events_then += n_events;

@@ -86,7 +86,7 @@ class Recorder final : public MemorySink {
 
     /// Between two steps: takes and touches memory for the `steps` still to come, of which each writes as much as
     /// was written since the last call, so that no step meets the page faults of its own record. Does nothing
-    /// while there is room for one more. Issuing thread. Cost: about 0.3 ms a MiB, 32 MiB at most a call.
+    /// while there is room for one more. Issuing thread. Cost: about 0.3 ms a MiB, 4 MiB at most a call.
     void make_room(int32_t steps);
 
     /// Begins a compute event, on the compute stream or (copies into communication buffers) another. `unit`
