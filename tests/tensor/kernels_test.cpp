@@ -115,7 +115,7 @@ TEST_CASE("every matrix library computes the same product of blocks") {
     for (const BlasLibrary* library : blas_libraries()) {
         CAPTURE(library->name);
         for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
-                 {1, 1, 1}, {3, 5, 7}, {17, 33, 65}, {64, 96, 32}, {130, 4, 257}}) {
+                 {1, 1, 1}, {3, 5, 7}, {17, 33, 65}, {64, 96, 32}, {70, 130, 140}, {130, 4, 257}}) {
             for (int flags = 0; flags < 8; ++flags) {
                 const bool ta = (flags & 1) != 0, tb = (flags & 2) != 0, adds = (flags & 4) != 0;
                 CAPTURE(m, n, k, ta, tb, adds);
@@ -148,8 +148,13 @@ TEST_CASE("every matrix library computes the same product of blocks") {
 TEST_CASE("a product of a lower matrix computes what counts") {
     for (const BlasLibrary* library : blas_libraries()) {
         CAPTURE(library->name);
-        for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
-                 {1, 1, 1}, {32, 32, 16}, {32, 16, 32}, {13, 33, 7}, {70, 64, 64}, {130, 4, 257}})
+        for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 1},
+                                                                         {32, 32, 16},
+                                                                         {32, 16, 32},
+                                                                         {13, 33, 7},
+                                                                         {70, 64, 64},
+                                                                         {64, 128, 32},
+                                                                         {130, 4, 257}})
             for (const auto diagonal : {-90, -3, 0, 5, 300})
                 for (int flags = 0; flags < 16; ++flags) {
                     const bool ta = (flags & 1) != 0, tb = (flags & 2) != 0, adds = (flags & 4) != 0;
