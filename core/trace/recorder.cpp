@@ -178,6 +178,10 @@ void Recorder::make_room(int32_t steps) {
     impl_->memory.reserve(impl_->memory.size() + n_steps * n_changes);
 }
 
+std::size_t Recorder::room_bytes() const {
+    return impl_->events.capacity() * sizeof(Event) + impl_->memory.capacity() * sizeof(MemoryChange);
+}
+
 int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, int64_t flops,
                                 int64_t touched_bytes, Stream stream) {
     if (level_ == Level::off) return -1;

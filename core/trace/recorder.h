@@ -89,6 +89,9 @@ class Recorder final : public MemorySink {
     /// while there is room for one more. Issuing thread. Cost: about 0.3 ms a MiB, 4 MiB at most a call.
     void make_room(int32_t steps);
 
+    /// Memory taken for events and changes of memory, whether they fill it or not. Issuing thread.
+    std::size_t room_bytes() const;
+
     /// Begins a compute event, on the compute stream or (copies into communication buffers) another. `unit`
     /// is the module. Returns its id, or -1 at Level::off.
     int32_t begin_compute(std::string_view name, std::string_view unit, int64_t flops, int64_t touched_bytes,
