@@ -46,7 +46,7 @@ std::byte* LargeBlocks::take(int64_t bytes) {
     auto fits = kept_.end();
     for (auto it = kept_.begin(); it != kept_.end(); ++it)
         if (it->bytes >= size && it->bytes <= size + size / 4 &&
-            (fits == kept_.end() || it->bytes < fits->bytes))
+            (fits == kept_.end() || it->bytes <= fits->bytes))
             fits = it;
     if (fits != kept_.end()) {
         if (fits->bytes > size) longer_[fits->memory] = fits->bytes;

@@ -14,7 +14,6 @@ Tensor Unit::copy_gradients_in() {
     const Tensor input = context_.allocator->empty({local_elements_ * shard_ranks()}, comm_.precision.reduce,
                                                    MemoryCategory::communication, "reduce_scatter " + name_);
     const ComputeScope scope(context_.recorder, "fsdp2.chunk_cat", name_, 0, 2 * input.bytes());
-    kernels.zero(input);  // the padding
     int64_t at = 0;
     for (Sharded& s : sharded_) {
         const Tensor& grad = s.kept.defined() ? s.kept : s.parameter->grad;
@@ -22,9 +21,11 @@ Tensor Unit::copy_gradients_in() {
             throw InvalidArgument({"parallel.no_gradient", {{"parameter", s.parameter->name}}});
         for (int64_t r = 0; r < shard_ranks(); ++r) {
             const int64_t elements = s.cut.rows_of(r) * s.row_elements;
-            if (elements == 0) continue;
-            kernels.cast(input.slice(r * local_elements_ + at, elements),
-                         grad.slice(s.cut.first_row(r) * s.row_elements, elements));
+            const int64_t first = r * local_elements_ + at, padding = s.padded.n_elements() - elements;
+            if (elements > 0)
+                kernels.cast(input.slice(first, elements),
+                             grad.slice(s.cut.first_row(r) * s.row_elements, elements));
+            if (padding > 0) kernels.zero(input.slice(first + elements, padding));
         }
         at += s.padded.n_elements();
     }
