@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 namespace meshscope::tensor {
@@ -35,7 +36,7 @@ void delete_block(std::byte* memory) noexcept {
 // large blocks ----------------------------------------------------------------------------------------------
 
 LargeBlocks::~LargeBlocks() {
-    for (const Block& block : kept_) unmap(block);
+    for (const auto& [memory, region] : kept_) munmap(memory, static_cast<std::size_t>(region.bytes));
 }
 
 std::byte* LargeBlocks::take(int64_t bytes) {
@@ -43,56 +44,60 @@ std::byte* LargeBlocks::take(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     in_use_ += size;
     most_in_use_ = std::max(most_in_use_, in_use_);
-    auto fits = kept_.end();
-    for (auto it = kept_.begin(); it != kept_.end(); ++it)
-        if (it->bytes >= size && it->bytes <= size + size / 4 &&
-            (fits == kept_.end() || it->bytes <= fits->bytes))
-            fits = it;
-    if (fits != kept_.end()) {
-        if (fits->bytes > size) longer_[fits->memory] = fits->bytes;
-        std::byte* const memory = fits->memory;
-        kept_.erase(fits);
-        return memory;
-    }
-    const Block old = victim(most_in_use_ + most_in_use_ / 2 - size);
-    const auto length = static_cast<std::size_t>(size);
-    void* const memory =
-        old.memory != nullptr
-            ? mremap(old.memory, static_cast<std::size_t>(old.bytes), length, MREMAP_MAYMOVE)
-            : mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (std::byte* const memory = take_kept(size)) return memory;
+    unmap(mapped_ + size - whole_pages(most_in_use_ + most_in_use_ / 32));
+    void* const memory = mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         in_use_ -= size;
-        if (old.memory != nullptr) kept_.push_front(old);
         return nullptr;
     }
-    mapped_ += size - old.bytes;
+    mapped_ += size;
     return static_cast<std::byte*>(memory);
+}
+
+std::byte* LargeBlocks::take_kept(int64_t size) {
+    auto best = kept_.end();
+    for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+        if (it->second.bytes < size) continue;
+        if (best == kept_.end() || it->second.bytes < best->second.bytes ||
+            (it->second.bytes == best->second.bytes && it->second.freed > best->second.freed))
+            best = it;
+    }
+    if (best == kept_.end()) return nullptr;
+    const auto [memory, region] = *best;
+    kept_.erase(best);
+    if (region.bytes > size) kept_.emplace(memory + size, Region{region.bytes - size, region.freed});
+    return memory;
 }
 
 void LargeBlocks::put(std::byte* memory, int64_t bytes) {
     const std::lock_guard lock(mutex_);
     const int64_t size = whole_pages(bytes);
     in_use_ -= size;
-    const auto longer = longer_.find(memory);
-    kept_.push_back({memory, longer == longer_.end() ? size : longer->second});
-    if (longer != longer_.end()) longer_.erase(longer);
-}
-
-LargeBlocks::Block LargeBlocks::victim(int64_t bytes) {
-    Block largest;
-    while (mapped_ - largest.bytes > bytes && !kept_.empty()) {
-        Block next = kept_.front();
-        kept_.pop_front();
-        if (next.bytes > largest.bytes) std::swap(next, largest);
-        unmap(next);
+    const auto it = kept_.emplace(memory, Region{size, ++frees_}).first;
+    if (const auto next = std::next(it); next != kept_.end() && next->first == memory + size) {
+        it->second.bytes += next->second.bytes;
+        kept_.erase(next);
     }
-    return largest;
+    if (it == kept_.begin()) return;
+    if (const auto before = std::prev(it); before->first + before->second.bytes == memory) {
+        before->second = {before->second.bytes + it->second.bytes, frees_};
+        kept_.erase(it);
+    }
 }
 
-void LargeBlocks::unmap(const Block& block) {
-    if (block.memory == nullptr) return;
-    munmap(block.memory, static_cast<std::size_t>(block.bytes));
-    mapped_ -= block.bytes;
+void LargeBlocks::unmap(int64_t bytes) {
+    while (bytes > 0 && !kept_.empty()) {
+        const auto oldest = std::ranges::min_element(kept_, {}, [](const auto& k) { return k.second.freed; });
+        auto& [memory, region] = *oldest;
+        const int64_t part = std::min(bytes, region.bytes);
+        region.bytes -= part;
+        munmap(memory + region.bytes, static_cast<std::size_t>(part));
+        mapped_ -= part;
+        bytes -= part;
+        if (region.bytes == 0) kept_.erase(oldest);
+    }
 }
 
 // small blocks ----------------------------------------------------------------------------------------------

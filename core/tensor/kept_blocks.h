@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -14,12 +14,14 @@ namespace meshscope::tensor {
 std::byte* new_block(int64_t bytes) noexcept;
 void delete_block(std::byte* memory) noexcept;
 
-/// Large blocks, mapped one by one, and the freed ones kept for the next request of their size or up to a
-/// fifth less: a training step asks for what the step before gave back, and pages that stay mapped need not
-/// be cleared again. When none fits, a new one is made of the oldest kept ones, as far as all of them
-/// together would be half as much again as the most that was ever in use at once, which is what the memory
-/// ledger says. (With a quarter, every step of FSDP2 asked the system for 1,600 pages again, 2 % of its time;
-/// malloc's free lists, cut up by blocks of many sizes, held twice the ledger's bytes.)
+/// Large blocks, mapped from the system. Freed ones are kept, neighbours joined, and a request takes
+/// the beginning of the smallest that holds it: a training step asks for what the step before gave back,
+/// and pages that stay mapped need not be cleared again. Where none holds it, the system is asked, and of the
+/// kept ones the oldest go as far as all together would be a thirty-second more than the most that was ever
+/// in use at once, which is what the memory ledger says: a process' memory grows as its ledger does. Cost: a
+/// look at each kept region, some tens. (Unsplit blocks by size need half as much again to serve FSDP2
+/// without page faults, which are 2 to 4 % of its step; malloc's free lists, cut up by small blocks, held
+/// twice the ledger's bytes.)
 class LargeBlocks {
   public:
     /// Blocks from this size on.
@@ -36,18 +38,19 @@ class LargeBlocks {
     void put(std::byte* memory, int64_t bytes);
 
   private:
-    struct Block {
-        std::byte* memory = nullptr;
+    struct Region {
         int64_t bytes = 0;
+        int64_t freed = 0;  ///< when its youngest part was, counted in calls of put()
     };
-    /// Takes kept blocks out, the oldest first, until the rest is at most `bytes`, and unmaps all but the
-    /// largest of them, which becomes the new block: its pages need not be cleared.
-    Block victim(int64_t bytes);
-    void unmap(const Block& block);
+    /// The smallest kept region that holds `size` bytes, of equal ones the youngest: its lines may still be
+    /// close. Its rest stays kept. Null where there is none.
+    std::byte* take_kept(int64_t size);
+    /// Gives the system `bytes` of the oldest kept regions, or all there are.
+    void unmap(int64_t bytes);
 
     std::mutex mutex_;
-    std::deque<Block> kept_;                          ///< oldest first
-    std::unordered_map<std::byte*, int64_t> longer_;  ///< in use, with more bytes than were asked for
+    std::map<std::byte*, Region> kept_;  ///< by where they begin; no two of them touch
+    int64_t frees_ = 0;
     int64_t in_use_ = 0, most_in_use_ = 0;
     int64_t mapped_ = 0;  ///< in use and kept
 };
