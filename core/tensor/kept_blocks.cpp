@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <utility>
 
 namespace meshscope::tensor {
 namespace {
@@ -65,25 +66,36 @@ std::byte* LargeBlocks::take_kept(int64_t size) {
             best = it;
     }
     if (best == kept_.end()) return nullptr;
-    const auto [memory, region] = *best;
-    kept_.erase(best);
-    if (region.bytes > size) kept_.emplace(memory + size, Region{region.bytes - size, region.freed});
+    std::byte* const memory = best->first;
+    auto node = kept_.extract(best);
+    if (node.mapped().bytes > size) {
+        node.key() += size;
+        node.mapped().bytes -= size;
+        kept_.insert(std::move(node));
+    }
     return memory;
 }
 
-void LargeBlocks::put(std::byte* memory, int64_t bytes) {
+void LargeBlocks::put(std::byte* memory, int64_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
     const int64_t size = whole_pages(bytes);
     in_use_ -= size;
-    const auto it = kept_.emplace(memory, Region{size, ++frees_}).first;
-    if (const auto next = std::next(it); next != kept_.end() && next->first == memory + size) {
+    const auto next = kept_.upper_bound(memory);
+    auto it = next == kept_.begin() ? kept_.end() : std::prev(next);
+    if (it != kept_.end() && it->first + it->second.bytes == memory) {
+        it->second = {it->second.bytes + size, ++frees_};
+    } else {
+        try {
+            it = kept_.emplace_hint(next, memory, Region{size, ++frees_});
+        } catch (const std::bad_alloc&) {
+            munmap(memory, static_cast<std::size_t>(size));
+            mapped_ -= size;
+            return;
+        }
+    }
+    if (next != kept_.end() && it->first + it->second.bytes == next->first) {
         it->second.bytes += next->second.bytes;
         kept_.erase(next);
-    }
-    if (it == kept_.begin()) return;
-    if (const auto before = std::prev(it); before->first + before->second.bytes == memory) {
-        before->second = {before->second.bytes + it->second.bytes, frees_};
-        kept_.erase(it);
     }
 }
 

@@ -18,10 +18,10 @@ void delete_block(std::byte* memory) noexcept;
 /// the beginning of the smallest that holds it: a training step asks for what the step before gave back,
 /// and pages that stay mapped need not be cleared again. Where none holds it, the system is asked, and of the
 /// kept ones the oldest go as far as all together would be a thirty-second more than the most that was ever
-/// in use at once, which is what the memory ledger says: a process' memory grows as its ledger does. Cost: a
-/// look at each kept region, some tens. (Unsplit blocks by size need half as much again to serve FSDP2
-/// without page faults, which are 2 to 4 % of its step; malloc's free lists, cut up by small blocks, held
-/// twice the ledger's bytes.)
+/// in use at once, which is what the memory ledger says: a process' memory grows much as its ledger does.
+/// Cost: a look at each kept region, some tens. (Unsplit blocks by size need half as much again to serve
+/// FSDP2 without page faults, which are 2 to 4 % of its step; malloc's free lists, cut up by small blocks,
+/// held twice the ledger's bytes.)
 class LargeBlocks {
   public:
     /// Blocks from this size on.
@@ -35,7 +35,7 @@ class LargeBlocks {
     /// Null where the system has no room.
     std::byte* take(int64_t bytes);
     /// `bytes` as they were asked for.
-    void put(std::byte* memory, int64_t bytes);
+    void put(std::byte* memory, int64_t bytes) noexcept;
 
   private:
     struct Region {

@@ -11,6 +11,7 @@
 #include "core/tensor/blas_library.h"
 #include "core/tensor/dtype.h"
 #include "tests/tensor/kernel_pair.h"
+#include "tests/tensor/operand.h"
 #include "tests/thrown.h"
 
 using namespace meshscope;
@@ -138,12 +139,8 @@ TEST_CASE("every matrix library computes the same product of blocks") {
                     for (int64_t j = 0; j < c_stride; ++j) {
                         const auto at = static_cast<std::size_t>(i * c_stride + j);
                         double sum = j >= n || adds ? double{before[at]} : 0.0;
-                        for (int64_t l = 0; l < k && j < n; ++l)
-                            sum +=
-                                double{alpha} *
-                                double{
-                                    a[static_cast<std::size_t>(ta ? l * a_stride + i : i * a_stride + l)]} *
-                                double{b[static_cast<std::size_t>(tb ? j * b_stride + l : l * b_stride + j)]};
+                        if (j < n)
+                            sum += double{alpha} * element({a, a_stride, ta}, {b, b_stride, tb}, i, j, k);
                         worst = std::max(worst, std::abs(sum - double{c[at]}));
                     }
                 // A sum of k products of normal numbers, each rounded to 24 bits.
@@ -157,8 +154,7 @@ TEST_CASE("a library answers for more forms than it keeps code for") {
     constexpr int64_t kForms = 300, kLeast = 1000, n = 64, k = 66;  // beyond our own loops
     const auto a = normals((kLeast + kForms) * k, 1), b = normals(k * n, 2);
     std::vector<float> c(static_cast<std::size_t>((kLeast + kForms) * n));
-    double wanted = 0;  // C's first number, the same in each form
-    for (std::size_t l = 0; l < k; ++l) wanted += double{a[l]} * double{b[l * n]};
+    const double wanted = element({a, k}, {b, n}, 0, 0, k);  // the same in each form
     for (const BlasLibrary* library : blas_libraries()) {
         CAPTURE(library->name);
         for (const int64_t first : {int64_t{0}, kForms - 5})  // the last ones again, which are kept
@@ -201,10 +197,8 @@ TEST_CASE("a product of a lower matrix computes what counts") {
                         for (int64_t j = 0; j < n; ++j) {
                             if (!left && j > i + diagonal) continue;
                             const auto at = static_cast<std::size_t>(i * n + j);
-                            double sum = adds ? double{before[at]} : 0.0;
-                            for (int64_t l = 0; l < k; ++l)
-                                sum += double{a[static_cast<std::size_t>(ta ? l * m + i : i * k + l)]} *
-                                       double{b[static_cast<std::size_t>(tb ? j * k + l : l * n + j)]};
+                            const double sum = (adds ? double{before[at]} : 0.0) +
+                                               element({a, a_stride, ta}, {b, b_stride, tb}, i, j, k);
                             worst = std::max(worst, std::abs(sum - double{c[at]}));
                         }
                     CHECK(worst <= 6e-8 * 4 * static_cast<double>(k + 1));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "tests/tensor/operand.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -300,14 +301,9 @@ TEST_CASE("a small product is that of sums in double, whatever its tails and str
                                     worst = std::max(worst, c[at] == before[at] ? 0.0 : 1.0);
                                     continue;
                                 }
-                                double sum = 0.0;
-                                for (int64_t l = 0; l < k; ++l)
-                                    sum += static_cast<double>(a[static_cast<std::size_t>(
-                                               transpose_a ? l * a_stride + i : i * a_stride + l)]) *
-                                           static_cast<double>(b[static_cast<std::size_t>(
-                                               transpose_b ? j * b_stride + l : l * b_stride + j)]);
-                                const double expected =
-                                    0.5 * sum + (adds ? static_cast<double>(before[at]) : 0.0);
+                                const double expected = 0.5 * element({a, a_stride, transpose_a},
+                                                                      {b, b_stride, transpose_b}, i, j, k) +
+                                                        (adds ? static_cast<double>(before[at]) : 0.0);
                                 worst = std::max(worst, std::abs(static_cast<double>(c[at]) - expected));
                             }
                         CHECK(worst < 1e-6 * static_cast<double>(k + 4));
