@@ -1,8 +1,13 @@
 #include "core/trace/recorder.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
 #include <string>
 #include <thread>
 
+#include "core/trace/blocks.h"
 #include "core/trace/interner.h"
 #include "tests/test.h"
 #include "tests/trace/example.h"
@@ -273,6 +278,22 @@ TEST_CASE("steps to come find their memory taken") {
     const RankRecord record = r.take();
     CHECK(record.events.size() == kSteps * kEvents);
     CHECK(record.memory.size() == 2 * kSteps * kEvents);
+}
+
+TEST_CASE("memory that a list takes is touched before it is written") {
+    using Page = std::array<std::byte, 4096>;
+    Blocks<Page, 256> pages;  // a block is too large for memory that was used before
+    pages.reserve(1000);
+    REQUIRE(pages.capacity() == 1024);
+    const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    std::size_t touched = 0;
+    for (std::size_t i = 0; i < pages.capacity(); ++i) {
+        const auto within = reinterpret_cast<uintptr_t>(&pages[i]) % page_bytes;
+        unsigned char resident = 0;
+        REQUIRE(mincore(pages[i].data() - within, 1, &resident) == 0);
+        touched += resident & 1U;
+    }
+    CHECK(touched == pages.capacity());
 }
 
 TEST_CASE("source paths begin at the project's root") {
