@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kLine = 64;
 constexpr std::align_val_t kAlignment{kLine};
-constexpr int64_t kSpare = int64_t{1} << 20;
+constexpr int64_t kSpareSmall = int64_t{1} << 20;
+constexpr int64_t kSpareLarge = int64_t{2} << 20;
 
 int64_t whole_pages(int64_t bytes) {
     static const int64_t page = sysconf(_SC_PAGESIZE);
@@ -46,7 +47,7 @@ std::byte* LargeBlocks::take(int64_t bytes) {
     in_use_ += size;
     most_in_use_ = std::max(most_in_use_, in_use_);
     if (std::byte* const memory = take_kept(size)) return memory;
-    unmap(mapped_ + size - whole_pages(most_in_use_ + most_in_use_ / 32));
+    unmap(mapped_ + size - whole_pages(most_in_use_ + std::max(kSpareLarge, most_in_use_ / 64)));
     void* const memory = mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
@@ -156,7 +157,7 @@ void SmallBlocks::put(std::byte* memory, int64_t bytes) noexcept {
 }
 
 bool SmallBlocks::is_too_much(int64_t more) const {
-    return in_use_ + kept_bytes_ + more > most_in_use_ + most_in_use_ / 4 + kSpare;
+    return in_use_ + kept_bytes_ + more > most_in_use_ + most_in_use_ / 4 + kSpareSmall;
 }
 
 void SmallBlocks::give_up_kept() noexcept {

@@ -79,7 +79,7 @@ TEST_CASE("kept regions that serve no request go back to the system, the oldest 
     for (std::byte* memory : small) blocks.put(memory, kMiB);
     std::byte* const large = blocks.take(32 * kMiB);  // none of them holds it
     REQUIRE(large != nullptr);
-    // 80 MiB were in use at most: 2.5 more may stay mapped, so of 64 kept ones 29.5 are gone.
+    // 80 MiB were in use at most: 2 more may stay mapped, so of 64 kept ones 30 are gone.
     std::vector<std::byte*> again;
     for (int64_t i = 0; i < kBlocks / 2; ++i) again.push_back(blocks.take(kMiB));
     for (std::byte* memory : again) CHECK(std::ranges::count(small, memory) == 1);
