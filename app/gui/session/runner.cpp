@@ -2,8 +2,6 @@
 
 #include <exception>
 #include <filesystem>
-#include <mutex>
-#include <thread>
 
 #include "app/gui/session/lesson_document.h"
 #include "app/i18n/error_text.h"
@@ -15,101 +13,51 @@ namespace meshscope::session {
 
 namespace fs = std::filesystem;
 
-struct Runner::Worker {
-    std::mutex lock;
-    bool told = true;  ///< the latest progress was fetched
-    Running running;
-    std::shared_ptr<const Document> document;
-    std::exception_ptr error;
-    bool done = false;
-    RunRequest request;
-    std::atomic<bool> cancel{false};
-    std::thread thread;
-
-    ~Worker() {
-        cancel = true;
-        if (thread.joinable()) thread.join();
-    }
-};
-
-Runner::Runner() = default;
-Runner::~Runner() = default;
-
 void Runner::on_news(std::function<void()> wake) {
     wake_ = std::move(wake);
 }
 
 void Runner::start(const RunRequest& request) {
-    if (worker_) return;
-    worker_ = std::make_unique<Worker>();
-    Worker& worker = *worker_;
-    worker.request = request;
-    worker.running.name = request.name;
-    worker.running.what_if = request.what_if;
-    worker.told = false;
-    worker.thread = std::thread([this, &worker] {
-        const auto tell = [this] {
-            if (wake_) wake_();
-        };
-        try {
-            auto document = run_text(
-                worker.request,
-                [&](int32_t done, int32_t steps) {
-                    {
-                        const std::lock_guard guard(worker.lock);
-                        worker.running.steps_done = done;
-                        worker.running.steps = steps;
-                        worker.told = false;
-                    }
-                    tell();
-                },
-                &worker.cancel);
-            const std::lock_guard guard(worker.lock);
-            worker.document = std::move(document);
-            worker.done = true;
-        } catch (...) {
-            const std::lock_guard guard(worker.lock);
-            worker.error = std::current_exception();
-            worker.done = true;
-        }
-        tell();
-    });
+    if (maker_) return;
+    request_ = request;
+    Running running;
+    running.name = request.name;
+    running.what_if = request.what_if;
+    using Maker = DocumentMaker<Running>;
+    maker_ = std::make_unique<Maker>(
+        running,
+        [request](const Maker::Steps& progress, const std::atomic<bool>* cancel) {
+            return run_text(request, progress, cancel);
+        },
+        wake_);
 }
 
 void Runner::stop() {
-    if (!worker_) return;
-    worker_->cancel = true;
-    const std::lock_guard guard(worker_->lock);
-    worker_->running.stopping = true;
-    worker_->told = false;
+    if (!maker_) return;
+    maker_->cancel();
+    maker_->change_progress([](Running& running) { running.stopping = true; });
 }
 
 std::vector<Action> Runner::news(const i18n::Catalogue& catalogue, i18n::Language language) {
     std::vector<Action> actions;
-    if (!worker_) return actions;
-    {
-        const std::lock_guard guard(worker_->lock);
-        if (!worker_->done) {
-            if (!worker_->told) actions.push_back(ShowRunning{worker_->running});
-            worker_->told = true;
-            return actions;
-        }
+    if (!maker_) return actions;
+    if (!maker_->is_done()) {
+        if (const auto running = maker_->take_progress()) actions.push_back(ShowRunning{*running});
+        return actions;
     }
-    // The thread has nothing more to write.
     actions.push_back(ShowRunning{});
     try {
-        if (worker_->error) std::rethrow_exception(worker_->error);
-        actions.push_back(RunEnded{worker_->request, worker_->document});
+        actions.push_back(RunEnded{request_, maker_->document()});
     } catch (const Cancelled& error) {
         actions.push_back(ShowToast{catalogue.text(error.message(), language)});
     } catch (const InputError& error) {
-        actions.push_back(RunRefused{worker_->request, error.diagnostics()});
-        if (!worker_->request.what_if.empty())
+        actions.push_back(RunRefused{request_, error.diagnostics()});
+        if (!request_.what_if.empty())
             actions.push_back(ShowError{{i18n::describe_error(error, catalogue, language).lines}});
     } catch (const std::exception& error) {
         actions.push_back(ShowError{{i18n::describe_error(error, catalogue, language).lines}});
     }
-    worker_.reset();
+    maker_.reset();
     return actions;
 }
 

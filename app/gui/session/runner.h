@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/gui/session/actions.h"
+#include "app/gui/session/document_maker.h"
 #include "app/i18n/catalogue.h"
 
 namespace meshscope::session {
@@ -14,11 +15,6 @@ namespace meshscope::session {
 /// and waits for it.
 class Runner {
   public:
-    Runner();
-    ~Runner();
-    Runner(const Runner&) = delete;
-    Runner& operator=(const Runner&) = delete;
-
     /// Called from the worker whenever there is news; must be quick and safe from any thread.
     void on_news(std::function<void()> wake);
     /// Starts a run; nothing while another is under way.
@@ -29,9 +25,9 @@ class Runner {
     std::vector<Action> news(const i18n::Catalogue& catalogue, i18n::Language language);
 
   private:
-    struct Worker;
     std::function<void()> wake_;
-    std::unique_ptr<Worker> worker_;
+    RunRequest request_;
+    std::unique_ptr<DocumentMaker<Running>> maker_;  ///< null when nothing runs
 };
 
 /// Really runs a scenario's text, with all values recorded; of a run that failed what it recorded up to

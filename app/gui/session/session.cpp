@@ -2,34 +2,15 @@
 
 #include <exception>
 #include <filesystem>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "app/i18n/error_text.h"
 
 namespace meshscope::session {
 
-/// One opening: its thread, and what it has to tell, under one lock.
-struct Session::Worker {
-    std::mutex lock;
-    bool told = true;  ///< the latest progress was fetched
-    Loading loading;
-    std::shared_ptr<const Document> document;
-    std::exception_ptr error;
-    bool done = false;
-    Job job;
-    std::atomic<bool> cancel{false};
-    std::thread thread;
-
-    ~Worker() {
-        cancel = true;
-        if (thread.joinable()) thread.join();
-    }
-};
+namespace fs = std::filesystem;
 
 Session::Session(Places places) : places_(std::move(places)) {}
-Session::~Session() = default;
 
 void Session::on_news(std::function<void()> wake) {
     wake_ = std::move(wake);
@@ -50,102 +31,73 @@ void Session::open_retimed(std::shared_ptr<const Document> document, const std::
 
 void Session::cancel() {
     waiting_.clear();
-    if (worker_) worker_->cancel = true;
+    if (maker_) maker_->cancel();
 }
 
 void Session::add(Job job) {
-    if (worker_)
+    if (maker_)
         waiting_.push_back(std::move(job));
     else
         start(std::move(job));
 }
 
 void Session::start(Job job) {
-    const std::string what = job.what, strategy = job.strategy, resume = job.resume;
-    const std::shared_ptr<const Document> retime = job.retime;
-    worker_ = std::make_unique<Worker>();  // the destructor of the one before waits for it to stop
-    Worker& worker = *worker_;
-    worker.job = std::move(job);
-    worker.loading.name = strategy;
-    if (strategy.empty()) worker.loading.name = std::filesystem::path(what).filename().string();
-    if (worker.loading.name == "scenario.toml") {
-        worker.loading.name = std::filesystem::path(what).parent_path().filename().string();
-    }
+    maker_.reset();  // waits for the one before to stop
+    job_ = std::move(job);
+    const fs::path path = job_.what;
+    shown_ = {};
+    shown_.name = !job_.strategy.empty()               ? job_.strategy
+                  : path.filename() == "scenario.toml" ? path.parent_path().filename().string()
+                                                       : path.filename().string();
     std::error_code none;
-    if (std::filesystem::exists(what, none))
-        worker.loading.file = std::filesystem::absolute(what, none).string();
-    worker.told = false;
-    worker.thread = std::thread([this, &worker, what, strategy, resume, retime] {
-        const auto tell = [this] {
-            if (wake_) wake_();
-        };
-        try {
-            auto document = retime ? retimed(*retime, what)
-                                   : load_document(
-                                         what, places_,
-                                         [&](int32_t steps_done, int32_t steps) {
-                                             {
-                                                 const std::lock_guard guard(worker.lock);
-                                                 worker.loading.steps_done = steps_done;
-                                                 worker.loading.steps = steps;
-                                                 worker.told = false;
-                                             }
-                                             tell();
-                                         },
-                                         &worker.cancel, strategy, resume);
-            const std::lock_guard guard(worker.lock);
-            worker.document = std::move(document);
-            worker.done = true;
-        } catch (...) {
-            const std::lock_guard guard(worker.lock);
-            worker.error = std::current_exception();
-            worker.done = true;
-        }
-        tell();
-    });
+    if (fs::exists(path, none)) shown_.file = fs::absolute(path, none).string();
+    using Maker = DocumentMaker<Loading>;
+    maker_ = std::make_unique<Maker>(
+        shown_,
+        [job = job_, places = places_](const Maker::Steps& progress, const std::atomic<bool>* cancel) {
+            if (job.retime) return retimed(*job.retime, job.what);
+            return load_document(job.what, places, progress, cancel, job.strategy, job.resume);
+        },
+        wake_);
 }
 
 std::vector<Action> Session::news(const i18n::Catalogue& catalogue, i18n::Language language) {
     std::vector<Action> actions;
-    if (!worker_) return actions;
-    bool done = false;
-    {
-        const std::lock_guard guard(worker_->lock);
-        done = worker_->done;
-        if (!done && !worker_->told) {
-            worker_->told = true;
-            actions.push_back(ShowLoading{worker_->loading});
-        }
+    if (!maker_) return actions;
+    if (!maker_->is_done()) {
+        if (const auto loading = maker_->take_progress()) actions.push_back(ShowLoading{*loading});
+        return actions;
     }
-    if (!done) return actions;
-    // The thread has nothing more to write.
-    if (worker_->cancel) {
+    if (maker_->is_cancelled()) {
         actions.push_back(ShowLoading{});
         actions.push_back(
-            ShowToast{catalogue.text({"ui.loading.cancelled", {{"name", worker_->loading.name}}}, language)});
-    } else if (worker_->error) {
+            ShowToast{catalogue.text({"ui.loading.cancelled", {{"name", shown_.name}}}, language)});
+    } else {
         try {
-            std::rethrow_exception(worker_->error);
+            show(maker_->document(), actions);
         } catch (const std::exception& error) {
             actions.push_back(ShowError{{i18n::describe_error(error, catalogue, language).lines}});
         }
-    } else if (worker_->job.beside) {
-        actions.push_back(AddDocument{worker_->document, worker_->job.look});
-    } else {
-        actions.push_back(ShowDocument{worker_->document});
-        // A lesson says itself when the comparison is to be seen.
-        const Document& document = *worker_->document;
-        for (const auto& next : document.compare)
-            waiting_.push_back(
-                {next.path.empty() ? document.path : next.path, true, document.steps.empty(), next.strategy});
     }
-    worker_.reset();
+    maker_.reset();
     if (!waiting_.empty()) {
-        const Job next = waiting_.front();
+        Job next = std::move(waiting_.front());
         waiting_.pop_front();
-        start(next);
+        start(std::move(next));
     }
     return actions;
+}
+
+void Session::show(const std::shared_ptr<const Document>& document, std::vector<Action>& actions) {
+    if (job_.beside) {
+        actions.push_back(AddDocument{document, job_.look});
+        return;
+    }
+    actions.push_back(ShowDocument{document});
+    // A lesson says itself when the comparison is to be seen.
+    for (const auto& next : document->compare)
+        waiting_.push_back(
+            {next.path.empty() ? document->path : next.path, true, document->steps.empty(), next.strategy});
 }
 
 }  // namespace meshscope::session

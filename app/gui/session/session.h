@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/gui/session/actions.h"
+#include "app/gui/session/document_maker.h"
 #include "app/i18n/catalogue.h"
 
 namespace meshscope::session {
@@ -50,9 +51,6 @@ std::shared_ptr<const Document> retimed(const Document& document, const std::str
 class Session {
   public:
     explicit Session(Places places);
-    ~Session();
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
 
     std::vector<Offer> offers() const { return find_lessons(places_); }
     /// Called from the worker whenever there is news; must be quick and safe from any thread.
@@ -70,7 +68,6 @@ class Session {
     std::vector<Action> news(const i18n::Catalogue& catalogue, i18n::Language language);
 
   private:
-    struct Worker;
     struct Job {
         std::string what;
         bool beside = false, look = false;
@@ -79,9 +76,13 @@ class Session {
     };
     void add(Job job);
     void start(Job job);
+    /// What was asked for is there; what it compares with is to follow.
+    void show(const std::shared_ptr<const Document>& document, std::vector<Action>& actions);
     Places places_;
     std::function<void()> wake_;
-    std::unique_ptr<Worker> worker_;
+    Job job_;                                        ///< the one under way,
+    Loading shown_;                                  ///< as it began
+    std::unique_ptr<DocumentMaker<Loading>> maker_;  ///< null when nothing is under way
     std::deque<Job> waiting_;
 };
 
