@@ -1,9 +1,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <fstream>
-#include <limits>
-#include <string>
 
 #include "core/base/error.h"
 #include "core/tensor/blas.h"
@@ -24,19 +21,6 @@ int64_t physical_bytes() {
     return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }
 
-/// A block this large may use up what the machine has left, and is worth asking the system for.
-constexpr int64_t kLargeBytes = int64_t{64} << 20;
-
-/// What can be had without pushing others out: /proc/meminfo's MemAvailable. Where nothing tells it, no
-/// limit.
-int64_t available_bytes() {
-    std::ifstream meminfo("/proc/meminfo");
-    std::string key, unit;
-    for (int64_t kilobytes = 0; meminfo >> key >> kilobytes; std::getline(meminfo, unit))
-        if (key == "MemAvailable:") return kilobytes * 1024;
-    return std::numeric_limits<int64_t>::max();
-}
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kKeepsFreed = false;  // they must see every block come and go
 #else
@@ -54,10 +38,9 @@ class CpuDevice final : public Device {
 
     std::byte* allocate(int64_t bytes) override {
         if (bytes < 0 || bytes > physical_bytes_) out_of_memory(bytes);
-        if (bytes >= kLargeBytes && bytes > available_bytes()) out_of_memory(bytes);
         std::byte* memory = nullptr;
         if (!kKeepsFreed)
-            memory = new_block(bytes);
+            memory = has_room(bytes) ? new_block(bytes) : nullptr;
         else if (bytes >= LargeBlocks::kLeastBytes)
             memory = large_.take(bytes);
         else

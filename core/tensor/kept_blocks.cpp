@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iterator>
+#include <limits>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace meshscope::tensor {
@@ -25,7 +28,24 @@ int64_t whole_lines(int64_t bytes) {
     return (bytes + kLine - 1) / kLine * kLine;
 }
 
+/// A block this large may use up what the machine has left, and is worth asking the system for.
+constexpr int64_t kAskedBytes = int64_t{64} << 20;
+
+/// What can be had without pushing others out: /proc/meminfo's MemAvailable. Where nothing tells it, no
+/// limit.
+int64_t available_bytes() {
+    std::ifstream meminfo("/proc/meminfo");
+    std::string key, unit;
+    for (int64_t kilobytes = 0; meminfo >> key >> kilobytes; std::getline(meminfo, unit))
+        if (key == "MemAvailable:") return kilobytes * 1024;
+    return std::numeric_limits<int64_t>::max();
+}
+
 }  // namespace
+
+bool has_room(int64_t bytes) {
+    return bytes < kAskedBytes || bytes <= available_bytes();
+}
 
 std::byte* new_block(int64_t bytes) noexcept {
     return static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow));
@@ -44,16 +64,27 @@ LargeBlocks::~LargeBlocks() {
 std::byte* LargeBlocks::take(int64_t bytes) {
     const int64_t size = whole_pages(bytes);
     const std::lock_guard lock(mutex_);
+    const int64_t most = std::max(most_in_use_, in_use_ + size);
+    std::byte* memory = take_kept(size);
+    if (memory == nullptr) {
+        unmap(mapped_ + size - whole_pages(most + std::max(kSpareLarge, most / 64)));
+        memory = map(size);
+    }
+    if (memory == nullptr) {
+        unmap(mapped_);
+        memory = map(size);
+    }
+    if (memory == nullptr) return nullptr;
     in_use_ += size;
-    most_in_use_ = std::max(most_in_use_, in_use_);
-    if (std::byte* const memory = take_kept(size)) return memory;
-    unmap(mapped_ + size - whole_pages(most_in_use_ + std::max(kSpareLarge, most_in_use_ / 64)));
+    most_in_use_ = most;
+    return memory;
+}
+
+std::byte* LargeBlocks::map(int64_t size) {
+    if (!has_room(size)) return nullptr;
     void* const memory = mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        in_use_ -= size;
-        return nullptr;
-    }
+    if (memory == MAP_FAILED) return nullptr;
     mapped_ += size;
     return static_cast<std::byte*>(memory);
 }
@@ -123,31 +154,31 @@ std::byte* SmallBlocks::take(int64_t bytes) {
     const int64_t size = whole_lines(bytes);
     {
         const std::lock_guard lock(mutex_);
-        in_use_ += size;
-        most_in_use_ = std::max(most_in_use_, in_use_);
         const auto fits = kept_.find(size);
         if (fits != kept_.end() && !fits->second.empty()) {
             std::byte* const memory = fits->second.back();
             fits->second.pop_back();
             kept_bytes_ -= size;
+            count(size);
             return memory;
         }
-        if (is_too_much(0)) give_up_kept();
+        if (in_use_ + size + kept_bytes_ > limit(std::max(most_in_use_, in_use_ + size))) give_up_kept();
     }
-    std::byte* const memory = new_block(size);
-    if (memory != nullptr) return memory;
+    std::byte* memory = new_block(size);
     const std::lock_guard lock(mutex_);
-    give_up_kept();
-    std::byte* const at_last = new_block(size);
-    if (at_last == nullptr) in_use_ -= size;
-    return at_last;
+    if (memory == nullptr) {
+        give_up_kept();
+        memory = new_block(size);
+    }
+    if (memory != nullptr) count(size);
+    return memory;
 }
 
 void SmallBlocks::put(std::byte* memory, int64_t bytes) noexcept {
     const int64_t size = whole_lines(bytes);
     const std::lock_guard lock(mutex_);
     in_use_ -= size;
-    if (is_too_much(size)) give_up_kept();
+    if (in_use_ + size + kept_bytes_ > limit(most_in_use_)) give_up_kept();
     try {
         kept_[size].push_back(memory);
         kept_bytes_ += size;
@@ -156,8 +187,13 @@ void SmallBlocks::put(std::byte* memory, int64_t bytes) noexcept {
     }
 }
 
-bool SmallBlocks::is_too_much(int64_t more) const {
-    return in_use_ + kept_bytes_ + more > most_in_use_ + most_in_use_ / 4 + kSpareSmall;
+void SmallBlocks::count(int64_t size) {
+    in_use_ += size;
+    most_in_use_ = std::max(most_in_use_, in_use_);
+}
+
+int64_t SmallBlocks::limit(int64_t most) {
+    return most + most / 4 + kSpareSmall;
 }
 
 void SmallBlocks::give_up_kept() noexcept {

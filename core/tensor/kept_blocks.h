@@ -9,6 +9,10 @@
 
 namespace meshscope::tensor {
 
+/// Whether the machine has so many bytes left. The kernel would promise them and kill the program later.
+/// Cost: a file read from 64 MiB on.
+bool has_room(int64_t bytes);
+
 /// One block from the program's own memory, aligned to 64 bytes: vector loads and cache lines both like that.
 /// Null where there is no room.
 std::byte* new_block(int64_t bytes) noexcept;
@@ -32,7 +36,7 @@ class LargeBlocks {
     LargeBlocks(const LargeBlocks&) = delete;
     LargeBlocks& operator=(const LargeBlocks&) = delete;
 
-    /// Null where the system has no room.
+    /// Null where the system has no room, even when it gets all kept ones back.
     std::byte* take(int64_t bytes);
     /// `bytes` as they were asked for.
     void put(std::byte* memory, int64_t bytes) noexcept;
@@ -45,6 +49,8 @@ class LargeBlocks {
     /// The smallest kept region that holds `size` bytes, of equal ones the youngest: its lines may still be
     /// close. Its rest stays kept. Null where there is none.
     std::byte* take_kept(int64_t size);
+    /// From the system; null where it has no room.
+    std::byte* map(int64_t size);
     /// Gives the system `bytes` of the oldest kept regions, or all there are.
     void unmap(int64_t bytes);
 
@@ -71,7 +77,9 @@ class SmallBlocks {
     void put(std::byte* memory, int64_t bytes) noexcept;
 
   private:
-    bool is_too_much(int64_t more) const;
+    void count(int64_t size);
+    /// Of what is in use and kept, where `most` was in use at once.
+    static int64_t limit(int64_t most);
     void give_up_kept() noexcept;
 
     std::mutex mutex_;

@@ -73,6 +73,30 @@ TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
     CHECK(collectives(through, "checkpoint.barrier") == (parallel == kSingle ? 0 : 2));
 }
 
+TEST_CASE("a checkpoint of the first steps goes on bit for bit, before and after buckets are cut anew") {
+    const std::string parallel = GENERATE(kDdp3, kStatic, kFsdp4, kZero1, kPpDdp);
+    const int saved = GENERATE(1, 2, 3);
+    INFO(parallel << saved);
+    const test::Folder folder;
+    const auto whole = run_at(text(6, parallel), folder);
+    run_at(text(saved, parallel, "folder = \"a\"\n"), folder);
+    const auto resumed = run_at(text(6, parallel, "resume = \"a\"\n"), folder);
+    CHECK(resumed.trace->info.losses == whole.trace->info.losses);
+    check_same_parameters(resumed, whole);
+}
+
+TEST_CASE("buckets that follow the parameters' order stay, whatever another run of DDP learned") {
+    const test::Folder folder;
+    const std::string unused = kDdp3 + "find_unused_parameters = true\n";
+    const std::string from = GENERATE(kDdp3, kStatic);
+    run_at(text(3, from, "folder = \"a\"\n"), folder);
+    const auto resumed = run_at(text(5, unused, "resume = \"a\"\n"), folder);
+    const auto anew = run_at(text(5, unused), folder);
+    CHECK(collectives(resumed, "ddp.rebuild.order") == 0);
+    CHECK(5 * collectives(resumed, "ddp.bucket.all_reduce") ==
+          2 * collectives(anew, "ddp.bucket.all_reduce"));
+}
+
 TEST_CASE(
     "ranks that drop all they have and go on from what was just saved train as if nothing had happened") {
     const std::string parallel = GENERATE(kSingle, kDdp3, kFsdp4, kHsdp, kFsdp1, kZero1, kZero2, kFsdpTp,
@@ -215,6 +239,22 @@ TEST_CASE("checkpoints come every so many steps and after the last, and the olde
     run_at(text(7, kFsdp4, "folder = \"a\"\nevery = 2\nresume = \"a/step_000002\"\n"), folder);
     CHECK(names("a") == "000002 000004 000006 000007 ");
     CHECK(run::checkpoint::find_checkpoint(folder.file("a")) == folder.file("a/step_000007"));
+    // Also where it is shorter, or saves other steps, or keeps few: the newest are its own.
+    const auto shorter =
+        run_at(text(5, kFsdp4, "folder = \"a\"\nevery = 3\nkeep = 2\nresume = \"a/step_000002\"\n"), folder);
+    CHECK(names("a") == "000003 000005 ");
+    check_same_parameters(run_at(text(6, kFsdp4, "folder = \"e\"\nresume = \"a\"\n"), folder),
+                          run_at(text(6, kFsdp4, ""), folder));
+    CHECK(shorter.trace->info.losses.size() == 5);
+}
+
+TEST_CASE("a run goes on beside another's checkpoints in no folder") {
+    const test::Folder folder;
+    run_at(text(2, kFsdp4, "folder = \"a\"\n"), folder);
+    run_at(text(4, kFsdp4, "folder = \"b\"\n"), folder);
+    CHECK(test::thrown_id([&] { run_at(text(3, kFsdp4, "folder = \"b\"\nresume = \"a\"\n"), folder); }) ==
+          "checkpoint.folder_in_use");
+    CHECK(run::checkpoint::find_checkpoint(folder.file("b")) == folder.file("b/step_000004"));
 }
 
 TEST_CASE("what a checkpoint cannot continue is refused when a caller asks to resume, too") {

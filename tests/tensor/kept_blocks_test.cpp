@@ -1,6 +1,9 @@
 #include "core/tensor/kept_blocks.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <numeric>
 #include <vector>
@@ -68,8 +71,22 @@ TEST_CASE("of the freed regions that would do the smallest serves, of equal ones
     CHECK(blocks.take(kMiB) == taken[6] + 8 * kMiB);  // a rest is as old as what it is left of
 }
 
+TEST_CASE("for what the machine has no room, kept regions go back first") {
+    LargeBlocks blocks;
+    std::byte* const memory = blocks.take(8 * kMiB);
+    REQUIRE(memory != nullptr);
+    blocks.put(memory, 8 * kMiB);
+    unsigned char page = 0;
+    CHECK(mincore(memory, 1, &page) == 0);
+    std::byte* const none = blocks.take(int64_t{1} << 50);
+    const bool unmapped = mincore(memory, 1, &page) == -1 && errno == ENOMEM;
+    CHECK(none == nullptr);
+    CHECK(unmapped);
+}
+
 TEST_CASE("kept regions that serve no request go back to the system, the oldest first") {
     LargeBlocks blocks;
+    CHECK(blocks.take(int64_t{1} << 50) == nullptr);  // does not count as in use
     constexpr int64_t kBlocks = 64;
     std::vector<int64_t> sizes;
     for (int64_t i = 0; i < kBlocks; ++i) sizes.insert(sizes.end(), {kMiB, kMiB / 4});

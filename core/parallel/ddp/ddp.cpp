@@ -221,16 +221,33 @@ void Ddp::after_step() {
 }
 
 std::vector<int64_t> Ddp::remembered() const {
-    std::vector<int64_t> indices;
-    for (const nn::Parameter* parameter : arrival_) indices.push_back(parameter->index);
-    return indices;
+    std::vector<int64_t> numbers;
+    for (const nn::Parameter* parameter : arrival_) numbers.push_back(parameter->index);
+    if (options_.static_graph && !static_pending_) {
+        const tensor::HostNumbers<int32_t> ranks(used_map_);
+        for (const int32_t n : ranks) numbers.push_back(-1 - n);
+    }
+    return numbers;
 }
 
-void Ddp::remember(std::span<const int64_t> arrival) {
-    arrival_.clear();
-    for (const int64_t index : arrival)
-        arrival_.push_back(model_.all_parameters().at(static_cast<std::size_t>(index)).get());
-    if (!arrival_.empty()) static_pending_ = false;
+void Ddp::remember(std::span<const int64_t> numbers) {
+    if (!cuts_anew()) return;  // learned under other options: here buckets follow the parameters' order
+    const auto used = std::ranges::find_if(numbers, [](int64_t number) { return number < 0; });
+    const std::span<const int64_t> arrival(numbers.begin(), used), ranks(used, numbers.end());
+    const std::size_t n_parameters = model_.all_parameters().size();
+    std::vector<int64_t> sorted(arrival.begin(), arrival.end()), all(n_parameters);
+    std::ranges::sort(sorted);
+    std::iota(all.begin(), all.end(), int64_t{0});
+    if (sorted == all)
+        for (const int64_t index : arrival)
+            arrival_.push_back(model_.all_parameters()[static_cast<std::size_t>(index)].get());
+    if (!options_.static_graph || ranks.size() != n_parameters) return;
+    static_pending_ = false;
+    used_map_ = context_.allocator->empty({static_cast<int64_t>(n_parameters)}, DType::int32,
+                                          MemoryCategory::communication, "DDP used parameters");
+    tensor::fill_numbers<int32_t>(used_map_, [&](std::span<int32_t> map) {
+        std::ranges::transform(ranks, map.begin(), [](int64_t n) { return static_cast<int32_t>(-1 - n); });
+    });
 }
 
 }  // namespace meshscope::parallel

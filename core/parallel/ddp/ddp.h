@@ -60,9 +60,11 @@ class Ddp final : public Strategy {
     double gradient_norm() override;
     void after_step() override;
     /// The order in which gradients first arrived (parameter indices): the buckets are cut by it, and where
-    /// an element lies in its bucket decides in which order a ring adds it up.
+    /// an element lies in its bucket decides in which order a ring adds it up. Behind it, of a
+    /// static graph whose first backward is over, for each parameter -1 - n, where n ranks used it.
     std::vector<int64_t> remembered() const override;
-    void remember(std::span<const int64_t> arrival) override;
+    /// What does not fit this model is passed over.
+    void remember(std::span<const int64_t> numbers) override;
 
   private:
     struct Bucket {

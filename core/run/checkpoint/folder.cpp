@@ -53,6 +53,15 @@ std::vector<std::string> names_in(const std::string& folder) {
     return names;
 }
 
+/// Its name goes first: half a checkpoint must not look whole, and what a killed run leaves of it is removed
+/// like any unfinished one. What cannot be removed stays.
+void remove_checkpoint(const std::string& path) {
+    const std::string going = path + std::string(kUnfinished);
+    std::error_code error;
+    fs::rename(path, going, error);
+    if (!error) fs::remove_all(going, error);
+}
+
 }  // namespace
 
 std::string step_name(int32_t steps) {
@@ -149,15 +158,14 @@ void commit_checkpoint(const std::string& folder, int32_t steps) {
 
 void prune_checkpoints(const std::string& folder, int32_t keep) {
     if (keep <= 0) return;
-    std::vector<std::string> complete = complete_checkpoints(folder);
-    for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < complete.size(); ++i) {
-        // Its name goes first: half a checkpoint must not look whole, and what a killed run leaves of it is
-        // removed like any unfinished one.
-        const std::string going = complete[i] + std::string(kUnfinished);
-        std::error_code error;
-        fs::rename(complete[i], going, error);
-        if (!error) fs::remove_all(going, error);
-    }
+    const std::vector<std::string> complete = complete_checkpoints(folder);
+    for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < complete.size(); ++i)
+        remove_checkpoint(complete[i]);
+}
+
+void drop_checkpoints_after(const std::string& folder, int32_t steps) {
+    for (const std::string& path : complete_checkpoints(folder))
+        if (number_of(fs::path(path).filename().string()).value_or(steps) > steps) remove_checkpoint(path);
 }
 
 void remove_unfinished(const std::string& folder) {

@@ -37,6 +37,10 @@ void commit_checkpoint(const std::string& folder, int32_t steps);
 /// stays.
 void prune_checkpoints(const std::string& folder, int32_t keep);
 
+/// Removes the complete checkpoints of more than `steps` steps: those of a run that another one went back
+/// behind. What cannot be removed stays.
+void drop_checkpoints_after(const std::string& folder, int32_t steps);
+
 /// Removes what a failed or killed save left: every step_….tmp. To be called where rank 0 runs alone: another
 /// process might be giving one of them its name.
 void remove_unfinished(const std::string& folder);

@@ -71,18 +71,22 @@ SavePlan plan_saving(const scenario::Scenario& scenario, const nn::Model& model,
     plan.header.mesh_names = scenario.mesh_names;
     plan.header.strategy = strategy_word(scenario);
     plan.header.identity = identity;
+    bool goes_on_inside = own_folder;
     if (before) {
         const Manifest& manifest = before->manifest();
         plan.header.losses = manifest.losses;
         plan.header.grad_norms = manifest.grad_norms;
         std::error_code error;
         const std::filesystem::path from = std::filesystem::path(before->folder()).parent_path();
-        if (std::filesystem::equivalent(from, scenario.checkpoint.folder, error)) plan.saved = manifest.steps;
-    } else if (const auto others = complete_checkpoints(scenario.checkpoint.folder);
-               !own_folder && !others.empty()) {
+        if (std::filesystem::equivalent(from, scenario.checkpoint.folder, error)) {
+            plan.saved = manifest.steps;
+            goes_on_inside = true;
+        }
+    }
+    if (const auto others = complete_checkpoints(scenario.checkpoint.folder);
+        !goes_on_inside && !others.empty())
         refuse(scenario.checkpoint.folder, {"checkpoint.folder_in_use", {{"newest", others.back()}}},
                {"checkpoint.hint.folder_in_use", {{"newest", others.back()}}});
-    }
     for (const auto& parameter : model.all_parameters())
         plan.parameters.push_back({parameter->name, parallel::whole_shape(*parameter), {}});
     return plan;

@@ -14,8 +14,8 @@ Identity identity_of(const scenario::Scenario& scenario);
 std::string strategy_word(const scenario::Scenario& scenario);
 
 /// The plan of a run's saving. `before`: what is resumed, or null. Throws InputError
-/// ("checkpoint.folder_in_use") where a run that begins anew would mix its checkpoints with others', unless
-/// those are its own from an earlier try (`own_folder`): then they are replaced one by one.
+/// ("checkpoint.folder_in_use") where a run that does not go on from this folder would mix its checkpoints with
+/// others', unless those are its own from an earlier try (`own_folder`).
 SavePlan plan_saving(const scenario::Scenario& scenario, const nn::Model& model, const Identity& identity,
                      const Checkpoint* before, bool own_folder = false);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/replace_file.h"
@@ -72,7 +73,7 @@ void Saver::finish(int32_t steps_done, const RankState& state) {
 }
 
 void Saver::save(int32_t steps_done, const RankState& state) {
-    saved_ = steps_done;
+    const int32_t saved_before = std::exchange(saved_, steps_done);
     if (recorder_) recorder_->set_phase(Phase::setup);
     const std::string& folder = plan_.settings.folder;
     const std::string unfinished = (fs::path(folder) / (step_name(steps_done) + ".tmp")).string();
@@ -90,6 +91,8 @@ void Saver::save(int32_t steps_done, const RankState& state) {
             save_on_rank0(unfinished, state, layouts, manifest);
         if (is_root()) {
             replace_file((fs::path(unfinished) / kManifestName).string(), to_json(manifest));
+            // Newer ones are of a run that this one went back behind: "the newest" must be this run's.
+            drop_checkpoints_after(folder, saved_before);
             commit_checkpoint(folder, steps_done);
             prune_checkpoints(folder, plan_.settings.keep);
         }
