@@ -96,6 +96,15 @@ bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
         s.mesh_names = given.names;
     } else if (role.size() == ndim) {
         s.mesh_names = role;
+        // Which dim holds the replicas must be said: fully_shard takes no unnamed mesh of two dims either.
+        if (ndim > 1 && !mesh.has("names"))
+            mesh.report(
+                "shape",
+                {"scenario.mesh_unnamed", {{"strategy", strategy_word(strategy)}, {"shape", s.mesh_shape}}},
+                {"scenario.hint.mesh_unnamed",
+                 {{"replicas", s.mesh_shape[0]},
+                  {"shards", s.mesh_shape[1]},
+                  {"ranks", s.mesh_shape[0] * s.mesh_shape[1]}}});
     } else if (!mesh.has("names") && ndim > 1 && strategy_known && strategy == DataStrategy::none) {
         mesh.require("names");
     }
@@ -204,6 +213,17 @@ std::string modules_hint(const std::string& kind) {
     return kind == "mlp" ? "scenario.hint.mlp_modules" : "scenario.hint.transformer_modules";
 }
 
+/// fully_shard drops from its list what lies inside another module of it; said in one unit, both are a
+/// mistake.
+void check_nested(const Section& parallel, std::size_t at, const Names& unit) {
+    for (const std::string& inner : unit)
+        for (const std::string& outer : unit)
+            if (inner.starts_with(outer + "."))
+                parallel.report_element("units", at,
+                                        {"scenario.nested_unit", {{"inner", inner}, {"outer", outer}}},
+                                        {"scenario.hint.nested_unit", {{"inner", inner}, {"outer", outer}}});
+}
+
 void read_units(const Section& parallel, Scenario& s) {
     const toml::node* node = parallel.node("units");
     if (!node) return;
@@ -229,6 +249,7 @@ void read_units(const Section& parallel, Scenario& s) {
                 parallel.report_element("units", i, {"scenario.module_twice", {{"name", name}}});
             }
         }
+        check_nested(parallel, i, *unit);
         s.parallel.units.push_back(*unit);
     }
     try {

@@ -21,7 +21,7 @@ namespace {
 
 const std::string kToy =
     "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 2\nglobal_batch = 8\n"
-    "[mesh]\nshape = [2, 2]\n[parallel]\ndata = \"fsdp2\"\n";
+    "[mesh]\nshape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = \"fsdp2\"\n";
 
 golden::Outcome outcome_of(const json& out) {
     golden::Outcome outcome;

@@ -126,7 +126,35 @@ std::vector<Case> cases() {
         {"FSDP on three dims",
          kTrain + "[mesh]\nshape = [2, 2, 2]\n[parallel]\ndata = \"fsdp2\"\n",
          {"8:9 scenario.mesh_dims"}},
+        {"HSDP without names",
+         kTrain + "[mesh]\nshape = [2, 2]\n[parallel]\ndata = \"fsdp2\"\n",
+         {"8:9 scenario.mesh_unnamed"}},
+        {"hybrid sharding of FSDP1 without names",
+         kTrain +
+             "[mesh]\nshape = [2, 2]\n[parallel]\ndata = \"fsdp1\"\nsharding_strategy = \"hybrid_shard\"\n",
+         {"8:9 scenario.mesh_unnamed"}},
+        {"HSDP with a name too few, which is told once",
+         kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\n",
+         {"9:9 scenario.names_count"}},
+        {"HSDP with names",
+         kTrain +
+             "[mesh]\nshape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = \"fsdp2\"\n",
+         {"(none)"}},
+        {"FSDP on one dim, which needs no name",
+         kTrain + "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsdp2\"\n",
+         {"(none)"}},
         // parallel
+        {"a module and one inside it in one unit",
+         tokens(8, 4) + "[parallel]\ndata = \"fsdp2\"\nunits = [[\"blocks.0\", \"blocks.0.attn\"]]\n",
+         {"15:10 scenario.nested_unit"}},
+        {"the same the other way round, beside one that is right",
+         tokens(8, 4) +
+             "[parallel]\ndata = \"zero3\"\nunits = [\"tok\", [\"blocks.1.mlp\", \"head\", \"blocks.1\"]]\n",
+         {"15:17 scenario.nested_unit"}},
+        {"units inside others, each its own",
+         tokens(8, 4) + "[parallel]\ndata = \"fsdp1\"\nunits = [\"blocks.0.attn\", \"blocks.0\", "
+                        "[\"blocks.1.attn\", \"blocks.1.mlp\"], \"blocks.1\"]\n",
+         {"(none)"}},
         {"an unknown strategy", kTrain + "[parallel]\ndata = \"fsdp\"\n", {"8:8 scenario.unknown_word"}},
         {"ZeRO on two dims",
          kTrain + "[mesh]\nshape = [2, 2]\n[parallel]\ndata = \"zero2\"\n",
@@ -193,12 +221,14 @@ std::vector<Case> cases() {
          kTrain + "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsdp1\"\nsharding_strategy = \"hybrid_shard\"\n",
          {"11:21 scenario.hybrid_needs_two_dims"}},
         {"hybrid sharding with one rank a shard group",
-         kTrain + "[mesh]\nshape = [4, 1]\n[parallel]\ndata = \"fsdp1\"\nsharding_strategy = "
+         kTrain + "[mesh]\nshape = [4, 1]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = "
+                  "\"fsdp1\"\nsharding_strategy = "
                   "\"hybrid_shard_zero2\"\n",
-         {"11:21 scenario.hybrid_shard_of_one"}},
+         {"12:21 scenario.hybrid_shard_of_one"}},
         {"flat sharding on two dims",
-         kTrain + "[mesh]\nshape = [2, 2]\n[parallel]\ndata = \"fsdp1\"\n",
-         {"10:8 scenario.flat_needs_one_dim"}},
+         kTrain +
+             "[mesh]\nshape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = \"fsdp1\"\n",
+         {"11:8 scenario.flat_needs_one_dim"}},
         {"a sharding strategy that does not exist",
          kTrain + "[parallel]\ndata = \"fsdp1\"\nsharding_strategy = \"full\"\n",
          {"9:21 scenario.unknown_word"}},
