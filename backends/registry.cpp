@@ -49,7 +49,7 @@ tcp::TcpOptions tcp_options(const Environment& environment, const run::WorldRequ
             {"backend.needs_launcher", {{"name", std::string("tcp")}, {"ranks", int64_t{request.size}}}});
     if (placement.world_size != request.size)
         throw InvalidArgument({"backend.wrong_launch",
-                               {{"launcher", std::string(launch::name(placement.launcher))},
+                               {{"launcher", launch::launcher_name(placement)},
                                 {"started", int64_t{placement.world_size}},
                                 {"wanted", int64_t{request.size}}}});
     tcp::TcpOptions options;
@@ -68,7 +68,7 @@ tcp::TcpOptions tcp_options(const Environment& environment, const run::WorldRequ
         if (address.empty() && request.size > 1) {
             if (placement.master_addr.empty())
                 throw InvalidArgument(
-                    {"backend.no_master", {{"launcher", std::string(launch::name(placement.launcher))}}});
+                    {"backend.no_master", {{"launcher", launch::launcher_name(placement)}}});
             // Where PyTorch's own store has the port, ours takes the next one.
             address = placement.master_addr + ":" +
                       std::to_string(placement.master_port + (placement.port_is_taken ? 1 : 0));

@@ -133,6 +133,11 @@ const char* name(Launcher launcher) {
     return "";
 }
 
+std::string launcher_name(const Placement& placement) {
+    const bool ours = placement.launcher == Launcher::torchrun && !placement.store.empty();
+    return ours ? "meshscope launch" : name(placement.launcher);
+}
+
 Placement find_placement(const Environment& environment) {
     Reader reader(environment);
     Placement placement;

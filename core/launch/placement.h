@@ -41,6 +41,9 @@ struct Placement {
     bool port_is_taken = false;
 };
 
+/// For messages: name(), but "meshscope launch" where that set torchrun's variables (it serves the store).
+std::string launcher_name(const Placement& placement);
+
 /// Reads the variables of PyTorch, Open MPI, MPICH and Slurm. Pure: sees nothing but `environment`.
 ///
 /// PyTorch's count first, then the MPI launchers', then Slurm's. Slurm's count inside a step only

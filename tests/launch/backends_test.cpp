@@ -109,11 +109,12 @@ TEST_CASE("a run inside a launcher joins it, and rank 0 alone writes and speaks"
     CHECK(ended.exit_code == 0);
     CHECK(ended.out.find("[0]: ") != std::string::npos);
     CHECK(ended.out.find("[1]: ") == std::string::npos);
-    CHECK(ended.err == "[0]: 4 processes, placed by the variables of torchrun; backend tcp\n");
+    CHECK(ended.err == "[0]: 4 processes, placed by the variables of meshscope launch; backend tcp\n");
     const auto wrong =
         program::run({"launch", "-n", "2", "--", MESHSCOPE_BIN_DIR "/meshscope", "run", scenario});
     CHECK(wrong.exit_code == 65);
-    CHECK(wrong.err.find("torchrun started 2 processes, but this needs 4 ranks") != std::string::npos);
+    CHECK(wrong.err.find("meshscope launch started 2 processes, but this needs 4 ranks") !=
+          std::string::npos);
     const auto threads = program::run(
         {"launch", "-n", "4", "--", MESHSCOPE_BIN_DIR "/meshscope", "run", "--backend", "threads", scenario});
     CHECK(threads.exit_code == 2);

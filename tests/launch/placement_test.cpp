@@ -119,6 +119,7 @@ TEST_CASE("rounds, the launcher's store and torchrun's are told apart") {
                                                      {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
     CHECK(torchrun.round == 2);
     CHECK(torchrun.run_id == "job");
+    CHECK(launcher_name(torchrun) == "torchrun");
     CHECK(torchrun.port_is_taken);
     const Placement ours = find(rank + Variables{{"TORCHELASTIC_RESTART_COUNT", "0"},
                                                  {"MESHSCOPE_ROUND", "3"},
@@ -126,5 +127,6 @@ TEST_CASE("rounds, the launcher's store and torchrun's are told apart") {
                                                  {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
     CHECK(ours.round == 3);
     CHECK(ours.store == "h:5");
+    CHECK(launcher_name(ours) == "meshscope launch");
     CHECK_FALSE(ours.port_is_taken);
 }
