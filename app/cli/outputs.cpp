@@ -2,14 +2,35 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "app/cli/command.h"
+#include "core/base/error.h"
+#include "core/base/replace_file.h"
 #include "core/base/same_file.h"
 
 namespace meshscope::cli {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Tried out: who may write a folder by its mode (root may all) still makes nothing in /proc. What is made is
+/// gone again.
+bool takes_new(const fs::path& folder) {
+    if (access(folder.c_str(), W_OK | X_OK) != 0) return false;
+    std::string trial = (folder / ".meshscope-XXXXXX").string();
+    return mkdtemp(trial.data()) != nullptr && rmdir(trial.c_str()) == 0;
+}
+
+/// Throws unless `folder` takes new files, for `path` is to lie in it.
+void require_writable(const fs::path& folder, const std::string& path) {
+    if (!takes_new(folder))
+        throw IoError({"cli.run.folder_not_writable", {{"path", path}, {"folder", folder.string()}}});
+}
+
+}  // namespace
 
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
     std::vector<std::string> seen;
@@ -23,10 +44,20 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
         fs::path target = fs::absolute(path, error);
         // Through a link its target is written, which need not exist.
         if (fs::is_symlink(target, error)) target = fs::weakly_canonical(target, error);
-        const std::string folder = target.parent_path().string();
-        if (access(folder.c_str(), W_OK | X_OK) != 0)
-            throw IoError({"cli.run.folder_not_writable", {{"path", path}, {"folder", folder}}});
+        require_writable(target.parent_path(), path);
+        file_to_write(path);  // refuses what cannot be replaced: a folder, a pipe
     }
+}
+
+void check_checkpoint_folder(const scenario::Scenario& scenario) {
+    const std::string& folder = scenario.checkpoint.folder;
+    if (folder.empty()) return;
+    std::error_code error;
+    fs::path there = fs::absolute(folder, error);
+    // A link that leads nowhere is there: nothing can be made in its place.
+    while (!fs::exists(fs::symlink_status(there, error)) && there != there.root_path())
+        there = there.parent_path();
+    require_writable(there, folder);
 }
 
 std::vector<std::string> inputs_of(const scenario::Scenario& scenario) {

@@ -130,7 +130,7 @@ std::string choose_backend(const Options& options, const launch::Placement& plac
     }
     if (options.backend == "threads" && placement.world_size > 1)
         throw UsageError({"cli.run.threads_in_launcher",
-                          {{"launcher", std::string(launch::name(placement.launcher))},
+                          {{"launcher", launch::launcher_name(placement)},
                            {"processes", int64_t{placement.world_size}},
                            {"ranks", int64_t{scenario::world_size(scenario)}}}});
     return options.backend;
@@ -145,6 +145,7 @@ scenario::Scenario read_wanted(const Options& options) {
         if (variant.id == options.variant) return scenario::changed_scenario(scenario, variant);
         known += (known.empty() ? "" : ", ") + variant.id;
     }
+    if (known.empty()) throw UsageError({"cli.run.no_variants", {{"variant", options.variant}}});
     throw UsageError({"cli.run.no_variant", {{"variant", options.variant}, {"known", known}}});
 }
 
@@ -164,7 +165,10 @@ void run_command(const Options& options, CommandContext& context) {
     const launch::Placement placement = launch::find_placement(context.environment);
     const std::string backend = choose_backend(options, placement, scenario);
     // Files are rank 0's; on other machines their folders need not be there.
-    if (placement.rank == 0) check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
+    if (placement.rank == 0) {
+        check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
+        check_checkpoint_folder(scenario);
+    }
     if (backends::has_processes(backend) && placement.launcher == launch::Launcher::none) {
         backends::require_built(backend, context.environment);
         return run_in_own_processes(backend, scenario::world_size(scenario), options.max_restarts,
@@ -172,15 +176,19 @@ void run_command(const Options& options, CommandContext& context) {
     }
     if (backends::has_processes(backend) && placement.rank == 0 && !options.quiet &&
         context.environment(kQuietErrorsVariable).empty())
-        context.err << context.text("cli.run.placed",
-                                    {{"launcher", std::string(launch::name(placement.launcher))},
-                                     {"world_size", int64_t{placement.world_size}},
-                                     {"backend", backend}})
+        context.err << context.text("cli.run.placed", {{"launcher", launch::launcher_name(placement)},
+                                                       {"world_size", int64_t{placement.world_size}},
+                                                       {"backend", backend}})
                     << '\n';
     run::RunOptions run_options;
     run_options.backend = backend;
     run_options.init_method = options.init_method;
     run_options.resume = resume_of(options, placement, context);
+    if (placement.rank == 0 && !options.quiet)
+        run_options.resumed = [&](const std::string& checkpoint, int32_t steps) {
+            context.err << context.text("cli.run.resumed", {{"path", checkpoint}, {"steps", int64_t{steps}}})
+                        << '\n';
+        };
     if (options.checked || options.no_checked) run_options.checked = options.checked;
     run_options.schedule = options.schedule;
     run_options.parts = options.trace;
@@ -341,7 +349,13 @@ void add_run_command(CLI::App& app, CommandContext& context) {
         ->check(CLI::Range(0, 1000000))
         ->type_name("K");
     command->add_flag("-q,--quiet", options->quiet, context.text("cli.run.help.quiet"));
-    command->callback([options, &context] { run_command(*options, context); });
+    command->callback([options, command, &context] {
+        // "$FOLDER" of a variable that is not set: neither begin anew nor lose what was to be kept.
+        for (const char* option : {"--resume", "--trace", "--json", "--save", "--variant"})
+            if (command->count(option) > 0 && command->get_option(option)->as<std::string>().empty())
+                throw UsageError({"cli.run.empty_value", {{"option", std::string(option)}}});
+        run_command(*options, context);
+    });
 }
 
 }  // namespace meshscope::cli

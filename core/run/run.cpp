@@ -267,6 +267,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     const GroupTable groups = groups_of(scenario, mesh, saves);
     const Material material = open_material(scenario, options);
     const Checkpoints& checkpoints = material.checkpoints;
+    if (checkpoints.resumed && options.resumed)
+        options.resumed(checkpoints.resumed->folder(), checkpoints.resumed->manifest().steps);
     const std::string& schedule = options.schedule.empty() ? scenario.schedule : options.schedule;
     std::unique_ptr<comm::Chooser> own_chooser;
     if (!schedule.empty() && options.chooser == nullptr) own_chooser = comm::make_chooser(schedule);

@@ -53,6 +53,8 @@ struct RunOptions {
     /// Called after each step on the thread of the first rank that knows the loss: rank 0, but for pipelines
     /// that end elsewhere.
     std::function<void(int32_t steps_done, int32_t steps, double loss)> progress;
+    /// Called once before the first step of a run that goes on from a checkpoint: which one, and its steps.
+    std::function<void(const std::string& checkpoint, int32_t steps_done)> resumed;
     /// Set from a signal handler or another thread: the run stops after the present step; its result holds
     /// the steps done.
     const std::atomic<bool>* cancel = nullptr;

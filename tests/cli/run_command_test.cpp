@@ -143,7 +143,7 @@ TEST_CASE("a check shows its title in the language, and where its SQL stands whe
     const auto en = program::run({"run", path}), zh = program::run({"run", path, "--lang", "zh"});
     CHECK(en.out.find("It holds\n") != std::string::npos);
     CHECK(zh.out.find("成立\n") != std::string::npos);
-    CHECK(en.out.find("broken: " + path + ":17:7: ") != std::string::npos);  // kToy has 10 lines
+    CHECK(en.out.find("broken: " + path + ":18:7: ") != std::string::npos);  // kToy has 10 lines
 }
 
 TEST_CASE("a run that goes to NaN or Inf names the op and the rank, and its JSON stays JSON") {
@@ -257,6 +257,86 @@ TEST_CASE("a missing backend, file or folder has its own exit code") {
               .exit_code == 2);
     CHECK(program::content(scenario) == kToy);
     CHECK_FALSE(std::filesystem::exists(folder.file("x")));
+}
+
+TEST_CASE("a place where nothing can be written is told before the first step, and left as it was") {
+    const program::Folder folder;
+    const std::string scenario = folder.write("s.toml", kToy);
+    folder.write("plain", "a file");
+    std::filesystem::create_directory(folder.file("d"));
+    const auto before = folder.files();
+    const auto fails = [&](const std::vector<std::string>& words, const std::string& said) {
+        const auto ended = program::run(words);
+        INFO(ended.err);
+        CHECK(ended.exit_code == 74);
+        CHECK(ended.err.find(said) != std::string::npos);
+        CHECK(ended.err.find("step 1 of") == std::string::npos);
+        CHECK(ended.out.empty());
+    };
+    for (const char* option : {"--trace", "--json", "--save"}) {
+        fails({"run", scenario, option, folder.file("d")},
+              folder.file("d") + " could not be written: Is a directory");
+        fails({"run", scenario, option, "/proc/nope"}, "/proc is no folder that you may write to");
+    }
+    for (const std::string& place : {std::string("/proc/nope"), folder.file("plain/below/it")}) {
+        const std::string saving =
+            folder.write("saving.toml", kToy + "[checkpoint]\nfolder = \"" + place + "\"\n");
+        fails({"run", saving}, place + " cannot be written");
+    }
+    CHECK(std::filesystem::is_empty(folder.file("d")));
+    CHECK(folder.files() == before + 1);  // saving.toml
+    const std::string deep = folder.write("saving.toml", kToy + "[checkpoint]\nfolder = \"not/yet/there\"\n");
+    CHECK(program::run({"run", deep, "-q"}).exit_code == 0);
+    CHECK(std::filesystem::exists(folder.file("not/yet/there/step_000002/")));
+}
+
+TEST_CASE("a run that goes on says from where, and an empty name is no name") {
+    const program::Folder folder;
+    const std::string scenario = folder.write("s.toml", kToy + "[checkpoint]\nfolder = \"c\"\n");
+    const auto first = program::run({"run", scenario});
+    REQUIRE(first.exit_code == 0);
+    CHECK(first.err.find("goes on") == std::string::npos);
+    std::string longer = kToy;
+    longer.replace(longer.find("steps = 2"), 9, "steps = 3");
+    folder.write("s.toml", longer);
+    const std::string told = "goes on from " + folder.file("c/step_000002") + ", 2 steps done\n";
+    const auto second = program::run({"run", scenario, "--resume", folder.file("c")});
+    CHECK(second.exit_code == 0);
+    CHECK(second.err == told);
+    CHECK(program::run({"run", scenario, "--resume", folder.file("c"), "-q"}).err.empty());
+    const auto chinese = program::run({"--lang", "zh", "run", scenario, "--resume", folder.file("c")});
+    CHECK(chinese.err == "从 " + folder.file("c/step_000002") + " 接着训练，已完成 2 步\n");
+    for (const char* option : {"--resume", "--trace", "--json", "--save", "--variant"}) {
+        const auto empty = program::run({"run", scenario, option, ""});
+        INFO(empty.err);
+        CHECK(empty.exit_code == 2);
+        CHECK(empty.err.find(std::string(option) + " has an empty value") != std::string::npos);
+        CHECK(empty.out.empty());
+    }
+}
+
+TEST_CASE("a variant that is not there is told with those that are, or that there are none") {
+    const program::Folder folder;
+    const auto said = [&](const std::string& more) {
+        const auto ended = program::run({"run", folder.write("s.toml", kToy + more), "--variant", "x"});
+        CHECK(ended.exit_code == 2);
+        return ended.err.substr(0, ended.err.find('\n'));
+    };
+    CHECK(said("") == "meshscope: there is no variant x; the scenario has no variants");
+    CHECK(said("[lesson]\nchapter = 6\n[[lesson.variant]]\nid = \"one\"\nset = { \"train.steps\" = 1 }\n") ==
+          "meshscope: there is no variant x; the scenario has: one");
+}
+
+TEST_CASE("a mesh for hybrid sharding without names is told with the names it needs") {
+    const program::Folder folder;
+    std::string unnamed = kToy;
+    const std::string names = "names = [\"replicate\", \"shard\"]\n";
+    unnamed.erase(unnamed.find(names), names.size());
+    const auto ended = program::run({"run", folder.write("s.toml", unnamed)});
+    CHECK(ended.exit_code == 65);
+    CHECK(ended.err.find("s.toml:8:9: parallel.data = \"fsdp2\" on mesh [2, 2]") != std::string::npos);
+    CHECK(ended.err.find("names = [\"replicate\", \"shard\"]: 2 replicas, each cut over 2 ranks") !=
+          std::string::npos);
 }
 
 TEST_CASE("no output may be a file that the run reads, under whatever name") {
