@@ -1,8 +1,9 @@
 #include "app/cli/outputs.h"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "app/cli/command.h"
@@ -16,12 +17,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Tried out: who may write a folder by its mode (root may all) still makes nothing in /proc. What is made is
-/// gone again.
+/// Asked, not tried: a trial could leave something behind. In /proc and /sys nothing new can be made,
+/// whatever the mode says to root.
 bool takes_new(const fs::path& folder) {
-    if (access(folder.c_str(), W_OK | X_OK) != 0) return false;
-    std::string trial = (folder / ".meshscope-XXXXXX").string();
-    return mkdtemp(trial.data()) != nullptr && rmdir(trial.c_str()) == 0;
+    std::error_code error;
+    struct statfs system {};
+    return fs::is_directory(folder, error) && access(folder.c_str(), W_OK | X_OK) == 0 &&
+           statfs(folder.c_str(), &system) == 0 && system.f_type != PROC_SUPER_MAGIC &&
+           system.f_type != SYSFS_MAGIC;
 }
 
 /// Throws unless `folder` takes new files, for `path` is to lie in it.
