@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "core/base/direct_all_reduce.h"
 #include "core/base/double_tree.h"
 #include "core/base/node_levels.h"
 #include "core/base/pipeline.h"

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "core/base/direct_all_reduce.h"
 #include "core/base/error.h"
 #include "core/comm/algorithms/algorithms.h"
 #include "core/comm/reduce.h"

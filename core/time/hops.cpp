@@ -4,6 +4,7 @@
 #include <bit>
 #include <tuple>
 
+#include "core/base/direct_all_reduce.h"
 #include "core/base/double_tree.h"
 #include "core/base/node_levels.h"
 #include "core/base/pipeline.h"
@@ -68,7 +69,6 @@ int64_t halved_parts(int64_t places, int64_t pairs) {
 }  // namespace
 
 int64_t formula_ns(const Profile& profile, const Unrecorded& collective) {
-    constexpr int64_t kOneRoundBytes = 1024;  // comm::kDirectOneRoundBytes, which this room does not see
     const trace::Event& event = *collective.event;
     const int64_t others = collective.members - 1;
     const int64_t rounds = std::bit_width(static_cast<uint64_t>(others));  // ⌈lg p⌉
@@ -103,7 +103,7 @@ int64_t formula_ns(const Profile& profile, const Unrecorded& collective) {
                 reduced = moved / 2;
             } else if (event.algorithm == Algorithm::two_level) {
                 return two_level_ns(profile, collective, elements, element_bytes);
-            } else if (event.algorithm == Algorithm::direct && n <= kOneRoundBytes) {
+            } else if (event.algorithm == Algorithm::direct && n <= kDirectOneRoundBytes) {
                 reduced = others * n;
             } else {
                 hops = 2 * others;

@@ -169,6 +169,11 @@ TEST_CASE("by formula and by hops: the α, β and γ of the literature") {
               others * 100 + 2 * part * others);
         CHECK(by_formula(barrier, tree, p, 0, 0, 0) == 2 * lg * 100);
 
+        // The direct all_reduce: one round of whole buffers up to 1024 bytes, beyond it two rounds of parts.
+        CHECK(by_formula(all_reduce, direct, p, 256, 256, 1024 * others) == others * (100 + 3 * 1024));
+        CHECK(by_formula(all_reduce, direct, p, 264, 264, 2 * (1056 / p) * others) ==
+              2 * others * 100 + 2 * 2 * (1056 / p) * others + (1056 / p) * others);
+
         HandMade made(p);  // the ring's all_reduce again, hop by hop: the first half reduces
         made.ring(all_reduce, made.group(ranks(p)), 0, 2 * (p - 1), part);
         for (auto& rank : made.trace.ranks)

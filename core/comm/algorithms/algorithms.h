@@ -27,8 +27,6 @@ void double_tree_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n)
 /// node_of: by group rank, as NodeLevels takes it.
 void two_level_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n,
                           std::span<const int32_t> node_of);
-/// Up to this many bytes direct_all_reduce takes one round: everyone reads everyone.
-inline constexpr int64_t kDirectOneRoundBytes = 1024;
 
 /// out: all parts; this rank's own part is already in its place.
 void ring_all_gather(Wire& wire, std::byte* out, std::span<const Part> parts);

@@ -15,6 +15,7 @@
 // Order of reduction, every element, both ways: ((x[0] + x[1]) + …) + x[p-1] by group rank; bfloat16 is
 // summed in float32 and rounded once. AVG divides before that rounding. So the result does not depend on the
 // size's side.
+#include "core/base/direct_all_reduce.h"
 #include "core/comm/algorithms/algorithms.h"
 
 namespace meshscope::comm {
