@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/base/toml_number.h"
 #include "core/comm/reduce.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/read_parallel.h"
@@ -288,7 +289,7 @@ class CallReader {
             if (row == nullptr) return wrong();
             std::vector<double>& numbers = call_.values.emplace_back();
             for (const toml::node& element : *row) {
-                const double number = element.is_number() ? element.value_or(0.0) : std::nan("");
+                const double number = toml_number(element).value_or(std::nan(""));
                 if (!std::isfinite(number)) return wrong();
                 if (!check_value("values", number)) return;
                 numbers.push_back(number);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "core/base/toml_number.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/nearest.h"
 
@@ -181,7 +182,7 @@ std::optional<int64_t> Section::integer(std::string_view key, IntegerRange range
 std::optional<double> Section::number(std::string_view key, NumberRange range) const {
     const toml::node* value = node(key);
     if (!value) return std::nullopt;
-    const std::optional<double> x = value->is_number() ? value->value<double>() : std::nullopt;
+    const std::optional<double> x = toml_number(*value);
     if (!x) {
         wrong_type(key, "number", *value);
         return std::nullopt;
@@ -266,11 +267,12 @@ std::optional<std::vector<double>> Section::numbers(std::string_view key) const 
     std::vector<double> result;
     for (std::size_t i = 0; i < array->size(); ++i) {
         const toml::node& element = *array->get(i);
-        if (!element.is_number()) {
+        const std::optional<double> x = toml_number(element);
+        if (!x) {
             wrong_element(key, i, "number", element);
             return std::nullopt;
         }
-        result.push_back(element.value_or(0.0));
+        result.push_back(*x);
     }
     return result;
 }

@@ -3,11 +3,14 @@
 #include <toml++/toml.h>
 
 #include <cmath>
+#include <cstdio>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/toml_number.h"
 
 namespace meshscope::embedded {
 std::string_view time_profiles(std::string_view file);
@@ -17,6 +20,13 @@ namespace meshscope::time {
 namespace {
 
 constexpr std::string_view kNames[] = {"classroom", "laptop", "a100", "h100"};
+
+/// What a number may be.
+enum class Wanted {
+    positive,           ///< above 0
+    positive_if_there,  ///< above 0 or left out, which is no other word for 0: the figure is another's then
+    from_zero           ///< 0 or more; 0 when left out
+};
 
 /// Reads tables and collects what is wrong with them.
 class Reader {
@@ -55,22 +65,30 @@ class Reader {
                 {"time.profile.unknown_key", {{"key", full(name, key.str())}, {"known", known}}});
         }
     }
-    /// A number times `unit`, above 0 (or at least 0 when `may_be_0`, and then it may be absent).
-    double number(const toml::table& in, const std::string& name, const char* key, double unit, bool may_be_0,
+    /// A number times `unit`; 0 when it is left out.
+    double number(const toml::table& in, const std::string& name, const char* key, double unit, Wanted wanted,
                   double most = 1e30) {
         const toml::node* node = in.get(key);
         if (node == nullptr) {
-            if (!may_be_0) add(in.source(), {"time.profile.missing", {{"key", full(name, key)}}});
+            if (wanted == Wanted::positive)
+                add(in.source(), {"time.profile.missing", {{"key", full(name, key)}}});
             return 0;
         }
-        const auto value = node->value<double>();
-        if (!value || !node->is_number()) {
+        const std::optional<double> value = toml_number(*node);
+        if (!value) {
             add(node->source(), {"time.profile.not_a_number", {{"key", full(name, key)}}});
             return 0;
         }
-        if (!(may_be_0 ? *value >= 0 : *value > 0) || !(*value <= most)) {
-            add(node->source(), {may_be_0 ? "time.profile.below_0" : "time.profile.not_above_0",
-                                 {{"key", full(name, key)}, {"value", *value}}});
+        if (!(wanted == Wanted::from_zero ? *value >= 0 : *value > 0)) {
+            const char* const id = wanted == Wanted::from_zero  ? "time.profile.below_0"
+                                   : wanted == Wanted::positive ? "time.profile.not_above_0"
+                                                                : "time.profile.not_above_0_or_absent";
+            add(node->source(), {id, {{"key", full(name, key)}, {"value", *value}}});
+            return 0;
+        }
+        if (*value > most) {
+            add(node->source(),
+                {"time.profile.above_most", {{"key", full(name, key)}, {"value", *value}, {"most", most}}});
             return 0;
         }
         return *value * unit;
@@ -95,14 +113,16 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
         reader.table(root, name,
                      {"float32_gflops", "bfloat16_gflops", "efficiency", "half_speed_gflop",
                       "memory_GB_per_s", "launch_us", "reduce_GB_per_s", "overlap", "kernels"});
-    double efficiency = reader.number(compute, name, "efficiency", 1, true, 1.0);
+    double efficiency = reader.number(compute, name, "efficiency", 1, Wanted::positive_if_there, 1.0);
     if (efficiency == 0) efficiency = 1;
-    profile.flops_per_s = reader.number(compute, name, "float32_gflops", 1e9, false) * efficiency;
-    profile.bfloat16_flops_per_s = reader.number(compute, name, "bfloat16_gflops", 1e9, true) * efficiency;
-    profile.half_speed_flops = reader.number(compute, name, "half_speed_gflop", 1e9, true, 1e6);
-    profile.memory_bytes_per_s = reader.number(compute, name, "memory_GB_per_s", 1e9, false);
-    profile.launch_ns = nanoseconds(reader.number(compute, name, "launch_us", 1e3, true, 1e9));
-    profile.reduce_bytes_per_s = reader.number(compute, name, "reduce_GB_per_s", 1e9, true);
+    profile.flops_per_s = reader.number(compute, name, "float32_gflops", 1e9, Wanted::positive) * efficiency;
+    profile.bfloat16_flops_per_s =
+        reader.number(compute, name, "bfloat16_gflops", 1e9, Wanted::positive_if_there) * efficiency;
+    profile.half_speed_flops = reader.number(compute, name, "half_speed_gflop", 1e9, Wanted::from_zero, 1e6);
+    profile.memory_bytes_per_s = reader.number(compute, name, "memory_GB_per_s", 1e9, Wanted::positive);
+    profile.launch_ns = nanoseconds(reader.number(compute, name, "launch_us", 1e3, Wanted::from_zero, 1e9));
+    profile.reduce_bytes_per_s =
+        reader.number(compute, name, "reduce_GB_per_s", 1e9, Wanted::positive_if_there);
     if (const toml::node* overlap = compute.get("overlap")) {
         if (!overlap->is_boolean())
             reader.add(overlap->source(),
@@ -124,8 +144,8 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
         }
         const toml::table& speeds = *value.as_table();
         reader.only(speeds, path, {"gflops", "GB_per_s"});
-        profile.kernels[kernel] = {reader.number(speeds, path, "gflops", 1e9, true),
-                                   reader.number(speeds, path, "GB_per_s", 1e9, true)};
+        profile.kernels[kernel] = {reader.number(speeds, path, "gflops", 1e9, Wanted::positive_if_there),
+                                   reader.number(speeds, path, "GB_per_s", 1e9, Wanted::positive_if_there)};
     }
 }
 
@@ -135,12 +155,32 @@ void read_links(Reader& reader, const toml::table& root, Profile& profile) {
     const toml::table& between =
         reader.table(links, "links.between", {"latency_us", "GB_per_s", "node_GB_per_s"});
     profile.latency_inside_ns =
-        nanoseconds(reader.number(inside, "links.inside", "latency_us", 1e3, true, 1e9));
-    profile.bandwidth_inside_bytes_per_s = reader.number(inside, "links.inside", "GB_per_s", 1e9, false);
+        nanoseconds(reader.number(inside, "links.inside", "latency_us", 1e3, Wanted::from_zero, 1e9));
+    profile.bandwidth_inside_bytes_per_s =
+        reader.number(inside, "links.inside", "GB_per_s", 1e9, Wanted::positive);
     profile.latency_between_ns =
-        nanoseconds(reader.number(between, "links.between", "latency_us", 1e3, true, 1e9));
-    profile.bandwidth_between_bytes_per_s = reader.number(between, "links.between", "GB_per_s", 1e9, false);
-    profile.node_bytes_per_s = reader.number(between, "links.between", "node_GB_per_s", 1e9, true);
+        nanoseconds(reader.number(between, "links.between", "latency_us", 1e3, Wanted::from_zero, 1e9));
+    profile.bandwidth_between_bytes_per_s =
+        reader.number(between, "links.between", "GB_per_s", 1e9, Wanted::positive);
+    profile.node_bytes_per_s =
+        reader.number(between, "links.between", "node_GB_per_s", 1e9, Wanted::positive_if_there);
+}
+
+/// A basic string of TOML, in quotes.
+std::string quoted(const std::string& text) {
+    std::string made = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            made += {'\\', c};
+        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+            char escape[8];
+            std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+            made += escape;
+        } else {
+            made += c;
+        }
+    }
+    return made + '"';
 }
 
 }  // namespace
@@ -186,8 +226,9 @@ Profile parse_profile(std::string_view text, const std::string& path) {
 Profile read_profile(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;
-    text << in.rdbuf();
-    if (!in || !text) throw IoError({"time.profile_not_read", {{"path", path}}});
+    // << takes a file that gives nothing for a failure, so that an empty one is found out before.
+    if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+    if (!in.is_open() || in.bad() || !text) throw IoError({"time.profile_not_read", {{"path", path}}});
     return parse_profile(text.str(), path);
 }
 
@@ -199,7 +240,7 @@ std::string profile_text(const Profile& profile, const std::string& comment) {
     const auto optional = [&](const char* key, double value) {
         if (value > 0) out << key << " = " << value << '\n';
     };
-    out << "name = \"" << profile.name << "\"\n[compute]\nfloat32_gflops = " << profile.flops_per_s / 1e9
+    out << "name = " << quoted(profile.name) << "\n[compute]\nfloat32_gflops = " << profile.flops_per_s / 1e9
         << '\n';
     optional("bfloat16_gflops", profile.bfloat16_flops_per_s / 1e9);
     optional("half_speed_gflop", profile.half_speed_flops / 1e9);
@@ -208,7 +249,7 @@ std::string profile_text(const Profile& profile, const std::string& comment) {
     optional("reduce_GB_per_s", profile.reduce_bytes_per_s / 1e9);
     out << "overlap = " << (profile.overlap ? "true" : "false") << '\n';
     for (const auto& [kernel, speed] : profile.kernels) {
-        out << "[compute.kernels.\"" << kernel << "\"]\n";
+        out << "[compute.kernels." << quoted(kernel) << "]\n";
         optional("gflops", speed.flops_per_s / 1e9);
         optional("GB_per_s", speed.bytes_per_s / 1e9);
     }

@@ -164,6 +164,12 @@ std::vector<Case> cases() {
          {"6:16 scenario.batch_does_not_divide"}},
         // optimizer
         {"a negative learning rate", kTrain + "[optimizer]\nlr = -0.1\n", {"8:6 scenario.out_of_range"}},
+        {"an integer that no double holds is a number, too large a one",
+         kTrain + "[optimizer]\nlr = 9007199254740993\n",
+         {"8:6 scenario.out_of_range"}},
+        {"and so as one of betas",
+         kTrain + "[optimizer]\nkind = \"adam\"\nbetas = [0.9, 9223372036854775807]\n",
+         {"9:9 scenario.bad_betas"}},
         {"an infinite learning rate", kTrain + "[optimizer]\nlr = inf\n", {"8:6 scenario.not_finite"}},
         {"an unknown optimizer", kTrain + "[optimizer]\nkind = \"adamx\"\n", {"8:8 scenario.unknown_word"}},
         {"betas for sgd",

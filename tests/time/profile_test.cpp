@@ -1,10 +1,12 @@
 // Profiles as files, what they cost, and who shares a node's link.
 #include <cmath>
+#include <fstream>
 
 #include "core/base/error.h"
 #include "core/time/clock.h"
 #include "core/time/exposed.h"
 #include "core/time/read_profile.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 #include "tests/time/hand_made.h"
 
@@ -122,9 +124,69 @@ TEST_CASE("bad files are refused at the line and column of each mistake") {
     CHECK(at("time.profile.missing").first > 0);
     found = mistakes(replaced(kSmall, "float32_gflops = 1.0", "float32_gflops = "));
     CHECK(at("time.profile.syntax").first == 3);
-    found = mistakes(replaced(kSmall, "float32_gflops = 1.0", "float32_gflops = 1.0\nefficiency = 1.5"));
-    CHECK(at("time.profile.below_0") == std::pair(4, 14));
+    found = mistakes(replaced(kSmall, "latency_us = 0.1", "latency_us = -0.1"));
+    CHECK(at("time.profile.below_0") == std::pair(6, 14));
     CHECK_THROWS_AS(time::read_profile("/no/such/profile.toml"), IoError);
+    CHECK_THROWS_AS(time::read_profile("/"), IoError);
+}
+
+TEST_CASE("a figure that is too large is told its own bound, an integer that no double holds is a number") {
+    const auto found = [](const std::string& from, const std::string& to) {
+        const std::vector<Diagnostic> all = mistakes(replaced(kSmall, from, to));
+        return all.size() == 1 ? all[0].message : Message{"not one mistake", {}};
+    };
+    const auto most = [](const Message& message) { return std::get<double>(*message.find("most")); };
+    const Message speed = found("float32_gflops = 1.0", "float32_gflops = 1e300");
+    CHECK(speed.id == "time.profile.above_most");
+    CHECK(most(speed) == 1e30);
+    const Message latency = found("latency_us = 0.1", "latency_us = 1e30");
+    CHECK(latency.id == "time.profile.above_most");
+    CHECK(most(latency) == 1e9);
+    const Message efficiency = found("float32_gflops = 1.0", "float32_gflops = 1.0\nefficiency = 1.5");
+    CHECK(efficiency.id == "time.profile.above_most");
+    CHECK(most(efficiency) == 1);
+    CHECK(found("latency_us = 0.1", "latency_us = 9223372036854775807").id == "time.profile.above_most");
+    const Profile odd = time::parse_profile(
+        replaced(kSmall, "memory_GB_per_s = 1.0", "memory_GB_per_s = 9007199254740993"), "p.toml");
+    CHECK(odd.memory_bytes_per_s == Approx(9007199254740992e9));  // 2^53
+}
+
+TEST_CASE("0 is refused where a figure that is left out is another one, and taken where it is 0") {
+    for (const char* line : {"efficiency = 0", "bfloat16_gflops = 0.0", "reduce_GB_per_s = 0",
+                             "kernels.relu.gflops = 0.0", "kernels.relu.GB_per_s = 0"}) {
+        INFO(line);
+        const auto found =
+            mistakes(replaced(kSmall, "[links.inside]", std::string(line) + "\n[links.inside]"));
+        REQUIRE(found.size() == 1);
+        CHECK(found[0].message.id == "time.profile.not_above_0_or_absent");
+    }
+    const auto node = mistakes(std::string(kSmall) + "node_GB_per_s = 0\n");
+    REQUIRE(node.size() == 1);
+    CHECK(node[0].message.id == "time.profile.not_above_0_or_absent");
+    for (const char* line : {"half_speed_gflop = 0", "launch_us = 0.0"})
+        CHECK(mistakes(replaced(kSmall, "[links.inside]", std::string(line) + "\n[links.inside]")).empty());
+    CHECK(mistakes(replaced(kSmall, "latency_us = 0.1", "latency_us = 0")).empty());
+}
+
+TEST_CASE("an empty file is a profile with everything missing, not a file that cannot be read") {
+    const test::Folder folder;
+    const std::string path = folder.file("empty.toml");
+    std::ofstream(path).flush();
+    try {
+        time::read_profile(path);
+        FAIL("it was read");
+    } catch (const InputError& error) {
+        CHECK(error.diagnostics().front().message.id == "time.profile.missing");
+    }
+}
+
+TEST_CASE("whatever a profile and its kernels are called, profile_text() reads back") {
+    Profile p = time::parse_profile(kSmall, "p.toml");
+    p.name = "a\"b\\c\n\t\x01\x7f é 机";
+    p.kernels["a \"fast\" \\ one"] = {1e9, 0};
+    const Profile read = time::parse_profile(time::profile_text(p), "q.toml");
+    CHECK(read.name == p.name);
+    CHECK(read.kernels.at("a \"fast\" \\ one").flops_per_s == Approx(1e9));
 }
 
 TEST_CASE("copies between host and device cross the PCI Express bus, not the device's memory") {
