@@ -106,9 +106,11 @@ scenario::Scenario step_bench_scenario(const StepBench& bench) {
     scenario.mesh_shape = {bench.ranks};
     if (bench.strategy == "tp") {
         if (!tokens) throw InvalidArgument({"bench.step.tp_model", {{"model", bench.model.kind}}});
-        if (scenario.model.kv_heads % bench.ranks != 0)
-            throw InvalidArgument({"bench.step.tp_heads",
-                                   {{"heads", scenario.model.kv_heads}, {"ranks", int64_t{bench.ranks}}}});
+        const bool llama = bench.model.kind == "llama";  // gpt's heads have keys and values of their own
+        const int64_t heads = llama ? scenario.model.kv_heads : scenario.model.heads;
+        if (heads % bench.ranks != 0)
+            throw InvalidArgument({llama ? "bench.step.tp_kv_heads" : "bench.step.tp_heads",
+                                   {{"heads", heads}, {"ranks", int64_t{bench.ranks}}}});
         scenario.mesh_names = {"tp"};
         data_ranks = 1;
     } else if (bench.strategy == "hsdp") {
