@@ -12,6 +12,7 @@
 #include "app/cli/bench_step.h"
 #include "app/cli/bench_table.h"
 #include "app/cli/machine.h"
+#include "app/cli/outputs.h"
 #include "app/cli/window_program.h"
 #include "core/base/replace_file.h"
 #include "core/scenario/keys.h"
@@ -95,6 +96,7 @@ ordered_json json_of(const CollectivesBenchRow& row) {
 }
 
 void write_table(const CollectivesWords& words, CommandContext& context) {
+    check_outputs({words.table}, {});
     TableBench bench;
     bench.backend = words.backend;
     if (words.sizes_named) bench.sizes = parse_sizes(words.sizes);
@@ -266,6 +268,7 @@ struct ProfileWords {
 };
 
 void run(const ProfileWords& words, CommandContext& context) {
+    check_outputs({words.out}, {});
     const time::Profile profile = measure_profile(words.bench, *context.make_backends());
     const std::string text = time::profile_text(profile, context.text("bench.profile.comment"));
     if (words.out.empty()) {
