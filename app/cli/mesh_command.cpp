@@ -30,7 +30,19 @@ constexpr int64_t kShownRanks = 64;
 constexpr size_t kShownGroups = 8;
 constexpr size_t kShownMembers = 16;
 
+/// No world was given, and none has so many ranks as the mesh and the listed ranks need.
+void expect_possible(const MeshRequest& request) {
+    if (request.world <= kLargestWorld) return;
+    std::string shape;
+    for (const int64_t size : request.shape) shape += (shape.empty() ? "" : ",") + std::to_string(size);
+    const MessageValue needed =
+        request.world == kUncounted ? MessageValue(std::string(">2^63-1")) : MessageValue(request.world);
+    throw InvalidArgument({"cli.mesh.no_such_world",
+                           {{"mesh", "(" + shape + ")"}, {"needed", needed}, {"most", kLargestWorld}}});
+}
+
 DeviceMesh make_mesh(const MeshRequest& request) {
+    expect_possible(request);
     if (request.ranks)
         return DeviceMesh::from_ranks(request.shape, *request.ranks, request.names, request.world);
     return DeviceMesh::init(request.shape, request.names, request.world);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <utility>
 
 #include "app/cli/command.h"
@@ -25,16 +24,15 @@ std::vector<int64_t> numbers(const std::string& text, char separator, const char
     return result;
 }
 
-/// How many ranks the mesh and the listed ranks need: the world when none was given.
+/// How many ranks the mesh and the listed ranks need: the world when none was given. At most kUncounted.
 int64_t smallest_world(const MeshRequest& request) {
     int64_t world = 1;
     for (const int64_t size : request.shape) {
         if (size < 1) return 1;  // the mesh is refused for its size anyway
-        if (size > std::numeric_limits<int32_t>::max() / world) return std::numeric_limits<int32_t>::max();
-        world *= size;
+        world = size > kUncounted / world ? kUncounted : world * size;
     }
     for (const int64_t rank : request.ranks.value_or(std::vector<int64_t>{}))
-        world = std::max(world, std::min<int64_t>(rank, std::numeric_limits<int32_t>::max() - 1) + 1);
+        world = std::max(world, std::min(rank, kUncounted - 1) + 1);
     return world;
 }
 
@@ -80,7 +78,7 @@ MeshRequest read_request(const MeshWords& words) {
     request.names = split(words.names, ',');
     if (!words.ranks.empty()) request.ranks = numbers(words.ranks, ',', "--ranks");
     request.world = words.world ? *words.world : smallest_world(request);
-    if (request.world > std::numeric_limits<int32_t>::max())
+    if (words.world && request.world > kLargestWorld)
         throw UsageError({"cli.mesh.world_too_large", {{"world", request.world}}});
     request.rank = words.rank;
     if (request.rank && (*request.rank < 0 || *request.rank >= request.world))

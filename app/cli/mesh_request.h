@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,11 @@
 #include "core/mesh/answer.h"
 
 namespace meshscope::cli {
+
+/// The most ranks that a world has.
+inline constexpr int64_t kLargestWorld = std::numeric_limits<int32_t>::max();
+/// So many ranks or more: no number holds how many.
+inline constexpr int64_t kUncounted = std::numeric_limits<int64_t>::max();
 
 /// The words of the command `mesh`, as typed.
 struct MeshWords {
@@ -25,7 +31,8 @@ struct MeshRequest {
     mesh::Shape shape;
     mesh::Names names;
     std::optional<std::vector<int64_t>> ranks;
-    int64_t world = 0;  ///< without --world: as many as the mesh and the listed ranks need
+    int64_t world = 0;  ///< without --world: as many as the mesh and the listed ranks need, of which a world
+                        ///< may have fewer
     std::optional<int64_t> rank;
     std::vector<mesh::Question> slices, flatten, unflatten, concatenate;
     bool json = false;

@@ -171,8 +171,29 @@ TEST_CASE("one rank of a mesh of a billion is answered at once: what cannot be s
 TEST_CASE("a shape whose product is no number any more is not given one") {
     const Ended ended = run_mesh({"--shape", "99999999999,99999999999"}, true);
     CHECK(ended.exit_code == 65);
-    CHECK(ended.out.find("needs >2^63-1 ranks") != std::string::npos);
+    CHECK(ended.out.find("needs a world of >2^63-1 ranks") != std::string::npos);
     CHECK(ended.out.find("9223372036854775807") == std::string::npos);
+}
+
+TEST_CASE("a mesh that no world holds is not measured against a world that nobody gave") {
+    const auto says = [](const std::vector<std::string>& words, const std::string& said) {
+        const Ended ended = run_mesh(words, true);
+        INFO(ended.out);
+        CHECK(ended.exit_code == 65);
+        CHECK(ended.out.find(said) != std::string::npos);
+        CHECK(ended.out.find("the world has") == std::string::npos);
+        CHECK(ended.out.find("in a world of") == std::string::npos);
+    };
+    says({"--shape", "99999,99999"},
+         "mesh (99999,99999) needs a world of 9999800001 ranks, and the largest possible has 2147483647");
+    says({"--shape", "2,2", "--ranks", "0,1,2,3000000000"}, "needs a world of 3000000001 ranks");
+    const Ended answer = run_mesh({"--shape", "99999,99999", "--json"});
+    CHECK(answer.exit_code == 65);
+    CHECK(json::parse(answer.out)["id"] == "cli.mesh.no_such_world");
+    // One that was given is what the mesh is measured against, and the largest is possible.
+    CHECK(run_mesh({"--shape", "99999,99999", "--world", "8"}, true).out.find("but the world has 8") !=
+          std::string::npos);
+    CHECK(run_mesh({"--shape", "1,2147483647", "--rank", "5"}).exit_code == 0);
 }
 
 TEST_CASE("a size below 1 is told without PyTorch's sentence about something else") {
