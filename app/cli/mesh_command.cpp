@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "app/cli/integer_option.h"
 #include "app/cli/mesh_request.h"
 #include "app/cli/table.h"
 #include "core/mesh/answer.h"
@@ -318,9 +319,11 @@ void add_mesh_command(CLI::App& app, CommandContext& context) {
         ->required()
         ->type_name("2,2,2");
     command->add_option("--names", words->names, context.text("cli.mesh.help.names"))->type_name("a,b,c");
-    command->add_option("--world", words->world, context.text("cli.mesh.help.world"))->type_name("N");
+    add_integer(*command, "--world", words->world, context.text("cli.mesh.help.world"), {1, kLargestWorld})
+        ->type_name("N");
     command->add_option("--ranks", words->ranks, context.text("cli.mesh.help.ranks"))->type_name("0,2,4");
-    command->add_option("--rank", words->rank, context.text("cli.mesh.help.rank"))->type_name("R");
+    add_integer(*command, "--rank", words->rank, context.text("cli.mesh.help.rank"), {0, kLargestWorld - 1})
+        ->type_name("R");
     repeatable("--slice", words->slices, "cli.mesh.help.slice", "a,b");
     repeatable("--flatten", words->flatten, "cli.mesh.help.flatten", "a,b");
     repeatable("--unflatten", words->unflatten, "cli.mesh.help.unflatten", "D=2x2:a,b");

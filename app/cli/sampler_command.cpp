@@ -5,6 +5,7 @@
 #include <memory>
 #include <ostream>
 
+#include "app/cli/integer_option.h"
 #include "app/cli/table.h"
 #include "core/data/sampler.h"
 
@@ -148,21 +149,23 @@ void add_sampler_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("sampler", context.text("cli.sampler.about"));
     command->footer(context.text("cli.sampler.examples"));
     auto options = std::make_shared<Options>();
-    command->add_option("--samples", options->samples, context.text("cli.sampler.help.samples"))
+    add_integer(*command, "--samples", options->samples, context.text("cli.sampler.help.samples"), {1, kMost})
         ->required()
         ->type_name("N");
-    command->add_option("--world", options->world, context.text("cli.sampler.help.world"))
+    add_integer(*command, "--world", options->world, context.text("cli.sampler.help.world"), {1, kMost})
         ->required()
         ->type_name("W");
     command->add_flag("--drop-last", options->drop_last, context.text("cli.sampler.help.drop_last"));
-    command->add_option("--batch-size", options->batch_size, context.text("cli.sampler.help.batch_size"))
+    add_integer(*command, "--batch-size", options->batch_size, context.text("cli.sampler.help.batch_size"),
+                {1, kMost})
         ->type_name("B");
     command->add_flag("--shuffle", options->shuffle, context.text("cli.sampler.help.shuffle"));
     const CLI::Option* epoch =
-        command->add_option("--epoch", options->epoch, context.text("cli.sampler.help.epoch"))
+        add_integer(*command, "--epoch", options->epoch, context.text("cli.sampler.help.epoch"), {})
             ->type_name("E");
     const CLI::Option* seed =
-        command->add_option("--seed", options->seed, context.text("cli.sampler.help.seed"))->type_name("S");
+        add_integer(*command, "--seed", options->seed, context.text("cli.sampler.help.seed"), {})
+            ->type_name("S");
     command->add_flag("--json", options->json, context.text("cli.help.json"));
     command->callback([options, epoch, seed, &context] {
         options->epoch_given = epoch->count() > 0;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <ostream>
 
+#include "app/cli/integer_option.h"
 #include "app/cli/schedule_picture.h"
 #include "core/parallel/pipeline/csv.h"
 #include "core/parallel/pipeline/lower.h"
@@ -120,12 +121,14 @@ void add_schedule_command(CLI::App& app, CommandContext& context) {
     command->add_option("--kind", words->kind, context.text("cli.schedule.help.kind"))
         ->required()
         ->type_name("1F1B");
-    command->add_option("--ranks", words->ranks, context.text("cli.schedule.help.ranks"))
+    add_integer(*command, "--ranks", words->ranks, context.text("cli.schedule.help.ranks"), {1, kMostActions})
         ->required()
         ->type_name("P");
-    command->add_option("--stages-per-rank", words->stages_per_rank, context.text("cli.schedule.help.stages"))
+    add_integer(*command, "--stages-per-rank", words->stages_per_rank,
+                context.text("cli.schedule.help.stages"), {1, kMostActions})
         ->type_name("V");
-    command->add_option("--microbatches", words->microbatches, context.text("cli.schedule.help.microbatches"))
+    add_integer(*command, "--microbatches", words->microbatches,
+                context.text("cli.schedule.help.microbatches"), {1, kMostActions})
         ->required()
         ->type_name("M");
     command->add_flag("--comms", words->comms, context.text("cli.schedule.help.comms"));

@@ -181,6 +181,67 @@ TEST_CASE("what is wrong with a command line is told, with what was meant, and e
     }
 }
 
+TEST_CASE("a number that no 64 bits hold is refused, not taken for the nearest that they do") {
+    const std::vector<std::string> sampler{"sampler", "--samples", "11", "--world", "2", "--shuffle"},
+        schedule{"schedule", "--kind", "gpipe", "--ranks", "2", "--microbatches", "2"},
+        mesh{"mesh", "--shape", "2,2"};
+    const auto ends = [](std::vector<std::string> words, const std::string& option,
+                         const std::string& value) {
+        words.insert(words.end(), {option, value});
+        return program::run(words);
+    };
+    // Every option that takes an int64_t, alone or after the required ones.
+    for (const auto& [words, option] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+             {sampler, "--seed"},
+             {sampler, "--epoch"},
+             {sampler, "--batch-size"},
+             {{"sampler", "--world", "2"}, "--samples"},
+             {{"sampler", "--samples", "11"}, "--world"},
+             {schedule, "--stages-per-rank"},
+             {{"schedule", "--kind", "gpipe", "--ranks", "2"}, "--microbatches"},
+             {{"schedule", "--kind", "gpipe", "--microbatches", "2"}, "--ranks"},
+             {mesh, "--world"},
+             {mesh, "--rank"}})
+        for (const std::string value : {"18446744073709551615", "9223372036854775808", "-9223372036854775809",
+                                        "99999999999999999999999"}) {
+            const auto ended = ends(words, option, value);
+            INFO(option << ' ' << value << '\n' << ended.err);
+            CHECK(ended.exit_code == 2);
+            CHECK(ended.out.empty());
+            CHECK(ended.err.find(option + ": " + value + " is out of range; possible are") !=
+                  std::string::npos);
+            CHECK(ended.err.find("--help") != std::string::npos);
+        }
+    CHECK(ends(sampler, "--seed", "9223372036854775808").err.find("0 to 9223372036854775807") !=
+          std::string::npos);
+    CHECK(ends(sampler, "--seed", "9223372036854775807").exit_code == 0);  // the last that they hold
+    CHECK(ends(sampler, "--seed", "many").err.find("--seed cannot be read from many") != std::string::npos);
+}
+
+TEST_CASE("where bench would write is looked at before it measures") {
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"bench", "profile", "--out", "/no/such/folder/p.toml"},
+          {"bench", "collectives", "--ranks", "2", "--sizes", "1K", "--table", "/no/such/folder/t.txt"}}) {
+        const auto ended = program::run(words);
+        INFO(ended.err);
+        CHECK(ended.exit_code == 74);
+        CHECK(ended.out.empty());  // the table's rows come as they are measured
+        CHECK(ended.err.find("/no/such/folder is no folder that you may write to") != std::string::npos);
+    }
+}
+
+TEST_CASE("bench step names the heads that tensor parallelism deals out: those of llama's keys, gpt's own") {
+    const auto gpt = program::run({"bench", "step", "--strategy", "tp", "--ranks", "3", "--heads", "4"});
+    CHECK(gpt.exit_code == 65);
+    CHECK(gpt.err.find(" 4 heads do not divide among 3 ranks") != std::string::npos);
+    const auto llama = program::run({"bench", "step", "--strategy", "tp", "--ranks", "3", "--model", "llama",
+                                     "--heads", "4", "--kv-heads", "2"});
+    CHECK(llama.exit_code == 65);
+    CHECK(llama.err.find(" 2 key/value heads do not divide among 3 ranks") != std::string::npos);
+    const auto chinese = program::run({"bench", "step", "--strategy", "tp", "--ranks", "3", "--lang", "zh"});
+    CHECK(chinese.err.find("键/值") == std::string::npos);
+}
+
 TEST_CASE("the language comes from --lang, else from the environment") {
     CHECK(program::run({"doctor"}, {0, "", {"LC_ALL=zh_CN.UTF-8"}}).out.find("处理器") != std::string::npos);
     CHECK(program::run({"doctor"}, {0, "", {"LC_ALL=", "LANG=zh_CN"}}).out.find("处理器") !=
