@@ -3,6 +3,7 @@
 #include "core/parallel/fsdp1/flat_layout.h"
 #include "core/parallel/fsdp1/flat_unit.h"
 #include "core/parallel/units.h"
+#include "tests/parallel/drawn.h"
 #include "tests/parallel/train_helper.h"
 #include "tests/test.h"
 
@@ -203,6 +204,31 @@ TEST_CASE("FSDP1 trains like one rank, whatever the strategy, the units and the 
         INFO(other << train);
         check_equal(run_text(mlp_scenario(other, optimizer, train)), alone);
     }
+}
+
+TEST_CASE("a flat unit that backward reached in part cannot be reduced, and says which parameter it was") {
+    const auto device = tensor::make_cpu_device();
+    tensor::Allocator memory(*device, nullptr);
+    parallel::RankContext context;
+    context.allocator = &memory;
+    nn::Parameter reached, missed;
+    reached.name = "reached";
+    reached.shape = {3};
+    missed.name = "missed";
+    missed.shape = {2};
+    parallel::FlatComm alone;
+    parallel::FlatUnit unit("root", {&reached, &missed}, context, alone, 4);
+    unit.load(Drawn(3));
+    reached.grad = memory.of(std::vector<float>{1, 2, 3}, {3}, MemoryCategory::gradients, "gradient");
+    try {
+        unit.reduce_gradients();
+        FAIL("it was reduced");
+    } catch (const InvalidArgument& error) {
+        CHECK(error.message().id == "parallel.no_gradient");
+        CHECK(std::get<std::string>(*error.message().find("parameter")) == "missed");
+    }
+    parallel::FlatUnit nothing("empty", {}, context, alone, 4);
+    CHECK_NOTHROW(nothing.reduce_gradients());
 }
 
 TEST_CASE("FSDP1 trains ToyModel like one rank") {

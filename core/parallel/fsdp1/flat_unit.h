@@ -44,8 +44,6 @@ class FlatUnit {
 
     const std::string& name() const { return name_; }
     bool empty() const { return parameters_.empty(); }
-    bool whole() const { return whole_; }
-    const FlatLayout& layout() const { return layout_; }
 
     void load(const InitialValues& values);
     /// One entry a piece; `owned` as LocalParameter says.
@@ -57,7 +55,7 @@ class FlatUnit {
     void reshard();
 
     /// Takes the parameters' gradients into one flat array and issues their reduction; returns without
-    /// waiting. Nothing when backward reached none of the parameters.
+    /// waiting. Throws InvalidArgument "parallel.no_gradient" when backward did not reach one of them.
     void reduce_gradients();
     /// Ends a reduction that was issued: waits, divides, adds to what earlier micro-batches left.
     void settle();

@@ -103,7 +103,8 @@ void Fsdp1::unshard(State& state, std::string_view rule, bool prefetch) {
 void Fsdp1::reshard(State& state, bool frees) {
     if (frees && comm_.shard) {
         state.unit->reshard();
-        if (context_.recorder) frees_.push_back(context_.recorder->last_event(Stream::compute));
+        if (options_.limit_all_gathers && context_.recorder)
+            frees_.push_back(context_.recorder->last_event(Stream::compute));
     }
     state.prefetched = false;
 }
@@ -185,12 +186,6 @@ double Fsdp1::gradient_norm() {
 
 void Fsdp1::after_step() {
     for (auto& state : states_) state->unit->drop_gradients();
-}
-
-std::vector<const FlatUnit*> Fsdp1::units() const {
-    std::vector<const FlatUnit*> units;
-    for (const auto& state : states_) units.push_back(state->unit.get());
-    return units;
 }
 
 }  // namespace meshscope::parallel

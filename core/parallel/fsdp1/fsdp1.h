@@ -40,9 +40,6 @@ class Fsdp1 final : public Strategy {
     double gradient_norm() override;
     void after_step() override;
 
-    /// The flat units in the order planned, the root last; empty ones too.
-    std::vector<const FlatUnit*> units() const;
-
   private:
     /// A unit and where its modules stand in the present pass.
     struct State {
@@ -72,7 +69,7 @@ class Fsdp1 final : public Strategy {
     std::vector<State*> pre_forward_order_;       ///< of the first pass
     bool first_pass_ = true;
     std::vector<State*> post_forward_order_;
-    std::deque<int32_t> frees_;  ///< compute events after which a unit's memory was free
+    std::deque<int32_t> frees_;  ///< limit_all_gathers: compute events after which a unit's memory was free
     FlatUnit* reducing_ = nullptr;
     bool sync_ = true;
 };
