@@ -250,6 +250,9 @@ void predict(const Options& options, CommandContext& context) {
     if (options.measure) {
         scenario::Scenario really = scenario;
         really.steps = std::min(really.steps, options.steps);
+        // A measurement leaves nothing behind: what it saves lies in a folder of its own.
+        really.checkpoint.temporary = really.checkpoint.temporary || !really.checkpoint.folder.empty();
+        really.checkpoint.folder.clear();
         run::RunOptions run_options;
         run_options.level = trace::Level::collectives;
         run_options.checked = false;  // its time is measured

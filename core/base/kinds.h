@@ -25,6 +25,11 @@ enum class CollectiveOp : uint8_t {
     barrier
 };
 
+/// Between two ranks, `peer` being the other.
+constexpr bool is_point_to_point(CollectiveOp op) {
+    return op == CollectiveOp::send || op == CollectiveOp::recv;
+}
+
 /// `none` for calls that reduce nothing. premul_sum multiplies each input by a factor, then sums.
 enum class ReduceOp : uint8_t { none, sum, product, min, max, avg, band, bor, bxor, premul_sum };
 

@@ -23,7 +23,9 @@ class Accumulate final : public StepRunner {
     void shadow(int32_t step) override {
         for (int32_t m = 0; m < microbatches_; ++m) strategy_->shadow({step, m, m + 1 == microbatches_});
     }
-    void finish(bool last_joiner) override { strategy_->finish(last_joiner); }
+    void finish(bool had_batch, GroupRank last_joiner) override {
+        strategy_->finish(had_batch, last_joiner);
+    }
     std::vector<Tensor> gradients() const override { return strategy_->gradients(); }
     double gradient_norm() override { return strategy_->gradient_norm(); }
     void after_step() override { strategy_->after_step(); }

@@ -38,7 +38,7 @@ class StepRunner {
     virtual bool updates() const { return true; }
     /// Strategy::shadow() for every pass of a step, and Strategy::finish().
     virtual void shadow(int32_t /*step*/) {}
-    virtual void finish(bool /*last_joiner*/) {}
+    virtual void finish(bool /*had_batch*/, GroupRank /*last_joiner*/) {}
 
     /// One gradient for each local parameter, same order; valid until after_step().
     virtual std::vector<Tensor> gradients() const = 0;

@@ -27,6 +27,8 @@ class TapeWatcher {
     virtual void at(int32_t step, int32_t microbatch, Phase phase) = 0;
     /// A tape was made that will run there.
     virtual void watch(nn::Tape& tape) = 0;
+    /// What a neighbour stage made came in, to be computed with.
+    virtual void received(const Tensor& from_elsewhere) = 0;
 };
 
 /// What a rank hands to a strategy. Nothing here is global; one object a rank, outliving the strategy.
@@ -40,8 +42,8 @@ struct RankContext {
     comm::ProcessGroup* tp = nullptr;  ///< null: the mesh has no such dim
     comm::ProcessGroup* pp = nullptr;
     comm::ProcessGroup* cp = nullptr;
-    /// This rank's part of its shard group when that is cut into groups of so many neighbours: what an integer
-    /// reshard_after_forward needs.
+    /// This rank's part of its shard group when that is cut into groups of so many neighbours: what an
+    /// integer reshard_after_forward needs.
     std::map<int64_t, comm::ProcessGroup*> shard_parts;
     tensor::Allocator* allocator = nullptr;
     trace::Recorder* recorder = nullptr;  ///< may be null
@@ -109,8 +111,10 @@ class Strategy {
     /// Uneven inputs (torch.distributed.algorithms.join.Join): answers the collectives of a pass for which
     /// other ranks have a batch and this one has none.
     virtual void shadow(const Pass&) {}
-    /// After the last step: `last_joiner` where this rank had a batch in it.
-    virtual void finish(bool /*last_joiner*/) {}
+    /// After the last step: whether this rank had a batch in it, and the highest data-parallel rank that had
+    /// one. The ranks find that one by a collective; a dry run, where none carries numbers, takes it from
+    /// here.
+    virtual void finish(bool /*had_batch*/, GroupRank /*last_joiner*/) {}
 
     /// Fixed after load().
     virtual const std::vector<LocalParameter>& local_parameters() const = 0;

@@ -44,7 +44,7 @@ void FiniteWatch::watch(nn::Tape& tape) {
 
 void FiniteWatch::look(std::string_view unit, std::string_view op, const tensor::Tensor& made) {
     ++where_.order;
-    if (found_) return;
+    if (found_ || elsewhere_) return;
     std::optional<std::string> value = first_not_finite(made);
     if (!value) return;
     found_ = where_;
@@ -52,6 +52,10 @@ void FiniteWatch::look(std::string_view unit, std::string_view op, const tensor:
     found_->rank = rank_.value;
     found_->op = (unit.empty() ? std::string() : std::string(unit) + ": ") + std::string(op);
     found_->value = std::move(*value);
+}
+
+void FiniteWatch::received(const tensor::Tensor& from_elsewhere) {
+    elsewhere_ = elsewhere_ || (!found_ && first_not_finite(from_elsewhere));
 }
 
 std::optional<NotFinite> first_of(const std::vector<std::optional<NotFinite>>& findings) {

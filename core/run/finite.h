@@ -26,8 +26,8 @@ struct NotFinite {
     int64_t order = 0;  ///< how manyth tensor of its rank; ranks that run the same program count alike
 };
 
-/// "inf", "-inf" or "nan" for the first such number of a float32, bfloat16 or float16 tensor; nothing when all are
-/// finite or the tensor holds something else. Cost: one pass over the numbers.
+/// "inf", "-inf" or "nan" for the first such number of a float32, bfloat16 or float16 tensor; nothing when
+/// all are finite or the tensor holds something else. Cost: one pass over the numbers.
 std::optional<std::string> first_not_finite(const tensor::Tensor& tensor);
 
 /// Looks at everything that one rank makes until something is not finite. Used in a second run only, when the
@@ -40,6 +40,8 @@ class FiniteWatch final : public parallel::TapeWatcher {
     /// Every value and gradient of the tape; `this` must outlive it.
     void watch(nn::Tape& tape) override;
     void look(std::string_view unit, std::string_view op, const tensor::Tensor& made);
+    /// A number that is not finite here was made by another rank: this one looks no further.
+    void received(const tensor::Tensor& from_elsewhere) override;
 
     const std::optional<NotFinite>& found() const { return found_; }
 
@@ -47,11 +49,13 @@ class FiniteWatch final : public parallel::TapeWatcher {
     GlobalRank rank_;
     NotFinite where_;
     std::optional<NotFinite> found_;
+    bool elsewhere_ = false;  ///< it was received
 };
 
 /// The first of the ranks' findings: the earliest step, then the earliest place in the program, then the
 /// lowest rank. A rank that got the number from another by a collective met it later in its program, so the
-/// maker wins.
+/// maker wins; stages of a pipeline have programs of their own, so there a rank that received it has no
+/// finding.
 std::optional<NotFinite> first_of(const std::vector<std::optional<NotFinite>>& findings);
 
 }  // namespace meshscope::run

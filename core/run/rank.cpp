@@ -101,7 +101,7 @@ class Rank : public RankParts {
             recorder_.make_room(scenario_.steps - step - 1);
             if (saver_ && step + 1 == scenario_.checkpoint.restart_after) restart(step + 1);
         }
-        runner_->finish(step == 0 || has_batch(step - 1));
+        runner_->finish(has_batch(step - 1), last_joiner(step - 1));
         if (saver_) saver_->finish(step, state());
         shared_.wall_ns[index] =
             std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - started)
@@ -142,7 +142,7 @@ class Rank : public RankParts {
     /// again would: the saving's barrier has made sure that it is whole.
     void restart(int32_t steps_done) {
         saver_->finish(steps_done, state());
-        runner_->finish(has_batch(steps_done - 1));
+        runner_->finish(has_batch(steps_done - 1), last_joiner(steps_done - 1));
         recorder_.set_phase(Phase::setup);
         optimizer_.reset();
         evaluator_.reset();
@@ -237,6 +237,16 @@ class Rank : public RankParts {
     bool has_batch(int32_t step) const {
         const std::vector<int64_t>& batches = scenario_.data_batches;
         return batches.empty() || step < batches[static_cast<std::size_t>(place_.index)];
+    }
+
+    /// The highest data-parallel rank that has a batch in that step; 0 where none has.
+    GroupRank last_joiner(int32_t step) const {
+        const std::vector<int64_t>& batches = scenario_.data_batches;
+        if (batches.empty()) return GroupRank{static_cast<int32_t>(place_.size) - 1};
+        int32_t last = 0;
+        for (std::size_t r = 0; r < batches.size(); ++r)
+            if (step < batches[r]) last = static_cast<int32_t>(r);
+        return GroupRank{last};
     }
 
     void shadow_step(int32_t step) {

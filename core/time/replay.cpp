@@ -16,10 +16,6 @@ namespace {
 using trace::Event;
 using trace::EventKind;
 
-bool is_point_to_point(CollectiveOp op) {
-    return op == CollectiveOp::send || op == CollectiveOp::recv;
-}
-
 [[noreturn]] void cannot_replay(size_t rank, size_t event) {
     throw InvalidArgument({"time.cannot_replay",
                            {{"rank", static_cast<int64_t>(rank)}, {"event", static_cast<int64_t>(event)}}});

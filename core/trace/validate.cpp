@@ -106,6 +106,7 @@ void check_event(const Trace& trace, GroupPlaces& places, const Event& e, const 
     } else {
         at.require(below(e.group, count(trace.groups)), "group");
         at.require(e.sequence >= 0, "sequence");
+        at.require(e.peer >= 0 || !is_point_to_point(e.op), "peer");
         at.require(places.of(e.group) >= 0, "group");
     }
 }

@@ -1,6 +1,7 @@
 // Boxes of an array: the pieces of any range fill it exactly, and what two boxes share is copied to its
 // place.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -97,7 +98,7 @@ TEST_CASE("a manifest reads back, and no changed byte of it goes unseen") {
     manifest.mesh_names = {"shard"};
     manifest.strategy = "fsdp2";
     manifest.identity = {{"model.kind", "toy"}, {"data.seed", "18446744073709551615"}};
-    manifest.losses = {0.1, 1.0 / 3.0};
+    manifest.losses = {0.1, 1.0 / 3.0, 1, 0.5, 0.25};
     manifest.optimizer_steps = {{"w", 5}};
     manifest.files = {{"rank_00000.safetensors", 80, 0x0000ABCDU},
                       {"rank_00001.safetensors", 0, 0xFFFFFFFFU}};
@@ -123,9 +124,42 @@ TEST_CASE("a manifest reads back, and no changed byte of it goes unseen") {
         CHECK_THROWS_AS(parse_manifest(std::string_view(text).substr(0, n), "m"), InputError);
 }
 
+TEST_CASE("a manifest made by hand must fit itself, checksum or not") {
+    const auto refused = [](const std::function<void(Manifest&)>& change) {
+        Manifest manifest;
+        manifest.kind = "rank0";
+        manifest.steps = 2;
+        manifest.losses = manifest.grad_norms = {1, 2};
+        manifest.optimizer_steps = {{"w", 2}};
+        manifest.files = {{"whole.safetensors", 8, 1}};
+        manifest.tensors = {{"model.w", {2}, {{{{0}, {2}}, 0, "model.w"}}}};
+        change(manifest);
+        try {
+            parse_manifest(to_json(manifest), "m");
+        } catch (const InputError& error) {
+            return error.diagnostics().at(0).message.id;
+        }
+        return std::string();
+    };
+    CHECK(refused([](Manifest&) {}).empty());
+    CHECK(refused([](Manifest& m) { m.grad_norms.clear(); }).empty());
+    for (const std::function<void(Manifest&)>& change : std::initializer_list<std::function<void(Manifest&)>>{
+             [](Manifest& m) { m.kind = "y"; }, [](Manifest& m) { m.losses = {1}; },
+             [](Manifest& m) { m.grad_norms = {1}; }, [](Manifest& m) { m.optimizer_steps.clear(); },
+             [](Manifest& m) {
+                 m.optimizer_steps = {{"w", -1}};
+             },
+             [](Manifest& m) {
+                 m.optimizer_steps.push_back({"v", 2});
+             }})
+        CHECK(refused(change) == "checkpoint.manifest_damaged");
+}
+
 TEST_CASE("boxes that do not make up their array are refused, checksum or not") {
     const auto refused = [](std::vector<SavedChunk> chunks) {
         Manifest manifest;
+        manifest.kind = "rank0";
+        manifest.optimizer_steps = {{"w", 0}};
         manifest.files = {{"whole.safetensors", 8, 1}};
         manifest.tensors = {{"model.w", {4, 2}, std::move(chunks)}};
         try {

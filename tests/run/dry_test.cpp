@@ -97,7 +97,8 @@ TEST_CASE("and for DDP's hooks and Join, fully_shard's settings, DataParallel") 
     check(replicas, "\"ddp\"\nddp_hook = \"fp16_compress\"\nstatic_graph = true");
     check(replicas, "\"ddp\"\nfind_unused_parameters = true\ngradient_as_bucket_view = true");
     check(replicas, "\"ddp\"\nddp_hook = \"powersgd\"", "[parallel.powersgd]\nstart_iteration = 2\n");
-    check(replicas, "\"ddp\"\njoin = true", "[data]\nbatches = [4, 2]\n");
+    for (const std::string batches : {"[4, 2]", "[2, 4]", "[4, 4]", "[1, 4]", "[4, 1]"})
+        check(replicas, "\"ddp\"\njoin = true\nbucket_cap_mb = 0.001", "[data]\nbatches = " + batches + "\n");
     check(replicas, "\"dp\"");
     check(hsdp,
           "\"fsdp2\"\nreshard_after_forward = 2\ncpu_offload = true\ngradient_sync = \"all_reduce_last\"");

@@ -79,6 +79,10 @@ TEST_CASE("the merge refuses records that contradict themselves and says where")
     CHECK(refused([](Records& r) { r[0].events[0].group = 0; }) == "events[0].group");
     CHECK(refused([](Records& r) { r[0].events[1].op = static_cast<CollectiveOp>(200); }) == "events[1].op");
     CHECK(refused([](Records& r) { r[0].events[1].peer = 2; }) == "events[1].peer");
+    CHECK(refused([](Records& r) {
+              r[0].events[1].op = CollectiveOp::recv;
+              r[0].events[1].peer = -1;
+          }) == "events[1].peer");
     CHECK(refused([](Records& r) { r[0].events[2].t_end_ns = 0; }) == "events[2].t_end_ns");
     CHECK(refused([](Records& r) { r[0].hops[0].src = 2; }) == "hops[0].src");
     CHECK(refused([](Records& r) { r[0].hops[0].src = 0; }) == "hops[0].src");

@@ -53,7 +53,7 @@ class Ddp final : public Strategy {
     void attach(nn::Tape& tape) override;
     void after_backward(const Pass& pass) override;
     void shadow(const Pass& pass) override;
-    void finish(bool last_joiner) override;
+    void finish(bool had_batch, GroupRank last_joiner) override;
     void before_backward(const Pass& pass) override;
     const std::vector<LocalParameter>& local_parameters() const override { return local_; }
     std::vector<Tensor> gradients() const override;

@@ -52,18 +52,18 @@ void Ddp::shadow(const Pass& pass) {
         for (const auto& parameter : model_.all_parameters()) arrival_.push_back(parameter.get());
 }
 
-void Ddp::finish(bool last_joiner) {
+void Ddp::finish(bool had_batch, GroupRank last_joiner) {
     if (!options_.join) return;
     count_active(0).wait();  // 0 everywhere: nobody has a batch
     const Tensor rank =
         context_.allocator->empty({1}, DType::int64, MemoryCategory::communication, "Join last rank");
     tensor::fill_numbers<int64_t>(
-        rank, [&](std::span<int64_t> mine) { mine[0] = last_joiner ? group_.rank().value : -1; });
+        rank, [&](std::span<int64_t> mine) { mine[0] = had_batch ? group_.rank().value : -1; });
     group_
         .all_reduce(rank, ReduceOp::max,
                     {.stream = Stream::all_reduce, .cause = {"ddp.join.last_rank", "model"}})
         .wait();
-    const int64_t root = std::max<int64_t>(tensor::HostNumbers<int64_t>(rank)[0], 0);
+    const int64_t root = std::max<int64_t>(tensor::HostNumbers<int64_t>(rank)[0], last_joiner.value);
     broadcast_parameters(GroupRank{static_cast<int32_t>(root)}, "ddp.join.final_model");
 }
 

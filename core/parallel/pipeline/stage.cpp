@@ -44,6 +44,7 @@ void Stage::forward(int32_t step, int32_t microbatch, Tensor input, const Tensor
     if (context_.watcher) {
         context_.watcher->at(step, microbatch, Phase::forward);
         context_.watcher->watch(tape);
+        if (!first()) context_.watcher->received(input);
     }
     if (!first()) flight.input = tape.leaf(std::move(input));
     tape.enter(*model_);
@@ -79,7 +80,10 @@ Pass Stage::announce_backward(int32_t step, int32_t microbatch, bool completes, 
 void Stage::backward(int32_t step, int32_t microbatch, Tensor grad, bool input_only) {
     InFlight& flight = at(microbatch);
     nn::Tape& tape = *flight.tape;
-    if (context_.watcher) context_.watcher->at(step, microbatch, Phase::backward);
+    if (context_.watcher) {
+        context_.watcher->at(step, microbatch, Phase::backward);
+        if (!last()) context_.watcher->received(grad);
+    }
     const float seed = 1.0F / static_cast<float>(microbatches_);
     if (input_only) {
         // Whatever the strategy hangs on the tape concerns finished gradients: those come with W.

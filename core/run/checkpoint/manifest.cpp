@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
@@ -106,7 +107,10 @@ Manifest manifest_of(const ordered_json& body) {
     m.mesh_shape = body.at("mesh").at("shape").get<std::vector<int64_t>>();
     m.mesh_names = body.at("mesh").at("names").get<std::vector<std::string>>();
     m.strategy = body.at("strategy").get<std::string>();
-    m.strategy_state = body.at("strategy_state").get<std::vector<int64_t>>();
+    for (const ordered_json& number : body.at("strategy_state")) {
+        if (!number.is_number_integer()) throw std::invalid_argument("strategy_state");
+        m.strategy_state.push_back(number.get<int64_t>());
+    }
     for (const auto& [key, value] : body.at("scenario").items())
         m.identity.emplace_back(key, value.get<std::string>());
     m.losses = numbers_of(body.at("losses"));
@@ -126,7 +130,17 @@ void check(const Manifest& m, const std::string& path) {
         if (file.name.empty() || file.name.find('/') != std::string::npos || file.name.front() == '.' ||
             file.bytes < 0)
             refuse(path, {"checkpoint.manifest_damaged", {}});
-    if (m.steps < 0) refuse(path, {"checkpoint.manifest_damaged", {}});
+    const auto steps = static_cast<std::size_t>(m.steps);
+    const bool counted =
+        m.steps >= 0 && m.losses.size() == steps && (m.grad_norms.empty() || m.grad_norms.size() == steps);
+    // Each parameter has its number of updates.
+    std::set<std::string> parameters, updated;
+    for (const SavedTensor& tensor : m.tensors)
+        if (tensor.name.starts_with(model_key(""))) parameters.insert(tensor.name);
+    bool named = m.kind == "sharded" || m.kind == "rank0";
+    for (const auto& [parameter, updates] : m.optimizer_steps)
+        named &= updates >= 0 && updated.insert(model_key(parameter)).second;
+    if (!counted || !named || parameters != updated) refuse(path, {"checkpoint.manifest_damaged", {}});
     for (const SavedTensor& tensor : m.tensors) {
         int64_t elements = 0;
         bool fits = true;
