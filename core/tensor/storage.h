@@ -12,13 +12,20 @@ namespace meshscope::tensor {
 /// that looks at it is gone. An allocation of 0 bytes takes no memory and is not reported.
 class Storage {
   public:
-    /// Allocates before it reports, so a failed allocation leaves no trace.
+    /// Allocates before it reports, so a failed allocation leaves no trace, and one that cannot be reported no
+    /// memory.
     Storage(Device& device, MemorySink* sink, uint64_t id, int64_t bytes, MemoryCategory category,
             std::string_view label)
         : device_(&device), sink_(sink), id_(id), bytes_(bytes), on_host_(device.on_host()) {
         if (bytes_ == 0) return;
         memory_ = device_->allocate(bytes_);
-        if (sink_ != nullptr) sink_->on_allocate(id_, bytes_, category, label);
+        if (sink_ == nullptr) return;
+        try {
+            sink_->on_allocate(id_, bytes_, category, label);
+        } catch (...) {  // no room to note it: no destructor comes
+            device_->free(memory_, bytes_);
+            throw;
+        }
     }
     ~Storage() {
         if (memory_ == nullptr) return;

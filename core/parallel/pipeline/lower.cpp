@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/parallel/pipeline/simulate.h"
@@ -17,20 +19,41 @@ const std::vector<Action>& parts_of(const Action& action, std::vector<Action>& s
     return single;
 }
 
-/// The next `count` different stages that compute from `first` on. A pair is taken whole, so there may be one
-/// more.
-std::vector<int32_t> next_stages(const std::vector<Slot>& compute, std::size_t first, int32_t count) {
-    std::vector<int32_t> stages;
-    const auto add = [&](int32_t stage) {
-        if (std::ranges::find(stages, stage) == stages.end()) stages.push_back(stage);
-    };
-    for (std::size_t i = first; i < compute.size() && static_cast<int32_t>(stages.size()) < count; ++i) {
-        if (!compute[i]) continue;
-        if (compute[i]->parts.empty()) add(compute[i]->stage);
-        for (const Action& part : compute[i]->parts) add(part.stage);
+/// When each stage of a rank computes, to be asked for later and later moments.
+class NextStages {
+  public:
+    explicit NextStages(const std::vector<Slot>& compute) {
+        std::vector<Action> single;
+        for (std::size_t i = 0; i < compute.size(); ++i) {
+            if (!compute[i]) continue;
+            const std::vector<Action>& parts = parts_of(*compute[i], single);
+            for (std::size_t p = 0; p < parts.size(); ++p) uses_[parts[p].stage].push_back({i, p});
+        }
     }
-    return stages;
-}
+
+    /// The next `count` different stages that compute from `first` on, in the order of their turns. A pair is
+    /// taken whole, so there may be one more.
+    std::vector<int32_t> from(std::size_t first, int32_t count) {
+        std::vector<std::pair<Use, int32_t>> coming;
+        for (auto& [stage, uses] : uses_) {
+            while (!uses.empty() && uses.front().first < first) uses.pop_front();
+            if (!uses.empty()) coming.emplace_back(uses.front(), stage);
+        }
+        std::ranges::sort(coming);
+        std::vector<int32_t> stages;
+        std::size_t latest = 0;  // the action that the last of them comes from
+        for (const auto& [use, stage] : coming) {
+            if (std::cmp_greater_equal(stages.size(), count) && use.first != latest) break;
+            latest = use.first;
+            stages.push_back(stage);
+        }
+        return stages;
+    }
+
+  private:
+    using Use = std::pair<std::size_t, std::size_t>;  ///< action, part of it
+    std::map<int32_t, std::deque<Use>> uses_;         ///< by stage
+};
 
 /// (kind, stage, micro-batch): what a rank has done or was given to do.
 using Key = std::array<int32_t, 3>;
@@ -137,9 +160,10 @@ class SendRecv {
 Actions add_unshard_reshard(const std::vector<Slot>& compute, int32_t max_active_stages) {
     std::set<int32_t> active;
     Actions actions;
+    NextStages next(compute);
     for (std::size_t i = 0; i < compute.size(); ++i) {
         if (!compute[i]) continue;
-        const std::vector<int32_t> wanted = next_stages(compute, i, max_active_stages);
+        const std::vector<int32_t> wanted = next.from(i, max_active_stages);
         const std::set<int32_t> before = active;
         for (const int32_t stage : before)
             if (std::ranges::find(wanted, stage) == wanted.end()) {

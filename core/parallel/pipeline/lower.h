@@ -19,7 +19,7 @@ struct Lowering {
 };
 
 /// Adds UNSHARD before a stage's first action and RESHARD when it is none of the next `max_active_stages`
-/// stages that compute. Source: schedules.py, _add_unshard_reshard.
+/// stages that compute. Cost: actions times the rank's stages. Source: schedules.py, _add_unshard_reshard.
 Actions add_unshard_reshard(const std::vector<Slot>& compute, int32_t max_active_stages = 3);
 
 /// Adds a stage's REDUCE_GRAD after its last backward of `microbatches`. Source: _add_reduce_grad.
@@ -42,7 +42,7 @@ std::vector<Actions> add_send_recv(const std::vector<Actions>& compute,
 /// UNSHARD, RESHARD and REDUCE_GRAD. Throws InvalidArgument ("pipeline.deadlock").
 std::vector<Actions> add_send_recv_in_time(const std::vector<Actions>& compute, const Schedule& schedule);
 
-/// All of it, in PyTorch's order (_prepare_schedule_with_comms).
+/// All of it, for every rank, in PyTorch's order (_prepare_schedule_with_comms).
 std::vector<Actions> lower(const Schedule& schedule, const Lowering& lowering = {});
 
 }  // namespace meshscope::parallel::pipeline
