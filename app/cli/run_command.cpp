@@ -137,12 +137,18 @@ std::string choose_backend(const Options& options, const launch::Placement& plac
 }
 
 /// The scenario as its file has it, or as one of its variants changes it.
-scenario::Scenario read_wanted(const Options& options) {
+struct Wanted {
+    scenario::Scenario scenario;
+    std::string ends;  ///< the error that the variant says it ends with; "": none
+};
+
+Wanted read_wanted(const Options& options) {
     scenario::Scenario scenario = scenario::read_scenario(options.scenario);
-    if (options.variant.empty()) return scenario;
+    if (options.variant.empty()) return {std::move(scenario), ""};
     std::string known;
     for (const scenario::Variant& variant : scenario.variants) {
-        if (variant.id == options.variant) return scenario::changed_scenario(scenario, variant);
+        if (variant.id == options.variant)
+            return {scenario::changed_scenario(scenario, variant), variant.ends};
         known += (known.empty() ? "" : ", ") + variant.id;
     }
     if (known.empty()) throw UsageError({"cli.run.no_variants", {{"variant", options.variant}}});
@@ -161,13 +167,14 @@ std::string resume_of(const Options& options, const launch::Placement& placement
 void run_command(const Options& options, CommandContext& context) {
     context.json_errors = options.json == "-";
     context.json_errors_aside = !options.json.empty() && !context.json_errors;
-    const scenario::Scenario scenario = read_wanted(options);
+    const auto [scenario, ends] = read_wanted(options);
     const launch::Placement placement = launch::find_placement(context.environment);
     const std::string backend = choose_backend(options, placement, scenario);
     // Files are rank 0's; on other machines their folders need not be there.
     if (placement.rank == 0) {
         check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
-        check_checkpoint_folder(scenario);
+        // A variant that is to show a save that fails is let come to it.
+        if (ends != "checkpoint.save_failed") check_checkpoint_folder(scenario);
     }
     if (backends::has_processes(backend) && placement.launcher == launch::Launcher::none) {
         backends::require_built(backend, context.environment);

@@ -283,8 +283,17 @@ TEST_CASE("a place where nothing can be written is told before the first step, a
             folder.write("saving.toml", kToy + "[checkpoint]\nfolder = \"" + place + "\"\n");
         fails({"run", saving}, place + " cannot be written");
     }
+    // But the variant of a lesson that is to show a save that fails comes to it.
+    const std::string failing = folder.write(
+        "failing.toml",
+        kToy +
+            "[lesson]\nchapter = 6\n[[lesson.variant]]\nid = \"break\"\n"
+            "set = { \"checkpoint.folder\" = \"/proc/nope\" }\nends = \"checkpoint.save_failed\"\n");
+    const auto ended = program::run({"run", failing, "--variant", "break"});
+    CHECK(ended.exit_code == 74);
+    CHECK(ended.err.find("no checkpoint was saved: /proc/nope") != std::string::npos);
     CHECK(std::filesystem::is_empty(folder.file("d")));
-    CHECK(folder.files() == before + 1);  // saving.toml
+    CHECK(folder.files() == before + 2);  // saving.toml, failing.toml
     const std::string deep = folder.write("saving.toml", kToy + "[checkpoint]\nfolder = \"not/yet/there\"\n");
     CHECK(program::run({"run", deep, "-q"}).exit_code == 0);
     CHECK(std::filesystem::exists(folder.file("not/yet/there/step_000002/")));
