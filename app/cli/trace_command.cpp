@@ -12,6 +12,7 @@
 #include "app/cli/window_program.h"
 #include "app/html/page.h"
 #include "core/base/same_file.h"
+#include "core/base/text.h"
 #include "core/run/recover.h"
 #include "core/scenario/scenario.h"
 #include "core/time/clock.h"
@@ -42,21 +43,6 @@ ordered_json as_json(const Cell& cell) {
 
 std::string dump(const ordered_json& json, int indent = -1) {
     return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
-}
-
-/// A text of unknown origin for a terminal: control characters, which could steer it, are shown instead of
-/// obeyed.
-std::string printable(const std::string& text) {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    std::string shown;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte != 0x7F)
-            shown += c;
-        else
-            (shown += "\\x").append({kHex[byte >> 4], kHex[byte & 15]});
-    }
-    return shown;
 }
 
 /// Columns of numbers stand to the right.

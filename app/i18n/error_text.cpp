@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/base/diagnosis.h"
+#include "core/base/text.h"
 
 namespace meshscope::i18n {
 namespace {
@@ -96,21 +97,7 @@ bool is_missing_backend(std::string_view id) {
     return std::ranges::find(kIds, id) != kIds.end();
 }
 
-}  // namespace
-
-std::string place(const SourcePosition& position) {
-    std::string text = position.file;
-    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ":") + part; };
-    if (position.line > 0) {
-        add(std::to_string(position.line));
-        if (position.column > 0) add(std::to_string(position.column));
-    } else if (position.byte >= 0) {
-        add("byte " + std::to_string(position.byte));
-    }
-    return text;
-}
-
-ErrorText describe_error(const std::exception& error, const Catalogue& catalogue, Language language) {
+ErrorText text_of(const std::exception& error, const Catalogue& catalogue, Language language) {
     if (const auto* input = dynamic_cast<const InputError*>(&error)) return all(*input, catalogue, language);
     if (const auto* found = dynamic_cast<const DiagnosedError*>(&error))
         return diagnosed(*found, catalogue, language);
@@ -136,6 +123,26 @@ ErrorText describe_error(const std::exception& error, const Catalogue& catalogue
         return one(ExitCode::internal, {"error.out_of_memory", {}}, catalogue, language);
     return one(ExitCode::internal, {"error.unforeseen", {{"what", std::string(error.what())}}}, catalogue,
                language);
+}
+
+}  // namespace
+
+std::string place(const SourcePosition& position) {
+    std::string text = position.file;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ":") + part; };
+    if (position.line > 0) {
+        add(std::to_string(position.line));
+        if (position.column > 0) add(std::to_string(position.column));
+    } else if (position.byte >= 0) {
+        add("byte " + std::to_string(position.byte));
+    }
+    return text;
+}
+
+ErrorText describe_error(const std::exception& error, const Catalogue& catalogue, Language language) {
+    ErrorText text = text_of(error, catalogue, language);
+    for (std::string& line : text.lines) line = printable(line, "\n\t");
+    return text;
 }
 
 }  // namespace meshscope::i18n

@@ -27,7 +27,7 @@ enum class ExitCode : int {
 struct ErrorText {
     ExitCode exit_code = ExitCode::internal;
     /// One a line, ready to print: "file:line:col: what is wrong", each followed by its hint where there is
-    /// one.
+    /// one. What files and other programs have their say in cannot steer a terminal.
     std::vector<std::string> lines;
     /// {"errors":[{"id","args":{…},"text","file","line","column","byte","hint_id","hint"}…]}: the same for
     /// programs. A DiagnosedError's entry holds "diagnosis" (core/base/diagnosis.h) too.

@@ -53,6 +53,14 @@ TEST_CASE("every mistake of a file is told with its place and its hint, in the c
     CHECK(en.json.find("\"hint_id\":\"scenario.hint.did_you_mean\"") != std::string::npos);
 }
 
+TEST_CASE("a name out of a file cannot steer the terminal that it is told on") {
+    const InputError error({{{"scenario.unknown_key", {{"key", std::string("\x1b[2J\xc2\x9b\x7f键\tx")}}},
+                             {"s\r.toml", 5, 3, -1},
+                             {}}});
+    CHECK(describe_it(error).lines ==
+          std::vector<std::string>{"s\\x0d.toml:5:3: there is no key \\x1b[2J\\x9b\\x7f键\tx"});
+}
+
 TEST_CASE("a diagnosis has its exit code by whether a retry may help, and is told to programs whole") {
     const auto code = [](DiagnosisKind kind) {
         Diagnosis d;
