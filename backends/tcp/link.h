@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct Outgoing {
     uint64_t sequence = 0;
     ByteSpan data;
     std::size_t sent = 0;
-    uint64_t slot = 0;  ///< of its offer; 0: none stands
+    OfferSlot slot;  ///< of its offer
 };
 
 /// A message on its way in.
@@ -45,17 +46,25 @@ struct Arrival {
     ByteSpan data() const { return {place, static_cast<std::size_t>(bytes)}; }
 };
 
+/// How far the two ends of a link may go past the socket.
+struct Nearness {
+    bool offers = false;  ///< they are on one machine: what is long is offered, and offers are taken
+    bool lends = false;   ///< each has a core of its own: a sender that waits may help its receiver (Loan)
+    /// The world has ended, so nobody is waited for any more. Set where `lends` is.
+    std::function<bool()> ended = {};
+};
+
 /// The data link to one peer: what is queued to go out, what came in, and the non-blocking socket between.
 /// pump() moves what can be moved; nothing here waits.
 ///
 /// Messages of at most kMessageBytes are sent at once, and confirmed when they were consumed. Longer ones are
 /// announced; the receiver asks for one when receive() wants it, even before the announcement, and it then
 /// goes straight to its room in pieces. So nothing long is ever held for somebody who does not want it yet.
-/// Where the peer is `near`, on this machine, they are offered instead: a receiver that wants one copies it
+/// Where the peer is near, on this machine, they are offered instead: a receiver that wants one copies it
 /// from the sender's memory, and asks for it on the socket only when the system does not let it.
 class Link final : private FrameSink {
   public:
-    Link(Fd socket, int32_t peer, RoomPool& rooms, bool near = false);
+    Link(Fd socket, int32_t peer, RoomPool& rooms, Nearness near = {});
 
     int32_t peer() const { return peer_; }
     const Fd& socket() const { return socket_; }
@@ -129,6 +138,11 @@ class Link final : private FrameSink {
     void say_ready(comm::Channel channel, uint64_t sequence, int64_t bytes);
     /// Brings a wanted message whose place is known: from the peer's memory, or by asking for it.
     void fetch(comm::Channel channel, Arrival& arrival);
+    /// From the peer's memory; false when it must be asked for.
+    bool read_near(comm::Channel channel, Arrival& arrival);
+    /// Whether a peer that waits for this rank to take `bytes` could help.
+    bool may_lend(std::size_t bytes) const;
+    void on_lend(const FrameHeader& header);
     void on_ready(const FrameHeader& header);
     void on_received(const FrameHeader& header);
     void start_sending(Outgoing& out, int64_t expected);
@@ -142,7 +156,7 @@ class Link final : private FrameSink {
     Fd socket_;
     int32_t peer_;
     RoomPool& rooms_;
-    bool near_;  ///< what is long is offered, and offers are taken; until one fails
+    Nearness near_;  ///< `offers` until one fails
     StreamReader reader_;
     std::deque<Inbox> inboxes_;  ///< a handful of channels
     std::vector<Outbox> outboxes_;

@@ -10,11 +10,17 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/tcp/loan.h"
+#include "backends/tcp/near_memory.h"
+
 namespace meshscope::backends::tcp {
 namespace {
 
 // While a long message is awaited, its header should not bring much of its payload to the wrong place.
 constexpr std::size_t kGlance = std::size_t{4} << 10;
+
+// Less is copied in the time that telling the sender takes.
+constexpr std::size_t kLeastLent = std::size_t{1} << 20;
 
 /// Not more than any memory has; nobody posts that.
 bool is_size(uint64_t bytes) {
@@ -57,7 +63,7 @@ void Link::ask(comm::Channel channel, int64_t bytes, std::byte* place) {
     box.asked_ahead = bytes;
     box.asked_place = place;
     // Of a near peer an offer will come.
-    box.said_ahead = !near_;
+    box.said_ahead = !near_.offers;
     if (box.said_ahead) say_ready(channel, box.next_taken, bytes);
 }
 
@@ -70,11 +76,34 @@ void Link::say_ready(comm::Channel channel, uint64_t sequence, int64_t bytes) {
     flush();
 }
 
+bool Link::may_lend(std::size_t bytes) const {
+    // Who is offered something long by us reads that now, as we read this.
+    const auto waits = [](const Outgoing* out) { return out->state == Outgoing::State::announced; };
+    return near_.lends && bytes >= kLeastLent && std::ranges::none_of(open_, waits);
+}
+
+bool Link::read_near(comm::Channel channel, Arrival& arrival) {
+    const Offer& offer = *arrival.offer;
+    const std::span<std::byte> to{arrival.place, static_cast<std::size_t>(arrival.bytes)};
+    if (!may_lend(to.size())) return read_offer(offer, to);
+    constexpr std::size_t kPage = 4096;
+    const std::size_t front = to.size() / 2 / kPage * kPage;
+    Loan loan(offer, to.subspan(front));
+    append_frame(
+        small_,
+        {.type = FrameType::lend, .channel = channel.value, .sequence = arrival.sequence, .extra = front},
+        encode_offer(loan.terms()));
+    flush();
+    const bool read = read_memory(offer.pid, offer.address, to.first(front));
+    const bool written = loan.end(near_.ended);
+    return read && (written || read_memory(offer.pid, offer.address + front, to.subspan(front))) &&
+           still_stands(offer);
+}
+
 void Link::fetch(comm::Channel channel, Arrival& arrival) {
-    const auto bytes = static_cast<std::size_t>(arrival.bytes);
-    if (near_ && arrival.offer) {
-        if (read_offer(*arrival.offer, {arrival.place, bytes})) {
-            arrival.here = bytes;
+    if (near_.offers && arrival.offer) {
+        if (read_near(channel, arrival)) {
+            arrival.here = static_cast<std::size_t>(arrival.bytes);
             arrival.complete = true;
             append_frame(
                 small_,
@@ -82,7 +111,7 @@ void Link::fetch(comm::Channel channel, Arrival& arrival) {
             flush();
             return;
         }
-        near_ = false;
+        near_.offers = false;
     }
     say_ready(channel, arrival.sequence, arrival.bytes);
 }
@@ -168,6 +197,8 @@ std::byte* Link::begin(const FrameHeader& header) {
             return is_next_long(header) ? &nothing_ : nullptr;
         case FrameType::offer:
             return is_next_long(header) && header.length == kOfferBytes ? offer_bytes_.data() : nullptr;
+        case FrameType::lend:
+            return header.length == kOfferBytes ? offer_bytes_.data() : nullptr;
         case FrameType::received:
         case FrameType::finished:
             return &nothing_;
@@ -219,6 +250,8 @@ void Link::end(const FrameHeader& header) {
             return on_announce(header, std::nullopt);
         case FrameType::offer:
             return on_announce(header, decode_offer(offer_bytes_));
+        case FrameType::lend:
+            return on_lend(header);
         case FrameType::ready:
             return on_ready(header);
         case FrameType::received:
@@ -263,10 +296,19 @@ void Link::on_ready(const FrameHeader& header) {
         asked_.push_back({{header.channel}, header.sequence, expected});
 }
 
+void Link::on_lend(const FrameHeader& header) {
+    Outgoing* const out = find(header);
+    const std::optional<Offer> terms = decode_offer(offer_bytes_);
+    // It may have come too late, and where nothing is offered nothing is lent.
+    const bool stands = out != nullptr && out->state == Outgoing::State::announced && out->slot.key != 0;
+    if (!stands || !terms || header.extra >= out->data.size()) return;
+    use_loan(*terms, out->data.subspan(static_cast<std::size_t>(header.extra)), out->slot);
+}
+
 void Link::on_received(const FrameHeader& header) {
     Outgoing* const out = find(header);
     const bool taken = out != nullptr && (out->state == Outgoing::State::unconfirmed ||
-                                          (out->state == Outgoing::State::announced && out->slot != 0));
+                                          (out->state == Outgoing::State::announced && out->slot.key != 0));
     if (!taken) return;
     withdraw_offer(out->slot);
     out->state = Outgoing::State::done;

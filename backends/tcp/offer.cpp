@@ -1,20 +1,15 @@
 #include "backends/tcp/offer.h"
 
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 
+#include "backends/tcp/near_memory.h"
 #include "backends/tcp/token.h"
 
 namespace meshscope::backends::tcp {
 namespace {
-
-// Measured: less costs more system calls, more pins more pages at once than they are quick for.
-constexpr std::size_t kBlock = std::size_t{1} << 20;
 
 uint64_t new_key() {
     static std::atomic<uint64_t> next = [] {
@@ -27,37 +22,18 @@ uint64_t new_key() {
     return key != 0 ? key : next.fetch_add(1, std::memory_order_relaxed);
 }
 
-uint64_t address_of(const void* place) {
-    return reinterpret_cast<uintptr_t>(place);
-}
-
-/// Copies from another process; false when not all of it could be.
-bool read_memory(uint32_t pid, uint64_t address, std::span<std::byte> to) {
-    while (!to.empty()) {
-        const std::size_t n = std::min(to.size(), kBlock);
-        const iovec here{to.data(), n};
-        const iovec there{reinterpret_cast<void*>(static_cast<uintptr_t>(address)), n};
-        const ssize_t came = ::process_vm_readv(static_cast<pid_t>(pid), &here, 1, &there, 1, 0);
-        if (came < 0 && errno == EINTR) continue;
-        if (came <= 0) return false;
-        address += static_cast<uint64_t>(came);
-        to = to.subspan(static_cast<std::size_t>(came));
-    }
-    return true;
-}
-
 }  // namespace
 
-Offer make_offer(ByteSpan data, uint64_t& slot) {
+Offer make_offer(ByteSpan data, OfferSlot& slot) {
     const uint64_t key = new_key();
-    std::atomic_ref(slot).store(key, std::memory_order_release);
+    std::atomic_ref(slot.key).store(key, std::memory_order_release);
     return {static_cast<uint32_t>(::getpid()), address_of(data.data()), address_of(&slot), key};
 }
 
-void withdraw_offer(uint64_t& slot) {
+void withdraw_offer(OfferSlot& slot) {
     // An exchange, since what the caller writes to the message from here on must not be seen before it, which
     // a store does not say. (A fence would; the thread sanitizer knows none.)
-    std::atomic_ref(slot).exchange(0, std::memory_order_seq_cst);
+    std::atomic_ref(slot.key).exchange(0, std::memory_order_seq_cst);
 }
 
 Buffer encode_offer(const Offer& offer) {
@@ -82,9 +58,12 @@ std::optional<Offer> decode_offer(ByteSpan bytes) {
 }
 
 bool read_offer(const Offer& offer, std::span<std::byte> to) {
-    if (!read_memory(offer.pid, offer.address, to)) return false;
-    // The sender takes the key away before it touches the message: while it stands, what was read is good.
-    // Two calls of the system, so the key is read after the message.
+    return read_memory(offer.pid, offer.address, to) && still_stands(offer);
+}
+
+bool still_stands(const Offer& offer) {
+    // The sender takes the key away before it touches the message. A call of the system of its own, so the
+    // key is read after the message.
     uint64_t key = 0;
     return read_memory(offer.pid, offer.slot, std::as_writable_bytes(std::span(&key, 1))) && key == offer.key;
 }

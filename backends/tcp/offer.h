@@ -24,10 +24,16 @@ struct Offer {
     uint64_t key = 0;
 };
 
+/// What an offer's `slot` names.
+struct OfferSlot {
+    uint64_t key = 0;   ///< 0: no offer stands
+    uint64_t word = 0;  ///< what its owner does with a loan (loan.h)
+};
+
 /// The offer of `data` by this process; `slot` gets a key of its own and must stay where it is.
-Offer make_offer(ByteSpan data, uint64_t& slot);
+Offer make_offer(ByteSpan data, OfferSlot& slot);
 /// From here on `data` may change or go: a copy of it that is being made counts as none.
-void withdraw_offer(uint64_t& slot);
+void withdraw_offer(OfferSlot& slot);
 
 /// kOfferBytes (frame.h).
 Buffer encode_offer(const Offer& offer);
@@ -36,7 +42,9 @@ std::optional<Offer> decode_offer(ByteSpan bytes);
 
 /// Copies the message to `to`, whose size it has. False when the system does not let us (another machine, no
 /// permission) or the offer was withdrawn before the last byte was here: then `to` holds nothing of worth.
-/// Cost: about 1 µs a page at most; 5 to 10 GB/s.
+/// Cost: as read_memory.
 bool read_offer(const Offer& offer, std::span<std::byte> to);
+/// Whether the sender still lets it be read: if so, what was read before is good.
+bool still_stands(const Offer& offer);
 
 }  // namespace meshscope::backends::tcp

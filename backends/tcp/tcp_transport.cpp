@@ -41,7 +41,8 @@ TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fat
       watched_(links_.size()),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
     const int32_t here = options.local_world_size > 0 ? options.local_world_size : options.world_size;
-    spin_ = here <= static_cast<int32_t>(std::thread::hardware_concurrency()) ? kSpinAlone : kSpinShared;
+    const bool share_cores = here > static_cast<int32_t>(std::thread::hardware_concurrency());
+    spin_ = share_cores ? kSpinShared : kSpinAlone;
     if (!epoll_.open()) throw IoError({"tcp.no_descriptor", {{"reason", std::string(std::strerror(errno))}}});
     epoll_event event{};
     event.events = EPOLLIN;
@@ -51,7 +52,9 @@ TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fat
         if (!links[r].open()) continue;
         // An offer makes this rank read memory for a peer, which without a token may be another user's.
         const bool near = options.near_memory && !options.token.empty() && is_near(links[r]);
-        links_[r] = std::make_unique<Link>(std::move(links[r]), static_cast<int32_t>(r), rooms_, near);
+        links_[r] = std::make_unique<Link>(
+            std::move(links[r]), static_cast<int32_t>(r), rooms_,
+            Nearness{.offers = near, .lends = near && !share_cores, .ended = [this] { return fate_.ended(); }});
         event.data.u32 = static_cast<uint32_t>(r);
         ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, links_[r]->socket().get(), &event);
         watched_[r] = true;

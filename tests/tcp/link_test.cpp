@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "tests/test.h"
@@ -30,11 +33,12 @@ struct Pair {
     RoomPool rooms;
     std::unique_ptr<Link> a, b;
 
-    explicit Pair(bool near = false) {
+    explicit Pair(bool near = false, bool lends = false) {
         std::array<int, 2> ends{};
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
-        a = std::make_unique<Link>(Fd(ends[0]), 1, rooms, near);
-        b = std::make_unique<Link>(Fd(ends[1]), 0, rooms, near);
+        const Nearness nearness{.offers = near, .lends = lends, .ended = [] { return false; }};
+        a = std::make_unique<Link>(Fd(ends[0]), 1, rooms, nearness);
+        b = std::make_unique<Link>(Fd(ends[1]), 0, rooms, nearness);
     }
     void move_all() {
         while (a->pump() | b->pump()) {
@@ -134,15 +138,56 @@ TEST_CASE("what is announced can be taken back, and what is half-way out cannot"
 TEST_CASE("a near message is copied from where it lies: none of it passes the socket") {
     Offered offered;
     auto& [pair, sent, out] = offered;
-    CHECK(out.slot != 0);
+    CHECK(out.slot.key != 0);
     pair.b->ask(kChannel, kLong);
     // The sender has not moved since: it did nothing for it.
     REQUIRE(pair.b->has(kChannel, kLong));
     CHECK(out.state == Outgoing::State::announced);
     pair.move_all();
     CHECK(out.state == Outgoing::State::done);
-    CHECK(out.slot == 0);
+    CHECK(out.slot.key == 0);
     CHECK((std::memcmp(pair.b->take(kChannel).data().data(), sent.data(), kLong) == 0));
+}
+
+TEST_CASE("a near message's end may be written by a sender that waits, and is read of one that does not") {
+    const Buffer sent = pattern(kLong);
+    for (const bool waits : {true, false}) {
+        Pair pair(true, true);
+        Outgoing out = outgoing(sent);
+        pair.a->post(out);
+        pair.move_all();
+        std::atomic<bool> over = false;
+        std::thread sender([&] {
+            while (waits && !over) pair.a->pump();
+        });
+        Buffer place(kLong);
+        pair.b->ask(kChannel, kLong, place.data());
+        over = true;
+        sender.join();
+        REQUIRE(pair.b->has(kChannel, kLong));
+        CHECK((place == sent));
+        std::ranges::fill(place, std::byte{});  // the message is here: nobody writes any more
+        pair.move_all();                        // a loan that is known too late is none
+        CHECK((place == Buffer(kLong)));
+        CHECK(out.state == Outgoing::State::done);
+    }
+}
+
+TEST_CASE("nothing is lent between two that send to each other, nor for less than it costs") {
+    for (const bool both : {true, false}) {
+        Pair pair(true, true);
+        const Buffer sent = pattern(both ? kLong : 100'000);
+        const auto bytes = static_cast<int64_t>(sent.size());
+        Outgoing out = outgoing(sent), back = outgoing(sent);
+        pair.a->post(out);
+        if (both) pair.b->post(back);
+        pair.move_all();
+        pair.b->ask(kChannel, bytes);
+        CHECK(pair.b->has(kChannel, bytes));
+        pair.move_all();
+        CHECK(out.state == Outgoing::State::done);
+        CHECK(out.slot.word == 0);  // it was never told of a loan
+    }
 }
 
 TEST_CASE("an offer that was withdrawn is not taken for a message") {
@@ -157,7 +202,7 @@ TEST_CASE("an offer that was withdrawn is not taken for a message") {
 TEST_CASE("what cannot be read where it lies is sent, and so is all that follows") {
     Offered offered;
     auto& [pair, sent, first] = offered;
-    first.slot += 1;  // as if another process had been read
+    first.slot.key += 1;  // as if another process had been read
     pair.b->ask(kChannel, kLong);
     CHECK_FALSE(pair.b->has(kChannel, kLong));
     pair.move_all();
@@ -177,7 +222,7 @@ TEST_CASE("what cannot be read where it lies is sent, and so is all that follows
 
 TEST_CASE("an offer is good for its own process, its own place and as long as its key stands") {
     const Buffer sent = pattern(kLong);
-    uint64_t slot = 0;
+    OfferSlot slot;
     const Offer good = make_offer(sent, slot);
     Offer nobody = good, nowhere = good, other = good;
     nobody.pid = uint32_t{1} << 30U;
@@ -200,7 +245,7 @@ TEST_CASE("a process reads what another one offers, until that has ended") {
     REQUIRE(child >= 0);
     if (child == 0) {
         data[7] = std::byte{0xAB};  // its own copy from here on
-        uint64_t slot = 0;
+        OfferSlot slot;
         const Buffer offer = encode_offer(make_offer(data, slot));
         std::byte end{};
         const bool told = ::write(there[1], offer.data(), offer.size()) == static_cast<ssize_t>(offer.size());
@@ -278,5 +323,9 @@ TEST_CASE("frames that have no place on a link are its fault") {
     CHECK(fault_of({.type = FrameType::announce, .sequence = 1, .extra = kLong}, {}) ==
           FrameFault::unknown_type);
     CHECK(fault_of({.type = FrameType::bye}, {}) == FrameFault::unknown_type);
+    CHECK(fault_of({.type = FrameType::lend}, Buffer(5)) == FrameFault::unknown_type);
+    // What may come too late.
     CHECK(fault_of({.type = FrameType::received, .sequence = 9}, {}) == FrameFault::none);
+    CHECK(fault_of({.type = FrameType::lend, .sequence = 9, .extra = 4}, Buffer(kOfferBytes)) ==
+          FrameFault::none);
 }
