@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <thread>
@@ -50,6 +51,40 @@ void exchange(comm::Transport& transport, std::size_t bytes, int times) {
     }
 }
 
+/// A job with a token, of ranks that count on a core each: what goes one way is offered and its end lent.
+TcpOptions near_options(const Folder& folder, int32_t rank) {
+    TcpOptions options = options_of(folder, rank, 2);
+    options.local_world_size = 1;
+    options.token = backends::tcp::Token::from_hex(std::string(64, 'a'));
+    return options;
+}
+
+std::byte nth_byte(int message, std::size_t i) {
+    return static_cast<std::byte>(static_cast<std::size_t>(message) * 37 + i * 13 + i / 4099);
+}
+
+/// Rank 0 sends long messages of several sizes, from one buffer that it fills anew as soon as it may, and is
+/// now and then somewhere else when one is taken; rank 1 looks at every byte, twice.
+void send_one_way(comm::Transport& transport, int messages) {
+    std::vector<std::byte> data;
+    for (int m = 0; m < messages; ++m) {
+        data.resize((std::size_t{1} << 20) * static_cast<std::size_t>(1 + m % 4) +
+                    static_cast<std::size_t>(m % 3) * 1001);
+        if (transport.rank() == GlobalRank{0}) {
+            for (std::size_t i = 0; i < data.size(); ++i) data[i] = nth_byte(m, i);
+            const auto ticket = transport.post(GlobalRank{1}, kChannel, data);
+            if (m % 5 == 4) std::this_thread::sleep_for(milliseconds(2));
+            transport.wait(ticket);
+            continue;
+        }
+        std::ranges::fill(data, std::byte{0});
+        transport.receive_at(GlobalRank{0}, kChannel, data, [](auto) {});
+        for (int look = 0; look < 2; ++look)
+            for (std::size_t i = 0; i < data.size(); ++i)
+                if (data[i] != nth_byte(m, i)) throw std::runtime_error("byte " + std::to_string(i));
+    }
+}
+
 int sockets_of(pid_t pid) {
     int n = 0;
     std::error_code gone;
@@ -78,6 +113,43 @@ TEST_CASE("ranks that are processes work together") {
         return std::string("fine");
     });
     for (int32_t r = 0; r < 4; ++r) CHECK(ranks.wait(r).outcome == "fine");
+}
+
+TEST_CASE("long messages that go one way are whole, whoever wrote their ends, and stay as they are") {
+    const Folder folder;
+    Processes ranks(2, [&](int32_t rank) {
+        TcpWorld(near_options(folder, rank)).run([](comm::Transport& transport) {
+            send_one_way(transport, 60);
+        });
+        return std::string("fine");
+    });
+    for (int32_t r = 0; r < 2; ++r) CHECK(ranks.wait(r).outcome == "fine");
+}
+
+TEST_CASE("a sender that is killed, or stopped for too long, while it writes to its receiver is told of") {
+    for (const int signal : {SIGKILL, SIGSTOP})
+        for (int delay = 0; delay < 4; ++delay) {
+            const Folder folder;
+            Processes ranks(2, [&](int32_t rank) {
+                TcpOptions options = near_options(folder, rank);
+                options.timeouts.heartbeat = milliseconds(500);
+                TcpWorld(options).run([&](comm::Transport& transport) {
+                    send_one_way(transport, 1);
+                    mark(folder, "up" + std::to_string(rank));
+                    send_one_way(transport, 1'000'000);
+                });
+                return std::string("fine");
+            });
+            for (const char* up : {"up0", "up1"}) await_mark(folder, up);
+            std::this_thread::sleep_for(std::chrono::microseconds(700 * delay));
+            ranks.signal(0, signal);
+            const std::string told = ranks.wait(1).outcome;
+            INFO(told);
+            CHECK(told.starts_with(signal == SIGKILL ? "!comm.peer_lost(peer=0,"
+                                                     : "!comm.peer_silent(peer=0,"));
+            if (signal == SIGSTOP) ranks.signal(0, SIGCONT);
+            ranks.wait(0);
+        }
 }
 
 TEST_CASE("kill -9 of a rank is told by all others within a second, with its name, in whatever they are") {
