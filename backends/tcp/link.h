@@ -40,6 +40,7 @@ struct Arrival {
     std::size_t here = 0;  ///< bytes of it that have come
     bool asked = false;
     bool complete = false;
+    bool by_blocks = false;      ///< it stays where it lies, to be read by blocks
     std::optional<Offer> offer;  ///< it can be read where it lies
     RoomPool::Room room;         ///< none when it goes to the receiver's own memory
     std::byte* place = nullptr;  ///< where it goes
@@ -82,12 +83,24 @@ class Link final : private FrameSink {
     /// Asks for the channel's next message when it is long and was not asked for; it then goes to `place`,
     /// when there is one. Before that memory goes, the message was taken or leave_place() called.
     void ask(comm::Channel channel, int64_t bytes, std::byte* place = nullptr);
+    /// As ask, for a receiver that goes through the message once: a near peer's stays where it lies, for
+    /// read_block() and, at the end, end_blocks().
+    void ask_by_blocks(comm::Channel channel, int64_t bytes);
     /// What was to go to a receiver's own memory goes to a room of ours from now on, the part that came too.
     void leave_place(comm::Channel channel);
-    /// Whether the channel's next message is whole, or known to have another size.
+    /// Whether the channel's next message is whole, can be read by blocks, or is known to have another size.
     bool has(comm::Channel channel, int64_t bytes);
     /// The size of the channel's next message; it is known when has() is true.
     int64_t size_of_next(comm::Channel channel);
+    /// Whether the channel's next message is read by blocks.
+    bool is_by_blocks(comm::Channel channel);
+    /// Reads what stands at `offset` of it. False: it cannot be read there any more and will come through the
+    /// socket, whole; what was read before is good.
+    bool read_block(comm::Channel channel, std::size_t offset, std::span<std::byte> to);
+    /// Tells the sender of a message that was read by blocks that it may change it.
+    void end_blocks(comm::Channel channel);
+    /// The channel's next message, which is whole.
+    ByteSpan whole(comm::Channel channel);
     Arrival take(comm::Channel channel);
     /// Tells the sender that a message was consumed, and keeps its room for another.
     void release(comm::Channel channel, Arrival arrival);
@@ -108,13 +121,18 @@ class Link final : private FrameSink {
     const std::optional<Mismatch>& mismatch() const { return mismatch_; }
 
   private:
+    /// How a message that was asked for is to come.
+    struct Want {
+        std::byte* place = nullptr;  ///< where to; null: to a room of ours
+        bool by_blocks = false;
+    };
     struct Inbox {
         comm::Channel channel;
         uint64_t next = 0;  ///< sequence number of the next message to arrive
         uint64_t next_taken = 0;
         int64_t asked_ahead = -1;  ///< bytes of the message asked for before it was announced
         bool said_ahead = false;   ///< the peer was told so
-        std::byte* asked_place = nullptr;
+        Want want_ahead;
         std::deque<Arrival> arrivals;
     };
     struct Asked {
@@ -129,6 +147,7 @@ class Link final : private FrameSink {
 
     std::byte* begin(const FrameHeader& header) override;
     void end(const FrameHeader& header) override;
+    void ask(comm::Channel channel, int64_t bytes, const Want& want);
     void give_place(Arrival& arrival, std::byte* place);
     /// Whether an announcement is of the channel's next message, and of a size that is announced.
     bool is_next_long(const FrameHeader& header);
@@ -136,10 +155,12 @@ class Link final : private FrameSink {
     std::byte* begin_piece(const FrameHeader& header);
     void on_announce(const FrameHeader& header, std::optional<Offer> offer);
     void say_ready(comm::Channel channel, uint64_t sequence, int64_t bytes);
-    /// Brings a wanted message whose place is known: from the peer's memory, or by asking for it.
-    void fetch(comm::Channel channel, Arrival& arrival);
-    /// From the peer's memory; false when it must be asked for.
-    bool read_near(comm::Channel channel, Arrival& arrival);
+    /// Brings a wanted message: from the peer's memory, or by asking for it.
+    void fetch(comm::Channel channel, Arrival& arrival, const Want& want);
+    /// To its place, from the peer's memory; false when it must be asked for.
+    bool read_near(comm::Channel channel, const Arrival& arrival);
+    /// The peer's memory was read to the end.
+    void confirm(comm::Channel channel, Arrival& arrival);
     /// Whether a peer that waits for this rank to take `bytes` could help.
     bool may_lend(std::size_t bytes) const;
     void on_lend(const FrameHeader& header);

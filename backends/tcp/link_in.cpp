@@ -10,17 +10,11 @@
 #include <cstring>
 #include <utility>
 
-#include "backends/tcp/loan.h"
-#include "backends/tcp/near_memory.h"
-
 namespace meshscope::backends::tcp {
 namespace {
 
 // While a long message is awaited, its header should not bring much of its payload to the wrong place.
 constexpr std::size_t kGlance = std::size_t{4} << 10;
-
-// Less is copied in the time that telling the sender takes.
-constexpr std::size_t kLeastLent = std::size_t{1} << 20;
 
 /// Not more than any memory has; nobody posts that.
 bool is_size(uint64_t bytes) {
@@ -40,7 +34,7 @@ void Link::give_place(Arrival& arrival, std::byte* place) {
 
 void Link::leave_place(comm::Channel channel) {
     Inbox& box = inbox(channel);
-    box.asked_place = nullptr;
+    box.want_ahead.place = nullptr;
     if (box.arrivals.empty()) return;
     Arrival& next = box.arrivals.front();
     if (next.place == nullptr || next.room.bytes) return;
@@ -52,16 +46,23 @@ void Link::leave_place(comm::Channel channel) {
 }
 
 void Link::ask(comm::Channel channel, int64_t bytes, std::byte* place) {
+    ask(channel, bytes, Want{.place = place});
+}
+
+void Link::ask_by_blocks(comm::Channel channel, int64_t bytes) {
+    ask(channel, bytes, Want{.by_blocks = true});
+}
+
+void Link::ask(comm::Channel channel, int64_t bytes, const Want& want) {
     Inbox& box = inbox(channel);
     if (!box.arrivals.empty()) {
         Arrival& next = box.arrivals.front();
         if (next.asked || next.bytes != bytes || !is_long(bytes)) return;
-        give_place(next, place);
-        return fetch(channel, next);
+        return fetch(channel, next, want);
     }
     if (!is_long(bytes) || box.asked_ahead >= 0 || finished_) return;
     box.asked_ahead = bytes;
-    box.asked_place = place;
+    box.want_ahead = want;
     // Of a near peer an offer will come.
     box.said_ahead = !near_.offers;
     if (box.said_ahead) say_ready(channel, box.next_taken, bytes);
@@ -76,53 +77,19 @@ void Link::say_ready(comm::Channel channel, uint64_t sequence, int64_t bytes) {
     flush();
 }
 
-bool Link::may_lend(std::size_t bytes) const {
-    // Who is offered something long by us reads that now, as we read this.
-    const auto waits = [](const Outgoing* out) { return out->state == Outgoing::State::announced; };
-    return near_.lends && bytes >= kLeastLent && std::ranges::none_of(open_, waits);
-}
-
-bool Link::read_near(comm::Channel channel, Arrival& arrival) {
-    const Offer& offer = *arrival.offer;
-    const std::span<std::byte> to{arrival.place, static_cast<std::size_t>(arrival.bytes)};
-    if (!may_lend(to.size())) return read_offer(offer, to);
-    constexpr std::size_t kPage = 4096;
-    const std::size_t front = to.size() / 2 / kPage * kPage;
-    Loan loan(offer, to.subspan(front));
-    append_frame(
-        small_,
-        {.type = FrameType::lend, .channel = channel.value, .sequence = arrival.sequence, .extra = front},
-        encode_offer(loan.terms()));
-    flush();
-    const bool read = read_memory(offer.pid, offer.address, to.first(front));
-    const bool written = loan.end(near_.ended);
-    return read && (written || read_memory(offer.pid, offer.address + front, to.subspan(front))) &&
-           still_stands(offer);
-}
-
-void Link::fetch(comm::Channel channel, Arrival& arrival) {
-    if (near_.offers && arrival.offer) {
-        if (read_near(channel, arrival)) {
-            arrival.here = static_cast<std::size_t>(arrival.bytes);
-            arrival.complete = true;
-            append_frame(
-                small_,
-                {.type = FrameType::received, .channel = channel.value, .sequence = arrival.sequence});
-            flush();
-            return;
-        }
-        near_.offers = false;
-    }
-    say_ready(channel, arrival.sequence, arrival.bytes);
-}
-
 bool Link::has(comm::Channel channel, int64_t bytes) {
     const Inbox& box = inbox(channel);
-    return !box.arrivals.empty() && (box.arrivals.front().complete || box.arrivals.front().bytes != bytes);
+    if (box.arrivals.empty()) return false;
+    const Arrival& next = box.arrivals.front();
+    return next.complete || next.by_blocks || next.bytes != bytes;
 }
 
 int64_t Link::size_of_next(comm::Channel channel) {
     return inbox(channel).arrivals.front().bytes;
+}
+
+ByteSpan Link::whole(comm::Channel channel) {
+    return inbox(channel).arrivals.front().data();
 }
 
 Arrival Link::take(comm::Channel channel) {
@@ -275,14 +242,16 @@ void Link::on_announce(const FrameHeader& header, std::optional<Offer> offer) {
     // Asked for when it was not known yet: then it comes now.
     Arrival& next = box.arrivals.front();
     const int64_t expected = std::exchange(box.asked_ahead, -1);
-    std::byte* const place = std::exchange(box.asked_place, nullptr);
+    const Want want = std::exchange(box.want_ahead, {});
     if (expected != next.bytes) {
         // The sender, too, shall know that the two do not agree.
         if (!box.said_ahead) say_ready(box.channel, next.sequence, expected);
         return;
     }
-    give_place(next, place);
-    if (!box.said_ahead) fetch(box.channel, next);
+    if (box.said_ahead)
+        give_place(next, want.place);
+    else
+        fetch(box.channel, next, want);
 }
 
 void Link::on_ready(const FrameHeader& header) {
@@ -294,15 +263,6 @@ void Link::on_ready(const FrameHeader& header) {
     // Already confirmed ones are below; the receiver finds out by itself when a short one has another size.
     if (header.sequence >= next_out({header.channel}))
         asked_.push_back({{header.channel}, header.sequence, expected});
-}
-
-void Link::on_lend(const FrameHeader& header) {
-    Outgoing* const out = find(header);
-    const std::optional<Offer> terms = decode_offer(offer_bytes_);
-    // It may have come too late, and where nothing is offered nothing is lent.
-    const bool stands = out != nullptr && out->state == Outgoing::State::announced && out->slot.key != 0;
-    if (!stands || !terms || header.extra >= out->data.size()) return;
-    use_loan(*terms, out->data.subspan(static_cast<std::size_t>(header.extra)), out->slot);
 }
 
 void Link::on_received(const FrameHeader& header) {

@@ -205,8 +205,7 @@ void TcpTransport::sleep(Deadline until) {
     pump_ready(ms_until(until));
 }
 
-template <class Ready>
-void TcpTransport::wait_until(const Awaiting& awaiting, const Ready& ready) {
+void TcpTransport::wait_until(const Awaiting& awaiting, const std::function<bool()>& ready) {
     Clock::time_point began{}, idle_since{};
     while (true) {
         const bool moved = pump_all();
@@ -256,111 +255,6 @@ TcpTransport::Ticket TcpTransport::post(GlobalRank dst, comm::Channel channel, B
     return static_cast<Ticket>(index);
 }
 
-const TcpTransport::ToSelf* TcpTransport::next_to_self(comm::Channel channel) const {
-    for (const ToSelf& one : to_self_)
-        if (one.channel == channel) return &one;
-    return nullptr;
-}
-
-void TcpTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
-    const comm::Expected one{src, bytes};
-    receive_together({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
-}
-
-void TcpTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
-                              const Consume& consume) {
-    const comm::Expected one{src, static_cast<int64_t>(to.size())};
-    check_rank(src);
-    try {
-        await_messages({&one, 1}, channel, to.data());
-    } catch (...) {
-        // Bytes that still come must not be written to memory that is about to go.
-        if (src.value != rank_) link(src.value)->leave_place(channel);
-        throw;
-    }
-    hand_over({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
-}
-
-void TcpTransport::receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
-                                    const ConsumeTogether& consume) {
-    for (const comm::Expected& each : messages) check_rank(each.src);
-    await_messages(messages, channel, nullptr);
-    hand_over(messages, channel, consume);
-}
-
-bool TcpTransport::is_here(const comm::Expected& message, comm::Channel channel) {
-    if (message.src.value == rank_) return next_to_self(channel) != nullptr;
-    return link(message.src.value)->has(channel, message.bytes);
-}
-
-void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm::Channel channel,
-                                  std::byte* place) {
-    if (fate_.ended()) check({});
-    for (const comm::Expected& each : messages)
-        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes, place);
-    Awaiting awaiting{Awaiting::What::message, {}, channel.value, 0};
-    const auto is_over = [&](const comm::Expected& each) {
-        return each.src.value != rank_ && link(each.src.value)->finished();
-    };
-    for (const comm::Expected& each : messages) {
-        if (!is_here(each, channel)) awaiting.ranks.push_back(each.src.value);
-        awaiting.bytes = each.bytes;
-    }
-    if (!awaiting.ranks.empty() || fate_.ended()) {
-        wait_until(awaiting, [&] {
-            bool all = true;
-            awaiting.ranks.clear();
-            for (const comm::Expected& each : messages) {
-                if (is_here(each, channel)) continue;
-                if (is_over(each)) return true;
-                awaiting.ranks.push_back(each.src.value);
-                all = false;
-            }
-            return all;
-        });
-    }
-    for (const comm::Expected& each : messages) {
-        if (!is_here(each, channel)) throw_finished(each.src.value);
-        const int64_t bytes = each.src.value == rank_
-                                  ? static_cast<int64_t>(outgoing_[next_to_self(channel)->out].data.size())
-                                  : link(each.src.value)->size_of_next(channel);
-        if (bytes != each.bytes) throw_mismatch(each.src.value, rank_, channel, bytes, each.bytes);
-    }
-}
-
-void TcpTransport::hand_over(std::span<const comm::Expected> messages, comm::Channel channel,
-                             const ConsumeTogether& consume) {
-    std::vector<Bytes> spans;
-    std::vector<Arrival> arrivals(messages.size());
-    spans.reserve(messages.size());
-    std::size_t own = 0;
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-        if (messages[i].src.value != rank_) {
-            arrivals[i] = link(messages[i].src.value)->take(channel);
-            spans.push_back(arrivals[i].data());
-            continue;
-        }
-        own = next_to_self(channel)->out;
-        std::erase_if(to_self_, [&](const ToSelf& one) { return one.out == own; });
-        spans.push_back(outgoing_[own].data);
-    }
-    const auto release_all = [&] {
-        for (std::size_t i = 0; i < messages.size(); ++i) {
-            if (messages[i].src.value != rank_)
-                link(messages[i].src.value)->release(channel, std::move(arrivals[i]));
-            else
-                outgoing_[own].state = Outgoing::State::done;
-        }
-    };
-    try {
-        consume(spans);
-    } catch (...) {
-        release_all();
-        throw;
-    }
-    release_all();
-}
-
 bool TcpTransport::done(Ticket ticket) {
     const Outgoing& out = outgoing(ticket);
     if (out.state != Outgoing::State::done && !fate_.ended()) pump_all();
@@ -373,7 +267,8 @@ void TcpTransport::wait(Ticket ticket) {
     if (!is_done()) {
         const Awaiting awaiting{
             Awaiting::What::receipt, {out.dst}, out.channel.value, static_cast<int64_t>(out.data.size())};
-        wait_until(awaiting, [&] { return is_done() || (out.dst != rank_ && link(out.dst)->finished()); });
+        const auto is_over = [&] { return is_done() || (out.dst != rank_ && link(out.dst)->finished()); };
+        wait_until(awaiting, std::cref(is_over));
         if (!is_done()) throw_finished(out.dst);
     }
     free_.push_back(static_cast<std::size_t>(ticket));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -37,6 +38,10 @@ class TcpTransport final : public comm::Transport {
                     const Consume& consume) override;
     void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                           const ConsumeTogether& consume) override;
+    /// Where the peers' memory is near, each block is copied from there when its turn comes; else as
+    /// receive_together.
+    void receive_by_blocks(std::span<const comm::Expected> messages, comm::Channel channel,
+                           const ConsumeBlock& consume) override;
     void wait(Ticket ticket) override;
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
@@ -49,13 +54,15 @@ class TcpTransport final : public comm::Transport {
     void finish();
 
   private:
-    /// Waits for the messages; `place`, of a single one, is where a long one may go.
-    void await_messages(std::span<const comm::Expected> messages, comm::Channel channel, std::byte* place);
+    /// Waits for the messages, which were asked for.
+    void await_messages(std::span<const comm::Expected> messages, comm::Channel channel);
+    /// Of a message that is here, the bytes from `offset` on; `room` takes them if they must be copied.
+    Bytes block_of(const comm::Expected& message, comm::Channel channel, std::size_t offset,
+                   std::span<std::byte> room);
     void hand_over(std::span<const comm::Expected> messages, comm::Channel channel,
                    const ConsumeTogether& consume);
     bool is_here(const comm::Expected& message, comm::Channel channel);
-    template <class Ready>
-    void wait_until(const Awaiting& awaiting, const Ready& ready);
+    void wait_until(const Awaiting& awaiting, const std::function<bool()>& ready);
     bool pump_all();
     bool pump_ready(int milliseconds);
     void sleep(Deadline until);

@@ -57,6 +57,27 @@ void Wire::receive_nothing(int32_t from) {
     transport_.receive(global(from), channel_, 0, [](Transport::Bytes) {});
 }
 
+void Wire::reduce_from_all(ReduceOp op, const Piece& piece, std::byte* out, const std::byte* mine) {
+    const std::vector<Expected> expected = expect_all(bytes(piece.elements));
+    std::vector<const std::byte*> sources(ranks_.size());
+    const auto own = static_cast<std::size_t>(me_);
+    const auto rank_of = [&](std::size_t i) { return i < own ? i : i + 1; };
+    int64_t begin_ns = 0;
+    transport_.receive_by_blocks(
+        expected, channel_, [&](std::span<const Transport::Bytes> block, int64_t offset) {
+            if (offset == 0) begin_ns = now();
+            for (std::size_t i = 0; i < block.size(); ++i) sources[rank_of(i)] = block[i].data();
+            sources[own] = mine + offset;
+            const int64_t n =
+                block.empty() ? piece.elements : static_cast<int64_t>(block[0].size()) / element_bytes_;
+            reduce_many(op, out + offset, sources, n);
+            if (offset + bytes(n) < bytes(piece.elements)) return;
+            // Numbers are kept of short pieces alone, and those come whole.
+            for (std::size_t i = 0; i < block.size(); ++i)
+                record(static_cast<int32_t>(rank_of(i)), piece, block[i], begin_ns);
+        });
+}
+
 std::byte* Wire::scratch(int64_t n) {
     if (queues_ != nullptr) {
         device_scratch_.reserve(device_scratch_.size() + 1);  // what could not be noted could not be freed

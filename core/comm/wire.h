@@ -81,24 +81,9 @@ class Wire {
     /// stay in step and find out where they disagree, but nothing moved.
     void receive_nothing(int32_t from);
 
-    /// Receives the same piece from every other member and hands `consume` one pointer a member, by group
-    /// rank, with `mine` at this rank's own place: ready for a reduction in rank order.
-    template <class Consume>
-    void receive_from_all(const Piece& piece, const std::byte* mine, Consume&& consume) {
-        const std::vector<Expected> expected = expect_all(bytes(piece.elements));
-        auto handle = [&](std::span<const Transport::Bytes> data) {
-            const int64_t begin_ns = now();
-            std::vector<const std::byte*> sources;
-            sources.reserve(ranks_.size());
-            for (const Transport::Bytes& each : data) sources.push_back(each.data());
-            sources.insert(sources.begin() + me_, mine);
-            consume(std::span<const std::byte* const>(sources));
-            for (std::size_t i = 0; i < data.size(); ++i)
-                record(static_cast<int32_t>(i) + (static_cast<int32_t>(i) >= me_ ? 1 : 0), piece, data[i],
-                       begin_ns);
-        };
-        transport_.receive_together(expected, channel_, std::ref(handle));
-    }
+    /// Receives the same piece from every other member and reduces it with this rank's own, `mine`, to `out`
+    /// (which may be `mine`), in the order of group ranks: as reduce_many, block by block as they come.
+    void reduce_from_all(ReduceOp op, const Piece& piece, std::byte* out, const std::byte* mine);
 
     /// Room for n elements, uninitialised, that lives as long as the wire: what was posted from it is taken
     /// back before it goes. Not in the rank's memory record, as a library's own buffers are not.

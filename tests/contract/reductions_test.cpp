@@ -129,6 +129,42 @@ TEST_CASE("reduce_scatter gives each rank its part of the reference's bits") {
         }
 }
 
+TEST_CASE("parts that travel in many blocks are reduced to the reference's bits, all of them") {
+    // By these, ranks work on what they receive while it comes; neither size is a whole number of blocks.
+    const std::vector<Case> cases{{DType::float32, ReduceOp::avg, Algorithm::direct, 75'011},
+                                  {DType::bfloat16, ReduceOp::sum, Algorithm::direct, 150'013},
+                                  {DType::uint8, ReduceOp::max, Algorithm::direct, 300'007}};
+    for (const std::string& backend : backends_under_test())
+        for (const int32_t p : {2, 3, 4}) {
+            const auto results = run_ranks(backend, p, Mode::inline_in_wait, [&](Rank& rank) {
+                const auto world = rank.world();
+                std::vector<Bytes> out;
+                for (const Case& c : cases) {
+                    const Bytes input = input_of(c.dtype, rank.rank(), c.n * p);
+                    const Tensor all = rank.tensor(input, c.dtype), in = rank.tensor(input, c.dtype);
+                    const Tensor part = rank.zeros(c.n, c.dtype), rooted = rank.tensor(input, c.dtype);
+                    world->all_reduce(all, c.op, options_of(c)).wait();
+                    world->reduce_scatter(part, in, c.op, {}, options_of(c)).wait();
+                    world->reduce(rooted, GroupRank{p - 1}, c.op, options_of(c)).wait();
+                    for (const Tensor& t : {all, part, rooted}) out.push_back(bytes_of(t));
+                }
+                return out;
+            });
+            for (std::size_t i = 0; i < cases.size(); ++i) {
+                const Case& c = cases[i];
+                const Bytes expected = reduced(c.dtype, c.op, kFactor, inputs_of(c, p, c.n * p),
+                                               Order::by_rank, chunks_of(c.n * p, p));
+                for (int32_t r = 0; r < p; ++r) {
+                    INFO(backend << " p=" << p << " rank " << r << ": " << c.text());
+                    const auto& got = results[static_cast<std::size_t>(r)];
+                    CHECK((got[3 * i] == expected));
+                    CHECK((got[3 * i + 1] == piece(expected, c.dtype, r * c.n, c.n)));
+                    if (r == p - 1) CHECK((got[3 * i + 2] == expected));
+                }
+            }
+        }
+}
+
 TEST_CASE("two levels follow the nodes that the group was told, of any sizes and in any order") {
     const std::vector<std::vector<int32_t>> layouts{
         {0, 0, 1, 1},       {0, 1, 0, 1},          {0, 0, 0, 1},          {0, 1, 2, 3, 4},

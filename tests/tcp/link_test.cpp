@@ -190,6 +190,66 @@ TEST_CASE("nothing is lent between two that send to each other, nor for less tha
     }
 }
 
+TEST_CASE("a near message is read by blocks where it lies, whoever is first, until its reader has done") {
+    for (const bool asked_first : {false, true}) {
+        Pair pair(true);
+        const Buffer sent = pattern(kLong);
+        Outgoing out = outgoing(sent);
+        if (asked_first) pair.b->ask_by_blocks(kChannel, kLong);
+        pair.a->post(out);
+        pair.move_all();
+        if (!asked_first) pair.b->ask_by_blocks(kChannel, kLong);
+        REQUIRE(pair.b->has(kChannel, kLong));
+        CHECK(pair.b->is_by_blocks(kChannel));
+        Buffer block(100'000);
+        for (const std::size_t offset : {std::size_t{0}, kLong / 2 + 7, kLong - block.size()}) {
+            REQUIRE(pair.b->read_block(kChannel, offset, block));
+            CHECK(std::memcmp(block.data(), sent.data() + offset, block.size()) == 0);
+        }
+        pair.move_all();
+        CHECK(out.state == Outgoing::State::announced);
+        pair.b->end_blocks(kChannel);
+        pair.b->release(kChannel, pair.b->take(kChannel));
+        pair.move_all();
+        CHECK(out.state == Outgoing::State::done);
+        CHECK(out.slot.key == 0);
+    }
+}
+
+TEST_CASE("what is asked for by blocks comes whole from a peer that is not near, and when it is short") {
+    for (const bool near : {false, true}) {
+        Pair pair(near);
+        const Buffer sent = pattern(near ? 100 : kLong);
+        const auto bytes = static_cast<int64_t>(sent.size());
+        Outgoing out = outgoing(sent);
+        pair.b->ask_by_blocks(kChannel, bytes);
+        pair.a->post(out);
+        pair.move_all();
+        REQUIRE(pair.b->has(kChannel, bytes));
+        CHECK_FALSE(pair.b->is_by_blocks(kChannel));
+        CHECK(std::memcmp(pair.b->whole(kChannel).data(), sent.data(), sent.size()) == 0);
+    }
+}
+
+TEST_CASE("a message that can be read by blocks no more comes whole through the socket") {
+    Offered offered;
+    auto& [pair, sent, out] = offered;
+    pair.b->ask_by_blocks(kChannel, kLong);
+    Buffer block(70'000);
+    REQUIRE(pair.b->read_block(kChannel, 0, block));
+    out.slot.key += 1;  // as if another process had been read
+    CHECK_FALSE(pair.b->read_block(kChannel, block.size(), block));
+    CHECK_FALSE(pair.b->has(kChannel, kLong));
+    pair.move_all();
+    REQUIRE(pair.b->has(kChannel, kLong));
+    CHECK_FALSE(pair.b->read_block(kChannel, 0, block));  // there is no need to
+    CHECK(std::memcmp(pair.b->whole(kChannel).data(), sent.data(), kLong) == 0);
+    CHECK(out.state == Outgoing::State::done);
+    pair.b->end_blocks(kChannel);
+    pair.move_all();
+    CHECK(pair.a->fault() == FrameFault::none);
+}
+
 TEST_CASE("an offer that was withdrawn is not taken for a message") {
     Offered offered;
     auto& [pair, sent, out] = offered;

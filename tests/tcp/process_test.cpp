@@ -52,8 +52,8 @@ void exchange(comm::Transport& transport, std::size_t bytes, int times) {
 }
 
 /// A job with a token, of ranks that count on a core each: what goes one way is offered and its end lent.
-TcpOptions near_options(const Folder& folder, int32_t rank) {
-    TcpOptions options = options_of(folder, rank, 2);
+TcpOptions near_options(const Folder& folder, int32_t rank, int32_t n = 2) {
+    TcpOptions options = options_of(folder, rank, n);
     options.local_world_size = 1;
     options.token = backends::tcp::Token::from_hex(std::string(64, 'a'));
     return options;
@@ -82,6 +82,35 @@ void send_one_way(comm::Transport& transport, int messages) {
         for (int look = 0; look < 2; ++look)
             for (std::size_t i = 0; i < data.size(); ++i)
                 if (data[i] != nth_byte(m, i)) throw std::runtime_error("byte " + std::to_string(i));
+    }
+}
+
+/// Every rank, itself among them, gets a long message from each, fills its own anew as soon as it may, and
+/// looks at every byte of the blocks that it is handed.
+void exchange_by_blocks(comm::Transport& transport, int messages) {
+    std::vector<std::byte> data;
+    for (int m = 0; m < messages; ++m) {
+        const auto salt = [&](std::size_t rank) { return m * 5 + static_cast<int>(rank); };
+        data.resize(400'000 * static_cast<std::size_t>(1 + m % 3) + 77);
+        for (std::size_t i = 0; i < data.size(); ++i)
+            data[i] = nth_byte(salt(static_cast<std::size_t>(transport.rank().value)), i);
+        std::vector<comm::Transport::Ticket> tickets;
+        std::vector<comm::Expected> expected;
+        for (int32_t r = 0; r < transport.world_size(); ++r) {
+            tickets.push_back(transport.post(GlobalRank{r}, kChannel, data));
+            expected.push_back({GlobalRank{r}, static_cast<int64_t>(data.size())});
+        }
+        std::size_t next = 0;
+        transport.receive_by_blocks(expected, kChannel, [&](auto block, int64_t offset) {
+            if (static_cast<std::size_t>(offset) != next) throw std::runtime_error("not the next block");
+            for (std::size_t r = 0; r < block.size(); ++r)
+                for (std::size_t i = 0; i < block[r].size(); ++i)
+                    if (block[r][i] != nth_byte(salt(r), next + i))
+                        throw std::runtime_error("byte " + std::to_string(next + i));
+            next += block[0].size();
+        });
+        if (next != data.size()) throw std::runtime_error("it ends at " + std::to_string(next));
+        for (const auto ticket : tickets) transport.wait(ticket);
     }
 }
 
@@ -126,17 +155,31 @@ TEST_CASE("long messages that go one way are whole, whoever wrote their ends, an
     for (int32_t r = 0; r < 2; ++r) CHECK(ranks.wait(r).outcome == "fine");
 }
 
-TEST_CASE("a sender that is killed, or stopped for too long, while it writes to its receiver is told of") {
-    for (const int signal : {SIGKILL, SIGSTOP})
-        for (int delay = 0; delay < 4; ++delay) {
+TEST_CASE(
+    "messages that are read by blocks are whole, and their senders may change them when they are told") {
+    const Folder folder;
+    Processes ranks(3, [&](int32_t rank) {
+        TcpWorld(near_options(folder, rank, 3)).run([](comm::Transport& transport) {
+            exchange_by_blocks(transport, 40);
+        });
+        return std::string("fine");
+    });
+    for (int32_t r = 0; r < 3; ++r) CHECK(ranks.wait(r).outcome == "fine");
+}
+
+TEST_CASE("a rank that is killed, or stopped for too long, while memory is read or written is told of") {
+    for (const auto work : {send_one_way, exchange_by_blocks})
+        for (int turn = 0; turn < 8; ++turn) {
+            const int signal = turn % 2 == 0 ? SIGKILL : SIGSTOP;
+            const int delay = turn / 2;
             const Folder folder;
             Processes ranks(2, [&](int32_t rank) {
                 TcpOptions options = near_options(folder, rank);
                 options.timeouts.heartbeat = milliseconds(500);
                 TcpWorld(options).run([&](comm::Transport& transport) {
-                    send_one_way(transport, 1);
+                    work(transport, 1);
                     mark(folder, "up" + std::to_string(rank));
-                    send_one_way(transport, 1'000'000);
+                    work(transport, 1'000'000);
                 });
                 return std::string("fine");
             });
@@ -145,8 +188,9 @@ TEST_CASE("a sender that is killed, or stopped for too long, while it writes to 
             ranks.signal(0, signal);
             const std::string told = ranks.wait(1).outcome;
             INFO(told);
-            CHECK(told.starts_with(signal == SIGKILL ? "!comm.peer_lost(peer=0,"
-                                                     : "!comm.peer_silent(peer=0,"));
+            // Silent while a message of it is waited for, or its word that it took one.
+            CHECK(told.starts_with(signal == SIGKILL ? "!comm.peer_lost" : "!comm.peer_silent"));
+            CHECK(told.find("(peer=0,") != std::string::npos);
             if (signal == SIGSTOP) ranks.signal(0, SIGCONT);
             ranks.wait(0);
         }

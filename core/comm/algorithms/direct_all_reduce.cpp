@@ -24,9 +24,7 @@ namespace {
 void one_round(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
     std::byte* const result = wire.scratch(n);
     for (int32_t i = 1; i < wire.size(); ++i) wire.post(wire.of(wire.me() + i), data, n);
-    wire.receive_from_all({0, 0, 0, n, true}, data, [&](std::span<const std::byte* const> sources) {
-        wire.reduce_many(op, result, sources, n);
-    });
+    wire.reduce_from_all(op, {0, 0, 0, n, true}, result, data);
     wire.wait_all();
     wire.copy(data, result, wire.bytes(n));
 }
@@ -41,10 +39,7 @@ void two_rounds(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
         const int32_t peer = wire.of(wire.me() + i);
         wire.post(peer, at(part(peer)), part(peer).elements);
     }
-    wire.receive_from_all({0, wire.me(), mine.first, mine.elements, true}, at(mine),
-                          [&](std::span<const std::byte* const> sources) {
-                              wire.reduce_many(op, at(mine), sources, mine.elements);
-                          });
+    wire.reduce_from_all(op, {0, wire.me(), mine.first, mine.elements, true}, at(mine), at(mine));
     for (int32_t i = 1; i < wire.size(); ++i) wire.post(wire.of(wire.me() + i), at(mine), mine.elements);
     for (int32_t i = 1; i < wire.size(); ++i) {
         const int32_t peer = wire.of(wire.me() + i);

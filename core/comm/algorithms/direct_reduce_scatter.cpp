@@ -17,10 +17,8 @@ void direct_reduce_scatter(Wire& wire, ReduceOp op, std::byte* out, const std::b
         wire.post(peer, in + wire.bytes(part(peer).first), part(peer).elements);
     }
     const Part mine = part(wire.me());
-    wire.receive_from_all({0, wire.me(), mine.first, mine.elements, true}, in + wire.bytes(mine.first),
-                          [&](std::span<const std::byte* const> sources) {
-                              wire.reduce_many(op, out, sources, mine.elements);
-                          });
+    wire.reduce_from_all(op, {0, wire.me(), mine.first, mine.elements, true}, out,
+                         in + wire.bytes(mine.first));
     wire.wait_all();
 }
 

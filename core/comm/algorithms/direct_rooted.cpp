@@ -28,9 +28,7 @@ void direct_reduce(Wire& wire, ReduceOp op, int32_t root, std::byte* out, const 
         wire.wait_all();
         return;
     }
-    wire.receive_from_all({0, 0, 0, n, true}, in, [&](std::span<const std::byte* const> sources) {
-        wire.reduce_many(op, out, sources, n);
-    });
+    wire.reduce_from_all(op, {0, 0, 0, n, true}, out, in);
 }
 
 void direct_gather(Wire& wire, int32_t root, std::byte* out, const std::byte* in,

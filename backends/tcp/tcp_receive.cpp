@@ -1,0 +1,163 @@
+// How a rank over TCP takes messages: whole, or block by block from a near peer's memory.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "backends/tcp/tcp_transport.h"
+
+namespace meshscope::backends::tcp {
+namespace {
+
+// Of each message; so much of all of them, and of what they are reduced to, stays in a second-level cache.
+constexpr std::size_t kBlockBytes = std::size_t{128} << 10;
+static_assert(kBlockBytes >= comm::Transport::kLeastBlockBytes);
+
+}  // namespace
+
+const TcpTransport::ToSelf* TcpTransport::next_to_self(comm::Channel channel) const {
+    for (const ToSelf& one : to_self_)
+        if (one.channel == channel) return &one;
+    return nullptr;
+}
+
+void TcpTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
+    const comm::Expected one{src, bytes};
+    receive_together({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
+}
+
+void TcpTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
+                              const Consume& consume) {
+    const comm::Expected one{src, static_cast<int64_t>(to.size())};
+    check_rank(src);
+    try {
+        if (fate_.ended()) check({});
+        if (src.value != rank_) link(src.value)->ask(channel, one.bytes, to.data());
+        await_messages({&one, 1}, channel);
+    } catch (...) {
+        // Bytes that still come must not be written to memory that is about to go.
+        if (src.value != rank_) link(src.value)->leave_place(channel);
+        throw;
+    }
+    hand_over({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
+}
+
+void TcpTransport::receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
+                                    const ConsumeTogether& consume) {
+    for (const comm::Expected& each : messages) check_rank(each.src);
+    if (fate_.ended()) check({});
+    for (const comm::Expected& each : messages)
+        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes);
+    await_messages(messages, channel);
+    hand_over(messages, channel, consume);
+}
+
+void TcpTransport::receive_by_blocks(std::span<const comm::Expected> messages, comm::Channel channel,
+                                     const ConsumeBlock& consume) {
+    for (const comm::Expected& each : messages) check_rank(each.src);
+    if (fate_.ended()) check({});
+    for (const comm::Expected& each : messages)
+        if (each.src.value != rank_) link(each.src.value)->ask_by_blocks(channel, each.bytes);
+    await_messages(messages, channel);
+    const auto is_by_blocks = [&](const comm::Expected& each) {
+        return each.src.value != rank_ && link(each.src.value)->is_by_blocks(channel);
+    };
+    if (std::ranges::none_of(messages, is_by_blocks))
+        return hand_over(messages, channel, [&](std::span<const Bytes> whole) { consume(whole, 0); });
+
+    const auto total = static_cast<std::size_t>(messages[0].bytes);
+    const std::size_t length = std::min(total, kBlockBytes);
+    RoomPool::Room room = rooms_.take(length * messages.size());
+    std::vector<Bytes> block(messages.size());
+    for (std::size_t offset = 0; offset < total; offset += length) {
+        const std::size_t n = std::min(length, total - offset);
+        for (std::size_t i = 0; i < messages.size(); ++i)
+            block[i] = block_of(messages[i], channel, offset, {room.bytes.get() + i * length, n});
+        consume(block, static_cast<int64_t>(offset));
+    }
+    rooms_.give_back(std::move(room));
+    for (const comm::Expected& each : messages)
+        if (each.src.value != rank_) link(each.src.value)->end_blocks(channel);
+    hand_over(messages, channel, [](auto) {});
+}
+
+comm::Transport::Bytes TcpTransport::block_of(const comm::Expected& message, comm::Channel channel,
+                                              std::size_t offset, std::span<std::byte> room) {
+    if (message.src.value == rank_)
+        return outgoing_[next_to_self(channel)->out].data.subspan(offset, room.size());
+    Link& from = *link(message.src.value);
+    if (from.read_block(channel, offset, room)) return room;
+    await_messages({&message, 1}, channel);
+    return from.whole(channel).subspan(offset, room.size());
+}
+
+bool TcpTransport::is_here(const comm::Expected& message, comm::Channel channel) {
+    if (message.src.value == rank_) return next_to_self(channel) != nullptr;
+    return link(message.src.value)->has(channel, message.bytes);
+}
+
+void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm::Channel channel) {
+    Awaiting awaiting{Awaiting::What::message, {}, channel.value, 0};
+    const auto is_over = [&](const comm::Expected& each) {
+        return each.src.value != rank_ && link(each.src.value)->finished();
+    };
+    for (const comm::Expected& each : messages) {
+        if (!is_here(each, channel)) awaiting.ranks.push_back(each.src.value);
+        awaiting.bytes = each.bytes;
+    }
+    if (!awaiting.ranks.empty() || fate_.ended()) {
+        const auto ready = [&] {
+            bool all = true;
+            awaiting.ranks.clear();
+            for (const comm::Expected& each : messages) {
+                if (is_here(each, channel)) continue;
+                if (is_over(each)) return true;
+                awaiting.ranks.push_back(each.src.value);
+                all = false;
+            }
+            return all;
+        };
+        wait_until(awaiting, std::cref(ready));
+    }
+    for (const comm::Expected& each : messages) {
+        if (!is_here(each, channel)) throw_finished(each.src.value);
+        const int64_t bytes = each.src.value == rank_
+                                  ? static_cast<int64_t>(outgoing_[next_to_self(channel)->out].data.size())
+                                  : link(each.src.value)->size_of_next(channel);
+        if (bytes != each.bytes) throw_mismatch(each.src.value, rank_, channel, bytes, each.bytes);
+    }
+}
+
+void TcpTransport::hand_over(std::span<const comm::Expected> messages, comm::Channel channel,
+                             const ConsumeTogether& consume) {
+    std::vector<Bytes> spans;
+    std::vector<Arrival> arrivals(messages.size());
+    spans.reserve(messages.size());
+    std::size_t own = 0;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        if (messages[i].src.value != rank_) {
+            arrivals[i] = link(messages[i].src.value)->take(channel);
+            spans.push_back(arrivals[i].data());
+            continue;
+        }
+        own = next_to_self(channel)->out;
+        std::erase_if(to_self_, [&](const ToSelf& one) { return one.out == own; });
+        spans.push_back(outgoing_[own].data);
+    }
+    const auto release_all = [&] {
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+            if (messages[i].src.value != rank_)
+                link(messages[i].src.value)->release(channel, std::move(arrivals[i]));
+            else
+                outgoing_[own].state = Outgoing::State::done;
+        }
+    };
+    try {
+        consume(spans);
+    } catch (...) {
+        release_all();
+        throw;
+    }
+    release_all();
+}
+
+}  // namespace meshscope::backends::tcp
