@@ -44,15 +44,17 @@ struct Arrival {
     std::optional<Offer> offer;  ///< it can be read where it lies
     RoomPool::Room room;         ///< none when it goes to the receiver's own memory
     std::byte* place = nullptr;  ///< where it goes
-    ByteSpan data() const { return {place, static_cast<std::size_t>(bytes)}; }
+    /// Its bytes; none of one that was read by blocks.
+    ByteSpan data() const { return {place, place == nullptr ? 0 : static_cast<std::size_t>(bytes)}; }
 };
 
 /// How far the two ends of a link may go past the socket.
 struct Nearness {
     bool offers = false;  ///< they are on one machine: what is long is offered, and offers are taken
     bool lends = false;   ///< each has a core of its own: a sender that waits may help its receiver (Loan)
-    /// The world has ended, so nobody is waited for any more. Set where `lends` is.
-    std::function<bool()> ended = {};
+    /// Whether a sender that has been filling the end of such a message since then is waited for no longer:
+    /// the world has ended. Throws when it has been too long. Set where `lends` is.
+    std::function<bool(comm::Channel, int64_t bytes, Clock::time_point since)> gives_up = {};
 };
 
 /// The data link to one peer: what is queued to go out, what came in, and the non-blocking socket between.
@@ -84,7 +86,7 @@ class Link final : private FrameSink {
     /// when there is one. Before that memory goes, the message was taken or leave_place() called.
     void ask(comm::Channel channel, int64_t bytes, std::byte* place = nullptr);
     /// As ask, for a receiver that goes through the message once: a near peer's stays where it lies, for
-    /// read_block() and, at the end, end_blocks().
+    /// read_block() and, at the end, end_blocks(). Who gives up in between may ask() for it whole.
     void ask_by_blocks(comm::Channel channel, int64_t bytes);
     /// What was to go to a receiver's own memory goes to a room of ours from now on, the part that came too.
     void leave_place(comm::Channel channel);
@@ -97,7 +99,7 @@ class Link final : private FrameSink {
     /// Reads what stands at `offset` of it. False: it cannot be read there any more and will come through the
     /// socket, whole; what was read before is good.
     bool read_block(comm::Channel channel, std::size_t offset, std::span<std::byte> to);
-    /// Tells the sender of a message that was read by blocks that it may change it.
+    /// Tells the sender of a message that was read by blocks that it may change it; it then counts as whole.
     void end_blocks(comm::Channel channel);
     /// The channel's next message, which is whole.
     ByteSpan whole(comm::Channel channel);

@@ -57,10 +57,16 @@ void Link::ask(comm::Channel channel, int64_t bytes, const Want& want) {
     Inbox& box = inbox(channel);
     if (!box.arrivals.empty()) {
         Arrival& next = box.arrivals.front();
-        if (next.asked || next.bytes != bytes || !is_long(bytes)) return;
+        const bool stays = next.by_blocks && !want.by_blocks;
+        if ((next.asked && !stays) || next.bytes != bytes || !is_long(bytes)) return;
+        next.by_blocks = false;
         return fetch(channel, next, want);
     }
-    if (!is_long(bytes) || box.asked_ahead >= 0 || finished_) return;
+    if (!is_long(bytes) || finished_) return;
+    if (box.asked_ahead >= 0) {
+        box.want_ahead.by_blocks = want.by_blocks;
+        return;
+    }
     box.asked_ahead = bytes;
     box.want_ahead = want;
     // Of a near peer an offer will come.

@@ -66,8 +66,7 @@ bool Link::read_near(comm::Channel channel, const Arrival& arrival) {
     const Offer& offer = *arrival.offer;
     const std::span<std::byte> to{arrival.place, static_cast<std::size_t>(arrival.bytes)};
     if (!may_lend(to.size())) return read_offer(offer, to);
-    constexpr std::size_t kPage = 4096;
-    const std::size_t front = to.size() / 2 / kPage * kPage;
+    const std::size_t front = to.size() / 2;
     Loan loan(offer, to.subspan(front));
     append_frame(
         small_,
@@ -75,7 +74,8 @@ bool Link::read_near(comm::Channel channel, const Arrival& arrival) {
         encode_offer(loan.terms()));
     flush();
     const bool read = read_memory(offer.pid, offer.address, to.first(front));
-    const bool written = loan.end(near_.ended);
+    const Clock::time_point since = Clock::now();
+    const bool written = loan.end([&] { return near_.gives_up(channel, arrival.bytes, since); });
     return read && (written || read_memory(offer.pid, offer.address + front, to.subspan(front))) &&
            still_stands(offer);
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <thread>
 
 #include "backends/tcp/near_memory.h"
@@ -14,6 +16,8 @@ namespace {
 constexpr uint64_t kWriting = 1;
 constexpr uint64_t kWritten = 2;
 constexpr uint64_t kNotWritten = 3;
+
+constexpr std::chrono::milliseconds kLastBlock{100};
 
 /// A lender's slot, looked at from afar: the key stands at `key` while the sender may begin, at `word` while
 /// it may go on with what it has begun.
@@ -27,17 +31,32 @@ bool may_write(const Offer& terms, bool begins) {
 
 Loan::Loan(const Offer& of, std::span<std::byte> place) : of_(of), terms_(make_offer(place, slot_)) {}
 
+Loan::~Loan() {
+    withdraw_offer(slot_);
+    stop_writing();
+}
+
+void Loan::stop_writing() {
+    std::atomic_ref(slot_.word).store(0, std::memory_order_seq_cst);
+}
+
 bool Loan::end(const std::function<bool()>& given_up) {
     std::atomic_ref(slot_.word).store(terms_.key, std::memory_order_seq_cst);
     withdraw_offer(slot_);
     fence();
     uint64_t state = kWriting;
     const uint64_t word = of_.slot + offsetof(OfferSlot, word);
-    while (read_memory(of_.pid, word, std::as_writable_bytes(std::span(&state, 1))) && state == kWriting &&
-           !given_up())
+    using Clock = std::chrono::steady_clock;
+    std::optional<Clock::time_point> until;
+    while (read_memory(of_.pid, word, std::as_writable_bytes(std::span(&state, 1))) && state == kWriting) {
+        if (!until && given_up()) {
+            stop_writing();
+            until = Clock::now() + kLastBlock;
+        }
+        if (until && Clock::now() >= *until) break;
         std::this_thread::yield();
+    }
     fence();  // what is read of `place` from here on is not read before
-    std::atomic_ref(slot_.word).store(0, std::memory_order_relaxed);
     return state == kWritten;
 }
 

@@ -23,7 +23,7 @@ class Loan {
     /// Lends `place`, where the end of `of` is to go. Nobody knows of it yet.
     Loan(const Offer& of, std::span<std::byte> place);
     /// Not before end(): `place` must not go while somebody writes there.
-    ~Loan() = default;
+    ~Loan();
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
 
@@ -31,18 +31,23 @@ class Loan {
     const Offer& terms() const { return terms_; }
 
     /// From here on the sender begins no more; what it has begun is waited for. True: `place` is filled;
-    /// false: it is the receiver's to fill. `given_up`, asked again and again while the sender writes, ends
-    /// the waiting for one that was stopped in the middle; it then writes no further block.
+    /// false: it is the receiver's to fill. `given_up` is asked again and again while the sender writes, and
+    /// may throw. When it says true the sender may end the block that it is at, for which it has 100 ms: what
+    /// runs needs a hundredth of that, and a process that was stopped in the middle is not waited for.
     bool end(const std::function<bool()>& given_up);
 
   private:
+    /// From here on the sender begins no further block.
+    void stop_writing();
+
     Offer of_;
     OfferSlot slot_;
     Offer terms_;
 };
 
 /// The sender's side: writes `rest`, the end of the message offered at `own`, to the place that was lent,
-/// unless the loan has ended. Cost: as write_memory.
+/// unless the loan has ended. It believes the peer that named the place, as who takes an Offer does
+/// (SECURITY.md). Cost: as write_memory.
 void use_loan(const Offer& terms, ByteSpan rest, OfferSlot& own);
 
 }  // namespace meshscope::backends::tcp

@@ -32,7 +32,7 @@ Offer make_offer(ByteSpan data, OfferSlot& slot) {
 
 void withdraw_offer(OfferSlot& slot) {
     // An exchange, since what the caller writes to the message from here on must not be seen before it, which
-    // a store does not say. (A fence would; the thread sanitizer knows none.)
+    // a store does not say.
     std::atomic_ref(slot.key).exchange(0, std::memory_order_seq_cst);
 }
 

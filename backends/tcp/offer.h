@@ -27,7 +27,8 @@ struct Offer {
 /// What an offer's `slot` names.
 struct OfferSlot {
     uint64_t key = 0;   ///< 0: no offer stands
-    uint64_t word = 0;  ///< what its owner does with a loan (loan.h)
+    uint64_t word = 0;  ///< a sender's: what it does with a loan; a lender's: the key, while what was begun
+                        ///< may go on (loan.h)
 };
 
 /// The offer of `data` by this process; `slot` gets a key of its own and must stay where it is.

@@ -1,16 +1,16 @@
 // How a rank over TCP takes messages: whole, or block by block from a near peer's memory.
+#include "backends/tcp/tcp_transport.h"
+
 #include <algorithm>
 #include <functional>
 #include <utility>
 
-#include "backends/tcp/tcp_transport.h"
-
 namespace meshscope::backends::tcp {
 namespace {
 
-// Of each message; so much of all of them, and of what they are reduced to, stays in a second-level cache.
+// Of each message; of a few, and of what they are reduced to, so much stays in a second-level cache.
 constexpr std::size_t kBlockBytes = std::size_t{128} << 10;
-static_assert(kBlockBytes >= comm::Transport::kLeastBlockBytes);
+static_assert(kBlockBytes >= comm::Transport::kLeastBlockBytes && kBlockBytes % 64 == 0);
 
 }  // namespace
 
@@ -68,16 +68,26 @@ void TcpTransport::receive_by_blocks(std::span<const comm::Expected> messages, c
     const std::size_t length = std::min(total, kBlockBytes);
     RoomPool::Room room = rooms_.take(length * messages.size());
     std::vector<Bytes> block(messages.size());
-    for (std::size_t offset = 0; offset < total; offset += length) {
-        const std::size_t n = std::min(length, total - offset);
-        for (std::size_t i = 0; i < messages.size(); ++i)
-            block[i] = block_of(messages[i], channel, offset, {room.bytes.get() + i * length, n});
-        consume(block, static_cast<int64_t>(offset));
+    // Of what is whole or was read, as hand_over does it.
+    const auto let_go = [&] {
+        rooms_.give_back(std::move(room));
+        for (const comm::Expected& each : messages) {
+            if (each.src.value != rank_) link(each.src.value)->end_blocks(channel);
+            if (is_here(each, channel)) hand_over({&each, 1}, channel, [](auto) {});
+        }
+    };
+    try {
+        for (std::size_t offset = 0; offset < total; offset += length) {
+            const std::size_t n = std::min(length, total - offset);
+            for (std::size_t i = 0; i < messages.size(); ++i)
+                block[i] = block_of(messages[i], channel, offset, {room.bytes.get() + i * length, n});
+            consume(block, static_cast<int64_t>(offset));
+        }
+    } catch (...) {
+        let_go();
+        throw;
     }
-    rooms_.give_back(std::move(room));
-    for (const comm::Expected& each : messages)
-        if (each.src.value != rank_) link(each.src.value)->end_blocks(channel);
-    hand_over(messages, channel, [](auto) {});
+    let_go();
 }
 
 comm::Transport::Bytes TcpTransport::block_of(const comm::Expected& message, comm::Channel channel,

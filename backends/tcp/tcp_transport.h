@@ -30,7 +30,8 @@ class TcpTransport final : public comm::Transport {
     int32_t world_size() const override { return static_cast<int32_t>(links_.size()); }
 
     /// Cost: one system call; messages of up to 64 KiB are copied by it, longer ones when they are received:
-    /// by the receiver, from this rank's memory, where both stand on one machine (TcpOptions::near_memory).
+    /// by the receiver, from this rank's memory, where both stand on one machine (TcpOptions::near_memory);
+    /// the second half perhaps by this rank, while it waits (Loan).
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
     void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
     /// Long messages go straight to `to`, with no copy on the way.

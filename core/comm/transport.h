@@ -44,7 +44,7 @@ struct Expected {
 /// One object a rank, used by one thread at a time (give_up alone may be called by
 /// any). Our algorithms are written once over this.
 ///
-/// post, receive, receive_together and wait throw CommError when the world was aborted (secondary = true,
+/// post, wait and all that receive throw CommError when the world was aborted (secondary = true,
 /// with the first cause: "comm.aborted"), when the peer has finished and can send or take no more
 /// ("comm.peer_finished"), or when the sizes disagree ("comm.size_mismatch", on both sides). Backends that
 /// can see it also throw "comm.deadlock" when no rank can go on.
@@ -90,7 +90,7 @@ class Transport {
     virtual void receive_together(std::span<const Expected> messages, Channel channel,
                                   const ConsumeTogether& consume);
 
-    /// As receive_together, for a caller that goes through messages of one length from front to back:
+    /// As receive_together, for a caller that goes through messages, all of one length, from front to back:
     /// `consume` is handed the same bytes of all, from `offset` on, block by block. Backends that must copy
     /// messages need no room for all of them, and what was copied is still in the cache when it is used; such
     /// a block has at least kLeastBlockBytes, a multiple of 64, or is the last. The default hands over all at

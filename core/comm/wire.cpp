@@ -73,6 +73,7 @@ void Wire::reduce_from_all(ReduceOp op, const Piece& piece, std::byte* out, cons
             reduce_many(op, out + offset, sources, n);
             if (offset + bytes(n) < bytes(piece.elements)) return;
             // Numbers are kept of short pieces alone, and those come whole.
+            static_assert(trace::kMaxRecordedValues * int64_t{sizeof(double)} <= Transport::kLeastBlockBytes);
             for (std::size_t i = 0; i < block.size(); ++i)
                 record(static_cast<int32_t>(rank_of(i)), piece, block[i], begin_ns);
         });

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "backends/tcp/frame.h"
@@ -97,6 +98,24 @@ TEST_CASE("a sender that was stopped while it wrote is given up, and writes no m
     CHECK_FALSE(lent.loan.end([&] { return ++asked == 3; }));
     use_loan(terms, lent.message, lent.slot);
     CHECK(lent.untouched());
+}
+
+TEST_CASE("the block that a sender is at when all is given up is waited for") {
+    Lent lent;
+    std::atomic<bool> given_up = false, written = false;
+    std::atomic_ref(lent.slot.word).store(1);
+    std::thread sender([&] {
+        while (!given_up) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        written = true;
+        std::atomic_ref(lent.slot.word).store(3);
+    });
+    CHECK_FALSE(lent.loan.end([&] {
+        given_up = true;
+        return true;
+    }));
+    CHECK(written);
+    sender.join();
 }
 
 TEST_CASE("begin and end at any moment: the place is filled whole, or the receiver's") {
