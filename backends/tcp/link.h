@@ -85,8 +85,9 @@ class Link final : private FrameSink {
     /// Asks for the channel's next message when it is long and was not asked for; it then goes to `place`,
     /// when there is one. Before that memory goes, the message was taken or leave_place() called.
     void ask(comm::Channel channel, int64_t bytes, std::byte* place = nullptr);
-    /// As ask, for a receiver that goes through the message once: a near peer's stays where it lies, for
-    /// read_block() and, at the end, end_blocks(). Who gives up in between may ask() for it whole.
+    /// As ask, for a receiver that goes through the message once: a near peer's, if it is long enough, stays
+    /// where it lies, for read_block() and, at the end, end_blocks(). Who gives up in between may ask() for it
+    /// whole.
     void ask_by_blocks(comm::Channel channel, int64_t bytes);
     /// What was to go to a receiver's own memory goes to a room of ours from now on, the part that came too.
     void leave_place(comm::Channel channel);

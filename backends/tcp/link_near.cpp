@@ -12,11 +12,18 @@ namespace {
 // Less is copied in the time that telling the sender takes.
 constexpr std::size_t kLeastLent = std::size_t{1} << 20;
 
+// Less stays in a cache anyway, and is better copied as soon as it is offered, before all others are
+// (measured).
+constexpr int64_t kLeastByBlocks = int64_t{4} << 20;
+
 }  // namespace
 
 void Link::fetch(comm::Channel channel, Arrival& arrival, const Want& want) {
     const bool offered = near_.offers && arrival.offer;
-    if (offered && want.by_blocks) {
+    // Two that copy are faster than one that keeps what it copies in its cache.
+    const bool stays = want.by_blocks && arrival.bytes >= kLeastByBlocks &&
+                       !may_lend(static_cast<std::size_t>(arrival.bytes));
+    if (offered && stays) {
         arrival.asked = arrival.by_blocks = true;
         return;
     }

@@ -39,8 +39,8 @@ class TcpTransport final : public comm::Transport {
                     const Consume& consume) override;
     void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                           const ConsumeTogether& consume) override;
-    /// Where the peers' memory is near, each block is copied from there when its turn comes; else as
-    /// receive_together.
+    /// Where the peers' memory is near, and messages are long, each block is copied from there when its turn
+    /// comes; else as receive_together.
     void receive_by_blocks(std::span<const comm::Expected> messages, comm::Channel channel,
                            const ConsumeBlock& consume) override;
     void wait(Ticket ticket) override;

@@ -130,12 +130,12 @@ TEST_CASE("reduce_scatter gives each rank its part of the reference's bits") {
 }
 
 TEST_CASE("parts that travel in many blocks are reduced to the reference's bits, all of them") {
-    // By these, ranks work on what they receive while it comes; neither size is a whole number of blocks.
-    const std::vector<Case> cases{{DType::float32, ReduceOp::avg, Algorithm::direct, 75'011},
-                                  {DType::bfloat16, ReduceOp::sum, Algorithm::direct, 150'013},
-                                  {DType::uint8, ReduceOp::max, Algorithm::direct, 300'007}};
+    // By these, ranks work on what they receive while it comes; no size is a whole number of blocks.
     for (const std::string& backend : backends_under_test())
         for (const int32_t p : {2, 3, 4}) {
+            std::vector<Case> cases{{DType::bfloat16, ReduceOp::avg, Algorithm::direct, 75'013},
+                                    {DType::uint8, ReduceOp::max, Algorithm::direct, 150'007}};
+            if (p == 3) cases.push_back({DType::float32, ReduceOp::sum, Algorithm::direct, 1'100'003});
             const auto results = run_ranks(backend, p, Mode::inline_in_wait, [&](Rank& rank) {
                 const auto world = rank.world();
                 std::vector<Bytes> out;

@@ -127,10 +127,16 @@ TEST_CASE("who gives up reading by blocks may have the message whole") {
     }
 }
 
-TEST_CASE("what is asked for by blocks comes whole from a peer that is not near, and when it is short") {
-    for (const bool near : {false, true}) {
-        Pair pair(near);
-        const Buffer sent = pattern(near ? 100 : kLong);
+TEST_CASE("what is asked for by blocks comes whole where that is slower, or cannot be") {
+    struct Case {
+        bool near, lends;
+        std::size_t bytes;
+    };
+    // Far away, short, long but in the cache, and written by two.
+    for (const Case& c :
+         {Case{false, false, kLong}, {true, false, 100}, {true, false, 1'000'000}, {true, true, kLong}}) {
+        Pair pair(c.near, c.lends);
+        const Buffer sent = pattern(c.bytes);
         const auto bytes = static_cast<int64_t>(sent.size());
         Outgoing out = outgoing(sent);
         pair.b->ask_by_blocks(kChannel, bytes);

@@ -91,7 +91,7 @@ void exchange_by_blocks(comm::Transport& transport, int messages) {
     std::vector<std::byte> data;
     for (int m = 0; m < messages; ++m) {
         const auto salt = [&](std::size_t rank) { return m * 5 + static_cast<int>(rank); };
-        data.resize(400'000 * static_cast<std::size_t>(1 + m % 3) + 77);
+        data.resize(2'500'000 * static_cast<std::size_t>(1 + m % 3) + 77);
         for (std::size_t i = 0; i < data.size(); ++i)
             data[i] = nth_byte(salt(static_cast<std::size_t>(transport.rank().value)), i);
         std::vector<comm::Transport::Ticket> tickets;
@@ -160,7 +160,7 @@ TEST_CASE(
     const Folder folder;
     Processes ranks(3, [&](int32_t rank) {
         TcpWorld(near_options(folder, rank, 3)).run([](comm::Transport& transport) {
-            exchange_by_blocks(transport, 40);
+            exchange_by_blocks(transport, 9);
         });
         return std::string("fine");
     });
