@@ -25,8 +25,9 @@ using nlohmann::ordered_json;
 using run::Summary;
 
 struct Options {
-    std::string scenario, ranks = "64", profile;
-    int32_t steps = 3;
+    std::string scenario, ranks = "64";
+    std::optional<std::string> profile;
+    std::optional<int32_t> steps;
     bool json = false, measure = false;
 };
 
@@ -38,6 +39,7 @@ struct Answer {
     std::optional<memory::ModelState> formula;  ///< none where nothing is trained
     std::optional<double> activations;          ///< by formula, of transformers
     int32_t world_size = 0;
+    int32_t steps_run = 0, steps = 0;  ///< the first ones, of the scenario's
 };
 
 int32_t all_up_to(const std::string& word) {
@@ -104,18 +106,12 @@ void print_json(const Answer& answer, CommandContext& context) {
         out["formula"]["activations"] = *answer.activations;
         out["formula"]["activations_source"] = "Korthikanti et al., arXiv 2205.05198";
     }
+    out["steps"] = {{"run", answer.steps_run}, {"of", answer.steps}};
     if (answer.measured) {
         out["measured"] = to_json(*answer.measured);
         out["measured"]["measured_step_ns"] = answer.measured_step_ns;
     }
     context.out << out.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
-}
-
-std::string milliseconds(int64_t ns) {
-    std::ostringstream text;
-    text.precision(4);
-    text << static_cast<double>(ns) / 1e6;
-    return text.str();
 }
 
 void print_collectives(const Answer& answer, const CommandContext& context) {
@@ -222,15 +218,17 @@ void print_ranks(const Answer& answer, const CommandContext& context) {
 void predict(const Options& options, CommandContext& context) {
     context.json_errors = options.json;
     scenario::Scenario scenario = scenario::read_scenario(options.scenario);
-    if (!options.profile.empty())
-        scenario.hardware = options.profile.ends_with(".toml") ? time::read_profile(options.profile)
-                                                               : time::named_profile(options.profile);
+    if (options.profile)
+        scenario.hardware = options.profile->ends_with(".toml") ? time::read_profile(*options.profile)
+                                                                : time::named_profile(*options.profile);
     Answer answer;
+    answer.steps = scenario.steps;
+    answer.steps_run = std::min(scenario.steps, options.steps.value_or(run::telling_steps(scenario)));
     answer.world_size = scenario::world_size(scenario);
     {
         ProgressBar bar(context.err, context.err_is_tty && !options.json);
         run::DryOptions dry;
-        dry.steps = options.steps;
+        dry.steps = answer.steps_run;
         dry.all_up_to = all_up_to(options.ranks);
         dry.cancel = context.cancelled;
         dry.progress = [&](int32_t done, int32_t ranks) {
@@ -249,7 +247,7 @@ void predict(const Options& options, CommandContext& context) {
     answer.activations = run::activation_formula(scenario);
     if (options.measure) {
         scenario::Scenario really = scenario;
-        really.steps = std::min(really.steps, options.steps);
+        really.steps = answer.steps_run;
         // A measurement leaves nothing behind: what it saves lies in a folder of its own.
         really.checkpoint.temporary = really.checkpoint.temporary || !really.checkpoint.folder.empty();
         really.checkpoint.folder.clear();
@@ -271,6 +269,10 @@ void predict(const Options& options, CommandContext& context) {
     if (!answer.predicted.collectives.empty()) print_collectives(answer, context);
     print_memory(answer, context);
     print_ranks(answer, context);
+    if (answer.steps_run < answer.steps)
+        context.out << context.text("cli.predict.first_steps",
+                                    {{"run", int64_t{answer.steps_run}}, {"steps", int64_t{answer.steps}}})
+                    << '\n';
 }
 
 }  // namespace

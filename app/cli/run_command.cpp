@@ -92,12 +92,9 @@ void print_summary(const run::RunResult& result, const CommandContext& context) 
             collectives += event.kind == trace::EventKind::collective;
             bytes += event.sent_bytes;
         }
-    std::ostringstream milliseconds;
-    milliseconds.precision(3);
-    milliseconds << static_cast<double>(result.wall_ns) / 1e6;
     context.out << context.text("cli.run.summary", {{"ranks", int64_t{result.trace->info.world_size}},
                                                     {"steps", int64_t{result.trace->info.steps}},
-                                                    {"ms", milliseconds.str()},
+                                                    {"ms", milliseconds(result.wall_ns)},
                                                     {"collectives", collectives},
                                                     {"bytes", bytes}})
                 << '\n';

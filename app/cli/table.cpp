@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <iomanip>
 #include <ostream>
+#include <sstream>
 #include <utility>
 
 namespace meshscope::cli {
@@ -203,6 +205,16 @@ std::vector<std::string> wrap(std::string_view text, int width) {
         wrapping.add(bytes);
     }
     return wrapping.take();
+}
+
+std::string milliseconds(int64_t ns) {
+    const double ms = static_cast<double>(ns) / 1e6;
+    std::ostringstream text;
+    if (ms >= 1000 || ms < 0.001)
+        text << std::fixed << std::setprecision(ms >= 1000 || ns == 0 ? 0 : 6) << ms;
+    else
+        text << std::setprecision(4) << ms;
+    return text.str();
 }
 
 }  // namespace meshscope::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct Table {
 
 /// Columns as wide as their widest cell, two spaces between, no line ends with spaces.
 void print_table(const Table& table, std::ostream& out);
+
+/// Nanoseconds as milliseconds for people: about four digits, and never an exponent.
+std::string milliseconds(int64_t ns);
 
 /// Breaks a text at spaces (Chinese: anywhere but before its punctuation) into lines of at most `width`
 /// columns; keeps its own line breaks. Inline `code` (or ESC [ 36 m) breaks only where wider than a line.

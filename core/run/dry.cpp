@@ -47,6 +47,20 @@ std::vector<int32_t> distinct_ranks(const mesh::DeviceMesh& mesh, int32_t world_
     return found;
 }
 
+int32_t telling_steps(const scenario::Scenario& scenario) {
+    constexpr int64_t kFew = 3, kMost = 64;
+    int64_t wanted = kFew;
+    if (scenario.evaluation.every > 0)
+        wanted = std::max<int64_t>(wanted, int64_t{scenario.evaluation.every} + 1);
+    if (scenario.parallel.data == scenario::DataStrategy::ddp) {
+        const parallel::DdpOptions& ddp = scenario.parallel.ddp;
+        if (ddp.hook == parallel::DdpHook::powersgd)
+            wanted = std::max(wanted, std::min(ddp.powersgd.start_iteration, kMost) + 2);
+        if (ddp.join) wanted = scenario.steps;
+    }
+    return static_cast<int32_t>(std::min({wanted, kMost, int64_t{scenario.steps}}));
+}
+
 DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
     scenario::Scenario scenario = given;
     if (options.steps > 0) scenario.steps = std::min(scenario.steps, options.steps);
@@ -82,8 +96,12 @@ DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
     shared.node_of_rank = node_of_rank(scenario, mesh);
 
     DryResult result;
-    // Of plain calls any rank may be the root, or the one that is left out.
-    const int32_t all_up_to = scenario.calls.empty() ? options.all_up_to : world_size;
+    // Of plain calls any rank may be the root, or the one that is left out; with ZeroRedundancyOptimizer each
+    // owns other parameters.
+    const bool all_differ =
+        !scenario.calls.empty() ||
+        (scenario.parallel.data == scenario::DataStrategy::zero1 && scenario.parallel.zero_redundancy);
+    const int32_t all_up_to = all_differ ? world_size : options.all_up_to;
     const std::vector<int32_t> wanted = distinct_ranks(mesh, world_size, all_up_to);
     for (const int32_t rank : wanted) {
         if (options.cancel != nullptr && options.cancel->load()) break;

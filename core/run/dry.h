@@ -34,6 +34,11 @@ struct DryResult {
 /// between is taken to do as they do.
 std::vector<int32_t> distinct_ranks(const mesh::DeviceMesh& mesh, int32_t world_size, int32_t all_up_to);
 
+/// How many steps show everything that a scenario's steps do: three, or as many as what comes late needs (the
+/// first evaluation and one more, PowerSGD's first two compressed ones); all of uneven inputs, whose end
+/// depends on their number. Never more than the scenario has, nor than 64.
+int32_t telling_steps(const scenario::Scenario& scenario);
+
 /// Runs the scenario's own strategy, model and optimizer code, one rank after the other on this thread, on a
 /// device without memory and in groups without peers: nothing is read from files, computed or sent, and every
 /// allocation, kernel and collective is recorded as in a real run. Collectives and memory equal a real run's,

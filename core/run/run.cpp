@@ -335,7 +335,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
             });
     } catch (const std::exception& error) {
         // Rank 0 may be giving a checkpoint its name while another process fails: only it may clean up.
-        if (saves && result.here) checkpoint::remove_unfinished(scenario.checkpoint.folder);
+        if (saves && checkpoints.save.lock->taken())
+            checkpoint::remove_unfinished(scenario.checkpoint.folder);
         if (options.on_failure)
             options.on_failure(std::make_shared<const trace::Trace>(
                 partial_trace(describe_run(scenario, mesh, shared.backend, level), groups.groups,

@@ -10,16 +10,24 @@
 namespace meshscope::scenario {
 namespace {
 
-/// Refuses a size of the model that the tp ranks cannot share evenly.
+/// Refuses a size of the model that the tp ranks cannot share evenly. What is proposed instead divides
+/// `whole`, too, where that is not 0 (heads the model's dim): it shall not be refused next.
 void check_divides(const Section& model, std::string_view key, int64_t size, int64_t ranks,
-                   const std::vector<int64_t>& together) {
+                   const std::vector<int64_t>& together, int64_t whole = 0) {
     if (size % ranks == 0) return;
-    const int64_t below = size / ranks * ranks;
+    const auto good = [&](int64_t n) { return whole == 0 || whole % n == 0; };
+    int64_t below = size / ranks * ranks;
+    int64_t above = below + ranks;
+    while (below > 0 && !good(below)) below -= ranks;
+    while (whole > 0 && above <= whole && !good(above)) above += ranks;
+    const bool has_above = good(above);
+    const char* const hint = below > 0
+                                 ? (has_above ? "scenario.hint.tp_divides" : "scenario.hint.tp_divides_below")
+                                 : (has_above ? "scenario.hint.tp_divides_above" : "scenario.hint.tp_dim");
     const int64_t most = *std::min_element(together.begin(), together.end());
     model.report(
         key, {"scenario.tp_does_not_divide", {{"key", model.full(key)}, {"size", size}, {"ranks", ranks}}},
-        {below > 0 ? "scenario.hint.tp_divides" : "scenario.hint.tp_divides_above",
-         {{"below", below}, {"above", below + ranks}, {"sizes", dividing_all(together, most)}}});
+        {hint, {{"below", below}, {"above", above}, {"sizes", dividing_all(together, most)}}});
 }
 
 }  // namespace
@@ -54,7 +62,7 @@ void read_tensor_parallel(const Section& parallel, const Section& model, Scenari
     const int64_t ranks = s.mesh_shape[*roles.tp];
     const int64_t kv_heads = s.model.kv_heads > 0 ? s.model.kv_heads : s.model.heads;
     std::vector<int64_t> together{s.model.heads, kv_heads};
-    check_divides(model, "heads", s.model.heads, ranks, together);
+    check_divides(model, "heads", s.model.heads, ranks, together, s.model.dim);
     if (kv_heads != s.model.heads) check_divides(model, "kv_heads", kv_heads, ranks, together);
     if (!p.sequence_parallel) return;
     check_divides(model, "seq", s.model.seq, ranks, {s.model.seq});

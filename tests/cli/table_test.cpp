@@ -23,6 +23,15 @@ TEST_CASE("a table's columns line up in both languages") {
     CHECK(out.str() == "名字      n\na         1\n分片组  100\n");
 }
 
+TEST_CASE("milliseconds are written without an exponent, whatever they are") {
+    CHECK(milliseconds(0) == "0");
+    CHECK(milliseconds(12) == "0.000012");
+    CHECK(milliseconds(8'145) == "0.008145");
+    CHECK(milliseconds(125'449'000) == "125.4");
+    CHECK(milliseconds(1'234'567'890) == "1235");
+    CHECK(milliseconds(81'450'000'000) == "81450");
+}
+
 TEST_CASE("text is wrapped at spaces, Chinese between characters but not before its punctuation") {
     CHECK(wrap("one two three", 7) == std::vector<std::string>{"one two", "three"});
     CHECK(wrap("a\nb", 10) == std::vector<std::string>{"a", "b"});

@@ -248,6 +248,35 @@ TEST_CASE("checkpoints come every so many steps and after the last, and the olde
     CHECK(shorter.trace->info.losses.size() == 5);
 }
 
+TEST_CASE("a folder is one run's while it saves there, from its first step or its first checkpoint on") {
+    const test::Folder folder;
+    const std::string a = folder.file("a");
+    run_at(text(2, kFsdp4, "folder = \"a\"\n"), folder);
+    {
+        run::checkpoint::FolderLock other;
+        other.take(a);
+        CHECK(other.taken());
+        other.take(a);
+        CHECK(test::thrown_id([&] { run_at(text(4, kFsdp4, "folder = \"a\"\nresume = \"a\"\n"), folder); }) ==
+              "checkpoint.folder_taken");
+        CHECK(run::checkpoint::complete_checkpoints(a) == std::vector<std::string>{a + "/step_000002"});
+    }
+    run_at(text(4, kFsdp4, "folder = \"a\"\nresume = \"a\"\n"), folder);
+    CHECK(run::checkpoint::find_checkpoint(a) == a + "/step_000004");
+    // A folder that another run makes meanwhile, and what that one has not finished, stay as they are.
+    const std::string b = folder.file("b"), theirs = b + "/step_000007.tmp";
+    run::checkpoint::FolderLock other;
+    run::RunOptions options;
+    options.progress = [&](int32_t done, int32_t, double) {
+        if (done != 1) return;
+        std::filesystem::create_directories(theirs);
+        other.take(b);
+    };
+    CHECK(test::thrown_id([&] { run_at(text(3, kFsdp4, "folder = \"b\"\n"), folder, options); }) ==
+          "checkpoint.folder_taken");
+    CHECK(std::filesystem::exists(theirs));
+}
+
 TEST_CASE("a run goes on beside another's checkpoints in no folder") {
     const test::Folder folder;
     run_at(text(2, kFsdp4, "folder = \"a\"\n"), folder);

@@ -115,6 +115,28 @@ TEST_CASE("a world larger than the mesh leaves the idle ranks empty") {
     CHECK(result.trace->ranks[2].events.empty());
 }
 
+TEST_CASE("what comes late in a scenario is run dry too: evaluation, PowerSGD, the end of uneven inputs") {
+    const auto steps = [](const std::string& parallel, const std::string& more, int32_t of) {
+        std::string text = mlp("shape = [2]", "data = \"ddp\"" + parallel, 8) + more;
+        text.replace(text.find("steps = 2"), 9, "steps = " + std::to_string(of));
+        return run::telling_steps(scenario::parse_scenario(text, "late.toml"));
+    };
+    const std::string eval = "[eval]\nevery = 5\nsamples = 16\nbatch = 8\n";
+    const std::string powersgd = "\nddp_hook = \"powersgd\"\n[parallel.powersgd]\nstart_iteration = ";
+    CHECK(steps("", "", 2) == 2);
+    CHECK(steps("", "", 9) == 3);
+    CHECK(steps("", eval, 9) == 6);
+    CHECK(steps("", eval, 5) == 5);
+    CHECK(steps(powersgd + "4\n", "", 9) == 6);
+    CHECK(steps(powersgd + "1000\n", "", 2000) == 64);
+}
+
+TEST_CASE("with ZeroRedundancyOptimizer every rank owns other parameters: all are run of any world") {
+    const auto scenario = scenario::parse_scenario(
+        mlp("shape = [66]", "data = \"zero1\"\nzero_variant = \"pytorch\"", 66), "zero.toml");
+    CHECK(run::run_dry(scenario).ranks.size() == 66);
+}
+
 TEST_CASE(
     "of a large world one rank of each role is run: first and last of each dim, every pipeline stage and "
     "every part of the sequence") {

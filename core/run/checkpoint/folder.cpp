@@ -122,11 +122,12 @@ std::string read_bytes(const std::string& path) {
     return bytes;
 }
 
-std::string begin_checkpoint(const std::string& folder, int32_t steps) {
+std::string begin_checkpoint(const std::string& folder, int32_t steps, FolderLock& lock) {
     const fs::path path = fs::path(folder) / (step_name(steps) + std::string(kUnfinished));
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) cannot_write(folder, error);
+    lock.take(folder);
     remove_unfinished(folder);
     fs::remove_all(path, error);
     if (error) cannot_write(path, error);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/run/checkpoint/folder_lock.h"
+
 namespace meshscope::run::checkpoint {
 
 /// A folder of checkpoints holds one folder for each, called after the steps done: step_000010. While one is
@@ -24,9 +26,9 @@ std::string find_checkpoint(const std::string& path);
 /// A whole file. Throws IoError ("checkpoint.cannot_read").
 std::string read_bytes(const std::string& path);
 
-/// Makes `folder` and in it an empty step_….tmp, removing every one that an earlier run left. Returns the new
-/// folder's path. Throws IoError ("file.cannot_write").
-std::string begin_checkpoint(const std::string& folder, int32_t steps);
+/// Makes `folder`, takes it, and makes in it an empty step_….tmp, removing every one that an earlier run left.
+/// Returns the new folder's path. Throws IoError ("file.cannot_write"), InputError as FolderLock does.
+std::string begin_checkpoint(const std::string& folder, int32_t steps, FolderLock& lock);
 
 /// Gives a finished step_….tmp its name, at once: a checkpoint of that name is replaced. fsync before and
 /// after. Throws IoError ("file.cannot_write"); whatever was complete before still is then, and the new one

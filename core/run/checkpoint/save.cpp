@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "core/base/error.h"
@@ -62,7 +63,10 @@ std::string rank_file(GlobalRank rank) {
 
 Saver::Saver(const SavePlan& plan, comm::ProcessGroup& group, tensor::Allocator& allocator,
              trace::Recorder* recorder)
-    : plan_(plan), group_(group), allocator_(allocator), recorder_(recorder), saved_(plan.saved) {}
+    : plan_(plan), group_(group), allocator_(allocator), recorder_(recorder), saved_(plan.saved) {
+    std::error_code error;
+    if (is_root() && fs::is_directory(plan_.settings.folder, error)) plan_.lock->take(plan_.settings.folder);
+}
 
 void Saver::after_step(int32_t steps_done, const RankState& state) {
     if (plan_.settings.every > 0 && steps_done % plan_.settings.every == 0) save(steps_done, state);
@@ -78,7 +82,7 @@ void Saver::save(int32_t steps_done, const RankState& state) {
     const std::string& folder = plan_.settings.folder;
     const std::string unfinished = (fs::path(folder) / (step_name(steps_done) + ".tmp")).string();
     try {
-        if (is_root()) begin_checkpoint(folder, steps_done);
+        if (is_root()) begin_checkpoint(folder, steps_done, *plan_.lock);
         // Nobody leaves this before rank 0 has entered it: the folder is there.
         std::vector<Layout> layouts;
         for (const std::vector<int64_t>& words : exchange(encode(layout_of(state))))

@@ -9,6 +9,7 @@
 #include "core/comm/process_group.h"
 #include "core/nn/optim/optimizer.h"
 #include "core/parallel/step_runner.h"
+#include "core/run/checkpoint/folder_lock.h"
 #include "core/run/checkpoint/layout.h"
 #include "core/run/checkpoint/manifest.h"
 #include "core/scenario/scenario.h"
@@ -24,6 +25,7 @@ struct SavePlan {
     /// Every parameter of the model, uncut, by index.
     std::vector<SavedTensor> parameters;  ///< PyTorch's plain names, no chunks
     int32_t saved = 0;                    ///< steps whose checkpoint lies in the folder already
+    std::shared_ptr<FolderLock> lock;     ///< taken by rank 0: at once, or with the folder's first checkpoint
 };
 
 /// What a rank has in its hands when a checkpoint is due.
@@ -46,7 +48,7 @@ struct RankState {
 /// reason, what is still whole): that ends the run, and the checkpoints made before stay as they were.
 class Saver {
   public:
-    /// All live longer than the saver; `recorder` may be null.
+    /// All live longer than the saver; `recorder` may be null. Throws InputError ("checkpoint.folder_taken").
     Saver(const SavePlan& plan, comm::ProcessGroup& group, tensor::Allocator& allocator,
           trace::Recorder* recorder);
 
