@@ -48,6 +48,16 @@ struct Arrival {
     ByteSpan data() const { return {place, place == nullptr ? 0 : static_cast<std::size_t>(bytes)}; }
 };
 
+/// How a message that a receiver asks for is to come.
+struct Want {
+    /// Where to; null: to a room of ours. Before that memory goes, the message was taken, or
+    /// Link::leave_place() called.
+    std::byte* place = nullptr;
+    /// Its receiver goes through it once: a near peer's, if it is long enough, stays where it lies, for
+    /// Link::read_block() and, at the end, end_blocks().
+    bool by_blocks = false;
+};
+
 /// How far the two ends of a link may go past the socket.
 struct Nearness {
     bool offers = false;  ///< they are on one machine: what is long is offered, and offers are taken
@@ -82,13 +92,9 @@ class Link final : private FrameSink {
     /// Says that nothing more comes from here.
     void say_finished();
 
-    /// Asks for the channel's next message when it is long and was not asked for; it then goes to `place`,
-    /// when there is one. Before that memory goes, the message was taken or leave_place() called.
-    void ask(comm::Channel channel, int64_t bytes, std::byte* place = nullptr);
-    /// As ask, for a receiver that goes through the message once: a near peer's, if it is long enough, stays
-    /// where it lies, for read_block() and, at the end, end_blocks(). Who gives up in between may ask() for it
-    /// whole.
-    void ask_by_blocks(comm::Channel channel, int64_t bytes);
+    /// Asks for the channel's next message when it is long and was not asked for. Who wanted it by blocks and
+    /// gave up may ask for it whole.
+    void ask(comm::Channel channel, int64_t bytes, const Want& want = {});
     /// What was to go to a receiver's own memory goes to a room of ours from now on, the part that came too.
     void leave_place(comm::Channel channel);
     /// Whether the channel's next message is whole, can be read by blocks, or is known to have another size.
@@ -124,11 +130,6 @@ class Link final : private FrameSink {
     const std::optional<Mismatch>& mismatch() const { return mismatch_; }
 
   private:
-    /// How a message that was asked for is to come.
-    struct Want {
-        std::byte* place = nullptr;  ///< where to; null: to a room of ours
-        bool by_blocks = false;
-    };
     struct Inbox {
         comm::Channel channel;
         uint64_t next = 0;  ///< sequence number of the next message to arrive
@@ -150,7 +151,6 @@ class Link final : private FrameSink {
 
     std::byte* begin(const FrameHeader& header) override;
     void end(const FrameHeader& header) override;
-    void ask(comm::Channel channel, int64_t bytes, const Want& want);
     void give_place(Arrival& arrival, std::byte* place);
     /// Whether an announcement is of the channel's next message, and of a size that is announced.
     bool is_next_long(const FrameHeader& header);

@@ -45,14 +45,6 @@ void Link::leave_place(comm::Channel channel) {
     reader_.move_place(left, static_cast<std::size_t>(next.bytes), next.place);
 }
 
-void Link::ask(comm::Channel channel, int64_t bytes, std::byte* place) {
-    ask(channel, bytes, Want{.place = place});
-}
-
-void Link::ask_by_blocks(comm::Channel channel, int64_t bytes) {
-    ask(channel, bytes, Want{.by_blocks = true});
-}
-
 void Link::ask(comm::Channel channel, int64_t bytes, const Want& want) {
     Inbox& box = inbox(channel);
     if (!box.arrivals.empty()) {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include "core/comm/consume_then.h"
+
 namespace meshscope::backends::tcp {
 namespace {
 
@@ -30,9 +32,7 @@ void TcpTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<s
     const comm::Expected one{src, static_cast<int64_t>(to.size())};
     check_rank(src);
     try {
-        if (fate_.ended()) check({});
-        if (src.value != rank_) link(src.value)->ask(channel, one.bytes, to.data());
-        await_messages({&one, 1}, channel);
+        await_messages({&one, 1}, channel, Want{.place = to.data()});
     } catch (...) {
         // Bytes that still come must not be written to memory that is about to go.
         if (src.value != rank_) link(src.value)->leave_place(channel);
@@ -43,21 +43,13 @@ void TcpTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<s
 
 void TcpTransport::receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                                     const ConsumeTogether& consume) {
-    for (const comm::Expected& each : messages) check_rank(each.src);
-    if (fate_.ended()) check({});
-    for (const comm::Expected& each : messages)
-        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes);
-    await_messages(messages, channel);
+    await_messages(messages, channel, Want{});
     hand_over(messages, channel, consume);
 }
 
 void TcpTransport::receive_by_blocks(std::span<const comm::Expected> messages, comm::Channel channel,
                                      const ConsumeBlock& consume) {
-    for (const comm::Expected& each : messages) check_rank(each.src);
-    if (fate_.ended()) check({});
-    for (const comm::Expected& each : messages)
-        if (each.src.value != rank_) link(each.src.value)->ask_by_blocks(channel, each.bytes);
-    await_messages(messages, channel);
+    await_messages(messages, channel, Want{.by_blocks = true});
     const auto is_by_blocks = [&](const comm::Expected& each) {
         return each.src.value != rank_ && link(each.src.value)->is_by_blocks(channel);
     };
@@ -76,18 +68,15 @@ void TcpTransport::receive_by_blocks(std::span<const comm::Expected> messages, c
             if (is_here(each, channel)) hand_over({&each, 1}, channel, [](auto) {});
         }
     };
-    try {
+    const auto consume_all = [&] {
         for (std::size_t offset = 0; offset < total; offset += length) {
             const std::size_t n = std::min(length, total - offset);
             for (std::size_t i = 0; i < messages.size(); ++i)
                 block[i] = block_of(messages[i], channel, offset, {room.bytes.get() + i * length, n});
             consume(block, static_cast<int64_t>(offset));
         }
-    } catch (...) {
-        let_go();
-        throw;
-    }
-    let_go();
+    };
+    comm::consume_then(consume_all, let_go);
 }
 
 comm::Transport::Bytes TcpTransport::block_of(const comm::Expected& message, comm::Channel channel,
@@ -96,7 +85,7 @@ comm::Transport::Bytes TcpTransport::block_of(const comm::Expected& message, com
         return outgoing_[next_to_self(channel)->out].data.subspan(offset, room.size());
     Link& from = *link(message.src.value);
     if (from.read_block(channel, offset, room)) return room;
-    await_messages({&message, 1}, channel);
+    await_messages({&message, 1}, channel, Want{});
     return from.whole(channel).subspan(offset, room.size());
 }
 
@@ -105,7 +94,12 @@ bool TcpTransport::is_here(const comm::Expected& message, comm::Channel channel)
     return link(message.src.value)->has(channel, message.bytes);
 }
 
-void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm::Channel channel) {
+void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm::Channel channel,
+                                  const Want& want) {
+    for (const comm::Expected& each : messages) check_rank(each.src);
+    if (fate_.ended()) check({});
+    for (const comm::Expected& each : messages)
+        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes, want);
     Awaiting awaiting{Awaiting::What::message, {}, channel.value, 0};
     const auto is_over = [&](const comm::Expected& each) {
         return each.src.value != rank_ && link(each.src.value)->finished();
@@ -161,13 +155,7 @@ void TcpTransport::hand_over(std::span<const comm::Expected> messages, comm::Cha
                 outgoing_[own].state = Outgoing::State::done;
         }
     };
-    try {
-        consume(spans);
-    } catch (...) {
-        release_all();
-        throw;
-    }
-    release_all();
+    comm::consume_then([&] { consume(spans); }, release_all);
 }
 
 }  // namespace meshscope::backends::tcp

@@ -55,8 +55,8 @@ class TcpTransport final : public comm::Transport {
     void finish();
 
   private:
-    /// Waits for the messages, which were asked for.
-    void await_messages(std::span<const comm::Expected> messages, comm::Channel channel);
+    /// Asks for the messages and waits for them.
+    void await_messages(std::span<const comm::Expected> messages, comm::Channel channel, const Want& want);
     /// Of a message that is here, the bytes from `offset` on; `room` takes them if they must be copied.
     Bytes block_of(const comm::Expected& message, comm::Channel channel, std::size_t offset,
                    std::span<std::byte> room);

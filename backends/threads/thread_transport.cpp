@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/comm/consume_then.h"
 
 namespace meshscope::backends::threads {
 namespace {
@@ -173,13 +174,7 @@ void ThreadTransport::receive(GlobalRank src, comm::Channel channel, int64_t byt
         check_size(await_message(src.value, channel), bytes);
         message = claim(src.value, channel);
     }
-    try {
-        consume(message->data);
-    } catch (...) {
-        release(*message);
-        throw;
-    }
-    release(*message);
+    comm::consume_then([&] { consume(message->data); }, [&] { release(*message); });
 }
 
 void ThreadTransport::receive_together(std::span<const comm::Expected> expected, comm::Channel channel,
@@ -208,13 +203,7 @@ void ThreadTransport::receive_together(std::span<const comm::Expected> expected,
         messages.push_back(message);
         spans.push_back(message->data);
     }
-    try {
-        consume(spans);
-    } catch (...) {
-        release_all();
-        throw;
-    }
-    release_all();
+    comm::consume_then([&] { consume(spans); }, release_all);
 }
 
 Message& ThreadTransport::message_of(Ticket ticket) {

@@ -334,7 +334,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                 train_in_process(transport, shared, checkpoints, result);
             });
     } catch (const std::exception& error) {
-        // Rank 0 may be giving a checkpoint its name while another process fails: only it may clean up.
+        // Rank 0 may be giving a checkpoint its name while another process fails, and so may another run:
+        // only who holds the folder may clean up.
         if (saves && checkpoints.save.lock->taken())
             checkpoint::remove_unfinished(scenario.checkpoint.folder);
         if (options.on_failure)

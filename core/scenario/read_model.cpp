@@ -6,6 +6,7 @@
 #include "core/data/sampler.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/named_path.h"
+#include "core/scenario/nearest.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -16,21 +17,6 @@ constexpr int64_t kMostParameters = int64_t{1} << 31;
 
 bool is_transformer(const std::string& kind) {
     return kind == "gpt" || kind == "llama";
-}
-
-/// The numbers from 1 to `most` that `good` accepts, nearest to `wanted`: one below and one above, where
-/// there are such.
-template <class Good>
-std::vector<int64_t> nearest_of(int64_t wanted, int64_t most, Good good) {
-    std::vector<int64_t> found;
-    for (int64_t n = std::min(wanted, most); n >= 1 && found.empty(); --n)
-        if (good(n)) found.push_back(n);
-    for (int64_t n = wanted + 1; n <= most; ++n)
-        if (good(n)) {
-            found.push_back(n);
-            break;
-        }
-    return found;
 }
 
 /// Heads must divide dim, key/value heads must divide heads, and rotary positions turn pairs.

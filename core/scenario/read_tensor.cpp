@@ -11,23 +11,18 @@ namespace meshscope::scenario {
 namespace {
 
 /// Refuses a size of the model that the tp ranks cannot share evenly. What is proposed instead divides
-/// `whole`, too, where that is not 0 (heads the model's dim): it shall not be refused next.
+/// `whole`, too, where that is not 0 (heads must divide the model's dim): it shall not be refused next.
 void check_divides(const Section& model, std::string_view key, int64_t size, int64_t ranks,
                    const std::vector<int64_t>& together, int64_t whole = 0) {
     if (size % ranks == 0) return;
-    const auto good = [&](int64_t n) { return whole == 0 || whole % n == 0; };
-    int64_t below = size / ranks * ranks;
-    int64_t above = below + ranks;
-    while (below > 0 && !good(below)) below -= ranks;
-    while (whole > 0 && above <= whole && !good(above)) above += ranks;
-    const bool has_above = good(above);
-    const char* const hint = below > 0
-                                 ? (has_above ? "scenario.hint.tp_divides" : "scenario.hint.tp_divides_below")
-                                 : (has_above ? "scenario.hint.tp_divides_above" : "scenario.hint.tp_dim");
+    const std::vector<int64_t> values = nearest_of(size, whole > 0 ? whole : size + ranks, [&](int64_t n) {
+        return n % ranks == 0 && (whole == 0 || whole % n == 0);
+    });
     const int64_t most = *std::min_element(together.begin(), together.end());
     model.report(
         key, {"scenario.tp_does_not_divide", {{"key", model.full(key)}, {"size", size}, {"ranks", ranks}}},
-        {hint, {{"below", below}, {"above", above}, {"sizes", dividing_all(together, most)}}});
+        {values.empty() ? "scenario.hint.tp_dim" : "scenario.hint.tp_divides",
+         {{"values", values}, {"sizes", dividing_all(together, most)}}});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The command `meshscope predict`, run as a user runs it.
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
@@ -101,11 +102,34 @@ TEST_CASE("predict --ranks runs one rank of each role, --steps no more steps, --
     CHECK(predicted({path, "--ranks", "all"})["predicted"]["ranks"].size() == 4);
 }
 
+TEST_CASE("predict goes as far as the first evaluation and says how far it went, --measure as far") {
+    const program::Folder folder;
+    const std::string path = write_scenario(folder);
+    std::ifstream in(path);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    text.replace(text.find("steps = 2"), 9, "steps = 7");
+    std::ofstream(path) << text << "[eval]\nevery = 4\nsamples = 64\nbatch = 64\n";
+    const json answer = predicted({path, "--measure"});
+    CHECK(answer["steps"] == json{{"run", 5}, {"of", 7}});
+    CHECK(answer["predicted"]["step"] == 4);
+    for (const char* how : {"predicted", "measured"}) {
+        CHECK(answer[how]["ranks"][0]["peak_step"] == 3);  // the evaluation's samples are four steps'
+        CHECK(answer[how]["ranks"][0]["peak_bytes"] == answer["predicted"]["ranks"][0]["peak_bytes"]);
+    }
+    CHECK(program::run({"--lang", "en", "predict", path}).out.find("Of 7 steps the first 5 were run") !=
+          std::string::npos);
+    CHECK(program::run({"--lang", "zh", "predict", path}).out.find("共 7 步，只运行了前 5 步") !=
+          std::string::npos);
+    CHECK(program::run({"predict", path, "--steps", "7", "--lang", "en"}).out.find("were run;") ==
+          std::string::npos);
+}
+
 TEST_CASE("predict refuses what it cannot do, with the contract's exit codes") {
     const program::Folder folder;
     const std::string path = write_scenario(folder);
     CHECK(program::run({"predict", path, "--ranks", "some"}).exit_code == 2);
     CHECK(program::run({"predict", path, "--steps", "0"}).exit_code == 2);
+    CHECK(program::run({"predict", path, "--profile", ""}).exit_code != 0);
     CHECK(program::run({"predict"}).exit_code == 2);
     CHECK(program::run({"predict", folder.file("none.toml")}).exit_code == 74);
     CHECK(program::run({"predict", path, "--profile", "abacus"}).exit_code != 0);

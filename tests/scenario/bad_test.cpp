@@ -274,6 +274,26 @@ TEST_CASE("every kind of mistake is found at its line and column") {
     }
 }
 
+TEST_CASE("the heads that are proposed for tensor parallelism are not refused next") {
+    const auto hint = [](int dim, int heads, int ranks) -> std::string {
+        try {
+            scenario::parse_scenario(
+                "format = 1\n[model]\nkind = \"gpt\"\ndim = " + std::to_string(dim) +
+                    "\nhidden = 36\nlayers = 1\nvocab = 36\nseq = 4\nheads = " + std::to_string(heads) +
+                    "\n[train]\nsteps = 1\nglobal_batch = 8\n[mesh]\nshape = [" + std::to_string(ranks) +
+                    "]\nnames = [\"tp\"]\n",
+                "s.toml");
+        } catch (const InputError& error) {
+            return describe(only(error).hint);
+        }
+        return "accepted";
+    };
+    CHECK(hint(16, 4, 3) == "scenario.hint.tp_dim(values=[], sizes=1, 2, 4)");
+    CHECK(hint(36, 4, 3) == "scenario.hint.tp_divides(values=[3, 6], sizes=1, 2, 4)");
+    CHECK(hint(12, 4, 6) == "scenario.hint.tp_divides(values=[6], sizes=1, 2, 4)");
+    CHECK(hint(36, 6, 3) == "accepted");
+}
+
 TEST_CASE("hints say what would be right") {
     const auto hint = [](const std::string& text) {
         try {

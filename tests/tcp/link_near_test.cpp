@@ -37,7 +37,7 @@ TEST_CASE("a near message's end may be written by a sender that waits, and is re
             while (waits && !over) pair.a->pump();
         });
         Buffer place(kLong);
-        pair.b->ask(kChannel, kLong, place.data());
+        pair.b->ask(kChannel, kLong, {.place = place.data()});
         over = true;
         sender.join();
         REQUIRE(pair.b->has(kChannel, kLong));
@@ -58,7 +58,8 @@ TEST_CASE("a sender that is at a lent place for too long ends the wait, and find
     out.slot.word = 1;  // it says that it writes
     pair.patience = 3;
     Buffer place(kLong);
-    CHECK_THROWS_WITH(pair.b->ask(kChannel, kLong, place.data()), "too long for " + std::to_string(kLong));
+    CHECK_THROWS_WITH(pair.b->ask(kChannel, kLong, {.place = place.data()}),
+                      "too long for " + std::to_string(kLong));
     pair.b->leave_place(kChannel);
     std::ranges::fill(place, std::byte{});
     pair.a->pump();  // hears of the loan now
@@ -87,10 +88,10 @@ TEST_CASE("a near message is read by blocks where it lies, whoever is first, unt
         Pair pair(true);
         const Buffer sent = pattern(kLong);
         Outgoing out = outgoing(sent);
-        if (asked_first) pair.b->ask_by_blocks(kChannel, kLong);
+        if (asked_first) pair.b->ask(kChannel, kLong, {.by_blocks = true});
         pair.a->post(out);
         pair.move_all();
-        if (!asked_first) pair.b->ask_by_blocks(kChannel, kLong);
+        if (!asked_first) pair.b->ask(kChannel, kLong, {.by_blocks = true});
         REQUIRE(pair.b->has(kChannel, kLong));
         CHECK(pair.b->is_by_blocks(kChannel));
         Buffer block(100'000);
@@ -117,7 +118,7 @@ TEST_CASE("who gives up reading by blocks may have the message whole") {
             pair.a->post(out);
             pair.move_all();
         }
-        pair.b->ask_by_blocks(kChannel, kLong);
+        pair.b->ask(kChannel, kLong, {.by_blocks = true});
         pair.b->ask(kChannel, kLong);
         if (!offered_first) pair.a->post(out);
         pair.move_all();
@@ -139,7 +140,7 @@ TEST_CASE("what is asked for by blocks comes whole where that is slower, or cann
         const Buffer sent = pattern(c.bytes);
         const auto bytes = static_cast<int64_t>(sent.size());
         Outgoing out = outgoing(sent);
-        pair.b->ask_by_blocks(kChannel, bytes);
+        pair.b->ask(kChannel, bytes, {.by_blocks = true});
         pair.a->post(out);
         pair.move_all();
         REQUIRE(pair.b->has(kChannel, bytes));
@@ -151,7 +152,7 @@ TEST_CASE("what is asked for by blocks comes whole where that is slower, or cann
 TEST_CASE("a message that can be read by blocks no more comes whole through the socket") {
     Offered offered;
     auto& [pair, sent, out] = offered;
-    pair.b->ask_by_blocks(kChannel, kLong);
+    pair.b->ask(kChannel, kLong, {.by_blocks = true});
     Buffer block(70'000);
     REQUIRE(pair.b->read_block(kChannel, 0, block));
     out.slot.key += 1;  // as if another process had been read

@@ -26,8 +26,8 @@ std::string find_checkpoint(const std::string& path);
 /// A whole file. Throws IoError ("checkpoint.cannot_read").
 std::string read_bytes(const std::string& path);
 
-/// Makes `folder`, takes it, and makes in it an empty step_….tmp, removing every one that an earlier run left.
-/// Returns the new folder's path. Throws IoError ("file.cannot_write"), InputError as FolderLock does.
+/// Makes `folder`, takes it, and makes in it an empty step_….tmp, removing every one that an earlier run
+/// left. Returns the new folder's path. Throws IoError ("file.cannot_write"), InputError as FolderLock does.
 std::string begin_checkpoint(const std::string& folder, int32_t steps, FolderLock& lock);
 
 /// Gives a finished step_….tmp its name, at once: a checkpoint of that name is replaced. fsync before and
@@ -43,8 +43,8 @@ void prune_checkpoints(const std::string& folder, int32_t keep);
 /// behind. What cannot be removed stays.
 void drop_checkpoints_after(const std::string& folder, int32_t steps);
 
-/// Removes what a failed or killed save left: every step_….tmp. To be called where rank 0 runs alone: another
-/// process might be giving one of them its name.
+/// Removes what a failed or killed save left: every step_….tmp. To be called by who holds the folder
+/// (FolderLock): another might be giving one of them its name.
 void remove_unfinished(const std::string& folder);
 
 }  // namespace meshscope::run::checkpoint

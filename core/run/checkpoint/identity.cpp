@@ -65,7 +65,7 @@ SavePlan plan_saving(const scenario::Scenario& scenario, const nn::Model& model,
                      const Checkpoint* before, bool own_folder) {
     SavePlan plan;
     plan.settings = scenario.checkpoint;
-    plan.lock = std::make_shared<FolderLock>();
+    plan.lock = std::make_unique<FolderLock>();
     plan.header.kind = scenario.checkpoint.sharded ? "sharded" : "rank0";
     plan.header.world_size = scenario::world_size(scenario);
     plan.header.mesh_shape = scenario.mesh_shape;

@@ -25,7 +25,7 @@ struct SavePlan {
     /// Every parameter of the model, uncut, by index.
     std::vector<SavedTensor> parameters;  ///< PyTorch's plain names, no chunks
     int32_t saved = 0;                    ///< steps whose checkpoint lies in the folder already
-    std::shared_ptr<FolderLock> lock;     ///< taken by rank 0: at once, or with the folder's first checkpoint
+    std::unique_ptr<FolderLock> lock;     ///< taken by rank 0: at once, or with the folder's first checkpoint
 };
 
 /// What a rank has in its hands when a checkpoint is due.
