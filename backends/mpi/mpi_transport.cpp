@@ -205,7 +205,7 @@ void MpiTransport::wait_until(int32_t peer, const Ready& ready) {
         listen();
         throw_if_aborted();
         if (ends_[static_cast<std::size_t>(peer)].over && !ready())
-            fail(DiagnosedError(comm::missing_diagnosis(rank(), call_, last_, GlobalRank{peer}, world_size()),
+            fail(DiagnosedError(comm::missing_diagnosis(rank(), calls_, GlobalRank{peer}, world_size()),
                                 rank()));
         if (!since) since = Clock::now();
         const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - *since);
@@ -213,7 +213,7 @@ void MpiTransport::wait_until(int32_t peer, const Ready& ready) {
         fail(DiagnosedError(
             {"mpi.timeout",
              {{"rank", int64_t{job_.rank}}, {"peer", int64_t{peer}}, {"waited_ms", int64_t{waited.count()}}}},
-            comm::timeout_diagnosis(rank(), call_, last_, GlobalRank{peer}, world_size()), rank()));
+            comm::timeout_diagnosis(rank(), calls_, GlobalRank{peer}, world_size()), rank()));
     }
 }
 
@@ -234,11 +234,6 @@ comm::Transport::Ticket MpiTransport::post(GlobalRank dst, comm::Channel channel
     made.open = true;
     free_.pop_back();
     return static_cast<Ticket>(index);
-}
-
-void MpiTransport::end_call() noexcept {
-    last_ = std::move(call_);
-    call_.group.reset();
 }
 
 MeshscopeMpiHandle MpiTransport::begin_receive(int32_t src, comm::Channel channel, int64_t bytes,

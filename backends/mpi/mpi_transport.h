@@ -61,8 +61,8 @@ class MpiTransport final : public comm::Transport {
     /// buffers.
     void withdraw() noexcept override;
     void give_up() noexcept override;
-    void begin_call(const comm::CallInfo& call) override { call_ = call; }
-    void end_call() noexcept override;
+    void begin_call(const comm::CallInfo& call) override { calls_.begin(call); }
+    void end_call() noexcept override { calls_.end(); }
 
     /// MPI's own collectives, in a communicator of the group's own.
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank> ranks,
@@ -112,7 +112,7 @@ class MpiTransport final : public comm::Transport {
     MeshscopeMpiJob job_;
     bool crowded_;
     std::chrono::milliseconds timeout_;
-    comm::CallInfo call_, last_;  ///< the call under way and the one before it; without a group: none
+    comm::CallLog calls_;
     std::vector<Post> posts_;
     std::vector<std::size_t> free_;
     std::vector<std::unique_ptr<Letter>> letters_;

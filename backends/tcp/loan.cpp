@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "backends/tcp/near_memory.h"
+#include "core/base/fence.h"
 
 namespace meshscope::backends::tcp {
 namespace {

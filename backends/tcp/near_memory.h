@@ -11,12 +11,6 @@ namespace meshscope::backends::tcp {
 /// Less costs more system calls, more pins more pages at once than they are quick for (measured).
 inline constexpr std::size_t kNearBlockBytes = std::size_t{1} << 20;
 
-/// What this process has stored so far is seen in its memory before anything that is read elsewhere from
-/// here on. (std::atomic_thread_fence, in a form that GCC's thread sanitizer takes.)
-inline void fence() {
-    __sync_synchronize();
-}
-
 /// An address as it travels between processes.
 uint64_t address_of(const void* place);
 

@@ -77,11 +77,6 @@ void TcpTransport::check_rank(GlobalRank peer) const {
                                 {"world_size", static_cast<int64_t>(world_size())}}});
 }
 
-void TcpTransport::end_call() noexcept {
-    last_ = std::move(call_);
-    call_.group.reset();
-}
-
 template <class Failure>
 void TcpTransport::fail(const Failure& error) {
     // The world ends here, not when this rank's body does: the peers need not wait for that.
@@ -103,8 +98,7 @@ void TcpTransport::throw_mismatch(int32_t src, int32_t dst, comm::Channel channe
 
 void TcpTransport::throw_finished(int32_t peer) {
     withdraw();
-    throw DiagnosedError(comm::missing_diagnosis(rank(), call_, last_, GlobalRank{peer}, world_size()),
-                         rank());
+    throw DiagnosedError(comm::missing_diagnosis(rank(), calls_, GlobalRank{peer}, world_size()), rank());
 }
 
 void TcpTransport::throw_late(const Awaiting& awaiting) {
@@ -117,7 +111,7 @@ void TcpTransport::throw_late(const Awaiting& awaiting) {
                           {"waited_ms", int64_t{operation_timeout_.count()}},
                           {"channel", int64_t{awaiting.channel}},
                           {"bytes", awaiting.bytes}}},
-                        comm::timeout_diagnosis(rank(), call_, last_, first, world_size()), rank()));
+                        comm::timeout_diagnosis(rank(), calls_, first, world_size()), rank()));
 }
 
 void TcpTransport::throw_end(const Awaiting& awaiting) {
@@ -131,8 +125,8 @@ void TcpTransport::throw_end(const Awaiting& awaiting) {
         if ((!gone && !silent) || said == nullptr) throw;
         const GlobalRank peer{static_cast<int32_t>(std::get<int64_t>(*said))};
         throw DiagnosedError(error.message(),
-                             gone ? comm::lost_diagnosis(rank(), call_, last_, peer, world_size())
-                                  : comm::timeout_diagnosis(rank(), call_, last_, peer, world_size()),
+                             gone ? comm::lost_diagnosis(rank(), calls_, peer, world_size())
+                                  : comm::timeout_diagnosis(rank(), calls_, peer, world_size()),
                              rank(), error.secondary());
     }
 }

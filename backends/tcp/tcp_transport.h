@@ -47,8 +47,8 @@ class TcpTransport final : public comm::Transport {
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
-    void begin_call(const comm::CallInfo& call) override { call_ = call; }
-    void end_call() noexcept override;
+    void begin_call(const comm::CallInfo& call) override { calls_.begin(call); }
+    void end_call() noexcept override { calls_.end(); }
 
     /// Tells the peers that nothing more comes from here, after all that did. At the end of a body that ended
     /// well.
@@ -91,7 +91,7 @@ class TcpTransport final : public comm::Transport {
 
     int32_t rank_;
     Fate& fate_;
-    comm::CallInfo call_, last_;  ///< the call under way and the one before it; without a group: none
+    comm::CallLog calls_;
     std::chrono::milliseconds operation_timeout_, heartbeat_timeout_;
     std::chrono::nanoseconds spin_;
     RoomPool rooms_;

@@ -46,13 +46,6 @@ enum class WaitKind : uint8_t { message, acknowledgement };
 
 class Rooms;
 
-/// What a rank says of itself. Written by the thread that uses its transport, without a lock; others read it
-/// under Board's mutex, and only while the rank sleeps or after it ended, so the mutex orders the two.
-struct Doing {
-    comm::CallInfo call;  ///< no group: it is in none
-    comm::CallInfo last;  ///< what it finished last
-};
-
 /// A rank's place on the board. Cache lines of their own: every sender writes the inbox, every waker reads
 /// waits_for.
 struct alignas(64) Seat {
@@ -64,7 +57,10 @@ struct alignas(64) Seat {
     std::atomic<bool> finished{false};
     WaitKind kind = WaitKind::message;  // these two under Board's mutex
     std::condition_variable awake;
-    alignas(64) Doing doing;  ///< written at every call: not in the line that wakers read
+    /// What the rank says of itself: written at every call, so not in the line that wakers read. Written by
+    /// the thread that uses its transport, without a lock; others read it under Board's mutex, and only while
+    /// the rank sleeps or after it ended, so the mutex orders the two.
+    alignas(64) comm::CallLog calls;
     RankState end = RankState::running;  ///< finished or lost, once `finished`; under Board's mutex
     std::deque<Message> pool;  ///< the owner's messages; lives as long as the board, so nobody dangles
 };

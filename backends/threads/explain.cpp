@@ -30,7 +30,7 @@ RankReport Board::report_locked(int32_t rank, int32_t caller) const {
     if (peer >= 0) report.waits_for = peer;
     // A rank that runs may be changing what it says.
     if (!ended && peer == Seat::kAwake && rank != caller) return report;
-    return comm::report_of(GlobalRank{rank}, report.state, its.doing.call, its.doing.last, report.waits_for);
+    return comm::report_of(GlobalRank{rank}, report.state, its.calls, report.waits_for);
 }
 
 Diagnosis Board::diagnosis_locked(DiagnosisKind kind, int32_t caller) const {

@@ -5,24 +5,12 @@
 #include <thread>
 
 #include "backends/threads/thread_transport.h"
+#include "core/base/fence.h"
 
 namespace meshscope::backends::threads {
 namespace {
 
 constexpr auto kSignal = std::memory_order_seq_cst;
-
-/// Asks for `bytes` at `data` to be written soon: another core's cache gives its copies up meanwhile. For a
-/// buffer that two cores take turns with this is half of what a small message costs.
-void own(const std::byte* data, int64_t bytes) {
-    for (int64_t at = 0; at < bytes; at += 64) {
-#if defined(__x86_64__)
-        // The builtin asks only for reading unless the program is built for newer processors.
-        asm volatile("prefetchw %0" ::"m"(data[at]));
-#else
-        __builtin_prefetch(data + at, 1);
-#endif
-    }
-}
 
 }  // namespace
 
@@ -98,16 +86,17 @@ void ThreadTable::settle() {
     }
 }
 
-void ThreadTable::signal() {
-    // Said with a plain release before; said again in the one order of all signals, in which looking who
-    // sleeps comes after.
-    if (!signalled_) mine_.slot(mine_.meetings).meeting.store(mine_.meetings, kSignal);
-    signalled_ = true;
+void ThreadTable::wake_for_arrival() {
+    if (looked_) return;
+    looked_ = true;
+    fence();
+    wake_all();
 }
 
-int64_t ThreadTable::by_value_bytes() const {
+int64_t ThreadTable::by_value_bytes(CollectiveOp op) const {
     // Where ranks share cores a signal is a change of threads, as long as copying all this.
-    return board_.ranks_share_cores() ? kByValueBytes : 1024;
+    if (board_.ranks_share_cores()) return kByValueBytes;
+    return op == CollectiveOp::all_gather ? 256 : 1024;
 }
 
 void ThreadTable::arrive_by_value(const comm::Offer& offer, int64_t own_begin, int64_t own_end) {
@@ -129,18 +118,18 @@ void ThreadTable::arrive_by_value(const comm::Offer& offer, int64_t own_begin, i
     lay_down(own_end, offer.bytes);
     slot.offer.input = data;
     // Nobody is woken yet: that would wait until all that was written here is in the cache, while there may
-    // be something to read already. Before this rank waits or leaves, signal() makes up for it.
+    // be something to read already. Before this rank waits or leaves, it makes up for that.
     slot.meeting.store(mine_.meetings, std::memory_order_release);
-    signalled_ = false;
+    looked_ = false;
 }
 
 void ThreadTable::arrive(const comm::Offer& offer) {
     Slot& slot = begin_meeting();
     slot.offer = offer;
     shown_ = true;
-    signalled_ = false;
-    signal();
-    wake_all();
+    slot.meeting.store(mine_.meetings, std::memory_order_release);
+    looked_ = false;
+    wake_for_arrival();
 }
 
 const comm::Offer& ThreadTable::await(int32_t member) {
@@ -156,10 +145,7 @@ const comm::Offer& ThreadTable::await(int32_t member) {
 void ThreadTable::await_arrival(int32_t member, const Slot& slot) {
     const int64_t meeting = mine_.meetings;
     const int32_t peer = global(member);
-    if (!signalled_) {
-        signal();
-        wake_all();
-    }
+    wake_for_arrival();
     // `finished` is read before the flag: what a member laid down before it ended is still to be had.
     board_.wait_until(global(me_), peer, WaitKind::message, [&] {
         const bool ended = board_.aborted() || board_.seat(peer).finished.load(kSignal);
@@ -181,17 +167,11 @@ void ThreadTable::enter() {
 void ThreadTable::leave(comm::TableSpan span) {
     // By value nobody looks at the span, and somebody may still read that of a meeting before.
     if (shown_) mine_.span = span;
-    signal();
-    mine_.stage.store(2 * mine_.meetings + 1, kSignal);
+    mine_.stage.store(2 * mine_.meetings + 1, std::memory_order_release);
+    looked_ = true;
+    fence();
     wake_all();
-    if (shown_) return;
-    // The next call is likely to be of the same kind.
-    const Slot& next = mine_.slot(mine_.meetings + 1);
-    own(reinterpret_cast<const std::byte*>(&next), sizeof next);
-    if (gives_)
-        own(next.data, mine_.slot(mine_.meetings).offer.bytes);
-    else
-        look_ahead();
+    if (!shown_ && !gives_) look_ahead();
 }
 
 void ThreadTable::look_ahead() {

@@ -68,10 +68,11 @@ class Rooms {
 
 /// A rank's seat in a room. See comm::SharedTable for what each call does and throws.
 ///
-/// Signals are sequentially consistent stores, followed by a look whether somebody sleeps for them: the
-/// protocol of Board, on which its exact deadlock detection rests. The same order makes enter() and
-/// withdraw() see each other: one says "I am at the buffers" and then looks whether they were taken back, the
-/// other takes them back and then looks who is at them.
+/// A signal is a store, a fence, and a look whether somebody sleeps for it; who sleeps says so first and then
+/// looks at the signal, so one of the two sees the other: the protocol of Board, on which its exact deadlock
+/// detection rests. (A fence, not a stronger store: that would take the line back from those who read it.)
+/// Likewise enter() and withdraw(): one says "I am at the buffers" and then looks whether they were taken
+/// back, the other takes them back and then looks who is at them.
 class ThreadTable final : public comm::SharedTable {
   public:
     /// `me` is the rank's place among the room's members.
@@ -79,7 +80,7 @@ class ThreadTable final : public comm::SharedTable {
 
     const Room& room() const { return room_; }
 
-    int64_t by_value_bytes() const override;
+    int64_t by_value_bytes(CollectiveOp op) const override;
     void arrive_by_value(const comm::Offer& offer, int64_t own_begin, int64_t own_end) override;
     void arrive(const comm::Offer& offer) override;
     const comm::Offer& await(int32_t member) override;
@@ -105,9 +106,8 @@ class ThreadTable final : public comm::SharedTable {
     void look_ahead();
     /// Sees `member` leave `meeting`, and that it made the same call there if nobody looked yet.
     void see_off(int32_t member, int64_t meeting);
-    /// Makes sure that this rank's coming is seen by whoever is about to sleep for it; wake_all() then finds
-    /// those who sleep already.
-    void signal();
+    /// Wakes those who sleep for this rank's coming, if it did not look for them since it came.
+    void wake_for_arrival();
     void await_arrival(int32_t member, const Slot& slot);
     void await_left(int32_t member, int64_t meeting);
     int64_t awaited(int32_t member) const { return awaited_[static_cast<std::size_t>(member)]; }
@@ -123,7 +123,7 @@ class ThreadTable final : public comm::SharedTable {
     std::array<bool, Place::kSlots> unseen_{};  ///< by slot: left early, and nobody looked yet
     std::vector<int64_t> awaited_;  ///< by member, the latest meeting in which this rank saw its offer
     bool gives_ = false;            ///< its own offer of this meeting has something for the others
-    bool signalled_ = true;         ///< see signal()
+    bool looked_ = true;            ///< see wake_for_arrival()
     bool shown_ = false;            ///< others may be at this rank's buffers
 };
 

@@ -45,17 +45,9 @@ void ThreadTransport::check_rank(GlobalRank peer) const {
 
 void ThreadTransport::step(comm::NextStep::What what, int32_t peer, comm::Channel channel, int64_t bytes) {
     if (board_.stepper() == nullptr) return;
-    const comm::CallInfo* call = seat_.doing.call.group ? &seat_.doing.call : nullptr;
-    board_.stepper()->step({GlobalRank{rank_}, what, GlobalRank{peer}, channel, bytes, call});
-}
-
-void ThreadTransport::begin_call(const comm::CallInfo& call) {
-    seat_.doing.call = call;
-}
-
-void ThreadTransport::end_call() noexcept {
-    seat_.doing.last = std::move(seat_.doing.call);
-    seat_.doing.call.group.reset();
+    const comm::CallInfo& call = seat_.calls.doing();
+    board_.stepper()->step(
+        {GlobalRank{rank_}, what, GlobalRank{peer}, channel, bytes, call.group ? &call : nullptr});
 }
 
 void ThreadTransport::die() {

@@ -32,8 +32,8 @@ class ThreadTransport final : public comm::Transport {
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
-    void begin_call(const comm::CallInfo& call) override;
-    void end_call() noexcept override;
+    void begin_call(const comm::CallInfo& call) override { seat_.calls.begin(call); }
+    void end_call() noexcept override { seat_.calls.end(); }
     bool one_at_a_time() const override { return board_.stepper() != nullptr; }
     [[noreturn]] void die() override;
     [[noreturn]] void stall() override;

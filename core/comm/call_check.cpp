@@ -13,11 +13,19 @@ namespace {
 /// One call under examination.
 class Check {
   public:
-    /// Fills in `checked`, a new one.
+    /// Fills in `checked`, whatever it held, but for its info.
     Check(const CollectiveCall& call, int32_t me, int32_t p, CheckedCall& checked)
         : call_(call), me_(me), p_(p), checked_(checked) {
         checked_.op = call.op;
+        checked_.reduce_op = ReduceOp::none;
+        checked_.dtype = DType::float32;
+        checked_.peer = -1;
         checked_.factor = call.options.factor;
+        checked_.input = nullptr;
+        checked_.output = nullptr;
+        checked_.in_elements = checked_.out_elements = 0;
+        checked_.in_parts.clear();
+        checked_.out_parts.clear();
     }
 
     void run();
@@ -56,14 +64,14 @@ class Check {
                                     {"expected", elements}}});
     }
 
-    /// Parts by the given counts, or p even ones of `even` elements.
-    std::vector<Part> parts(const std::vector<int64_t>& counts, int64_t even) const {
-        if (counts.empty()) return even_parts(even, p_);
+    /// Fills in parts by the given counts, or p even ones of `even` elements.
+    void set_parts(std::vector<Part>& parts, const std::vector<int64_t>& counts, int64_t even) const {
+        if (counts.empty()) return set_even_parts(parts, even, p_);
         const bool negative = std::any_of(counts.begin(), counts.end(), [](int64_t n) { return n < 0; });
         if (static_cast<int32_t>(counts.size()) != p_ || negative)
             throw InvalidArgument(
                 {"comm.wrong_counts", {{"op", op()}, {"counts", counts}, {"size", int64_t{p_}}}});
-        return parts_of(counts);
+        set_parts_of(parts, counts);
     }
 
     int64_t mine(const std::vector<Part>& parts) const {
@@ -137,7 +145,7 @@ void Check::check_in_place() {
 
 void Check::check_gather() {
     need_defined(call_.input, "input");
-    checked_.out_parts = parts(call_.output_counts, call_.input.n_elements());
+    set_parts(checked_.out_parts, call_.output_counts, call_.input.n_elements());
     need_elements(call_.input, "input", mine(checked_.out_parts));
     if (!at_root()) return give(call_.input);
     need_defined(call_.output, "output");
@@ -147,7 +155,7 @@ void Check::check_gather() {
 
 void Check::check_scatter() {
     need_defined(call_.output, "output");
-    checked_.in_parts = parts(call_.input_counts, call_.output.n_elements());
+    set_parts(checked_.in_parts, call_.input_counts, call_.output.n_elements());
     need_elements(call_.output, "output", mine(checked_.in_parts));
     if (!at_root()) return get(call_.output);
     need_defined(call_.input, "input");
@@ -158,7 +166,7 @@ void Check::check_scatter() {
 void Check::check_all_gather() {
     need_defined(call_.input, "input");
     need_defined(call_.output, "output");
-    checked_.out_parts = parts(call_.output_counts, call_.input.n_elements());
+    set_parts(checked_.out_parts, call_.output_counts, call_.input.n_elements());
     need_elements(call_.input, "input", mine(checked_.out_parts));
     need_elements(call_.output, "output", total(checked_.out_parts));
     give_and_get(checked_.out_parts[static_cast<std::size_t>(me_)].first);
@@ -167,7 +175,7 @@ void Check::check_all_gather() {
 void Check::check_reduce_scatter() {
     need_defined(call_.input, "input");
     need_defined(call_.output, "output");
-    checked_.in_parts = parts(call_.input_counts, call_.output.n_elements());
+    set_parts(checked_.in_parts, call_.input_counts, call_.output.n_elements());
     need_elements(call_.output, "output", mine(checked_.in_parts));
     need_elements(call_.input, "input", total(checked_.in_parts));
     give_and_get(checked_.in_parts[static_cast<std::size_t>(me_)].first);
@@ -177,8 +185,8 @@ void Check::check_reduce_scatter() {
 void Check::check_all_to_all() {
     need_defined(call_.input, "input");
     need_defined(call_.output, "output");
-    checked_.in_parts = parts(call_.input_counts, call_.input.n_elements() / p_);
-    checked_.out_parts = parts(call_.output_counts, call_.output.n_elements() / p_);
+    set_parts(checked_.in_parts, call_.input_counts, call_.input.n_elements() / p_);
+    set_parts(checked_.out_parts, call_.output_counts, call_.output.n_elements() / p_);
     need_elements(call_.input, "input", total(checked_.in_parts));
     need_elements(call_.output, "output", total(checked_.out_parts));
     // What a rank keeps for itself leaves and enters at once.
@@ -235,10 +243,8 @@ void Check::run() {
 
 }  // namespace
 
-CheckedCall check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size) {
-    CheckedCall checked;
+void check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size, CheckedCall& checked) {
     Check(call, group_rank, group_size, checked).run();
-    return checked;
 }
 
 }  // namespace meshscope::comm

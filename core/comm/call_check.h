@@ -28,6 +28,7 @@ struct CheckedCall {
     CallInfo info;                ///< the same for reports; made by RecordedGroup::issue
 };
 
+/// Fills in `checked`, all but its info, whatever it held: one that is used again costs no memory for parts.
 /// Checks what one rank can check alone, before anything is recorded or sent; what only the others can know
 /// (their counts) shows as "comm.size_mismatch" when the collective runs.
 ///
@@ -43,6 +44,6 @@ struct CheckedCall {
 ///    same size; for all_gather the input may be the output's own part, for reduce_scatter the output the
 ///    input's
 ///  - as check_reduce_op
-CheckedCall check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size);
+void check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size, CheckedCall& checked);
 
 }  // namespace meshscope::comm

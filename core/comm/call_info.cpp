@@ -6,16 +6,17 @@
 
 namespace meshscope::comm {
 
+const CallInfo CallLog::kNone;
+
 namespace {
 
-Diagnosis seen_from(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
-                    int32_t world_size) {
+Diagnosis seen_from(GlobalRank rank, const CallLog& calls, GlobalRank peer, int32_t world_size) {
     Diagnosis d;
     d.culprits = {peer.value};
     for (int32_t r = 0; r < world_size; ++r) {
         RankReport report;
         report.rank = r;
-        if (r == rank.value) report = report_of(rank, RankState::waiting, call, last, peer.value);
+        if (r == rank.value) report = report_of(rank, RankState::waiting, calls, peer.value);
         d.ranks.push_back(std::move(report));
     }
     return d;
@@ -23,14 +24,12 @@ Diagnosis seen_from(GlobalRank rank, const CallInfo& call, const CallInfo& last,
 
 }  // namespace
 
-RankReport report_of(GlobalRank rank, RankState state, const CallInfo& call, const CallInfo& last,
-                     int32_t waits_for) {
-    return {rank.value, state, report_of(call), report_of(last), waits_for};
+RankReport report_of(GlobalRank rank, RankState state, const CallLog& calls, int32_t waits_for) {
+    return {rank.value, state, report_of(calls.doing()), report_of(calls.last()), waits_for};
 }
 
-Diagnosis timeout_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
-                            int32_t world_size) {
-    Diagnosis d = seen_from(rank, call, last, peer, world_size);
+Diagnosis timeout_diagnosis(GlobalRank rank, const CallLog& calls, GlobalRank peer, int32_t world_size) {
+    Diagnosis d = seen_from(rank, calls, peer, world_size);
     d.kind = DiagnosisKind::timeout;
     d.certain = false;
     return d;
@@ -39,9 +38,9 @@ Diagnosis timeout_diagnosis(GlobalRank rank, const CallInfo& call, const CallInf
 namespace {
 
 /// The peer has ended, in one way or the other.
-Diagnosis ended_diagnosis(DiagnosisKind kind, RankState state, GlobalRank rank, const CallInfo& call,
-                          const CallInfo& last, GlobalRank peer, int32_t world_size) {
-    Diagnosis d = seen_from(rank, call, last, peer, world_size);
+Diagnosis ended_diagnosis(DiagnosisKind kind, RankState state, GlobalRank rank, const CallLog& calls,
+                          GlobalRank peer, int32_t world_size) {
+    Diagnosis d = seen_from(rank, calls, peer, world_size);
     d.kind = kind;
     d.ranks[static_cast<std::size_t>(peer.value)].state = state;
     return d;
@@ -49,14 +48,12 @@ Diagnosis ended_diagnosis(DiagnosisKind kind, RankState state, GlobalRank rank, 
 
 }  // namespace
 
-Diagnosis missing_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
-                            int32_t world_size) {
-    return ended_diagnosis(DiagnosisKind::missing, RankState::finished, rank, call, last, peer, world_size);
+Diagnosis missing_diagnosis(GlobalRank rank, const CallLog& calls, GlobalRank peer, int32_t world_size) {
+    return ended_diagnosis(DiagnosisKind::missing, RankState::finished, rank, calls, peer, world_size);
 }
 
-Diagnosis lost_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
-                         int32_t world_size) {
-    return ended_diagnosis(DiagnosisKind::lost, RankState::lost, rank, call, last, peer, world_size);
+Diagnosis lost_diagnosis(GlobalRank rank, const CallLog& calls, GlobalRank peer, int32_t world_size) {
+    return ended_diagnosis(DiagnosisKind::lost, RankState::lost, rank, calls, peer, world_size);
 }
 
 CallReport report_of(const CallInfo& call) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <source_location>
@@ -37,23 +39,41 @@ struct CallInfo {
     std::source_location source;
 };
 
+/// What a transport keeps of what begin_call and end_call said: the call under way and the one before it.
+/// Cost of both together: one copy of 128 bytes, and nothing to count while calls are of the same two groups.
+class CallLog {
+  public:
+    void begin(const CallInfo& call) {
+        calls_[now_] = call;
+        in_call_ = true;
+    }
+    void end() noexcept {
+        if (in_call_) now_ = 1 - now_;
+        in_call_ = false;
+    }
+    /// Without a group: none.
+    const CallInfo& doing() const { return in_call_ ? calls_[now_] : kNone; }
+    const CallInfo& last() const { return calls_[1 - now_]; }
+
+  private:
+    static const CallInfo kNone;
+    std::array<CallInfo, 2> calls_;
+    std::size_t now_ = 0;
+    bool in_call_ = false;
+};
+
 /// The same in words. Without a group: a report of no call.
 CallReport report_of(const CallInfo& call);
 
-/// What is known of a rank: the call it is in and the one it finished last (either without a group: none),
-/// and for whom it waits (-1: nobody). For transports that keep what begin_call and end_call said.
-RankReport report_of(GlobalRank rank, RankState state, const CallInfo& call, const CallInfo& last,
-                     int32_t waits_for);
+/// What is known of a rank, and for whom it waits (-1: nobody).
+RankReport report_of(GlobalRank rank, RankState state, const CallLog& calls, int32_t waits_for);
 
 /// For a transport between processes, after `peer` was not heard of for too long: what this rank was doing,
 /// and that nothing is known of the others. DiagnosisKind::timeout, not certain.
-Diagnosis timeout_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
-                            int32_t world_size);
+Diagnosis timeout_diagnosis(GlobalRank rank, const CallLog& calls, GlobalRank peer, int32_t world_size);
 /// The same after `peer` ended without making the call: DiagnosisKind::missing.
-Diagnosis missing_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
-                            int32_t world_size);
+Diagnosis missing_diagnosis(GlobalRank rank, const CallLog& calls, GlobalRank peer, int32_t world_size);
 /// The same after the connection to `peer` broke or its process was seen to end: DiagnosisKind::lost.
-Diagnosis lost_diagnosis(GlobalRank rank, const CallInfo& call, const CallInfo& last, GlobalRank peer,
-                         int32_t world_size);
+Diagnosis lost_diagnosis(GlobalRank rank, const CallLog& calls, GlobalRank peer, int32_t world_size);
 
 }  // namespace meshscope::comm

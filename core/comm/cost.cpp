@@ -127,7 +127,7 @@ class Formulas {
                         // all but r
             return elements(2 * (p_ - 1), 2 * (p_ - 1), 2 * n() - chunk(r_) - chunk(r_ + 1),
                             2 * n() - chunk(r_ - 1) - chunk(r_));
-        if (n() * q_.element_bytes <= kDirectOneRoundBytes)
+        if (n() * q_.element_bytes <= direct_one_round_bytes(p_))
             return elements(1, p_ - 1, n() * (p_ - 1), n() * (p_ - 1));
         const int64_t moved = (n() - chunk(r_)) + chunk(r_) * (p_ - 1);
         return elements(2, 2 * (p_ - 1), moved, moved);

@@ -115,10 +115,13 @@ void DryTransport::receive(GlobalRank, Channel, int64_t, const Consume&) {
 
 DryGroup::DryGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
                    trace::Recorder* recorder, GroupOptions options)
-    : RecordedGroup(executor, index, std::move(name), std::move(ranks), recorder, std::move(options)) {}
+    : RecordedGroup(executor,
+                    std::make_shared<CallingGroup>(
+                        CallingGroup{{index, std::move(name), std::move(ranks)}, 0, std::move(options)}),
+                    recorder) {}
 
 std::function<void()> DryGroup::runner(Work::State& state, Algorithm algorithm) {
-    state.kept = shared_options();  // this group may go before the call's turn comes
+    // The options go with the group that the call keeps.
     return [&state, algorithm, size = size(), me = rank().value, nodes = &options().node_of] {
         if (state.recorder != nullptr) state.recorder->begin_collective(state.event, algorithm);
         if (is_control(state.call)) answer_alike(state.call, size, me);

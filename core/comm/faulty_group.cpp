@@ -118,7 +118,7 @@ Work FaultyGroup::issue_as_is(CollectiveCall call, const std::optional<Fault>& f
     return work;
 }
 
-Work FaultyGroup::issue(CollectiveCall call) {
+Work FaultyGroup::issue(CollectiveCall&& call) {
     const std::optional<Fault> fault =
         faults_.on_issue(recorder_.step(), recorder_.phase(), call.options.cause);
     if (!fault) return issue_as_is(std::move(call));

@@ -21,7 +21,7 @@ class FaultyGroup final : public ProcessGroup {
     const std::vector<GlobalRank>& ranks() const override { return inner_->ranks(); }
     const std::string& name() const override { return inner_->name(); }
     /// Throws InvalidArgument ("fault.no_field") when the call has no such field, naming those it has.
-    Work issue(CollectiveCall call) override;
+    Work issue(CollectiveCall&& call) override;
 
   private:
     void change(CollectiveCall& call, FaultField field) const;

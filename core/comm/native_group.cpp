@@ -22,7 +22,9 @@ struct NativeGroup::Members {
 
 NativeGroup::NativeGroup(StreamExecutor& executor, int32_t index, std::string name,
                          std::vector<GlobalRank> ranks, Channel channel, trace::Recorder* recorder)
-    : RecordedGroup(executor, index, std::move(name), ranks, recorder, GroupOptions{}) {
+    : RecordedGroup(executor,
+                    std::make_shared<CallingGroup>(CallingGroup{{index, std::move(name), ranks}, 0, {}}),
+                    recorder) {
     std::unique_ptr<NativeCollectives> native =
         executor.transport().native(ranks, Channel{2 * channel.value});
     if (!native) throw InvalidArgument({"comm.no_native", {}});

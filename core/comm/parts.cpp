@@ -9,22 +9,20 @@ std::vector<Part> chunk_parts(int64_t n, int32_t p) {
     return parts;
 }
 
-std::vector<Part> even_parts(int64_t n, int32_t p) {
-    std::vector<Part> parts;
+void set_even_parts(std::vector<Part>& parts, int64_t n, int32_t p) {
+    parts.clear();
     parts.reserve(static_cast<std::size_t>(p));
     for (int32_t c = 0; c < p; ++c) parts.push_back({c * n, n});
-    return parts;
 }
 
-std::vector<Part> parts_of(std::span<const int64_t> counts) {
-    std::vector<Part> parts;
+void set_parts_of(std::vector<Part>& parts, std::span<const int64_t> counts) {
+    parts.clear();
     parts.reserve(counts.size());
     int64_t first = 0;
     for (const int64_t n : counts) {
         parts.push_back({first, n});
         first += n;
     }
-    return parts;
 }
 
 Part run_of_parts(std::span<const Part> parts, int32_t first, int32_t count) {

@@ -24,11 +24,11 @@ inline Part chunk_part(int64_t n, int32_t p, int32_t c) {
     return {first, std::min(n, first + k) - first};
 }
 
-/// p parts of n elements each, one after the other.
-std::vector<Part> even_parts(int64_t n, int32_t p);
+/// Makes `parts` p parts of n elements each, one after the other, in the memory it has.
+void set_even_parts(std::vector<Part>& parts, int64_t n, int32_t p);
 
-/// Parts of the given sizes, one after the other.
-std::vector<Part> parts_of(std::span<const int64_t> counts);
+/// Makes `parts` those of the given sizes, one after the other, in the memory it has.
+void set_parts_of(std::vector<Part>& parts, std::span<const int64_t> counts);
 
 /// `count` parts from part `first` on, which lie side by side, as one.
 Part run_of_parts(std::span<const Part> parts, int32_t first, int32_t count);

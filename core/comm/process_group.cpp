@@ -30,18 +30,25 @@ int32_t Work::event() const {
 
 namespace {
 
-CollectiveCall make_call(CollectiveOp op, Tensor output, Tensor input, const CallOptions& options) {
+// Calls are filled in where they lie, member by member: a small collective takes as long as making or moving
+// its call a few times.
+
+CollectiveCall make_call(CollectiveOp op, Tensor&& output, Tensor&& input, const CallOptions& options) {
     CollectiveCall call;
     call.op = op;
-    call.output = std::move(output);
     call.input = std::move(input);
+    call.output = std::move(output);
     call.options = options;
     return call;
 }
 
-CollectiveCall make_call_in_place(CollectiveOp op, Tensor in_out, const CallOptions& options) {
-    Tensor output = in_out;
-    return make_call(op, std::move(output), std::move(in_out), options);
+CollectiveCall make_call_in_place(CollectiveOp op, Tensor&& in_out, const CallOptions& options) {
+    CollectiveCall call;
+    call.op = op;
+    call.input = in_out;
+    call.output = std::move(in_out);
+    call.options = options;
+    return call;
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class ProcessGroup {
     virtual const std::string& name() const = 0;
     /// Checks the call's shapes (throws InvalidArgument), enters it in the record, and queues it on its
     /// stream.
-    virtual Work issue(CollectiveCall call) = 0;
+    virtual Work issue(CollectiveCall&& call) = 0;
 
     // The calls of PyTorch's torch.distributed, each one sentence over issue().
 

@@ -36,25 +36,24 @@ CallShape shape_of(const CheckedCall& call, bool shares_memory) {
 
 }  // namespace
 
-RecordedGroup::RecordedGroup(StreamExecutor& executor, int32_t index, std::string name,
-                             std::vector<GlobalRank> ranks, trace::Recorder* recorder, GroupOptions options)
+RecordedGroup::RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGroup> group,
+                             trace::Recorder* recorder)
     : executor_(executor),
       recorder_(recorder),
-      index_(index),
-      name_(std::move(name)),
-      ranks_(std::move(ranks)),
-      options_(std::make_shared<const GroupOptions>(std::move(options))) {
+      next_sent_(group->ranks.size()),
+      next_received_(group->ranks.size()) {
+    const std::vector<GlobalRank>& ranks = group->ranks;
     const GlobalRank me = executor.transport().rank();
-    check_members(ranks_, me, executor.transport().world_size(), name_);
-    me_ = static_cast<int32_t>(std::find(ranks_.begin(), ranks_.end(), me) - ranks_.begin());
-    info_ = std::make_shared<const GroupInfo>(GroupInfo{index_, name_, ranks_});
-    next_sent_.resize(ranks_.size());
-    next_received_.resize(ranks_.size());
+    check_members(ranks, me, executor.transport().world_size(), group->name);
+    group->me = static_cast<int32_t>(std::find(ranks.begin(), ranks.end(), me) - ranks.begin());
+    group_ = std::move(group);
+    draft_.group = group_->index;
 }
 
 void RecordedGroup::describe(CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
                              int32_t sequence) const {
     CallInfo& info = checked.info;
+    info.group = group_;  // a state that is used again nearly always comes from this group: then uncounted
     info.op = checked.op;
     info.reduce_op = checked.reduce_op;
     info.dtype = checked.dtype;
@@ -72,15 +71,12 @@ void RecordedGroup::describe(CheckedCall& checked, const CollectiveCall& call, A
     info.source = call.options.source;
 }
 
-Work RecordedGroup::issue(CollectiveCall call) {
+Work RecordedGroup::issue(CollectiveCall&& call) {
     std::shared_ptr<Work::State> state = executor_.new_state();
     CheckedCall& checked = state->call;
-    // A state that is used again nearly always comes from this group: then its handle stays, uncounted.
-    std::shared_ptr<const GroupInfo> group = std::move(checked.info.group);
-    checked = check_call(call, me_, size());
-    checked.info.group = group == info_ ? std::move(group) : info_;
+    check_call(call, group_->me, size(), checked);
     const Algorithm wanted =
-        call.options.algorithm != Algorithm::none ? call.options.algorithm : options_->algorithm;
+        call.options.algorithm != Algorithm::none ? call.options.algorithm : options().algorithm;
     const Algorithm algorithm =
         choose_algorithm(call.op, wanted, size(), shape_of(checked, executor_.transport().shares_memory()));
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
@@ -89,18 +85,16 @@ Work RecordedGroup::issue(CollectiveCall call) {
                            ? next_sent_[static_cast<std::size_t>(checked.peer)]
                            : next_received_[static_cast<std::size_t>(checked.peer)];
     if (recorder_ != nullptr) {
-        trace::Event draft;
-        draft.stream = call.options.stream;
-        draft.op = call.op;
-        draft.reduce_op = checked.reduce_op;
-        draft.dtype = checked.dtype;
-        draft.group = index_;
-        draft.sequence = counter;
-        draft.peer = checked.peer < 0 ? -1 : ranks_[static_cast<std::size_t>(checked.peer)].value;
-        draft.padding = static_cast<int32_t>(call.options.padding);
-        draft.in_elements = checked.in_elements;
-        draft.out_elements = checked.out_elements;
-        state->event = recorder_->issue_collective(draft, call.options.cause, call.options.source);
+        draft_.stream = call.options.stream;
+        draft_.op = call.op;
+        draft_.reduce_op = checked.reduce_op;
+        draft_.dtype = checked.dtype;
+        draft_.sequence = counter;
+        draft_.peer = checked.peer < 0 ? -1 : ranks()[static_cast<std::size_t>(checked.peer)].value;
+        draft_.padding = static_cast<int32_t>(call.options.padding);
+        draft_.in_elements = checked.in_elements;
+        draft_.out_elements = checked.out_elements;
+        state->event = recorder_->issue_collective(draft_, call.options.cause, call.options.source);
         state->recorder = state->event >= 0 ? recorder_ : nullptr;
     }
     describe(checked, call, algorithm, counter);

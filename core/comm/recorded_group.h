@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct GroupOptions {
     bool checked = false;
 };
 
+/// A group as its calls under way keep it: it may go before they do.
+struct CallingGroup : GroupInfo {
+    int32_t me = 0;  ///< this rank's place among the members; filled in by RecordedGroup
+    GroupOptions options;
+};
+
 /// What every group of ours does with a call, whether its bytes travel (TransportGroup) or not (DryGroup):
 /// checks it, chooses the algorithm, enters the event, and queues it in the order of issue. So both write the
 /// same record and let tensors go at the same moments.
@@ -31,41 +38,34 @@ struct GroupOptions {
 /// from a to b in this group has number n on both sides, whatever goes the other way.
 class RecordedGroup : public ProcessGroup {
   public:
-    int32_t size() const override { return static_cast<int32_t>(ranks_.size()); }
-    GroupRank rank() const override { return GroupRank{me_}; }
-    const std::vector<GlobalRank>& ranks() const override { return ranks_; }
-    const std::string& name() const override { return name_; }
-    const GroupOptions& options() const { return *options_; }
+    int32_t size() const override { return static_cast<int32_t>(group_->ranks.size()); }
+    GroupRank rank() const override { return GroupRank{group_->me}; }
+    const std::vector<GlobalRank>& ranks() const override { return group_->ranks; }
+    const std::string& name() const override { return group_->name; }
+    const GroupOptions& options() const { return group_->options; }
 
-    /// Throws what check_call throws. Cost: about 0.2 µs, without the collective.
-    Work issue(CollectiveCall call) final;
+    /// Throws what check_call throws. Cost: about 0.1 µs, without the collective.
+    Work issue(CollectiveCall&& call) final;
 
   protected:
-    /// As TransportGroup's; throws as it says.
-    RecordedGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                  trace::Recorder* recorder, GroupOptions options);
-
-    /// Outlives the group where a queued call keeps it.
-    std::shared_ptr<const void> shared_options() const { return options_; }
+    /// `group`: all but `me`, as TransportGroup's; throws as it says.
+    RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGroup> group, trace::Recorder* recorder);
 
     /// What is to be done when the call's turn comes: `state.call` (its event is state.event; -1 when nothing
-    /// is recorded; otherwise it must be begun and ended). May keep things in state.kept.
+    /// is recorded; otherwise it must be begun and ended). This group may be gone then; what it passed to the
+    /// constructor lives as long as the call, and more may be kept in state.kept.
     virtual std::function<void()> runner(Work::State& state, Algorithm algorithm) = 0;
 
     StreamExecutor& executor_;
     trace::Recorder* recorder_;
 
   private:
-    /// Fills in what `checked` says for reports, but for the group.
+    /// Fills in what `checked` says for reports.
     void describe(CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
                   int32_t sequence) const;
 
-    std::shared_ptr<const GroupInfo> info_;
-    int32_t index_;
-    std::string name_;
-    std::vector<GlobalRank> ranks_;
-    int32_t me_ = 0;
-    std::shared_ptr<const GroupOptions> options_;
+    std::shared_ptr<const CallingGroup> group_;
+    trace::Event draft_;  ///< of the call that is issued; kept, since clearing a new one takes 10 ns
     int32_t next_sequence_ = 0;
     std::vector<int32_t> next_sent_;  ///< by group rank
     std::vector<int32_t> next_received_;

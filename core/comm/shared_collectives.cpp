@@ -20,7 +20,7 @@ constexpr int64_t kBlockBytes = 16384;
 /// buffers' cache lines do to change hands once more.
 constexpr int64_t kWrittenBroadcastBytes = 32768;
 
-static_assert(kDirectOneRoundBytes <= SharedTable::kByValueBytes);
+static_assert(std::max(direct_one_round_bytes(2), direct_one_round_bytes(3)) <= SharedTable::kByValueBytes);
 
 /// What the members must agree on.
 CallNumber number_of(const CheckedCall& call) {
@@ -53,7 +53,7 @@ class Pointers {
   private:
     T** data() { return many_.empty() ? few_.data() : many_.data(); }
     std::size_t n_;
-    std::array<T*, 16> few_{};
+    std::array<T*, 16> few_;  // filled in by the caller: clearing it would take as long as a small sum
     std::vector<T*> many_;
 };
 using Sources = Pointers<const std::byte>;
@@ -176,7 +176,7 @@ void Meeting::all_reduce_by_value(ReduceOp op, const std::byte* input) {
 
 void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
     const int64_t n = call_.out_elements;
-    if (wire_.bytes(n) <= kDirectOneRoundBytes) return all_reduce_by_value(op, input);
+    if (wire_.bytes(n) <= direct_one_round_bytes(p())) return all_reduce_by_value(op, input);
 
     arrive({.bytes = wire_.bytes(n), .input = input, .output = call_.output}, false);
     const Part mine = chunk_part(n, p(), me());
@@ -221,7 +221,7 @@ void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
 
 void Meeting::all_gather() {
     const Part own = out_part(me());
-    const bool by_value = wire_.bytes(call_.out_elements) <= table_.by_value_bytes();
+    const bool by_value = wire_.bytes(call_.out_elements) <= table_.by_value_bytes(call_.op);
     arrive({.bytes = wire_.bytes(own.elements), .input = call_.input}, by_value);
     wire_.count_sent(wire_.bytes(own.elements) * (p() - 1));
     copy_bytes(call_.output + wire_.bytes(own.first), call_.input, wire_.bytes(own.elements));
@@ -248,7 +248,7 @@ void Meeting::all_gather() {
 void Meeting::reduce_scatter(ReduceOp op, const std::byte* input) {
     const Part mine = in_part(me());
     const int64_t bytes = wire_.bytes(call_.in_elements);
-    const bool by_value = bytes <= table_.by_value_bytes();
+    const bool by_value = bytes <= table_.by_value_bytes(call_.op);
     arrive({.bytes = bytes, .input = input, .parts = call_.in_parts.data()}, by_value,
            {wire_.bytes(mine.first), wire_.bytes(mine.elements)});
     wire_.count_sent(bytes - wire_.bytes(mine.elements));
@@ -297,7 +297,7 @@ void Meeting::broadcast() {
     const int32_t root = call_.peer;
     const int64_t n = me() == root ? call_.in_elements : call_.out_elements;
     const int64_t bytes = wire_.bytes(n);
-    const bool by_value = bytes <= table_.by_value_bytes();
+    const bool by_value = bytes <= table_.by_value_bytes(call_.op);
     if (me() == root) return broadcast_from_here(by_value);
 
     arrive({.bytes = bytes, .output = call_.output}, by_value);

@@ -55,9 +55,10 @@ class SharedTable {
 
     virtual ~SharedTable() = default;
 
-    /// Up to how many bytes one signal and one more copy take less time than two signals; at most
-    /// kByValueBytes, and the same for all members.
-    virtual int64_t by_value_bytes() const = 0;
+    /// Up to how many bytes of the full buffer one signal and one more copy take less time than two signals,
+    /// for an op other than all_reduce (which has direct_one_round_bytes()); at most kByValueBytes, and the
+    /// same for all members.
+    virtual int64_t by_value_bytes(CollectiveOp op) const = 0;
 
     /// Begins a meeting and copies `offer`'s input and parts onto the table, but for the bytes [own_begin,
     /// own_end) of the input, which nobody else will read. Waits only for members that are several meetings

@@ -176,7 +176,7 @@ void StreamExecutor::let_go(int64_t up_to) {
         if (queues_ != nullptr)
             queues_->wait(std::exchange(states_.front()->ended_at, DeviceQueues::kNothing));
         states_.front()->run = nullptr;
-        states_.front()->tensors = {};
+        for (Tensor& tensor : states_.front()->tensors) tensor.reset();
         states_.front()->executor = nullptr;
         states_.front()->kept.reset();
         if (let_go_.size() < kKeptStates) let_go_.push_back(std::move(states_.front()));

@@ -1,6 +1,5 @@
 #include "core/comm/transport_group.h"
 
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -12,12 +11,12 @@
 
 namespace meshscope::comm {
 
-struct TransportGroup::Members {
-    std::vector<GlobalRank> ranks;
-    int32_t me = 0;
+struct TransportGroup::Members : CallingGroup {
+    Members(CallingGroup group, Channel channel)
+        : CallingGroup(std::move(group)), collectives{2 * channel.value}, pairs{2 * channel.value + 1} {}
+
     Channel collectives;
     Channel pairs;
-    GroupOptions options;
     // The running thread's: the table is asked for when the first collective runs.
     mutable bool asked_for_table = false;
     mutable SharedTable* table = nullptr;
@@ -48,17 +47,19 @@ bool gives(const CheckedCall& call, int32_t me) {
     return call.op != CollectiveOp::broadcast || call.peer == me;
 }
 
-/// Compares the call with the other members', or with the one that is concerned.
-void compare(StreamExecutor& executor, std::span<const GlobalRank> ranks, int32_t me, Channel data,
-             const CheckedCall& call, std::optional<CallComparison>& comparison) {
-    if (ranks.size() == 1) return;
+/// Compares the call with the other members', or with the one that is concerned. What is given, if anything,
+/// is to be finished when the call has run.
+std::unique_ptr<CallComparison> compare(StreamExecutor& executor, std::span<const GlobalRank> ranks,
+                                        int32_t me, Channel data, const CheckedCall& call) {
+    if (ranks.size() == 1) return nullptr;
     if (call.op == CollectiveOp::send)
         executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], data.of_fingerprints(),
                            fingerprint_of(call, me));
     else if (call.op == CollectiveOp::recv)
         compare_with_send(executor.transport(), ranks, me, data, call);
     else
-        comparison.emplace(executor.transport(), ranks, me, data, call);
+        return std::make_unique<CallComparison>(executor.transport(), ranks, me, data, call);
+    return nullptr;
 }
 
 }  // namespace
@@ -66,10 +67,15 @@ void compare(StreamExecutor& executor, std::span<const GlobalRank> ranks, int32_
 TransportGroup::TransportGroup(StreamExecutor& executor, int32_t index, std::string name,
                                std::vector<GlobalRank> ranks, Channel channel, trace::Recorder* recorder,
                                GroupOptions options)
-    : RecordedGroup(executor, index, std::move(name), ranks, recorder, options),
-      members_(
-          std::make_shared<const Members>(Members{std::move(ranks), rank().value, Channel{2 * channel.value},
-                                                  Channel{2 * channel.value + 1}, std::move(options)})) {}
+    : TransportGroup(
+          executor,
+          std::make_shared<Members>(
+              CallingGroup{{index, std::move(name), std::move(ranks)}, 0, std::move(options)}, channel),
+          recorder) {}
+
+TransportGroup::TransportGroup(StreamExecutor& executor, std::shared_ptr<Members> members,
+                               trace::Recorder* recorder)
+    : RecordedGroup(executor, members, recorder), members_(members.get()) {}
 
 TransportGroup::TransportGroup(Transport&, int32_t index, std::string name, std::vector<GlobalRank> ranks,
                                Channel channel, trace::Recorder* recorder, StreamExecutor& executor,
@@ -80,9 +86,8 @@ TransportGroup::TransportGroup(Transport&, int32_t index, std::string name, std:
 TransportGroup::~TransportGroup() = default;
 
 std::function<void()> TransportGroup::runner(Work::State& state, Algorithm algorithm) {
-    state.kept = members_;  // this group may go before the call's turn comes
     state.algorithm = algorithm;
-    return [&state, members = members_.get()] { members->run(state); };
+    return [&state, members = members_] { members->run(state); };
 }
 
 void TransportGroup::Members::run(const Work::State& state) const {
@@ -98,8 +103,8 @@ void TransportGroup::Members::run(const Work::State& state) const {
     }
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
     const Channel channel = pair ? pairs : collectives;
-    std::optional<CallComparison> comparison;
-    if (options.checked) compare(executor, ranks, me, channel, call, comparison);
+    std::unique_ptr<CallComparison> comparison;
+    if (options.checked) comparison = compare(executor, ranks, me, channel, call);
     int64_t sent_bytes = 0;
     if (call.op == CollectiveOp::send) {
         sent_bytes = call.in_elements * bytes_per_element(call.dtype);

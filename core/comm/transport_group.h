@@ -41,11 +41,12 @@ class TransportGroup final : public RecordedGroup {
     ~TransportGroup() override;
 
   private:
-    struct Members;  // what a running collective needs; shared with those under way
+    struct Members;  // what a running collective needs
+    TransportGroup(StreamExecutor& executor, std::shared_ptr<Members> members, trace::Recorder* recorder);
 
     std::function<void()> runner(Work::State& state, Algorithm algorithm) override;
 
-    std::shared_ptr<const Members> members_;
+    const Members* members_;  // the base's and the calls'
 };
 
 }  // namespace meshscope::comm

@@ -22,6 +22,12 @@ class Tensor {
     Tensor() = default;  ///< undefined: no memory
 
     bool defined() const { return storage_ != nullptr; }
+    /// Undefined from now on.
+    void reset() {
+        storage_.reset();
+        shape_.clear();
+        offset_bytes_ = n_elements_ = 0;
+    }
     const Shape& shape() const { return shape_; }
     int64_t dim(int i) const { return shape_.at(static_cast<std::size_t>(i)); }
     int64_t n_elements() const { return n_elements_; }

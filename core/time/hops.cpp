@@ -103,7 +103,8 @@ int64_t formula_ns(const Profile& profile, const Unrecorded& collective) {
                 reduced = moved / 2;
             } else if (event.algorithm == Algorithm::two_level) {
                 return two_level_ns(profile, collective, elements, element_bytes);
-            } else if (event.algorithm == Algorithm::direct && n <= kDirectOneRoundBytes) {
+            } else if (event.algorithm == Algorithm::direct &&
+                       n <= direct_one_round_bytes(collective.members)) {
                 reduced = others * n;
             } else {
                 hops = 2 * others;

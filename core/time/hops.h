@@ -46,7 +46,7 @@ struct Unrecorded {
 /// | double tree | 2R | 2R·c | R·c |
 /// | two-level, inside | 2(K-1) | 2(K-1)·n/m | (K-1)·n/m |
 /// | two-level, between | 2(N-1) | 2(N-1)·n/(mN) | (N-1)·n/(mN) |
-/// | direct all_reduce up to kDirectOneRoundBytes | p-1 | n(p-1) | n(p-1) |
+/// | direct all_reduce up to direct_one_round_bytes() | p-1 | n(p-1) | n(p-1) |
 /// | direct all_reduce beyond | 2(p-1) | 2n(p-1)/p | n(p-1)/p |
 /// | all_gather; reduce_scatter | p-1 | n(p-1)/p | 0; n(p-1)/p |
 /// | all_gather by doubling, Bruck | ⌈lg p⌉ | n(p-1)/p | 0 |

@@ -212,25 +212,26 @@ void Recorder::end_compute(int32_t event) {
     impl_->events[static_cast<std::size_t>(event)].t_end_ns = impl_->computing_ns(*this);
 }
 
-int32_t Recorder::issue_collective(Event draft, const Cause& cause, const std::source_location& source) {
+int32_t Recorder::issue_collective(const Event& draft, const Cause& cause,
+                                   const std::source_location& source) {
     if (level_ == Level::off) return -1;
     impl_->attach(draft.stream);
-    draft.id = impl_->last() + 1;
-    draft.step = step_;
-    draft.kind = EventKind::collective;
-    draft.phase = phase_;
-    draft.prefetch = cause.prefetch ? 1 : 0;
-    draft.microbatch = microbatch_;
-    draft.name = 0;
-    draft.unit = impl_->strings.intern(cause.unit, impl_->latest_unit);
+    Event& event = impl_->events.push(draft);
+    event.id = impl_->last();
+    event.step = step_;
+    event.kind = EventKind::collective;
+    event.phase = phase_;
+    event.prefetch = cause.prefetch ? 1 : 0;
+    event.microbatch = microbatch_;
+    event.name = 0;
+    event.unit = impl_->strings.intern(cause.unit, impl_->latest_unit);
     if (recompute_)
-        draft.rule = impl_->strings.intern("recompute." + std::string(cause.rule));
+        event.rule = impl_->strings.intern("recompute." + std::string(cause.rule));
     else
-        draft.rule = impl_->strings.intern(cause.rule, impl_->latest_rule);
-    draft.source = impl_->strings.intern(source);
-    draft.t_issue_ns = now_ns();
-    impl_->events.push(draft);
-    return draft.id;
+        event.rule = impl_->strings.intern(cause.rule, impl_->latest_rule);
+    event.source = impl_->strings.intern(source);
+    event.t_issue_ns = now_ns();
+    return event.id;
 }
 
 void Recorder::begin_collective(int32_t event, Algorithm algorithm) {

@@ -84,9 +84,10 @@ class Recorder final : public MemorySink {
     /// ended. Recorded as a Dependency; a real wait, where one is needed, is the caller's.
     void depend(Stream stream, int32_t on);
 
-    /// Between two steps: takes and touches memory for the `steps` still to come, of which each writes as much as
-    /// was written since the last call, so that no step meets the page faults of its own record. Does nothing
-    /// while there is room for one more. Issuing thread. Cost: about 0.3 ms a MiB, 4 MiB at most a call.
+    /// Between two steps: takes and touches memory for the `steps` still to come, of which each writes as
+    /// much as was written since the last call, so that no step meets the page faults of its own record. Does
+    /// nothing while there is room for one more. Issuing thread. Cost: about 0.3 ms a MiB, 4 MiB at most a
+    /// call.
     void make_room(int32_t steps);
 
     /// Memory taken for events and changes of memory, whether they fill it or not. Issuing thread.
@@ -101,7 +102,7 @@ class Recorder final : public MemorySink {
     /// Enters a collective in the order of issue and fills in id, step, phase, cause and t_issue_ns; op,
     /// dtype, stream, group, sequence, in/out elements come from `draft`. Returns its id, or -1 at
     /// Level::off.
-    int32_t issue_collective(Event draft, const Cause& cause, const std::source_location& source);
+    int32_t issue_collective(const Event& draft, const Cause& cause, const std::source_location& source);
 
     /// The running half. Begin and end stamp the times; calls with event -1 do nothing.
     void begin_collective(int32_t event, Algorithm algorithm);
@@ -127,9 +128,9 @@ class Recorder final : public MemorySink {
         std::size_t strings = 0, events = 0, ran = 0, dependencies = 0, hops = 0, snapshots = 0, values = 0,
                     memory = 0, parameters = 0;
     };
-    /// A copy of what was recorded since `mark`, which moves on to here: the copies of a whole run, one behind
-    /// the other (append(), settle()), are what take() gives. Call when no collective is under way and no compute event
-    /// has begun. Cost: one copy.
+    /// A copy of what was recorded since `mark`, which moves on to here: the copies of a whole run, one
+    /// behind the other (append(), settle()), are what take() gives. Call when no collective is under way and
+    /// no compute event has begun. Cost: one copy.
     RankRecord since(Mark& mark) const;
 
     /// Gives the record away; the recorder is empty after. Call when no collective is under way.

@@ -117,7 +117,9 @@ TEST_CASE("a time-out says what is known, and that the rest cannot be") {
         comm::GroupInfo{0, "world", {GlobalRank{0}, GlobalRank{1}, GlobalRank{2}}});
     call.op = CollectiveOp::barrier;
     call.sequence = 3;
-    const Diagnosis d = comm::timeout_diagnosis(GlobalRank{1}, call, {}, GlobalRank{2}, 3);
+    comm::CallLog calls;
+    calls.begin(call);
+    const Diagnosis d = comm::timeout_diagnosis(GlobalRank{1}, calls, GlobalRank{2}, 3);
     CHECK_FALSE(d.certain);
     CHECK(d.culprits == std::vector<int32_t>{2});
     CHECK(d.ranks[0].state == RankState::unknown);
@@ -125,7 +127,7 @@ TEST_CASE("a time-out says what is known, and that the rest cannot be") {
     const std::string line = describe_it(DiagnosedError(d, GlobalRank{1})).lines[0];
     CHECK(line.find("rank 1 heard nothing of rank 2") == 0);
     CHECK(line.find("barrier() #3 of world [0, 1, 2]") != std::string::npos);
-    CHECK(comm::lost_diagnosis(GlobalRank{1}, call, {}, GlobalRank{2}, 3).ranks[2].state == RankState::lost);
+    CHECK(comm::lost_diagnosis(GlobalRank{1}, calls, GlobalRank{2}, 3).ranks[2].state == RankState::lost);
 }
 
 TEST_CASE("a place names what is known of it") {

@@ -48,7 +48,7 @@ std::vector<Case> cases_for(int32_t p, std::span<const Algorithm> algorithms = k
                 if (op == ReduceOp::sum || op == ReduceOp::avg || op == ReduceOp::premul_sum)
                     cases.push_back({dtype, op, algorithm, 1000});
             }
-    // Beyond kDirectOneRoundBytes the direct all_reduce goes another way, to the same bits.
+    // Beyond direct_one_round_bytes() the direct all_reduce goes another way, to the same bits.
     for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16, DType::int32})
         for (const Algorithm algorithm : algorithms) cases.push_back({dtype, ReduceOp::sum, algorithm, 5001});
     return cases;

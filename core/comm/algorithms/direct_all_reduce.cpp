@@ -1,6 +1,6 @@
 // Direct all-reduce: ranks read each other's buffers. The fast one where ranks share memory.
 //
-// Up to kDirectOneRoundBytes:
+// Up to direct_one_round_bytes():
 //   round 0: every rank reads all others' buffers and reduces everything itself (into scratch; it copies the
 //   result
 //            back when all have read its own buffer)
@@ -52,7 +52,7 @@ void two_rounds(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
 }  // namespace
 
 void direct_all_reduce(Wire& wire, ReduceOp op, std::byte* data, int64_t n) {
-    if (wire.bytes(n) <= kDirectOneRoundBytes) return one_round(wire, op, data, n);
+    if (wire.bytes(n) <= direct_one_round_bytes(wire.size())) return one_round(wire, op, data, n);
     two_rounds(wire, op, data, n);
 }
 
