@@ -1,10 +1,10 @@
 #include "backends/cuda/gpu_clock.h"
 
-#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/quick_clock.h"
 
 namespace meshscope::backends::cuda {
 namespace {
@@ -13,12 +13,6 @@ constexpr int64_t kNewBaseAfterNs = 1'000'000'000;  // a device tells elapsed ti
 /// How many stamps may wait to be read before anybody looks.
 constexpr std::size_t kLookFrom = 64;
 
-int64_t steady_now() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
 }  // namespace
 
 void GpuClock::start() {
@@ -26,7 +20,7 @@ void GpuClock::start() {
     compute_.synchronize();
     base.record(compute_);
     base.synchronize();
-    base_ns_ = steady_now();
+    base_ns_ = meshscope::steady_ns();
     base_ = std::move(base);
 }
 
@@ -35,7 +29,7 @@ int64_t GpuClock::stamp(const GpuStream& stream) noexcept {
     try {
         return record(stream);
     } catch (const DeviceError&) {
-        return -steady_now();
+        return -meshscope::steady_ns();
     }
 }
 
@@ -55,7 +49,7 @@ int64_t GpuClock::steady_ns(int64_t stamp) {
     try {
         if (stamp > static_cast<int64_t>(read_.size())) read_passed(true);
     } catch (const DeviceError&) {
-        read_.resize(read_.size() + under_way_.size(), steady_now());
+        read_.resize(read_.size() + under_way_.size(), meshscope::steady_ns());
         under_way_.clear();
     }
     return read_.at(static_cast<std::size_t>(stamp - 1));

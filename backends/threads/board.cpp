@@ -41,6 +41,7 @@ Board::Board(int32_t world_size, comm::Chooser* chooser)
     if (world_size > static_cast<int32_t>(std::thread::hardware_concurrency())) return;
     spins_ = 64;
     patience_ = kPatience;
+    fence_.make_asymmetric();  // who sleeps has waited for far longer than its side of the fence takes
 }
 
 Board::~Board() = default;

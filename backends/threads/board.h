@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/threads/asymmetric_fence.h"
 #include "backends/threads/stepper.h"
 #include "core/base/diagnosis.h"
 #include "core/comm/transport.h"
@@ -121,6 +122,7 @@ class Board {
         while (true) {
             std::unique_lock lock(mutex_);
             mine.waits_for.store(peer, std::memory_order_seq_cst);
+            fence_.heavy();
             if (ready()) {
                 mine.waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
                 return;
@@ -133,6 +135,9 @@ class Board {
         }
     }
 
+    /// Between what a rank has stored for others and its wake() for those who sleep for it; see
+    /// AsymmetricFence for what stands on the other side.
+    const AsymmetricFence& fence() const { return fence_; }
     /// Wakes `rank` if it sleeps until `by` acts. Cost when it does not: one load.
     void wake(int32_t rank, int32_t by);
 
@@ -181,6 +186,7 @@ class Board {
     std::vector<std::unique_ptr<Seat>> seats_;
     std::unique_ptr<Rooms> rooms_;
     std::unique_ptr<Stepper> stepper_;
+    AsymmetricFence fence_;
     int spins_ = 0, yields_;
     std::chrono::microseconds patience_{0};
     std::atomic<bool> aborted_{false};

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "backends/threads/thread_transport.h"
-#include "core/base/fence.h"
 
 namespace meshscope::backends::threads {
 namespace {
@@ -55,41 +54,46 @@ void ThreadTable::wake_all() {
 Slot& ThreadTable::begin_meeting() {
     transport_.check_aborted();
     const int64_t meeting = mine_.meetings + 1;
-    // The slot's last meeting must be behind everybody. It nearly always is known to be: who has come to a
-    // later one has left it.
-    const int64_t before = meeting - Place::kAhead;
-    bool& unseen = unseen_[static_cast<std::size_t>((before + Place::kSlots) % Place::kSlots)];
-    for (int32_t m = 0; m < size(); ++m)
-        if (m != me_ && (unseen || mine_.finished[static_cast<std::size_t>(m)] < before)) see_off(m, before);
-    unseen = false;
+    // The slot's last meeting must be behind everybody.
+    if (behind_ < meeting - Place::kAhead) see_off(meeting - Place::kAhead);
     mine_.meetings = meeting;
     return mine_.slot(meeting);
 }
 
-void ThreadTable::see_off(int32_t member, int64_t meeting) {
-    await_left(member, meeting);
-    if (!unseen_[static_cast<std::size_t>(meeting % Place::kSlots)]) return;
+void ThreadTable::see_off(int64_t meeting) {
+    int64_t behind = mine_.meetings;
+    for (int32_t m = 0; m < size(); ++m) {
+        if (m == me_) continue;
+        if (mine_.finished[static_cast<std::size_t>(m)] < meeting) await_left(m, meeting);
+        behind = std::min(behind, mine_.finished[static_cast<std::size_t>(m)]);
+    }
+    for (int64_t each = behind_ + 1; each <= behind; ++each) look_at_calls(each);
+    behind_ = behind;
+}
+
+void ThreadTable::look_at_calls(int64_t meeting) {
+    bool& unseen = unseen_[static_cast<std::size_t>(meeting % Place::kSlots)];
+    if (!unseen) return;
     const comm::CallNumber call = mine_.slot(meeting).offer.call;
-    const comm::CallNumber theirs = place(member).slot(meeting).offer.call;
-    if (call != theirs)
-        refuse(comm::calls_differ(call, GlobalRank{global(me_)}, theirs, GlobalRank{global(member)},
-                                  room_.ranks));
+    for (int32_t m = 0; m < size(); ++m) {
+        const comm::CallNumber theirs = place(m).slot(meeting).offer.call;
+        if (call != theirs)
+            refuse(comm::calls_differ(call, GlobalRank{global(me_)}, theirs, GlobalRank{global(m)},
+                                      room_.ranks));
+    }
+    unseen = false;
 }
 
 void ThreadTable::settle() {
-    for (int64_t meeting = std::max<int64_t>(1, mine_.meetings - Place::kAhead + 1);
-         meeting <= mine_.meetings; ++meeting) {
-        bool& unseen = unseen_[static_cast<std::size_t>(meeting % Place::kSlots)];
-        for (int32_t m = 0; m < size() && unseen; ++m)
-            if (m != me_) see_off(m, meeting);
-        unseen = false;
-    }
+    // Up to the last that somebody has not been seen at: who left early meets the others here.
+    for (int64_t meeting = mine_.meetings; meeting > behind_; --meeting)
+        if (unseen_[static_cast<std::size_t>(meeting % Place::kSlots)]) return see_off(meeting);
 }
 
 void ThreadTable::wake_for_arrival() {
     if (looked_) return;
     looked_ = true;
-    fence();
+    board_.fence().light();
     wake_all();
 }
 
@@ -156,7 +160,8 @@ void ThreadTable::await_arrival(int32_t member, const Slot& slot) {
 
 void ThreadTable::enter() {
     const int64_t meeting = mine_.meetings;
-    mine_.stage.store(2 * meeting, kSignal);
+    mine_.stage.store(2 * meeting, std::memory_order_release);
+    board_.fence().light();
     for (int32_t m = 0; m < size(); ++m)
         if (awaited(m) == meeting && place(m).slot(meeting).meeting.load(kSignal) != meeting) {
             mine_.stage.store(2 * meeting - 1, kSignal);  // before waiting: who withdraws waits for us
@@ -169,7 +174,7 @@ void ThreadTable::leave(comm::TableSpan span) {
     if (shown_) mine_.span = span;
     mine_.stage.store(2 * mine_.meetings + 1, std::memory_order_release);
     looked_ = true;
-    fence();
+    board_.fence().light();
     wake_all();
     if (!shown_ && !gives_) look_ahead();
 }
@@ -192,17 +197,20 @@ void ThreadTable::leave_early() {
 
 void ThreadTable::await_left(int32_t member, int64_t meeting) {
     const int32_t peer = global(member);
-    std::atomic<int64_t>& stage = place(member).stage;
+    const std::atomic<int64_t>& stage = place(member).stage;
     const int64_t left = 2 * meeting + 1;
-    if (stage.load(kSignal) < left) {
+    int64_t seen = stage.load(kSignal);
+    if (seen < left) {
         board_.wait_until(global(me_), peer, WaitKind::acknowledgement, [&] {
             const bool ended = board_.aborted() || board_.seat(peer).finished.load(kSignal);
-            return stage.load(kSignal) >= left || ended;
+            seen = stage.load(kSignal);
+            return seen >= left || ended;
         });
-        if (stage.load(kSignal) < left) throw_lost(member);
+        if (seen < left) throw_lost(member);
     }
+    // What it has left since is known as well, so that this line is not asked for at every call.
     int64_t& known = mine_.finished[static_cast<std::size_t>(member)];
-    known = std::max(known, meeting);
+    known = std::max(known, (seen - 1) / 2);
 }
 
 void ThreadTable::await_left(int32_t member) {
@@ -236,6 +244,7 @@ void ThreadTable::withdraw() noexcept {
     shown_ = false;
     const int64_t meeting = mine_.meetings;
     mine_.slot(meeting).meeting.store(Slot::kWithdrawn, kSignal);
+    board_.fence().heavy();
     // Failing at the others' buffers, this rank is at them no more, but has not done its part either.
     if (mine_.stage.load(kSignal) == 2 * meeting) mine_.stage.store(2 * meeting - 1, kSignal);
     for (int32_t m = 0; m < size(); ++m)

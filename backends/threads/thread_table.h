@@ -70,9 +70,10 @@ class Rooms {
 ///
 /// A signal is a store, a fence, and a look whether somebody sleeps for it; who sleeps says so first and then
 /// looks at the signal, so one of the two sees the other: the protocol of Board, on which its exact deadlock
-/// detection rests. (A fence, not a stronger store: that would take the line back from those who read it.)
-/// Likewise enter() and withdraw(): one says "I am at the buffers" and then looks whether they were taken
-/// back, the other takes them back and then looks who is at them.
+/// detection rests. (A fence, not a stronger store: that would take the line back from those who read it; and
+/// the light side of one, so that a signal does not wait until it has arrived.) Likewise enter() and
+/// withdraw(): one says "I am at the buffers" and then looks whether they were taken back, the other takes
+/// them back and then looks who is at them.
 class ThreadTable final : public comm::SharedTable {
   public:
     /// `me` is the rank's place among the room's members.
@@ -104,8 +105,11 @@ class ThreadTable final : public comm::SharedTable {
     Slot& begin_meeting();
     /// Fetches what the members that this rank listened to have laid down for its next meeting already.
     void look_ahead();
-    /// Sees `member` leave `meeting`, and that it made the same call there if nobody looked yet.
-    void see_off(int32_t member, int64_t meeting);
+    /// Waits until everybody has left `meeting`, and looks at the calls of all meetings that turn out to be
+    /// behind everybody: seldom, and several at once, since each look is a cache line that changes cores.
+    void see_off(int64_t meeting);
+    /// Sees that all made the same call in a meeting that they have left, if nobody looked yet.
+    void look_at_calls(int64_t meeting);
     /// Wakes those who sleep for this rank's coming, if it did not look for them since it came.
     void wake_for_arrival();
     void await_arrival(int32_t member, const Slot& slot);
@@ -122,6 +126,7 @@ class ThreadTable final : public comm::SharedTable {
     Place& mine_;
     std::array<bool, Place::kSlots> unseen_{};  ///< by slot: left early, and nobody looked yet
     std::vector<int64_t> awaited_;  ///< by member, the latest meeting in which this rank saw its offer
+    int64_t behind_ = 0;            ///< the latest meeting known to be behind everybody, calls looked at
     bool gives_ = false;            ///< its own offer of this meeting has something for the others
     bool looked_ = true;            ///< see wake_for_arrival()
     bool shown_ = false;            ///< others may be at this rank's buffers

@@ -90,7 +90,7 @@ class Check {
     }
     /// Both; `allowed` is where the input may lie in the output, or the output in the input (in elements).
     void give_and_get(int64_t allowed) {
-        const Tensor& in = call_.input;
+        const Tensor& in = call_.given();
         const Tensor& out = call_.output;
         if (in.dtype() != out.dtype())
             throw InvalidArgument({"comm.dtypes_differ",
@@ -130,13 +130,17 @@ class Check {
 void Check::check_in_place() {
     const bool needs_input = call_.op != CollectiveOp::broadcast || at_root();
     const bool needs_output = call_.op != CollectiveOp::reduce || at_root();
-    if (needs_input) need_defined(call_.input, "input");
+    const Tensor& input = call_.given();
+    if (needs_input) need_defined(input, "input");
     if (needs_output) need_defined(call_.output, "output");
-    if (call_.input.defined() && call_.output.defined()) {
-        need_elements(call_.output, "output", call_.input.n_elements());
+    if (call_.in_place) {
+        give(input);
+        get(call_.output);
+    } else if (input.defined() && call_.output.defined()) {
+        need_elements(call_.output, "output", input.n_elements());
         give_and_get(0);
-    } else if (call_.input.defined()) {
-        give(call_.input);
+    } else if (input.defined()) {
+        give(input);
     } else {
         get(call_.output);
     }

@@ -40,7 +40,8 @@ struct CallInfo {
 };
 
 /// What a transport keeps of what begin_call and end_call said: the call under way and the one before it.
-/// Cost of both together: one copy of 128 bytes, and nothing to count while calls are of the same two groups.
+/// Cost of both together: one copy of 128 bytes; no reference is counted where the call before the last was
+/// of the same group.
 class CallLog {
   public:
     void begin(const CallInfo& call) {

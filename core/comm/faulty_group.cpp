@@ -124,7 +124,7 @@ Work FaultyGroup::issue(CollectiveCall&& call) {
     if (!fault) return issue_as_is(std::move(call));
     switch (fault->kind) {
         case FaultKind::skip: {
-            auto done = std::make_shared<Work::State>();
+            LocalPtr<Work::State> done(new Work::State);
             done->ended.store(true);
             return Work(std::move(done));
         }
@@ -132,6 +132,7 @@ Work FaultyGroup::issue(CollectiveCall&& call) {
             issue_as_is(call);
             return issue_as_is(std::move(call));
         case FaultKind::mismatch:
+            if (std::exchange(call.in_place, false)) call.input = call.output;
             change(call, fault->field);
             give_missing(call);
             return issue_as_is(std::move(call));

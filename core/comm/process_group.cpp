@@ -7,17 +7,17 @@
 namespace meshscope::comm {
 
 Work::Work() = default;
-Work::Work(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Work::Work(LocalPtr<State> state) : state_(std::move(state)) {}
 Work::Work(Work&&) noexcept = default;
 Work& Work::operator=(Work&&) noexcept = default;
 Work::~Work() = default;
 
 bool Work::done() const {
-    return state_ == nullptr || state_->ended.load(std::memory_order_acquire);
+    return !state_ || state_->ended.load(std::memory_order_acquire);
 }
 
 void Work::wait(Stream waiter) {
-    if (state_ == nullptr) return;
+    if (!state_) return;
     // Asked even when it has ended: this is the moment at which its tensors are let go.
     if (state_->executor != nullptr) state_->executor->await(state_->position);
     if (state_->error) std::rethrow_exception(state_->error);
@@ -25,7 +25,7 @@ void Work::wait(Stream waiter) {
 }
 
 int32_t Work::event() const {
-    return state_ == nullptr ? -1 : state_->event;
+    return !state_ ? -1 : state_->event;
 }
 
 namespace {
@@ -45,7 +45,7 @@ CollectiveCall make_call(CollectiveOp op, Tensor&& output, Tensor&& input, const
 CollectiveCall make_call_in_place(CollectiveOp op, Tensor&& in_out, const CallOptions& options) {
     CollectiveCall call;
     call.op = op;
-    call.input = in_out;
+    call.in_place = true;
     call.output = std::move(in_out);
     call.options = options;
     return call;

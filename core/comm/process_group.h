@@ -9,6 +9,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/kinds.h"
+#include "core/base/local_ptr.h"
 #include "core/tensor/tensor.h"
 #include "core/trace/recorder.h"
 
@@ -29,30 +30,34 @@ struct CallOptions {
 };
 
 /// One collective, before it runs. `input` and `output` may be undefined where a rank gives or gets nothing
-/// (a gather's output off the root). Counts are elements a group rank; empty means even parts.
+/// (a gather's output off the root), or where the output is the input as well. Counts are elements a group
+/// rank; empty means even parts.
 struct CollectiveCall {
     CollectiveOp op = CollectiveOp::barrier;
     ReduceOp reduce_op = ReduceOp::none;
     GroupRank peer{-1};  ///< root, or the other side of send and recv
     Tensor input;
     Tensor output;
+    bool in_place = false;  ///< the output is what is given; `input` is undefined
     std::vector<int64_t> input_counts;
     std::vector<int64_t> output_counts;
     CallOptions options;
+
+    const Tensor& given() const { return in_place ? output : input; }
 };
 
 /// The handle of a collective that was issued. Move-only; dropping it without wait() is allowed: the
-/// collective still runs, in order, and its tensors stay alive until it ends.
+/// collective still runs, in order, and its tensors stay alive until it ends. For the rank's thread alone.
 class Work {
   public:
     struct State;
     Work();
-    explicit Work(std::shared_ptr<State> state);
+    explicit Work(LocalPtr<State> state);
     Work(Work&&) noexcept;
     Work& operator=(Work&&) noexcept;
     ~Work();
 
-    bool valid() const { return state_ != nullptr; }
+    bool valid() const { return static_cast<bool>(state_); }
     bool done() const;
     /// Returns when the collective has ended on this rank; records that what follows on `waiter` depends on
     /// it. Rethrows what the collective threw. Safe to call twice.
@@ -61,7 +66,7 @@ class Work {
     int32_t event() const;
 
   private:
-    std::shared_ptr<State> state_;
+    LocalPtr<State> state_;
 };
 
 /// Collectives among some ranks. Every member must make the same calls in the same order.

@@ -72,7 +72,7 @@ void RecordedGroup::describe(CheckedCall& checked, const CollectiveCall& call, A
 }
 
 Work RecordedGroup::issue(CollectiveCall&& call) {
-    std::shared_ptr<Work::State> state = executor_.new_state();
+    LocalPtr<Work::State> state = executor_.new_state();
     CheckedCall& checked = state->call;
     check_call(call, group_->me, size(), checked);
     const Algorithm wanted =

@@ -113,6 +113,12 @@ class Meeting {
 
     void all_reduce_by_value(ReduceOp op, const std::byte* input);
     void broadcast_from_here(bool by_value);
+    /// Where this rank's part lies in what a member offers.
+    Part my_part_of(const Offer& offer) const {
+        if (offer.parts != nullptr) return offer.parts[me()];
+        const int64_t each = offer.bytes / wire_.bytes(p());
+        return {me() * each, each};
+    }
     /// How much of a broadcast each rank reads itself; the root writes the rest.
     int64_t read_by_owner(int64_t bytes) const {
         return bytes < kWrittenBroadcastBytes ? bytes : bytes - bytes / p();
@@ -249,7 +255,8 @@ void Meeting::reduce_scatter(ReduceOp op, const std::byte* input) {
     const Part mine = in_part(me());
     const int64_t bytes = wire_.bytes(call_.in_elements);
     const bool by_value = bytes <= table_.by_value_bytes(call_.op);
-    arrive({.bytes = bytes, .input = input, .parts = call_.in_parts.data()}, by_value,
+    const Part* const parts = call_.counts_named ? call_.in_parts.data() : nullptr;
+    arrive({.bytes = bytes, .input = input, .parts = parts}, by_value,
            {wire_.bytes(mine.first), wire_.bytes(mine.elements)});
     wire_.count_sent(bytes - wire_.bytes(mine.elements));
     Pointers<const Offer> offers(p());
@@ -257,7 +264,7 @@ void Meeting::reduce_scatter(ReduceOp op, const std::byte* input) {
     if (!by_value) table_.enter();  // the parts, too, are their owners'
     Sources sources(p());
     for (int32_t q = 0; q < p(); ++q) {
-        const Part& part = offers[q]->parts[me()];
+        const Part part = my_part_of(*offers[q]);
         if (part.elements != mine.elements)
             refuse_size(q, wire_.bytes(part.elements), wire_.bytes(mine.elements));
         sources[q] = (q == me() ? input : offers[q]->input) + wire_.bytes(part.first);

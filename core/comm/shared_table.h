@@ -26,7 +26,7 @@ struct Offer {
     int64_t bytes = 0;                 ///< of `input`
     const std::byte* input = nullptr;  ///< what others may read
     std::byte* output = nullptr;       ///< what others may write; null when nothing
-    const Part* parts = nullptr;       ///< `input` cut by member, one each; null when it is not cut
+    const Part* parts = nullptr;       ///< `input` cut by member, one each; null: evenly, or not
 };
 
 /// When a member was at the others' buffers, by the recorders' clock; for the record's hops.

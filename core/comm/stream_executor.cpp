@@ -60,10 +60,11 @@ void StreamExecutor::stop() noexcept {
     let_go(next_position_);
 }
 
-std::shared_ptr<Work::State> StreamExecutor::new_state() {
+LocalPtr<Work::State> StreamExecutor::new_state() {
     // The last one first: its Work is gone by now, and it is still in the cache.
-    if (let_go_.empty() || let_go_.back().use_count() > 1) return std::make_shared<Work::State>();
-    std::shared_ptr<Work::State> state = std::move(let_go_.back());
+    if (let_go_.empty() || !let_go_.back().alone())
+        return LocalPtr<Work::State>(new Work::State);
+    LocalPtr<Work::State> state = std::move(let_go_.back());
     let_go_.pop_back();
     state->recorder = nullptr;
     state->event = -1;
@@ -73,7 +74,7 @@ std::shared_ptr<Work::State> StreamExecutor::new_state() {
     return state;
 }
 
-Work StreamExecutor::submit(std::shared_ptr<Work::State> state) {
+Work StreamExecutor::submit(LocalPtr<Work::State> state) {
     state->executor = this;
     state->position = next_position_++;
     if (queues_ != nullptr) state->issued_at = queues_->issued();
@@ -163,7 +164,7 @@ void StreamExecutor::await(int64_t position) {
 }
 
 void StreamExecutor::run_in_turn(std::function<void()> work) {
-    auto state = std::make_shared<Work::State>();
+    const LocalPtr<Work::State> state(new Work::State);
     state->run = std::move(work);
     const int64_t position = next_position_;
     submit(state);
@@ -186,7 +187,7 @@ void StreamExecutor::let_go(int64_t up_to) {
 
 void StreamExecutor::finish() {
     // The last thing the running thread does for us: see that all copies were received, and that all met.
-    const std::shared_ptr<Work::State> closing = new_state();
+    const LocalPtr<Work::State> closing = new_state();
     closing->run = [this] {
         while (!sent_.empty()) {
             transport_.wait(sent_.front().ticket);

@@ -28,7 +28,7 @@ class StreamExecutor;
 /// thread sees it between submit and `ended`.
 ///
 /// States are used again (see new_state): an issue costs no allocation here.
-struct Work::State {
+struct Work::State : CountedLocally {
     std::function<void()> run;  ///< so small that it needs no memory of its own: what it works on is below
     CheckedCall call;           ///< whose turn it will be
     Algorithm algorithm = Algorithm::none;
@@ -78,9 +78,9 @@ class StreamExecutor {
 
     /// An empty state for submit(); one that is no longer looked at by any Work, where there is one. Rank's
     /// thread.
-    std::shared_ptr<Work::State> new_state();
+    LocalPtr<Work::State> new_state();
     /// Enters `state` in the order of issue. Rank's thread. Cost: under 1 µs, no waiting.
-    Work submit(std::shared_ptr<Work::State> state);
+    Work submit(LocalPtr<Work::State> state);
     /// Returns when all has run and every sent message was received; rethrows the first error. Rank's thread,
     /// at the rank's end. May be called again after further collectives.
     void finish();
@@ -131,8 +131,8 @@ class StreamExecutor {
     Mode mode_;
 
     // The rank's thread's.
-    std::deque<std::shared_ptr<Work::State>> states_;   ///< those not yet let go, in order
-    std::vector<std::shared_ptr<Work::State>> let_go_;  ///< the latest let go, to be used again
+    std::deque<LocalPtr<Work::State>> states_;   ///< those not yet let go, in order
+    std::vector<LocalPtr<Work::State>> let_go_;  ///< the latest let go, to be used again
     int64_t next_position_ = 0;
 
     // The running thread's.

@@ -1,8 +1,8 @@
 #include "core/run/dry.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/base/quick_clock.h"
 #include "core/comm/dry_group.h"
 #include "core/mesh/roles.h"
 #include "core/run/describe.h"
@@ -85,7 +85,7 @@ DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
                      batches,
                      trace::Level::collectives,
                      comm::StreamExecutor::Mode::inline_in_wait,
-                     std::chrono::steady_clock::now().time_since_epoch().count(),
+                     steady_ns(),
                      vote,
                      records,
                      losses,

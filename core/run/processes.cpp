@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <fstream>
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
+#include "core/base/quick_clock.h"
 #include "core/comm/algorithms/algorithms.h"
 #include "core/comm/wire.h"
 
@@ -19,12 +19,6 @@ namespace {
 constexpr int64_t kPiece = int64_t{1} << 22;
 constexpr int64_t kMostBytes = int64_t{1} << 44;
 constexpr int kClockQuestions = 8;
-
-int64_t steady_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 /// Tells machines apart, or rather their boots: processes with the same number have the same steady clock.
 int64_t machine() {

@@ -10,6 +10,7 @@
 #include "core/base/crc32c.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
+#include "core/base/quick_clock.h"
 #include "core/base/temporary_folder.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/run/checkpoint/identity.h"
@@ -304,7 +305,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         level,
         comm::StreamExecutor::choose_mode(world->ranks_on_this_machine(),
                                           static_cast<int32_t>(std::thread::hardware_concurrency())),
-        std::chrono::steady_clock::now().time_since_epoch().count(),
+        steady_ns(),
         vote,
         records,
         losses,

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <iterator>
 #include <utility>
 
+#include "core/base/quick_clock.h"
 #include "core/trace/blocks.h"
 #include "core/trace/interner.h"
 
@@ -13,12 +13,6 @@ namespace meshscope::trace {
 namespace {
 
 constexpr std::size_t kStreams = 6;
-
-int64_t steady_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 /// What the running half knows of one collective; joined with its Event by take().
 struct Ran {
@@ -35,8 +29,9 @@ struct Live {
     StringId label;
 };
 
-/// Enters in the events, of which the first has the id `first`, what the running half knows of them.
-void join(std::vector<Event>& events, int32_t first, const std::vector<Ran>& all) {
+/// Enters in the events, of which the first has the id `first`, what the running half knows of them. The
+/// halves' clocks may differ by a little (see QuickClock); nothing begins before it was issued.
+void join(std::vector<Event>& events, int32_t first, const std::vector<Ran>& all, bool stamps) {
     for (const Ran& ran : all) {
         const auto at = static_cast<std::size_t>(ran.event - first);
         if (ran.event < first || at >= events.size()) continue;
@@ -44,6 +39,9 @@ void join(std::vector<Event>& events, int32_t first, const std::vector<Ran>& all
         events[at].sent_bytes = ran.sent_bytes;
         events[at].t_begin_ns = ran.t_begin_ns;
         events[at].t_end_ns = ran.t_end_ns;
+        if (stamps || ran.t_end_ns == 0) continue;  // not times yet, or under way
+        events[at].t_begin_ns = std::max(events[at].t_begin_ns, events[at].t_issue_ns);
+        events[at].t_end_ns = std::max(events[at].t_end_ns, events[at].t_begin_ns);
     }
 }
 
@@ -59,6 +57,7 @@ struct Recorder::Impl {
     DeviceClock* clock = nullptr;  ///< then times of work are its stamps until take()
 
     // The issuing half.
+    QuickClock issuing_clock;
     Interner strings;
     StringId latest_unit = 0;
     StringId latest_rule = 0;
@@ -73,7 +72,8 @@ struct Recorder::Impl {
     std::size_t events_then = 0, memory_then = 0;  ///< their sizes when make_room() was called last
 
     // The running half, a cache line away from the other so that the two threads do not slow each other.
-    alignas(64) Blocks<Ran, 1024> ran;
+    alignas(64) QuickClock running_clock;
+    Blocks<Ran, 1024> ran;
     Blocks<Hop, 1024> hops;
     std::vector<Snapshot> snapshots;
     std::vector<float> values;
@@ -95,9 +95,18 @@ struct Recorder::Impl {
         for (MemoryChange& change : record.memory) read(change.t_ns);
     }
 
-    /// The time of what the rank computes, or a stamp in its place.
-    int64_t computing_ns(const Recorder& recorder) const {
-        return clock == nullptr ? recorder.now_ns() : clock->stamp_computing();
+    int64_t issuing_ns() { return issuing_clock.begin_ns() - epoch_ns; }
+    /// The time of what the rank computes, or a stamp in its place: while it computes, and when it has.
+    int64_t computing_ns() { return clock == nullptr ? issuing_ns() : clock->stamp_computing(); }
+    int64_t computed_ns() {
+        return clock == nullptr ? issuing_clock.end_ns() - epoch_ns : clock->stamp_computing();
+    }
+    /// The same of its collectives.
+    int64_t begins_to_run_ns() {
+        return clock == nullptr ? running_clock.begin_ns() - epoch_ns : clock->stamp_running();
+    }
+    int64_t runs_ns() {
+        return clock == nullptr ? running_clock.end_ns() - epoch_ns : clock->stamp_running();
     }
 
     int32_t last() const { return static_cast<int32_t>(events.size()) - 1; }
@@ -142,16 +151,12 @@ Recorder::Recorder(GlobalRank rank, Level level, int64_t epoch_ns)
 
 Recorder::~Recorder() = default;
 
-int64_t Recorder::now_ns() const {
-    return steady_ns() - impl_->epoch_ns;
-}
-
 void Recorder::use_clock(DeviceClock& clock) {
     impl_->clock = &clock;
 }
 
 int64_t Recorder::running_ns() const {
-    return impl_->clock == nullptr ? now_ns() : impl_->clock->stamp_running();
+    return impl_->runs_ns();
 }
 
 void Recorder::depend(Stream stream, int32_t on) {
@@ -201,7 +206,7 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
     event.unit = impl_->strings.intern(unit);
     event.flops = flops;
     event.touched_bytes = touched_bytes;
-    event.t_issue_ns = now_ns();
+    event.t_issue_ns = impl_->issuing_ns();
     event.t_begin_ns = event.t_end_ns =
         impl_->clock == nullptr ? event.t_issue_ns : impl_->clock->stamp_computing();
     return event.id;
@@ -209,7 +214,7 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
 
 void Recorder::end_compute(int32_t event) {
     if (event < 0 || event > impl_->last()) return;
-    impl_->events[static_cast<std::size_t>(event)].t_end_ns = impl_->computing_ns(*this);
+    impl_->events[static_cast<std::size_t>(event)].t_end_ns = impl_->computed_ns();
 }
 
 int32_t Recorder::issue_collective(const Event& draft, const Cause& cause,
@@ -230,13 +235,13 @@ int32_t Recorder::issue_collective(const Event& draft, const Cause& cause,
     else
         event.rule = impl_->strings.intern(cause.rule, impl_->latest_rule);
     event.source = impl_->strings.intern(source);
-    event.t_issue_ns = now_ns();
+    event.t_issue_ns = impl_->issuing_ns();
     return event.id;
 }
 
 void Recorder::begin_collective(int32_t event, Algorithm algorithm) {
     if (event < 0) return;
-    impl_->ran.push({event, algorithm, 0, running_ns(), 0});
+    impl_->ran.push({event, algorithm, 0, impl_->begins_to_run_ns(), 0});
 }
 
 void Recorder::add_hop(Hop hop, std::span<const float> travelled) {
@@ -262,7 +267,7 @@ void Recorder::end_collective(int32_t event, int64_t sent_bytes) {
     Ran* ran = impl_->find(event);
     if (ran == nullptr) return;
     ran->sent_bytes = sent_bytes;
-    ran->t_end_ns = running_ns();
+    ran->t_end_ns = impl_->runs_ns();
 }
 
 int32_t Recorder::last_event(Stream stream) const {
@@ -284,7 +289,7 @@ void Recorder::on_allocate(uint64_t id, int64_t bytes, MemoryCategory category, 
     if (level_ == Level::off) return;
     const StringId text = impl_->strings.intern(label);
     impl_->enter(id, {bytes, category, text});
-    impl_->memory.push({impl_->last(), step_, phase_, category, text, id, bytes, impl_->computing_ns(*this)});
+    impl_->memory.push({impl_->last(), step_, phase_, category, text, id, bytes, impl_->computing_ns()});
 }
 
 void Recorder::on_free(uint64_t id) {
@@ -294,14 +299,15 @@ void Recorder::on_free(uint64_t id) {
     const Live was = found->second;
     impl_->freed.push_back(impl_->live.extract(found));
     impl_->memory.push(
-        {impl_->last(), step_, phase_, was.category, was.label, id, -was.bytes, impl_->computing_ns(*this)});
+        {impl_->last(), step_, phase_, was.category, was.label, id, -was.bytes, impl_->computing_ns()});
 }
 
 RankRecord Recorder::since(Mark& mark) const {
     RankRecord record;
     record.strings = tail(impl_->strings.strings(), mark.strings);
     record.events = impl_->events.from(mark.events);
-    join(record.events, static_cast<int32_t>(mark.events), impl_->ran.from(mark.ran));
+    join(record.events, static_cast<int32_t>(mark.events), impl_->ran.from(mark.ran),
+         impl_->clock != nullptr);
     record.dependencies = tail(impl_->dependencies, mark.dependencies);
     record.memory = impl_->memory.from(mark.memory);
     record.parameters = tail(impl_->parameters, mark.parameters);
@@ -329,7 +335,7 @@ RankRecord Recorder::since(Mark& mark) const {
 RankRecord Recorder::take() {
     RankRecord record;
     record.events = impl_->events.take();
-    join(record.events, 0, impl_->ran.take());
+    join(record.events, 0, impl_->ran.take(), impl_->clock != nullptr);
     record.strings = impl_->strings.take();
     impl_->latest_unit = impl_->latest_rule = 0;
     record.dependencies = std::exchange(impl_->dependencies, {});

@@ -60,13 +60,11 @@ class Recorder final : public MemorySink {
     GlobalRank rank() const { return rank_; }
     Level level() const { return level_; }
     bool records(Level at_least) const { return level_ >= at_least; }
-    /// Nanoseconds since the start of the run.
-    int64_t now_ns() const;
-
     /// From now on all times but those of issue are the device's: memory comes and goes where it computes.
     /// take() waits for the last of them. `clock` outlives the record.
     void use_clock(DeviceClock& clock);
-    /// now_ns(), or a stamp of the device's clock in its place, for Hop's times. Running thread.
+    /// Nanoseconds since the start of the run, or a stamp of the device's clock in their place, for Hop's
+    /// times. Running thread.
     int64_t running_ns() const;
 
     /// Where training stands; copied into every event until changed.

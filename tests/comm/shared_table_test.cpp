@@ -127,6 +127,25 @@ TEST_CASE("at a table the same hops with the same numbers are recorded as over m
     }
 }
 
+TEST_CASE("a reduce_scatter may name even counts on one rank and not on another") {
+    for (const int64_t n : {int64_t{10}, int64_t{5001}}) {
+        const auto results = run_ranks("threads", 3, Mode::inline_in_wait, [&](Rank& rank) {
+            const auto world = rank.world(Algorithm::direct);
+            const std::vector<int64_t> counts = rank.rank() == 1 ? std::vector(3, n) : std::vector<int64_t>{};
+            std::vector<float> numbers(static_cast<std::size_t>(3 * n));
+            for (std::size_t i = 0; i < numbers.size(); ++i)
+                numbers[i] = static_cast<float>(1 << rank.rank()) * static_cast<float>(i);
+            const Tensor mine = rank.zeros(n);
+            world->reduce_scatter(mine, rank.floats(numbers), ReduceOp::sum, counts).wait();
+            return std::pair(mine.data<float>().front(), mine.data<float>().back());
+        });
+        for (std::size_t r = 0; r < 3; ++r) {
+            const auto first = static_cast<float>(r) * static_cast<float>(n);
+            CHECK(results[r] == std::pair(7 * first, 7 * (first + static_cast<float>(n) - 1)));
+        }
+    }
+}
+
 TEST_CASE("an all_reduce may be in place on one rank and not on another") {
     for (const int64_t n : {int64_t{10}, int64_t{5001}}) {
         const auto results = run_ranks("threads", 3, Mode::inline_in_wait, [&](Rank& rank) {

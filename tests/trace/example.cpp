@@ -55,8 +55,8 @@ RankRecord record(int32_t rank, Level level) {
     hop.offset = 2 * (1 - rank);
     hop.elements = 2;
     hop.bytes = 8;
-    hop.t_begin_ns = r.now_ns();
-    hop.t_end_ns = r.now_ns();
+    hop.t_begin_ns = r.running_ns();
+    hop.t_end_ns = r.running_ns();
     r.add_hop(hop, other);
     r.add_snapshot(event, SnapshotKind::output, all);
     r.end_collective(event, 8);

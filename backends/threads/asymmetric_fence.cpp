@@ -1,0 +1,27 @@
+#include "backends/threads/asymmetric_fence.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace meshscope::backends::threads {
+namespace {
+
+bool membarrier(int command) noexcept {
+    return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+}  // namespace
+
+void AsymmetricFence::make_asymmetric() noexcept {
+    static const bool registered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+                                   membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    asymmetric_ = registered;
+}
+
+void AsymmetricFence::heavy() const noexcept {
+    fence();
+    if (asymmetric_) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);  // once registered, it cannot fail
+}
+
+}  // namespace meshscope::backends::threads
