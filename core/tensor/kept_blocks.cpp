@@ -18,6 +18,8 @@ constexpr int64_t kLine = 64;
 constexpr std::align_val_t kAlignment{kLine};
 constexpr int64_t kSpareSmall = int64_t{1} << 20;
 constexpr int64_t kSpareLarge = int64_t{2} << 20;
+/// From this size on a block surely has a whole huge page of 2 MiB in it, wherever it begins.
+constexpr int64_t kHugeFrom = int64_t{4} << 20;
 
 int64_t whole_pages(int64_t bytes) {
     static const int64_t page = sysconf(_SC_PAGESIZE);
@@ -85,6 +87,7 @@ std::byte* LargeBlocks::map(int64_t size) {
     void* const memory = mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
+    if (size >= kHugeFrom) madvise(memory, static_cast<std::size_t>(size), MADV_HUGEPAGE);
     mapped_ += size;
     return static_cast<std::byte*>(memory);
 }

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <fstream>
 #include <numeric>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "tests/test.h"
@@ -28,6 +32,21 @@ std::vector<std::byte*> row_of(LargeBlocks& blocks, const std::vector<int64_t>& 
     REQUIRE(row.front() == memory);
     REQUIRE(row.back() == memory + all - sizes.back());
     return row;
+}
+
+/// Whether the mapping that holds `memory` asks for huge pages: "hg" among its flags in /proc/self/smaps.
+bool asks_for_huge_pages(const std::byte* memory) {
+    const auto wanted = reinterpret_cast<std::uintptr_t>(memory);
+    std::ifstream maps("/proc/self/smaps");
+    bool inside = false;
+    for (std::string line; std::getline(maps, line);) {
+        std::istringstream words(line);
+        std::uintptr_t begin = 0, end = 0;
+        char dash = 0;
+        if (words >> std::hex >> begin >> dash >> end && dash == '-') inside = begin <= wanted && wanted < end;
+        if (inside && line.starts_with("VmFlags:")) return (line + ' ').find(" hg ") != std::string::npos;
+    }
+    return false;
 }
 
 }  // namespace
@@ -69,6 +88,17 @@ TEST_CASE("of the freed regions that would do the smallest serves, of equal ones
     CHECK(blocks.take(8 * kMiB) == taken[2]);
     CHECK(blocks.take(8 * kMiB) == taken[8]);
     CHECK(blocks.take(kMiB) == taken[6] + 8 * kMiB);  // a rest is as old as what it is left of
+}
+
+TEST_CASE("blocks that hold a huge page ask for some") {
+    if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) return;  // a kernel without
+    LargeBlocks blocks;
+    std::byte* const small = blocks.take(3 * kMiB);
+    std::byte* const large = blocks.take(4 * kMiB);
+    CHECK_FALSE(asks_for_huge_pages(small));
+    CHECK(asks_for_huge_pages(large));
+    blocks.put(small, 3 * kMiB);
+    blocks.put(large, 4 * kMiB);
 }
 
 TEST_CASE("for what the machine has no room, kept regions go back first") {
