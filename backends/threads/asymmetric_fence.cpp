@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <exception>
+
 namespace meshscope::backends::threads {
 namespace {
 
@@ -21,7 +23,9 @@ void AsymmetricFence::make_asymmetric() noexcept {
 
 void AsymmetricFence::heavy() const noexcept {
     fence();
-    if (asymmetric_) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);  // once registered, it cannot fail
+    if (!asymmetric_ || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
+    // It worked when it was asked first, but the kernel may be out of memory. Without it a rank could sleep on.
+    if (!membarrier(MEMBARRIER_CMD_GLOBAL)) std::terminate();
 }
 
 }  // namespace meshscope::backends::threads

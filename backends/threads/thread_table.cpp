@@ -65,29 +65,29 @@ void ThreadTable::see_off(int64_t meeting) {
     for (int32_t m = 0; m < size(); ++m) {
         if (m == me_) continue;
         if (mine_.finished[static_cast<std::size_t>(m)] < meeting) await_left(m, meeting);
+        look_at_call(m, meeting);  // before waiting for others, who may wait for this one in vain
         behind = std::min(behind, mine_.finished[static_cast<std::size_t>(m)]);
     }
-    for (int64_t each = behind_ + 1; each <= behind; ++each) look_at_calls(each);
+    for (int64_t each = behind_ + 1; each <= behind; ++each) {
+        for (int32_t m = 0; m < size(); ++m) look_at_call(m, each);
+        unseen_[static_cast<std::size_t>(each % Place::kSlots)] = false;
+    }
     behind_ = behind;
 }
 
-void ThreadTable::look_at_calls(int64_t meeting) {
-    bool& unseen = unseen_[static_cast<std::size_t>(meeting % Place::kSlots)];
-    if (!unseen) return;
+void ThreadTable::look_at_call(int32_t member, int64_t meeting) {
+    if (!unseen_[static_cast<std::size_t>(meeting % Place::kSlots)]) return;
     const comm::CallNumber call = mine_.slot(meeting).offer.call;
-    for (int32_t m = 0; m < size(); ++m) {
-        const comm::CallNumber theirs = place(m).slot(meeting).offer.call;
-        if (call != theirs)
-            refuse(comm::calls_differ(call, GlobalRank{global(me_)}, theirs, GlobalRank{global(m)},
-                                      room_.ranks));
-    }
-    unseen = false;
+    const comm::CallNumber theirs = place(member).slot(meeting).offer.call;
+    if (call != theirs)
+        refuse(comm::calls_differ(call, GlobalRank{global(me_)}, theirs, GlobalRank{global(member)},
+                                  room_.ranks));
 }
 
 void ThreadTable::settle() {
-    // Up to the last that somebody has not been seen at: who left early meets the others here.
-    for (int64_t meeting = mine_.meetings; meeting > behind_; --meeting)
-        if (unseen_[static_cast<std::size_t>(meeting % Place::kSlots)]) return see_off(meeting);
+    // The oldest first: who made another call there may never come to the next.
+    for (int64_t meeting = behind_ + 1; meeting <= mine_.meetings; ++meeting)
+        if (meeting > behind_ && unseen_[static_cast<std::size_t>(meeting % Place::kSlots)]) see_off(meeting);
 }
 
 void ThreadTable::wake_for_arrival() {
@@ -141,7 +141,8 @@ const comm::Offer& ThreadTable::await(int32_t member) {
     Slot& slot = place(member).slot(meeting);
     if (member == me_) return slot.offer;
     if (slot.meeting.load(std::memory_order_acquire) != meeting) await_arrival(member, slot);
-    mine_.finished[static_cast<std::size_t>(member)] = meeting - 1;
+    int64_t& known = mine_.finished[static_cast<std::size_t>(member)];
+    known = std::max(known, meeting - 1);
     awaited_[static_cast<std::size_t>(member)] = meeting;
     return slot.offer;
 }

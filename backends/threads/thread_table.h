@@ -108,8 +108,8 @@ class ThreadTable final : public comm::SharedTable {
     /// Waits until everybody has left `meeting`, and looks at the calls of all meetings that turn out to be
     /// behind everybody: seldom, and several at once, since each look is a cache line that changes cores.
     void see_off(int64_t meeting);
-    /// Sees that all made the same call in a meeting that they have left, if nobody looked yet.
-    void look_at_calls(int64_t meeting);
+    /// Sees that `member` made the same call in a meeting that it has left, if nobody looked yet.
+    void look_at_call(int32_t member, int64_t meeting);
     /// Wakes those who sleep for this rank's coming, if it did not look for them since it came.
     void wake_for_arrival();
     void await_arrival(int32_t member, const Slot& slot);

@@ -1,6 +1,5 @@
 #include "core/base/quick_clock.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -74,21 +73,18 @@ QuickClock::QuickClock() {
 }
 
 int64_t QuickClock::renewed() {
-    // The most that was said so far: time must not go back where the rate was a little high.
-    const int64_t said = ns_ + static_cast<int64_t>(valid_ * scale_ >> 32);
     valid_ = 0;
 #if defined(__x86_64__)
     if (scale_ != 0) {
         if (const std::optional<Both> now = read_both()) {
             ticks_ = now->ticks;
-            ns_ = std::max(now->ns, said);
+            ns_ = now->ns;
             valid_ = kValidTicks;
-            return ns_;
+            return last_ = std::max(last_, ns_);
         }
     }
 #endif
-    ns_ = std::max(steady_ns(), said);
-    return ns_;
+    return last_ = std::max(last_, steady_ns());
 }
 
 }  // namespace meshscope

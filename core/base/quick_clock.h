@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace meshscope {
@@ -37,7 +38,8 @@ class QuickClock {
   private:
     int64_t at(uint64_t ticks) {
         const uint64_t since = ticks - ticks_;  // a counter that was set back gives a huge one
-        return since < valid_ ? ns_ + static_cast<int64_t>(since * scale_ >> 32) : renewed();
+        if (since >= valid_) return renewed();
+        return last_ = std::max(last_, ns_ + static_cast<int64_t>(since * scale_ >> 32));
     }
     /// Reads the clock itself.
     int64_t renewed();
@@ -45,7 +47,8 @@ class QuickClock {
     uint64_t ticks_ = 0;
     uint64_t valid_ = 0;  ///< ticks from `ticks_` on for which the rest holds; 0: none
     uint64_t scale_;      ///< nanoseconds of 2^32 ticks; 0: the counter is not to be used
-    int64_t ns_ = 0;
+    int64_t ns_ = 0;      ///< the clock at `ticks_`
+    int64_t last_ = 0;    ///< what was said last
 };
 
 }  // namespace meshscope

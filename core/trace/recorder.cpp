@@ -30,8 +30,10 @@ struct Live {
 };
 
 /// Enters in the events, of which the first has the id `first`, what the running half knows of them. The
-/// halves' clocks may differ by a little (see QuickClock); nothing begins before it was issued.
-void join(std::vector<Event>& events, int32_t first, const std::vector<Ran>& all, bool stamps) {
+/// halves' clocks may differ by a little (see QuickClock); nothing that ended began before it was issued, and
+/// no hop before its event.
+void join(std::vector<Event>& events, std::vector<Hop>& hops, int32_t first, const std::vector<Ran>& all,
+          bool stamps) {
     for (const Ran& ran : all) {
         const auto at = static_cast<std::size_t>(ran.event - first);
         if (ran.event < first || at >= events.size()) continue;
@@ -42,6 +44,12 @@ void join(std::vector<Event>& events, int32_t first, const std::vector<Ran>& all
         if (stamps || ran.t_end_ns == 0) continue;  // not times yet, or under way
         events[at].t_begin_ns = std::max(events[at].t_begin_ns, events[at].t_issue_ns);
         events[at].t_end_ns = std::max(events[at].t_end_ns, events[at].t_begin_ns);
+    }
+    for (Hop& hop : hops) {
+        const auto at = static_cast<std::size_t>(hop.event - first);
+        if (stamps || hop.event < first || at >= events.size()) continue;
+        hop.t_begin_ns = std::max(hop.t_begin_ns, events[at].t_begin_ns);
+        hop.t_end_ns = std::max(hop.t_end_ns, hop.t_begin_ns);
     }
 }
 
@@ -306,12 +314,12 @@ RankRecord Recorder::since(Mark& mark) const {
     RankRecord record;
     record.strings = tail(impl_->strings.strings(), mark.strings);
     record.events = impl_->events.from(mark.events);
-    join(record.events, static_cast<int32_t>(mark.events), impl_->ran.from(mark.ran),
+    record.hops = impl_->hops.from(mark.hops);
+    join(record.events, record.hops, static_cast<int32_t>(mark.events), impl_->ran.from(mark.ran),
          impl_->clock != nullptr);
     record.dependencies = tail(impl_->dependencies, mark.dependencies);
     record.memory = impl_->memory.from(mark.memory);
     record.parameters = tail(impl_->parameters, mark.parameters);
-    record.hops = impl_->hops.from(mark.hops);
     record.snapshots = tail(impl_->snapshots, mark.snapshots);
     record.values = tail(impl_->values, mark.values);
     const auto first_value = static_cast<int64_t>(mark.values);
@@ -335,13 +343,13 @@ RankRecord Recorder::since(Mark& mark) const {
 RankRecord Recorder::take() {
     RankRecord record;
     record.events = impl_->events.take();
-    join(record.events, 0, impl_->ran.take(), impl_->clock != nullptr);
+    record.hops = impl_->hops.take();
+    join(record.events, record.hops, 0, impl_->ran.take(), impl_->clock != nullptr);
     record.strings = impl_->strings.take();
     impl_->latest_unit = impl_->latest_rule = 0;
     record.dependencies = std::exchange(impl_->dependencies, {});
     record.memory = impl_->memory.take();
     record.parameters = std::exchange(impl_->parameters, {});
-    record.hops = impl_->hops.take();
     impl_->read_clock(record);
     record.snapshots = std::exchange(impl_->snapshots, {});
     record.values = std::exchange(impl_->values, {});

@@ -258,7 +258,7 @@ TEST_CASE("taking an offer back waits for whoever is at the buffers, and lets no
 }
 
 TEST_CASE("a rank that comes to a withdrawn offer does not touch it, and is told why") {
-    std::atomic<bool> seen{false}, entered{false};
+    std::atomic<bool> seen{false}, withdrawn{false}, entered{false};
     std::string told;
     try {
         backends::make_registry()->open("threads", {2})->run([&](comm::Transport& transport) {
@@ -268,11 +268,13 @@ TEST_CASE("a rank that comes to a withdrawn offer does not touch it, and is told
             table.arrive({.bytes = 100, .input = data.data()});
             if (transport.rank().value == 1) {
                 while (!seen) std::this_thread::yield();
+                table.withdraw();
+                withdrawn = true;
                 throw std::runtime_error("changed its mind");
             }
             table.await(1);
             seen = true;
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            while (!withdrawn) std::this_thread::yield();
             table.enter();
             entered = true;
         });
@@ -360,6 +362,17 @@ TEST_CASE("different counts at a table are found, by value and by reference") {
                       const auto world = rank.world(Algorithm::direct);
                       call(op, *world, rank, n + rank.rank()).wait();
                   }) == "comm.size_mismatch");
+}
+
+TEST_CASE("of several broadcasts that were left early the first that differs is told, not the last missed") {
+    CHECK(outcome(2, Mode::inline_in_wait, [](Rank& rank) {
+              const auto world = rank.world(Algorithm::direct);
+              world->broadcast(rank.zeros(10), GroupRank{rank.rank()}).wait();
+              if (rank.rank() == 0)
+                  world->broadcast(rank.zeros(10), GroupRank{0}).wait();
+              else
+                  world->recv(rank.zeros(10), GroupRank{0}).wait();
+          }) == "comm.calls_differ");
 }
 
 TEST_CASE("a small broadcast to a rank that never comes is an error of the root when it finishes") {
