@@ -70,7 +70,8 @@ struct alignas(64) Seat {
 ///
 /// A message is handed over without a lock: push to the inbox, then look whether the receiver sleeps for us;
 /// the receiver says that it sleeps, then looks into its inbox again. With sequentially consistent atomics
-/// one of the two sees the other. The mutex is taken only to sleep, to wake, to fail and to finish. Under it
+/// (messages), or a light fence here and a heavy one there (a table's signals; AsymmetricFence), one of the
+/// two sees the other. The mutex is taken only to sleep, to wake, to fail and to finish. Under it
 /// who sleeps is exact: a rank that made another's condition true has woken it before it can sleep itself.
 ///
 /// Deadlock, with no clock in it. Every wait is for one act of one peer: for the next message of `src`, which

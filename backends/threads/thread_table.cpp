@@ -121,6 +121,7 @@ void ThreadTable::arrive_by_value(const comm::Offer& offer, int64_t own_begin, i
     lay_down(0, own_begin);
     lay_down(own_end, offer.bytes);
     slot.offer.input = data;
+    slot.offer.by_value = true;
     // Nobody is woken yet: that would wait until all that was written here is in the cache, while there may
     // be something to read already. Before this rank waits or leaves, it makes up for that.
     slot.meeting.store(mine_.meetings, std::memory_order_release);
@@ -130,6 +131,7 @@ void ThreadTable::arrive_by_value(const comm::Offer& offer, int64_t own_begin, i
 void ThreadTable::arrive(const comm::Offer& offer) {
     Slot& slot = begin_meeting();
     slot.offer = offer;
+    slot.offer.by_value = false;
     shown_ = true;
     slot.meeting.store(mine_.meetings, std::memory_order_release);
     looked_ = false;
@@ -171,8 +173,11 @@ void ThreadTable::enter() {
 }
 
 void ThreadTable::leave(comm::TableSpan span) {
-    // By value nobody looks at the span, and somebody may still read that of a meeting before.
-    if (shown_) mine_.span = span;
+    if (shown_) mine_.span = span;  // by value nobody looks at it
+    leave();
+}
+
+void ThreadTable::leave() {
     mine_.stage.store(2 * mine_.meetings + 1, std::memory_order_release);
     looked_ = true;
     board_.fence().light();
@@ -193,7 +198,7 @@ void ThreadTable::look_ahead() {
 
 void ThreadTable::leave_early() {
     unseen_[static_cast<std::size_t>(mine_.meetings % Place::kSlots)] = true;
-    leave({});
+    leave();
 }
 
 void ThreadTable::await_left(int32_t member, int64_t meeting) {
@@ -241,13 +246,13 @@ void ThreadTable::throw_lost(int32_t member) {
 }
 
 void ThreadTable::withdraw() noexcept {
-    if (!shown_) return;
-    shown_ = false;
     const int64_t meeting = mine_.meetings;
-    mine_.slot(meeting).meeting.store(Slot::kWithdrawn, kSignal);
-    board_.fence().heavy();
     // Failing at the others' buffers, this rank is at them no more, but has not done its part either.
     if (mine_.stage.load(kSignal) == 2 * meeting) mine_.stage.store(2 * meeting - 1, kSignal);
+    if (!shown_) return;
+    shown_ = false;
+    mine_.slot(meeting).meeting.store(Slot::kWithdrawn, kSignal);
+    board_.fence().heavy();
     for (int32_t m = 0; m < size(); ++m)
         while (m != me_ && place(m).stage.load(kSignal) == 2 * meeting) std::this_thread::yield();
 }

@@ -42,7 +42,7 @@ struct Place {
     Slot slots[kSlots];
     /// 2m while the owner is at the others' buffers in meeting m, 2m + 1 from when it has left it.
     alignas(64) std::atomic<int64_t> stage{1};
-    comm::TableSpan span;              ///< of the latest leave() by reference; written before `stage`
+    comm::TableSpan span;              ///< of the latest leave(span) by reference; written before `stage`
     alignas(64) int64_t meetings = 0;  ///< the owner's own count
     std::vector<int64_t> finished;     ///< the owner's: by member, the latest meeting known to be behind it
     std::unique_ptr<std::byte[]> memory;  ///< the slots' data
@@ -86,6 +86,7 @@ class ThreadTable final : public comm::SharedTable {
     void arrive(const comm::Offer& offer) override;
     const comm::Offer& await(int32_t member) override;
     void enter() override;
+    void leave() override;
     void leave(comm::TableSpan span) override;
     void leave_early() override;
     void await_left(int32_t member) override;

@@ -39,10 +39,9 @@ struct CheckedCall {
 ///  - "comm.wrong_counts": counts are negative, or not one a rank
 ///  - "comm.peer_outside_group": root or other side
 ///  - "comm.peer_is_self": send to or recv from oneself
-///  - "comm.overlap": input and output share memory otherwise than the op allows: the same buffer where both
-///  have the
-///    same size; for all_gather the input may be the output's own part, for reduce_scatter the output the
-///    input's
+///  - "comm.overlap": input and output share memory otherwise than the op allows: the same buffer
+///    where both have the same size; for all_gather the input may be the output's own part, for
+///    reduce_scatter the output the input's
 ///  - as check_reduce_op
 void check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size, CheckedCall& checked);
 

@@ -64,7 +64,7 @@ class Meeting {
     Meeting(Wire& wire, SharedTable& table, const CheckedCall& call)
         : wire_(wire), table_(table), call_(call), number_(number_of(call)) {}
     ~Meeting() {
-        if (shown_) table_.withdraw();
+        if (shown_ || sees_buffers_) table_.withdraw();
     }
     Meeting(const Meeting&) = delete;
     Meeting& operator=(const Meeting&) = delete;
@@ -106,6 +106,11 @@ class Meeting {
         table_.close();
         shown_ = false;
     }
+    /// Before it reads what the members have that it awaited: of calls that do not fit together some may be
+    /// by value and others by reference.
+    void enter() {
+        if (sees_buffers_) table_.enter();
+    }
     /// Hops of one piece from every other member, in rank order, as Wire::receive_from_all writes them.
     void record_from_all(const Piece& piece, const std::vector<std::vector<float>>& values, TableSpan span);
     /// The numbers of a piece by member, if the record keeps them.
@@ -129,6 +134,7 @@ class Meeting {
     const CheckedCall& call_;
     CallNumber number_;
     bool shown_ = false;
+    bool sees_buffers_ = false;  ///< a member that it awaited made its offer by reference
 };
 
 const Offer& Meeting::await(int32_t member) {
@@ -136,6 +142,7 @@ const Offer& Meeting::await(int32_t member) {
     if (offer.call != number_)
         table_.refuse(
             calls_differ(number_, wire_.global(me()), offer.call, wire_.global(member), wire_.ranks()));
+    sees_buffers_ = sees_buffers_ || !offer.by_value;
     return offer;
 }
 
@@ -177,7 +184,7 @@ void Meeting::all_reduce_by_value(ReduceOp op, const std::byte* input) {
     reduce_many(op, wire_.dtype(), call_.output, sources.all(), n);
     span.end_ns = wire_.now();
     record_from_all(piece, values_of(piece, sources), span);
-    table_.leave({});
+    table_.leave();
 }
 
 void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
@@ -236,7 +243,7 @@ void Meeting::all_gather() {
         const int32_t q = wire_.of(me() + i);
         sources[q] = await(q, wire_.bytes(out_part(q).elements)).input;
     }
-    if (!by_value) table_.enter();
+    enter();
     for (int32_t i = 1; i < p(); ++i) {
         const int32_t q = wire_.of(me() + i);
         const Part theirs = out_part(q);
@@ -247,7 +254,7 @@ void Meeting::all_gather() {
         if (wire_.records_hops())
             wire_.record_hop(q, piece, wire_.kept_values(piece, to), begin_ns, wire_.now());
     }
-    table_.leave({});
+    table_.leave();
     if (!by_value) close_all();
 }
 
@@ -261,7 +268,7 @@ void Meeting::reduce_scatter(ReduceOp op, const std::byte* input) {
     wire_.count_sent(bytes - wire_.bytes(mine.elements));
     Pointers<const Offer> offers(p());
     for (int32_t q = 0; q < p(); ++q) offers[q] = &await(q);
-    if (!by_value) table_.enter();  // the parts, too, are their owners'
+    enter();  // the parts, too, may be their owners'
     Sources sources(p());
     for (int32_t q = 0; q < p(); ++q) {
         const Part part = my_part_of(*offers[q]);
@@ -275,7 +282,7 @@ void Meeting::reduce_scatter(ReduceOp op, const std::byte* input) {
     reduce_many(op, wire_.dtype(), call_.output, sources.all(), mine.elements);
     span.end_ns = wire_.now();
     record_from_all(piece, values, span);
-    table_.leave({});
+    table_.leave();
     if (!by_value) close_all();
 }
 
@@ -309,11 +316,11 @@ void Meeting::broadcast() {
 
     arrive({.bytes = bytes, .output = call_.output}, by_value);
     const std::byte* const input = await(root, bytes).input;
-    if (!by_value) table_.enter();
+    enter();
     TableSpan span{wire_.now(), 0};
     copy_bytes(call_.output, input, by_value ? bytes : read_by_owner(bytes));
     span.end_ns = wire_.now();
-    table_.leave({});
+    table_.leave();
     if (!by_value) {
         close(root);
         const TableSpan other = table_.span_of(root);

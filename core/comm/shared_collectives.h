@@ -11,8 +11,8 @@ namespace meshscope::comm {
 /// What differs is who moves the bytes. Over messages the receiver copies; here whoever has time for it:
 ///
 ///  - all_reduce beyond direct_one_round_bytes(): rank r reduces chunk r from all buffers (round 0) and
-///  writes each block,
-///    while it is in the first-level cache, into all others' buffers (round 1). Both rounds run at once.
+///    writes each block, while it is in the first-level cache, into all others' buffers (round 1). Both
+///    rounds run at once.
 ///  - broadcast of 32 KiB and more: of each buffer the root writes 1/p, its owner reads the rest.
 ///
 /// Order of reduction: by group rank, as the cards say; so the bits are the same as over messages.

@@ -27,6 +27,7 @@ struct Offer {
     const std::byte* input = nullptr;  ///< what others may read
     std::byte* output = nullptr;       ///< what others may write; null when nothing
     const Part* parts = nullptr;       ///< `input` cut by member, one each; null: evenly, or not
+    bool by_value = false;             ///< `input` and `parts` are on the table; its arrive_ call sets it
 };
 
 /// When a member was at the others' buffers, by the recorders' clock; for the record's hops.
@@ -71,14 +72,17 @@ class SharedTable {
     virtual const Offer& await(int32_t member) = 0;
     /// From here to leave() this rank is at the buffers of the members it has awaited, and of no other.
     virtual void enter() = 0;
-    /// Ends it. `span` is for the others' records.
+    /// Ends it.
+    virtual void leave() = 0;
+    /// Ends it and says when this rank was at the others' buffers, for their records. Only of a member that
+    /// awaited all others: so none of them is still reading what it said before.
     virtual void leave(TableSpan span) = 0;
     /// Ends a meeting by value without having seen who else is there, as a buffered send ends. The others'
     /// offers are looked at later, while a slot is still kept for them, or in Transport::settle_tables.
     virtual void leave_early() = 0;
     /// Waits until `member` has left.
     virtual void await_left(int32_t member) = 0;
-    /// What `member` said when it left; after await_left, until the next meeting.
+    /// What `member` said when it left the meeting; after await_left, until this rank comes to the next.
     virtual TableSpan span_of(int32_t member) const = 0;
     /// Ends a meeting by reference, after await_left for all who may have been at this rank's buffers.
     virtual void close() = 0;
@@ -88,8 +92,8 @@ class SharedTable {
         abort(error);
         throw error;
     }
-    /// Takes this rank's offer back and waits until nobody is at its buffers. For a caller that is failing;
-    /// the world is of no use afterwards.
+    /// Of a caller that is failing: it is at no buffers any more, its offer is taken back, and nobody is at its
+    /// buffers. The world is of no use afterwards. After a meeting that ended in order: nothing.
     virtual void withdraw() noexcept = 0;
 
   private:

@@ -62,8 +62,7 @@ void StreamExecutor::stop() noexcept {
 
 LocalPtr<Work::State> StreamExecutor::new_state() {
     // The last one first: its Work is gone by now, and it is still in the cache.
-    if (let_go_.empty() || !let_go_.back().alone())
-        return LocalPtr<Work::State>(new Work::State);
+    if (let_go_.empty() || !let_go_.back().alone()) return LocalPtr<Work::State>(new Work::State);
     LocalPtr<Work::State> state = std::move(let_go_.back());
     let_go_.pop_back();
     state->recorder = nullptr;

@@ -23,11 +23,11 @@ void delete_block(std::byte* memory) noexcept;
 /// and pages that stay mapped need not be cleared again. Where none holds it, the system is asked, and of the
 /// kept ones the oldest go as far as all together would be 2 MiB, or a sixty-fourth, more than the most that
 /// was ever in use at once, which is what the memory ledger says: a process' memory grows as its ledger does.
-/// From 4 MiB on they lie in huge pages, where the kernel leaves that to programs: who reads another process'
-/// memory has the kernel look up each page, which took up to half of the time.
-/// Cost: a look at each kept region, some tens. (Unsplit blocks by size need half as much again to serve
-/// FSDP2 without page faults, which are 2 to 4 % of its step; malloc's free lists, cut up by small blocks,
-/// held twice the ledger's bytes.)
+/// From 4 MiB on they ask for huge pages, where the kernel leaves that to programs: who reads another
+/// process' memory has the kernel look up each page, which took up to half of the time. Cost: a look at each
+/// kept region, some tens. (Unsplit blocks by size need half as much again to serve FSDP2 without page
+/// faults, which are 2 to 4 % of its step; malloc's free lists, cut up by small blocks, held twice the
+/// ledger's bytes.)
 class LargeBlocks {
   public:
     /// Blocks from this size on.

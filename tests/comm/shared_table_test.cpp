@@ -218,6 +218,22 @@ TEST_CASE("a rank that throws with a call under way takes its buffers back befor
                       }) == "dropped everything");
 }
 
+TEST_CASE(
+    "members whose counts make one call small and one large are told so, and nobody reads what is gone") {
+    // Rank 0 agrees with rank 1 about its own part, so it reads from a buffer that rank 1 takes back.
+    for (const Mode mode : {Mode::inline_in_wait, Mode::helper_thread})
+        for (int i = 0; i < 20; ++i)
+            CHECK(outcome(3, mode, [&](Rank& rank) {
+                      const auto world = rank.world(Algorithm::direct);
+                      const std::vector<int64_t> counts{1, 1, rank.rank() == 1 ? 90'000 : 1};
+                      const int64_t mine = counts[static_cast<std::size_t>(rank.rank())];
+                      world
+                          ->reduce_scatter(rank.zeros(mine), rank.zeros(2 + counts[2]), ReduceOp::sum, counts)
+                          .wait();
+                      call(CollectiveOp::all_reduce, *world, rank, 1).wait();
+                  }) == "comm.size_mismatch");
+}
+
 TEST_CASE("taking an offer back waits for whoever is at the buffers, and lets nobody in after") {
     std::atomic<int> stage{0};
     std::atomic<bool> reading{false}, read_after_withdrawal{false};
@@ -236,7 +252,7 @@ TEST_CASE("taking an offer back waits for whoever is at the buffers, and lets no
                 stage = 1;
                 std::this_thread::sleep_for(std::chrono::milliseconds(5));
                 reading = false;
-                table.leave({});
+                table.leave();
                 table.await_left(1);  // it will not: it took its offer back
             } else {
                 table.arrive(offer);
