@@ -6,6 +6,7 @@
 
 #include "backends/registry.h"
 #include "tests/contract/tcp_threads_world.h"
+#include "tests/sanitizer.h"
 
 namespace meshscope::contract {
 
@@ -18,7 +19,7 @@ inline std::vector<std::string> backends_that_see_deadlocks() {
     return {"threads"};
 }
 /// Whether the cases take every size and mode, or a choice of them.
-inline constexpr bool kEverySize = true;
+inline constexpr bool kEverySize = !test::kSanitizer;
 /// A world whose ranks all live here. The registry's "tcp" has one rank a process; ours has them on threads.
 inline std::unique_ptr<comm::World> open_world(const std::string& backend, int32_t n) {
     if (backend == "tcp") return std::make_unique<TcpThreadsWorld>(n);

@@ -134,6 +134,7 @@ CostQuery query_of(const Case& c, int32_t p, int32_t r, CollectiveOp op) {
 TEST_CASE("recorded hops and bytes are those that the cards state, for 1 to 8 ranks") {
     for (const std::string& backend : backends_under_test())
         for (const int32_t p : {1, 2, 3, 4, 5, 6, 7, 8, 11}) {
+            if (!kEverySize && p > 4 && p != 7) continue;
             const auto cases = cases_for();
             std::vector<trace::RankRecord> records;
             run_ranks(
@@ -150,13 +151,13 @@ TEST_CASE("recorded hops and bytes are those that the cards state, for 1 to 8 ra
             std::vector<int64_t> rounds(cases.size(), 0);
             for (int32_t r = 0; r < p; ++r) {
                 const trace::RankRecord& record = records[static_cast<std::size_t>(r)];
+                const auto hops = hops_of_events(record);
                 for (const trace::Event& event : record.events) {
                     const Case& c = cases[static_cast<std::size_t>(event.step)];
                     INFO(backend << " p=" << p << " rank " << r << ": " << c.text());
                     comm::Cost seen;
                     bool sound = true;
-                    for (const trace::Hop& hop : record.hops) {
-                        if (hop.event != event.id) continue;
+                    for (const trace::Hop& hop : hops[static_cast<std::size_t>(event.id)]) {
                         ++seen.hops;
                         seen.bytes_received += hop.bytes;
                         seen.rounds = std::max<int64_t>(seen.rounds, hop.round + 1);

@@ -85,6 +85,13 @@ inline std::vector<float> floats_of(const Tensor& t) {
     return {data.begin(), data.end()};
 }
 
+/// The hops of each event, by its id.
+inline std::vector<std::vector<trace::Hop>> hops_of_events(const trace::RankRecord& record) {
+    std::vector<std::vector<trace::Hop>> hops(record.events.size());
+    for (const trace::Hop& hop : record.hops) hops.at(static_cast<std::size_t>(hop.event)).push_back(hop);
+    return hops;
+}
+
 /// Runs `body` on every rank of a new world and returns what each gave back, by rank. finish() is called at
 /// the end. `records`, when given, receives every rank's record.
 template <class Body>

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "tests/contract/harness.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -175,7 +176,7 @@ TEST_CASE("the same run gives the same bits a hundred times") {
     for (const std::string& backend : backends_under_test())
         for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
             std::vector<std::vector<std::byte>> first;
-            for (int i = 0; i < 100; ++i) {
+            for (int i = 0; i < (test::kSanitizer ? 20 : 100); ++i) {
                 const auto results =
                     run_ranks(backend, 4, i % 2 == 0 ? kModes[0] : kModes[1], [&](Rank& rank) {
                         std::vector<float> numbers;

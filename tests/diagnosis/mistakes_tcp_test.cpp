@@ -8,6 +8,7 @@
 
 #include "tests/contract/tcp_threads_world.h"
 #include "tests/diagnosis/judge.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -17,13 +18,8 @@ namespace {
 
 // How long a rank waits for one that may still come (what it can see takes no such time); and whether all
 // numbers of ranks take their turn, which sanitizers make long.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::chrono::milliseconds kPatience{400};
-constexpr bool kEverySize = false;
-#else
-constexpr std::chrono::milliseconds kPatience{250};
-constexpr bool kEverySize = true;
-#endif
+constexpr std::chrono::milliseconds kPatience{test::kSanitizer ? 400 : 250};
+constexpr bool kEverySize = !test::kSanitizer;
 constexpr double kPromiseMs = 1'000;
 
 std::string words_of(const std::exception_ptr& error) {

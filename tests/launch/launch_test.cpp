@@ -8,6 +8,7 @@
 #include "tests/cli/program.h"
 #include "tests/launch/processes.h"
 #include "tests/patience.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 
 using namespace processes;
@@ -154,7 +155,7 @@ TEST_CASE("what cannot be started, and options that do not fit, are told") {
 }
 
 TEST_CASE("a hundred launches in a row all begin and end") {
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < (meshscope::test::kSanitizer ? 20 : 100); ++i) {
         const auto ended = run(shell({"-n", "2", "--no-prefix"}, "echo $MASTER_PORT > /dev/null"));
         REQUIRE(ended.err == "");
         REQUIRE(ended.exit_code == 0);

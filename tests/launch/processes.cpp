@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "tests/cli/program.h"
+#include "tests/sanitizer.h"
 
 namespace processes {
 namespace {
@@ -73,11 +74,8 @@ std::vector<pid_t> having(const std::map<std::string, std::string>& variables) {
 }
 
 std::vector<std::string> mpi_backends() {
-#if defined(__SANITIZE_THREAD__)
-    return {};
-#else
+    if (meshscope::test::kThreadSanitizer) return {};
     return {"mpi-openmpi", "mpi-mpich"};
-#endif
 }
 
 std::vector<std::string> sorted_lines(const std::string& text) {

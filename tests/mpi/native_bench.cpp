@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
                 const Tensor t = rank.zeros(n);
                 MeshscopeMpiCall call{};
                 call.op = MESHSCOPE_ALL_REDUCE;
-                call.kind = MESHSCOPE_FLOAT;
+                call.kind = MESHSCOPE_MPI_FLOAT;
                 call.in_place = 1;
                 call.out = t.raw();
                 call.elements = n;

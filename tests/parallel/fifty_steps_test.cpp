@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/parallel/train_helper.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -103,12 +104,7 @@ const std::vector<std::string> kSettings{
 
 /// Both; under the thread sanitizer, which takes fifteen times as long, llama alone.
 std::vector<std::string> models(const std::string& gpt, const std::string& llama) {
-#if defined(__SANITIZE_THREAD__)
-    static_cast<void>(gpt);
-    return {llama};
-#else
-    return {gpt, llama};
-#endif
+    return test::kThreadSanitizer ? std::vector{llama} : std::vector{gpt, llama};
 }
 
 void check_like_one_rank(const std::string& model, const std::vector<std::string>& strategies) {

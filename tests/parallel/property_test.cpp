@@ -14,6 +14,7 @@
 #include "tests/parallel/property/draw.h"
 #include "tests/parallel/train_helper.h"
 #include "tests/run/same_record.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -21,11 +22,7 @@ using namespace meshscope::test;
 
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int64_t kCases = 40;
-#else
-constexpr int64_t kCases = 700;
-#endif
+constexpr int64_t kCases = kSanitizer ? 40 : 700;
 
 int64_t from_environment(const char* name, int64_t otherwise) {
     const char* const text = std::getenv(name);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/run/checkpoint_helper.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
 
@@ -49,6 +50,7 @@ TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
     const std::string optimizer = GENERATE(kAdamw, kMomentum);
     const std::string kind = GENERATE("sharded", "rank0");
     INFO(parallel << optimizer << kind);
+    if (test::kSanitizer && (optimizer == kMomentum) != (kind == "rank0")) return;
     const test::Folder folder;
     const auto whole = run_at(text(10, parallel, "", optimizer), folder);
 
@@ -170,11 +172,13 @@ TEST_CASE("what one strategy saved on its ranks another loads on its own, bit fo
     for (const std::string& to : {kSingle, kDdp3, kFsdp4, kFsdp3, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp,
                                   kFsdpTp, kDp, kOffload}) {
         INFO(kind << ": " << from << " -> " << to);
+        ++n;
+        if (test::kSanitizer && (static_cast<std::size_t>(n) + from.size()) % 3 != 0) continue;
         // Stopped before its first step, a resumed run hands over what it loaded, and saves it its own way.
         const std::atomic<bool> stop{true};
         run::RunOptions options;
         options.cancel = &stop;
-        const std::string other = "b" + std::to_string(n++);
+        const std::string other = "b" + std::to_string(n);
         const auto loaded =
             run_at(text(6, to, "folder = \"" + other + "\"\nresume = \"a\"\n"), folder, options);
         CHECK(loaded.trace->info.losses == trained.trace->info.losses);
