@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "app/cli/machine.h"
+#include "app/cli/run_json.h"
 #include "app/cli/table.h"
 #include "app/cli/version.h"
 #include "backends/nccl_doctor.h"
@@ -18,7 +19,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct DoctorArguments {
     bool json = false, nccl = false;
     int32_t ranks = 0;  ///< 0: one a GPU
 };
@@ -123,7 +124,7 @@ void print_gpus(const backends::GpuState& state, const std::string& none, const 
 }
 
 /// Each collective over NCCL, on all GPUs of this machine.
-void check_nccl(const Options& options, CommandContext& context) {
+void check_nccl(const DoctorArguments& options, CommandContext& context) {
     const backends::NcclCheck check = backends::check_nccl(context.environment, options.ranks);
     bool good = true;
     ordered_json rows = ordered_json::array();
@@ -220,7 +221,7 @@ void print(const Machine& machine, const std::vector<std::string>& backends,
 void add_doctor_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("doctor", context.text("cli.doctor.about"));
     command->footer(context.text("cli.doctor.examples"));
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DoctorArguments>();
     command->add_flag("--json", options->json, context.text("cli.help.json"));
     CLI::Option* const nccl =
         command->add_flag("--nccl", options->nccl, context.text("cli.doctor.help_nccl"));
@@ -235,9 +236,7 @@ void add_doctor_command(CLI::App& app, CommandContext& context) {
         const std::vector<backends::BackendState> states = backends::backend_states();
         const backends::GpuState gpus = backends::gpu_state(context.environment);
         if (options->json) {
-            context.out << as_json(machine, backends, states, gpus, context)
-                               .dump(2, ' ', false, ordered_json::error_handler_t::replace)
-                        << '\n';
+            context.out << json_text(as_json(machine, backends, states, gpus, context), 2) << '\n';
         } else {
             print(machine, backends, states, gpus, context);
         }

@@ -11,7 +11,7 @@
 namespace meshscope::cli {
 namespace {
 
-struct Options {
+struct LaunchArguments {
     int32_t workers = 1, node_rank = -1, max_restarts = 0;
     double last_call_s = 2, timeout_s = 600;
     std::string nodes = "1", endpoint, run_id, bind = "127.0.0.1", log_dir, report;
@@ -36,7 +36,7 @@ std::pair<int32_t, int32_t> read_nodes(const std::string& text) {
     return {least, most};
 }
 
-void launch_command(const Options& options, CommandContext& context) {
+void launch_command(const LaunchArguments& options, CommandContext& context) {
     const auto [least, most] = read_nodes(options.nodes);
     if (most > 1 && options.endpoint.empty()) throw UsageError({"launch.endpoint_missing", {}});
     if (most > 1 && options.node_rank < 0) throw UsageError({"launch.node_rank_missing", {}});
@@ -73,7 +73,7 @@ void launch_command(const Options& options, CommandContext& context) {
 void add_launch_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("launch", context.text("cli.launch.about"));
     command->footer(context.text("cli.launch.examples"));
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<LaunchArguments>();
     const auto help = [&](const char* name) { return context.text(std::string("cli.launch.help.") + name); };
     command->add_option("-n,--nproc-per-node", options->workers, help("workers"))
         ->check(CLI::Range(1, 4096))

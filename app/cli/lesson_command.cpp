@@ -26,7 +26,7 @@
 namespace meshscope::cli {
 namespace {
 
-struct Options {
+struct LessonArguments {
     std::string name, root, backend = "threads", trace;
     bool no_input = false, json = false;
 };
@@ -46,7 +46,7 @@ std::string mesh_text(const scenario::Scenario& scenario) {
 }
 
 /// One row a lesson, under its chapter's title. A lesson that names no chapter stands under none.
-void list(const Options& options, CommandContext& context) {
+void list(const LessonArguments& options, CommandContext& context) {
     Table table;
     std::vector<int32_t> chapters;
     for (const char* id : {"name", "title", "ranks", "mesh", "steps", "quizzes"})
@@ -100,7 +100,7 @@ std::string next_of(const LessonFolder& lesson, const CommandContext& context) {
 }
 
 /// Whether the lesson can be run on the backend that was asked for; else why not is told.
-bool can_run(const LessonFolder& lesson, const scenario::Scenario& scenario, const Options& options,
+bool can_run(const LessonFolder& lesson, const scenario::Scenario& scenario, const LessonArguments& options,
              CommandContext& context) {
     const std::string reason = lesson_needs_threads(scenario, options.backend, context);
     if (reason.empty()) return true;
@@ -111,7 +111,7 @@ bool can_run(const LessonFolder& lesson, const scenario::Scenario& scenario, con
     return false;
 }
 
-void run(const Options& options, CommandContext& context) {
+void run(const LessonArguments& options, CommandContext& context) {
     const auto lessons = choose_lessons(options.name, options.root, context);
     if (!options.trace.empty() && lessons.size() > 1)  // each would take the place of the one before
         throw UsageError({"cli.lesson.one_trace", {{"lessons", static_cast<int64_t>(lessons.size())}}});
@@ -149,7 +149,7 @@ void run(const Options& options, CommandContext& context) {
 }
 
 /// Prints one line a check; true when all hold that can be checked on this backend.
-bool check_one(const LessonFolder& lesson, const Options& options, CommandContext& context) {
+bool check_one(const LessonFolder& lesson, const LessonArguments& options, CommandContext& context) {
     const std::string ok = context.styled(context.text("cli.check.ok"), "32");
     const std::string failed = context.styled(context.text("cli.check.failed"), "31");
     const auto skip = [&](const std::string& what, const std::string& reason) {
@@ -219,7 +219,7 @@ bool check_one(const LessonFolder& lesson, const Options& options, CommandContex
     return all;
 }
 
-void numbers(const Options& options, CommandContext& context) {
+void numbers(const LessonArguments& options, CommandContext& context) {
     context.json_errors = options.json;
     for (const LessonFolder& lesson : choose_lessons(options.name, options.root, context)) {
         const scenario::Scenario scenario = scenario::read_scenario(lesson.folder + "/scenario.toml");
@@ -233,7 +233,7 @@ void numbers(const Options& options, CommandContext& context) {
     }
 }
 
-void check(const Options& options, CommandContext& context) {
+void check(const LessonArguments& options, CommandContext& context) {
     bool all = true;
     for (const LessonFolder& lesson : choose_lessons(options.name, options.root, context))
         all &= check_one(lesson, options, context);
@@ -246,8 +246,8 @@ void add_lesson_command(CLI::App& app, CommandContext& context) {
     CLI::App* lesson = app.add_subcommand("lesson", context.text("cli.lesson.about"));
     lesson->footer(context.text("cli.lesson.examples"));
     lesson->require_subcommand(1);
-    auto options = std::make_shared<Options>();
-    const auto add = [&](const char* name, void (*work)(const Options&, CommandContext&)) {
+    auto options = std::make_shared<LessonArguments>();
+    const auto add = [&](const char* name, void (*work)(const LessonArguments&, CommandContext&)) {
         CLI::App* command =
             lesson->add_subcommand(name, context.text(std::string("cli.lesson.") + name + ".about"));
         command->footer(context.text("cli.lesson.examples"));

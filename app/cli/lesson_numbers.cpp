@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/cli/run_json.h"
 #include "core/scenario/evaluate.h"
 #include "core/trace/query.h"
 
@@ -51,7 +52,7 @@ bool print_numbers(const std::string& lesson, const scenario::Scenario& scenario
     }
     if (json) {
         const nlohmann::ordered_json line{{"lesson", lesson}, {"numbers", numbers}};
-        context.out << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+        context.out << json_text(line) << '\n';
     }
     return all_read;
 }

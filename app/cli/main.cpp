@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include "app/cli/version.h"
 #include "app/launch/failure.h"
 #include "backends/registry.h"
+#include "core/base/quick_clock.h"
 #include "core/tensor/device.h"
 
 namespace meshscope::cli {
@@ -102,9 +102,7 @@ void leave_last_words(const std::exception& error, const i18n::ErrorText& text) 
     if (path.empty()) return;
     launch::Failure failure;
     failure.exit_code = static_cast<int32_t>(text.exit_code);
-    failure.time_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
+    failure.time_ns = wall_ns();
     for (const std::string& line : text.lines) failure.text += (failure.text.empty() ? "" : "\n") + line;
     failure.json = text.json;
     failure.id = "error";

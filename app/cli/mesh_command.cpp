@@ -8,6 +8,7 @@
 
 #include "app/cli/integer_option.h"
 #include "app/cli/mesh_request.h"
+#include "app/cli/run_json.h"
 #include "app/cli/table.h"
 #include "core/mesh/answer.h"
 #include "core/mesh/python_text.h"
@@ -108,10 +109,6 @@ ordered_json to_json(const Reply& reply, const CommandContext& context) {
     return reply.answer ? to_json(*reply.answer) : to_json(*reply.error, context);
 }
 
-std::string dump(const ordered_json& json) {
-    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 /// One entry at a time, so that memory holds one rank's answers only.
 void print_json(const DeviceMesh& root, const std::vector<Asked>& asked, int64_t first, int64_t last,
                 CommandContext& context) {
@@ -125,7 +122,7 @@ void print_json(const DeviceMesh& root, const std::vector<Asked>& asked, int64_t
                 replies.push_back(to_json(mesh::reply(derived, rank), context));
             entry[kind.key] = std::move(replies);
         }
-        context.out << (r == first ? "\n" : ",\n") << dump(entry);
+        context.out << (r == first ? "\n" : ",\n") << json_text(entry);
     }
     context.out << "\n]}\n";
 }
@@ -276,7 +273,7 @@ void run(const MeshWords& words, CommandContext& context) {
         root = make_mesh(request);
     } catch (const InvalidArgument& refusal) {
         // An answer of its own: programs compare it with the other answers.
-        if (request.json) context.out << dump(to_json(refusal.message(), context)) << '\n';
+        if (request.json) context.out << json_text(to_json(refusal.message(), context)) << '\n';
         context.err << "meshscope: " << context.text(refusal.message()) << '\n';
         const std::string pytorch = mesh::pytorch_exception(refusal.message());
         // PyTorch has no check of a size below 1: what stops it speaks of something else.

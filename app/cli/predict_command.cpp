@@ -12,6 +12,7 @@
 
 #include "app/cli/progress.h"
 #include "app/cli/run_command.h"
+#include "app/cli/run_json.h"
 #include "app/cli/table.h"
 #include "core/run/dry.h"
 #include "core/run/summary.h"
@@ -24,7 +25,7 @@ namespace {
 using nlohmann::ordered_json;
 using run::Summary;
 
-struct Options {
+struct PredictArguments {
     std::string scenario, ranks = "64";
     std::optional<std::string> profile;
     std::optional<int32_t> steps;
@@ -32,7 +33,7 @@ struct Options {
 };
 
 /// Everything that is shown; `measured` only when it was really run.
-struct Answer {
+struct Prediction {
     Summary predicted;
     std::optional<Summary> measured;
     int64_t measured_step_ns = 0;               ///< the last step on this machine's own clock
@@ -95,7 +96,7 @@ ordered_json to_json(const Summary& summary) {
             {"step_ns", summary.step_ns}};
 }
 
-void print_json(const Answer& answer, CommandContext& context) {
+void print_json(const Prediction& answer, CommandContext& context) {
     ordered_json out{{"world_size", answer.world_size}, {"predicted", to_json(answer.predicted)}};
     if (answer.formula)
         out["formula"] = {{"source", "ZeRO, arXiv 1910.02054"},
@@ -111,10 +112,10 @@ void print_json(const Answer& answer, CommandContext& context) {
         out["measured"] = to_json(*answer.measured);
         out["measured"]["measured_step_ns"] = answer.measured_step_ns;
     }
-    context.out << out.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+    context.out << json_text(out, 1) << '\n';
 }
 
-void print_collectives(const Answer& answer, const CommandContext& context) {
+void print_collectives(const Prediction& answer, const CommandContext& context) {
     Table table;
     table.header = {context.text("cli.collectives.op"), context.text("cli.predict.dim"),
                     context.text("cli.predict.group_size"), context.text("cli.predict.calls"),
@@ -136,7 +137,7 @@ void print_collectives(const Answer& answer, const CommandContext& context) {
 }
 
 /// The fullest rank's peak by category, with ZeRO's formula where it says something.
-void print_memory(const Answer& answer, const CommandContext& context) {
+void print_memory(const Prediction& answer, const CommandContext& context) {
     const Summary::Rank& rank = fullest(answer.predicted);
     const Summary::Rank* measured = nullptr;
     if (answer.measured)
@@ -186,7 +187,7 @@ void print_memory(const Answer& answer, const CommandContext& context) {
                     << '\n';
 }
 
-void print_ranks(const Answer& answer, const CommandContext& context) {
+void print_ranks(const Prediction& answer, const CommandContext& context) {
     Table table;
     table.header = {context.text("cli.memory.rank"),        context.text("cli.memory.peak"),
                     context.text("cli.collectives.bytes"),  context.text("cli.predict.gflop"),
@@ -215,13 +216,13 @@ void print_ranks(const Answer& answer, const CommandContext& context) {
                     << '\n';
 }
 
-void predict(const Options& options, CommandContext& context) {
+void predict(const PredictArguments& options, CommandContext& context) {
     context.json_errors = options.json;
     scenario::Scenario scenario = scenario::read_scenario(options.scenario);
     if (options.profile)
         scenario.hardware = options.profile->ends_with(".toml") ? time::read_profile(*options.profile)
                                                                 : time::named_profile(*options.profile);
-    Answer answer;
+    Prediction answer;
     answer.steps = scenario.steps;
     answer.steps_run = std::min(scenario.steps, options.steps.value_or(run::telling_steps(scenario)));
     answer.world_size = scenario::world_size(scenario);
@@ -280,7 +281,7 @@ void predict(const Options& options, CommandContext& context) {
 void add_predict_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("predict", context.text("cli.predict.about"));
     command->footer(context.text("cli.predict.examples"));
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<PredictArguments>();
     command->add_option("SCENARIO", options->scenario, context.text("cli.run.help.scenario"))->required();
     command->add_option("--ranks", options->ranks, context.text("cli.predict.help.ranks"))
         ->type_name("all|N");

@@ -24,20 +24,20 @@
 namespace meshscope::cli {
 namespace {
 
-struct Options {
+struct RunArguments {
     std::string scenario, backend, init_method, trace, json, save, level, resume, schedule, variant;
     int32_t max_restarts = 0;
     bool quiet = false, checked = false, no_checked = false;
 };
 
 /// What the ranks appended while the run lasted, once the trace is written that holds it all.
-void remove_parts(const Options& options, const trace::Trace& trace) {
+void remove_parts(const RunArguments& options, const trace::Trace& trace) {
     trace::remove_parts(options.trace, trace.info.world_size);
 }
 
 /// A run that failed leaves what it had recorded, where it was asked for. A process that another one started
 /// leaves its part to that one; of processes that somebody else started rank 0 alone writes, its own part.
-void write_partial(const Options& options, const launch::Placement& placement, const trace::Trace& trace,
+void write_partial(const RunArguments& options, const launch::Placement& placement, const trace::Trace& trace,
                    CommandContext& context) {
     const std::string own = context.environment(kOwnFolderVariable);
     if (own.empty() && placement.rank != 0) return;
@@ -55,7 +55,7 @@ void write_partial(const Options& options, const launch::Placement& placement, c
     }
 }
 
-void write_outputs(const Options& options, const run::RunResult& result, CommandContext& context) {
+void write_outputs(const RunArguments& options, const run::RunResult& result, CommandContext& context) {
     std::vector<std::string> written;
     if (!options.trace.empty()) {
         try {
@@ -117,7 +117,7 @@ run::RunResult with_progress(decltype(run::run_scenario)* how, const scenario::S
 }
 
 /// What was asked for; else what fits: threads, or inside a launcher processes that find each other its way.
-std::string choose_backend(const Options& options, const launch::Placement& placement,
+std::string choose_backend(const RunArguments& options, const launch::Placement& placement,
                            const scenario::Scenario& scenario) {
     using launch::Launcher;
     const bool mpi = placement.launcher == Launcher::openmpi || placement.launcher == Launcher::mpich;
@@ -139,7 +139,7 @@ struct Wanted {
     std::string ends;  ///< the error that the variant says it ends with; "": none
 };
 
-Wanted read_wanted(const Options& options) {
+Wanted read_wanted(const RunArguments& options) {
     scenario::Scenario scenario = scenario::read_scenario(options.scenario);
     if (options.variant.empty()) return {std::move(scenario), ""};
     std::string known;
@@ -153,7 +153,7 @@ Wanted read_wanted(const Options& options) {
 }
 
 /// A process that was started again goes on from the newest checkpoint, where the scenario saves any.
-std::string resume_of(const Options& options, const launch::Placement& placement,
+std::string resume_of(const RunArguments& options, const launch::Placement& placement,
                       const CommandContext& context) {
     if (!options.resume.empty()) return options.resume;
     const bool again =
@@ -161,7 +161,7 @@ std::string resume_of(const Options& options, const launch::Placement& placement
     return again ? run::kResumeAuto : "";
 }
 
-void run_command(const Options& options, CommandContext& context) {
+void run_command(const RunArguments& options, CommandContext& context) {
     context.json_errors = options.json == "-";
     context.json_errors_aside = !options.json.empty() && !context.json_errors;
     const auto [scenario, ends] = read_wanted(options);
@@ -328,7 +328,7 @@ bool print_checks(const std::vector<scenario::CheckResult>& checks, const Comman
 void add_run_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("run", context.text("cli.run.about"));
     command->footer(context.text("cli.run.examples"));
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<RunArguments>();
     command->add_option("SCENARIO", options->scenario, context.text("cli.run.help.scenario"))->required();
     command->add_option("--backend", options->backend, context.text("cli.run.help.backend"))
         ->type_name("NAME");

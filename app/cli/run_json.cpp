@@ -45,6 +45,10 @@ ordered_json memory_of(const trace::Trace& trace, int32_t rank) {
 
 }  // namespace
 
+std::string json_text(const ordered_json& json, int indent) {
+    return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
+}
+
 std::string run_json(const run::RunResult& result) {
     const trace::Trace& trace = *result.trace;
     ordered_json out{{"losses", trace.info.losses}};
@@ -80,7 +84,7 @@ std::string run_json(const run::RunResult& result) {
     }
     out["collectives"] = std::move(collectives);
     out["memory"] = std::move(memory);
-    return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    return json_text(out, 1) + "\n";
 }
 
 }  // namespace meshscope::cli

@@ -17,10 +17,10 @@ using Indices = std::vector<int64_t>;
 /// The most samples and ranks that are answered: beyond it the answer helps nobody and would fill the memory.
 constexpr int64_t kMost = 1'000'000;
 /// What a table shows of many ranks and of long lists.
-constexpr int64_t kShownRanks = 64;
+constexpr int64_t kMostRanksShown = 64;
 constexpr std::size_t kShownSamples = 32;
 
-struct Options {
+struct SamplerArguments {
     int64_t samples = 0, world = 0, batch_size = 1, epoch = 0, seed = 0;
     bool drop_last = false, shuffle = false, json = false;
     bool epoch_given = false, seed_given = false;
@@ -33,7 +33,7 @@ void expect(const char* option, int64_t value, int64_t least, int64_t most) {
              {{"option", std::string(option)}, {"value", value}, {"least", least}, {"most", most}}});
 }
 
-void check(const Options& options) {
+void check(const SamplerArguments& options) {
     expect("--samples", options.samples, 1, kMost);
     expect("--world", options.world, 1, kMost);
     expect("--batch-size", options.batch_size, 1, kMost);
@@ -64,7 +64,7 @@ void append(std::string& text, const std::vector<Indices>& batches) {
 }
 
 /// Rank by rank, so that a large answer is never held whole.
-void print_json(const data::DistributedSampler& sampler, const Options& options, std::ostream& out) {
+void print_json(const data::DistributedSampler& sampler, const SamplerArguments& options, std::ostream& out) {
     out << "{\"ranks\":[";
     for (int64_t rank = 0; rank < options.world; ++rank) {
         const Indices indices = sampler.indices(rank);
@@ -80,7 +80,7 @@ void print_json(const data::DistributedSampler& sampler, const Options& options,
 }
 
 /// "0 2 4 | 6 8 0*": a stroke between batches, padding starred, the unfinished last batch in brackets.
-std::string row_text(const data::DistributedSampler& sampler, const Options& options, int64_t rank) {
+std::string row_text(const data::DistributedSampler& sampler, const SamplerArguments& options, int64_t rank) {
     const Indices indices = sampler.indices(rank);
     const auto batch = static_cast<std::size_t>(options.batch_size);
     const std::size_t whole = indices.size() / batch * batch;
@@ -96,11 +96,12 @@ std::string row_text(const data::DistributedSampler& sampler, const Options& opt
     return text;
 }
 
-void print_words(const data::DistributedSampler& sampler, const Options& options, CommandContext& context) {
+void print_words(const data::DistributedSampler& sampler, const SamplerArguments& options,
+                 CommandContext& context) {
     Table table;
     table.header = {context.text("cli.sampler.rank"), context.text("cli.sampler.samples")};
     table.right = {true, false};
-    const int64_t shown = std::min(options.world, kShownRanks);
+    const int64_t shown = std::min(options.world, kMostRanksShown);
     for (int64_t rank = 0; rank < shown; ++rank)
         table.rows.push_back({std::to_string(rank), row_text(sampler, options, rank)});
     print_table(table, context.out);
@@ -128,7 +129,7 @@ void print_words(const data::DistributedSampler& sampler, const Options& options
     }
 }
 
-void run(const Options& options, CommandContext& context) {
+void run(const SamplerArguments& options, CommandContext& context) {
     context.json_errors = options.json;
     check(options);
     data::DistributedSampler sampler({.samples = options.samples,
@@ -148,7 +149,7 @@ void run(const Options& options, CommandContext& context) {
 void add_sampler_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("sampler", context.text("cli.sampler.about"));
     command->footer(context.text("cli.sampler.examples"));
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SamplerArguments>();
     add_integer(*command, "--samples", options->samples, context.text("cli.sampler.help.samples"), {1, kMost})
         ->required()
         ->type_name("N");

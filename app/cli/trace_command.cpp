@@ -8,6 +8,7 @@
 #include <ostream>
 #include <utility>
 
+#include "app/cli/run_json.h"
 #include "app/cli/table.h"
 #include "app/cli/window_program.h"
 #include "app/html/page.h"
@@ -39,10 +40,6 @@ ordered_json as_json(const Cell& cell) {
     if (const auto* real = std::get_if<double>(&cell)) return *real;
     if (const auto* text = std::get_if<std::string>(&cell)) return *text;
     return nullptr;
-}
-
-std::string dump(const ordered_json& json, int indent = -1) {
-    return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 /// Columns of numbers stand to the right.
@@ -115,7 +112,7 @@ void info(const std::string& path, bool json, CommandContext& context) {
             {"hops", hops},
             {"collectives", objects(by_op)},
             {"ranks", objects(by_rank)}};
-        context.out << dump(answer, 2) << '\n';
+        context.out << json_text(answer, 2) << '\n';
         return;
     }
     Table table;
@@ -167,7 +164,7 @@ void query(const std::string& path, const std::string& sql, bool json, bool csv,
             if (csv)
                 context.out << trace::csv_line(columns);
             else
-                context.out << "{\"columns\":" << dump(columns) << ",\"rows\":[";
+                context.out << "{\"columns\":" << json_text(columns) << ",\"rows\":[";
         },
         [&](const std::vector<Cell>& row) {
             if (csv) {
@@ -178,7 +175,7 @@ void query(const std::string& path, const std::string& sql, bool json, bool csv,
             }
             ordered_json list = ordered_json::array();
             for (const Cell& cell : row) list.push_back(as_json(cell));
-            context.out << (first ? "\n" : ",\n") << dump(list);
+            context.out << (first ? "\n" : ",\n") << json_text(list);
             first = false;
         });
     if (json) context.out << (first ? "]}\n" : "\n]}\n");

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "app/launch/output.h"
+#include "core/base/quick_clock.h"
 
 namespace meshscope::launch {
 namespace {
@@ -19,12 +20,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kTick{100};
 constexpr int kLostRanks = 75;  // the exit code of a peer that was lost
 constexpr const char* kLog = ".log";
-
-int64_t wall_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
 
 struct Running {
     const Job* job = nullptr;

@@ -191,13 +191,13 @@ int receive(MeshscopeMpiHandle world, void* data, int64_t bytes, int32_t src, in
 
 MPI_Datatype type_of(int32_t kind) {
     switch (kind) {
-        case MESHSCOPE_FLOAT:
+        case MESHSCOPE_MPI_FLOAT:
             return MPI_FLOAT;
-        case MESHSCOPE_INT32:
+        case MESHSCOPE_MPI_INT32:
             return MPI_INT32_T;
-        case MESHSCOPE_INT64:
+        case MESHSCOPE_MPI_INT64:
             return MPI_INT64_T;
-        case MESHSCOPE_UINT8:
+        case MESHSCOPE_MPI_UINT8:
             return MPI_UINT8_T;
         default:
             return MPI_BYTE;

@@ -34,7 +34,13 @@ typedef struct {
     int64_t bytes;
 } MeshscopeMpiMessage;
 
-enum MeshscopeMpiKind { MESHSCOPE_BYTE, MESHSCOPE_FLOAT, MESHSCOPE_INT32, MESHSCOPE_INT64, MESHSCOPE_UINT8 };
+enum MeshscopeMpiKind {
+    MESHSCOPE_MPI_BYTE,
+    MESHSCOPE_MPI_FLOAT,
+    MESHSCOPE_MPI_INT32,
+    MESHSCOPE_MPI_INT64,
+    MESHSCOPE_MPI_UINT8
+};
 enum MeshscopeMpiReduction {
     MESHSCOPE_SUM,
     MESHSCOPE_PRODUCT,

@@ -10,6 +10,7 @@
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
 #include "core/base/pack.h"
+#include "core/base/quick_clock.h"
 
 namespace meshscope::backends::mpi {
 namespace {
@@ -21,12 +22,6 @@ constexpr int32_t kEndTag = 0;
 constexpr milliseconds kLongestWithdrawal{1000};
 constexpr milliseconds kLongestEnd{5000};
 constexpr milliseconds kLongestHearing{200};
-
-int64_t wall_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
 
 CommError mismatch(int32_t src, int32_t dst, comm::Channel channel, int64_t sent, int64_t expected,
                    int32_t on) {

@@ -5,15 +5,10 @@
 
 #include "backends/mpi/mpi_transport.h"
 #include "core/base/error.h"
+#include "core/base/quick_clock.h"
 
 namespace meshscope::backends::mpi {
 namespace {
-
-int64_t wall_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
 
 /// How a body ended that threw `cause`; null: in order.
 End end_of(int32_t rank, const std::exception_ptr& cause) {

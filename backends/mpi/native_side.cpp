@@ -34,15 +34,15 @@ bool even(const std::vector<comm::Part>& parts) {
 int32_t kind_of(DType dtype) {
     switch (dtype) {
         case DType::float32:
-            return MESHSCOPE_FLOAT;
+            return MESHSCOPE_MPI_FLOAT;
         case DType::int32:
-            return MESHSCOPE_INT32;
+            return MESHSCOPE_MPI_INT32;
         case DType::int64:
-            return MESHSCOPE_INT64;
+            return MESHSCOPE_MPI_INT64;
         case DType::uint8:
-            return MESHSCOPE_UINT8;
+            return MESHSCOPE_MPI_UINT8;
         default:
-            return MESHSCOPE_BYTE;
+            return MESHSCOPE_MPI_BYTE;
     }
 }
 
@@ -70,12 +70,12 @@ int32_t reduction_of(ReduceOp op) {
 bool NativeSide::reduces(ReduceOp, DType dtype) const {
     // Open MPI 4.1.4 adds uint8 up to 255 and no further (its AVX kernels saturate), MPICH 4.0.2 takes min
     // and max of uint8 as if they had a sign: no numbers of ours.
-    return kind_of(dtype) != MESHSCOPE_BYTE && dtype != DType::uint8;
+    return kind_of(dtype) != MESHSCOPE_MPI_BYTE && dtype != DType::uint8;
 }
 
 void NativeSide::run(const comm::CheckedCall& call) {
     const int64_t each = bytes_per_element(call.dtype);
-    const int64_t scale = kind_of(call.dtype) == MESHSCOPE_BYTE ? each : 1;
+    const int64_t scale = kind_of(call.dtype) == MESHSCOPE_MPI_BYTE ? each : 1;
     const std::byte* input = call.input;
     std::unique_ptr<std::byte[]> scaled, apart;
     if (call.reduce_op == ReduceOp::premul_sum) {

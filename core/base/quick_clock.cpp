@@ -67,6 +67,12 @@ int64_t steady_ns() {
         .count();
 }
 
+int64_t wall_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
 QuickClock::QuickClock() {
     static const uint64_t scale = measure_scale();
     scale_ = scale;

@@ -7,6 +7,8 @@ namespace meshscope {
 
 /// std::chrono::steady_clock's count, in nanoseconds.
 int64_t steady_ns();
+/// Nanoseconds since 1970 by the system's clock: for what processes tell each other, and for people.
+int64_t wall_ns();
 
 /// The steady clock in a third of the time that reading it takes (9 against 25 ns), for records that read it
 /// several times a call: between two readings of the clock itself, 2^17 ticks (about 50 µs) apart, time goes

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,12 @@ std::span<const Key> keys();
 
 /// The keys of one table; empty for a table that does not exist.
 std::vector<Key> keys_of(std::string_view table);
+
+/// The enumerator whose word is `word`: its place in `words`, which name() of the enum spells.
+template <class Enum>
+Enum enumerator(std::span<const std::string_view> words, std::string_view word) {
+    return static_cast<Enum>(std::ranges::find(words, word) - words.begin());
+}
 
 /// The words of the keys that take one of a few.
 std::span<const std::string_view> model_kinds();

@@ -22,12 +22,6 @@ bool is_integer(DType dtype) {
     return dtype == DType::int32 || dtype == DType::int64 || dtype == DType::uint8;
 }
 
-/// Place of `word` in `words`, as an enumerator.
-template <class Enum>
-Enum enumerator(std::span<const std::string_view> words, const std::string& word) {
-    return static_cast<Enum>(std::find(words.begin(), words.end(), word) - words.begin());
-}
-
 /// "0, 1, 5", or "0 to 63" where there are many in a row.
 std::string members_text(const std::vector<int32_t>& ranks) {
     constexpr std::size_t kMost = 16;

@@ -16,12 +16,6 @@ constexpr int64_t kMostMs = 600'000;
 constexpr int64_t kMostBit = int64_t{1} << 40;
 constexpr std::array<std::string_view, 5> kPhases{"setup", "forward", "backward", "optimizer", "evaluation"};
 
-/// Place of `word` in `words`, which name() of the enum spells.
-template <class Enum>
-Enum enumerator(std::span<const std::string_view> words, const std::string& word) {
-    return static_cast<Enum>(std::find(words.begin(), words.end(), word) - words.begin());
-}
-
 void read_run(const Section& root, Scenario& s) {
     const Section run = root.section("run");
     s.checked = run.boolean("checked");

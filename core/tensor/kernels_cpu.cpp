@@ -8,13 +8,6 @@
 #include "core/tensor/kernels_check.h"
 
 namespace meshscope::tensor {
-namespace {
-
-float* numbers(const Tensor& tensor) {
-    return tensor.data<float>().data();
-}
-
-}  // namespace
 
 void CpuKernels::cast(const Tensor& out, const Tensor& in) const {
     if (out.dtype() == in.dtype()) return copy(out, in);

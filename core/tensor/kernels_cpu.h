@@ -78,6 +78,9 @@ class CpuKernels : public ReferenceKernels {
                    const AdamStep& step) const override;
 
   private:
+    /// The elements of a float32 tensor.
+    static float* numbers(const Tensor& tensor) { return tensor.data<float>().data(); }
+
     const VectorLoops* loops_;
 };
 

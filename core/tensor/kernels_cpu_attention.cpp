@@ -17,10 +17,6 @@ constexpr int64_t kQueries = 64;
 constexpr int64_t kKeys = 512;
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-float* numbers(const Tensor& tensor) {
-    return tensor.data<float>().data();
-}
-
 const int64_t* positions(const Tensor& tensor) {
     return tensor.defined() ? tensor.data<int64_t>().data() : nullptr;
 }

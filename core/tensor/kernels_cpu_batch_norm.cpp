@@ -11,10 +11,6 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-float* numbers(const Tensor& t) {
-    return t.data<float>().data();
-}
-
 Doubles widened(const float* from, int64_t n) {
     return {from, from + n};
 }

@@ -6,13 +6,6 @@
 #include "core/tensor/kernels_cpu.h"
 
 namespace meshscope::tensor {
-namespace {
-
-float* numbers(const Tensor& tensor) {
-    return tensor.data<float>().data();
-}
-
-}  // namespace
 
 void CpuKernels::embedding_backward(const Tensor& dtable, const Tensor& dy, const Tensor& indices,
                                     bool accumulate) const {
