@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
 
 #include "app/cli/bench_timing.h"
 #include "app/cli/command.h"
@@ -10,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/comm/choice.h"
 #include "core/comm/cost.h"
+#include "core/comm/native_group.h"
 #include "core/comm/stream_executor.h"
 #include "core/comm/transport_group.h"
 #include "core/tensor/device.h"
@@ -36,7 +38,7 @@ int32_t calls_of(int64_t bytes) {
 /// One op on one rank: its buffers, and how to call it.
 class Player {
   public:
-    Player(CollectiveOp op, int64_t part, TransportGroup& group, tensor::Allocator& memory)
+    Player(CollectiveOp op, int64_t part, comm::ProcessGroup& group, tensor::Allocator& memory)
         : op_(op), group_(group) {
         const auto make = [&](int64_t n) {
             return memory.zeros({n}, DType::float32, MemoryCategory::communication, "bench");
@@ -76,7 +78,7 @@ class Player {
 
   private:
     CollectiveOp op_;
-    TransportGroup& group_;
+    comm::ProcessGroup& group_;
     Tensor input_;
     Tensor output_;
 };
@@ -124,12 +126,16 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
     tensor::Allocator memory(*device);
     std::vector<GlobalRank> members;
     for (int32_t r = 0; r < bench.ranks; ++r) members.push_back(GlobalRank{r});
-    TransportGroup group(transport, 0, "world", members, comm::Channel{0}, &recorder, executor,
-                         comm::GroupOptions{.algorithm = bench.algorithm});
+    const bool native = bench.algorithm == Algorithm::native;
+    const std::unique_ptr<comm::ProcessGroup> group =
+        native ? std::unique_ptr<comm::ProcessGroup>(std::make_unique<comm::NativeGroup>(
+                     executor, 0, "world", members, comm::Channel{0}, &recorder))
+               : std::make_unique<TransportGroup>(transport, 0, "world", members, comm::Channel{0}, &recorder,
+                                                  executor, comm::GroupOptions{.algorithm = bench.algorithm});
     TransportGroup unrecorded(transport, 1, "clock", members, comm::Channel{1}, nullptr, executor);
     const int64_t part = part_of(size, bench.ranks);
     const int64_t bytes = part * bench.ranks * 4;
-    Player player(op, part, group, memory);
+    Player player(op, part, *group, memory);
     Copier copier(moved_bytes(op, bytes, bench.ranks), memory);
 
     const int32_t calls = calls_of(bytes);
@@ -161,8 +167,11 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
     row.bytes = bytes;
     row.ranks = bench.ranks;
     row.backend = bench.backend;
-    row.algorithm = comm::choose_algorithm(op, bench.algorithm, bench.ranks,
-                                           {.bytes = bytes, .shares_memory = transport.shares_memory()});
+    row.algorithm =
+        native && bench.ranks > 1
+            ? Algorithm::native
+            : comm::choose_algorithm(op, bench.algorithm, bench.ranks,
+                                     {.bytes = bytes, .shares_memory = transport.shares_memory()});
     row.us = median_of_slowest(times);
     row.algbw_GBps = static_cast<double>(row.bytes) / row.us / 1e3;
     row.busbw_GBps = row.algbw_GBps * comm::bus_factor(op, bench.ranks);

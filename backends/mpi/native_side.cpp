@@ -12,24 +12,27 @@
 namespace meshscope::backends::mpi {
 namespace {
 
+bool even(const std::vector<comm::Part>& parts) {
+    return std::ranges::all_of(parts, [&](const comm::Part& p) { return p.elements == parts[0].elements; });
+}
+
 /// Parts as MPI wants them: counts and first elements, times `scale` (bytes of an element, where bytes
-/// travel).
+/// travel). Nothing, and no memory, for even parts where `even_is_plain`: MPI has a call of its own for
+/// those.
 struct Counts {
     std::vector<int32_t> counts, firsts;
 
-    Counts(const std::vector<comm::Part>& parts, int64_t scale) {
-        for (const comm::Part& part : parts) {
+    Counts(const std::vector<comm::Part>& parts, int64_t scale, bool even_is_plain) {
+        for (const comm::Part& part : parts)
             if ((part.first + part.elements) * scale > INT_MAX)
                 throw InvalidArgument({"mpi.too_long", {{"elements", part.first + part.elements}}});
+        if (even_is_plain && even(parts)) return;
+        for (const comm::Part& part : parts) {
             counts.push_back(static_cast<int32_t>(part.elements * scale));
             firsts.push_back(static_cast<int32_t>(part.first * scale));
         }
     }
 };
-
-bool even(const std::vector<comm::Part>& parts) {
-    return std::ranges::all_of(parts, [&](const comm::Part& p) { return p.elements == parts[0].elements; });
-}
 
 int32_t kind_of(DType dtype) {
     switch (dtype) {
@@ -84,7 +87,8 @@ void NativeSide::run(const comm::CheckedCall& call) {
         comm::premultiply(call.dtype, call.factor, scaled.get(), input, call.in_elements);
         input = scaled.get();
     }
-    const Counts in(call.in_parts, scale), out(call.out_parts, scale);
+    const bool plain = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter;
+    const Counts in(call.in_parts, scale, plain), out(call.out_parts, scale, plain);
     std::byte nothing{};  // MPI wants an address even for no elements
     MeshscopeMpiCall mpi{};
     mpi.kind = kind_of(call.dtype);
@@ -119,12 +123,12 @@ void NativeSide::run(const comm::CheckedCall& call) {
         case CollectiveOp::all_gather:
             mpi.op = MESHSCOPE_ALL_GATHER;
             mpi.in_place = own_part_at(call.output, call.out_parts, input);
-            if (even(call.out_parts)) mpi.out_counts = nullptr;
+            if (out.counts.empty()) mpi.out_counts = nullptr;
             break;
         case CollectiveOp::reduce_scatter:
             mpi.op = MESHSCOPE_REDUCE_SCATTER;
             elements = call.out_elements;
-            if (even(call.in_parts)) mpi.in_counts = nullptr;
+            if (in.counts.empty()) mpi.in_counts = nullptr;
             if (own_part_at(input, call.in_parts, call.output)) {  // MPI would put the result at the front
                 apart =
                     std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(elements * each));
