@@ -20,6 +20,11 @@ constexpr int64_t kBlockBytes = 16384;
 /// buffers' cache lines do to change hands once more.
 constexpr int64_t kWrittenBroadcastBytes = 32768;
 
+/// Beyond as many bytes, all members' buffers counted, what is copied is written past the caches: half of the
+/// 32 MiB that the cores of most machines share. Measured on 2 and 4 ranks: below it is slower, above 1.2 to
+/// 1.9 times as fast.
+constexpr int64_t kPastCacheBytes = int64_t{16} << 20;
+
 static_assert(std::max(direct_one_round_bytes(2), direct_one_round_bytes(3)) <= SharedTable::kByValueBytes);
 
 /// What the members must agree on.
@@ -123,6 +128,13 @@ class Meeting {
         if (offer.parts != nullptr) return offer.parts[me()];
         const int64_t each = offer.bytes / wire_.bytes(p());
         return {me() * each, each};
+    }
+    /// Copies between buffers of a call whose members' buffers are `all` bytes together.
+    static void copy(std::byte* to, const std::byte* from, int64_t bytes, int64_t all) {
+        if (all > kPastCacheBytes)
+            copy_past_cache(to, from, bytes);
+        else
+            copy_bytes(to, from, bytes);
     }
     /// How much of a broadcast each rank reads itself; the root writes the rest.
     int64_t read_by_owner(int64_t bytes) const {
@@ -237,7 +249,8 @@ void Meeting::all_gather() {
     const bool by_value = wire_.bytes(call_.out_elements) <= table_.by_value_bytes(call_.op);
     arrive({.bytes = wire_.bytes(own.elements), .input = call_.input}, by_value);
     wire_.count_sent(wire_.bytes(own.elements) * (p() - 1));
-    copy_bytes(call_.output + wire_.bytes(own.first), call_.input, wire_.bytes(own.elements));
+    const int64_t all = wire_.bytes(call_.out_elements) * (p() + 1);
+    copy(call_.output + wire_.bytes(own.first), call_.input, wire_.bytes(own.elements), all);
     Sources sources(p());
     for (int32_t i = 1; i < p(); ++i) {
         const int32_t q = wire_.of(me() + i);
@@ -250,7 +263,7 @@ void Meeting::all_gather() {
         const Piece piece{0, q, theirs.first, theirs.elements, false};
         std::byte* const to = call_.output + wire_.bytes(theirs.first);
         const int64_t begin_ns = wire_.now();
-        copy_bytes(to, sources[q], wire_.bytes(theirs.elements));
+        copy(to, sources[q], wire_.bytes(theirs.elements), all);
         if (wire_.records_hops())
             wire_.record_hop(q, piece, wire_.kept_values(piece, to), begin_ns, wire_.now());
     }
@@ -301,7 +314,7 @@ void Meeting::broadcast_from_here(bool by_value) {
     const int64_t at = read_by_owner(bytes);
     table_.enter();
     TableSpan span{wire_.now(), 0};
-    for (int32_t i = 1; i < p(); ++i) copy_bytes(outputs[i] + at, call_.input + at, bytes - at);
+    for (int32_t i = 1; i < p(); ++i) copy(outputs[i] + at, call_.input + at, bytes - at, bytes * p());
     span.end_ns = wire_.now();
     table_.leave(span);
     close_all();
@@ -318,7 +331,7 @@ void Meeting::broadcast() {
     const std::byte* const input = await(root, bytes).input;
     enter();
     TableSpan span{wire_.now(), 0};
-    copy_bytes(call_.output, input, by_value ? bytes : read_by_owner(bytes));
+    copy(call_.output, input, by_value ? bytes : read_by_owner(bytes), bytes * p());
     span.end_ns = wire_.now();
     table_.leave();
     if (!by_value) {
