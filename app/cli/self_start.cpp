@@ -49,6 +49,15 @@ bool by_mpi(const std::string& backend) {
     return backend.starts_with("mpi");
 }
 
+/// The signal that ended a worker with this exit code, 0 for none. MPICH's mpiexec ends with the signal's own
+/// number where Open MPI and shells add 128.
+int killed_by(const std::string& backend, int exit_code) {
+    if (exit_code > 128) return exit_code - 128;
+    const bool own =
+        exit_code <= static_cast<int>(ExitCode::usage) || exit_code >= static_cast<int>(ExitCode::bad_input);
+    return !own && by_mpi(backend) && backends::mpi_library_of(backend) == "mpich" ? exit_code : 0;
+}
+
 /// The parts that the processes of the last start left, joined. A part that was being written when its
 /// process was stopped is none.
 std::shared_ptr<const trace::Trace> join_left(const std::string& folder, const launch::LaunchResult& launch,
@@ -116,9 +125,11 @@ void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max
             context.err << context.text("cli.run.parts_left", {{"path", trace}}) << '\n';
         }
     }
-    const launch::Failure& root = result.failures.front();
+    launch::Failure root = result.failures.front();
+    const int signal = root.id.empty() ? killed_by(backend, root.exit_code) : 0;
     // A failed check is no failure of a process; rank 0 has told it.
-    if (root.id.empty() && root.exit_code < 128) return;
+    if (root.id.empty() && signal == 0) return;
+    if (signal != 0 && root.exit_code < 128) root.text = launch::text_of_signal(signal);
     const bool rank_known = !by_mpi(backend);
     context.err << "meshscope: "
                 << (root.id.empty() && rank_known
@@ -128,9 +139,13 @@ void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max
                                                          {"text", root.text}})
                         : root.text)
                 << '\n';
-    if (context.json_errors && !root.json.empty()) context.out << root.json << '\n';
+    // Who was killed said nothing; what a peer saw of it names the rank, its call and the line.
+    const auto told =
+        std::ranges::find_if(result.failures, [](const auto& each) { return !each.json.empty(); });
+    if (signal != 0 && told != result.failures.end()) context.err << "meshscope: " << told->text << '\n';
+    if (context.json_errors && told != result.failures.end()) context.out << told->json << '\n';
     // Whoever was killed took a peer from all others.
-    if (root.exit_code > 128 && root.exit_code != 130) context.exit_code = ExitCode::peer_lost;
+    if (signal != 0 && signal != SIGINT) context.exit_code = ExitCode::peer_lost;
 }
 
 }  // namespace meshscope::cli

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <limits>
@@ -70,6 +71,10 @@ bool follows(const Failure& f) {
 }
 
 }  // namespace
+
+std::string text_of_signal(int signal) {
+    return "ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+}
 
 void write_error_file(const std::string& path, const Failure& failure) {
     const std::string own = path + "." + std::to_string(getpid());

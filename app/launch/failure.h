@@ -18,12 +18,14 @@ struct Failure {
     bool secondary = false;  ///< only followed another's failure
 };
 
+/// "ended by signal 9 (Killed)".
+std::string text_of_signal(int signal);
+
 /// A file for a worker's last words (TORCHELASTIC_ERROR_FILE), in torchrun's form with ours beside:
 /// {"message": {"message", "extraInfo": {"timestamp"}}, "meshscope": {"id", "exit_code", "time_ns",
-/// "secondary"}}. The processes of one worker (mpiexec's) share the file: it is replaced as a whole, a cause
-/// replaces what only followed, and of two causes the earlier stays (but
-/// for two in the same moment). Nothing happens where it cannot be
-/// written: the exit code still tells.
+/// "secondary", "json"}}. The processes of one worker (mpiexec's) share the file: it is replaced as a whole,
+/// a cause replaces what only followed, and of two causes the earlier stays (but for two in the same moment).
+/// Nothing happens where it cannot be written: the exit code still tells.
 void write_error_file(const std::string& path, const Failure& failure);
 
 /// Fills in what a worker left in its file, its exit code too unless a signal ended it; torchrun's own form

@@ -9,8 +9,8 @@
 #include "backends/mpi/native_side.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
-#include "core/base/pack.h"
 #include "core/base/quick_clock.h"
+#include "core/comm/told_by_all.h"
 
 namespace meshscope::backends::mpi {
 namespace {
@@ -39,31 +39,6 @@ bool is_mismatch_of(const Message& message, int32_t rank) {
     const MessageValue* const src = message.id == "comm.size_mismatch" ? message.find("src") : nullptr;
     const auto* const number = src != nullptr ? std::get_if<int64_t>(src) : nullptr;
     return number != nullptr && *number == rank;
-}
-
-std::vector<std::byte> pack_end(const End& end) {
-    Packer packer;
-    packer.add(end.at_ns);
-    packer.add(static_cast<uint8_t>(end.failed));
-    packer.add(static_cast<uint8_t>(end.secondary));
-    packer.add(static_cast<uint8_t>(end.over));
-    pack(packer, end.message);
-    packer.add(end.words);
-    return packer.take();
-}
-
-End unpack_end(std::span<const std::byte> bytes, int32_t rank) {
-    Unpacker unpacker(bytes);
-    End end;
-    end.rank = rank;
-    end.at_ns = unpacker.get<int64_t>();
-    end.failed = unpacker.get<uint8_t>() != 0;
-    end.secondary = unpacker.get<uint8_t>() != 0;
-    end.over = unpacker.get<uint8_t>() != 0;
-    end.message = unpack_message(unpacker);
-    end.words = unpacker.text();
-    unpacker.finish();
-    return end;
 }
 
 }  // namespace
@@ -95,7 +70,8 @@ MpiTransport::MpiTransport(const MeshscopeMpi& mpi, MeshscopeMpiHandle world, co
       job_(job),
       crowded_(crowded),
       timeout_(timeout),
-      ends_(static_cast<std::size_t>(job.size)) {}
+      ends_(static_cast<std::size_t>(job.size)),
+      rounds_(static_cast<std::size_t>(job.size)) {}
 
 MpiTransport::~MpiTransport() {
     // Letters that MPI may still read outlive this object.
@@ -145,6 +121,10 @@ void MpiTransport::listen() {
               "MPI_Irecv");
         while (!finished(request)) sched_yield();
         const End end = unpack_end(bytes, message.src);
+        if (end.rounds_ended > 0) {
+            rounds_[static_cast<std::size_t>(message.src)] = end;
+            continue;
+        }
         // What a rank throws in the end may be less than what it said of it when it happened.
         End& known = ends_[static_cast<std::size_t>(message.src)];
         if (known.rank >= 0 && known.failed && !known.words.empty())
@@ -172,7 +152,7 @@ void MpiTransport::throw_aborted() {
     }
     if (is_mismatch_of(failure_->message, job_.rank)) throw CommError(failure_->message, me);
     // What the ranks' calls have to do with each other is the same sentence on every rank.
-    if (failure_->message.id.starts_with("diagnosis.")) throw CommError(failure_->message, me, true);
+    if (comm::is_told_by_all(failure_->message)) throw CommError(failure_->message, me, true);
     const int64_t first = failure_->rank;
     if (failure_->words.empty()) throw CommError({"comm.aborted_unknown", {{"rank", first}}}, me, true);
     throw CommError({"comm.aborted", {{"rank", first}, {"cause", failure_->words}}}, me, true);
@@ -190,8 +170,14 @@ void MpiTransport::fail(const Failure& error) {
     throw error;
 }
 
+bool MpiTransport::is_over(int32_t peer, comm::Channel channel) const {
+    const auto at = static_cast<std::size_t>(peer);
+    return ends_[at].over ||
+           (rounds_[at].rounds_ended > rounds_ended_ && channel.is_before(rounds_[at].first));
+}
+
 template <class Ready>
-void MpiTransport::wait_until(int32_t peer, const Ready& ready) {
+void MpiTransport::wait_until(int32_t peer, comm::Channel channel, const Ready& ready) {
     Patience patience(crowded_);
     std::optional<Clock::time_point> since;
     while (!ready()) {
@@ -199,7 +185,7 @@ void MpiTransport::wait_until(int32_t peer, const Ready& ready) {
         if (!patience.now_and_then()) continue;
         listen();
         throw_if_aborted();
-        if (ends_[static_cast<std::size_t>(peer)].over && !ready())
+        if (is_over(peer, channel) && !ready())
             fail(DiagnosedError(comm::missing_diagnosis(rank(), calls_, GlobalRank{peer}, world_size()),
                                 rank()));
         if (!since) since = Clock::now();
@@ -235,7 +221,7 @@ MeshscopeMpiHandle MpiTransport::begin_receive(int32_t src, comm::Channel channe
                                                std::byte* buffer) {
     const int32_t tag = tag_of(channel);
     MeshscopeMpiMessage message;
-    wait_until(src, [&] {
+    wait_until(src, channel, [&] {
         int32_t found = 0;
         check(mpi_, mpi_.probe(world_, src, tag, &message, &found), "MPI_Iprobe");
         return found != 0;
@@ -310,7 +296,7 @@ void MpiTransport::wait(Ticket ticket) {
     const auto index = static_cast<std::size_t>(ticket);
     Post& post = posts_.at(index);
     if (post.open) {
-        wait_until(post.dst, [&] { return finished(post.request); });
+        wait_until(post.dst, post.channel, [&] { return finished(post.request); });
         post.open = false;
         // A peer that fails takes what is coming without looking at it; it said so before.
         listen();
@@ -322,7 +308,7 @@ void MpiTransport::wait(Ticket ticket) {
 void MpiTransport::tell(const End& end) {
     if (silent_ || (told_ && !end.over)) return;
     told_ = told_ || end.failed;
-    const std::vector<std::byte> bytes = pack_end(end);
+    const std::vector<std::byte> bytes = pack(end);
     for (int32_t r = 0; r < job_.size; ++r) {
         if (r == job_.rank) continue;
         letters_.push_back(std::make_unique<Letter>(Letter{bytes, {0}}));
@@ -390,7 +376,15 @@ void MpiTransport::collective(MeshscopeMpiHandle group, MeshscopeMpiCall call) {
     call.blocking = crowded_ ? 0 : 1;
     MeshscopeMpiHandle request{0};
     check(mpi_, mpi_.collective(group, &call, &request), "MPI collective");
-    if (call.blocking == 0) wait_until(job_.rank, [&] { return finished(request); });
+    if (call.blocking == 0) wait_until(job_.rank, {}, [&] { return finished(request); });
+}
+
+void MpiTransport::end_calls(comm::Channel first) {
+    ++rounds_ended_;
+    End said;
+    said.rounds_ended = rounds_ended_;
+    said.first = first;
+    tell(said);
 }
 
 std::vector<End> MpiTransport::end_together(const End& mine) {

@@ -7,24 +7,13 @@
 #include <optional>
 #include <vector>
 
+#include "backends/mpi/end.h"
 #include "backends/mpi/module.h"
 #include "core/base/error.h"
-#include "core/base/message.h"
 #include "core/comm/native.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::mpi {
-
-/// How a rank's body ended, or that it is failing.
-struct End {
-    int32_t rank = -1;
-    int64_t at_ns = 0;  ///< of the system clock: which of two failures came first
-    bool failed = false;
-    bool secondary = false;
-    bool over = false;  ///< the body is over; else a word ahead
-    Message message;    ///< why it failed; without id when that is not yet known
-    std::string words;  ///< the same in words
-};
 
 /// A rank's transport over MPI's point-to-point messages: channel c is a tag of one communicator, tag 0
 /// carries the ranks' words about their own end. Sends are synchronous (MPI_Issend), so that a post is done
@@ -63,6 +52,7 @@ class MpiTransport final : public comm::Transport {
     void give_up() noexcept override;
     void begin_call(const comm::CallInfo& call) override { calls_.begin(call); }
     void end_call() noexcept override { calls_.end(); }
+    void end_calls(comm::Channel first) override;
 
     /// MPI's own collectives, in a communicator of the group's own.
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank> ranks,
@@ -89,8 +79,11 @@ class MpiTransport final : public comm::Transport {
     };
     class Patience;
 
+    /// `channel`: what is waited for travels on it.
     template <class Ready>
-    void wait_until(int32_t peer, const Ready& ready);
+    void wait_until(int32_t peer, comm::Channel channel, const Ready& ready);
+    /// Whether nothing more comes from `peer` on `channel`.
+    bool is_over(int32_t peer, comm::Channel channel) const;
     bool finished(MeshscopeMpiHandle& request);
     void check_rank(GlobalRank peer) const;
     int32_t tag_of(comm::Channel channel) const;
@@ -119,6 +112,8 @@ class MpiTransport final : public comm::Transport {
     std::unique_ptr<std::byte[]> scratch_;
     int64_t scratch_bytes_ = 0;
     std::vector<End> ends_;       ///< by rank; rank -1: has said nothing
+    std::vector<End> rounds_;     ///< by rank: how often it ended its calls, as it said the last time
+    int64_t rounds_ended_ = 0;    ///< how often this one did
     std::optional<End> failure_;  ///< the first that was heard of
     std::atomic<bool> gave_up_{false};
     bool told_ = false;    ///< peers know that this rank fails

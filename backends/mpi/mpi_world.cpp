@@ -6,6 +6,7 @@
 #include "backends/mpi/mpi_transport.h"
 #include "core/base/error.h"
 #include "core/base/quick_clock.h"
+#include "core/comm/told_by_all.h"
 
 namespace meshscope::backends::mpi {
 namespace {
@@ -88,6 +89,8 @@ void MpiWorld::run(const std::function<void(comm::Transport&)>& body) {
     if (all_over && !first) check(mpi_, mpi_.close(&world), "MPI_Comm_free");
     if (cause && (!first || first->rank == job_.rank || first->secondary)) std::rethrow_exception(cause);
     if (!first) return;
+    // Its own sentence of the same thing says more than that another failed first.
+    if (cause && comm::is_told_by_all(end_of(job_.rank, cause).message)) std::rethrow_exception(cause);
     // A message of ours that had the wrong size is our mistake as well.
     if (cause && !end_of(job_.rank, cause).secondary && first->message.id == "comm.size_mismatch")
         std::rethrow_exception(cause);

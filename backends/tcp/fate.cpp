@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/comm/told_by_all.h"
 
 namespace meshscope::backends::tcp {
 namespace {
@@ -113,7 +114,7 @@ void Fate::throw_meaning(const Awaiting& awaiting) const {
         throw CommError(with_awaited(why.message, rank_, awaiting), me);
     if (is_loss(why.message.id)) throw CommError(why.message, me);
     // What the ranks' calls have to do with each other is the same sentence on every rank.
-    if (why.message.id.starts_with("diagnosis.")) throw CommError(why.message, me, true);
+    if (comm::is_told_by_all(why.message)) throw CommError(why.message, me, true);
     const bool my_message = why.message.id == "comm.size_mismatch" &&
                             (names(why.message, "src", rank_) || names(why.message, "dst", rank_));
     if (my_message) throw CommError(why.message, me);

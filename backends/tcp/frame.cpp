@@ -67,6 +67,7 @@ std::optional<std::size_t> longest_payload(uint8_t type) {
         case FrameType::ready:
         case FrameType::received:
         case FrameType::finished:
+        case FrameType::calls_ended:
         case FrameType::beat:
         case FrameType::bye:
             return 0;

@@ -27,6 +27,7 @@ enum class FrameType : uint8_t {
     finished = 21,  ///< the sender's body has ended; nothing follows
     offer = 22,     ///< as announce, for a receiver on the same machine; the payload says where it lies
     lend = 23,      ///< the sender of an offer may write its end, from `extra` on; the payload says where to
+    calls_ended = 24,  ///< the sender makes no more calls; what follows is on channels from `extra` on
     // control links
     beat = 32,   ///< I am alive
     abort = 33,  ///< the world has failed; the payload says why

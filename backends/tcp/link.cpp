@@ -38,8 +38,7 @@ void Link::post(Outgoing& out) {
         out.state = Outgoing::State::announced;
         header.type = near_.offers ? FrameType::offer : FrameType::announce;
         header.extra = static_cast<uint64_t>(total);
-        append_frame(small_, header,
-                     near_.offers ? encode_offer(make_offer(out.data, out.slot)) : Buffer());
+        append_frame(small_, header, near_.offers ? encode_offer(make_offer(out.data, out.slot)) : Buffer());
         const auto asked = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& one) {
             return one.channel == out.channel && one.sequence == out.sequence;
         });
@@ -108,6 +107,11 @@ void Link::drop(const Outgoing& out) {
 
 void Link::say_finished() {
     append_frame(small_, {.type = FrameType::finished});
+    flush();
+}
+
+void Link::say_calls_ended(comm::Channel first) {
+    append_frame(small_, {.type = FrameType::calls_ended, .extra = static_cast<uint64_t>(first.value)});
     flush();
 }
 

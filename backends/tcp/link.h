@@ -91,6 +91,8 @@ class Link final : private FrameSink {
     void break_off() noexcept;
     /// Says that nothing more comes from here.
     void say_finished();
+    /// Says that nothing more comes on channels before `first`.
+    void say_calls_ended(comm::Channel first);
 
     /// Asks for the channel's next message when it is long and was not asked for. Who wanted it by blocks and
     /// gave up may ask for it whole.
@@ -120,7 +122,16 @@ class Link final : private FrameSink {
     bool wants_to_write() const { return in_piece_ || small_at_ < small_.size() || !sending_.empty(); }
 
     bool finished() const { return finished_; }  ///< the peer's body has ended
-    bool closed() const { return closed_; }      ///< the connection has
+    /// Whether the peer takes nothing more on `channel` from a rank that has ended its own calls `rounds`
+    /// times.
+    bool takes_no_more(comm::Channel channel, int64_t rounds) const {
+        return finished_ || (rounds_ended_ > rounds && channel.is_before(first_after_calls_));
+    }
+    /// Whether nothing more comes on it either: nor is on its way, having been announced.
+    bool gives_no_more(comm::Channel channel, int64_t rounds) {
+        return finished_ || (takes_no_more(channel, rounds) && inbox(channel).arrivals.empty());
+    }
+    bool closed() const { return closed_; }  ///< the connection has
     FrameFault fault() const { return reader_.fault(); }
     /// The receiver asked for another size than was posted.
     struct Mismatch {
@@ -197,6 +208,8 @@ class Link final : private FrameSink {
     ByteSpan piece_;
 
     bool finished_ = false;
+    int64_t rounds_ended_ = 0;         ///< how often the peer ended its calls
+    comm::Channel first_after_calls_;  ///< as it said the last time
     bool closed_ = false;
     std::byte nothing_{};
     std::array<std::byte, kOfferBytes> offer_bytes_{};

@@ -164,6 +164,8 @@ std::byte* Link::begin(const FrameHeader& header) {
             return is_next_long(header) && header.length == kOfferBytes ? offer_bytes_.data() : nullptr;
         case FrameType::lend:
             return header.length == kOfferBytes ? offer_bytes_.data() : nullptr;
+        case FrameType::calls_ended:
+            return header.extra < comm::Channel::kChecksums ? &nothing_ : nullptr;
         case FrameType::received:
         case FrameType::finished:
             return &nothing_;
@@ -223,6 +225,10 @@ void Link::end(const FrameHeader& header) {
             return on_received(header);
         case FrameType::finished:
             finished_ = true;
+            return;
+        case FrameType::calls_ended:
+            ++rounds_ended_;
+            first_after_calls_ = {static_cast<int32_t>(header.extra)};
             return;
         default:
             return;

@@ -102,7 +102,7 @@ void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm
         if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes, want);
     Awaiting awaiting{Awaiting::What::message, {}, channel.value, 0};
     const auto is_over = [&](const comm::Expected& each) {
-        return each.src.value != rank_ && link(each.src.value)->finished();
+        return each.src.value != rank_ && link(each.src.value)->gives_no_more(channel, rounds_ended_);
     };
     for (const comm::Expected& each : messages) {
         if (!is_here(each, channel)) awaiting.ranks.push_back(each.src.value);

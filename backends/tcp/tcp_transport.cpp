@@ -268,7 +268,10 @@ void TcpTransport::wait(Ticket ticket) {
     if (!is_done()) {
         const Awaiting awaiting{
             Awaiting::What::receipt, {out.dst}, out.channel.value, static_cast<int64_t>(out.data.size())};
-        const auto is_over = [&] { return is_done() || (out.dst != rank_ && link(out.dst)->finished()); };
+        const auto is_over = [&] {
+            return is_done() ||
+                   (out.dst != rank_ && link(out.dst)->takes_no_more(out.channel, rounds_ended_));
+        };
         wait_until(awaiting, std::cref(is_over));
         if (!is_done()) throw_finished(out.dst);
     }
@@ -299,6 +302,12 @@ void TcpTransport::withdraw() noexcept {
 
 void TcpTransport::give_up() noexcept {
     fate_.fail(nullptr);
+}
+
+void TcpTransport::end_calls(comm::Channel first) {
+    ++rounds_ended_;
+    for (const auto& one : links_)
+        if (one && !one->closed()) one->say_calls_ended(first);
 }
 
 void TcpTransport::finish() {

@@ -49,6 +49,7 @@ class TcpTransport final : public comm::Transport {
     void give_up() noexcept override;
     void begin_call(const comm::CallInfo& call) override { calls_.begin(call); }
     void end_call() noexcept override { calls_.end(); }
+    void end_calls(comm::Channel first) override;
 
     /// Tells the peers that nothing more comes from here, after all that did. At the end of a body that ended
     /// well.
@@ -102,6 +103,7 @@ class TcpTransport final : public comm::Transport {
     std::deque<Outgoing> outgoing_;  ///< addresses stay
     std::vector<std::size_t> free_;
     std::deque<ToSelf> to_self_;
+    int64_t rounds_ended_ = 0;  ///< see end_calls()
 };
 
 }  // namespace meshscope::backends::tcp

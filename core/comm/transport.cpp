@@ -58,4 +58,6 @@ void Transport::receive_together(std::span<const Expected> messages, Channel cha
     });
 }
 
+void Transport::end_calls(Channel) {}
+
 }  // namespace meshscope::comm

@@ -29,6 +29,11 @@ struct Channel {
     bool carries_tensors() const { return value >= 0 && value < kChecksums; }
     Channel of_fingerprints() const { return {-1 - value}; }
     Channel of_checksums() const { return {value + kChecksums}; }
+    /// Whether it is below `first`, or belongs to one that is.
+    bool is_before(Channel first) const {
+        if (value < 0) return -1 - value < first.value;
+        return (value >= kChecksums ? value - kChecksums : value) < first.value;
+    }
 };
 
 /// A message that a rank waits for: whose, and how many bytes it must have.
@@ -127,6 +132,13 @@ class Transport {
     /// explain why the rank does not go on. By the thread that uses the transport. The default forgets it.
     virtual void begin_call(const CallInfo& call);
     virtual void end_call() noexcept {}
+
+    /// Says to the peers that this rank has made all its calls of a round (a step of training, say), and that
+    /// its peers have taken all that it sent in them: until the next round nothing comes of it but on
+    /// channels that are not before `first`. Who still waits for it in a call of the round is told so, as if
+    /// its body had ended ("comm.peer_finished"). After the n-th end_calls a rank is in round n + 1. The
+    /// default says nothing: where ranks share a process, who waits for whom is known.
+    virtual void end_calls(Channel first);
 
     /// Whether only one rank of this world runs at a time (a stepped world, see Chooser): then nothing may
     /// run beside the rank's own thread, and StreamExecutor runs inline.

@@ -50,6 +50,10 @@ class Processes {
     /// Every rank of the world calls it: what rank 0 says.
     int64_t rank0_says(int64_t mine);
 
+    /// Says that this rank has made all its calls of a step, or of the training: peers that wait for it in
+    /// one must not wait on while it waits for their word, or hands over what it made.
+    void end_calls() { transport_.end_calls(votes_); }
+
     /// Sends `bytes` to rank 0, which must call receive_from for this rank.
     void send_to_first(std::span<const std::byte> bytes);
     /// On rank 0. Whole, however long it is; taken in pieces as they come, so that a wrong length asks for no

@@ -229,7 +229,11 @@ class Rank : public RankParts {
     /// Processes have no common vote: the first one's goes round.
     bool goes_on(int32_t step) {
         bool on = shared_.vote.goes_on(step);
-        if (shared_.processes) executor_.run_in_turn([&] { on = shared_.processes->first_says(on); });
+        if (!shared_.processes) return on;
+        executor_.run_in_turn([&] {
+            if (shared_.checked) shared_.processes->end_calls();
+            on = shared_.processes->first_says(on);
+        });
         return on;
     }
 

@@ -218,6 +218,7 @@ void train_in_process(comm::Transport& transport, SharedRun& shared, const Check
     std::vector<ParameterPart> parts;
     if (!result.here) shared.parts = &parts;
     train_rank(transport, shared);
+    processes.end_calls();
     hand_over(processes, shared, rank, parts);
 
     constexpr int64_t kAllFinite = -1;
@@ -230,6 +231,7 @@ void train_in_process(comm::Transport& transport, SharedRun& shared, const Check
     if (bad_step == kAllFinite) return;
     const NotFinite found = find_not_finite(shared, static_cast<int32_t>(bad_step), [&](SharedRun& again) {
         train_rank(transport, again);
+        processes.end_calls();
         hand_over(processes, again, rank, again.parts ? *again.parts : std::vector<ParameterPart>{});
     });
     if (result.here) result.not_finite = found;
