@@ -55,7 +55,9 @@ class Agent {
     }
 
     LaunchResult run() {
-        Rendezvous rendezvous(*client_, options_.meeting);
+        MeetingOptions options = options_.meeting;
+        options.stopped = [this] { return options_.signal() != 0; };
+        Rendezvous rendezvous(*client_, options);
         while (true) {
             const Meeting meeting = rendezvous.meet(free_port());
             RoundOptions round;

@@ -95,6 +95,11 @@ Rendezvous::Node Rendezvous::node_of(int32_t index) {
     return node;
 }
 
+void Rendezvous::pause_or_stop() {
+    if (options_.stopped()) throw Cancelled({"launch.stopped_waiting", {}});
+    pause();
+}
+
 void Rendezvous::lead_joining() {
     const auto since = Clock::now();
     std::optional<Clock::time_point> enough_since;
@@ -111,7 +116,7 @@ void Rendezvous::lead_joining() {
                               {"needed", int64_t{options_.min_nodes}},
                               {"waited_ms", int64_t{waited.count()}}}},
                             GlobalRank{-1});
-        pause();
+        pause_or_stop();
     }
     struct Place {
         int32_t wish, index;
@@ -145,7 +150,7 @@ Meeting Rendezvous::meet(int32_t free_port) {
             told = true;
             if (Clock::now() - since > options_.timeout)
                 throw CommError({"launch.no_room", {{"most", int64_t{options_.max_nodes}}}}, GlobalRank{-1});
-            pause();
+            pause_or_stop();
         }
     } else {
         store_.set("launch/round", std::to_string(round_));
@@ -158,7 +163,7 @@ Meeting Rendezvous::meet(int32_t free_port) {
     if (options_.leads) lead_joining();
     while (get("table").empty()) {
         beat();
-        pause();
+        pause_or_stop();
     }
     table_.clear();
     std::istringstream words(get("table"));
@@ -259,7 +264,7 @@ Decision Rendezvous::decide(const RoundResult& here) {
         std::string word;
         while ((word = get("next")).empty()) {
             beat();
-            pause();
+            pause_or_stop();
         }
         std::istringstream words(word);
         int next = 0;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct MeetingOptions {
     std::chrono::milliseconds last_call{2000};   ///< how long the leader waits for more than min_nodes
     std::chrono::milliseconds timeout{600000};   ///< how long for min_nodes
     std::chrono::milliseconds lost_after{5000};  ///< a node that says nothing for so long is gone
+    /// Whether this process was told to stop; asked while others are waited for.
+    std::function<bool()> stopped = [] { return false; };
 };
 
 /// A round that begins: who takes part, and where this node stands in it.
@@ -49,7 +52,7 @@ struct Decision {
 /// too, and do not count. Ranks may change from round to round, and so may the world size.
 ///
 /// Throws CommError "tcp.store_lost" where the leader is gone, "launch.nodes_missing" {joined, needed,
-/// waited_ms}; InvalidArgument "launch.workers_differ" where nodes have different numbers of workers.
+/// waited_ms}; Cancelled "launch.stopped_waiting"; InvalidArgument "launch.workers_differ" where nodes have different numbers of workers.
 class Rendezvous {
   public:
     Rendezvous(backends::tcp::StoreClient& store, MeetingOptions options);
@@ -69,6 +72,8 @@ class Rendezvous {
     std::string key(const std::string& name) const;
     std::string get(const std::string& name);
     void beat();
+    /// A moment, while others are waited for.
+    void pause_or_stop();
     bool is_lost(int32_t index);
     void lead_joining();
     Decision lead_decision();
