@@ -5,6 +5,7 @@
 
 #include "backends/cuda/cuda_world.h"
 #include "backends/cuda/load_gpu.h"
+#include "backends/module/find_module.h"
 #include "backends/nccl/gpu_rank_device.h"
 #include "backends/nccl/nccl_world.h"
 #include "backends/nccl_open.h"
@@ -16,7 +17,7 @@ namespace {
 
 std::string gpu_module(const launch::Environment& environment) {
     const std::string chosen = environment(cuda::kModuleVariable);
-    return chosen.empty() ? cuda::find_gpu_module(cuda::kCudaModule) : chosen;
+    return chosen.empty() ? find_module(cuda::kCudaModule) : chosen;
 }
 
 void look_at_devices(const MeshscopeGpu& gpu, int32_t n, GpuState& state) {
@@ -46,7 +47,7 @@ void look_at_gpus(const launch::Environment& environment, GpuState& state) {
 
 void look_at_nccl(const launch::Environment& environment, GpuState& state) {
     const nccl::Choice choice = nccl_choice(environment);
-    state.nccl_module = choice.module.empty() ? nccl::find_module() : choice.module;
+    state.nccl_module = choice.module.empty() ? find_module(nccl::kModule) : choice.module;
     const nccl::Library library = nccl::load(choice);
     state.nccl_file = library.file;
     state.nccl_version = library.version_text();

@@ -4,6 +4,7 @@
 
 #include "backends/cuda/cuda_world.h"
 #include "backends/cuda/load_gpu.h"
+#include "backends/module/find_module.h"
 #include "backends/nccl/gpu_rank_device.h"
 #include "backends/nccl/nccl_world.h"
 
@@ -14,8 +15,7 @@ namespace {
 std::pair<nccl::Library, const MeshscopeGpu*> load_both(const launch::Environment& environment) {
     nccl::Library library = nccl::load(nccl_choice(environment));
     const std::string chosen = environment(cuda::kModuleVariable);
-    const MeshscopeGpu& gpu =
-        cuda::load_gpu_module(chosen.empty() ? cuda::find_gpu_module(cuda::kCudaModule) : chosen);
+    const MeshscopeGpu& gpu = cuda::load_gpu_module(chosen.empty() ? find_module(cuda::kCudaModule) : chosen);
     cuda::expect_gpu(gpu);
     nccl::expect_same_memory(library, gpu);
     return {std::move(library), &gpu};

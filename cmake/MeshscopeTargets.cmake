@@ -37,9 +37,12 @@ function(meshscope_apart target)
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# The compiler's cache serves every clone: it is told where this one lies, so that paths below count from there. Few files
+# are told themselves (find "where the tree lies"), and what they hold of paths in a message is cut (trace::path_below_root).
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
 endif()
 
 # meshscope_embed(TARGET NAME FILE...): makes the files' text available to the program as

@@ -7,6 +7,7 @@
 #include "backends/cuda/cuda_transport.h"
 #include "backends/cuda/gpu.h"
 #include "backends/cuda/load_gpu.h"
+#include "backends/module/find_module.h"
 #include "backends/threads/threads_world.h"
 
 namespace meshscope::backends::cuda {
@@ -18,7 +19,7 @@ Tf32 tf32_of(const std::string& value) {
 CudaWorld::CudaWorld(int32_t size, const std::string& module, Tf32 tf32)
     : size_(size),
       gpu_(std::make_unique<const Gpu>(
-          Gpu{&load_gpu_module(module.empty() ? find_gpu_module(kCudaModule) : module), 0, tf32})) {
+          Gpu{&load_gpu_module(module.empty() ? find_module(kCudaModule) : module), 0, tf32})) {
     expect_gpu(*gpu_->table);
     static_cast<void>(threads::ThreadsWorld(size));  // refuses what it must
 }

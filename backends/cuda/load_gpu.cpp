@@ -3,13 +3,10 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <filesystem>
 
 #include "core/base/error.h"
 
 namespace meshscope::backends::cuda {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -20,15 +17,6 @@ std::string error_text(const MeshscopeGpu& gpu, int code) {
 }
 
 }  // namespace
-
-std::string find_gpu_module(std::string_view file) {
-    std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-    for (const fs::path& folder :
-         {program, program / "../lib", program / "../lib/meshscope", fs::path(MESHSCOPE_MODULE_FOLDER)})
-        if (fs::exists(folder / file, error)) return (folder / file).string();
-    return "";
-}
 
 const MeshscopeGpu& load_gpu_module(const std::string& path) {
     if (path.empty()) throw InvalidArgument({"gpu.not_built", {}});

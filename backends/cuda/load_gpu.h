@@ -7,13 +7,9 @@
 
 namespace meshscope::backends::cuda {
 
-/// The file names of the two modules.
+/// The file names of the two modules, for backends::find_module().
 inline constexpr std::string_view kCudaModule = "meshscope-cuda.so";
 inline constexpr std::string_view kStandInModule = "meshscope-cuda-stand-in.so";
-
-/// Where a module lies: beside the program, in ../lib, in ../lib/meshscope or where the build put it; ""
-/// where it was not built. Cost: a few file look-ups.
-std::string find_gpu_module(std::string_view file);
 
 /// Loads a module, once a process; it stays until the process ends. It needs no driver for that. Throws
 /// InvalidArgument "gpu.not_built" (path is ""), "gpu.cannot_load" {path, reason}, "gpu.other_version" {path,

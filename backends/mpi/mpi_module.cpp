@@ -3,30 +3,22 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <filesystem>
 
+#include "backends/module/find_module.h"
 #include "core/base/error.h"
 
 namespace meshscope::backends::mpi {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string find_module(const std::string& word) {
-    std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-    const std::string file = "meshscope_mpi_" + word + ".so";
-    for (const fs::path& folder :
-         {program, program / "../lib", program / "../lib/meshscope", fs::path(MESHSCOPE_MODULE_FOLDER)})
-        if (fs::exists(folder / file, error)) return (folder / file).string();
-    return "";
+std::string module_of(const std::string& word) {
+    return find_module("meshscope_mpi_" + word + ".so");
 }
 
 }  // namespace
 
 std::vector<Library> libraries() {
-    return {{"openmpi", "Open MPI", "libopenmpi-dev openmpi-bin", find_module("openmpi")},
-            {"mpich", "MPICH", "libmpich-dev mpich", find_module("mpich")}};
+    return {{"openmpi", "Open MPI", "libopenmpi-dev openmpi-bin", module_of("openmpi")},
+            {"mpich", "MPICH", "libmpich-dev mpich", module_of("mpich")}};
 }
 
 const MeshscopeMpi& load(const Library& library) {

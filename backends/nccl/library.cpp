@@ -3,17 +3,14 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <filesystem>
 #include <vector>
 
+#include "backends/module/find_module.h"
 #include "core/base/error.h"
 
 namespace meshscope::backends::nccl {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr const char* kModule = "meshscope-nccl.so";
 constexpr const char* kLibrary = "libnccl.so.2";
 
 const MeshscopeNccl& load_module(const std::string& path) {
@@ -36,15 +33,6 @@ const MeshscopeNccl& load_module(const std::string& path) {
 
 }  // namespace
 
-std::string find_module() {
-    std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-    for (const fs::path& folder :
-         {program, program / "../lib", program / "../lib/meshscope", fs::path(MESHSCOPE_MODULE_FOLDER)})
-        if (fs::exists(folder / kModule, error)) return (folder / kModule).string();
-    return "";
-}
-
 std::string version_text(int32_t version) {
     const int32_t thousand = version < 10000 ? 1000 : 10000;
     return std::to_string(version / thousand) + "." + std::to_string(version % thousand / 100) + "." +
@@ -56,7 +44,7 @@ std::string Library::version_text() const {
 }
 
 Library load(const Choice& choice) {
-    const std::string module = choice.module.empty() ? find_module() : choice.module;
+    const std::string module = choice.module.empty() ? find_module(kModule) : choice.module;
     if (module.empty()) throw InvalidArgument({"nccl.not_built", {}});
     Library library;
     library.table = &load_module(module);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "backends/nccl/nccl_module.h"
 
@@ -19,9 +20,8 @@ inline constexpr const char* kModuleVariable = "MESHSCOPE_NCCL_MODULE";
 inline constexpr const char* kLibraryVariable = "MESHSCOPE_NCCL";
 inline constexpr const char* kShareVariable = "NCCL_MULTI_RANK_GPU_ENABLE";
 
-/// Where the module of this build is: beside the program, in ../lib, or where the build put it; "" when it
-/// was not built. Cost: a few file look-ups.
-std::string find_module();
+/// The module's file name, for backends::find_module().
+inline constexpr std::string_view kModule = "meshscope-nccl.so";
 
 /// A loaded NCCL: the table of the module, and the library behind it. Copied freely; both stay loaded until
 /// the process ends.

@@ -15,6 +15,7 @@
 
 #include "tests/folder.h"
 #include "tests/patience.h"
+#include "tests/tree.h"
 
 namespace meshscope::test {
 namespace {
@@ -108,8 +109,7 @@ std::string output_of(const std::vector<std::string>& arguments, const std::vect
 DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder,
                      std::vector<std::string> arguments, std::vector<std::string> environment)
     : display_("DISPLAY=" + display.name()), folder_(folder), state_file_(folder + "/state.json") {
-    std::vector<std::string> words = {std::string(MESHSCOPE_BIN_DIR) + "/meshscope-app", "--dump-state",
-                                      state_file_};
+    std::vector<std::string> words = {test::bin_folder() + "/meshscope-app", "--dump-state", state_file_};
     words.insert(words.end(), arguments.begin(), arguments.end());
     // The driver is unloaded at the end, and what it kept for itself then looks lost. Leaks of ours are seen
     // in the tests that draw in their own process. The lost context's test loads a library before ASan's.
@@ -119,7 +119,7 @@ DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder,
     std::vector<std::string> lines = {
         display_, "LIBGL_ALWAYS_SOFTWARE=1",
         "ASAN_OPTIONS=" + sanitizer + ":detect_leaks=0:verify_asan_link_order=0",
-        "XDG_CONFIG_HOME=" + folder + "/config", "MESHSCOPE_SCENARIOS=" MESHSCOPE_SOURCE_ROOT "/scenarios"};
+        "XDG_CONFIG_HOME=" + folder + "/config", "MESHSCOPE_SCENARIOS=" + test::source_root() + "/scenarios"};
     lines.insert(lines.end(), environment.begin(), environment.end());
     // Of a window that was open before nothing is to be read.
     std::remove(state_file_.c_str());

@@ -6,6 +6,7 @@
 #include "display.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 /// What takes the window away, or what it works with: nothing is lost, and what happened is said.
 
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kApp = std::string(MESHSCOPE_BIN_DIR) + "/meshscope-app";
+const std::string kApp = meshscope::test::bin_folder() + "/meshscope-app";
 
 json opened(const DrivenApp& app, const std::string& name) {
     return app.wait_for(name + " is open",
@@ -233,7 +234,7 @@ TEST_CASE("a display without OpenGL, and a machine without EGL, are told in both
     CHECK(Child({kApp, "hsdp", "--export", folder.file("a.png")},
                 {"DISPLAY=", "WAYLAND_DISPLAY=", "LC_ALL=C",
                  "__EGL_VENDOR_LIBRARY_FILENAMES=" + folder.file("none"),
-                 "MESHSCOPE_SCENARIOS=" MESHSCOPE_SOURCE_ROOT "/scenarios"},
+                 "MESHSCOPE_SCENARIOS=" + meshscope::test::source_root() + "/scenarios"},
                 log)
               .wait() == 69);
     INFO(content(log));
@@ -256,9 +257,8 @@ TEST_CASE("a damaged trace is told with its place, the window stays and what was
     const Folder folder;
     const VirtualDisplay display(folder.path.string());
     const std::string trace = folder.file("mine.mscope");
-    output_of(
-        {std::string(MESHSCOPE_BIN_DIR) + "/meshscope", "run", small_scenario(folder), "--trace", trace}, {},
-        folder.path.string());
+    output_of({meshscope::test::bin_folder() + "/meshscope", "run", small_scenario(folder), "--trace", trace},
+              {}, folder.path.string());
     DrivenApp app(display, folder.path.string(), {trace, "--lang", "en", "--size", "1280x720"});
     opened(app, "mine.mscope");
     const auto palette = [&](const std::string& words) {

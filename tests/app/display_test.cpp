@@ -6,6 +6,7 @@
 #include "display.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope::test;
 using nlohmann::json;
@@ -13,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kApp = std::string(MESHSCOPE_BIN_DIR) + "/meshscope-app";
+const std::string kApp = meshscope::test::bin_folder() + "/meshscope-app";
 
 json ready(const DrivenApp& app) {
     return app.wait_for("the lesson is open",
@@ -33,7 +34,7 @@ std::pair<int, std::string> run_without_display(std::vector<std::string> words, 
 
 TEST_CASE("what the command line asks wrongly is told before anything runs, with 2") {
     const Folder folder;
-    const std::string lesson = std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/63_hsdp";
+    const std::string lesson = meshscope::test::source_root() + "/scenarios/63_hsdp";
     const auto step = run_without_display({"63", "--render", folder.file("a"), "--step", "99"}, folder);
     INFO(step.second);
     CHECK(step.first == 2);

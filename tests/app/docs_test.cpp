@@ -7,12 +7,13 @@
 #include "app/gui/session/key_names.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::session;
 
 TEST_CASE("docs/window.md names every command with its usual keys, in the table's order") {
-    const std::string page = test::content(std::string(MESHSCOPE_SOURCE_ROOT) + "/docs/window.md");
+    const std::string page = test::content(test::source_root() + "/docs/window.md");
     std::string expected;
     for (const Command& command : commands()) {
         std::string keys;
@@ -27,7 +28,7 @@ TEST_CASE("docs/window.md names every command with its usual keys, in the table'
 namespace {
 
 std::string page(const std::string& name) {
-    return test::content(std::string(MESHSCOPE_SOURCE_ROOT) + "/docs/" + name);
+    return test::content(test::source_root() + "/docs/" + name);
 }
 
 /// What stands between two marks, wherever it does.
@@ -55,8 +56,7 @@ TEST_CASE("the pictures of the window's pages are there, told in words, and smal
             const std::size_t middle = picture.find("](");
             REQUIRE(middle != std::string::npos);
             CHECK(middle >= 20);
-            const std::string file =
-                std::string(MESHSCOPE_SOURCE_ROOT) + "/docs/" + picture.substr(middle + 2);
+            const std::string file = test::source_root() + "/docs/" + picture.substr(middle + 2);
             REQUIRE(std::filesystem::exists(file));
             CHECK(std::filesystem::file_size(file) < 150'000);
         }

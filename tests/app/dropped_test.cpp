@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using session::Dropped;
@@ -23,7 +24,7 @@ std::string what(const Dropped& dropped) {
     return value != nullptr ? std::get<std::string>(*value) : dropped.alone.id;
 }
 
-const std::string kScenarios = std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/";
+const std::string kScenarios = test::source_root() + "/scenarios/";
 
 }  // namespace
 

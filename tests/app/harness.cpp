@@ -7,6 +7,7 @@
 
 #include "app/gui/session/session.h"
 #include "app/gui/window/imgui_compat.h"
+#include "tests/tree.h"
 
 namespace meshscope::test {
 
@@ -14,8 +15,7 @@ std::shared_ptr<const session::Document> lesson(const std::string& folder) {
     static std::map<std::string, std::shared_ptr<const session::Document>> opened;
     auto& document = opened[folder];
     if (!document) {
-        document =
-            session::load_document(std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/" + folder, {}, nullptr);
+        document = session::load_document(test::source_root() + "/scenarios/" + folder, {}, nullptr);
     }
     return document;
 }

@@ -10,6 +10,7 @@
 #include "app/gui/session/sandbox_actions.h"
 #include "app/gui/session/session.h"
 #include "harness.h"
+#include "tests/tree.h"
 
 namespace meshscope::test {
 namespace {
@@ -102,8 +103,7 @@ std::vector<WindowPlace> make_places() {
     const auto add = [&](const std::string& name, const Way& way) { out.push_back({name, way.state()}); };
 
     Way welcome;
-    welcome.act(
-        session::OfferLessons{session::find_lessons({{std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios"}})});
+    welcome.act(session::OfferLessons{session::find_lessons({{test::source_root() + "/scenarios"}})});
     add("welcome", welcome);
     session::Remembered remembered;
     remembered.recent = {{"/a/b.mscope", "b.mscope"},
@@ -167,8 +167,8 @@ std::vector<WindowPlace> make_places() {
 
     // Side by side.
     const auto under = [](const std::string& strategy) {
-        return session::load_document(std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/63_hsdp", {}, nullptr,
-                                      nullptr, strategy);
+        return session::load_document(test::source_root() + "/scenarios/63_hsdp", {}, nullptr, nullptr,
+                                      strategy);
     };
     Way two(hsdp);
     two.act(session::AddDocument{under("ddp")});

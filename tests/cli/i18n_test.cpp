@@ -7,6 +7,7 @@
 
 #include "app/i18n/catalogue.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using i18n::Catalogue;
@@ -25,7 +26,7 @@ std::map<std::string, std::string> dotted_strings() {
     std::map<std::string, std::string> found;
     const std::regex pattern("\"([a-z][a-z0-9_]*(?:\\.[a-z0-9_]+)+)\"");
     for (const char* room : {"core", "backends", "app"})
-        for (const auto& entry : fs::recursive_directory_iterator(fs::path(MESHSCOPE_SOURCE_ROOT) / room)) {
+        for (const auto& entry : fs::recursive_directory_iterator(fs::path(test::source_root()) / room)) {
             if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
             const std::string text = read(entry.path());
             for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it)
@@ -105,7 +106,7 @@ TEST_CASE("every message id and rule in the sources has its text") {
 
 TEST_CASE("every file of texts is inside the program") {
     const Catalogue catalogue = Catalogue::embedded();
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(MESHSCOPE_SOURCE_ROOT) / "app/i18n")) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(test::source_root()) / "app/i18n")) {
         if (entry.path().extension() != ".toml") continue;
         const bool zh = entry.path().string().ends_with("zh.toml");
         const Catalogue alone = Catalogue::from_files(

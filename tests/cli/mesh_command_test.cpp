@@ -5,6 +5,7 @@
 
 #include "tests/cli/program.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using nlohmann::json;
 
@@ -63,7 +64,7 @@ bool agrees(const json& want, const json& got, bool flattened) {
 }  // namespace
 
 TEST_CASE("mesh --json prints PyTorch's answers for every rank of the golden meshes") {
-    std::ifstream file(std::string(MESHSCOPE_TEST_DATA) + "/mesh.json");
+    std::ifstream file(meshscope::test::golden_folder() + "/mesh.json");
     const json golden = json::parse(file);
     int answers = 0;
     for (const json& entry : golden["cases"]) {

@@ -1,4 +1,5 @@
 #include "tests/cli/program.h"
+#include "tests/tree.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -26,7 +27,7 @@ int exit_code_of(pid_t child) {
 }  // namespace
 
 void become(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
-    const std::string exe = std::string(MESHSCOPE_BIN_DIR) + "/meshscope";
+    const std::string exe = meshscope::test::bin_folder() + "/meshscope";
     std::vector<char*> arguments{const_cast<char*>(exe.c_str())};
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);

@@ -4,11 +4,12 @@
 
 #include "tests/cli/program.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using nlohmann::json;
 
 TEST_CASE("sampler --json answers every case of golden/misc.json") {
-    std::ifstream in(MESHSCOPE_TEST_DATA "/misc.json");
+    std::ifstream in(meshscope::test::golden_folder() + "/misc.json");
     const json golden = json::parse(in);
     for (const json& row : golden.at("distributed_sampler")) {
         std::vector<std::string> words{"sampler",

@@ -4,6 +4,7 @@
 
 #include "tests/cli/program.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using nlohmann::json;
 
@@ -17,7 +18,7 @@ program::Ended run_schedule(std::vector<std::string> words, const std::string& l
 }  // namespace
 
 TEST_CASE("schedule --json prints PyTorch's orders, the kind in any case") {
-    std::ifstream file(std::string(MESHSCOPE_TEST_DATA) + "/misc.json");
+    std::ifstream file(meshscope::test::golden_folder() + "/misc.json");
     const json asked = json::parse(file);
     for (const json& entry : asked.at("pipeline_schedules")) {
         std::string kind = entry["schedule"];

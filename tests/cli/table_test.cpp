@@ -6,6 +6,7 @@
 
 #include "core/scenario/lesson.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope::cli;
 
@@ -75,7 +76,7 @@ TEST_CASE("no lesson breaks inside a short piece of code or before Chinese punct
     namespace fs = std::filesystem;
     using meshscope::scenario::Paragraph;
     int lessons = 0, lines = 0;
-    for (const auto& entry : fs::directory_iterator(MESHSCOPE_SOURCE_ROOT "/scenarios")) {
+    for (const auto& entry : fs::directory_iterator(meshscope::test::source_root() + "/scenarios")) {
         if (!fs::exists(entry.path() / "lesson.zh.md")) continue;
         ++lessons;
         for (const char* language : {"en", "zh"}) {

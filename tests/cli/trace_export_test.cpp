@@ -3,6 +3,7 @@
 
 #include "program.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 namespace fs = std::filesystem;
 using program::content;
@@ -16,8 +17,8 @@ const std::string& recorded() {
     static const Folder folder;
     static const std::string path = [] {
         const std::string file = folder.file("hsdp.mscope");
-        program::run({"run", std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios/63_hsdp/scenario.toml",
-                      "--trace", file, "--quiet"});
+        program::run({"run", meshscope::test::source_root() + "/scenarios/63_hsdp/scenario.toml", "--trace",
+                      file, "--quiet"});
         return file;
     }();
     return path;
@@ -47,7 +48,7 @@ TEST_CASE("a page of a run opens by itself: its script draws mesh, timeline and 
     CHECK(piped.exit_code == 0);
     CHECK(piped.out == content(folder.file("a.html")));
     if (!has_program("node")) return;  // the page's script is JavaScript
-    const std::string check = "node " + std::string(MESHSCOPE_SOURCE_ROOT) + "/tests/html/page_check.js " +
+    const std::string check = "node " + meshscope::test::source_root() + "/tests/html/page_check.js " +
                               folder.file("a.html") + " > " + folder.file("said") + " 2>&1";
     const int status = std::system(check.c_str());
     INFO(content(folder.file("said")));

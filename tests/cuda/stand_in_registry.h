@@ -7,6 +7,7 @@
 
 #include "backends/cuda/cuda_world.h"
 #include "backends/cuda/load_gpu.h"
+#include "backends/module/find_module.h"
 #include "backends/registry.h"
 
 namespace meshscope::gpu {
@@ -18,7 +19,7 @@ inline std::unique_ptr<run::Backends> stand_in_registry(const std::string& varia
                                                         const std::string& value = "") {
     const char* const named = std::getenv("MESHSCOPE_TEST_GPU_MODULE");
     const std::string module =
-        named == nullptr ? backends::cuda::find_gpu_module(backends::cuda::kStandInModule) : named;
+        named == nullptr ? backends::find_module(backends::cuda::kStandInModule) : named;
     return backends::make_registry([=](const char* name) {
         if (!variable.empty() && name == variable) return value;
         return std::string_view(name) == backends::cuda::kModuleVariable ? module : std::string();

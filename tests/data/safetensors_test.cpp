@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::data;
@@ -100,7 +101,7 @@ TEST_CASE("the bytes of a small file are the format's, one by one") {
 TEST_CASE("PyTorch's own files are read, and written again with the same numbers") {
     const Folder folder;
     int files = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(MESHSCOPE_TEST_DATA "/train")) {
+    for (const auto& entry : std::filesystem::directory_iterator(test::golden_folder() + "/train")) {
         if (entry.path().extension() != ".safetensors") continue;
         CAPTURE(entry.path().string());
         ++files;
@@ -117,13 +118,14 @@ TEST_CASE("PyTorch's own files are read, and written again with the same numbers
         for (const NamedTensor& t : file.tensors) CHECK(again.find(t.name)->bytes == t.bytes);
     }
     CHECK(files >= 36);
-    const SafetensorsFile init = read_safetensors(MESHSCOPE_TEST_DATA "/train/toy_single.init.safetensors");
+    const SafetensorsFile init =
+        read_safetensors(test::golden_folder() + "/train/toy_single.init.safetensors");
     REQUIRE(init.find("net2.weight") != nullptr);
     CHECK(init.find("net2.weight")->shape == tensor::Shape{5, 10});
 }
 
 TEST_CASE("a file cut at any byte is refused, and so is one with a byte too many") {
-    const std::string whole = content(MESHSCOPE_TEST_DATA "/train/toy_single.init.safetensors");
+    const std::string whole = content(test::golden_folder() + "/train/toy_single.init.safetensors");
     REQUIRE(whole.size() > 500);
     CHECK_NOTHROW(parse_safetensors(whole, "w"));
     for (std::size_t n = 0; n < whole.size(); ++n) {
@@ -137,7 +139,7 @@ TEST_CASE("a file cut at any byte is refused, and so is one with a byte too many
 }
 
 TEST_CASE("a file with any header byte changed is refused, or read in full") {
-    const std::string whole = content(MESHSCOPE_TEST_DATA "/train/toy_single.init.safetensors");
+    const std::string whole = content(test::golden_folder() + "/train/toy_single.init.safetensors");
     uint64_t header = 0;
     std::memcpy(&header, whole.data(), 8);
     int refused = 0;

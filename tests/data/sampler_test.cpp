@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using data::DistributedSampler;
@@ -14,7 +15,7 @@ using Indices = std::vector<int64_t>;
 using Batches = std::vector<Indices>;
 
 TEST_CASE("every sampler of golden/misc.json gives PyTorch's indices and batches") {
-    std::ifstream in(MESHSCOPE_TEST_DATA "/misc.json");
+    std::ifstream in(test::golden_folder() + "/misc.json");
     const json golden = json::parse(in);
     int cases = 0;
     for (const json& row : golden.at("distributed_sampler")) {

@@ -10,6 +10,7 @@
 #include "core/scenario/scenario.h"
 #include "tests/run/golden_case.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 
@@ -18,8 +19,7 @@ namespace {
 /// The lessons' scenario files, ascending.
 std::vector<std::string> lessons() {
     std::vector<std::string> paths;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios")) {
+    for (const auto& entry : std::filesystem::directory_iterator(test::source_root() + "/scenarios")) {
         const std::filesystem::path file = entry.path() / "scenario.toml";
         if (std::filesystem::exists(file)) paths.push_back(file.string());
     }

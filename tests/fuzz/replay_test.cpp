@@ -9,6 +9,7 @@
 #include "core/base/random.h"
 #include "tests/fuzz/target.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 namespace meshscope::fuzz {
 
@@ -26,7 +27,7 @@ namespace {
 
 std::vector<std::filesystem::path> corpus_of(std::string_view name) {
     std::vector<std::filesystem::path> files;
-    const auto folder = std::filesystem::path(MESHSCOPE_SOURCE_ROOT) / "tests/fuzz/corpus" / name;
+    const auto folder = std::filesystem::path(test::source_root()) / "tests/fuzz/corpus" / name;
     if (!std::filesystem::is_directory(folder)) return files;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
     std::ranges::sort(files);

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "backends/cuda/gpu_launch.h"
+#include "backends/module/find_module.h"
 #include "core/comm/reduce.h"
 #include "tests/gpu/gpu_pair.h"
 
@@ -126,7 +127,7 @@ TEST_CASE("what a machine lacks is told apart") {
 }
 
 TEST_CASE("a module that is not there or is none is refused with its name") {
-    CHECK(find_gpu_module("meshscope-none.so").empty());
+    CHECK(backends::find_module("meshscope-none.so").empty());
     CHECK(test::thrown_id<InvalidArgument>([] { load_gpu_module(""); }) == "gpu.not_built");
     CHECK(test::thrown_id<InvalidArgument>([] { load_gpu_module("/nowhere/meshscope-cuda.so"); }) ==
           "gpu.cannot_load");
@@ -136,7 +137,7 @@ TEST_CASE("a module that is not there or is none is refused with its name") {
 }
 
 TEST_CASE("the real module loads without a driver and says what is missing") {
-    const std::string path = find_gpu_module(kCudaModule);
+    const std::string path = backends::find_module(kCudaModule);
     if (path.empty()) {
         WARN("no CUDA toolkit was there when this was built: the real module is not tested");
         return;

@@ -5,6 +5,7 @@
 
 #include "tests/cli/program.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 namespace {
 
@@ -12,7 +13,7 @@ const std::string kLibraries = std::string("LD_LIBRARY_PATH=") + MESHSCOPE_FAKE_
 
 /// Whether this build has the real module; where no CUDA toolkit was there, nothing of it can be tried.
 bool real_module() {
-    const bool built = std::filesystem::exists(std::string(MESHSCOPE_BIN_DIR) + "/../lib/meshscope-cuda.so");
+    const bool built = std::filesystem::exists(meshscope::test::bin_folder() + "/../lib/meshscope-cuda.so");
     if (!built) WARN("no CUDA toolkit was there when this was built: the real module is not tested");
     return built;
 }
@@ -104,7 +105,7 @@ TEST_CASE(
 TEST_CASE("a run on the stand-in says so, and its figures are no GPU's") {
     const program::Folder folder;
     const std::string scenario = scenario_in(folder);
-    const std::string module = std::string(MESHSCOPE_BIN_DIR) + "/../lib/meshscope-cuda-stand-in.so";
+    const std::string module = meshscope::test::bin_folder() + "/../lib/meshscope-cuda-stand-in.so";
     const auto ended = program::run({"run", scenario, "--backend", "cuda", "--quiet", "--json", "-"},
                                     {0, "", {"MESHSCOPE_CUDA_MODULE=" + module}});
     CAPTURE(ended.err);
@@ -122,7 +123,7 @@ TEST_CASE("a run on the stand-in says so, and its figures are no GPU's") {
 }
 
 TEST_CASE("bench collectives refuses a backend whose tensors lie on a device") {
-    const std::string module = std::string(MESHSCOPE_BIN_DIR) + "/../lib/meshscope-cuda-stand-in.so";
+    const std::string module = meshscope::test::bin_folder() + "/../lib/meshscope-cuda-stand-in.so";
     const auto ended = program::run({"bench", "collectives", "--backend", "cuda", "--ranks", "2"},
                                     {0, "", {"MESHSCOPE_CUDA_MODULE=" + module}});
     CHECK(ended.exit_code == 65);

@@ -1,12 +1,15 @@
 // Golden runs in processes of their own: over tcp and both MPIs, bit for bit what threads give.
+#include <chrono>
 #include <cstdlib>
 
 #include "core/trace/store.h"
 #include "tests/cli/program.h"
 #include "tests/launch/processes.h"
+#include "tests/patience.h"
 #include "tests/run/golden_case.h"
 #include "tests/run/same_record.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using program::content;
@@ -51,6 +54,19 @@ Made train(const Folder& folder, const std::string& scenario, const std::string&
     return made;
 }
 
+/// Four ranks of DDP, rank 1 of which does something else in the backward of step 1.
+std::string with_fault(const std::string& kind) {
+    return "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 4\nglobal_batch = 8\n[mesh]\nshape = [4]\n"
+           "[parallel]\ndata = \"ddp\"\n[[faults]]\nkind = \"" +
+           kind + "\"\nrank = 1\nstep = 1\nphase = \"backward\"\nat = 0\n";
+}
+
+std::vector<std::string> process_backends() {
+    std::vector<std::string> backends = processes::mpi_backends();
+    backends.emplace_back("tcp");
+    return backends;
+}
+
 }  // namespace
 
 TEST_CASE("golden runs over tcp and both MPIs are those of threads, bit for bit") {
@@ -61,9 +77,7 @@ TEST_CASE("golden runs over tcp and both MPIs are those of threads, bit for bit"
         const Made threads = train(folder, scenario, "threads");
         REQUIRE(threads.exit_code == 0);
         REQUIRE(threads.json["collectives"].size() > 10);
-        std::vector<std::string> backends = processes::mpi_backends();
-        backends.emplace_back("tcp");
-        for (const std::string& backend : backends) {
+        for (const std::string& backend : process_backends()) {
             const Made made = train(folder, scenario, backend);
             INFO(name << " " << backend << " " << made.err);
             REQUIRE(made.exit_code == 0);
@@ -105,18 +119,18 @@ TEST_CASE("a run inside a launcher joins it, and rank 0 alone writes and speaks"
     const std::string scenario =
         folder.write("s.toml", golden::scenario_text(golden::read_case("toy_ddp4"), "toy_ddp4"));
     const auto ended =
-        program::run({"launch", "-n", "4", "--", MESHSCOPE_BIN_DIR "/meshscope", "run", scenario});
+        program::run({"launch", "-n", "4", "--", test::bin_folder() + "/meshscope", "run", scenario});
     CHECK(ended.exit_code == 0);
     CHECK(ended.out.find("[0]: ") != std::string::npos);
     CHECK(ended.out.find("[1]: ") == std::string::npos);
     CHECK(ended.err == "[0]: 4 processes, placed by the variables of meshscope launch; backend tcp\n");
     const auto wrong =
-        program::run({"launch", "-n", "2", "--", MESHSCOPE_BIN_DIR "/meshscope", "run", scenario});
+        program::run({"launch", "-n", "2", "--", test::bin_folder() + "/meshscope", "run", scenario});
     CHECK(wrong.exit_code == 65);
     CHECK(wrong.err.find("meshscope launch started 2 processes, but this needs 4 ranks") !=
           std::string::npos);
-    const auto threads = program::run(
-        {"launch", "-n", "4", "--", MESHSCOPE_BIN_DIR "/meshscope", "run", "--backend", "threads", scenario});
+    const auto threads = program::run({"launch", "-n", "4", "--", test::bin_folder() + "/meshscope", "run",
+                                       "--backend", "threads", scenario});
     CHECK(threads.exit_code == 2);
 }
 
@@ -126,16 +140,49 @@ TEST_CASE("a mistake is told once, as a run of threads tells it") {
         folder.write("s.toml", golden::scenario_text(golden::read_case("toy_ddp4"), "toy_ddp4"));
     const auto threads = program::run({"run", scenario, "--resume", folder.file("none"), "-q"});
     CHECK(threads.exit_code == 74);
-    std::vector<std::string> backends = processes::mpi_backends();
-    backends.emplace_back("tcp");
     program::How how;
     how.environment = processes::kUnderMpi;
-    for (const std::string& backend : backends) {
+    for (const std::string& backend : process_backends()) {
         const auto ended =
             program::run({"run", scenario, "--resume", folder.file("none"), "-q", "--backend", backend}, how);
         INFO(ended.err);
         CHECK(ended.exit_code == threads.exit_code);
         if (backend == "tcp") CHECK(ended.err == threads.err);
         CHECK(ended.err.find(threads.err) != std::string::npos);
+    }
+}
+
+// Rank 1 waits for rank 0's word about the next step while the others wait for rank 1: only because each says
+// that it has made its calls can they know.
+TEST_CASE("between processes a call left out, or made once more, is told in its own step") {
+    const Folder folder;
+    program::How how;
+    how.environment = processes::kUnderMpi;
+    for (const std::string& backend : process_backends())
+        for (const std::string kind : {"skip", "repeat"}) {
+            const auto begin = std::chrono::steady_clock::now();
+            const auto ended = program::run(
+                {"run", folder.write("s.toml", with_fault(kind)), "-q", "--backend", backend}, how);
+            INFO(backend << ", " << kind << ": " << ended.err);
+            CHECK(ended.exit_code == 1);
+            CHECK(ended.err.find("without making the call") != std::string::npos);
+            CHECK(ended.err.find("all_reduce(sum, float32, in 165, out 165) #") != std::string::npos);
+            CHECK(ended.err.find("step 1 backward") != std::string::npos);
+            CHECK(std::chrono::steady_clock::now() - begin < test::kGuard);
+        }
+}
+
+TEST_CASE("between processes the end of a killed rank has one exit code, and over tcp its peers' diagnosis") {
+    const Folder folder;
+    program::How how;
+    how.environment = processes::kUnderMpi;
+    for (const std::string& backend : process_backends()) {
+        const auto ended = program::run(
+            {"run", folder.write("s.toml", with_fault("kill")), "-q", "--json", "-", "--backend", backend},
+            how);
+        INFO(backend << ": " << ended.err);
+        CHECK(ended.exit_code == 75);
+        CHECK(ended.err.find("signal 9") != std::string::npos);
+        if (backend == "tcp") CHECK(ended.out.find("comm.peer_lost") != std::string::npos);
     }
 }

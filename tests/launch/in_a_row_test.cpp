@@ -14,6 +14,7 @@
 #include "tests/cli/program.h"
 #include "tests/launch/processes.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace processes;
 using program::content;
@@ -62,7 +63,7 @@ std::vector<std::string> at_port(const std::string& scenario, int port) {
             "3",
             "--no-prefix",
             "--",
-            MESHSCOPE_BIN_DIR "/meshscope",
+            meshscope::test::bin_folder() + "/meshscope",
             "run",
             scenario,
             "-q",

@@ -66,6 +66,15 @@ TEST_CASE("two launchers with one endpoint are two nodes of one job") {
                                    "2/4 local 0/2 node 1/2", "3/4 local 1/2 node 1/2"});
 }
 
+TEST_CASE("a launcher that waits for other nodes stops when it is told to") {
+    const Folder folder;
+    Child first(node(0, "2", "127.0.0.1:0", {}, "true"), folder.file("o0"), folder.file("e0"));
+    REQUIRE(endpoint_of(folder.file("e0")) != "");
+    kill(first.pid(), SIGTERM);
+    CHECK(first.wait(60) == 130);
+    CHECK(content(folder.file("e0")).find("stopped while other nodes were waited for") != std::string::npos);
+}
+
 TEST_CASE("a worker that fails on one node restarts the workers of all nodes, and counts once") {
     const Folder folder;
     const std::string script = "echo $MESHSCOPE_ROUND $TORCHELASTIC_RESTART_COUNT $RANK >> " +

@@ -60,10 +60,11 @@ const std::map<std::string, Rooms>& table() {
             {"app/gui/main", window + Rooms{"app/html", "backends"}},
             {"app/gui", window + Rooms{"app/gui/main", "backends"}},  // files beside the rooms
         };
-        for (const char* name : {"threads", "tcp", "mpi", "cuda", "nccl"})
-            made[std::string("backends/") + name] = backend;
-        made["backends/cuda"] = backend + Rooms{"backends/threads"};  // its ranks are threads
-        made["backends/nccl"] = backend + Rooms{"backends/cuda"};  // the table of a GPU module
+        for (const char* name : {"module", "threads", "tcp"}) made[std::string("backends/") + name] = backend;
+        const Rooms modular = backend + Rooms{"backends/module"};
+        made["backends/mpi"] = modular;
+        made["backends/cuda"] = modular + Rooms{"backends/threads"};  // its ranks are threads
+        made["backends/nccl"] = modular + Rooms{"backends/cuda"};     // the table of a GPU module
         return made;
     }();
     return rooms;

@@ -5,6 +5,7 @@
 #include "tests/folder.h"
 #include "tests/layers/include_rules.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope::layers;
 namespace fs = std::filesystem;
@@ -33,11 +34,11 @@ using Texts = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("no room of this tree includes one it may not") {
-    const std::vector<Violation> found = check_tree(MESHSCOPE_SOURCE_ROOT);
+    const std::vector<Violation> found = check_tree(meshscope::test::source_root());
     for (const Violation& violation : found) FAIL_CHECK(violation.text());
     CHECK(found.empty());
     // The tree was really read.
-    CHECK(fs::is_regular_file(fs::path(MESHSCOPE_SOURCE_ROOT) / "core/base/ids.h"));
+    CHECK(fs::is_regular_file(fs::path(meshscope::test::source_root()) / "core/base/ids.h"));
 }
 
 TEST_CASE("a file belongs to the room of its folder") {

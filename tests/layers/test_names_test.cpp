@@ -1,9 +1,11 @@
-// A test whose name CTest or Catch cuts is not run under its name: that is a failure there, far from its cause.
+// A test whose name CTest or Catch cuts is not run under its name: that is a failure there, far from its
+// cause.
 #include <filesystem>
 #include <regex>
 
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 namespace fs = std::filesystem;
 
@@ -22,7 +24,8 @@ std::vector<std::string> names_that_are_cut(const std::string& source) {
 
 TEST_CASE("no test's name has a sign that cuts it") {
     int sources = 0;
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(MESHSCOPE_SOURCE_ROOT) / "tests")) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(fs::path(meshscope::test::source_root()) / "tests")) {
         if (entry.path().extension() != ".cpp") continue;
         ++sources;
         for (const std::string& name : names_that_are_cut(meshscope::test::content(entry.path().string())))

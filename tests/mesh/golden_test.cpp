@@ -7,6 +7,7 @@
 #include "core/mesh/answer.h"
 #include "core/mesh/python_text.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::mesh;
@@ -15,7 +16,7 @@ using nlohmann::json;
 namespace {
 
 json golden() {
-    std::ifstream file(std::string(MESHSCOPE_TEST_DATA) + "/mesh.json");
+    std::ifstream file(test::golden_folder() + "/mesh.json");
     REQUIRE(file.good());
     return json::parse(file);
 }

@@ -4,6 +4,7 @@
 
 #include "tests/cli/program.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 namespace {
 
@@ -37,7 +38,7 @@ TEST_CASE("doctor tells of GPUs and NCCL what is there, or what is missing, as J
 
 TEST_CASE("doctor never calls a stand-in a GPU") {
     const std::string module =
-        "MESHSCOPE_CUDA_MODULE=" + std::string(MESHSCOPE_BIN_DIR) + "/../lib/meshscope-cuda-stand-in.so";
+        "MESHSCOPE_CUDA_MODULE=" + meshscope::test::bin_folder() + "/../lib/meshscope-cuda-stand-in.so";
     const auto told = program::run({"doctor", "--json"}, {0, "", {module}});
     REQUIRE(told.exit_code == 0);
     const auto gpu = nlohmann::json::parse(told.out)["gpu"];

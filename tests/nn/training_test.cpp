@@ -16,6 +16,7 @@
 #include "core/nn/optim/optimizer.h"
 #include "tests/nn/bench.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::nn;
@@ -24,7 +25,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kFolder = MESHSCOPE_TEST_DATA "/train/";
+const std::string kFolder = test::golden_folder() + "/train/";
 
 json read_json(const std::string& path) {
     std::ifstream in(path);

@@ -17,6 +17,7 @@
 #include "tests/parallel/train_helper.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::test;
@@ -24,7 +25,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kFolder = std::string(MESHSCOPE_TEST_DATA) + "/batch_norm/";
+const std::string kFolder = test::golden_folder() + "/batch_norm/";
 
 json golden(const std::string& name) {
     std::ifstream file(kFolder + name + ".json");

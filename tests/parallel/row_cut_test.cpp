@@ -3,6 +3,7 @@
 
 #include "core/parallel/fsdp2/shard.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope::parallel;
 
@@ -16,7 +17,7 @@ TEST_CASE("five rows on four ranks: rank 3 owns none, eight travel") {
 }
 
 TEST_CASE("every cut of golden/misc.json is PyTorch's") {
-    std::ifstream in(MESHSCOPE_TEST_DATA "/misc.json");
+    std::ifstream in(meshscope::test::golden_folder() + "/misc.json");
     const auto golden = nlohmann::json::parse(in);
     int64_t seen = 0;
     for (const auto& row : golden.at("dim0_shard")) {

@@ -13,6 +13,7 @@
 #include "tests/run/golden_case.h"
 #include "tests/run/same_record.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 
@@ -50,7 +51,7 @@ int64_t peak_resident_bytes() {
 
 TEST_CASE("for every golden case a dry run records what the real run records: events, memory, bytes, order") {
     std::vector<std::string> names;  // whatever lies there: no list can forget one
-    for (const auto& entry : std::filesystem::directory_iterator(std::string(MESHSCOPE_TEST_DATA) + "/train"))
+    for (const auto& entry : std::filesystem::directory_iterator(test::golden_folder() + "/train"))
         if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
     std::ranges::sort(names);
     CHECK(names.size() >= golden::names().size() + golden::unordered_names().size());

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/data/safetensors.h"
+#include "tests/tree.h"
 
 namespace golden {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 std::string folder() {
-    return std::string(MESHSCOPE_TEST_DATA) + "/train/";
+    return meshscope::test::golden_folder() + "/train/";
 }
 
 /// PyTorch's names of operators and reductions, in ours.

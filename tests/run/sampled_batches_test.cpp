@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "tests/run/checkpoint_helper.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace checkpoint_test;
 using nlohmann::json;
@@ -39,7 +40,7 @@ std::string refusal(const std::string& toml) {
 }  // namespace
 
 TEST_CASE("the batches of each step are those of golden/misc.json, epoch after epoch") {
-    std::ifstream in(MESHSCOPE_TEST_DATA "/misc.json");
+    std::ifstream in(meshscope::test::golden_folder() + "/misc.json");
     const json golden = json::parse(in);
     int compared = 0;
     for (const json& row : golden.at("distributed_sampler")) {

@@ -7,6 +7,7 @@
 
 #include "tests/run/file_calls.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 /// For tests that run programs by file_calls::run.
 namespace watched {
@@ -31,7 +32,7 @@ inline bool possible() {
 }
 
 inline std::string program(const std::string& name) {
-    return std::string(MESHSCOPE_BIN_DIR) + "/" + name;
+    return meshscope::test::bin_folder() + "/" + name;
 }
 
 }  // namespace watched

@@ -6,6 +6,7 @@
 #include "core/scenario/text_file.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::sandbox;
@@ -15,7 +16,7 @@ namespace {
 
 std::vector<fs::path> lessons() {
     std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(std::string(MESHSCOPE_SOURCE_ROOT) + "/scenarios"))
+    for (const auto& entry : fs::directory_iterator(test::source_root() + "/scenarios"))
         if (fs::exists(entry.path() / "scenario.toml")) found.push_back(entry.path() / "scenario.toml");
     return found;
 }

@@ -3,6 +3,7 @@
 
 #include "core/scenario/scenario.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using scenario::DataStrategy;
@@ -40,7 +41,7 @@ TEST_CASE("the smallest scenario trains one rank with the documented defaults") 
 }
 
 TEST_CASE("the keys that the golden comparison writes are read") {
-    const std::string base = std::string(MESHSCOPE_TEST_DATA) + "/train/mlp_hsdp2x2_clip";
+    const std::string base = test::golden_folder() + "/train/mlp_hsdp2x2_clip";
     const Scenario s =
         parse_scenario("format = 1\n[model]\nkind = \"mlp\"\ndim = 8\nhidden = 16\nlayers = 4\nweights = \"" +
                            base + ".init.safetensors\"\n[data]\nfile = \"" + base +

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/scenario/scenario.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using scenario::Key;
@@ -28,7 +29,7 @@ std::string trimmed(const std::string& text) {
 /// The rows of docs/scenario.md: "table.key" → the other cells. A section is opened by "### `[train]`" or
 /// "### `[[quiz]]`".
 std::map<std::string, Row> documented() {
-    std::ifstream in(std::string(MESHSCOPE_SOURCE_ROOT) + "/docs/scenario.md");
+    std::ifstream in(test::source_root() + "/docs/scenario.md");
     REQUIRE(in);
     std::map<std::string, Row> rows;
     std::string table = "?";

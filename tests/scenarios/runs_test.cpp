@@ -16,6 +16,7 @@
 #include "core/time/read_profile.h"
 #include "core/trace/query.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 namespace scenario = meshscope::scenario;
 namespace trace = meshscope::trace;
@@ -31,7 +32,7 @@ struct Lesson {
 
 Lesson run(const std::string& folder) {
     auto s =
-        scenario::read_scenario(std::string(MESHSCOPE_SOURCE_ROOT "/scenarios/") + folder + "/scenario.toml");
+        scenario::read_scenario(meshscope::test::source_root() + "/scenarios/" + folder + "/scenario.toml");
     const auto backends = meshscope::backends::make_registry();
     auto trace = meshscope::run::run_up_to_failure(s, *backends).trace;
     trace::TraceDatabase database(*trace);
@@ -40,7 +41,8 @@ Lesson run(const std::string& folder) {
 
 std::vector<std::string> lesson_folders() {
     std::vector<std::string> folders;
-    for (const auto& entry : std::filesystem::directory_iterator(MESHSCOPE_SOURCE_ROOT "/scenarios")) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(meshscope::test::source_root() + "/scenarios")) {
         if (std::filesystem::exists(entry.path() / "scenario.toml")) {
             folders.push_back(entry.path().filename().string());
         }

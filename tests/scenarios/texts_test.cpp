@@ -9,6 +9,7 @@
 #include "core/scenario/scenario.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 namespace scenario = meshscope::scenario;
 using meshscope::GlobalRank;
@@ -21,7 +22,8 @@ using Ranks = std::vector<int64_t>;
 
 std::vector<std::string> lesson_folders() {
     std::vector<std::string> folders;
-    for (const auto& entry : std::filesystem::directory_iterator(MESHSCOPE_SOURCE_ROOT "/scenarios")) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(meshscope::test::source_root() + "/scenarios")) {
         if (std::filesystem::exists(entry.path() / "scenario.toml")) folders.push_back(entry.path().string());
     }
     std::sort(folders.begin(), folders.end());
@@ -187,7 +189,7 @@ TEST_CASE("a lesson's steps are short, and nobody is praised or shouted at") {
 
 TEST_CASE("what lesson 1 says of other meshes is what DeviceMesh answers") {
     const auto lesson =
-        scenario::read_scenario(MESHSCOPE_SOURCE_ROOT "/scenarios/12_device_mesh/scenario.toml");
+        scenario::read_scenario(meshscope::test::source_root() + "/scenarios/12_device_mesh/scenario.toml");
 
     const DeviceMesh slice = mesh_of(lesson, "slice").slice({"shard"});
     CHECK(slice.ranks(GlobalRank{5}) == Ranks{4, 5, 6, 7});

@@ -9,6 +9,7 @@
 
 #include "core/scenario/scenario.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 namespace fs = std::filesystem;
 namespace scenario = meshscope::scenario;
@@ -81,7 +82,7 @@ std::vector<std::string> codes(const std::string& line) {
 
 /// topic → what stands in its last cell, from the tables of scenarios/README.md.
 std::map<std::string, std::vector<std::string>> covered() {
-    std::ifstream in(MESHSCOPE_SOURCE_ROOT "/scenarios/README.md");
+    std::ifstream in(meshscope::test::source_root() + "/scenarios/README.md");
     REQUIRE(in);
     std::map<std::string, std::vector<std::string>> rows;
     bool here = false;
@@ -120,7 +121,8 @@ TEST_CASE("each row names steps that exist") {
             INFO(topic << ": " << place);
             const std::size_t space = place.find(' ');
             REQUIRE(space != std::string::npos);
-            const fs::path folder = fs::path(MESHSCOPE_SOURCE_ROOT "/scenarios") / place.substr(0, space);
+            const fs::path folder =
+                fs::path(meshscope::test::source_root() + "/scenarios") / place.substr(0, space);
             REQUIRE(fs::exists(folder / "scenario.toml"));
             CHECK(has_step(folder, place.substr(space + 1)));
         }
@@ -131,7 +133,7 @@ TEST_CASE("every lesson of the course teaches a topic, or why a run hangs, or wh
     std::set<std::string> named;
     for (const auto& [topic, places] : covered())
         for (const std::string& place : places) named.insert(place.substr(0, place.find(' ')));
-    for (const auto& entry : fs::directory_iterator(MESHSCOPE_SOURCE_ROOT "/scenarios")) {
+    for (const auto& entry : fs::directory_iterator(meshscope::test::source_root() + "/scenarios")) {
         const std::string folder = entry.path().filename().string();
         if (!fs::exists(entry.path() / "scenario.toml") || folder[0] >= '8') continue;
         INFO(folder);

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/run/variant.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 namespace run = meshscope::run;
 namespace scenario = meshscope::scenario;
@@ -11,7 +12,7 @@ using meshscope::describe;
 namespace {
 
 scenario::Scenario hsdp() {
-    return scenario::read_scenario(MESHSCOPE_SOURCE_ROOT "/scenarios/63_hsdp/scenario.toml");
+    return scenario::read_scenario(meshscope::test::source_root() + "/scenarios/63_hsdp/scenario.toml");
 }
 
 const scenario::Variant& variant(const scenario::Scenario& lesson, const std::string& id) {

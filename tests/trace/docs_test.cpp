@@ -7,13 +7,14 @@
 #include "tests/test.h"
 #include "tests/trace/example.h"
 #include "tests/trace/folder.h"
+#include "tests/tree.h"
 
 using namespace meshscope::trace;
 
 namespace {
 
 std::string document() {
-    return example::content(std::string(MESHSCOPE_SOURCE_ROOT) + "/docs/trace.md");
+    return example::content(meshscope::test::source_root() + "/docs/trace.md");
 }
 
 /// The statements of the ```sql blocks.

@@ -9,6 +9,7 @@
 #include "core/parallel/pipeline/simulate.h"
 #include "core/parallel/pipeline/validate.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::parallel::pipeline;
@@ -17,7 +18,7 @@ using nlohmann::json;
 namespace {
 
 json golden_schedules() {
-    std::ifstream in(std::string(MESHSCOPE_TEST_DATA) + "/misc.json");
+    std::ifstream in(test::golden_folder() + "/misc.json");
     return json::parse(in).at("pipeline_schedules");
 }
 
