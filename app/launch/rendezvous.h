@@ -52,7 +52,8 @@ struct Decision {
 /// too, and do not count. Ranks may change from round to round, and so may the world size.
 ///
 /// Throws CommError "tcp.store_lost" where the leader is gone, "launch.nodes_missing" {joined, needed,
-/// waited_ms}; Cancelled "launch.stopped_waiting"; InvalidArgument "launch.workers_differ" where nodes have different numbers of workers.
+/// waited_ms}; Cancelled "launch.stopped_waiting"; InvalidArgument "launch.workers_differ" where nodes have
+/// different numbers of workers.
 class Rendezvous {
   public:
     Rendezvous(backends::tcp::StoreClient& store, MeetingOptions options);

@@ -22,6 +22,9 @@ constexpr int32_t kEndTag = 0;
 constexpr milliseconds kLongestWithdrawal{1000};
 constexpr milliseconds kLongestEnd{5000};
 constexpr milliseconds kLongestHearing{200};
+// What a peer sent or acknowledged before its last word may come after it: MPI keeps the order of messages,
+// not that of its own parts of long ones.
+constexpr milliseconds kStragglers{50};
 
 CommError mismatch(int32_t src, int32_t dst, comm::Channel channel, int64_t sent, int64_t expected,
                    int32_t on) {
@@ -179,13 +182,14 @@ bool MpiTransport::is_over(int32_t peer, comm::Channel channel) const {
 template <class Ready>
 void MpiTransport::wait_until(int32_t peer, comm::Channel channel, const Ready& ready) {
     Patience patience(crowded_);
-    std::optional<Clock::time_point> since;
+    std::optional<Clock::time_point> since, over_since;
     while (!ready()) {
         patience.once();
         if (!patience.now_and_then()) continue;
         listen();
         throw_if_aborted();
-        if (is_over(peer, channel) && !ready())
+        if (is_over(peer, channel) && !over_since) over_since = Clock::now();
+        if (over_since && Clock::now() - *over_since > kStragglers && !ready())
             fail(DiagnosedError(comm::missing_diagnosis(rank(), calls_, GlobalRank{peer}, world_size()),
                                 rank()));
         if (!since) since = Clock::now();
