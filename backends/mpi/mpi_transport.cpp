@@ -125,7 +125,7 @@ void MpiTransport::listen() {
         while (!finished(request)) sched_yield();
         const End end = unpack_end(bytes, message.src);
         if (end.rounds_ended > 0) {
-            rounds_[static_cast<std::size_t>(message.src)] = end;
+            rounds_[static_cast<std::size_t>(message.src)] = {end.rounds_ended, end.first};
             continue;
         }
         // What a rank throws in the end may be less than what it said of it when it happened.
@@ -175,8 +175,7 @@ void MpiTransport::fail(const Failure& error) {
 
 bool MpiTransport::is_over(int32_t peer, comm::Channel channel) const {
     const auto at = static_cast<std::size_t>(peer);
-    return ends_[at].over ||
-           (rounds_[at].rounds_ended > rounds_ended_ && channel.is_before(rounds_[at].first));
+    return ends_[at].over || (rounds_[at].ended > rounds_ended_ && channel.is_before(rounds_[at].first));
 }
 
 template <class Ready>

@@ -77,6 +77,11 @@ class MpiTransport final : public comm::Transport {
         std::vector<std::byte> bytes;
         MeshscopeMpiHandle request{0};
     };
+    /// How often a rank ended its calls, and from which channel on it still sends.
+    struct Rounds {
+        int64_t ended = 0;
+        comm::Channel first;
+    };
     class Patience;
 
     /// `channel`: what is waited for travels on it.
@@ -112,7 +117,7 @@ class MpiTransport final : public comm::Transport {
     std::unique_ptr<std::byte[]> scratch_;
     int64_t scratch_bytes_ = 0;
     std::vector<End> ends_;       ///< by rank; rank -1: has said nothing
-    std::vector<End> rounds_;     ///< by rank: how often it ended its calls, as it said the last time
+    std::vector<Rounds> rounds_;  ///< by rank, as it said the last time
     int64_t rounds_ended_ = 0;    ///< how often this one did
     std::optional<End> failure_;  ///< the first that was heard of
     std::atomic<bool> gave_up_{false};

@@ -133,11 +133,12 @@ class Transport {
     virtual void begin_call(const CallInfo& call);
     virtual void end_call() noexcept {}
 
-    /// Says to the peers that this rank has made all its calls of a round (a step of training, say), and that
-    /// its peers have taken all that it sent in them: until the next round nothing comes of it but on
-    /// channels that are not before `first`. Who still waits for it in a call of the round is told so, as if
-    /// its body had ended ("comm.peer_finished"). After the n-th end_calls a rank is in round n + 1. The
-    /// default says nothing: where ranks share a process, who waits for whom is known.
+    /// Says to the peers, behind all that it sent, that this rank has made its calls of a round (a step of
+    /// training, say): until the next round nothing more comes of it but on channels that are not before
+    /// `first`. Who still waits for it in a call of the round, for a message or for its being taken, is told
+    /// so, as if its body had ended ("comm.peer_finished"). After the n-th end_calls a rank is in round n +
+    /// 1; ranks may be in different ones. Cost: one short message to each peer. The default says nothing:
+    /// where ranks share a process, who waits for whom is known.
     virtual void end_calls(Channel first);
 
     /// Whether only one rank of this world runs at a time (a stepped world, see Chooser): then nothing may

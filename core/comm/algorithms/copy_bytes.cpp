@@ -3,7 +3,7 @@
 
 #include "core/comm/algorithms/algorithms.h"
 
-// A sanitizer does not see stores past the cache, so with one all is copied by memcpy.
+// GCC's sanitizers do not see stores past the cache, so with one all is copied by memcpy.
 #if defined(__SSE2__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define MESHSCOPE_STORES_PAST_CACHE
 #include <emmintrin.h>
