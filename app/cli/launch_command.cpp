@@ -62,7 +62,7 @@ void launch_command(const LaunchArguments& options, CommandContext& context) {
     job.tell = [&](const Message& message) {
         context.err << "meshscope: " << context.text(message) << std::endl;
     };
-    job.signal = [&] { return context.cancelled && *context.cancelled ? SIGTERM : 0; };
+    job.signal = [&] { return context.stop_signal(); };
     const Polling polling(context);
     const launch::LaunchResult result = launch::launch_workers(job, context.out, context.err);
     context.exit_code = static_cast<ExitCode>(result.exit_code);

@@ -24,9 +24,12 @@ namespace {
 
 // A signal handler can reach nothing else.
 std::atomic<bool> g_cancelled{false};  ///< it was asked to stop
+std::atomic<int> g_signal{0};          ///< by this signal
 std::atomic<bool> g_polled{false};     ///< what runs looks at g_cancelled
 
 extern "C" void on_interrupt(int signal) {
+    int none = 0;
+    g_signal.compare_exchange_strong(none, signal);
     // A second Ctrl-C means it, and where nobody looks at the flag the first does: the default action ends
     // the process at once.
     if (g_cancelled.exchange(true) || !g_polled) {
@@ -96,12 +99,18 @@ void translate_headings(CLI::App& app, const CommandContext& context) {
     }
 }
 
+/// Of work that a signal stopped: 128 + the signal, as shells count it.
+int exit_number(ExitCode code) {
+    const int signal = g_signal;
+    return code == ExitCode::interrupted && signal != 0 ? 128 + signal : static_cast<int>(code);
+}
+
 /// For a launcher that wants to know why, in the file that it named (torchrun's way).
 void leave_last_words(const std::exception& error, const i18n::ErrorText& text) {
     const std::string path = environment("TORCHELASTIC_ERROR_FILE");
     if (path.empty()) return;
     launch::Failure failure;
-    failure.exit_code = static_cast<int32_t>(text.exit_code);
+    failure.exit_code = exit_number(text.exit_code);
     failure.time_ns = wall_ns();
     for (const std::string& line : text.lines) failure.text += (failure.text.empty() ? "" : "\n") + line;
     failure.json = text.json;
@@ -126,6 +135,7 @@ int run_program(int argc, char** argv) {
     context.arguments.assign(argv + 1, argv + argc);
     context.make_backends = [] { return backends::make_registry(environment); };
     context.cancelled = &g_cancelled;
+    context.signal = &g_signal;
     context.polled = &g_polled;
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
@@ -159,14 +169,14 @@ int run_program(int argc, char** argv) {
             if (context.json_errors_aside) context.err << text.json << '\n';
         }
         context.out.flush();
-        return static_cast<int>(text.exit_code);
+        return exit_number(text.exit_code);
     }
     context.out.flush();
     if (!context.out) {
         tell({context.text("error.stdout")});
         return static_cast<int>(ExitCode::io);
     }
-    return static_cast<int>(context.exit_code);
+    return exit_number(context.exit_code);
 }
 
 }  // namespace
