@@ -4,9 +4,10 @@
 #include <charconv>
 #include <csignal>
 #include <memory>
-#include <ostream>
 
 #include "app/launch/agent.h"
+#include "app/launch/writer.h"
+#include "core/base/same_file.h"
 
 namespace meshscope::cli {
 namespace {
@@ -59,13 +60,27 @@ void launch_command(const LaunchArguments& options, CommandContext& context) {
     job.log_dir = options.log_dir;
     job.report = options.report;
     job.prefixes = !options.no_prefix;
-    job.tell = [&](const Message& message) {
-        context.err << "meshscope: " << context.text(message) << std::endl;
-    };
     job.signal = [&] { return context.stop_signal(); };
+    // Who reads one of two files does not hold up the other; of one file there is one order.
+    launch::Writer out(context.out), err(context.err);
+    launch::Writer& talk = is_same_file("/dev/stdout", "/dev/stderr") ? out : err;
+    job.tell = [&](const Message& message) { talk.add("meshscope: " + context.text(message) + '\n'); };
+    const auto finish = [&] {
+        const auto stopped = [&] { return context.stop_signal() != 0; };
+        if (out.finish(stopped) && err.finish(stopped)) return;
+        // What nobody reads would be waited for even by an orderly end of the program.
+        std::signal(context.stop_signal(), SIG_DFL);
+        std::raise(context.stop_signal());
+    };
     const Polling polling(context);
-    const launch::LaunchResult result = launch::launch_workers(job, context.out, context.err);
-    context.exit_code = static_cast<ExitCode>(result.exit_code);
+    try {
+        const launch::LaunchResult result = launch::launch_workers(job, out, talk);
+        context.exit_code = static_cast<ExitCode>(result.exit_code);
+    } catch (...) {
+        finish();
+        throw;
+    }
+    finish();
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <ostream>
-#include <sstream>
 
 #include "app/cli/machine.h"
 #include "backends/registry.h"
@@ -96,16 +95,17 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandConte
     options.environment = {{kQuietErrorsVariable, "1"}, {kOwnFolderVariable, folder.path()}};
     if (wanted.shows)
         options.tell = [&](const Message& message) {
-            if (message.id == "launch.restarts" || message.id == "launch.starter_stuck")
-                context.err << "meshscope: " << context.text(message) << '\n';
+            if (message.id == "launch.restarts" || message.id == "launch.starter_stuck" ||
+                message.id.starts_with("tcp."))
+                context.err << "meshscope: " + context.text(message) + '\n';
         };
     options.signal = [&] { return context.cancelled && *context.cancelled ? SIGINT : 0; };
     if (by_mpi(wanted.backend)) use_mpiexec(options, wanted.backend, wanted.ranks, context);
     const Polling polling(context);
-    std::ostringstream nobody_sees;
+    std::ostream nothing(nullptr);
+    launch::Writer nobody_sees(nothing);  // what is shown the processes write themselves
     OwnProcessesEnded ended;
-    ended.launch = wanted.shows ? launch::launch_workers(options, context.out, context.err)
-                                : launch::launch_workers(options, nobody_sees, nobody_sees);
+    ended.launch = launch::launch_workers(options, nobody_sees, nobody_sees);
     if (!ended.launch.failures.empty()) ended.partial = join_left(folder.path(), ended.launch, wanted.ranks);
     return ended;
 }

@@ -42,7 +42,7 @@ std::pair<std::string, uint16_t> split(const std::string& endpoint) {
 /// One node's part of a job.
 class Agent {
   public:
-    Agent(const LaunchOptions& options, std::ostream& out, std::ostream& err)
+    Agent(const LaunchOptions& options, Writer& out, Writer& err)
         : options_(options),
           out_(out),
           err_(err),
@@ -97,6 +97,7 @@ class Agent {
             if (!alone) server.port = split(options_.endpoint).second;
             server.token = token_;
             server.run_id = run_id_;
+            server.log = options_.tell;
             server_ = std::make_unique<backends::tcp::StoreServer>(server);
             const std::string host = alone ? "127.0.0.1" : split(options_.endpoint).first;
             address = host + ":" + std::to_string(server_->port());
@@ -182,8 +183,8 @@ class Agent {
     }
 
     const LaunchOptions& options_;
-    std::ostream& out_;
-    std::ostream& err_;
+    Writer& out_;
+    Writer& err_;
     std::string mark_;
     Watchdog watchdog_;
     std::string run_id_;
@@ -211,7 +212,7 @@ int32_t free_port() {
     return port;
 }
 
-LaunchResult launch_workers(const LaunchOptions& options, std::ostream& out, std::ostream& err) {
+LaunchResult launch_workers(const LaunchOptions& options, Writer& out, Writer& err) {
     return Agent(options, out, err).run();
 }
 

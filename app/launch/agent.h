@@ -3,12 +3,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/launch/rendezvous.h"
+#include "app/launch/writer.h"
 #include "core/base/message.h"
 
 namespace meshscope::launch {
@@ -35,7 +35,8 @@ struct LaunchOptions {
     /// variables are set then, and it is watched whether it sees them die.
     std::optional<Starter> starter;
     std::vector<std::pair<std::string, std::string>> environment;  ///< added to every worker's
-    /// What is to be said while it goes: where the store is, failures, restarts.
+    /// What is to be said while it goes: where the store is, failures, restarts. Called by the store's thread
+    /// as well; must not wait.
     std::function<void(const Message&)> tell = [](const Message&) {};
     std::function<int()> signal = [] { return 0; };
 };
@@ -48,8 +49,10 @@ struct LaunchResult {
 
 /// Starts the workers of this node, again as often as it is allowed, and returns when the job is over.
 /// However it ends, kill -9 of this process included, no process that the workers started is left two seconds
-/// later. Call from the main thread. Throws what Rendezvous, StoreServer and start() throw.
-LaunchResult launch_workers(const LaunchOptions& options, std::ostream& out, std::ostream& err);
+/// later. Nothing waits for whoever reads `out` and `err` (see Writer; one and the same, where both lead to
+/// one file); the caller finishes them. Call from the main thread. Throws what Rendezvous, StoreServer and
+/// start() throw.
+LaunchResult launch_workers(const LaunchOptions& options, Writer& out, Writer& err);
 
 /// A port that was free a moment ago, on loopback. 0 when the system has none.
 int32_t free_port();

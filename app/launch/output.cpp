@@ -1,11 +1,15 @@
 #include "app/launch/output.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <ostream>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -14,49 +18,79 @@ namespace {
 
 // A line longer than this is passed on in pieces: a worker must not fill our memory.
 constexpr std::size_t kLongestLine = std::size_t{1} << 16;
+// A worker that always has more must not keep us from the others, nor from what else is to be done.
+constexpr std::size_t kMostReads = 4;
+
+using Buffer = std::array<char, 65536>;
+
+std::string reason(int error) {
+    return std::generic_category().message(error);
+}
 
 }  // namespace
 
-OutputLines::OutputLines(std::ostream& out, std::string prefix, const std::string& log)
-    : out_(out), prefix_(std::move(prefix)) {
+OutputLines::OutputLines(Writer& out, std::string prefix, const std::string& log,
+                         std::function<void(const Message&)> tell)
+    : out_(out), prefix_(std::move(prefix)), log_path_(log), tell_(std::move(tell)) {
     if (log.empty()) return;
-    log_.open(log, std::ios::app);
-    if (!log_) throw IoError({"file.cannot_write", {{"path", log}, {"reason", std::string("open")}}});
+    log_ = backends::tcp::Fd(open(log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+    if (!log_.open()) throw IoError({"file.cannot_write", {{"path", log}, {"reason", reason(errno)}}});
 }
 
-void OutputLines::add(const char* text, std::size_t n) {
+void OutputLines::keep(const char* text, std::size_t n) {
+    while (log_.open() && n > 0) {
+        const ssize_t written = write(log_.get(), text, n);
+        if (written >= 0) {
+            text += written;
+            n -= static_cast<std::size_t>(written);
+        } else if (errno != EINTR) {
+            // With a gap in it nobody would know what is missing: it ends here.
+            tell_({"launch.log_ends", {{"path", log_path_}, {"reason", reason(errno)}}});
+            log_.close();
+        }
+    }
+}
+
+void OutputLines::take(const char* text, std::size_t n) {
+    keep(text, n);
+    std::string lines;
     std::string_view rest(text, n);
     while (!rest.empty()) {
         const std::size_t end = rest.find('\n');
         line_ += rest.substr(0, end);
         rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
         if (end != std::string_view::npos || line_.size() >= kLongestLine) {
-            out_ << prefix_ << line_ << '\n';
+            lines += prefix_ + line_ + '\n';
             line_.clear();
         }
     }
-    out_.flush();
+    out_.add(lines);
 }
 
 bool OutputLines::pump(int descriptor) {
-    std::array<char, 65536> buffer{};
-    while (true) {
+    Buffer buffer;
+    for (std::size_t reads = 0; reads < kMostReads && has_room();) {
         const ssize_t n = read(descriptor, buffer.data(), buffer.size());
-        if (n > 0) {
-            if (log_.is_open()) log_.write(buffer.data(), n).flush();
-            add(buffer.data(), static_cast<std::size_t>(n));
-            continue;
-        }
         if (n < 0 && errno == EINTR) continue;
-        return n < 0 && errno == EAGAIN;
+        if (n <= 0) return n < 0 && errno == EAGAIN;
+        take(buffer.data(), static_cast<std::size_t>(n));
+        ++reads;
     }
+    return true;
 }
 
-void OutputLines::finish() {
-    if (line_.empty()) return;
-    out_ << prefix_ << line_ << '\n';
-    out_.flush();
-    line_.clear();
+void OutputLines::finish(int descriptor) {
+    Buffer buffer;
+    int there = 0;
+    if (ioctl(descriptor, FIONREAD, &there) != 0) there = 0;
+    for (auto left = static_cast<std::size_t>(std::max(there, 0)); left > 0;) {
+        const ssize_t n = read(descriptor, buffer.data(), std::min(left, buffer.size()));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        take(buffer.data(), static_cast<std::size_t>(n));
+        left -= static_cast<std::size_t>(n);
+    }
+    if (!line_.empty()) out_.add(std::exchange(line_, {}).insert(0, prefix_) + '\n');
 }
 
 }  // namespace meshscope::launch

@@ -7,8 +7,10 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "app/launch/output.h"
+#include "core/base/error.h"
 #include "core/base/quick_clock.h"
 
 namespace meshscope::launch {
@@ -32,7 +34,7 @@ struct Running {
 
 class Round {
   public:
-    Round(const std::vector<Job>& jobs, const RoundOptions& options, std::ostream& out, std::ostream& err)
+    Round(const std::vector<Job>& jobs, const RoundOptions& options, Writer& out, Writer& err)
         : options_(options) {
         try {
             for (const Job& job : jobs) begin(job, out, err);
@@ -53,16 +55,17 @@ class Round {
             look_at_ends();
             look_at_ranks();
             if (std::ranges::all_of(running_, &Running::counted)) break;
-            if (result_.outcome != Outcome::finished) continue;  // they are being stopped below
-            if (!result_.failures.empty()) {
+            if (result_.outcome == Outcome::finished && !result_.failures.empty()) {
                 end_all(Outcome::failed, SIGTERM);
-            } else if (const int signal = options_.signal()) {
-                result_.signal = signal;
-                end_all(Outcome::signalled, signal);
-            } else if (Clock::now() - asked_ >= kTick) {
-                asked_ = Clock::now();
-                if (options_.ask()) end_all(Outcome::stopped, SIGTERM);
+            } else if (result_.outcome == Outcome::finished && options_.signal() != 0) {
+                result_.signal = options_.signal();
+                end_all(Outcome::signalled, result_.signal);
             }
+            if (ask() && result_.outcome == Outcome::finished) end_all(Outcome::stopped, SIGTERM);
+        }
+        for (Running& one : running_) {
+            finish(one.worker.out, one.out.get());
+            finish(one.worker.err, one.err.get());
         }
         if (result_.outcome == Outcome::finished && !result_.failures.empty())
             result_.outcome = Outcome::failed;
@@ -81,14 +84,31 @@ class Round {
         }
     }
 
-    void begin(const Job& job, std::ostream& out, std::ostream& err) {
+    /// Asks while workers are being stopped, too: who answers has to hear from us.
+    bool ask() {
+        if (Clock::now() - asked_ < kTick) return false;
+        asked_ = Clock::now();
+        try {
+            return options_.ask();
+        } catch (const Error&) {
+            // Workers that are being stopped get the time they need; it comes out when the round is told of.
+            if (result_.outcome == Outcome::finished) throw;
+            return false;
+        }
+    }
+
+    void begin(const Job& job, Writer& out, Writer& err) {
         Running one;
         one.job = &job;
         const std::string prefix = options_.prefixes ? "[" + std::to_string(job.rank) + "]: " : "";
         const std::string log = job.log.empty() ? "" : job.log + "/";
         if (!job.command.own_output) {
-            one.out = std::make_unique<OutputLines>(out, prefix, log.empty() ? "" : log + "stdout" + kLog);
-            one.err = std::make_unique<OutputLines>(err, prefix, log.empty() ? "" : log + "stderr" + kLog);
+            const auto lines = [&](Writer& writer, const char* name) {
+                return std::make_unique<OutputLines>(writer, prefix, log.empty() ? "" : log + name + kLog,
+                                                     options_.tell);
+            };
+            one.out = lines(out, "stdout");
+            one.err = lines(err, "stderr");
         }
         if (job.starter)
             one.ranks.emplace(*job.starter, options_.mark.first, options_.mark.second,
@@ -97,12 +117,16 @@ class Round {
         running_.push_back(std::move(one));
     }
 
-    /// Passes on what came; returns after a tick at the latest.
+    /// Passes on what came, as far as there is room for it; returns after a tick at the latest.
     void wait_for_output() {
         std::vector<pollfd> ends;
-        for (const Running& one : running_)
-            for (const int end : {one.worker.out, one.worker.err})
-                if (end >= 0) ends.push_back({end, POLLIN, 0});
+        const auto watch = [&](int end, const std::unique_ptr<OutputLines>& lines) {
+            if (end >= 0 && lines->has_room()) ends.push_back({end, POLLIN, 0});
+        };
+        for (const Running& one : running_) {
+            watch(one.worker.out, one.out);
+            watch(one.worker.err, one.err);
+        }
         // Nothing tells that a worker has ended but asking; soon, so that its peers do not wait.
         poll(ends.data(), ends.size(), 20);
         for (Running& one : running_) {
@@ -116,10 +140,13 @@ class Round {
     }
 
     static void pump(int& descriptor, OutputLines* lines) {
-        if (descriptor < 0 || lines->pump(descriptor)) return;
-        lines->finish();
-        close(descriptor);
-        descriptor = -1;
+        if (descriptor >= 0 && !lines->pump(descriptor)) finish(descriptor, lines);
+    }
+
+    static void finish(int& descriptor, OutputLines* lines) {
+        if (descriptor < 0) return;
+        lines->finish(descriptor);
+        close(std::exchange(descriptor, -1));
     }
 
     void look_at_ends() {
@@ -128,8 +155,6 @@ class Round {
             one.counted = true;
             // Its group may hold more than itself, which must not hold the pipes open for ever.
             kill(-one.worker.pid, SIGKILL);
-            pump(one.worker.out, one.out.get());
-            pump(one.worker.err, one.err.get());
             const int code = one.stuck ? kLostRanks : exit_code(*one.worker.status);
             if (code == 0 || result_.outcome == Outcome::stopped || result_.outcome == Outcome::signalled)
                 continue;
@@ -181,8 +206,7 @@ class Round {
 
 }  // namespace
 
-RoundResult run_round(const std::vector<Job>& jobs, const RoundOptions& options, std::ostream& out,
-                      std::ostream& err) {
+RoundResult run_round(const std::vector<Job>& jobs, const RoundOptions& options, Writer& out, Writer& err) {
     return Round(jobs, options, out, err).run();
 }
 

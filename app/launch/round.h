@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "app/launch/failure.h"
 #include "app/launch/started_ranks.h"
 #include "app/launch/worker.h"
+#include "app/launch/writer.h"
 #include "core/base/message.h"
 
 namespace meshscope::launch {
@@ -48,17 +48,19 @@ struct RoundOptions {
     std::chrono::milliseconds patience{10000};
     /// The mark that all processes of the job find in their environment: its variable and value.
     std::pair<std::string, std::string> mark;
-    /// What is to be said: "launch.starter_stuck" {program, seconds}.
+    /// What is to be said: "launch.starter_stuck" {program, seconds}, "launch.log_ends" {path, reason}.
     std::function<void(const Message&)> tell = [](const Message&) {};
-    /// Asked ten times a second: whether all is to be stopped, for a reason that the asker knows.
+    /// Asked ten times a second until all workers have ended: whether all is to be stopped, for a reason that
+    /// the asker knows.
     std::function<bool()> ask = [] { return false; };
     /// The signal that this process got, or 0.
     std::function<int()> signal = [] { return 0; };
 };
 
 /// Starts the workers, passes their output on, and returns when all have ended: by themselves, or stopped
-/// because one failed. Nothing that they started, in their process groups, is left.
-RoundResult run_round(const std::vector<Job>& jobs, const RoundOptions& options, std::ostream& out,
-                      std::ostream& err);
+/// because one failed. Nothing that they started, in their process groups, is left. Does not wait for whoever
+/// reads `out` and `err` (one and the same, where both lead to one file): what they have no room for stays in
+/// the workers' pipes, and is added when all have ended.
+RoundResult run_round(const std::vector<Job>& jobs, const RoundOptions& options, Writer& out, Writer& err);
 
 }  // namespace meshscope::launch

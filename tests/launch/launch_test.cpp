@@ -1,9 +1,16 @@
 // `meshscope launch`: torchrun's variables and rules, and nothing left behind.
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
+#include <utility>
 
 #include "tests/cli/program.h"
 #include "tests/launch/processes.h"
@@ -137,6 +144,28 @@ TEST_CASE("a worker that ends leaves nothing behind either") {
                    {"TEST_MARK=" + mark(folder)});
     CHECK(launcher.wait(60) == 0);
     CHECK(within(2, [&] { return having(marked).empty(); }));
+}
+
+TEST_CASE(
+    "a launcher whose output nobody reads ends at the first signal, while its workers write and after") {
+    for (const std::string script : {"exec yes", "yes | head -c 2000000"})
+        for (const int signal : {SIGTERM, SIGINT}) {
+            INFO(script << ", signal " << signal);
+            const Folder folder;
+            const std::string pager = folder.file("pager");
+            REQUIRE(mkfifo(pager.c_str(), 0600) == 0);
+            const int reader = open(pager.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+            Child launcher(shell({"-n", "1"}, script), pager, folder.file("err"));
+            int before = -1, there = 0;
+            REQUIRE(within(60, [&] {  // the pipe is full
+                std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                before = std::exchange(there, 0);
+                return ioctl(reader, FIONREAD, &there) == 0 && there > 0 && there == before;
+            }));
+            launcher.send(signal);
+            CHECK(launcher.wait(4) == 128 + signal);  // SIGKILL would come after five seconds
+            close(reader);
+        }
 }
 
 TEST_CASE("what cannot be started, and options that do not fit, are told") {

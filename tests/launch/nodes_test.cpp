@@ -1,8 +1,16 @@
 // Several agents: two launchers on one machine are two nodes. Membership by torchrun's rules.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "tests/cli/program.h"
 #include "tests/launch/processes.h"
@@ -73,6 +81,33 @@ TEST_CASE("a launcher that waits for other nodes stops when it is told to") {
     kill(first.pid(), SIGTERM);
     CHECK(first.wait(60) == 128 + SIGTERM);
     CHECK(content(folder.file("e0")).find("stopped while other nodes were waited for") != std::string::npos);
+}
+
+TEST_CASE("a node whose output nobody reads is no lost one, and goes on when it is read") {
+    const Folder folder;
+    const std::string pager = folder.file("pager"), began = folder.file("began");
+    REQUIRE(mkfifo(pager.c_str(), 0600) == 0);
+    const int reader = open(pager.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    const std::string script = "echo >> " + began + "; test $LOCAL_RANK = 1 || yes | head -c 2000000";
+    Child first(node(0, "2", "127.0.0.1:0", {}, script), folder.file("o0"), folder.file("e0"));
+    const std::string endpoint = endpoint_of(folder.file("e0"));
+    Child second(node(1, "2", endpoint, {}, script), pager, folder.file("e1"));
+    REQUIRE(within(60, [&] { return content(began).size() == 4; }));
+    std::this_thread::sleep_for(std::chrono::seconds(7));  // five of silence make a node a lost one
+    int64_t bytes = 0;
+    std::array<char, 65536> buffer{};
+    std::thread pages([&] {
+        pollfd one{reader, POLLIN, 0};
+        while (bytes < 2'000'000 && poll(&one, 1, 60'000) > 0)
+            bytes += std::max<ssize_t>(0, read(reader, buffer.data(), buffer.size()));
+    });
+    CHECK(first.wait(60) == 0);
+    CHECK(second.wait(60) == 0);
+    pages.join();
+    close(reader);
+    CHECK(bytes == 2'000'000);
+    CHECK(content(began).size() == 4);  // in one round
+    CHECK(content(folder.file("e1")) == "");
 }
 
 TEST_CASE("a worker that fails on one node restarts the workers of all nodes, and counts once") {

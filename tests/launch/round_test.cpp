@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <sstream>
 
 #include "app/launch/failure.h"
+#include "core/base/error.h"
 #include "tests/folder.h"
 #include "tests/test.h"
 
@@ -39,9 +41,10 @@ Made run(const std::string& name, const std::string& script) {
     options.patience = kPatience;
     options.mark = {kMark, value};
     options.tell = [&](const Message& message) { made.told.push_back(describe(message)); };
-    std::ostringstream out, err;
+    std::ostringstream sink;
+    Writer out(sink);
     const auto start = Clock::now();
-    made.result = run_round({job}, options, out, err);
+    made.result = run_round({job}, options, out, out);
     made.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     kill_marked(kMark, value);
     while (!marked(kMark, value).empty() && Clock::now() - start < std::chrono::seconds(20)) usleep(10'000);
@@ -106,12 +109,41 @@ TEST_CASE("a worker that said what was wrong, and is still ending when it is sto
     jobs[1].error_file = file;
     RoundOptions options;
     options.mark = {kMark, value};
-    std::ostringstream out, err;
-    const RoundResult result = run_round(jobs, options, out, err);
+    std::ostringstream sink;
+    Writer out(sink);
+    const RoundResult result = run_round(jobs, options, out, out);
     CHECK(result.outcome == Outcome::failed);
     REQUIRE(result.failures.size() == 2);
     CHECK(result.failures[0].rank == 1);
     CHECK(result.failures[0].exit_code == 65);
     CHECK(result.failures[0].text == said.text);
     CHECK(result.failures[1].exit_code == 75);
+}
+
+// Who asks is listened to by other nodes: one whose workers take long to stop must not pass for lost.
+TEST_CASE("it is asked whether all are to stop until all have, and what that throws then ends no worker") {
+    const Folder folder;
+    const std::string value = "ask" + std::to_string(getpid()), stopping = folder.file("stopping");
+    std::vector<Job> jobs(2);
+    jobs[0].command = {{"sh", "-c", "sleep 0.3; exit 9"}, {{kMark, value}}, false};
+    jobs[1].command = {
+        {"sh", "-c", "trap 'echo > " + stopping + "; sleep 1; exit 3' TERM; while true; do sleep 0.05; done"},
+        {{kMark, value}},
+        false};
+    jobs[1].rank = 1;
+    RoundOptions options;
+    options.mark = {kMark, value};
+    int asked = 0;
+    options.ask = [&]() -> bool {
+        if (!std::filesystem::exists(stopping)) return false;
+        ++asked;
+        throw meshscope::InvalidArgument({"test.late", {}});
+    };
+    std::ostringstream sink;
+    Writer out(sink);
+    const RoundResult result = run_round(jobs, options, out, out);
+    CHECK(asked > 0);
+    REQUIRE(result.failures.size() == 2);
+    CHECK(result.failures[0].exit_code == 9);
+    CHECK(result.failures[1].exit_code == 3);
 }
