@@ -42,7 +42,8 @@ mpi::Library choose_library(const Environment& environment) {
 }
 
 /// How this process joins a world over TCP, by the variables that its launcher set.
-tcp::TcpOptions tcp_options(const Environment& environment, const run::WorldRequest& request) {
+tcp::TcpOptions tcp_options(const Environment& environment, const std::function<bool()>& stopped,
+                            const run::WorldRequest& request) {
     const launch::Placement placement = launch::find_placement(environment);
     if (placement.launcher == Launcher::none && request.size > 1)
         throw InvalidArgument(
@@ -60,6 +61,7 @@ tcp::TcpOptions tcp_options(const Environment& environment, const run::WorldRequ
     options.attempt = placement.round;
     options.token = tcp::token_of_environment().value_or(tcp::Token());
     if (const std::string bind = environment("MESHSCOPE_BIND"); !bind.empty()) options.bind = bind;
+    if (stopped) options.stopped = stopped;
     options.near_memory = environment("MESHSCOPE_TCP_NEAR_MEMORY") != "0";
     options.init_method = request.init_method;
     if (options.init_method.empty() || options.init_method == "env://") {
@@ -79,22 +81,22 @@ tcp::TcpOptions tcp_options(const Environment& environment, const run::WorldRequ
 }
 
 /// What this build has. A new backend is one more line.
-std::vector<Entry> built(const Environment& environment) {
+std::vector<Entry> built(const Environment& environment, const std::function<bool()>& stopped) {
     std::vector<Entry> entries{{"threads", [](const run::WorldRequest& request) {
                                     return std::make_unique<threads::ThreadsWorld>(request.size,
                                                                                    request.chooser);
                                 }}};
-    entries.push_back({"tcp", [environment](const run::WorldRequest& request) -> WorldPointer {
-                           return std::make_unique<tcp::TcpWorld>(tcp_options(environment, request));
+    entries.push_back({"tcp", [environment, stopped](const run::WorldRequest& request) -> WorldPointer {
+                           return std::make_unique<tcp::TcpWorld>(tcp_options(environment, stopped, request));
                        }});
     entries.push_back({"cuda", [environment](const run::WorldRequest& request) -> WorldPointer {
                            return std::make_unique<cuda::CudaWorld>(
                                request.size, environment(cuda::kModuleVariable),
                                cuda::tf32_of(environment(cuda::kTf32Variable)));
                        }});
-    entries.push_back({"nccl", [environment](const run::WorldRequest& request) -> WorldPointer {
+    entries.push_back({"nccl", [environment, stopped](const run::WorldRequest& request) -> WorldPointer {
                            return open_nccl(environment, std::make_unique<tcp::TcpWorld>(
-                                                             tcp_options(environment, request)));
+                                                             tcp_options(environment, stopped, request)));
                        }});
     bool any = false;
     for (const mpi::Library& library : mpi::libraries()) {
@@ -124,7 +126,8 @@ std::string joined(const std::vector<std::string>& words) {
 
 class Registry final : public run::Backends {
   public:
-    explicit Registry(const Environment& environment) : entries_(built(environment)) {}
+    explicit Registry(const Environment& environment, const std::function<bool()>& stopped = {})
+        : entries_(built(environment, stopped)) {}
 
     std::unique_ptr<comm::World> open(const std::string& name,
                                       const run::WorldRequest& request) const override {
@@ -149,9 +152,9 @@ class Registry final : public run::Backends {
 
 }  // namespace
 
-std::unique_ptr<run::Backends> make_registry(Environment environment) {
+std::unique_ptr<run::Backends> make_registry(Environment environment, std::function<bool()> stopped) {
     if (!environment) environment = [](const char*) { return std::string(); };
-    return std::make_unique<Registry>(environment);
+    return std::make_unique<Registry>(environment, stopped);
 }
 
 bool has_processes(const std::string& name) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,13 +14,15 @@ namespace meshscope::backends {
 /// build time "mpi", "mpi-openmpi", "mpi-mpich". "cuda" is in every build, and says when it is opened what is
 /// missing: the CUDA module (or another one, by MESHSCOPE_CUDA_MODULE in `environment`: the stand-in), the
 /// driver, a device. So is "nccl", one process a rank, which may lack the NCCL module or NCCL as well.
-/// MESHSCOPE_TF32=1 lets GPUs multiply in TF32.
+/// MESHSCOPE_TF32=1 lets GPUs multiply in TF32. `stopped`: whether this process was told to stop, asked while
+/// ranks over TCP wait for each other; then they throw Cancelled.
 ///
 /// open() throws InvalidArgument: "backend.not_built" for a name that other builds may have,
 /// "backend.unknown" for any other; both with the possible names. Backends whose ranks are processes take
 /// this process's place from `environment`, and throw what find_placement and their worlds throw. "mpi" is
 /// the library whose mpiexec started this process, else the first that is there.
-std::unique_ptr<run::Backends> make_registry(launch::Environment environment = {});
+std::unique_ptr<run::Backends> make_registry(launch::Environment environment = {},
+                                             std::function<bool()> stopped = {});
 
 /// Whether a backend's ranks are processes, so that a run outside a launcher must start them first. Also of a
 /// name as a record has it ("nccl-stand-in").

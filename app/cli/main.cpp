@@ -133,7 +133,9 @@ int run_program(int argc, char** argv) {
     context.program_folder = program_folder();
     context.environment = environment;
     context.arguments.assign(argv + 1, argv + argc);
-    context.make_backends = [] { return backends::make_registry(environment); };
+    context.make_backends = [] {
+        return backends::make_registry(environment, [] { return g_cancelled.load(); });
+    };
     context.cancelled = &g_cancelled;
     context.signal = &g_signal;
     context.polled = &g_polled;

@@ -12,6 +12,7 @@
 
 #include "app/launch/worker.h"
 #include "backends/tcp/launch_token.h"
+#include "backends/tcp/socket.h"
 #include "backends/tcp/store_client.h"
 #include "backends/tcp/store_server.h"
 #include "core/base/error.h"
@@ -26,17 +27,6 @@ using backends::tcp::Token;
 
 std::string short_hex() {
     return Token::random().hex().substr(0, 16);
-}
-
-/// "host:port", the host perhaps in [brackets].
-std::pair<std::string, uint16_t> split(const std::string& endpoint) {
-    const std::size_t colon = endpoint.rfind(':');
-    const std::string port = colon == std::string::npos ? "" : endpoint.substr(colon + 1);
-    const bool digits =
-        !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
-    if (!digits || std::stoi(port) > 65535 || colon == 0)
-        throw InvalidArgument({"launch.endpoint", {{"endpoint", endpoint}}});
-    return {endpoint.substr(0, colon), static_cast<uint16_t>(std::stoi(port))};
 }
 
 /// One node's part of a job.
@@ -94,20 +84,24 @@ class Agent {
         if (options_.meeting.leads) {
             backends::tcp::StoreServerOptions server;
             server.bind = options_.bind;
-            if (!alone) server.port = split(options_.endpoint).second;
+            backends::tcp::Address meeting{"127.0.0.1", 0};
+            if (!alone) meeting = backends::tcp::parse_address(options_.endpoint);
+            server.port = meeting.port;
             server.token = token_;
             server.run_id = run_id_;
             server.log = options_.tell;
             server_ = std::make_unique<backends::tcp::StoreServer>(server);
-            const std::string host = alone ? "127.0.0.1" : split(options_.endpoint).first;
-            address = host + ":" + std::to_string(server_->port());
+            meeting.port = server_->port();
+            address = meeting.text();
             if (!alone) options_.tell({"launch.store", {{"address", address}, {"run_id", run_id_}}});
-        } else {
-            split(options_.endpoint);
         }
         address_ = address;
-        client_ = std::make_unique<backends::tcp::StoreClient>(
-            backends::tcp::StoreClientOptions{.address = address, .token = token_, .run_id = run_id_});
+        backends::tcp::StoreClientOptions client;
+        client.address = address;
+        client.token = token_;
+        client.run_id = run_id_;
+        client.stopped = [this] { return options_.signal() != 0; };
+        client_ = std::make_unique<backends::tcp::StoreClient>(client);
     }
 
     std::vector<Job> jobs(const Meeting& meeting) const {

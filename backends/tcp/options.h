@@ -53,6 +53,8 @@ struct TcpOptions {
     int32_t attempt = 0;
     Timeouts timeouts;
     Log log = log_to_stderr;
+    /// Whether this process was told to stop; asked while the ranks meet, once a second at least.
+    std::function<bool()> stopped = [] { return false; };
 };
 
 }  // namespace meshscope::backends::tcp

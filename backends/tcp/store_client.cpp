@@ -1,5 +1,6 @@
 #include "backends/tcp/store_client.h"
 
+#include <algorithm>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -12,6 +13,8 @@ namespace meshscope::backends::tcp {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenTries{50};
+// An address that does not answer at all would be waited for to the end.
+constexpr std::chrono::milliseconds kOneTry{1000};
 
 }  // namespace
 
@@ -59,7 +62,9 @@ class StoreClient::Connection {
         const Deadline deadline = begin + options_.connect;
         std::string reason;
         do {
-            socket_ = connect_to(address, deadline, reason);
+            if (options_.stopped())
+                throw Cancelled({"tcp.stopped_connecting", {{"address", options_.address}}});
+            socket_ = connect_to(address, std::min(deadline, Clock::now() + kOneTry), reason);
             if (socket_.open()) {
                 Hello hello;
                 hello.run_id = options_.run_id;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@ struct StoreClientOptions {
     std::chrono::milliseconds connect{60'000};  ///< tries again until then
     /// What a server may take to answer, beyond what a wait asks for.
     std::chrono::milliseconds answer{10'000};
+    /// Whether this process was told to stop; asked once a second at least while it connects.
+    std::function<bool()> stopped = [] { return false; };
 };
 
 /// One connection to a StoreServer. May be used from several threads: calls take turns, a wait included, so a
@@ -29,7 +32,8 @@ struct StoreClientOptions {
 class StoreClient {
   public:
     /// Connects. Throws CommError "tcp.cannot_connect" {address, reason, waited_ms} when nobody answered in
-    /// time, or what answered refused us or did not prove the token; InvalidArgument "tcp.address_malformed".
+    /// time, or what answered refused us or did not prove the token; Cancelled "tcp.stopped_connecting"
+    /// {address}; InvalidArgument "tcp.address_malformed".
     explicit StoreClient(const StoreClientOptions& options);
     ~StoreClient();
     StoreClient(const StoreClient&) = delete;

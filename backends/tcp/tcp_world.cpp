@@ -20,6 +20,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenTries{20};
+// While others are waited for: how long until it is asked whether this process was told to stop.
+constexpr milliseconds kLook{100};
 
 /// Whether the transport has said more of the world's end than others know: in which call it met this rank.
 bool is_diagnosis(const std::exception_ptr& error) {
@@ -52,7 +54,11 @@ class Joining {
         for (int32_t peer = 0; peer < options_.rank; ++peer)
             for (const LinkKind kind : {LinkKind::control, LinkKind::data})
                 pulse_.add(peer, kind, call(peer, kind));
-        const std::vector<int32_t> missing = pulse_.await_peers(deadline_);
+        std::vector<int32_t> missing;
+        do {
+            check_stopped();
+            missing = pulse_.await_peers(std::min(deadline_, Clock::now() + kLook));
+        } while (!missing.empty() && !fate_.ended() && Clock::now() < deadline_);
         // Where all are connected, a failure meanwhile is left for the body to find: it began, as the others'
         // did.
         if (missing.empty()) return;
@@ -80,6 +86,7 @@ class Joining {
         hello.run_id = options_.run_id;
         while (true) {
             if (fate_.ended()) fate_.throw_meaning();
+            check_stopped();
             if (Clock::now() >= deadline_) throw_missing({peer});
             const std::optional<std::string> address = rendezvous_->look_up(peer);
             if (!address) continue;
@@ -102,6 +109,10 @@ class Joining {
             }
             std::this_thread::sleep_for(kBetweenTries);
         }
+    }
+
+    void check_stopped() const {
+        if (options_.stopped()) throw Cancelled({"tcp.stopped_joining", {{"rank", int64_t{options_.rank}}}});
     }
 
     [[noreturn]] void throw_missing(const std::vector<int32_t>& missing) const {

@@ -18,7 +18,8 @@ class StoreServer;
 ///
 /// What run() throws: the body's own error when it came first; otherwise what the other rank's failure means
 /// for this one: CommError "comm.aborted" (secondary), "comm.peer_lost", "comm.peer_silent". Before the body:
-/// "tcp.ranks_missing" {rank, missing, waited_ms} when not all ranks came in time, and StoreClient's errors.
+/// "tcp.ranks_missing" {rank, missing, waited_ms} when not all ranks came in time, Cancelled
+/// "tcp.stopped_joining" {rank}, and StoreClient's errors.
 ///
 /// Can be run again, also after a failure: every rank must do so the same number of times.
 class TcpWorld final : public comm::World {

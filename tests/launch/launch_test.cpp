@@ -148,7 +148,7 @@ TEST_CASE("a worker that ends leaves nothing behind either") {
 
 TEST_CASE(
     "a launcher whose output nobody reads ends at the first signal, while its workers write and after") {
-    for (const std::string script : {"exec yes", "yes | head -c 2000000"})
+    for (const std::string script : {"exec yes", "yes | head -c 200000"})
         for (const int signal : {SIGTERM, SIGINT}) {
             INFO(script << ", signal " << signal);
             const Folder folder;
@@ -177,6 +177,11 @@ TEST_CASE("what cannot be started, and options that do not fit, are told") {
     CHECK(run({"launch", "--nodes", "2", "--", "true"}).exit_code == 2);
     CHECK(run({"launch", "--nodes", "3:1", "--", "true"}).exit_code == 2);
     CHECK(run({"launch", "--nodes", "1:2", "--rdzv-endpoint", "127.0.0.1:0", "--", "true"}).exit_code == 2);
+    for (const char* endpoint : {"nowhere", ":29400", "::1:29400", "host:70000", "host:"}) {
+        const auto nowhere = run({"launch", "--node-rank", "0", "--rdzv-endpoint", endpoint, "--", "true"});
+        CHECK(nowhere.exit_code == 65);
+        CHECK(nowhere.err.find(std::string(endpoint) + " is no address; write host:port") != std::string::npos);
+    }
     // An address that others can reach needs a secret.
     CHECK(run({"launch", "-n", "1", "--nodes", "1", "--node-rank", "0", "--rdzv-endpoint", "127.0.0.1:0",
                "--bind", "0.0.0.0", "--", "true"})
