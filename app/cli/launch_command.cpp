@@ -20,6 +20,15 @@ struct LaunchArguments {
     std::vector<std::string> command;
 };
 
+/// Seconds, a day's at most; CLI::Range would let "nan" pass. In CLI11's own words, which
+/// describe_usage_error() knows.
+std::string is_wait(const std::string& word) {
+    constexpr double kDay = 86400;
+    double seconds = -1;
+    const bool read = CLI::detail::lexical_cast(word, seconds);
+    return read && seconds >= 0 && seconds <= kDay ? "" : "Value " + word + " not in range 0 to 86400";
+}
+
 /// "2" or "1:4".
 std::pair<int32_t, int32_t> read_nodes(const std::string& text) {
     const auto number = [&](std::string_view digits) {
@@ -104,10 +113,10 @@ void add_launch_command(CLI::App& app, CommandContext& context) {
         ->check(CLI::Range(0, 1000000))
         ->type_name("K");
     command->add_option("--last-call", options->last_call_s, help("last_call"))
-        ->check(CLI::Range(0.0, 86400.0))
+        ->check(is_wait)
         ->type_name("SECONDS");
     command->add_option("--rdzv-timeout", options->timeout_s, help("timeout"))
-        ->check(CLI::Range(0.0, 86400.0))
+        ->check(is_wait)
         ->type_name("SECONDS");
     command->add_option("--log-dir", options->log_dir, help("log_dir"))->type_name("FOLDER");
     command->add_option("--report", options->report, help("report"))->type_name("FILE");

@@ -180,8 +180,16 @@ TEST_CASE("what cannot be started, and options that do not fit, are told") {
     for (const char* endpoint : {"nowhere", ":29400", "::1:29400", "host:70000", "host:"}) {
         const auto nowhere = run({"launch", "--node-rank", "0", "--rdzv-endpoint", endpoint, "--", "true"});
         CHECK(nowhere.exit_code == 65);
-        CHECK(nowhere.err.find(std::string(endpoint) + " is no address; write host:port") != std::string::npos);
+        CHECK(nowhere.err.find(std::string(endpoint) + " is no address; write host:port") !=
+              std::string::npos);
     }
+    for (const char* option : {"--last-call", "--rdzv-timeout"})
+        for (const std::string seconds : {"nan", "-nan", "inf", "-1", "86401", "soon"}) {
+            const auto wrong = run({"launch", std::string(option) + "=" + seconds, "--", "true"});
+            CHECK(wrong.exit_code == 2);
+            CHECK(wrong.err.find(option + (": " + seconds) + " is out of range; possible are 0 to 86400") !=
+                  std::string::npos);
+        }
     // An address that others can reach needs a secret.
     CHECK(run({"launch", "-n", "1", "--nodes", "1", "--node-rank", "0", "--rdzv-endpoint", "127.0.0.1:0",
                "--bind", "0.0.0.0", "--", "true"})
