@@ -60,13 +60,8 @@ class Agent {
             const RoundResult result = run_round(jobs(meeting), round, out_, err_);
             kill_marked(kMarkVariable, mark_);  // what left its process group
             const Decision decision = rendezvous.decide(result);
-            for (const Failure& failure : decision.failures) tell(failure);
-            if (decision.next == Decision::Next::again) {
-                options_.tell({decision.failures.empty() ? "launch.members_changed" : "launch.restarts",
-                               {{"restart", int64_t{decision.restarts}},
-                                {"most", int64_t{options_.meeting.max_restarts}}}});
-                continue;
-            }
+            tell(decision, meeting.node);
+            if (decision.next == Decision::Next::again) continue;
             LaunchResult all{decision.exit_code, decision.restarts, decision.failures};
             if (!options_.report.empty() && !all.failures.empty())
                 replace_file(options_.report, report_json(run_id_, all.restarts, all.failures));
@@ -166,6 +161,22 @@ class Agent {
             all.emplace_back("OMP_NUM_THREADS", "1");
         all.insert(all.end(), options_.environment.begin(), options_.environment.end());
         return all;
+    }
+
+    /// On every node: what happened, and what is done about it.
+    void tell(const Decision& decision, int32_t here) const {
+        for (const int32_t node : decision.stopped)
+            if (node != here) options_.tell({"launch.node_stopped", {{"node", int64_t{node}}}});
+        for (const int32_t node : decision.lost)
+            options_.tell(
+                {"launch.node_lost",
+                 {{"node", int64_t{node}},
+                  {"seconds", std::chrono::duration<double>(options_.meeting.lost_after).count()}}});
+        for (const Failure& failure : decision.failures) tell(failure);
+        if (decision.next != Decision::Next::again) return;
+        if (decision.joined) options_.tell({"launch.node_joins", {}});
+        options_.tell({decision.failures.empty() ? "launch.members_changed" : "launch.restarts",
+                       {{"restart", int64_t{decision.restarts}}, {"most", int64_t{decision.max_restarts}}}});
     }
 
     void tell(const Failure& failure) const {

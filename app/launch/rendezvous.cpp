@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/base/pack.h"
 
 namespace meshscope::launch {
 namespace {
@@ -23,48 +22,12 @@ int number(const std::string& text) {
     return text.empty() ? 0 : std::stoi(text);
 }
 
-/// A node's word on how its round went.
-std::string pack_result(const RoundResult& result) {
-    Packer packer;
-    packer.add(result.outcome);
-    packer.add(result.signal);
-    packer.add(static_cast<uint64_t>(result.failures.size()));
-    for (const Failure& f : result.failures) {
-        packer.add(f.rank), packer.add(f.local_rank), packer.add(f.node), packer.add(f.exit_code);
-        packer.add(f.time_ns);
-        packer.add(f.id);
-        packer.add(f.text.substr(0, 1024));  // the store takes values of 64 KiB
-        packer.add(f.json.size() > 4096 ? std::string() : f.json);
-        packer.add(static_cast<uint8_t>(f.secondary));
-    }
-    const std::vector<std::byte> bytes = packer.take();
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-RoundResult unpack_result(const std::string& text) {
-    Unpacker unpacker(std::as_bytes(std::span(text.data(), text.size())));
-    RoundResult result;
-    result.outcome = unpacker.get<Outcome>();
-    result.signal = unpacker.get<int>();
-    const auto n = unpacker.get<uint64_t>();
-    for (uint64_t i = 0; i < n; ++i) {
-        Failure f;
-        f.rank = unpacker.get<int32_t>(), f.local_rank = unpacker.get<int32_t>();
-        f.node = unpacker.get<int32_t>(), f.exit_code = unpacker.get<int32_t>();
-        f.time_ns = unpacker.get<int64_t>();
-        f.id = unpacker.text();
-        f.text = unpacker.text();
-        f.json = unpacker.text();
-        f.secondary = unpacker.get<uint8_t>() != 0;
-        result.failures.push_back(std::move(f));
-    }
-    return result;
-}
-
 }  // namespace
 
 Rendezvous::Rendezvous(backends::tcp::StoreClient& store, MeetingOptions options)
-    : store_(store), options_(options) {}
+    : store_(store),
+      options_(std::move(options)),
+      claim_(store, options_.leads ? -1 : options_.node_rank, options_.lost_after) {}
 
 std::string Rendezvous::key(const std::string& name) const {
     return "launch/" + std::to_string(round_) + "/" + name;
@@ -75,6 +38,7 @@ std::string Rendezvous::get(const std::string& name) {
 }
 
 void Rendezvous::beat() {
+    claim_.keep();
     if (Clock::now() - beaten_ < options_.lost_after / 10) return;
     beaten_ = Clock::now();
     store_.set(key("pulse/" + std::to_string(index_)), std::to_string(++beats_));
@@ -88,11 +52,11 @@ bool Rendezvous::is_lost(int32_t index) {
     return Clock::now() - pulse.changed > options_.lost_after;
 }
 
-Rendezvous::Node Rendezvous::node_of(int32_t index) {
-    std::istringstream words(store_.wait(key("node/" + std::to_string(index)), options_.timeout));
+std::optional<Rendezvous::Node> Rendezvous::node_of(int32_t index) {
+    std::istringstream words(get("node/" + std::to_string(index)));
     Node node;
-    words >> node.host >> node.workers >> node.wish >> node.port;
-    return node;
+    if (words >> node.host >> node.workers >> node.wish >> node.port) return node;
+    return std::nullopt;
 }
 
 void Rendezvous::pause_or_stop() {
@@ -100,19 +64,30 @@ void Rendezvous::pause_or_stop() {
     pause();
 }
 
+std::vector<int32_t> Rendezvous::joined() {
+    std::vector<int32_t> all;
+    const int n = number(get("joined"));
+    for (int32_t i = 0; i < n && static_cast<int32_t>(all.size()) < options_.max_nodes; ++i)
+        if (!is_lost(i) && node_of(i)) all.push_back(i);
+    return all;
+}
+
 void Rendezvous::lead_joining() {
     const auto since = Clock::now();
+    // Who asked for room, and so ended the last round, must not come too late for this one.
+    const milliseconds last_call =
+        is_expecting_ ? std::max(options_.last_call, options_.lost_after / 5) : options_.last_call;
     std::optional<Clock::time_point> enough_since;
-    int joined = 0;
-    while ((joined = number(get("joined"))) < options_.max_nodes) {
-        if (joined >= options_.min_nodes) {
-            if (!enough_since) enough_since = Clock::now();
-            if (Clock::now() - *enough_since >= options_.last_call) break;
-        }
+    std::vector<int32_t> here;
+    while (static_cast<int32_t>((here = joined()).size()) < options_.max_nodes) {
+        const bool enough = static_cast<int32_t>(here.size()) >= options_.min_nodes;
+        if (!enough) enough_since.reset();
+        if (enough && !enough_since) enough_since = Clock::now();
+        if (enough && Clock::now() - *enough_since >= last_call) break;
         const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - since);
-        if (waited > options_.timeout)
+        if (!enough && waited > options_.timeout)
             throw CommError({"launch.nodes_missing",
-                             {{"joined", int64_t{joined}},
+                             {{"joined", static_cast<int64_t>(here.size())},
                               {"needed", int64_t{options_.min_nodes}},
                               {"waited_ms", int64_t{waited.count()}}}},
                             GlobalRank{-1});
@@ -122,8 +97,8 @@ void Rendezvous::lead_joining() {
         int32_t wish, index;
     };
     std::vector<Place> places;
-    for (int32_t i = 0; i < std::min(joined, options_.max_nodes); ++i) {
-        const Node node = node_of(i);
+    for (const int32_t i : here) {
+        const Node node = node_of(i).value();
         if (node.workers != options_.workers)
             throw InvalidArgument({"launch.workers_differ",
                                    {{"host", node.host},
@@ -136,18 +111,31 @@ void Rendezvous::lead_joining() {
     for (const Place& place : places) table += std::to_string(place.index) + " ";
     store_.set(key("restarts"), std::to_string(restarts_));
     store_.set(key("table"), table);
+    waiting_ = store_.get("launch/waiting").value_or("");
+}
+
+void Rendezvous::ask_for_room() {
+    if (Clock::now() - beaten_ < options_.lost_after / 10) return;
+    beaten_ = Clock::now();
+    store_.set("launch/waiting", store_.own_host() + " " + std::to_string(++beats_) + " " +
+                                     std::to_string(beaten_.time_since_epoch().count()));
+}
+
+bool Rendezvous::is_asked_for_room() {
+    const bool room = static_cast<int32_t>(table_.size()) < options_.max_nodes;
+    return room && store_.get("launch/waiting").value_or("") != waiting_;
 }
 
 Meeting Rendezvous::meet(int32_t free_port) {
     if (!options_.leads) {
+        while (!claim_.take()) pause_or_stop();
         // A round that has begun has no room any more: its leader is told, and makes a new one.
         const auto since = Clock::now();
-        bool told = false;
         while (true) {
             round_ = std::max(round_, number(store_.get("launch/round").value_or("")));
             if (get("table").empty()) break;
-            if (!told) store_.set("launch/waiting", "1");
-            told = true;
+            claim_.keep();
+            ask_for_room();
             if (Clock::now() - since > options_.timeout)
                 throw CommError({"launch.no_room", {{"most", int64_t{options_.max_nodes}}}}, GlobalRank{-1});
             pause_or_stop();
@@ -156,6 +144,7 @@ Meeting Rendezvous::meet(int32_t free_port) {
         store_.set("launch/round", std::to_string(round_));
     }
     pulses_.clear();
+    beaten_ = {};
     index_ = static_cast<int32_t>(store_.add(key("joined"), 1)) - 1;
     store_.set(key("node/" + std::to_string(index_)),
                store_.own_host() + " " + std::to_string(options_.workers) + " " +
@@ -178,7 +167,7 @@ Meeting Rendezvous::meet(int32_t free_port) {
     meeting.nodes = static_cast<int32_t>(table_.size());
     meeting.first_rank = meeting.node * options_.workers;
     meeting.world_size = meeting.nodes * options_.workers;
-    const Node first = node_of(table_.front());
+    const Node first = node_of(table_.front()).value();
     meeting.master_addr = first.host;
     meeting.master_port = first.port;
     return meeting;
@@ -192,8 +181,7 @@ bool Rendezvous::must_stop() {
             const std::string word = get("result/" + std::to_string(index));
             stop = stop || (word.empty() ? is_lost(index) : unpack_result(word).outcome != Outcome::finished);
         }
-        const bool room = static_cast<int32_t>(table_.size()) < options_.max_nodes;
-        stop = stop || (room && store_.get("launch/waiting"));
+        stop = stop || is_asked_for_room();
         if (stop) store_.set(key("stop"), "1");
         return stop;
     }
@@ -202,8 +190,10 @@ bool Rendezvous::must_stop() {
 
 Decision Rendezvous::lead_decision() {
     Decision decision;
-    bool stopped = false;
-    for (const int32_t index : table_) {
+    decision.joined = is_asked_for_room();
+    bool again = false;
+    for (std::size_t node = 0; node < table_.size(); ++node) {
+        const int32_t index = table_[node];
         std::string word;
         while ((word = get("result/" + std::to_string(index))).empty()) {
             // A node that says nothing is gone: fewer are left, which is no failure of a worker.
@@ -212,14 +202,17 @@ Decision Rendezvous::lead_decision() {
             pause();
         }
         if (word.empty()) {
-            stopped = true;
+            decision.lost.push_back(static_cast<int32_t>(node));
             continue;
         }
         const RoundResult result = unpack_result(word);
-        stopped = stopped || result.outcome == Outcome::stopped || result.outcome == Outcome::signalled;
-        if (result.outcome == Outcome::signalled && index == index_) {
-            decision.next = Decision::Next::signalled;
-            decision.exit_code = 128 + result.signal;
+        again = again || result.outcome == Outcome::stopped;
+        if (result.outcome == Outcome::signalled) {
+            decision.stopped.push_back(static_cast<int32_t>(node));
+            if (index == index_) {
+                decision.next = Decision::Next::signalled;
+                decision.exit_code = 128 + result.signal;
+            }
         }
         decision.failures.insert(decision.failures.end(), result.failures.begin(), result.failures.end());
     }
@@ -229,7 +222,7 @@ Decision Rendezvous::lead_decision() {
         decision.next = restarts_ < options_.max_restarts ? Decision::Next::again : Decision::Next::given_up;
         decision.exit_code = decision.failures.front().exit_code;
         if (decision.next == Decision::Next::again) ++restarts_;
-    } else if (stopped) {
+    } else if (again || !decision.lost.empty() || !decision.stopped.empty()) {
         decision.next = Decision::Next::again;
     }
     return decision;
@@ -246,31 +239,35 @@ void Rendezvous::wait_for_readers() {
 }
 
 Decision Rendezvous::decide(const RoundResult& here) {
-    store_.set(key("result/" + std::to_string(index_)), pack_result(here));
+    const auto tell = [&] { store_.set(key("result/" + std::to_string(index_)), pack_result(here)); };
     Decision decision;
+    if (!options_.leads && here.outcome == Outcome::signalled) {
+        decision.next = Decision::Next::signalled;
+        decision.exit_code = 128 + here.signal;
+        try {
+            tell();
+            claim_.let_go();
+        } catch (const Error&) {
+            // All nodes may have been told to stop, and the leader was quicker.
+        }
+        return decision;
+    }
+    tell();
     if (options_.leads) {
         decision = lead_decision();
         decision.restarts = restarts_;
-        store_.erase("launch/waiting");
-        store_.set(key("next"), std::to_string(static_cast<int>(decision.next)) + " " +
-                                    std::to_string(decision.exit_code));
+        decision.max_restarts = options_.max_restarts;
+        is_expecting_ = decision.joined;
+        store_.set(key("next"), pack_decision(decision));
         if (decision.next != Decision::Next::again) wait_for_readers();
     } else {
-        if (here.outcome == Outcome::signalled) {
-            decision.next = Decision::Next::signalled;
-            decision.exit_code = 128 + here.signal;
-            return decision;
-        }
         std::string word;
         while ((word = get("next")).empty()) {
             beat();
             pause_or_stop();
         }
-        std::istringstream words(word);
-        int next = 0;
-        words >> next >> decision.exit_code;
         store_.add(key("left"), 1);
-        decision.next = static_cast<Decision::Next>(next);
+        decision = unpack_decision(word);
     }
     ++round_;
     return decision;

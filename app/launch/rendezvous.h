@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "app/launch/failure.h"
-#include "app/launch/round.h"
+#include "app/launch/decision.h"
+#include "app/launch/node_claim.h"
 #include "backends/tcp/store_client.h"
 
 namespace meshscope::launch {
@@ -37,15 +38,6 @@ struct Meeting {
     int32_t master_port = 0;  ///< a free port there, for whoever wants one
 };
 
-/// What all agents do when a round is over.
-struct Decision {
-    enum class Next : uint8_t { finished, again, given_up, signalled };
-    Next next = Next::finished;
-    int32_t exit_code = 0;
-    int32_t restarts = 0;           ///< so far
-    std::vector<Failure> failures;  ///< of all nodes, by cause; the leader alone knows them
-};
-
 /// The agents' common mind, by keys in the rendezvous store. torchrun's rules, as its code has them
 /// (torch/distributed/elastic/agent/server/api.py): a failed worker, whichever and wherever, makes all
 /// workers of all nodes stop and start again, max_restarts times; nodes that come or go make them start again
@@ -53,7 +45,7 @@ struct Decision {
 ///
 /// Throws CommError "tcp.store_lost" where the leader is gone, "launch.nodes_missing" {joined, needed,
 /// waited_ms}; Cancelled "launch.stopped_waiting"; InvalidArgument "launch.workers_differ" where nodes have
-/// different numbers of workers.
+/// different numbers of workers, "launch.node_rank_taken" {node_rank, host}.
 class Rendezvous {
   public:
     Rendezvous(backends::tcp::StoreClient& store, MeetingOptions options);
@@ -73,17 +65,25 @@ class Rendezvous {
     std::string key(const std::string& name) const;
     std::string get(const std::string& name);
     void beat();
+    /// Of a node that no round has taken: says so again and again, as it may give up.
+    void ask_for_room();
+    bool is_asked_for_room();
     /// A moment, while others are waited for.
     void pause_or_stop();
     bool is_lost(int32_t index);
+    /// Who has joined this round and still waits for its begin; as many as there is room for.
+    std::vector<int32_t> joined();
     void lead_joining();
     Decision lead_decision();
     /// The store goes with the leader: it stays until the others have read how it ends, if they still live.
     void wait_for_readers();
-    Node node_of(int32_t index);
+    std::optional<Node> node_of(int32_t index);
 
     backends::tcp::StoreClient& store_;
     MeetingOptions options_;
+    NodeClaim claim_;
+    std::string waiting_;        ///< what who asks for room had said when the round began
+    bool is_expecting_ = false;  ///< somebody asked for room in the last round
     int32_t round_ = 0, restarts_ = 0;
     int32_t index_ = 0;           ///< in the order of joining this round
     std::vector<int32_t> table_;  ///< indices of those who take part, by node

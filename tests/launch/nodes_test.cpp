@@ -121,23 +121,29 @@ TEST_CASE("a worker that fails on one node restarts the workers of all nodes, an
     Child first(node(0, "2", "127.0.0.1:0", {"--max-restarts", "1"}, script), folder.file("o0"),
                 folder.file("e0"));
     const std::string endpoint = endpoint_of(folder.file("e0"));
-    Child second(node(1, "2", endpoint, {"--max-restarts", "1"}, script), folder.file("o1"),
-                 folder.file("e1"));
+    Child second(node(1, "2", endpoint, {}, script), folder.file("o1"), folder.file("e1"));
     CHECK(first.wait(60) == 0);
     CHECK(second.wait(60) == 0);
     CHECK(sorted_lines(content(folder.file("lines"))) ==
           std::vector<std::string>{"0 0 0", "0 0 1", "0 0 2", "0 0 3", "1 1 0", "1 1 1", "1 1 2", "1 1 3"});
-    CHECK(content(folder.file("e0")).find("rank 3 (node 1) failed first, exit code 9") != std::string::npos);
+    for (const char* err : {"e0", "e1"}) {  // every node says why
+        const std::string said = content(folder.file(err));
+        INFO(said);
+        CHECK(said.find("rank 3 (node 1) failed first, exit code 9") != std::string::npos);
+        CHECK(said.find("restart 1 of at most 1") != std::string::npos);
+    }
 }
 
 TEST_CASE("restarts used up on another node end all nodes with the first failure's exit code") {
     const Folder folder;
-    const std::string script = "test $RANK = 2 && exit 9; sleep 60";
+    const std::string script = "test $RANK = 1 && exit 9; sleep 60";
     Child first(node(0, "2", "127.0.0.1:0", {}, script), folder.file("o0"), folder.file("e0"));
-    Child second(node(1, "2", endpoint_of(folder.file("e0")), {}, script), folder.file("o1"),
-                 folder.file("e1"));
+    Child second(node(1, "2", endpoint_of(folder.file("e0")), {"--report", folder.file("r1")}, script),
+                 folder.file("o1"), folder.file("e1"));
     CHECK(first.wait(60) == 9);
     CHECK(second.wait(60) == 9);
+    CHECK(content(folder.file("e1")).find("rank 1 (node 0) failed first, exit code 9") != std::string::npos);
+    CHECK(content(folder.file("r1")).find("\"exit_code\": 9") != std::string::npos);
 }
 
 TEST_CASE("nodes that come and go change the world size and count as no restart") {
@@ -155,10 +161,47 @@ TEST_CASE("nodes that come and go change the world size and count as no restart"
     second.send(SIGKILL);  // its workers go with it; its silence is noticed
     second.wait(60);
     REQUIRE(within(60, [&] { return lines().size() == 8; }));
+    Child third(node(1, "1:2", endpoint, {}, script), folder.file("o2"), folder.file("e2"));
+    REQUIRE(within(60, [&] { return lines().size() == 12; }));
+    third.send(SIGTERM);
+    CHECK(third.wait(60) == 128 + SIGTERM);
+    REQUIRE(within(60, [&] { return lines().size() == 14; }));
     std::ofstream(folder.file("end")) << "";
     CHECK(first.wait(60) == 0);
-    CHECK(lines() == std::vector<std::string>{"0 size 2 restarts 0", "0 size 2 restarts 0",
-                                              "1 size 4 restarts 0", "1 size 4 restarts 0",
-                                              "1 size 4 restarts 0", "1 size 4 restarts 0",
-                                              "2 size 2 restarts 0", "2 size 2 restarts 0"});
+    const std::string said = content(folder.file("e0"));
+    INFO(said);
+    for (const char* words :
+         {"another node came to take part", "node 1 has said nothing for 5 s", "node 1 was told to stop"})
+        CHECK(said.find(words) != std::string::npos);
+    CHECK(lines() ==
+          std::vector<std::string>{"0 size 2 restarts 0", "0 size 2 restarts 0", "1 size 4 restarts 0",
+                                   "1 size 4 restarts 0", "1 size 4 restarts 0", "1 size 4 restarts 0",
+                                   "2 size 2 restarts 0", "2 size 2 restarts 0", "3 size 4 restarts 0",
+                                   "3 size 4 restarts 0", "3 size 4 restarts 0", "3 size 4 restarts 0",
+                                   "4 size 2 restarts 0", "4 size 2 restarts 0"});
+}
+
+TEST_CASE("a second node with the same --node-rank is refused, and the job goes on") {
+    const Folder folder;
+    const std::string end = folder.file("end"), script = "while ! test -e " + end + "; do sleep 0.05; done";
+    Child first(node(0, "3", "127.0.0.1:0", {}, script), folder.file("o0"), folder.file("e0"));
+    const std::string endpoint = endpoint_of(folder.file("e0"));
+    const auto refused = [&] {
+        const auto twin = program::run(node(1, "3", endpoint, {}, script));
+        INFO(twin.err);
+        CHECK(twin.exit_code == 65);
+        CHECK(twin.err.find("another node, at 127.0.0.1, has --node-rank 1 already") != std::string::npos);
+    };
+    // It must be the second that is refused: the first says that it is there.
+    Child second(node(1, "3", endpoint, {}, "echo began; " + script), folder.file("o1"), folder.file("e1"));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    refused();  // while others are waited for
+    Child third(node(2, "3", endpoint, {}, script), folder.file("o2"), folder.file("e2"));
+    REQUIRE(within(60, [&] { return content(folder.file("o1")) == "began\nbegan\n"; }));
+    refused();  // while they run
+    std::ofstream(end) << "";
+    CHECK(first.wait(60) == 0);
+    CHECK(second.wait(60) == 0);
+    CHECK(third.wait(60) == 0);
+    CHECK(content(folder.file("e1")) == "");
 }
