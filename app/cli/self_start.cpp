@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <ostream>
 
 #include "app/cli/machine.h"
@@ -16,9 +17,10 @@
 namespace meshscope::cli {
 namespace {
 
-/// mpiexec of the library that a backend means, and what it needs in a machine like this one.
+/// mpiexec of the library that a backend means, and what it needs in a machine like this one. What it leaves
+/// behind when it is killed lies in `folder` and, of shared memory, in `shared` ("" where it may choose).
 void use_mpiexec(launch::LaunchOptions& options, const std::string& backend, int32_t ranks,
-                 const CommandContext& context) {
+                 const std::string& folder, const std::string& shared, const CommandContext& context) {
     const std::string library = backends::mpi_library_of(backend);
     std::string program = find_program("mpiexec." + library, context.environment("PATH"));
     if (program.empty() && backend == "mpi") program = find_program("mpiexec", context.environment("PATH"));
@@ -31,7 +33,7 @@ void use_mpiexec(launch::LaunchOptions& options, const std::string& backend, int
     if (library != "openmpi") return;
     // Open MPI refuses root and more ranks than cores unless told; and its shared memory tries what
     // containers forbid, loudly (open-mpi/ompi#4948).
-    for (const auto& [variable, value] : std::vector<std::pair<const char*, const char*>>{
+    for (const auto& [variable, value] : std::vector<std::pair<const char*, std::string>>{
              {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
              {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
              {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
@@ -39,8 +41,11 @@ void use_mpiexec(launch::LaunchOptions& options, const std::string& backend, int
              {"OMPI_MCA_btl", "self,vader,tcp"},
              {"OMPI_MCA_pml", "ob1"},
              {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-             {"PMIX_MCA_gds", "hash"}})
-        if (context.environment(variable).empty()) options.environment.emplace_back(variable, value);
+             {"PMIX_MCA_gds", "hash"},
+             {"OMPI_MCA_orte_tmpdir_base", folder},
+             {"OMPI_MCA_btl_vader_backing_directory", shared}})
+        if (context.environment(variable).empty() && !value.empty())
+            options.environment.emplace_back(variable, value);
 }
 
 /// Whether mpiexec starts the processes, of which it does not tell who failed.
@@ -86,7 +91,9 @@ std::string part_file(const std::string& own_folder, int32_t round, int32_t rank
 
 OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandContext& context) {
     const TemporaryFolder folder("meshscope-own");
+    std::optional<TemporaryFolder> shared;
     launch::LaunchOptions options;
+    options.folders = {folder.path()};
     options.command = {context.program_folder + "/meshscope"};
     options.command.insert(options.command.end(), wanted.arguments.begin(), wanted.arguments.end());
     options.meeting.workers = wanted.ranks;
@@ -100,7 +107,16 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandConte
                 context.err << "meshscope: " + context.text(message) + '\n';
         };
     options.signal = [&] { return context.cancelled && *context.cancelled ? SIGINT : 0; };
-    if (by_mpi(wanted.backend)) use_mpiexec(options, wanted.backend, wanted.ranks, context);
+    if (by_mpi(wanted.backend)) {
+        try {
+            shared.emplace("meshscope-own", "/dev/shm");
+            options.folders.push_back(shared->path());
+        } catch (const IoError&) {
+            // Where no shared memory can be had there, Open MPI finds another place.
+        }
+        use_mpiexec(options, wanted.backend, wanted.ranks, folder.path(), shared ? shared->path() : "",
+                    context);
+    }
     const Polling polling(context);
     std::ostream nothing(nullptr);
     launch::Writer nobody_sees(nothing);  // what is shown the processes write themselves

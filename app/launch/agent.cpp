@@ -37,7 +37,7 @@ class Agent {
           out_(out),
           err_(err),
           mark_(short_hex()),
-          watchdog_(kMarkVariable, mark_),  // before any thread is started
+          watchdog_(kMarkVariable, mark_, folders()),  // before any thread is started
           run_id_(!options.run_id.empty()    ? options.run_id
                   : options.endpoint.empty() ? short_hex()
                                              : "job") {
@@ -70,6 +70,12 @@ class Agent {
     }
 
   private:
+    std::vector<std::string> folders() const {
+        std::vector<std::string> all = options_.folders;
+        all.push_back(errors_.path());
+        return all;
+    }
+
     void open_store() {
         const std::optional<Token> given = backends::tcp::token_of_environment();
         const bool alone = options_.endpoint.empty();
@@ -191,13 +197,13 @@ class Agent {
     Writer& out_;
     Writer& err_;
     std::string mark_;
+    TemporaryFolder errors_{"meshscope-launch"};  ///< the workers' last words
     Watchdog watchdog_;
     std::string run_id_;
     Token token_;
     std::unique_ptr<backends::tcp::StoreServer> server_;
     std::string address_;
     std::unique_ptr<backends::tcp::StoreClient> client_;
-    TemporaryFolder errors_{"meshscope-launch"};  ///< the workers' last words
 };
 
 }  // namespace

@@ -35,6 +35,8 @@ struct LaunchOptions {
     /// variables are set then, and it is watched whether it sees them die.
     std::optional<Starter> starter;
     std::vector<std::pair<std::string, std::string>> environment;  ///< added to every worker's
+    /// The job's own: when this process is killed, they are removed with all that lies in them.
+    std::vector<std::string> folders;
     /// What is to be said while it goes: where the store is, failures, restarts. Called by the store's thread
     /// as well; must not wait.
     std::function<void(const Message&)> tell = [](const Message&) {};
@@ -49,9 +51,9 @@ struct LaunchResult {
 
 /// Starts the workers of this node, again as often as it is allowed, and returns when the job is over.
 /// However it ends, kill -9 of this process included, no process that the workers started is left two seconds
-/// later. Nothing waits for whoever reads `out` and `err` (see Writer; one and the same, where both lead to
-/// one file); the caller finishes them. Call from the main thread. Throws what Rendezvous, StoreServer and
-/// start() throw.
+/// later, and none of its files for temporary use. Nothing waits for whoever reads `out` and `err` (see
+/// Writer; one and the same, where both lead to one file); the caller finishes them. Call from the main
+/// thread. Throws what Rendezvous, StoreServer and start() throw.
 LaunchResult launch_workers(const LaunchOptions& options, Writer& out, Writer& err);
 
 /// A port that was free a moment ago, on loopback. 0 when the system has none.

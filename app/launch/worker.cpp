@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -169,7 +170,7 @@ int kill_marked(const std::string& variable, const std::string& value) {
     return killed;
 }
 
-Watchdog::Watchdog(std::string variable, std::string value) {
+Watchdog::Watchdog(std::string variable, std::string value, std::vector<std::string> folders) {
     const std::array<int, 2> ends = make_pipe("watchdog");
     pid_ = fork();
     if (pid_ < 0) cannot_start("watchdog", errno);
@@ -188,7 +189,11 @@ Watchdog::Watchdog(std::string variable, std::string value) {
     ssize_t got = 0;
     while ((got = read(ends[0], &word, 1)) < 0 && errno == EINTR) {
     }
-    if (got == 0) kill_for_two_seconds(variable, value);
+    if (got == 0) {
+        kill_for_two_seconds(variable, value);
+        std::error_code error;
+        for (const std::string& folder : folders) std::filesystem::remove_all(folder, error);
+    }
     _exit(0);
 }
 

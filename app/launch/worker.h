@@ -49,11 +49,11 @@ std::vector<pid_t> marked(const std::string& variable, const std::string& value,
 int kill_marked(const std::string& variable, const std::string& value);
 
 /// A process beside this one that waits for its end, however it comes, and then kills all that are marked;
-/// for two seconds, because what is being killed may still start something. Ends silently, and with nothing
-/// to do, when the object goes.
+/// for two seconds, because what is being killed may still start something; then it removes `folders`, with
+/// all that lies in them. Ends silently, and with nothing to do, when the object goes.
 class Watchdog {
   public:
-    Watchdog(std::string variable, std::string value);
+    Watchdog(std::string variable, std::string value, std::vector<std::string> folders);
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;

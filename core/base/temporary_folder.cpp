@@ -11,10 +11,10 @@ namespace meshscope {
 
 namespace fs = std::filesystem;
 
-TemporaryFolder::TemporaryFolder(const std::string& name) {
+TemporaryFolder::TemporaryFolder(const std::string& name, const std::string& place) {
     std::error_code error;
-    const fs::path place = fs::temp_directory_path(error);
-    path_ = ((error ? fs::path("/tmp") : place) / (name + "-XXXXXX")).string();
+    const fs::path usual = fs::temp_directory_path(error), general = error ? fs::path("/tmp") : usual;
+    path_ = ((place.empty() ? general : fs::path(place)) / (name + "-XXXXXX")).string();
     if (mkdtemp(path_.data()) == nullptr)
         throw IoError(
             {"file.cannot_write", {{"path", path_}, {"reason", std::generic_category().message(errno)}}});

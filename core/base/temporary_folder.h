@@ -8,8 +8,9 @@ namespace meshscope {
 /// that lies in it when the object goes.
 class TemporaryFolder {
   public:
-    /// Its name begins with `name`. Throws IoError "file.cannot_write" {path, reason}.
-    explicit TemporaryFolder(const std::string& name);
+    /// Its name begins with `name`; `place`: a folder to make it in, "" for the system's. Throws IoError
+    /// "file.cannot_write" {path, reason}.
+    explicit TemporaryFolder(const std::string& name, const std::string& place = "");
     ~TemporaryFolder();
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -134,6 +136,49 @@ TEST_CASE("a launcher that is killed takes everything with it, whatever session 
             return std::chrono::steady_clock::now() - ended;
         };
         CHECK(meshscope::test::kept(std::chrono::seconds(2), until_gone));
+    }
+}
+
+TEST_CASE("a run that is killed leaves none of its temporary files, nor Open MPI's") {
+    std::vector<std::string> backends = mpi_backends();
+    backends.emplace_back("tcp");
+    for (const std::string& backend : backends) {
+        INFO(backend);
+        const Folder folder;
+        const std::string scenario = folder.write(
+            "s.toml",
+            "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 2\n[train]\nsteps = 1000000\n"
+            "global_batch = 6\n[record]\nlevel = \"off\"\n[mesh]\nshape = [2]\n[parallel]\ndata = \"ddp\"\n");
+        const std::string files = folder.write("files/first", "");
+        std::filesystem::remove(files);
+        std::vector<std::string> places{std::filesystem::path(files).parent_path()};
+        const std::map<std::string, std::string> marked{{"TEST_MARK", mark(folder)}};
+        std::vector<std::string> environment = kUnderMpi;
+        environment.insert(environment.end(), {"TEST_MARK=" + mark(folder), "TMPDIR=" + places[0]});
+        Child run({"run", scenario, "-q", "--backend", backend}, folder.file("out"), folder.file("err"),
+                  environment);
+        const auto is_used = [](const std::string& place) {
+            std::error_code none;
+            return std::filesystem::exists(place, none) && !std::filesystem::is_empty(place, none);
+        };
+        // Ranks know where Open MPI shares memory.
+        const std::string variable = "OMPI_MCA_btl_vader_backing_directory=";
+        REQUIRE(within(60, [&] {
+            const std::vector<pid_t> processes = having(marked);
+            for (const pid_t process : processes) {
+                std::ifstream file("/proc/" + std::to_string(process) + "/environ", std::ios::binary);
+                for (std::string one; places.size() < 2 && std::getline(file, one, '\0');)
+                    if (one.starts_with(variable)) places.push_back(one.substr(variable.size()));
+            }
+            // The launcher, its watchdog and two ranks.
+            return processes.size() >= 4 && places.size() == (backend == "mpi-openmpi" ? 2 : 1) &&
+                   std::ranges::all_of(places, is_used);
+        }));
+        run.send(SIGKILL);
+        run.wait(60);
+        CHECK(within(60, [&] { return having(marked).empty(); }));  // the watchdog, too, has ended
+        for (const std::string& place : places) CHECK_FALSE(is_used(place));
+        if (places.size() == 2) CHECK_FALSE(std::filesystem::exists(places[1]));
     }
 }
 
