@@ -65,10 +65,10 @@ void Rendezvous::pause_or_stop() {
 }
 
 std::vector<int32_t> Rendezvous::joined() {
-    std::vector<int32_t> all;
+    std::vector<int32_t> all{index_};  // without whom there is no round, however many were quicker
     const int n = number(get("joined"));
     for (int32_t i = 0; i < n && static_cast<int32_t>(all.size()) < options_.max_nodes; ++i)
-        if (!is_lost(i) && node_of(i)) all.push_back(i);
+        if (i != index_ && !is_lost(i) && node_of(i)) all.push_back(i);
     return all;
 }
 

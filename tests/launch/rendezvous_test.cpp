@@ -121,6 +121,18 @@ TEST_CASE("a node that joined and is gone again is not counted") {
     CHECK(meeting.node == 0);
 }
 
+TEST_CASE("the leader takes part, though others than there is room for were quicker to join") {
+    Store store;
+    for (const char* i : {"0", "1"}) {
+        store.client.add("launch/0/joined", 1);
+        store.client.set(std::string("launch/0/node/") + i, "127.0.0.1 1 -1 5");
+    }
+    const Meeting meeting = Rendezvous(store.client, leader(1, 2)).meet(1);
+    CHECK(meeting.nodes == 2);
+    CHECK(meeting.node == 0);
+    CHECK(store.client.get("launch/0/table") == "2 0 ");
+}
+
 TEST_CASE("of two nodes with one --node-rank the second is refused while the first lives") {
     Store store;
     StoreClient other(store.at());
