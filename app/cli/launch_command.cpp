@@ -2,9 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <csignal>
 #include <memory>
 
+#include "app/cli/finish_writing.h"
 #include "app/launch/agent.h"
 #include "app/launch/writer.h"
 #include "core/base/same_file.h"
@@ -75,11 +75,8 @@ void launch_command(const LaunchArguments& options, CommandContext& context) {
     launch::Writer& talk = is_same_file("/dev/stdout", "/dev/stderr") ? out : err;
     job.tell = [&](const Message& message) { talk.add("meshscope: " + context.text(message) + '\n'); };
     const auto finish = [&] {
-        const auto stopped = [&] { return context.stop_signal() != 0; };
-        if (out.finish(stopped) && err.finish(stopped)) return;
-        // What nobody reads would be waited for even by an orderly end of the program.
-        std::signal(context.stop_signal(), SIG_DFL);
-        std::raise(context.stop_signal());
+        finish_writing(out, context);
+        finish_writing(err, context);
     };
     const Polling polling(context);
     try {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 
+#include "app/cli/finish_writing.h"
 #include "app/cli/machine.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
@@ -83,13 +84,8 @@ std::shared_ptr<const trace::Trace> join_left(const std::string& folder, const l
         run::join_parts(std::move(parts), told == launch.failures.end() ? "" : told->id));
 }
 
-}  // namespace
-
-std::string part_file(const std::string& own_folder, int32_t round, int32_t rank) {
-    return own_folder + "/part-" + std::to_string(round) + "-" + std::to_string(rank) + ".mscope";
-}
-
-OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandContext& context) {
+OwnProcessesEnded start_processes(const OwnProcesses& wanted, launch::Writer& talk,
+                                  const CommandContext& context) {
     const TemporaryFolder folder("meshscope-own");
     std::optional<TemporaryFolder> shared;
     launch::LaunchOptions options;
@@ -104,7 +100,7 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandConte
         options.tell = [&](const Message& message) {
             if (message.id == "launch.restarts" || message.id == "launch.starter_stuck" ||
                 message.id.starts_with("tcp."))
-                context.err << "meshscope: " + context.text(message) + '\n';
+                talk.add("meshscope: " + context.text(message) + '\n');
         };
     options.signal = [&] { return context.cancelled && *context.cancelled ? SIGINT : 0; };
     if (by_mpi(wanted.backend)) {
@@ -124,6 +120,24 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandConte
     ended.launch = launch::launch_workers(options, nobody_sees, nobody_sees);
     if (!ended.launch.failures.empty()) ended.partial = join_left(folder.path(), ended.launch, wanted.ranks);
     return ended;
+}
+
+}  // namespace
+
+std::string part_file(const std::string& own_folder, int32_t round, int32_t rank) {
+    return own_folder + "/part-" + std::to_string(round) + "-" + std::to_string(rank) + ".mscope";
+}
+
+OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandContext& context) {
+    launch::Writer talk(context.err);
+    try {
+        OwnProcessesEnded ended = start_processes(wanted, talk, context);
+        finish_writing(talk, context);
+        return ended;
+    } catch (...) {
+        finish_writing(talk, context);
+        throw;
+    }
 }
 
 void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max_restarts,
