@@ -10,19 +10,29 @@ namespace meshscope::backends::threads {
 namespace {
 
 constexpr auto kSignal = std::memory_order_seq_cst;
+constexpr std::size_t kLine = 64;
+
+constexpr std::size_t in_lines(std::size_t bytes) {
+    return (bytes + kLine - 1) / kLine * kLine;
+}
+
+/// Of a slot's room by value: the parts, in lines of their own, and the data. The odd number of lines between
+/// two slots' data lets them lie in different sets of the first-level cache.
+std::size_t room_bytes(std::size_t members) {
+    return in_lines(members * sizeof(comm::Part)) +
+           static_cast<std::size_t>(comm::SharedTable::kByValueBytes) + 17 * kLine;
+}
 
 }  // namespace
 
 Place::Place(std::size_t members)
     : finished(members, 0),
-      // Parts first: they want alignment, the data takes what is left.
       memory(std::make_unique_for_overwrite<std::byte[]>(
-          static_cast<std::size_t>(kSlots) *
-          (members * sizeof(comm::Part) + static_cast<std::size_t>(comm::SharedTable::kByValueBytes)))) {
-    const std::size_t each =
-        members * sizeof(comm::Part) + static_cast<std::size_t>(comm::SharedTable::kByValueBytes);
+          static_cast<std::size_t>(kSlots) * room_bytes(members) + kLine)) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory.get());
+    std::byte* const first = memory.get() + (in_lines(begin) - begin);
     for (std::size_t i = 0; i < static_cast<std::size_t>(kSlots); ++i)
-        slots[i].data = memory.get() + i * each;
+        slots[i].data = first + i * room_bytes(members);
 }
 
 Room& Rooms::find(comm::Channel channel, std::span<const GlobalRank> ranks) {
@@ -44,20 +54,23 @@ ThreadTable::ThreadTable(ThreadTransport& transport, Board& board, Room& room, i
       room_(room),
       me_(me),
       mine_(place(me)),
-      awaited_(room.ranks.size(), 0) {}
+      awaited_(room.ranks.size(), 0),
+      room_bytes_(room_bytes(room.ranks.size())) {
+    for (const auto& each : room.places) data_of_.push_back(each->slots[0].data);
+}
 
 void ThreadTable::wake_all() {
     for (int32_t m = 0; m < size(); ++m)
         if (m != me_) board_.wake(global(m), global(me_));
 }
 
-Slot& ThreadTable::begin_meeting() {
+comm::Offer& ThreadTable::begin() {
     transport_.check_aborted();
     const int64_t meeting = mine_.meetings + 1;
-    // The slot's last meeting must be behind everybody.
-    if (behind_ < meeting - Place::kAhead) see_off(meeting - Place::kAhead);
+    // The slot's last meeting must be behind everybody: nobody reads in it any more.
+    if (may_wait_to_begin()) see_off(meeting - Place::kAhead);
     mine_.meetings = meeting;
-    return mine_.slot(meeting);
+    return mine_.slot(meeting).offer = {};
 }
 
 void ThreadTable::see_off(int64_t meeting) {
@@ -97,21 +110,20 @@ void ThreadTable::wake_for_arrival() {
     wake_all();
 }
 
-int64_t ThreadTable::by_value_bytes(CollectiveOp op) const {
+int64_t ThreadTable::by_value_bytes() const {
     // Where ranks share cores a signal is a change of threads, as long as copying all this.
-    if (board_.ranks_share_cores()) return kByValueBytes;
-    return op == CollectiveOp::all_gather ? 256 : 1024;
+    return board_.ranks_share_cores() ? kByValueBytes : 1024;
 }
 
-void ThreadTable::arrive_by_value(const comm::Offer& offer, int64_t own_begin, int64_t own_end) {
-    Slot& slot = begin_meeting();
-    slot.offer = offer;
+void ThreadTable::arrive_by_value(int64_t own_begin, int64_t own_end) {
+    Slot& slot = mine_.slot(mine_.meetings);
+    comm::Offer& offer = slot.offer;
     std::byte* data = slot.data;
     if (offer.parts != nullptr) {
         const std::size_t bytes = room_.ranks.size() * sizeof(comm::Part);
         std::memcpy(data, offer.parts, bytes);
-        slot.offer.parts = reinterpret_cast<const comm::Part*>(data);
-        data += bytes;
+        offer.parts = reinterpret_cast<const comm::Part*>(data);
+        data += in_lines(bytes);
     }
     gives_ = offer.bytes > 0 && offer.input != nullptr;
     const auto lay_down = [&](int64_t begin, int64_t end) {
@@ -120,20 +132,17 @@ void ThreadTable::arrive_by_value(const comm::Offer& offer, int64_t own_begin, i
     };
     lay_down(0, own_begin);
     lay_down(own_end, offer.bytes);
-    slot.offer.input = data;
-    slot.offer.by_value = true;
+    offer.input = data;
+    offer.by_value = true;
     // Nobody is woken yet: that would wait until all that was written here is in the cache, while there may
     // be something to read already. Before this rank waits or leaves, it makes up for that.
     slot.meeting.store(mine_.meetings, std::memory_order_release);
     looked_ = false;
 }
 
-void ThreadTable::arrive(const comm::Offer& offer) {
-    Slot& slot = begin_meeting();
-    slot.offer = offer;
-    slot.offer.by_value = false;
+void ThreadTable::arrive() {
     shown_ = true;
-    slot.meeting.store(mine_.meetings, std::memory_order_release);
+    mine_.slot(mine_.meetings).meeting.store(mine_.meetings, std::memory_order_release);
     looked_ = false;
     wake_for_arrival();
 }
@@ -142,7 +151,8 @@ const comm::Offer& ThreadTable::await(int32_t member) {
     const int64_t meeting = mine_.meetings;
     Slot& slot = place(member).slot(meeting);
     if (member == me_) return slot.offer;
-    if (slot.meeting.load(std::memory_order_acquire) != meeting) await_arrival(member, slot);
+    was_there_ = slot.meeting.load(std::memory_order_acquire) == meeting;
+    if (!was_there_) await_arrival(member, slot);
     int64_t& known = mine_.finished[static_cast<std::size_t>(member)];
     known = std::max(known, meeting - 1);
     awaited_[static_cast<std::size_t>(member)] = meeting;
@@ -186,13 +196,17 @@ void ThreadTable::leave() {
 }
 
 void ThreadTable::look_ahead() {
+    if (!was_there_) return;
     const int64_t meeting = mine_.meetings;
+    const auto next = static_cast<std::size_t>((meeting + 1) % Place::kSlots);
     for (int32_t m = 0; m < size(); ++m) {
         if (m == me_ || awaited(m) != meeting) continue;
-        const Slot& next = place(m).slot(meeting + 1);
-        if (next.meeting.load(std::memory_order_acquire) != meeting + 1) continue;
-        for (int64_t at = 0; at < next.offer.bytes && at < kByValueBytes; at += 64)
-            __builtin_prefetch(next.data + at);
+        // Only fetched, not looked at: the end of this call would wait for that.
+        const Slot& slot = place(m).slots[next];
+        const std::byte* const data = data_of_[static_cast<std::size_t>(m)] + next * room_bytes_;
+        __builtin_prefetch(&slot);
+        const int64_t bytes = std::min(place(m).slot(meeting).offer.bytes, kByValueBytes);
+        for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(kLine)) __builtin_prefetch(data + at);
     }
 }
 

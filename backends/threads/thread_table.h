@@ -81,9 +81,11 @@ class ThreadTable final : public comm::SharedTable {
 
     const Room& room() const { return room_; }
 
-    int64_t by_value_bytes(CollectiveOp op) const override;
-    void arrive_by_value(const comm::Offer& offer, int64_t own_begin, int64_t own_end) override;
-    void arrive(const comm::Offer& offer) override;
+    int64_t by_value_bytes() const override;
+    bool may_wait_to_begin() const override { return behind_ < mine_.meetings + 1 - Place::kAhead; }
+    comm::Offer& begin() override;
+    void arrive_by_value(int64_t own_begin, int64_t own_end) override;
+    void arrive() override;
     const comm::Offer& await(int32_t member) override;
     void enter() override;
     void leave() override;
@@ -102,9 +104,8 @@ class ThreadTable final : public comm::SharedTable {
     Place& place(int32_t member) const { return *room_.places[static_cast<std::size_t>(member)]; }
     int32_t global(int32_t member) const { return room_.ranks[static_cast<std::size_t>(member)].value; }
     int32_t size() const { return static_cast<int32_t>(room_.ranks.size()); }
-    /// Counts the next meeting and gives its slot, in which nobody reads any more.
-    Slot& begin_meeting();
-    /// Fetches what the members that this rank listened to have laid down for its next meeting already.
+    /// Where the member awaited last is ahead of this rank, as the root of broadcasts is: has the cache fetch
+    /// what it has laid down for the next meeting, taken to be as long as this one.
     void look_ahead();
     /// Waits until everybody has left `meeting`, and looks at the calls of all meetings that turn out to be
     /// behind everybody: seldom, and several at once, since each look is a cache line that changes cores.
@@ -127,10 +128,14 @@ class ThreadTable final : public comm::SharedTable {
     Place& mine_;
     std::array<bool, Place::kSlots> unseen_{};  ///< by slot: left early, and nobody looked yet
     std::vector<int64_t> awaited_;  ///< by member, the latest meeting in which this rank saw its offer
-    int64_t behind_ = 0;            ///< the latest meeting known to be behind everybody, calls looked at
-    bool gives_ = false;            ///< its own offer of this meeting has something for the others
-    bool looked_ = true;            ///< see wake_for_arrival()
-    bool shown_ = false;            ///< others may be at this rank's buffers
+    std::vector<const std::byte*>
+        data_of_;  ///< by member, its first slot's data; the next begins room_bytes_ later
+    std::size_t room_bytes_;
+    bool was_there_ = false;  ///< who was awaited last had come already
+    int64_t behind_ = 0;      ///< the latest meeting known to be behind everybody, calls looked at
+    bool gives_ = false;      ///< its own offer of this meeting has something for the others
+    bool looked_ = true;      ///< see wake_for_arrival()
+    bool shown_ = false;      ///< others may be at this rank's buffers
 };
 
 }  // namespace meshscope::backends::threads

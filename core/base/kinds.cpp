@@ -95,9 +95,4 @@ std::optional<MemoryCategory> parse_memory_category(std::string_view word) {
     return value_of<MemoryCategory>(kCategories, word);
 }
 
-int64_t bytes_per_element(DType dtype) {
-    constexpr std::array<int64_t, 6> kBytes{4, 2, 4, 8, 1, 2};
-    return kBytes[static_cast<std::size_t>(dtype)];
-}
-
 }  // namespace meshscope

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -94,6 +96,9 @@ std::optional<Algorithm> parse_algorithm(std::string_view word);
 std::optional<MemoryCategory> parse_memory_category(std::string_view word);
 
 /// Bytes of one element: 4, 2, 4, 8, 1, 2.
-int64_t bytes_per_element(DType dtype);
+constexpr int64_t bytes_per_element(DType dtype) {
+    constexpr std::array<int64_t, 6> kBytes{4, 2, 4, 8, 1, 2};
+    return kBytes[static_cast<std::size_t>(dtype)];
+}
 
 }  // namespace meshscope

@@ -53,27 +53,27 @@ CollectiveCall make_call_in_place(CollectiveOp op, Tensor&& in_out, const CallOp
 
 }  // namespace
 
-Work ProcessGroup::broadcast(Tensor in_out, GroupRank root, CallOptions options) {
+Work ProcessGroup::broadcast(Tensor in_out, GroupRank root, const CallOptions& options) {
     CollectiveCall call = make_call_in_place(CollectiveOp::broadcast, std::move(in_out), options);
     call.peer = root;
     return issue(std::move(call));
 }
 
-Work ProcessGroup::reduce(Tensor in_out, GroupRank root, ReduceOp op, CallOptions options) {
+Work ProcessGroup::reduce(Tensor in_out, GroupRank root, ReduceOp op, const CallOptions& options) {
     CollectiveCall call = make_call_in_place(CollectiveOp::reduce, std::move(in_out), options);
     call.peer = root;
     call.reduce_op = op;
     return issue(std::move(call));
 }
 
-Work ProcessGroup::all_reduce(Tensor in_out, ReduceOp op, CallOptions options) {
+Work ProcessGroup::all_reduce(Tensor in_out, ReduceOp op, const CallOptions& options) {
     CollectiveCall call = make_call_in_place(CollectiveOp::all_reduce, std::move(in_out), options);
     call.reduce_op = op;
     return issue(std::move(call));
 }
 
 Work ProcessGroup::gather(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts,
-                          CallOptions options) {
+                          const CallOptions& options) {
     CollectiveCall call = make_call(CollectiveOp::gather, std::move(output), std::move(input), options);
     call.peer = root;
     call.output_counts = std::move(counts);
@@ -81,21 +81,22 @@ Work ProcessGroup::gather(Tensor output, Tensor input, GroupRank root, std::vect
 }
 
 Work ProcessGroup::scatter(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts,
-                           CallOptions options) {
+                           const CallOptions& options) {
     CollectiveCall call = make_call(CollectiveOp::scatter, std::move(output), std::move(input), options);
     call.peer = root;
     call.input_counts = std::move(counts);
     return issue(std::move(call));
 }
 
-Work ProcessGroup::all_gather(Tensor output, Tensor input, std::vector<int64_t> counts, CallOptions options) {
+Work ProcessGroup::all_gather(Tensor output, Tensor input, std::vector<int64_t> counts,
+                              const CallOptions& options) {
     CollectiveCall call = make_call(CollectiveOp::all_gather, std::move(output), std::move(input), options);
     call.output_counts = std::move(counts);
     return issue(std::move(call));
 }
 
 Work ProcessGroup::reduce_scatter(Tensor output, Tensor input, ReduceOp op, std::vector<int64_t> counts,
-                                  CallOptions options) {
+                                  const CallOptions& options) {
     CollectiveCall call =
         make_call(CollectiveOp::reduce_scatter, std::move(output), std::move(input), options);
     call.reduce_op = op;
@@ -104,26 +105,26 @@ Work ProcessGroup::reduce_scatter(Tensor output, Tensor input, ReduceOp op, std:
 }
 
 Work ProcessGroup::all_to_all(Tensor output, Tensor input, std::vector<int64_t> output_counts,
-                              std::vector<int64_t> input_counts, CallOptions options) {
+                              std::vector<int64_t> input_counts, const CallOptions& options) {
     CollectiveCall call = make_call(CollectiveOp::all_to_all, std::move(output), std::move(input), options);
     call.output_counts = std::move(output_counts);
     call.input_counts = std::move(input_counts);
     return issue(std::move(call));
 }
 
-Work ProcessGroup::send(Tensor input, GroupRank to, CallOptions options) {
+Work ProcessGroup::send(Tensor input, GroupRank to, const CallOptions& options) {
     CollectiveCall call = make_call(CollectiveOp::send, {}, std::move(input), options);
     call.peer = to;
     return issue(std::move(call));
 }
 
-Work ProcessGroup::recv(Tensor output, GroupRank from, CallOptions options) {
+Work ProcessGroup::recv(Tensor output, GroupRank from, const CallOptions& options) {
     CollectiveCall call = make_call(CollectiveOp::recv, std::move(output), {}, options);
     call.peer = from;
     return issue(std::move(call));
 }
 
-Work ProcessGroup::barrier(CallOptions options) {
+Work ProcessGroup::barrier(const CallOptions& options) {
     return issue(make_call(CollectiveOp::barrier, {}, {}, options));
 }
 

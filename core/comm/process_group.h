@@ -89,25 +89,26 @@ class ProcessGroup {
 
     // The calls of PyTorch's torch.distributed, each one sentence over issue().
 
-    Work broadcast(Tensor in_out, GroupRank root, CallOptions options = {});
-    Work reduce(Tensor in_out, GroupRank root, ReduceOp op, CallOptions options = {});
-    Work all_reduce(Tensor in_out, ReduceOp op, CallOptions options = {});
+    Work broadcast(Tensor in_out, GroupRank root, const CallOptions& options = {});
+    Work reduce(Tensor in_out, GroupRank root, ReduceOp op, const CallOptions& options = {});
+    Work all_reduce(Tensor in_out, ReduceOp op, const CallOptions& options = {});
     /// output: p·n on the root (undefined elsewhere). With counts, rank r gives counts[r].
     Work gather(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts = {},
-                CallOptions options = {});
+                const CallOptions& options = {});
     Work scatter(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts = {},
-                 CallOptions options = {});
+                 const CallOptions& options = {});
     /// output: p·n, rank r's part at r·n (or at the sum of counts before r).
-    Work all_gather(Tensor output, Tensor input, std::vector<int64_t> counts = {}, CallOptions options = {});
+    Work all_gather(Tensor output, Tensor input, std::vector<int64_t> counts = {},
+                    const CallOptions& options = {});
     /// input: p·n; output: the reduction of all ranks' r-th part.
     Work reduce_scatter(Tensor output, Tensor input, ReduceOp op, std::vector<int64_t> counts = {},
-                        CallOptions options = {});
+                        const CallOptions& options = {});
     /// Part r of the input goes to rank r; part r of the output came from it.
     Work all_to_all(Tensor output, Tensor input, std::vector<int64_t> output_counts = {},
-                    std::vector<int64_t> input_counts = {}, CallOptions options = {});
-    Work send(Tensor input, GroupRank to, CallOptions options = {});
-    Work recv(Tensor output, GroupRank from, CallOptions options = {});
-    Work barrier(CallOptions options = {});
+                    std::vector<int64_t> input_counts = {}, const CallOptions& options = {});
+    Work send(Tensor input, GroupRank to, const CallOptions& options = {});
+    Work recv(Tensor output, GroupRank from, const CallOptions& options = {});
+    Work barrier(const CallOptions& options = {});
 };
 
 }  // namespace meshscope::comm

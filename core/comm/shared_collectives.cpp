@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "core/base/direct_all_reduce.h"
 #include "core/base/error.h"
@@ -66,8 +67,8 @@ using Sources = Pointers<const std::byte>;
 /// One call at the table. When it throws, the offer is taken back before the buffers may go.
 class Meeting {
   public:
-    Meeting(Wire& wire, SharedTable& table, const CheckedCall& call)
-        : wire_(wire), table_(table), call_(call), number_(number_of(call)) {}
+    Meeting(Wire& wire, SharedTable& table, const CheckedCall& call, const std::function<void()>& begun)
+        : wire_(wire), table_(table), call_(call), begun_(&begun), number_(number_of(call)) {}
     ~Meeting() {
         if (shown_ || sees_buffers_) table_.withdraw();
     }
@@ -86,11 +87,24 @@ class Meeting {
     const Part& out_part(int32_t member) const { return call_.out_parts[static_cast<std::size_t>(member)]; }
 
     /// `own`: bytes of the input that only this rank reads.
-    void arrive(Offer offer, bool by_value, Part own = {}) {
+    void arrive(int64_t bytes, const std::byte* input, std::byte* output, bool by_value,
+                const Part* parts = nullptr, Part own = {}) {
+        if (table_.may_wait_to_begin()) tell_begun();
+        Offer& offer = table_.begin();
         offer.call = number_;
-        if (by_value) return table_.arrive_by_value(offer, own.first, own.first + own.elements);
-        table_.arrive(offer);
-        shown_ = true;
+        offer.bytes = bytes;
+        offer.input = input;
+        offer.output = output;
+        offer.parts = parts;
+        shown_ = !by_value;
+        if (by_value)
+            table_.arrive_by_value(own.first, own.first + own.elements);
+        else
+            table_.arrive();
+        tell_begun();
+    }
+    void tell_begun() {
+        if (begun_ != nullptr) (*std::exchange(begun_, nullptr))();
     }
     /// The member's offer, which is of the same call.
     const Offer& await(int32_t member);
@@ -144,6 +158,7 @@ class Meeting {
     Wire& wire_;
     SharedTable& table_;
     const CheckedCall& call_;
+    const std::function<void()>* begun_;  ///< null once it was told
     CallNumber number_;
     bool shown_ = false;
     bool sees_buffers_ = false;  ///< a member that it awaited made its offer by reference
@@ -188,7 +203,7 @@ void Meeting::record_from_all(const Piece& piece, const std::vector<std::vector<
 void Meeting::all_reduce_by_value(ReduceOp op, const std::byte* input) {
     const int64_t n = call_.out_elements;
     const Piece piece{0, 0, 0, n, true};
-    arrive({.bytes = wire_.bytes(n), .input = input}, true);
+    arrive(wire_.bytes(n), input, nullptr, true);
     wire_.count_sent(wire_.bytes(n) * (p() - 1));
     Sources sources(p());
     for (int32_t q = 0; q < p(); ++q) sources[q] = await(q, wire_.bytes(n)).input;
@@ -203,7 +218,7 @@ void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
     const int64_t n = call_.out_elements;
     if (wire_.bytes(n) <= direct_one_round_bytes(p())) return all_reduce_by_value(op, input);
 
-    arrive({.bytes = wire_.bytes(n), .input = input, .output = call_.output}, false);
+    arrive(wire_.bytes(n), input, call_.output, false);
     const Part mine = chunk_part(n, p(), me());
     const int64_t begin = wire_.bytes(mine.first);
     const int64_t bytes = wire_.bytes(mine.elements);
@@ -246,8 +261,8 @@ void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
 
 void Meeting::all_gather() {
     const Part own = out_part(me());
-    const bool by_value = wire_.bytes(call_.out_elements) <= table_.by_value_bytes(call_.op);
-    arrive({.bytes = wire_.bytes(own.elements), .input = call_.input}, by_value);
+    const bool by_value = wire_.bytes(call_.out_elements) <= table_.by_value_bytes();
+    arrive(wire_.bytes(own.elements), call_.input, nullptr, by_value);
     wire_.count_sent(wire_.bytes(own.elements) * (p() - 1));
     const int64_t all = wire_.bytes(call_.out_elements) * (p() + 1);
     copy(call_.output + wire_.bytes(own.first), call_.input, wire_.bytes(own.elements), all);
@@ -274,10 +289,9 @@ void Meeting::all_gather() {
 void Meeting::reduce_scatter(ReduceOp op, const std::byte* input) {
     const Part mine = in_part(me());
     const int64_t bytes = wire_.bytes(call_.in_elements);
-    const bool by_value = bytes <= table_.by_value_bytes(call_.op);
+    const bool by_value = bytes <= table_.by_value_bytes();
     const Part* const parts = call_.counts_named ? call_.in_parts.data() : nullptr;
-    arrive({.bytes = bytes, .input = input, .parts = parts}, by_value,
-           {wire_.bytes(mine.first), wire_.bytes(mine.elements)});
+    arrive(bytes, input, nullptr, by_value, parts, {wire_.bytes(mine.first), wire_.bytes(mine.elements)});
     wire_.count_sent(bytes - wire_.bytes(mine.elements));
     Pointers<const Offer> offers(p());
     for (int32_t q = 0; q < p(); ++q) offers[q] = &await(q);
@@ -305,7 +319,7 @@ void Meeting::broadcast_from_here(bool by_value) {
     const int64_t bytes = wire_.bytes(call_.in_elements);
     // A root that gave a buffer of its own reads that one and keeps a copy.
     if (call_.output != nullptr) copy_bytes(call_.output, call_.input, bytes);
-    arrive({.bytes = bytes, .input = call_.input}, by_value);
+    arrive(bytes, call_.input, nullptr, by_value);
     wire_.count_sent(bytes * (p() - 1));
     if (by_value) return table_.leave_early();
     // Of a small one the root writes nothing, but it still sees who comes.
@@ -324,10 +338,10 @@ void Meeting::broadcast() {
     const int32_t root = call_.peer;
     const int64_t n = me() == root ? call_.in_elements : call_.out_elements;
     const int64_t bytes = wire_.bytes(n);
-    const bool by_value = bytes <= table_.by_value_bytes(call_.op);
+    const bool by_value = bytes <= table_.by_value_bytes();
     if (me() == root) return broadcast_from_here(by_value);
 
-    arrive({.bytes = bytes, .output = call_.output}, by_value);
+    arrive(bytes, nullptr, call_.output, by_value);
     const std::byte* const input = await(root, bytes).input;
     enter();
     TableSpan span{wire_.now(), 0};
@@ -361,7 +375,8 @@ bool can_run_on_table(CollectiveOp op) {
            op == CollectiveOp::reduce_scatter || op == CollectiveOp::broadcast;
 }
 
-void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call) {
+void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call,
+                  const std::function<void()>& begun) {
     const std::byte* input = call.input;
     ReduceOp op = call.reduce_op;
     if (op == ReduceOp::premul_sum) {  // every rank its own factor, before anything is seen by others
@@ -371,7 +386,7 @@ void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call) {
         premultiply(call.dtype, call.factor, scaled, input, call.in_elements);
         input = scaled;
     }
-    Meeting meeting(wire, table, call);
+    Meeting meeting(wire, table, call, begun);
     switch (call.op) {
         case CollectiveOp::all_reduce:
             return meeting.all_reduce(op, input);

@@ -27,7 +27,7 @@ struct Offer {
     const std::byte* input = nullptr;  ///< what others may read
     std::byte* output = nullptr;       ///< what others may write; null when nothing
     const Part* parts = nullptr;       ///< `input` cut by member, one each; null: evenly, or not
-    bool by_value = false;             ///< `input` and `parts` are on the table; its arrive_ call sets it
+    bool by_value = false;             ///< `input` and `parts` are on the table; arrive_by_value sets it
 };
 
 /// When a member was at the others' buffers, by the recorders' clock; for the record's hops.
@@ -40,9 +40,11 @@ struct TableSpan {
 /// and group, used by the thread that runs the rank's collectives. Members are group ranks.
 ///
 /// A collective is one meeting: the n-th meeting of a member is the n-th of all others. Two kinds:
-///  - *by value*, for few bytes: arrive_by_value copies the input onto the table, the others read it there
+///  - *by value*, for few bytes: begin, then arrive_by_value copies the input onto the table, the others read
+///  it there
 ///    (await), and leave() ends the meeting: nobody waits until the others have read. One signal a member.
-///  - *by reference*: arrive shows where the buffers are, await waits for those that this rank needs, then
+///  - *by reference*: begin, then arrive shows where the buffers are, await waits for those that this rank
+///  needs, then
 ///    enter() … leave() frames the time in which it reads and writes their buffers (nothing in between may
 ///    wait), await_left waits for those that may be at its own, and close() ends the meeting: its buffers are
 ///    its own again. Two signals.
@@ -57,16 +59,20 @@ class SharedTable {
     virtual ~SharedTable() = default;
 
     /// Up to how many bytes of the full buffer one signal and one more copy take less time than two signals,
-    /// for an op other than all_reduce (which has direct_one_round_bytes()); at most kByValueBytes, and the
-    /// same for all members.
-    virtual int64_t by_value_bytes(CollectiveOp op) const = 0;
+    /// but for all_reduce (which has direct_one_round_bytes()); at most kByValueBytes, and the same for all
+    /// members.
+    virtual int64_t by_value_bytes() const = 0;
 
-    /// Begins a meeting and copies `offer`'s input and parts onto the table, but for the bytes [own_begin,
-    /// own_end) of the input, which nobody else will read. Waits only for members that are several meetings
-    /// behind.
-    virtual void arrive_by_value(const Offer& offer, int64_t own_begin, int64_t own_end) = 0;
-    /// Begins a meeting and shows the buffers.
-    virtual void arrive(const Offer& offer) = 0;
+    /// Whether begin() may have to wait.
+    virtual bool may_wait_to_begin() const = 0;
+    /// Begins a meeting: gives the place for this rank's offer, an empty one, to be filled in where it lies
+    /// and shown by one of the two arrive functions. Waits only for members that are several meetings behind.
+    virtual Offer& begin() = 0;
+    /// Copies the offer's input and parts onto the table, but for the bytes [own_begin, own_end) of the
+    /// input, which nobody else will read, and shows it.
+    virtual void arrive_by_value(int64_t own_begin, int64_t own_end) = 0;
+    /// Shows the offer, and with it the buffers.
+    virtual void arrive() = 0;
     /// Waits until `member` has come to this meeting. What is returned holds, by value, until leave(); by
     /// reference, between enter() and leave(). A member's own offer is itself.
     virtual const Offer& await(int32_t member) = 0;
@@ -92,8 +98,8 @@ class SharedTable {
         abort(error);
         throw error;
     }
-    /// Of a caller that is failing: it is at no buffers any more, its offer is taken back, and nobody is at its
-    /// buffers. The world is of no use afterwards. After a meeting that ended in order: nothing.
+    /// Of a caller that is failing: it is at no buffers any more, its offer is taken back, and nobody is at
+    /// its buffers. The world is of no use afterwards. After a meeting that ended in order: nothing.
     virtual void withdraw() noexcept = 0;
 
   private:

@@ -1,5 +1,6 @@
 #include "core/comm/transport_group.h"
 
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -29,6 +30,9 @@ struct TransportGroup::Members : CallingGroup {
 
     /// Runs a call of this group. Running thread.
     void run(const Work::State& state) const;
+    /// The same but for what is said of its end; calls `begin` when it begins, and gives the bytes it sent.
+    template <class Begin>
+    int64_t run(const Work::State& state, const Begin& begin) const;
 };
 
 namespace {
@@ -91,18 +95,44 @@ std::function<void()> TransportGroup::runner(Work::State& state, Algorithm algor
 }
 
 void TransportGroup::Members::run(const Work::State& state) const {
+    bool begun = false;
+    const auto begin = [&] {
+        begun = true;
+        state.executor->transport().begin_call(state.call.info);
+        if (state.recorder != nullptr) state.recorder->begin_collective(state.event, state.algorithm);
+    };
+    try {
+        const int64_t sent_bytes = run(state, begin);
+        state.executor->transport().end_call();
+        if (state.recorder != nullptr) state.recorder->end_collective(state.event, sent_bytes);
+    } catch (...) {
+        if (!begun) begin();
+        throw;
+    }
+}
+
+template <class Begin>
+int64_t TransportGroup::Members::run(const Work::State& state, const Begin& begin) const {
     trace::Recorder* const recorder = state.recorder;
     const CheckedCall& call = state.call;
     StreamExecutor& executor = *state.executor;
-    executor.transport().begin_call(call.info);
-    if (recorder != nullptr) {
-        recorder->begin_collective(state.event, state.algorithm);
-        if (gives(call, me))
-            snapshot(*recorder, state.event, trace::SnapshotKind::input, call.dtype, call.input,
-                     call.in_elements, executor.queues());
-    }
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
     const Channel channel = pair ? pairs : collectives;
+    SharedTable* const meets_at = state.algorithm == Algorithm::direct && can_run_on_table(call.op)
+                                      ? table_of(executor.transport())
+                                      : nullptr;
+    // With nothing to do before the members meet, it begins there.
+    const bool keeps = recorder != nullptr && recorder->records(trace::Level::values);
+    if (meets_at != nullptr && !keeps && !options.checked) {
+        Wire wire(executor.transport(), ranks, me, channel, call.dtype, recorder, state.event,
+                  executor.queues());
+        run_on_table(wire, *meets_at, call, std::cref(begin));
+        return wire.sent_bytes();
+    }
+    begin();
+    if (keeps && gives(call, me))
+        snapshot(*recorder, state.event, trace::SnapshotKind::input, call.dtype, call.input, call.in_elements,
+                 executor.queues());
     std::unique_ptr<CallComparison> comparison;
     if (options.checked) comparison = compare(executor, ranks, me, channel, call);
     int64_t sent_bytes = 0;
@@ -113,21 +143,17 @@ void TransportGroup::Members::run(const Work::State& state) const {
     } else {
         Wire wire(executor.transport(), ranks, me, channel, call.dtype, recorder, state.event,
                   executor.queues());
-        SharedTable* const meets_at = state.algorithm == Algorithm::direct && can_run_on_table(call.op)
-                                          ? table_of(executor.transport())
-                                          : nullptr;
         if (meets_at != nullptr)
-            run_on_table(wire, *meets_at, call);
+            run_on_table(wire, *meets_at, call, [] {});
         else
             run_collective(wire, call, state.algorithm, options.node_of);
         sent_bytes = wire.sent_bytes();
     }
     if (comparison) comparison->finish();
-    executor.transport().end_call();
-    if (recorder == nullptr) return;
-    snapshot(*recorder, state.event, trace::SnapshotKind::output, call.dtype, call.output, call.out_elements,
-             executor.queues());
-    recorder->end_collective(state.event, sent_bytes);
+    if (keeps)
+        snapshot(*recorder, state.event, trace::SnapshotKind::output, call.dtype, call.output,
+                 call.out_elements, executor.queues());
+    return sent_bytes;
 }
 
 }  // namespace meshscope::comm

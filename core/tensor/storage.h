@@ -3,17 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/local_ptr.h"
 #include "core/base/memory_sink.h"
 #include "core/tensor/device.h"
 
 namespace meshscope::tensor {
 
-/// One allocation on a device. Reports itself to the rank's sink when it is made and when the last tensor
-/// that looks at it is gone. An allocation of 0 bytes takes no memory and is not reported.
-class Storage {
+/// One allocation on a device, shared by the tensors that look at it. Reports itself to the rank's sink when
+/// it is made and when the last tensor that looks at it is gone. An allocation of 0 bytes takes no memory and
+/// is not reported.
+class Storage : public CountedLocally {
   public:
-    /// Allocates before it reports, so a failed allocation leaves no trace, and one that cannot be reported no
-    /// memory.
+    /// Allocates before it reports, so a failed allocation leaves no trace, and one that cannot be reported
+    /// no memory.
     Storage(Device& device, MemorySink* sink, uint64_t id, int64_t bytes, MemoryCategory category,
             std::string_view label)
         : device_(&device), sink_(sink), id_(id), bytes_(bytes), on_host_(device.on_host()) {

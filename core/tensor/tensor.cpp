@@ -6,14 +6,8 @@
 #include "core/tensor/dtype.h"
 #include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
-#include "core/tensor/storage.h"
 
 namespace meshscope::tensor {
-
-std::byte* Tensor::raw() const {
-    if (!defined() || storage_->memory() == nullptr) return nullptr;
-    return storage_->memory() + offset_bytes_;
-}
 
 Device& Tensor::device() const {
     if (!defined()) throw InvalidArgument({"tensor.undefined", {}});
@@ -83,7 +77,8 @@ Tensor Allocator::empty(Shape shape, DType dtype, MemoryCategory category, std::
     result.n_elements_ = count(shape);
     result.shape_ = std::move(shape);
     result.dtype_ = dtype;
-    result.storage_ = std::make_shared<Storage>(*device_, sink_, next_id_, result.bytes(), category, label);
+    result.storage_ =
+        LocalPtr<Storage>(new Storage(*device_, sink_, next_id_, result.bytes(), category, label));
     ++next_id_;
     return result;
 }

@@ -2,29 +2,30 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "core/base/kinds.h"
+#include "core/base/local_ptr.h"
 #include "core/base/memory_sink.h"
 #include "core/tensor/device.h"
 #include "core/tensor/shape.h"
+#include "core/tensor/storage.h"
 
 namespace meshscope::tensor {
 
-class Storage;  // memory that reports itself to a sink; shared by the tensors that look at it
-
-/// A contiguous row-major array on a device: a handle, copied cheaply; copies share the numbers.
+/// A contiguous row-major array on a device: a handle, copied cheaply; copies share the numbers. Handles of
+/// the same numbers are made, copied and dropped by one thread at a time, their rank's; what runs beside it
+/// (a helper, a queue) works on raw().
 class Tensor {
   public:
     Tensor() = default;  ///< undefined: no memory
 
-    bool defined() const { return storage_ != nullptr; }
+    bool defined() const { return static_cast<bool>(storage_); }
     /// Undefined from now on.
     void reset() {
-        storage_.reset();
+        storage_ = {};
         shape_.clear();
         offset_bytes_ = n_elements_ = 0;
     }
@@ -34,10 +35,12 @@ class Tensor {
     int64_t bytes() const { return n_elements_ * bytes_per_element(dtype_); }
     DType dtype() const { return dtype_; }
     /// The first byte; null when undefined or when the whole allocation is empty.
-    std::byte* raw() const;
+    std::byte* raw() const {
+        return !defined() || storage_->memory() == nullptr ? nullptr : storage_->memory() + offset_bytes_;
+    }
     /// Whether another handle (a copy, a view, a slice) looks at the same memory. Then it must not be changed
     /// in place.
-    bool shared() const { return storage_.use_count() > 1; }
+    bool shared() const { return defined() && !storage_.alone(); }
 
     /// The device it lies on. Throws InvalidArgument ("tensor.undefined").
     Device& device() const;
@@ -64,7 +67,7 @@ class Tensor {
 
   private:
     friend class Allocator;
-    std::shared_ptr<Storage> storage_;
+    LocalPtr<Storage> storage_;
     Shape shape_;
     int64_t offset_bytes_ = 0;
     int64_t n_elements_ = 0;

@@ -234,6 +234,18 @@ TEST_CASE(
                   }) == "comm.size_mismatch");
 }
 
+namespace {
+
+/// Comes to the next meeting with `data` as its input, by reference.
+void arrive(comm::SharedTable& table, const std::vector<std::byte>& data) {
+    comm::Offer& offer = table.begin();
+    offer.bytes = static_cast<int64_t>(data.size());
+    offer.input = data.data();
+    table.arrive();
+}
+
+}  // namespace
+
 TEST_CASE("taking an offer back waits for whoever is at the buffers, and lets nobody in after") {
     std::atomic<int> stage{0};
     std::atomic<bool> reading{false}, read_after_withdrawal{false};
@@ -242,10 +254,9 @@ TEST_CASE("taking an offer back waits for whoever is at the buffers, and lets no
         const std::vector<GlobalRank> ranks{GlobalRank{0}, GlobalRank{1}};
         comm::SharedTable& table = *transport.table(comm::Channel{0}, ranks);
         const std::vector<std::byte> data(100);
-        const comm::Offer offer{.bytes = 100, .input = data.data()};
         try {
             if (transport.rank().value == 0) {
-                table.arrive(offer);
+                arrive(table, data);
                 table.await(1);
                 table.enter();
                 reading = true;
@@ -255,7 +266,7 @@ TEST_CASE("taking an offer back waits for whoever is at the buffers, and lets no
                 table.leave();
                 table.await_left(1);  // it will not: it took its offer back
             } else {
-                table.arrive(offer);
+                arrive(table, data);
                 while (stage < 1) std::this_thread::yield();
                 transport.withdraw();
                 read_after_withdrawal = reading.load();
@@ -281,7 +292,7 @@ TEST_CASE("a rank that comes to a withdrawn offer does not touch it, and is told
             const std::vector<GlobalRank> ranks{GlobalRank{0}, GlobalRank{1}};
             comm::SharedTable& table = *transport.table(comm::Channel{0}, ranks);
             const std::vector<std::byte> data(100);
-            table.arrive({.bytes = 100, .input = data.data()});
+            arrive(table, data);
             if (transport.rank().value == 1) {
                 while (!seen) std::this_thread::yield();
                 table.withdraw();
