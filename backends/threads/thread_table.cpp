@@ -110,9 +110,10 @@ void ThreadTable::wake_for_arrival() {
     wake_all();
 }
 
-int64_t ThreadTable::by_value_bytes() const {
+int64_t ThreadTable::by_value_bytes(CollectiveOp op) const {
     // Where ranks share cores a signal is a change of threads, as long as copying all this.
-    return board_.ranks_share_cores() ? kByValueBytes : 1024;
+    if (board_.ranks_share_cores()) return kByValueBytes;
+    return op == CollectiveOp::broadcast ? 4096 : 1024;  // its root then waits for nobody
 }
 
 void ThreadTable::arrive_by_value(int64_t own_begin, int64_t own_end) {

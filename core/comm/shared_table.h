@@ -59,9 +59,9 @@ class SharedTable {
     virtual ~SharedTable() = default;
 
     /// Up to how many bytes of the full buffer one signal and one more copy take less time than two signals,
-    /// but for all_reduce (which has direct_one_round_bytes()); at most kByValueBytes, and the same for all
-    /// members.
-    virtual int64_t by_value_bytes() const = 0;
+    /// for an op other than all_reduce (which has direct_one_round_bytes()); at most kByValueBytes, and the
+    /// same for all members.
+    virtual int64_t by_value_bytes(CollectiveOp op) const = 0;
 
     /// Whether begin() may have to wait.
     virtual bool may_wait_to_begin() const = 0;
