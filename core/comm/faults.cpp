@@ -1,25 +1,25 @@
 #include "core/comm/faults.h"
 
+#include <algorithm>
 #include <array>
 #include <thread>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/comm/device_queues.h"
 
 namespace meshscope::comm {
 namespace {
 
 /// A copy of a message with one bit turned over, where the message itself lies: with the host, or on a
-/// device. `bit` beyond the message counts from its beginning again.
+/// device. The message has this bit.
 class Changed {
   public:
-    Changed(DeviceQueues* queues, Transport::Bytes data, int64_t bit)
-        : queues_(data.empty() ? nullptr : queues) {
+    Changed(DeviceQueues* queues, Transport::Bytes data, int64_t bit) : queues_(queues) {
         const auto n = static_cast<int64_t>(data.size());
         on_host(queues_, data.data(), n,
                 [&](Transport::Bytes there) { copy_.assign(there.begin(), there.end()); });
-        if (copy_.empty()) return;
-        const auto at = static_cast<std::size_t>(bit) % (8 * copy_.size());
+        const auto at = static_cast<std::size_t>(bit);
         copy_[at / 8] ^= std::byte{1} << (at % 8);
         if (queues_ == nullptr) return;
         on_device_ = queues_->allocate(n);
@@ -140,18 +140,29 @@ bool FaultyTransport::on_hop(Channel channel) {
     return fault.kind == FaultKind::corrupt;
 }
 
+int64_t FaultyTransport::bit_of(const Fault& fault, int64_t bytes) const {
+    const int64_t bits = 8 * bytes;
+    const int64_t bit = fault.bit.value_or(std::max<int64_t>(0, std::min(Fault::kUsualBit, bits - 1)));
+    if (bit >= bits)
+        throw InvalidArgument(
+            {"fault.no_bit", {{"bit", bit}, {"bits", bits}, {"rank", int64_t{rank().value}}}});
+    return bit;
+}
+
 void FaultyTransport::receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) {
-    const int64_t bit = fault_ ? fault_->bit : 0;
+    const std::optional<Fault> fault = fault_;
     if (!on_hop(channel)) return inner_.receive(src, channel, bytes, consume);
+    const int64_t bit = bit_of(*fault, bytes);
     inner_.receive(src, channel, bytes, [&](Bytes data) { consume(Changed(queues(), data, bit).bytes()); });
 }
 
 void FaultyTransport::receive_together(std::span<const Expected> messages, Channel channel,
                                        const ConsumeTogether& consume) {
-    const int64_t bit = fault_ ? fault_->bit : 0;
+    const std::optional<Fault> fault = fault_;
     std::size_t which = messages.size();
     for (std::size_t i = 0; i < messages.size(); ++i)
         if (on_hop(channel)) which = i;
+    const int64_t bit = which < messages.size() ? bit_of(*fault, messages[which].bytes) : 0;
     inner_.receive_together(messages, channel, [&](std::span<const Bytes> data) {
         std::vector<Bytes> spans(data.begin(), data.end());
         std::optional<Changed> copy;

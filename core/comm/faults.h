@@ -43,7 +43,9 @@ struct Fault {
     std::optional<int32_t> hop;         ///< inside the call: before it takes its message number `hop`, from 0
     int64_t ms = 100;                   ///< delay
     FaultField field = FaultField::op;  ///< mismatch
-    int64_t bit = 30;                   ///< corrupt: of the message, counted from its first byte's lowest
+    /// corrupt: of the message, counted from its first byte's lowest; else kUsualBit, or the last there is.
+    std::optional<int64_t> bit;
+    static constexpr int64_t kUsualBit = 30;
 
     /// Neither a call nor a place in one is named: kill, delay and stall then happen where the rank enters
     /// the phase (or the step), before it does any of it.
@@ -89,7 +91,8 @@ class Faults {
     int64_t issued_ = 0, run_ = 0;
 };
 
-/// Does on the way what the faults ask for: dies, waits, stalls, flips a bit.
+/// Does on the way what the faults ask for: dies, waits, stalls, flips a bit. What receives throws
+/// InvalidArgument "fault.no_bit" when the message is too short to have the bit.
 class FaultyTransport final : public ForwardingTransport {
   public:
     /// Both outlive this.
@@ -104,6 +107,9 @@ class FaultyTransport final : public ForwardingTransport {
   private:
     /// Before a message is taken; true when its bytes are to be changed.
     bool on_hop(Channel channel);
+    /// Which bit of a message of so many bytes `fault` changes. Throws InvalidArgument "fault.no_bit" {bit,
+    /// bits, rank} where the message has no such bit.
+    int64_t bit_of(const Fault& fault, int64_t bytes) const;
 
     Faults& faults_;
     std::optional<Fault> fault_;  ///< of the call that runs

@@ -66,7 +66,7 @@ void read_fault(const Section& section, bool mesh_known, Scenario& s) {
     fault.unit = section.text("unit").value_or("");
     fault.rule = section.text("rule").value_or("");
     fault.ms = section.integer("ms", {1, kMostMs}).value_or(fault.ms);
-    fault.bit = section.integer("bit", {0, kMostBit}).value_or(fault.bit);
+    fault.bit = section.integer("bit", {0, kMostBit});
     if (fault.kind == comm::FaultKind::mismatch && kind) section.require("field");
     if (const auto field = section.word("field", fault_fields()))
         fault.field = enumerator<comm::FaultField>(fault_fields(), *field);

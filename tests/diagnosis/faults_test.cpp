@@ -176,6 +176,18 @@ TEST_CASE("a mismatched call ends on all ranks with the field and the rank named
     CHECK(no_root.id == "fault.no_field");
 }
 
+TEST_CASE("a bit that the message does not have is refused, and says how many it has") {
+    const std::string call =
+        "format = 1\n[mesh]\nshape = [3]\n[[call]]\nop = \"broadcast\"\nroot = 0\nelements = 2\n";
+    const auto with_bit = [&](const std::string& bit) {
+        return run_it(call + fault("corrupt", 1, 0, "at = 0\n" + (bit.empty() ? "" : "bit = " + bit + "\n")));
+    };
+    CHECK(with_bit("").id == "diagnosis.corrupt");
+    CHECK(with_bit("63").id == "diagnosis.corrupt");
+    const Ended beyond = with_bit("64");
+    CHECK(beyond.id == "fault.no_bit");
+}
+
 TEST_CASE("whatever is wrong with a call that has a root, on the root or not, it is told as a mismatch") {
     for (const char* op : {"broadcast", "reduce", "gather", "scatter"})
         for (const char* field : {"op", "root", "dtype", "count", "reduce_op"})
