@@ -52,9 +52,12 @@ Refusal Pulse::judge(const Hello& hello) const {
     if (hello.to != setup_.rank || hello.from <= setup_.rank || hello.from >= setup_.world_size)
         return Refusal::rank;
     const auto from = static_cast<std::size_t>(hello.from);
-    if (hello.kind == LinkKind::control)
-        return links_[from].socket.open() ? Refusal::duplicate : Refusal::none;
     // A peer that never got our welcome tries again.
+    if (hello.kind == LinkKind::control) {
+        const Link& known = links_[from];
+        const bool takes_its_place = !known.socket.open() || (!known.has_spoken && is_dead(known.socket));
+        return takes_its_place ? Refusal::none : Refusal::duplicate;
+    }
     return has_data_[from] && (!data_[from].open() || !is_dead(data_[from])) ? Refusal::duplicate
                                                                              : Refusal::none;
 }
@@ -66,12 +69,13 @@ void Pulse::welcome(Fd socket, const Hello& hello) {
 void Pulse::add_locked(int32_t peer, LinkKind kind, Fd socket) {
     const auto at = static_cast<std::size_t>(peer);
     if (kind == LinkKind::control) {
+        links_[at] = Link{};
         links_[at].socket = std::move(socket);
-        links_[at].heard = Clock::now();
     } else {
         data_[at] = std::move(socket);
         has_data_[at] = true;
     }
+    links_[at].heard = Clock::now();
     changed_.notify_all();
 }
 
@@ -79,16 +83,22 @@ void Pulse::add(int32_t peer, LinkKind kind, Fd socket) {
     {
         const std::lock_guard lock(mutex_);
         add_locked(peer, kind, std::move(socket));
+        // The first word, which says that both links are here (see is_here_locked).
+        if (kind == LinkKind::data) append_frame(link(peer).output, {.type = FrameType::beat});
     }
     raise(fate_.pulse_event());  // a new file to poll
 }
 
+bool Pulse::is_here_locked(int32_t peer) const {
+    const auto at = static_cast<std::size_t>(peer);
+    const bool was_called_by_us = peer < setup_.rank;
+    return links_[at].socket.open() && has_data_[at] && (was_called_by_us || links_[at].has_spoken);
+}
+
 std::vector<int32_t> Pulse::missing_locked() const {
     std::vector<int32_t> missing;
-    for (int32_t r = 0; r < setup_.world_size; ++r) {
-        const auto at = static_cast<std::size_t>(r);
-        if (is_peer(r) && !(links_[at].socket.open() && has_data_[at])) missing.push_back(r);
-    }
+    for (int32_t r = 0; r < setup_.world_size; ++r)
+        if (is_peer(r) && !is_here_locked(r)) missing.push_back(r);
     return missing;
 }
 
@@ -184,6 +194,7 @@ void Pulse::hear(int32_t peer, Clock::time_point now) {
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (n <= 0) return gone(peer);
         one.heard = now;
+        if (!std::exchange(one.has_spoken, true)) changed_.notify_all();
         one.cutter.push(ByteSpan(bytes).first(static_cast<std::size_t>(n)));
         while (const std::optional<Frame> frame = one.cutter.next()) on_frame(peer, *frame);
         if (one.cutter.fault() != FrameFault::none) return gone(peer);
@@ -204,6 +215,11 @@ void Pulse::on_frame(int32_t peer, const Frame& frame) {
 
 void Pulse::gone(int32_t peer) {
     Link& one = link(peer);
+    if (peer > setup_.rank && !one.has_spoken) {
+        // It gave up before our welcome came, and calls again.
+        one = Link{};
+        return;
+    }
     one.done = true;
     one.output.clear();
     if (!one.ended_well && !one.told_failure) fate_.lost(peer);
@@ -219,7 +235,8 @@ void Pulse::speak(Clock::time_point now) {
     for (int32_t r = 0; r < setup_.world_size; ++r) {
         Link& one = link(r);
         if (!one.socket.open() || one.done || one.half_closed) continue;
-        if (beats && one.output.empty()) append_frame(one.output, {.type = FrameType::beat});
+        const bool has_both = has_data_[static_cast<std::size_t>(r)];
+        if (beats && has_both && one.output.empty()) append_frame(one.output, {.type = FrameType::beat});
         if (bye) append_frame(one.output, {.type = FrameType::bye});
         if (cause && (!one.said_abort || (cause->known() && !one.said_why))) {
             append_frame(one.output, {.type = FrameType::abort}, encode(*cause));
@@ -250,7 +267,9 @@ void Pulse::flush(int32_t peer) {
 void Pulse::judge_silence(Clock::time_point now) {
     for (int32_t r = 0; r < setup_.world_size; ++r) {
         const Link& one = link(r);
-        if (!one.socket.open() || one.done || one.ended_well || now - one.heard <= setup_.heartbeat) continue;
+        if (!is_peer(r) || !is_here_locked(r) || one.done || one.ended_well ||
+            now - one.heard <= setup_.heartbeat)
+            continue;
         fate_.silent(r, std::chrono::duration_cast<milliseconds>(now - one.heard));
         return;
     }

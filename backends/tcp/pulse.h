@@ -54,6 +54,7 @@ class Pulse {
         FrameCutter cutter{kMostAbortBytes};
         Buffer output;
         Clock::time_point heard;
+        bool has_spoken = false;    ///< anything
         bool ended_well = false;    ///< said bye
         bool told_failure = false;  ///< said abort
         bool said_abort = false;    ///< we told it that the world has failed
@@ -76,6 +77,9 @@ class Pulse {
     void add_locked(int32_t peer, LinkKind kind, Fd socket);
     Link& link(int32_t peer) { return links_[static_cast<std::size_t>(peer)]; }
     bool is_peer(int32_t rank) const { return rank >= 0 && rank < setup_.world_size && rank != setup_.rank; }
+    /// Whether both links are there, and the peer knows it: who called says its first word on the control
+    /// link when it has both. Until then it may have given up before our welcome came, and call again.
+    bool is_here_locked(int32_t peer) const;
     std::vector<int32_t> missing_locked() const;
     bool all_ended_locked() const;
 
