@@ -3,8 +3,11 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <sstream>
+
+#include "core/base/cause.h"
 
 namespace meshscope::embedded {
 std::string_view texts(std::string_view file);
@@ -109,14 +112,16 @@ std::string Catalogue::text(const Message& message, Language language) const {
     const std::string* found = find(message.id, language);
     if (!found) found = find(message.id, language == Language::zh ? Language::en : Language::zh);
     if (!found) return describe(message);
-    // What the system says of a file is English; the usual reasons have texts of their own.
-    const auto reason = std::ranges::find(message.args, "reason", &MessageArg::name);
-    if (reason == message.args.end() || !std::holds_alternative<std::string>(reason->value))
-        return fill(*found, message.args);
-    const std::string* said = find("reason." + std::get<std::string>(reason->value), language);
-    if (!said) return fill(*found, message.args);
     std::vector<MessageArg> args = message.args;
-    args[static_cast<std::size_t>(reason - message.args.begin())].value = *said;
+    for (MessageArg& arg : args) {
+        // What the system says of a file is English, and what a wire says of a frame is a word of a program;
+        // the usual ones have texts of their own.
+        const auto* const word =
+            arg.name == "reason" || arg.name == "fault" ? std::get_if<std::string>(&arg.value) : nullptr;
+        if (const std::string* said = word ? find("reason." + *word, language) : nullptr) arg.value = *said;
+    }
+    if (const std::optional<Message> cause = cause_in(message))
+        args.push_back({"cause", text(*cause, language)});
     return fill(*found, args);
 }
 

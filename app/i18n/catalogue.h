@@ -39,6 +39,8 @@ class Catalogue {
     static Catalogue from_files(const std::vector<CatalogueFile>& files);
 
     /// The message in words: placeholders {name} replaced by the arguments; "{{" and "}}" stand for braces.
+    /// {cause} is the text of the message that with_cause() put inside (core/base/cause.h); a {reason} or
+    /// {fault} that the catalogue has words for ("reason.Permission denied") is told in them.
     /// Falls back to the other language, then to describe(message): something readable always comes out.
     /// Cost: linear in the text.
     std::string text(const Message& message, Language language) const;

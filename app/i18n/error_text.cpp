@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "core/base/cause.h"
 #include "core/base/diagnosis.h"
 #include "core/base/text.h"
 
@@ -46,7 +46,8 @@ ExitCode exit_code_of(DiagnosisKind kind) {
     }
 }
 
-/// The same by the sentence alone: what a rank in another process was told of a diagnosis.
+/// The same by the sentence alone: what a rank in another process was told of a diagnosis, or of why another
+/// failed first.
 ExitCode exit_code_of(const std::string& id) {
     if (id.ends_with("timeout")) return ExitCode::timeout;
     const bool calls_do_not_fit =
@@ -115,14 +116,11 @@ ErrorText text_of(const std::exception& error, const Catalogue& catalogue, Langu
         } else if (dynamic_cast<const IoError*>(&error)) {
             code = ExitCode::io;
         } else if (dynamic_cast<const CommError*>(&error)) {
-            code = exit_code_of(message.id);
+            code = exit_code_of(cause_in(message).value_or(message).id);
         }
         return one(code, message, catalogue, language);
     }
-    if (dynamic_cast<const std::bad_alloc*>(&error))
-        return one(ExitCode::internal, {"error.out_of_memory", {}}, catalogue, language);
-    return one(ExitCode::internal, {"error.unforeseen", {{"what", std::string(error.what())}}}, catalogue,
-               language);
+    return one(ExitCode::internal, message_of(error), catalogue, language);
 }
 
 }  // namespace

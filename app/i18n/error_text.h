@@ -36,8 +36,9 @@ struct ErrorText {
 
 /// The one place that maps exceptions to words and exit codes: InputError and InvalidArgument → 65 (unknown
 /// or unbuilt backends → 69), IoError → 74, CommError → 75 (time-outs → 124), but a DiagnosedError by its
-/// kind (and its sentence alone likewise): mismatch, deadlock and missing → 1, timeout → 124, others → 75; DeviceError and everything
-/// unforeseen → 70; Cancelled → 130; an output that is an input ("file.output_is_input") → 2.
+/// kind (and its sentence alone likewise, also as the cause of "comm.aborted"): mismatch, deadlock and
+/// missing → 1, timeout → 124, others → 75; DeviceError and everything unforeseen → 70; Cancelled → 130; an
+/// output that is an input ("file.output_is_input") → 2.
 ErrorText describe_error(const std::exception& error, const Catalogue& catalogue, Language language);
 
 /// "file:line:col" with only the parts that are known ("file:byte N" for binary files).

@@ -11,7 +11,6 @@ std::vector<std::byte> pack(const End& end) {
     packer.add(static_cast<uint8_t>(end.secondary));
     packer.add(static_cast<uint8_t>(end.over));
     meshscope::pack(packer, end.message);
-    packer.add(end.words);
     packer.add(end.rounds_ended);
     packer.add(end.first.value);
     return packer.take();
@@ -26,7 +25,6 @@ End unpack_end(std::span<const std::byte> bytes, int32_t rank) {
     end.secondary = unpacker.get<uint8_t>() != 0;
     end.over = unpacker.get<uint8_t>() != 0;
     end.message = unpack_message(unpacker);
-    end.words = unpacker.text();
     end.rounds_ended = unpacker.get<int64_t>();
     end.first = {unpacker.get<int32_t>()};
     unpacker.finish();

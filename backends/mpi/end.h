@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/base/message.h"
@@ -18,8 +17,7 @@ struct End {
     bool failed = false;
     bool secondary = false;
     bool over = false;  ///< the body is over; else a word ahead
-    Message message;    ///< why it failed; without id when that is not yet known
-    std::string words;  ///< the same in words
+    Message message;    ///< why it failed, see message_of(); without id when that is not yet known
     /// Not 0: only that it ended its calls, for the how many-th time; what follows is on channels from
     /// `first` on (Transport::end_calls).
     int64_t rounds_ended = 0;

@@ -10,6 +10,7 @@
 #include "backends/mpi/end.h"
 #include "backends/mpi/module.h"
 #include "core/base/error.h"
+#include "core/comm/long_waits.h"
 #include "core/comm/native.h"
 #include "core/comm/transport.h"
 
@@ -26,9 +27,9 @@ namespace meshscope::backends::mpi {
 class MpiTransport final : public comm::Transport {
   public:
     /// `crowded`: more ranks than cores. `timeout`: how long one receive or wait may take while nobody
-    /// failed.
+    /// failed; `long_waits` tells of those that take long.
     MpiTransport(const MeshscopeMpi& mpi, MeshscopeMpiHandle world, const MeshscopeMpiJob& job, bool crowded,
-                 std::chrono::milliseconds timeout);
+                 std::chrono::milliseconds timeout, comm::LongWaits long_waits = {{}, {}});
     ~MpiTransport() override;
 
     GlobalRank rank() const override { return GlobalRank{job_.rank}; }
@@ -53,6 +54,8 @@ class MpiTransport final : public comm::Transport {
     void begin_call(const comm::CallInfo& call) override { calls_.begin(call); }
     void end_call() noexcept override { calls_.end(); }
     void end_calls(comm::Channel first) override;
+    /// Lets the peers, who wait for it, give up first: it is they who do not know.
+    [[noreturn]] void stall() override;
 
     /// MPI's own collectives, in a communicator of the group's own.
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank> ranks,
@@ -82,7 +85,7 @@ class MpiTransport final : public comm::Transport {
         int64_t ended = 0;
         comm::Channel first;
     };
-    class Patience;
+    static constexpr std::chrono::milliseconds kLongestWithdrawal{1000};
 
     /// `channel`: what is waited for travels on it.
     template <class Ready>
@@ -90,11 +93,15 @@ class MpiTransport final : public comm::Transport {
     /// Whether nothing more comes from `peer` on `channel`.
     bool is_over(int32_t peer, comm::Channel channel) const;
     bool finished(MeshscopeMpiHandle& request);
-    void check_rank(GlobalRank peer) const;
     int32_t tag_of(comm::Channel channel) const;
     /// Waits for the next message of src, looks at its size, and begins to take it into `buffer`.
     MeshscopeMpiHandle begin_receive(int32_t src, comm::Channel channel, int64_t bytes, std::byte* buffer);
     std::byte* scratch(int64_t bytes);
+    /// Of what was begun to be received into scratch(), and is not wanted any more: MPI writes there until it
+    /// is done. It is waited for for a second; after that MPI is not called any more, and the memory is its.
+    void abandon(std::vector<MeshscopeMpiHandle>& requests) noexcept;
+    /// Whom a wait for `peer` is for; this rank itself: a collective of MPI's own.
+    std::vector<int64_t> awaited(int32_t peer) const;
     /// Reads what peers said of their ends.
     void listen();
     void tell(const End& end);
@@ -111,6 +118,7 @@ class MpiTransport final : public comm::Transport {
     bool crowded_;
     std::chrono::milliseconds timeout_;
     comm::CallLog calls_;
+    comm::LongWaits long_waits_;
     std::vector<Post> posts_;
     std::vector<std::size_t> free_;
     std::vector<std::unique_ptr<Letter>> letters_;

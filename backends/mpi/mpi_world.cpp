@@ -2,11 +2,13 @@
 
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "backends/mpi/mpi_transport.h"
+#include "core/base/cause.h"
 #include "core/base/error.h"
 #include "core/base/quick_clock.h"
-#include "core/comm/told_by_all.h"
+#include "core/comm/aborted.h"
 
 namespace meshscope::backends::mpi {
 namespace {
@@ -19,19 +21,12 @@ End end_of(int32_t rank, const std::exception_ptr& cause) {
     end.at_ns = wall_ns();
     if (!cause) return end;
     end.failed = true;
+    end.message = message_of(cause);
     try {
         std::rethrow_exception(cause);
     } catch (const CommError& error) {
         end.secondary = error.secondary();
-        end.message = error.message();
-        end.words = error.what();
-    } catch (const Error& error) {
-        end.message = error.message();
-        end.words = error.what();
-    } catch (const std::exception& error) {
-        end.words = error.what();
-    } catch (...) {
-        end.words = "unknown";
+    } catch (...) {  // nothing else only follows
     }
     return end;
 }
@@ -50,8 +45,9 @@ const End* first_failure(const std::vector<End>& ends) {
 
 }  // namespace
 
-MpiWorld::MpiWorld(const Library& library, int32_t size, std::chrono::milliseconds timeout)
-    : mpi_(load(library)), timeout_(timeout) {
+MpiWorld::MpiWorld(const Library& library, int32_t size, std::chrono::milliseconds timeout,
+                   comm::LongWaits::Tell tell)
+    : mpi_(load(library)), timeout_(timeout), tell_(std::move(tell)) {
     if (size < 1) throw InvalidArgument({"backend.world_size", {{"world_size", int64_t{size}}}});
     check(mpi_, mpi_.start(&job_), "MPI_Init_thread");
     if (job_.size != size)
@@ -70,7 +66,7 @@ void MpiWorld::run(const std::function<void(comm::Transport&)>& body) {
     std::exception_ptr cause;
     std::vector<End> ends;
     {
-        MpiTransport transport(mpi_, world, job_, job_.ranks_here > cores, timeout_);
+        MpiTransport transport(mpi_, world, job_, job_.ranks_here > cores, timeout_, {tell_, timeout_});
         try {
             body(transport);
         } catch (...) {
@@ -94,8 +90,7 @@ void MpiWorld::run(const std::function<void(comm::Transport&)>& body) {
     // A message of ours that had the wrong size is our mistake as well.
     if (cause && !end_of(job_.rank, cause).secondary && first->message.id == "comm.size_mismatch")
         std::rethrow_exception(cause);
-    throw CommError({"comm.aborted", {{"rank", int64_t{first->rank}}, {"cause", first->words}}},
-                    GlobalRank{job_.rank}, true);
+    throw comm::aborted(GlobalRank{job_.rank}, first->rank, first->message);
 }
 
 }  // namespace meshscope::backends::mpi

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "backends/mpi/mpi_module.h"
+#include "core/comm/long_waits.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::mpi {
@@ -21,8 +22,10 @@ class MpiWorld final : public comm::World {
     /// Starts MPI where that was not done. Throws InvalidArgument "mpi.wrong_world" {library, wanted, size}
     /// when the job has not as many ranks as wanted: it was started without mpiexec, by the other library's,
     /// or with another -n.
-    MpiWorld(const Library& library, int32_t size,
-             std::chrono::milliseconds timeout = std::chrono::minutes(5));
+    /// `tell`: see comm::LongWaits; may be empty.
+    MpiWorld(const Library& library, int32_t size, std::chrono::milliseconds timeout = kLongestWait,
+             comm::LongWaits::Tell tell = {});
+    static constexpr std::chrono::milliseconds kLongestWait{300'000};
 
     int32_t size() const override { return job_.size; }
     void run(const std::function<void(comm::Transport&)>& body) override;
@@ -33,6 +36,7 @@ class MpiWorld final : public comm::World {
     const MeshscopeMpi& mpi_;
     MeshscopeMpiJob job_{};
     std::chrono::milliseconds timeout_;
+    comm::LongWaits::Tell tell_;
 };
 
 }  // namespace meshscope::backends::mpi

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "core/base/cause.h"
 #include "core/base/error.h"
-#include "core/comm/told_by_all.h"
+#include "core/comm/aborted.h"
+#include "core/comm/message_errors.h"
 
 namespace meshscope::backends::tcp {
 namespace {
@@ -13,12 +15,6 @@ constexpr std::chrono::milliseconds kExplanation{200};
 
 bool is_loss(const std::string& id) {
     return id == "comm.peer_lost" || id.starts_with("comm.peer_silent");
-}
-
-bool names(const Message& message, const char* arg, int32_t rank) {
-    const MessageValue* const value = message.find(arg);
-    const auto* const number = value == nullptr ? nullptr : std::get_if<int64_t>(value);
-    return number != nullptr && *number == rank;
 }
 
 /// A silence also says what this rank waited for meanwhile.
@@ -52,10 +48,10 @@ void Fate::end_locked(Origin origin, FirstCause cause) {
 void Fate::fail(std::exception_ptr error) noexcept {
     const std::lock_guard lock(mutex_);
     if (origin_ == Origin::none) {
-        end_locked(Origin::own, cause_of(rank_, error));
+        end_locked(Origin::own, {rank_, message_of(error)});
         own_error_ = std::move(error);
     } else if (origin_ == Origin::own && !own_error_ && error) {
-        cause_ = cause_of(rank_, error);
+        cause_ = {rank_, message_of(error)};
         own_error_ = std::move(error);
         raise(pulse_event_);  // the peers were told that it failed; now they can be told why
     }
@@ -113,14 +109,8 @@ void Fate::throw_meaning(const Awaiting& awaiting) const {
     if (why.message.id == "comm.peer_silent_idle")
         throw CommError(with_awaited(why.message, rank_, awaiting), me);
     if (is_loss(why.message.id)) throw CommError(why.message, me);
-    // What the ranks' calls have to do with each other is the same sentence on every rank.
-    if (comm::is_told_by_all(why.message)) throw CommError(why.message, me, true);
-    const bool my_message = why.message.id == "comm.size_mismatch" &&
-                            (names(why.message, "src", rank_) || names(why.message, "dst", rank_));
-    if (my_message) throw CommError(why.message, me);
-    const std::string words = why.words();
-    if (words.empty()) throw CommError({"comm.aborted_unknown", {{"rank", int64_t{why.rank}}}}, me, true);
-    throw CommError({"comm.aborted", {{"rank", int64_t{why.rank}}, {"cause", words}}}, me, true);
+    if (comm::is_own_size_mismatch(why.message, me)) throw CommError(why.message, me);
+    comm::throw_aborted(me, why.rank, why.message);
 }
 
 }  // namespace meshscope::backends::tcp

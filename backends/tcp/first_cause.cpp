@@ -1,6 +1,8 @@
 #include "backends/tcp/first_cause.h"
 
-#include <utility>
+#include <algorithm>
+#include <string>
+#include <vector>
 
 #include "backends/tcp/frame.h"
 #include "core/base/error.h"
@@ -9,13 +11,6 @@
 namespace meshscope::backends::tcp {
 namespace {
 
-constexpr std::size_t kMostText = kMostAbortBytes / 2;
-
-Message in_words(std::string words) {
-    if (words.size() > kMostText) words.resize(kMostText);
-    return {"", {{"cause", std::move(words)}}};
-}
-
 Buffer encode_whole(const FirstCause& cause) {
     Packer packer;
     packer.add(cause.rank);
@@ -23,30 +18,23 @@ Buffer encode_whole(const FirstCause& cause) {
     return packer.take();
 }
 
-}  // namespace
-
-std::string FirstCause::words() const {
-    if (!message.id.empty()) return describe(message);
-    const MessageValue* const cause = message.find("cause");
-    return cause == nullptr ? "" : to_text(*cause);
-}
-
-FirstCause cause_of(int32_t rank, const std::exception_ptr& error) {
-    if (!error) return {rank, {}};
-    try {
-        std::rethrow_exception(error);
-    } catch (const Error& ours) {
-        return {rank, ours.message()};
-    } catch (const std::exception& other) {
-        return {rank, in_words(other.what())};
-    } catch (...) {
-        return {rank, in_words("?")};
+Message cut(Message message) {
+    const std::size_t each = kMostAbortBytes / 4 / std::max<std::size_t>(message.args.size(), 1);
+    for (MessageArg& arg : message.args) {
+        if (auto* const text = std::get_if<std::string>(&arg.value); text != nullptr && text->size() > each)
+            text->resize(each);
+        auto* const list = std::get_if<std::vector<int64_t>>(&arg.value);
+        if (list != nullptr && list->size() * sizeof(int64_t) > each) list->resize(each / sizeof(int64_t));
     }
+    return message;
 }
+
+}  // namespace
 
 Buffer encode(const FirstCause& cause) {
     Buffer bytes = encode_whole(cause);
-    if (bytes.size() > kMostAbortBytes) bytes = encode_whole({cause.rank, in_words(cause.words())});
+    if (bytes.size() > kMostAbortBytes) bytes = encode_whole({cause.rank, cut(cause.message)});
+    if (bytes.size() > kMostAbortBytes) bytes = encode_whole({cause.rank, {}});
     return bytes;
 }
 

@@ -1,9 +1,6 @@
 #include "backends/tcp/limits.h"
 
-#include <iostream>
-
 #include "backends/tcp/handshake.h"
-#include "backends/tcp/options.h"
 #include "backends/tcp/socket.h"
 #include "core/base/error.h"
 
@@ -15,10 +12,6 @@ void check_exposure(const std::string& bind, const Token& token, const std::stri
         throw InvalidArgument({"tcp.run_id_too_long",
                                {{"bytes", static_cast<int64_t>(run_id.size())},
                                 {"most", static_cast<int64_t>(kMostRunIdBytes)}}});
-}
-
-void log_to_stderr(const Message& message) {
-    std::cerr << "meshscope: " + describe(message) + "\n";
 }
 
 }  // namespace meshscope::backends::tcp

@@ -7,21 +7,22 @@
 
 #include "backends/tcp/token.h"
 #include "core/base/message.h"
+#include "core/comm/long_waits.h"
 
 namespace meshscope::backends::tcp {
 
-/// Takes a line for whoever watches the job: a connection that was refused, and why. Called by one thread at
-/// a time of each object that was given it.
+/// Takes what whoever watches the job should know and is no failure: a connection that was refused and why, a
+/// rank that has waited long. Called from any thread, also from those that let the peers in: it must not wait
+/// for a reader. Empty: nobody watches.
 using Log = std::function<void(const Message&)>;
-
-/// The log that is used when none is given: one line to standard error.
-void log_to_stderr(const Message& message);
 
 struct Timeouts {
     /// From the start until all ranks are connected.
     std::chrono::milliseconds connect{60'000};
     /// The longest that one receive or wait may take while all peers are alive.
     std::chrono::milliseconds operation{300'000};
+    /// After so long a wait the log is told of it, and then seldom (comm::LongWaits).
+    std::chrono::milliseconds unusual = comm::LongWaits::kFirst;
     /// How long a peer may say nothing before it counts as gone; a tenth of it lies between two heartbeats.
     std::chrono::milliseconds heartbeat{10'000};
 };
@@ -52,7 +53,7 @@ struct TcpOptions {
     /// Counts restarts of the same job, so that what an earlier try left in the store or file is not used.
     int32_t attempt = 0;
     Timeouts timeouts;
-    Log log = log_to_stderr;
+    Log log;
     /// Whether this process was told to stop; asked while the ranks meet, once a second at least.
     std::function<bool()> stopped = [] { return false; };
 };

@@ -14,7 +14,7 @@ struct StoreServerOptions {
     Token token;
     std::string run_id;       ///< clients of another run id are refused
     int32_t max_clients = 0;  ///< authenticated at a time; 0: 1024
-    Log log = log_to_stderr;
+    Log log;
 };
 
 /// The rendezvous store: keys and values in memory, served by a thread of its own until it is destroyed. At

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/comm/consume_then.h"
+#include "core/comm/message_errors.h"
 
 namespace meshscope::backends::tcp {
 namespace {
@@ -30,7 +31,7 @@ void TcpTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes,
 void TcpTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
                               const Consume& consume) {
     const comm::Expected one{src, static_cast<int64_t>(to.size())};
-    check_rank(src);
+    comm::check_rank(src, world_size());
     try {
         await_messages({&one, 1}, channel, Want{.place = to.data()});
     } catch (...) {
@@ -96,7 +97,7 @@ bool TcpTransport::is_here(const comm::Expected& message, comm::Channel channel)
 
 void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm::Channel channel,
                                   const Want& want) {
-    for (const comm::Expected& each : messages) check_rank(each.src);
+    for (const comm::Expected& each : messages) comm::check_rank(each.src, world_size());
     if (fate_.ended()) check({});
     for (const comm::Expected& each : messages)
         if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes, want);

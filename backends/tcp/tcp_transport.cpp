@@ -12,6 +12,7 @@
 
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
+#include "core/comm/message_errors.h"
 
 namespace meshscope::backends::tcp {
 namespace {
@@ -34,6 +35,7 @@ constexpr std::size_t kFewLinks = 4;
 TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fate& fate)
     : rank_(options.rank),
       fate_(fate),
+      long_waits_(options.log, options.timeouts.operation, options.timeouts.unusual),
       operation_timeout_(options.timeouts.operation),
       heartbeat_timeout_(options.timeouts.heartbeat),
       links_(static_cast<std::size_t>(options.world_size)),
@@ -70,13 +72,6 @@ TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fat
 
 TcpTransport::~TcpTransport() = default;
 
-void TcpTransport::check_rank(GlobalRank peer) const {
-    if (peer.value < 0 || peer.value >= world_size())
-        throw InvalidArgument({"comm.rank_outside_world",
-                               {{"rank", static_cast<int64_t>(peer.value)},
-                                {"world_size", static_cast<int64_t>(world_size())}}});
-}
-
 template <class Failure>
 void TcpTransport::fail(const Failure& error) {
     // The world ends here, not when this rank's body does: the peers need not wait for that.
@@ -87,13 +82,7 @@ void TcpTransport::fail(const Failure& error) {
 
 void TcpTransport::throw_mismatch(int32_t src, int32_t dst, comm::Channel channel, int64_t sent,
                                   int64_t expected) {
-    fail(CommError({"comm.size_mismatch",
-                    {{"src", int64_t{src}},
-                     {"dst", int64_t{dst}},
-                     {"channel", int64_t{channel.value}},
-                     {"sent_bytes", sent},
-                     {"expected_bytes", expected}}},
-                   rank()));
+    fail(comm::size_mismatch(GlobalRank{src}, GlobalRank{dst}, channel, sent, expected, rank()));
 }
 
 void TcpTransport::throw_finished(int32_t peer) {
@@ -224,17 +213,19 @@ void TcpTransport::wait_until(const Awaiting& awaiting, const std::function<bool
         const auto now = Clock::now();
         if (began == Clock::time_point{}) began = now;
         if (idle_since == Clock::time_point{}) idle_since = now;
-        if (now - began >= operation_timeout_) throw_late(awaiting);
+        const auto waited = std::chrono::duration_cast<milliseconds>(now - began);
+        if (waited >= operation_timeout_) throw_late(awaiting);
+        long_waits_.look(waited, rank(), awaiting.ranks, calls_);
         if (now - idle_since < spin_) {
             std::this_thread::yield();
             continue;
         }
-        sleep(began + operation_timeout_);
+        sleep(began + std::min(operation_timeout_, long_waits_.next()));
     }
 }
 
 TcpTransport::Ticket TcpTransport::post(GlobalRank dst, comm::Channel channel, Bytes data) {
-    check_rank(dst);
+    comm::check_rank(dst, world_size());
     if (fate_.ended()) check({});
     if (free_.empty()) {
         free_.push_back(outgoing_.size());
@@ -308,6 +299,14 @@ void TcpTransport::end_calls(comm::Channel first) {
     ++rounds_ended_;
     for (const auto& one : links_)
         if (one && !one->closed()) one->say_calls_ended(first);
+}
+
+void TcpTransport::stall() {
+    for (const auto since = Clock::now(); Clock::now() - since < 2 * operation_timeout_;) {
+        if (fate_.ended()) throw_end({});
+        std::this_thread::sleep_for(milliseconds(5));
+    }
+    Transport::stall();  // nobody waits for it: it must not hold up the world for ever
 }
 
 void TcpTransport::finish() {

@@ -50,6 +50,8 @@ class TcpTransport final : public comm::Transport {
     void begin_call(const comm::CallInfo& call) override { calls_.begin(call); }
     void end_call() noexcept override { calls_.end(); }
     void end_calls(comm::Channel first) override;
+    /// Lets the peers, who wait for it, give up first: it is they who do not know.
+    [[noreturn]] void stall() override;
 
     /// Tells the peers that nothing more comes from here, after all that did. At the end of a body that ended
     /// well.
@@ -70,7 +72,6 @@ class TcpTransport final : public comm::Transport {
     void sleep(Deadline until);
     void check(const Awaiting& awaiting);
     void check_link(Link& link, const Awaiting& awaiting);
-    void check_rank(GlobalRank peer) const;
     template <class Failure>
     [[noreturn]] void fail(const Failure& error);
     [[noreturn]] void throw_mismatch(int32_t src, int32_t dst, comm::Channel channel, int64_t sent,
@@ -93,6 +94,7 @@ class TcpTransport final : public comm::Transport {
     int32_t rank_;
     Fate& fate_;
     comm::CallLog calls_;
+    comm::LongWaits long_waits_;
     std::chrono::milliseconds operation_timeout_, heartbeat_timeout_;
     std::chrono::nanoseconds spin_;
     RoomPool rooms_;

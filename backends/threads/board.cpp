@@ -4,24 +4,22 @@
 #include <utility>
 
 #include "backends/threads/thread_table.h"
+#include "core/base/cause.h"
 #include "core/base/error.h"
+#include "core/comm/aborted.h"
 
 namespace meshscope::backends::threads {
 namespace {
 
-/// The words of an error, and a copy of it when it is a diagnosis: made by the rank that throws it, since
-/// looking into an exception that another thread holds is not safe for all.
-void look_into(const std::exception_ptr& cause, std::string& words,
-               std::shared_ptr<const DiagnosedError>& diagnosis) {
+/// A copy of an error that is a diagnosis, else null: made by the rank that throws it, since looking into an
+/// exception that another thread holds is not safe for all.
+std::shared_ptr<const DiagnosedError> diagnosis_of(const std::exception_ptr& cause) {
     try {
         std::rethrow_exception(cause);
     } catch (const DiagnosedError& error) {
-        words = error.what();
-        diagnosis = std::make_shared<const DiagnosedError>(error);
-    } catch (const std::exception& error) {
-        words = error.what();
+        return std::make_shared<const DiagnosedError>(error);
     } catch (...) {
-        words = "?";
+        return nullptr;
     }
 }
 
@@ -99,7 +97,8 @@ void Board::wake_all_locked() {
 void Board::fail_locked(int32_t rank, std::exception_ptr cause) {
     if (first_rank_ < 0) {
         first_rank_ = rank;
-        if (cause) look_into(cause, first_words_, first_diagnosis_);
+        first_message_ = message_of(cause);
+        if (cause) first_diagnosis_ = diagnosis_of(cause);
         first_cause_ = std::move(cause);
         aborted_.store(true, std::memory_order_seq_cst);
     }
@@ -114,7 +113,8 @@ void Board::fail(int32_t rank, std::exception_ptr cause) noexcept {
 void Board::settle(int32_t rank, std::exception_ptr cause) noexcept {
     const std::lock_guard lock(mutex_);
     if (first_rank_ == rank && !first_cause_) {
-        look_into(cause, first_words_, first_diagnosis_);
+        first_message_ = message_of(cause);
+        first_diagnosis_ = diagnosis_of(cause);
         first_cause_ = cause;
     }
     fail_locked(rank, std::move(cause));
@@ -135,20 +135,18 @@ void Board::finish(int32_t rank) {
 
 void Board::throw_secondary(int32_t rank) {
     int32_t first = -1;
-    std::string words;
+    meshscope::Message why;
     std::shared_ptr<const DiagnosedError> diagnosis;
     {
         const std::lock_guard lock(mutex_);
         first = first_rank_;
-        words = first_words_;
+        why = first_message_;
         diagnosis = first_diagnosis_;
     }
     // Every rank is told the same.
     if (diagnosis) throw DiagnosedError(diagnosis->message(), diagnosis->diagnosis(), GlobalRank{rank}, true);
-    const auto value = static_cast<int64_t>(first);
     // A rank whose destructors gave up first has not said why yet.
-    if (words.empty()) throw CommError({"comm.aborted_unknown", {{"rank", value}}}, GlobalRank{rank}, true);
-    throw CommError({"comm.aborted", {{"rank", value}, {"cause", words}}}, GlobalRank{rank}, true);
+    comm::throw_aborted(GlobalRank{rank}, first, why);
 }
 
 std::exception_ptr Board::first_cause() {

@@ -196,7 +196,7 @@ class Board {
     int32_t living_;
     int32_t first_rank_ = -1;
     std::exception_ptr first_cause_;
-    std::string first_words_;
+    meshscope::Message first_message_;  ///< why, for the other ranks; without id while that is not known
     std::shared_ptr<const DiagnosedError> first_diagnosis_;  ///< null: the first cause is none
 };
 

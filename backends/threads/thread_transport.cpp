@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/comm/consume_then.h"
+#include "core/comm/message_errors.h"
 
 namespace meshscope::backends::threads {
 namespace {
@@ -13,13 +14,9 @@ namespace {
 constexpr auto kOrder = std::memory_order_seq_cst;
 
 CommError mismatch_error(const Message& message, int64_t expected_bytes, int32_t on_rank) {
-    return CommError({"comm.size_mismatch",
-                      {{"src", static_cast<int64_t>(message.src)},
-                       {"dst", static_cast<int64_t>(message.dst)},
-                       {"channel", static_cast<int64_t>(message.channel.value)},
-                       {"sent_bytes", static_cast<int64_t>(message.data.size())},
-                       {"expected_bytes", expected_bytes}}},
-                     GlobalRank{on_rank});
+    return comm::size_mismatch(GlobalRank{message.src}, GlobalRank{message.dst}, message.channel,
+                               static_cast<int64_t>(message.data.size()), expected_bytes,
+                               GlobalRank{on_rank});
 }
 
 }  // namespace
@@ -34,13 +31,6 @@ void ThreadTransport::check_aborted() {
     if (!board_.aborted()) return;
     withdraw();
     board_.throw_secondary(rank_);
-}
-
-void ThreadTransport::check_rank(GlobalRank peer) const {
-    if (peer.value < 0 || peer.value >= world_size())
-        throw InvalidArgument({"comm.rank_outside_world",
-                               {{"rank", static_cast<int64_t>(peer.value)},
-                                {"world_size", static_cast<int64_t>(world_size())}}});
 }
 
 void ThreadTransport::step(comm::NextStep::What what, int32_t peer, comm::Channel channel, int64_t bytes) {
@@ -60,7 +50,7 @@ void ThreadTransport::stall() {
 }
 
 comm::Transport::Ticket ThreadTransport::post(GlobalRank dst, comm::Channel channel, Bytes data) {
-    check_rank(dst);
+    comm::check_rank(dst, world_size());
     step(comm::NextStep::What::post, dst.value, channel, static_cast<int64_t>(data.size()));
     check_aborted();
     if (free_.empty()) {
@@ -158,7 +148,7 @@ void ThreadTransport::release(Message& message) {
 }
 
 void ThreadTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
-    check_rank(src);
+    comm::check_rank(src, world_size());
     step(comm::NextStep::What::receive, src.value, channel, bytes);
     check_aborted();
     Message* message = nullptr;
@@ -171,7 +161,7 @@ void ThreadTransport::receive(GlobalRank src, comm::Channel channel, int64_t byt
 
 void ThreadTransport::receive_together(std::span<const comm::Expected> expected, comm::Channel channel,
                                        const ConsumeTogether& consume) {
-    for (const comm::Expected& each : expected) check_rank(each.src);
+    for (const comm::Expected& each : expected) comm::check_rank(each.src, world_size());
     if (!expected.empty())
         step(comm::NextStep::What::receive, expected[0].src.value, channel, expected[0].bytes);
     check_aborted();
@@ -243,7 +233,7 @@ void ThreadTransport::withdraw() noexcept {
 }
 
 comm::SharedTable* ThreadTransport::table(comm::Channel channel, std::span<const GlobalRank> ranks) {
-    for (const GlobalRank rank : ranks) check_rank(rank);
+    for (const GlobalRank rank : ranks) comm::check_rank(rank, world_size());
     if (board_.stepper() != nullptr) return nullptr;  // stepped ranks are watched message by message
     Room& room = board_.rooms().find(channel, ranks);
     for (const auto& table : tables_)

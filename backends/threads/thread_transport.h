@@ -54,7 +54,6 @@ class ThreadTransport final : public comm::Transport {
 
     /// In a stepped world: lets other ranks come first.
     void step(comm::NextStep::What what, int32_t peer, comm::Channel channel, int64_t bytes);
-    void check_rank(GlobalRank peer) const;
     void empty_inbox();
     Queue& queue_of(int32_t src, comm::Channel channel);
     /// The next message of src, still posted, in its queue's front; waits for it.

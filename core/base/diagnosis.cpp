@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/cause.h"
+
 namespace meshscope {
 namespace {
 
@@ -226,8 +228,7 @@ std::string to_json(const Diagnosis& d) {
 }
 
 std::string failure_json(const std::exception& error) {
-    Message message{"error.unforeseen", {{"what", std::string(error.what())}}};
-    if (const auto* ours = dynamic_cast<const Error*>(&error)) message = ours->message();
+    const Message message = message_of(error);
     ordered_json made{{"id", message.id}, {"args", ordered_json::object()}};
     for (const MessageArg& arg : message.args)
         made["args"][arg.name] = std::visit([](const auto& value) { return ordered_json(value); }, arg.value);

@@ -72,7 +72,7 @@ Message sentence(const Diagnosis& diagnosis);
 std::string to_json(const Diagnosis& diagnosis);
 
 /// What a run that failed leaves in its trace: {"id","args":{…}} of the message, and "diagnosis" where the
-/// error is a DiagnosedError. Other exceptions: {"id":"error.unforeseen","args":{"what"}}.
+/// error is a DiagnosedError. Of other exceptions what message_of() says.
 std::string failure_json(const std::exception& error);
 
 /// "all_reduce(sum, float32, in 8, out 8)", as one writes a call; "–" for none.

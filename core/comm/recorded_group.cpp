@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/comm/choice.h"
+#include "core/comm/message_errors.h"
 
 namespace meshscope::comm {
 namespace {
@@ -17,10 +18,7 @@ void check_members(const std::vector<GlobalRank>& ranks, GlobalRank me, int32_t 
         for (const GlobalRank rank : ranks) numbers.push_back(rank.value);
         throw InvalidArgument({id, {{"group", group}, {"ranks", numbers}, {"rank", int64_t{me.value}}}});
     };
-    for (const GlobalRank rank : ranks)
-        if (rank.value < 0 || rank.value >= world_size)
-            throw InvalidArgument({"comm.rank_outside_world",
-                                   {{"rank", int64_t{rank.value}}, {"world_size", int64_t{world_size}}}});
+    for (const GlobalRank rank : ranks) check_rank(rank, world_size);
     for (std::size_t i = 1; i < ranks.size(); ++i)
         if (!(ranks[i - 1] < ranks[i])) fail("comm.ranks_not_ascending");
     if (std::find(ranks.begin(), ranks.end(), me) == ranks.end()) fail("comm.not_a_member");

@@ -8,6 +8,7 @@
 #include "core/base/direct_all_reduce.h"
 #include "core/base/error.h"
 #include "core/comm/algorithms/algorithms.h"
+#include "core/comm/message_errors.h"
 #include "core/comm/reduce.h"
 
 namespace meshscope::comm {
@@ -181,13 +182,8 @@ const Offer& Meeting::await(int32_t member) {
 }
 
 void Meeting::refuse_size(int32_t member, int64_t sent_bytes, int64_t expected_bytes) {
-    table_.refuse(CommError({"comm.size_mismatch",
-                             {{"src", int64_t{wire_.global(member).value}},
-                              {"dst", int64_t{wire_.global(me()).value}},
-                              {"channel", int64_t{wire_.channel().value}},
-                              {"sent_bytes", sent_bytes},
-                              {"expected_bytes", expected_bytes}}},
-                            wire_.global(me())));
+    table_.refuse(size_mismatch(wire_.global(member), wire_.global(me()), wire_.channel(), sent_bytes,
+                                expected_bytes, wire_.global(me())));
 }
 
 std::vector<std::vector<float>> Meeting::values_of(const Piece& piece, Sources& sources) const {

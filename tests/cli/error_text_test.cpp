@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/diagnosis.h"
+#include "core/comm/aborted.h"
 #include "core/comm/call_info.h"
 
 #include "tests/test.h"
@@ -128,6 +129,42 @@ TEST_CASE("a time-out says what is known, and that the rest cannot be") {
     CHECK(line.find("rank 1 heard nothing of rank 2") == 0);
     CHECK(line.find("barrier() #3 of world [0, 1, 2]") != std::string::npos);
     CHECK(comm::lost_diagnosis(GlobalRank{1}, calls, GlobalRank{2}, 3).ranks[2].state == RankState::lost);
+}
+
+TEST_CASE("why another rank failed first is told in words, in the language, whatever it was") {
+    const auto told = [](const Message& cause, Language language) {
+        try {
+            comm::throw_aborted(GlobalRank{0}, 1, cause);
+        } catch (const CommError& error) {
+            CHECK(error.secondary());
+            return describe_it(error, language);
+        }
+    };
+    const Message differ{
+        "run.processes_differ",
+        {{"rank", int64_t{1}}, {"what", std::string("level")}, {"mine", int64_t{0}}, {"first", int64_t{3}}}};
+    const auto catalogue = i18n::Catalogue::embedded();
+    for (const Language language : {Language::en, Language::zh}) {
+        const auto text = told(differ, language);
+        REQUIRE(text.lines.size() == 1);
+        CHECK(text.lines[0].ends_with(catalogue.text(differ, language)));
+        CHECK(text.lines[0].find("processes_differ") == std::string::npos);
+        CHECK(text.lines[0].find('{') == std::string::npos);
+    }
+    // The cause's own arguments are not taken for the outer sentence's.
+    CHECK(told(differ, Language::en).lines[0].starts_with("stopped because rank 1 failed first: rank 1 was"));
+    const auto args = nlohmann::json::parse(told(differ, Language::en).json)["errors"][0]["args"];
+    CHECK(args["cause.id"] == "run.processes_differ");
+    CHECK(args["cause.first"] == 3);
+    // What no rank foresaw, and what a rank has not said.
+    CHECK(told({"error.unforeseen", {{"what", std::string("out of luck")}}}, Language::en)
+              .lines[0]
+              .ends_with("out of luck"));
+    CHECK(told({}, Language::en).lines[0].find("not yet said why") != std::string::npos);
+    // The exit code is the cause's.
+    CHECK(told({"comm.operation_timeout", {}}, Language::en).exit_code == ExitCode::timeout);
+    CHECK(told({"comm.deadlock", {}}, Language::en).exit_code == ExitCode::check_failed);
+    CHECK(told(differ, Language::en).exit_code == ExitCode::peer_lost);
 }
 
 TEST_CASE("a place names what is known of it") {

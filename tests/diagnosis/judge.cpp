@@ -109,6 +109,13 @@ std::string lacking(const Mistake& mistake, const Diagnosis& d, int32_t n, int32
     return lacks.words();
 }
 
+/// A time-out of its own, or another rank's.
+static bool is_timeout(const std::string& words) {
+    const bool anothers =
+        words.starts_with("comm.aborted(") && words.find("timeout, cause.") != std::string::npos;
+    return anothers || words.find("timeout(") != std::string::npos;
+}
+
 std::string lacking_on_process(const Mistake& mistake, const Outcome& outcome, int32_t rank, int32_t n,
                                int32_t odd, const Diagnosis* exact) {
     const std::string& words = outcome.words[static_cast<std::size_t>(rank)];
@@ -117,7 +124,7 @@ std::string lacking_on_process(const Mistake& mistake, const Outcome& outcome, i
     Lacks lacks;
     const bool ring = mistake.kind == DiagnosisKind::deadlock;
     const bool named = mistake.kind == DiagnosisKind::mismatch ? words.starts_with("diagnosis.mismatch")
-                       : ring                                  ? words.find("timeout(") != std::string::npos
+                       : ring                                  ? is_timeout(words)
                               : words.find("comm.peer_finished(") != std::string::npos;
     lacks.unless(named, "says: " + words);
     if (told && ring) {

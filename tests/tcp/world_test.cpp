@@ -202,6 +202,32 @@ TEST_CASE("a wait that lasts too long names the ranks that did not come, and all
     CHECK(told(world.errors()[2], "rank").secondary);
 }
 
+TEST_CASE("whoever waits long says so and for whom, and a rank that stalls is not the one that gives up") {
+    std::mutex mutex;
+    std::vector<std::string> told_of;
+    TcpThreadsWorld world(2, [&](TcpOptions& options) {
+        options.timeouts.operation = milliseconds(400);
+        options.timeouts.unusual = milliseconds(50);
+        options.log = [&](const Message& message) {
+            const std::lock_guard lock(mutex);
+            told_of.push_back(message.id + " " + to_text(*message.find("rank")) + " " +
+                              to_text(*message.find("peers")));
+        };
+    });
+    CHECK(thrown_id<CommError>([&] {
+              world.run([&](comm::Transport& transport) {
+                  if (transport.rank().value == 1) transport.stall();
+                  std::this_thread::sleep_for(milliseconds(50));  // the other one has stalled before
+                  transport.receive(GlobalRank{1}, kChannel, 4, [](auto) {});
+              });
+          }) == "comm.operation_timeout");
+    CHECK(told(world.errors()[0], "missing").arg == "[1]");
+    CHECK(told(world.errors()[1], "cause.id").arg == "comm.operation_timeout");
+    CHECK(told_of.size() >= 2);
+    CHECK(told_of.size() <= 4);  // 50, 100, 200 ms
+    for (const std::string& line : told_of) CHECK(line == "comm.waiting_aside 0 [1]");
+}
+
 TEST_CASE("an unwaited receipt names the rank that did not take it") {
     TcpThreadsWorld world(2, [](TcpOptions& options) {
         if (options.rank == 0) options.timeouts.operation = milliseconds(100);
@@ -245,8 +271,9 @@ TEST_CASE("the first cause reaches a rank that is in no call, with id and argume
     });
     CHECK(id == "mesh.larger_than_world");
     for (const std::size_t other : {0U, 2U}) {
-        CHECK(told(world.errors()[other], "cause").id == "comm.aborted");
-        CHECK(told(world.errors()[other], "cause").arg == "mesh.larger_than_world(ranks=8)");
+        CHECK(told(world.errors()[other], "rank").id == "comm.aborted");
+        CHECK(told(world.errors()[other], "cause.id").arg == "mesh.larger_than_world");
+        CHECK(told(world.errors()[other], "cause.ranks").arg == "8");
         CHECK(told(world.errors()[other], "rank").arg == "1");
     }
     CHECK(Clock::now() - begin < test::kGuard);
@@ -270,8 +297,8 @@ TEST_CASE("a rank that gives up before it can say why is asked for it") {
               }) == "mesh.larger_than_world");
         bool known = true;
         for (const std::size_t other : {0U, 2U})
-            known = known && told(world.errors()[other], "cause").id == "comm.aborted" &&
-                    told(world.errors()[other], "cause").arg == "mesh.larger_than_world(ranks=8)";
+            known = known && told(world.errors()[other], "rank").id == "comm.aborted" &&
+                    told(world.errors()[other], "cause.id").arg == "mesh.larger_than_world";
         return known;
     };
     // It is not waited for without end; a busy machine may be late.

@@ -1,0 +1,181 @@
+// How a rank over MPI tells the others of its end, and hears of theirs.
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "backends/mpi/mpi_module.h"
+#include "backends/mpi/mpi_transport.h"
+#include "backends/mpi/patience.h"
+#include "core/base/error.h"
+#include "core/base/quick_clock.h"
+#include "core/comm/aborted.h"
+#include "core/comm/message_errors.h"
+
+namespace meshscope::backends::mpi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr int32_t kEndTag = 0;
+constexpr milliseconds kLongestEnd{5000};
+constexpr milliseconds kLongestHearing{200};
+
+}  // namespace
+
+MpiTransport::~MpiTransport() {
+    // Letters that MPI may still read outlive this object.
+    for (auto& letter : letters_)
+        if (letter->request.bits != 0 && (silent_ || !finished(letter->request)))
+            static_cast<void>(letter.release());
+}
+
+void MpiTransport::listen() {
+    MeshscopeMpiMessage message;
+    int32_t found = 0;
+    while (true) {
+        check(mpi_, mpi_.probe(world_, MESHSCOPE_MPI_ANY, kEndTag, &message, &found), "MPI_Iprobe");
+        if (found == 0) return;
+        std::vector<std::byte> bytes(static_cast<std::size_t>(message.bytes));
+        MeshscopeMpiHandle request{0};
+        check(mpi_, mpi_.receive(world_, bytes.data(), message.bytes, message.src, kEndTag, &request),
+              "MPI_Irecv");
+        while (!finished(request)) sched_yield();
+        const End end = unpack_end(bytes, message.src);
+        if (end.rounds_ended > 0) {
+            rounds_[static_cast<std::size_t>(message.src)] = {end.rounds_ended, end.first};
+            continue;
+        }
+        // What a rank throws in the end may be less than what it said of it when it happened.
+        End& known = ends_[static_cast<std::size_t>(message.src)];
+        if (known.rank >= 0 && known.failed && !known.message.id.empty())
+            known.over = known.over || end.over;
+        else
+            known = end;
+        // A failure that only followed gives way to the one that it followed, and a word ahead to the whole
+        // one.
+        const bool better = !failure_ || (failure_->secondary && !end.secondary) ||
+                            (failure_->rank == end.rank && failure_->message.id.empty());
+        if (end.failed && better) failure_ = end;
+    }
+}
+
+void MpiTransport::throw_aborted() {
+    const GlobalRank me{job_.rank};
+    withdraw();  // what was posted may go with whoever catches this
+    if (gave_up_) throw CommError({"comm.gave_up", {{"rank", int64_t{job_.rank}}}}, me);
+    // Ranks that only followed may be heard before the one that they followed, and that one fails before it
+    // says why.
+    const auto more_to_hear = [&] { return failure_->secondary || failure_->message.id.empty(); };
+    for (const auto since = Clock::now(); more_to_hear() && Clock::now() - since < kLongestHearing;) {
+        drain();  // a rank that waits until all it sent is taken says why after that
+        usleep(50);
+    }
+    if (comm::is_own_size_mismatch(failure_->message, me)) throw CommError(failure_->message, me);
+    comm::throw_aborted(me, failure_->rank, failure_->message);
+}
+
+void MpiTransport::throw_if_aborted() {
+    if (gave_up_ || failure_) throw_aborted();
+}
+
+bool MpiTransport::is_over(int32_t peer, comm::Channel channel) const {
+    const auto at = static_cast<std::size_t>(peer);
+    return ends_[at].over || (rounds_[at].ended > rounds_ended_ && channel.is_before(rounds_[at].first));
+}
+
+void MpiTransport::tell(const End& end) {
+    if (silent_ || (told_ && !end.over)) return;
+    told_ = told_ || end.failed;
+    const std::vector<std::byte> bytes = pack(end);
+    for (int32_t r = 0; r < job_.size; ++r) {
+        if (r == job_.rank) continue;
+        letters_.push_back(std::make_unique<Letter>(Letter{bytes, {0}}));
+        Letter& letter = *letters_.back();
+        check(mpi_,
+              mpi_.send_buffered(world_, letter.bytes.data(), static_cast<int64_t>(bytes.size()), r, kEndTag,
+                                 &letter.request),
+              "MPI_Isend");
+    }
+}
+
+void MpiTransport::drain() {
+    listen();
+    MeshscopeMpiMessage message;
+    int32_t found = 0;
+    check(mpi_, mpi_.probe(world_, MESHSCOPE_MPI_ANY, MESHSCOPE_MPI_ANY, &message, &found), "MPI_Iprobe");
+    if (found == 0 || message.tag == kEndTag) return;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(message.bytes));
+    MeshscopeMpiHandle request{0};
+    check(mpi_, mpi_.receive(world_, bytes.data(), message.bytes, message.src, message.tag, &request),
+          "MPI_Irecv");
+    while (!finished(request)) sched_yield();
+}
+
+void MpiTransport::withdraw() noexcept {
+    try {
+        const auto open = [&] {
+            for (Post& post : posts_)
+                if (post.open && finished(post.request)) post.open = false;
+            return std::ranges::any_of(posts_, &Post::open);
+        };
+        if (silent_ || !open()) return;
+        tell({job_.rank, wall_ns(), true, failure_.has_value(), false, {}});
+        const auto since = Clock::now();
+        while (open()) {
+            drain();
+            usleep(50);
+            if (Clock::now() - since < kLongestWithdrawal) continue;
+            silent_ = true;
+            return;
+        }
+    } catch (...) {
+        silent_ = true;
+    }
+}
+
+void MpiTransport::give_up() noexcept {
+    gave_up_ = true;
+}
+
+void MpiTransport::end_calls(comm::Channel first) {
+    ++rounds_ended_;
+    End said;
+    said.rounds_ended = rounds_ended_;
+    said.first = first;
+    tell(said);
+}
+
+void MpiTransport::stall() {
+    for (const auto since = Clock::now(); Clock::now() - since < 2 * timeout_;) {
+        listen();
+        throw_if_aborted();
+        usleep(5'000);
+    }
+    Transport::stall();  // nobody waits for it: it must not hold up the world for ever
+}
+
+std::vector<End> MpiTransport::end_together(const End& mine) {
+    if (silent_) return ends_;
+    withdraw();
+    if (silent_) return ends_;
+    tell(mine);
+    ends_[static_cast<std::size_t>(job_.rank)] = mine;
+    std::optional<Clock::time_point> since;
+    Patience patience(true);
+    while (!std::ranges::all_of(ends_, &End::over)) {
+        listen();
+        patience.once();
+        // While all is well, a message that comes now is one that nobody wants: its sender must learn that.
+        if (!mine.failed && !failure_) continue;
+        drain();
+        if (!since) since = Clock::now();
+        if (Clock::now() - *since > kLongestEnd) break;
+    }
+    for (auto& letter : letters_)
+        while (std::ranges::all_of(ends_, &End::over) && !finished(letter->request)) drain();
+    return ends_;
+}
+
+}  // namespace meshscope::backends::mpi

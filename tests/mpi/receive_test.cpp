@@ -1,0 +1,129 @@
+// A rank over an MPI that is none: what it does with receives that have begun when another of them fails.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "backends/mpi/mpi_transport.h"
+#include "tests/patience.h"
+#include "tests/test.h"
+#include "tests/thrown.h"
+
+using namespace meshscope;
+using backends::mpi::MpiTransport;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// What the library knows: one message of rank 1 that comes slowly, and perhaps a word of rank 2 that it
+/// failed. Plain functions reach nothing else than a variable.
+struct Library {
+    struct Receive {
+        std::byte* into = nullptr;
+        int64_t bytes = 0;
+        int tests_left = 0;  ///< until it is done; -1: it never is
+    };
+    std::deque<Receive> begun;
+    int tests_of_slow = 0;
+    std::vector<std::byte> word;  ///< of rank 2's end, until it is taken
+    bool sent = true;             ///< rank 1 has sent its message
+
+    bool writes() const {
+        return std::ranges::any_of(begun, [](const Receive& each) { return each.tests_left != 0; });
+    }
+};
+Library* g_library = nullptr;
+
+constexpr int64_t kBytes = 1000;
+
+int probe(MeshscopeMpiHandle, int32_t src, int32_t tag, MeshscopeMpiMessage* message, int32_t* found) {
+    *found = 0;
+    if (tag == 0 && !g_library->word.empty()) {
+        *message = {2, 0, static_cast<int64_t>(g_library->word.size())};
+        *found = 1;
+    } else if (src == 1 && g_library->sent) {
+        *message = {1, tag, kBytes};
+        *found = 1;
+    }
+    return 0;
+}
+
+int receive(MeshscopeMpiHandle, void* data, int64_t bytes, int32_t src, int32_t,
+            MeshscopeMpiHandle* request) {
+    if (src == 2) {
+        std::memcpy(data, g_library->word.data(), g_library->word.size());
+        g_library->word.clear();
+        request->bits = 0;
+        return 0;
+    }
+    g_library->sent = false;
+    g_library->begun.push_back({static_cast<std::byte*>(data), bytes, g_library->tests_of_slow});
+    request->bits = g_library->begun.size();
+    return 0;
+}
+
+int test_request(MeshscopeMpiHandle* request, int32_t* done) {
+    *done = 1;
+    if (request->bits == 0) return 0;
+    Library::Receive& one = g_library->begun[request->bits - 1];
+    std::memset(one.into, 7, static_cast<std::size_t>(one.bytes));  // as a library does, at any time
+    if (one.tests_left > 0) --one.tests_left;
+    *done = one.tests_left == 0;
+    if (*done != 0) request->bits = 0;
+    return 0;
+}
+
+int send(MeshscopeMpiHandle, const void*, int64_t, int32_t, int32_t, MeshscopeMpiHandle* request) {
+    request->bits = 0;
+    return 0;
+}
+
+MeshscopeMpi functions() {
+    MeshscopeMpi mpi{};
+    mpi.abi = MESHSCOPE_MPI_ABI;
+    mpi.send = mpi.send_buffered = send;
+    mpi.probe = probe;
+    mpi.receive = receive;
+    mpi.test = test_request;
+    return mpi;
+}
+
+/// Receives of rank 1, which has sent, and of rank 2, which fails; gives what is thrown.
+std::string receive_of_both(const MeshscopeMpi& mpi, Library& library) {
+    g_library = &library;
+    backends::mpi::End end;
+    end.failed = true;
+    end.message = {"mesh.larger_than_world", {{"ranks", int64_t{8}}}};
+    library.word = pack(end);
+    MpiTransport transport(mpi, {1}, {0, 3, 3, 32767}, false, milliseconds(60'000));
+    const std::array<comm::Expected, 2> both{{{GlobalRank{1}, kBytes}, {GlobalRank{2}, kBytes}}};
+    const std::string id =
+        test::thrown_id<CommError>([&] { transport.receive_together(both, comm::Channel{0}, [](auto) {}); });
+    return id + (library.writes() ? ", and MPI still writes" : "");
+}
+
+}  // namespace
+
+TEST_CASE("a receive that has begun over MPI is finished before another one's failure is told") {
+    const MeshscopeMpi mpi = functions();
+    Library library;
+    library.tests_of_slow = 100;
+    CHECK(receive_of_both(mpi, library) == "comm.aborted");
+    REQUIRE(library.begun.size() == 1);
+}
+
+TEST_CASE("a receive over MPI that never ends keeps its memory, and holds up nobody") {
+    const MeshscopeMpi mpi = functions();
+    Library library;
+    library.tests_of_slow = -1;
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(receive_of_both(mpi, library) == "comm.aborted, and MPI still writes");
+    CHECK(std::chrono::steady_clock::now() - begin < test::kGuard);
+    // The transport is gone; the library writes on. The address sanitizer sees where.
+    MeshscopeMpiHandle request{1};
+    int32_t done = 1;
+    test_request(&request, &done);
+    CHECK(done == 0);
+    CHECK(library.begun[0].into[kBytes - 1] == std::byte{7});
+}
