@@ -91,8 +91,9 @@ void Doorman::close() {
 
 Refusal shake_hands(const Fd& socket, const Token& token, const Hello& hello, Deadline deadline) {
     ClientHandshake handshake(token, hello);
-    const auto refusal_of = [](Transfer end) {
-        return end == Transfer::late ? Refusal::too_slow : Refusal::closed;
+    const auto refusal_of = [&](Transfer end) {
+        if (end == Transfer::late) return Refusal::too_slow;
+        return handshake.proved() ? Refusal::unanswered : Refusal::closed;
     };
     while (handshake.state() == ClientHandshake::State::hearing) {
         const Buffer output = handshake.take_output();

@@ -66,7 +66,7 @@ class Doorman {
 };
 
 /// The client's side: shakes hands on a fresh connection. Refusal::none when both sides are sure of each
-/// other; Refusal::closed or too_slow when the other side did not answer.
+/// other; Refusal::closed, unanswered or too_slow when the other side did not answer.
 Refusal shake_hands(const Fd& socket, const Token& token, const Hello& hello, Deadline deadline);
 
 }  // namespace meshscope::backends::tcp

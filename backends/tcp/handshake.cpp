@@ -75,6 +75,8 @@ const char* to_word(Refusal refusal) {
             return "generation";
         case Refusal::full:
             return "full";
+        case Refusal::unanswered:
+            return "unanswered";
     }
     return "?";
 }

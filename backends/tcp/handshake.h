@@ -27,8 +27,9 @@ struct Hello {
 
 inline constexpr std::size_t kMostRunIdBytes = 64;
 
-/// Why a connection is not let in. The first line is told to the log alone; the others also to the client,
-/// which has proved by then that it knows the token.
+/// Why a connection is not let in. Up to crowded_out a server tells its log alone; from run_id to full also
+/// the client, which has proved by then that it knows the token. The last is what a client sees of the first
+/// ones: the connection ended right after its proof, without a word.
 enum class Refusal : uint8_t {
     none,
     not_ours,
@@ -45,7 +46,8 @@ enum class Refusal : uint8_t {
     rank,
     duplicate,
     generation,
-    full
+    full,
+    unanswered
 };
 /// "wrong_token", "duplicate", …: for logs and messages.
 const char* to_word(Refusal refusal);
@@ -101,6 +103,8 @@ class ClientHandshake {
     Buffer take_output();
     State state() const { return state_; }
     Refusal refusal() const { return refusal_; }
+    /// Whether the proof was given.
+    bool proved() const { return proved_; }
 
   private:
     void refuse(Refusal why);

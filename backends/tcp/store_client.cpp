@@ -7,6 +7,7 @@
 
 #include "backends/tcp/doorman.h"
 #include "backends/tcp/store_protocol.h"
+#include "backends/tcp/token_doubt.h"
 #include "core/base/error.h"
 
 namespace meshscope::backends::tcp {
@@ -61,6 +62,7 @@ class StoreClient::Connection {
         const Deadline begin = Clock::now();
         const Deadline deadline = begin + options_.connect;
         std::string reason;
+        TokenDoubt doubt;
         do {
             if (options_.stopped())
                 throw Cancelled({"tcp.stopped_connecting", {{"address", options_.address}}});
@@ -74,10 +76,12 @@ class StoreClient::Connection {
                 if (refusal == Refusal::none) return;
                 reason = to_word(refusal);
                 socket_.close();
+                if (doubt.is_settled_by(refusal))
+                    throw InvalidArgument({"tcp.store_token_differs", {{"address", options_.address}}});
                 // These do not change by waiting.
                 if (refusal == Refusal::run_id || refusal == Refusal::other_version) break;
             }
-            std::this_thread::sleep_for(kBetweenTries);
+            std::this_thread::sleep_for(doubt.pause(kBetweenTries));
         } while (Clock::now() < deadline);
         const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
         throw CommError({"tcp.cannot_connect",

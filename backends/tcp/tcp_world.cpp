@@ -11,8 +11,10 @@
 #include "backends/tcp/rendezvous.h"
 #include "backends/tcp/store_server.h"
 #include "backends/tcp/tcp_transport.h"
+#include "backends/tcp/token_doubt.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
+#include "core/comm/message_errors.h"
 
 namespace meshscope::backends::tcp {
 namespace {
@@ -84,6 +86,8 @@ class Joining {
         hello.world_size = options_.world_size;
         hello.generation = generation_;
         hello.run_id = options_.run_id;
+        TokenDoubt doubt;
+        bool left_one = false;  // a try that the peer may still take for us
         while (true) {
             if (fate_.ended()) fate_.throw_meaning();
             check_stopped();
@@ -97,8 +101,13 @@ class Joining {
                 hello.nonce = random_bytes();
                 const Refusal refusal = shake_hands(socket, options_.token, hello, soon);
                 if (refusal == Refusal::none) return socket;
+                if (doubt.is_settled_by(refusal))
+                    throw InvalidArgument(
+                        {"tcp.token_differs",
+                         {{"rank", int64_t{options_.rank}}, {"peer", int64_t{peer}}, {"address", *address}}});
                 // The peer knows the token, and says that we do not fit. That does not change by waiting.
-                const bool for_good = refusal == Refusal::world_size || refusal == Refusal::duplicate ||
+                const bool for_good = refusal == Refusal::world_size ||
+                                      (refusal == Refusal::duplicate && !left_one) ||
                                       refusal == Refusal::rank || refusal == Refusal::run_id;
                 if (for_good)
                     throw CommError({"tcp.peer_refused",
@@ -106,8 +115,10 @@ class Joining {
                                       {"peer", int64_t{peer}},
                                       {"reason", std::string(to_word(refusal))}}},
                                     GlobalRank{options_.rank});
+                left_one = left_one || refusal == Refusal::too_slow || refusal == Refusal::closed ||
+                           refusal == Refusal::unanswered;
             }
-            std::this_thread::sleep_for(kBetweenTries);
+            std::this_thread::sleep_for(doubt.pause(kBetweenTries));
         }
     }
 
@@ -138,10 +149,7 @@ class Joining {
 TcpWorld::TcpWorld(TcpOptions options) : options_(std::move(options)) {
     if (options_.world_size < 1)
         throw InvalidArgument({"backend.world_size", {{"world_size", int64_t{options_.world_size}}}});
-    if (options_.rank < 0 || options_.rank >= options_.world_size)
-        throw InvalidArgument(
-            {"comm.rank_outside_world",
-             {{"rank", int64_t{options_.rank}}, {"world_size", int64_t{options_.world_size}}}});
+    comm::check_rank(GlobalRank{options_.rank}, options_.world_size);
     check_exposure(options_.bind, options_.token, options_.run_id);
     const InitMethod method = parse_init_method(options_.init_method);
     if (options_.rank != 0 || !options_.host_store || method.store.empty()) return;

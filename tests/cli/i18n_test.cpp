@@ -6,6 +6,8 @@
 #include <set>
 
 #include "app/i18n/catalogue.h"
+#include "backends/tcp/frame.h"
+#include "backends/tcp/handshake.h"
 #include "tests/test.h"
 #include "tests/tree.h"
 
@@ -194,6 +196,31 @@ TEST_CASE("what the system says of a file is told in the language, where it is k
     CHECK(told("No space left on device", Language::zh).find("No space") == std::string::npos);
     CHECK(told("No space left on device", Language::en).find("No space left on device") != std::string::npos);
     CHECK(told("something else", Language::zh).find("something else") != std::string::npos);
+}
+
+TEST_CASE("why a connection or a frame was refused is told in words, in both languages") {
+    namespace tcp = backends::tcp;
+    std::set<std::string> words;
+    for (auto r = static_cast<int>(tcp::Refusal::not_ours); r <= static_cast<int>(tcp::Refusal::unanswered);
+         ++r)
+        words.insert(tcp::to_word(static_cast<tcp::Refusal>(r)));
+    for (auto f = 1; f <= static_cast<int>(tcp::FrameFault::too_long); ++f)
+        words.insert(tcp::to_word(static_cast<tcp::FrameFault>(f)));
+    CHECK(words.size() > 16);
+    CHECK(words.count("?") == 0);
+    const Catalogue catalogue = Catalogue::embedded();
+    for (const std::string& word : words)
+        for (const Language language : {Language::en, Language::zh}) {
+            INFO(word);
+            REQUIRE(catalogue.find("reason." + word, language) != nullptr);
+            const std::string& said = *catalogue.find("reason." + word, language);
+            CHECK(catalogue
+                      .text({"tcp.stranger_refused", {{"address", std::string("a")}, {"reason", word}}},
+                            language)
+                      .ends_with(said));
+            CHECK(catalogue.text({"comm.frame_damaged", {{"fault", word}}}, language).find(said) !=
+                  std::string::npos);
+        }
 }
 
 TEST_CASE("a damaged file of texts is a problem told, not a crash") {

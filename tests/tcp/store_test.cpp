@@ -135,9 +135,13 @@ TEST_CASE("a store lets nobody in who has another token or another run id") {
     wrong.connect = milliseconds(200);
     wrong.token = Token::random();
     CHECK(thrown_id<CommError>([&] { StoreClient client(wrong); }) == "tcp.cannot_connect");
+    const auto begin = std::chrono::steady_clock::now();
+    wrong.connect = test::kGuard;
+    CHECK(thrown_id<InvalidArgument>([&] { StoreClient client(wrong); }) == "tcp.store_token_differs");
+    CHECK(std::chrono::steady_clock::now() - begin <
+          test::kGuard / 2);  // no use to wait, and few lines to log
     wrong = store.client();
     wrong.run_id = "another";
-    const auto begin = std::chrono::steady_clock::now();
     CHECK(thrown_id<CommError>([&] { StoreClient client(wrong); }) == "tcp.cannot_connect");
     CHECK(std::chrono::steady_clock::now() - begin < test::kGuard / 2);  // it was told; no use to wait
     StoreClient right(store.client());

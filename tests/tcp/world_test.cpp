@@ -228,6 +228,36 @@ TEST_CASE("whoever waits long says so and for whom, and a rank that stalls is no
     for (const std::string& line : told_of) CHECK(line == "comm.waiting_aside 0 [1]");
 }
 
+TEST_CASE("a rank that knows another token is told so early, by whichever side it is") {
+    const test::Folder folder;
+    const auto join = [&](int32_t rank, const Token& token, const std::string& method) {
+        TcpOptions options;
+        options.rank = rank;
+        options.world_size = 2;
+        options.init_method = method;
+        options.token = token;
+        options.timeouts.connect = rank == 0 ? milliseconds(5'000) : test::kGuard;
+        return thrown_id<Error>([&] { TcpWorld(options).run([](comm::Transport&) {}); });
+    };
+    uint16_t port = 0;
+    {
+        backends::tcp::StoreServer probe({});
+        port = probe.port();
+    }
+    for (const std::string& method :
+         {"file://" + folder.file("meet"), "tcp://127.0.0.1:" + std::to_string(port)}) {
+        std::string first, second;
+        std::thread other([&] { first = join(0, Token::random(), method); });
+        const auto begin = Clock::now();
+        second = join(1, Token::random(), method);
+        const auto took = Clock::now() - begin;
+        other.join();
+        CHECK(second == (method.starts_with("file") ? "tcp.token_differs" : "tcp.store_token_differs"));
+        CHECK(took < test::kGuard / 2);
+        CHECK(first == "tcp.ranks_missing");  // a stranger cannot end its job
+    }
+}
+
 TEST_CASE("an unwaited receipt names the rank that did not take it") {
     TcpThreadsWorld world(2, [](TcpOptions& options) {
         if (options.rank == 0) options.timeouts.operation = milliseconds(100);
