@@ -32,12 +32,14 @@ void require_nccl(const launch::Environment& environment) {
 }
 
 std::unique_ptr<comm::World> open_nccl(const launch::Environment& environment,
-                                       std::unique_ptr<comm::World> inner) {
+                                       std::unique_ptr<comm::World> inner,
+                                       std::chrono::milliseconds timeout) {
     auto [library, gpu] = load_both(environment);
     MeshscopeGpuMachine machine{};
     cuda::check(*gpu, gpu->machine(&machine), "machine");
     const int32_t device = launch::find_placement(environment).local_rank % machine.devices;
     nccl::NcclOptions options;
+    if (timeout.count() > 0) options.timeouts.operation = timeout;
     options.share_devices = environment(nccl::kShareVariable) == "1";
     return std::make_unique<nccl::NcclWorld>(
         std::move(inner), std::move(library),

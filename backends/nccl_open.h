@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "backends/nccl/library.h"
@@ -18,8 +19,9 @@ nccl::Choice nccl_choice(const launch::Environment& environment);
 void require_nccl(const launch::Environment& environment);
 
 /// A world over NCCL whose ranks `inner` brings together; the one that lives here takes the GPU of its place
-/// on this machine. Throws as require_nccl.
+/// on this machine. `timeout`: the longest that one call may take; 0: NcclOptions' own. Throws as
+/// require_nccl.
 std::unique_ptr<comm::World> open_nccl(const launch::Environment& environment,
-                                       std::unique_ptr<comm::World> inner);
+                                       std::unique_ptr<comm::World> inner, std::chrono::milliseconds timeout);
 
 }  // namespace meshscope::backends

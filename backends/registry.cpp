@@ -63,6 +63,8 @@ tcp::TcpOptions tcp_options(const Environment& environment, const std::function<
     if (const std::string bind = environment("MESHSCOPE_BIND"); !bind.empty()) options.bind = bind;
     if (stopped) options.stopped = stopped;
     options.near_memory = environment("MESHSCOPE_TCP_NEAR_MEMORY") != "0";
+    if (request.timeout.count() > 0) options.timeouts.operation = request.timeout;
+    options.log = request.tell;
     options.init_method = request.init_method;
     if (options.init_method.empty() || options.init_method == "env://") {
         options.host_store = placement.store.empty();
@@ -80,6 +82,12 @@ tcp::TcpOptions tcp_options(const Environment& environment, const std::function<
     return options;
 }
 
+WorldPointer open_mpi(const mpi::Library& library, const run::WorldRequest& request) {
+    const bool chosen = request.timeout.count() > 0;
+    return std::make_unique<mpi::MpiWorld>(
+        library, request.size, chosen ? request.timeout : mpi::MpiWorld::kLongestWait, request.tell);
+}
+
 /// What this build has. A new backend is one more line.
 std::vector<Entry> built(const Environment& environment, const std::function<bool()>& stopped) {
     std::vector<Entry> entries{{"threads", [](const run::WorldRequest& request) {
@@ -95,21 +103,21 @@ std::vector<Entry> built(const Environment& environment, const std::function<boo
                                cuda::tf32_of(environment(cuda::kTf32Variable)));
                        }});
     entries.push_back({"nccl", [environment, stopped](const run::WorldRequest& request) -> WorldPointer {
-                           return open_nccl(environment, std::make_unique<tcp::TcpWorld>(
-                                                             tcp_options(environment, stopped, request)));
+                           auto meeting =
+                               std::make_unique<tcp::TcpWorld>(tcp_options(environment, stopped, request));
+                           return open_nccl(environment, std::move(meeting), request.timeout);
                        }});
     bool any = false;
     for (const mpi::Library& library : mpi::libraries()) {
         if (library.path.empty()) continue;
         if (!any)
             entries.push_back({"mpi", [environment](const run::WorldRequest& request) -> WorldPointer {
-                                   return std::make_unique<mpi::MpiWorld>(choose_library(environment),
-                                                                          request.size);
+                                   return open_mpi(choose_library(environment), request);
                                }});
         any = true;
         entries.push_back(
             {"mpi-" + library.word, [library](const run::WorldRequest& request) -> WorldPointer {
-                 return std::make_unique<mpi::MpiWorld>(library, request.size);
+                 return open_mpi(library, request);
              }});
     }
     return entries;

@@ -1,11 +1,15 @@
 #include "app/cli/run_command.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <ostream>
 #include <sstream>
 
+#include "app/cli/line_at_once.h"
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_json.h"
@@ -15,6 +19,7 @@
 #include "backends/registry.h"
 #include "core/base/error.h"
 #include "core/base/replace_file.h"
+#include "core/base/text.h"
 #include "core/data/safetensors.h"
 #include "core/launch/placement.h"
 #include "core/scenario/keys.h"
@@ -26,7 +31,7 @@ namespace {
 
 struct RunArguments {
     std::string scenario, backend, init_method, trace, json, save, level, resume, schedule, variant;
-    int32_t max_restarts = 0;
+    int32_t max_restarts = 0, timeout_s = 0;
     bool quiet = false, checked = false, no_checked = false;
 };
 
@@ -133,6 +138,23 @@ std::string choose_backend(const RunArguments& options, const launch::Placement&
     return options.backend;
 }
 
+/// Refuses options that the chosen backend would leave aside. One process of a launcher has nobody to meet
+/// and to wait for, and may be given them all the same: how many there are is the launcher's to say.
+void refuse_foreign_options(const RunArguments& options, const std::string& backend,
+                            const launch::Placement& placement) {
+    if (options.backend.empty() && placement.launcher != launch::Launcher::none && placement.world_size == 1)
+        return;
+    const auto refuse = [&](const char* option, const char* backends) {
+        throw UsageError(
+            {"cli.run.option_not_for",
+             {{"option", std::string(option)}, {"backend", backend}, {"backends", std::string(backends)}}});
+    };
+    const bool meets = backend == "tcp" || backend == "nccl";
+    if (!options.init_method.empty() && !meets) refuse("--init-method", "tcp, nccl");
+    if (options.timeout_s > 0 && !backends::has_processes(backend))
+        refuse("--timeout", "tcp, nccl, mpi, mpi-openmpi, mpi-mpich");
+}
+
 /// The scenario as its file has it, or as one of its variants changes it.
 struct Wanted {
     scenario::Scenario scenario;
@@ -167,6 +189,7 @@ void run_command(const RunArguments& options, CommandContext& context) {
     const auto [scenario, ends] = read_wanted(options);
     const launch::Placement placement = launch::find_placement(context.environment);
     const std::string backend = choose_backend(options, placement, scenario);
+    refuse_foreign_options(options, backend, placement);
     // Files are rank 0's; on other machines their folders need not be there.
     if (placement.rank == 0) {
         check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
@@ -187,6 +210,10 @@ void run_command(const RunArguments& options, CommandContext& context) {
     run::RunOptions run_options;
     run_options.backend = backend;
     run_options.init_method = options.init_method;
+    run_options.timeout = std::chrono::seconds(options.timeout_s);
+    run_options.tell = [&](const Message& message) {
+        write_line_at_once(STDERR_FILENO, "meshscope: " + printable(context.text(message), ""));
+    };
     run_options.resume = resume_of(options, placement, context);
     if (placement.rank == 0 && !options.quiet)
         run_options.resumed = [&](const std::string& checkpoint, int32_t steps) {
@@ -349,6 +376,9 @@ void add_run_command(CLI::App& app, CommandContext& context) {
     command->add_option("--variant", options->variant, context.text("cli.run.help.variant"))->type_name("ID");
     command->add_option("--init-method", options->init_method, context.text("cli.run.help.init_method"))
         ->type_name("URL");
+    command->add_option("--timeout", options->timeout_s, context.text("cli.run.help.timeout"))
+        ->check(CLI::Range(1, 86400))
+        ->type_name("SECONDS");
     command->add_option("--max-restarts", options->max_restarts, context.text("cli.run.help.max_restarts"))
         ->check(CLI::Range(0, 1000000))
         ->type_name("K");

@@ -279,8 +279,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     // Only threads of one process can be let run one at a time.
     if (chooser != nullptr && options.backend != "threads")
         throw InvalidArgument({"run.cannot_step", {{"backend", options.backend}}});
-    const std::unique_ptr<comm::World> world =
-        backends.open(options.backend, {world_size, chooser, options.init_method});
+    const std::unique_ptr<comm::World> world = backends.open(
+        options.backend, {world_size, chooser, options.init_method, options.timeout, options.tell});
     const comm::DeviceFacts* const device = world->device();
 
     const auto ranks = static_cast<std::size_t>(world_size);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -25,6 +26,11 @@ struct WorldRequest {
     comm::Chooser* chooser = nullptr;
     /// How processes find each other over TCP: "env://" (or ""), "tcp://host:port", "file:///path".
     std::string init_method{};
+    /// The longest that one receive or wait may take between processes; 0: the backend's own.
+    std::chrono::milliseconds timeout{0};
+    /// Takes what ranks between processes have to say and is no failure: a stranger was sent away, a rank has
+    /// waited long. Called from any thread; must not wait for anybody.
+    std::function<void(const Message&)> tell{};
 };
 
 /// Opens worlds by backend name. app wires the real one (backends/registry); core knows no backend.
@@ -41,7 +47,9 @@ inline constexpr const char* kResumeAuto = "auto";
 
 struct RunOptions {
     std::string backend = "threads";
-    std::string init_method;  ///< see WorldRequest
+    std::string init_method;                   ///< see WorldRequest
+    std::chrono::milliseconds timeout{0};      ///< see WorldRequest
+    std::function<void(const Message&)> tell;  ///< see WorldRequest
     /// Overrides the scenario's level when set.
     std::optional<trace::Level> level;
     /// A checkpoint, or a folder of them, to go on from; overrides the scenario's when set. kResumeAuto: the

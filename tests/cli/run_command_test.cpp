@@ -324,6 +324,36 @@ TEST_CASE("a run that goes on says from where, and an empty name is no name") {
     }
 }
 
+TEST_CASE("an option that the backend would leave aside is refused, and so is a time-out that is none") {
+    const program::Folder folder;
+    const std::string scenario = folder.write("s.toml", kToy);
+    const auto refused = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words{"run", scenario};
+        words.insert(words.end(), more.begin(), more.end());
+        const auto ended = program::run(words);
+        INFO(ended.err);
+        CHECK(ended.exit_code == 2);
+        CHECK(ended.out.empty());
+        return ended.err;
+    };
+    CHECK(refused({"--init-method", "tcp://127.0.0.1:1"})
+              .find("--init-method means nothing to the backend threads; it is for tcp, nccl") !=
+          std::string::npos);
+    CHECK(refused({"--backend", "mpi", "--init-method", "env://"}).find("backend mpi") != std::string::npos);
+    CHECK(refused({"--timeout", "5"}).find("--timeout means nothing to the backend threads") !=
+          std::string::npos);
+    for (const char* none : {"0", "-1", "86401", "nan", "1.5", "soon"})
+        CHECK(refused({"--backend", "tcp", "--timeout", none}).find("--timeout") != std::string::npos);
+    // One process of a launcher has nobody to meet; how many there are is not for the command to know.
+    const std::string one = folder.write(
+        "one.toml", "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 1\nglobal_batch = 8\n");
+    program::How how;
+    how.environment = {"RANK=0", "WORLD_SIZE=1", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1"};
+    const auto alone = program::run({"run", one, "--init-method", "env://", "--timeout", "5", "-q"}, how);
+    INFO(alone.err);
+    CHECK(alone.exit_code == 0);
+}
+
 TEST_CASE("a variant that is not there is told with those that are, or that there are none") {
     const program::Folder folder;
     const auto said = [&](const std::string& more) {

@@ -186,3 +186,39 @@ TEST_CASE("between processes the end of a killed rank has one exit code, and ove
         if (backend == "tcp") CHECK(ended.out.find("comm.peer_lost") != std::string::npos);
     }
 }
+
+TEST_CASE("between processes a rank that stalls is waited for as long as was asked, and by then told of") {
+    const Folder folder;
+    program::How how;
+    how.environment = processes::kUnderMpi;
+    const std::string scenario = folder.write("s.toml", with_fault("stall"));
+    for (const std::string& backend : process_backends()) {
+        const auto begin = std::chrono::steady_clock::now();
+        const auto ended = program::run({"run", scenario, "-q", "--backend", backend, "--timeout", "6"}, how);
+        INFO(backend << ": " << ended.err);
+        CHECK(ended.exit_code == 124);
+        CHECK(std::chrono::steady_clock::now() - begin < test::kGuard);
+        CHECK(ended.err.find("has waited 5 s for the ranks [1] in all_reduce(sum, float32") !=
+              std::string::npos);
+        // The stalled rank knows nothing of it, and is not the one that gives up.
+        CHECK(ended.err.find("rank 1 has waited") == std::string::npos);
+        CHECK(ended.err.find("rank 1 waited") == std::string::npos);
+    }
+}
+
+TEST_CASE(
+    "a rank that was not started as the others is told of on every rank, in words and in its language") {
+    const Folder folder;
+    const std::string scenario = folder.write("s.toml",
+                                              "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = "
+                                              "2\nglobal_batch = 8\n[mesh]\nshape = [2]\nnames "
+                                              "= [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n");
+    // The second process of the two records something else.
+    const std::string each = "if [ $RANK = 1 ]; then more='--level off'; fi; exec " +
+                             test::bin_folder() + "/meshscope --lang zh run " + scenario + " $more";
+    const auto ended = program::run({"launch", "-n", "2", "--", "/bin/sh", "-c", each});
+    INFO(ended.err);
+    CHECK(ended.exit_code != 0);
+    CHECK(ended.err.find("因 rank 1 先出错而停止：rank 1 启动时的条件与 rank 0 不同") != std::string::npos);
+    CHECK(ended.err.find("processes_differ") == std::string::npos);
+}
