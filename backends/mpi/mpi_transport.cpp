@@ -94,10 +94,14 @@ void MpiTransport::wait_until(int32_t peer, comm::Channel channel, const Ready& 
         const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - *since);
         if (waited >= long_waits_.next()) long_waits_.look(waited, rank(), awaited(peer), calls_);
         if (waited <= timeout_) continue;
-        fail(DiagnosedError(
-            {"mpi.timeout",
-             {{"rank", int64_t{job_.rank}}, {"peer", int64_t{peer}}, {"waited_ms", int64_t{waited.count()}}}},
-            comm::timeout_diagnosis(rank(), calls_, GlobalRank{peer}, world_size()), rank()));
+        const std::vector<int64_t> missing = awaited(peer);
+        const GlobalRank first{missing.empty() ? peer : static_cast<int32_t>(missing.front())};
+        fail(DiagnosedError({"mpi.timeout",
+                             {{"rank", int64_t{job_.rank}},
+                              {"missing", missing},
+                              {"doing", describe(comm::report_of(calls_.doing()))},
+                              {"waited_ms", int64_t{waited.count()}}}},
+                            comm::timeout_diagnosis(rank(), calls_, first, world_size()), rank()));
     }
 }
 

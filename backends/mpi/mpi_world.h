@@ -13,7 +13,7 @@ namespace meshscope::backends::mpi {
 /// One rank of a job that an MPI launcher started. Ranks are MPI's: run() runs the one of this process, and
 /// returns when all bodies are over; or, where one failed, after five seconds. It throws the body's own error
 /// when that was the first, else CommError "comm.aborted" (secondary) with the first one's words;
-/// "mpi.timeout" {peer, waited_ms} when one receive or wait took longer than `timeout`.
+/// "mpi.timeout" {rank, missing, doing, waited_ms} when one receive or wait took longer than `timeout`.
 ///
 /// MPI itself ends when the process does: in order when all bodies of the last run came to their end, else by
 /// MPI_Abort with this process's exit code. Of a process that is killed MPI's launcher ends the whole job.

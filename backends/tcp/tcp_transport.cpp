@@ -97,6 +97,7 @@ void TcpTransport::throw_late(const Awaiting& awaiting) {
     fail(DiagnosedError({id,
                          {{"rank", int64_t{rank_}},
                           {"missing", awaiting.ranks},
+                          {"doing", describe(comm::report_of(calls_.doing()))},
                           {"waited_ms", int64_t{operation_timeout_.count()}},
                           {"channel", int64_t{awaiting.channel}},
                           {"bytes", awaiting.bytes}}},

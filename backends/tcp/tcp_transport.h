@@ -18,8 +18,8 @@ namespace meshscope::backends::tcp {
 /// its calls, on the thread that makes them: no hand-over between threads lies in a message's way. See
 /// comm::Transport for what each call does and throws. Beyond that every call may throw CommError:
 /// "comm.peer_lost" {peer, rank}, "comm.peer_silent", "comm.peer_silent_receipt", "comm.peer_silent_idle"
-/// (see Fate), "comm.operation_timeout" {rank, missing, waited_ms, channel, bytes} and
-/// "comm.receipt_timeout", "comm.frame_damaged" {src, dst, fault} for a flipped bit.
+/// (see Fate), "comm.operation_timeout" {rank, missing, doing, waited_ms, channel, bytes}
+/// and "comm.receipt_timeout", "comm.frame_damaged" {src, dst, fault} for a flipped bit.
 class TcpTransport final : public comm::Transport {
   public:
     /// `links`: connected sockets by rank. `fate` must outlive it.

@@ -1,6 +1,7 @@
 // Golden runs in processes of their own: over tcp and both MPIs, bit for bit what threads give.
 #include <chrono>
 #include <cstdlib>
+#include <regex>
 
 #include "core/trace/store.h"
 #include "tests/cli/program.h"
@@ -198,6 +199,8 @@ TEST_CASE("between processes a rank that stalls is waited for as long as was ask
         INFO(backend << ": " << ended.err);
         CHECK(ended.exit_code == 124);
         CHECK(std::chrono::steady_clock::now() - begin < test::kGuard);
+        CHECK(std::regex_search(
+            ended.err, std::regex("rank [023] waited 60[0-9]{2} ms for .*\\[1\\], in all_reduce\\(sum")));
         CHECK(ended.err.find("has waited 5 s for the ranks [1] in all_reduce(sum, float32") !=
               std::string::npos);
         // The stalled rank knows nothing of it, and is not the one that gives up.
@@ -214,8 +217,8 @@ TEST_CASE(
                                               "2\nglobal_batch = 8\n[mesh]\nshape = [2]\nnames "
                                               "= [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n");
     // The second process of the two records something else.
-    const std::string each = "if [ $RANK = 1 ]; then more='--level off'; fi; exec " +
-                             test::bin_folder() + "/meshscope --lang zh run " + scenario + " $more";
+    const std::string each = "if [ $RANK = 1 ]; then more='--level off'; fi; exec " + test::bin_folder() +
+                             "/meshscope --lang zh run " + scenario + " $more";
     const auto ended = program::run({"launch", "-n", "2", "--", "/bin/sh", "-c", each});
     INFO(ended.err);
     CHECK(ended.exit_code != 0);
