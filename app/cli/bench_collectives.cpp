@@ -140,8 +140,7 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
 
     const int32_t calls = calls_of(bytes);
     const auto block = [&](const auto& call) {
-        call();  // what the other blocks left in the caches goes: other libraries' blocks follow their own
-                 // kind
+        call();  // so that it finds in the caches what its own kind left there
         unrecorded.barrier().wait();
         const auto begin = std::chrono::steady_clock::now();
         for (int32_t i = 0; i < calls; ++i) call();

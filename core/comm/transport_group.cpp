@@ -121,15 +121,10 @@ int64_t TransportGroup::Members::run(const Work::State& state, const Begin& begi
     SharedTable* const meets_at = state.algorithm == Algorithm::direct && can_run_on_table(call.op)
                                       ? table_of(executor.transport())
                                       : nullptr;
-    // With nothing to do before the members meet, it begins there.
     const bool keeps = recorder != nullptr && recorder->records(trace::Level::values);
-    if (meets_at != nullptr && !keeps && !options.checked) {
-        Wire wire(executor.transport(), ranks, me, channel, call.dtype, recorder, state.event,
-                  executor.queues());
-        run_on_table(wire, *meets_at, call, std::cref(begin));
-        return wire.sent_bytes();
-    }
-    begin();
+    // With nothing to do before the members meet, it begins there.
+    const bool begins_there = meets_at != nullptr && !keeps && !options.checked;
+    if (!begins_there) begin();
     if (keeps && gives(call, me))
         snapshot(*recorder, state.event, trace::SnapshotKind::input, call.dtype, call.input, call.in_elements,
                  executor.queues());
@@ -144,7 +139,8 @@ int64_t TransportGroup::Members::run(const Work::State& state, const Begin& begi
         Wire wire(executor.transport(), ranks, me, channel, call.dtype, recorder, state.event,
                   executor.queues());
         if (meets_at != nullptr)
-            run_on_table(wire, *meets_at, call, [] {});
+            run_on_table(
+                wire, *meets_at, call, begins_there ? std::function<void()>(std::cref(begin)) : [] {});
         else
             run_collective(wire, call, state.algorithm, options.node_of);
         sent_bytes = wire.sent_bytes();
