@@ -55,7 +55,7 @@ Refusal Pulse::judge(const Hello& hello) const {
     // A peer that never got our welcome tries again.
     if (hello.kind == LinkKind::control) {
         const Link& known = links_[from];
-        const bool takes_its_place = !known.socket.open() || (!known.has_spoken && is_dead(known.socket));
+        const bool takes_its_place = !known.socket.open() || (known.words == 0 && is_dead(known.socket));
         return takes_its_place ? Refusal::none : Refusal::duplicate;
     }
     return has_data_[from] && (!data_[from].open() || !is_dead(data_[from])) ? Refusal::duplicate
@@ -83,8 +83,10 @@ void Pulse::add(int32_t peer, LinkKind kind, Fd socket) {
     {
         const std::lock_guard lock(mutex_);
         add_locked(peer, kind, std::move(socket));
-        // The first word, which says that both links are here (see is_here_locked).
-        if (kind == LinkKind::data) append_frame(link(peer).output, {.type = FrameType::beat});
+        // The first words, at once: from the first on our end is told as that (see gone), the second says
+        // that both links are here (see is_here_locked).
+        append_frame(link(peer).output, {.type = FrameType::beat});
+        flush(peer);
     }
     raise(fate_.pulse_event());  // a new file to poll
 }
@@ -92,7 +94,7 @@ void Pulse::add(int32_t peer, LinkKind kind, Fd socket) {
 bool Pulse::is_here_locked(int32_t peer) const {
     const auto at = static_cast<std::size_t>(peer);
     const bool was_called_by_us = peer < setup_.rank;
-    return links_[at].socket.open() && has_data_[at] && (was_called_by_us || links_[at].has_spoken);
+    return links_[at].socket.open() && has_data_[at] && (was_called_by_us || links_[at].words >= 2);
 }
 
 std::vector<int32_t> Pulse::missing_locked() const {
@@ -194,7 +196,6 @@ void Pulse::hear(int32_t peer, Clock::time_point now) {
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (n <= 0) return gone(peer);
         one.heard = now;
-        if (!std::exchange(one.has_spoken, true)) changed_.notify_all();
         one.cutter.push(ByteSpan(bytes).first(static_cast<std::size_t>(n)));
         while (const std::optional<Frame> frame = one.cutter.next()) on_frame(peer, *frame);
         if (one.cutter.fault() != FrameFault::none) return gone(peer);
@@ -203,6 +204,7 @@ void Pulse::hear(int32_t peer, Clock::time_point now) {
 
 void Pulse::on_frame(int32_t peer, const Frame& frame) {
     Link& one = link(peer);
+    if (++one.words <= 2) changed_.notify_all();
     if (frame.header.type == FrameType::bye) one.ended_well = true;
     if (frame.header.type == FrameType::abort) {
         one.told_failure = true;
@@ -215,7 +217,7 @@ void Pulse::on_frame(int32_t peer, const Frame& frame) {
 
 void Pulse::gone(int32_t peer) {
     Link& one = link(peer);
-    if (peer > setup_.rank && !one.has_spoken) {
+    if (peer > setup_.rank && one.words == 0) {
         // It gave up before our welcome came, and calls again.
         one = Link{};
         return;

@@ -54,7 +54,9 @@ class Pulse {
         FrameCutter cutter{kMostAbortBytes};
         Buffer output;
         Clock::time_point heard;
-        bool has_spoken = false;    ///< anything
+        /// Frames heard. Who called says one when it has our welcome on this link, and the next when it has
+        /// both.
+        int64_t words = 0;
         bool ended_well = false;    ///< said bye
         bool told_failure = false;  ///< said abort
         bool said_abort = false;    ///< we told it that the world has failed

@@ -67,7 +67,8 @@ struct Called {
     }
 };
 
-void say_first_word(const Fd& control) {
+/// What a caller says when it has its welcome on this link, and again when it has it on both.
+void say_word(const Fd& control) {
     Buffer beat;
     append_frame(beat, {.type = FrameType::beat});
     REQUIRE(write_all(control, beat, Clock::now() + kGuard) == Transfer::done);
@@ -79,31 +80,38 @@ TEST_CASE("a caller whose welcome came too late calls again, and is let in") {
     for (const LinkKind late : {LinkKind::control, LinkKind::data}) {
         Called rank;
         Fd control;
-        if (late == LinkKind::data) control = rank.call(LinkKind::control);
+        if (late == LinkKind::data) say_word(control = rank.call(LinkKind::control));
         rank.call_and_give_up(late);
         CHECK(rank.missing_after(milliseconds(50)) == std::vector<int32_t>{1});
         CHECK_FALSE(rank.fate.ended());
-        if (late == LinkKind::control) control = rank.call(LinkKind::control);
+        if (late == LinkKind::control) say_word(control = rank.call(LinkKind::control));
         const Fd data = rank.call(LinkKind::data);
-        say_first_word(control);
+        CHECK(rank.missing_after(milliseconds(50)) == std::vector<int32_t>{1});
+        say_word(control);
         CHECK(rank.missing_after(kGuard).empty());
         CHECK_FALSE(rank.fate.ended());
         CHECK(rank.pulse->take_data_links()[1].open());
     }
 }
 
-TEST_CASE("a caller that is gone after its first word is lost") {
-    Called rank;
-    {
-        const Fd control = rank.call(LinkKind::control);
-        const Fd data = rank.call(LinkKind::data);
-        say_first_word(control);
-        CHECK(rank.missing_after(kGuard).empty());
+TEST_CASE("a caller that is gone after its first word is lost, whether it has both links or not") {
+    for (const bool has_both : {false, true}) {
+        Called rank;
+        {
+            const Fd control = rank.call(LinkKind::control);
+            say_word(control);
+            Fd data;
+            if (has_both) {
+                data = rank.call(LinkKind::data);
+                say_word(control);
+                CHECK(rank.missing_after(kGuard).empty());
+            }
+        }
+        rank.fate.hear_out();
+        const auto until = Clock::now() + kGuard;
+        while (!rank.fate.ended() && Clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
+        CHECK(rank.fate.cause().message.id == "comm.peer_lost");
     }
-    rank.fate.hear_out();
-    const auto until = Clock::now() + kGuard;
-    while (!rank.fate.ended() && Clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
-    CHECK(rank.fate.cause().message.id == "comm.peer_lost");
 }
 
 TEST_CASE("a second caller of one rank is refused while the first is there") {
