@@ -33,8 +33,8 @@ class StoreClient {
   public:
     /// Connects. Throws CommError "tcp.cannot_connect" {address, reason, waited_ms} when nobody answered in
     /// time, or what answered refused us or did not prove the token; Cancelled "tcp.stopped_connecting"
-    /// {address}; InvalidArgument "tcp.address_malformed", "tcp.store_token_differs" {address} when the server
-    /// does not take our token (see TokenDoubt).
+    /// {address}; InvalidArgument "tcp.address_malformed", "tcp.store_token_differs" {address} when the
+    /// server does not take our token (see TokenDoubt).
     explicit StoreClient(const StoreClientOptions& options);
     ~StoreClient();
     StoreClient(const StoreClient&) = delete;
