@@ -1,7 +1,6 @@
 #include "app/cli/bench_collectives.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include "app/cli/command.h"
 #include "app/cli/machine.h"
 #include "core/base/error.h"
+#include "core/base/quick_clock.h"
 #include "core/comm/choice.h"
 #include "core/comm/cost.h"
 #include "core/comm/native_group.h"
@@ -117,6 +117,49 @@ class Copier {
     Tensor to_;
 };
 
+/// When a block of calls began and ended on one rank, in ns of the steady clock.
+struct Block {
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+};
+
+/// Medians of blocks that all ranks timed.
+class BlockTimes {
+  public:
+    BlockTimes(comm::ProcessGroup& group, tensor::Allocator& memory) : group_(group), memory_(memory) {}
+
+    /// Of the slowest rank in each block.
+    double of_the_slowest(const std::vector<Block>& mine) {
+        return median_of(largest(mine, [](const Block& block) { return block.end_ns - block.begin_ns; }));
+    }
+    /// From the first rank's beginning to the last one's end. For calls in which no rank waits for another:
+    /// where ranks share a core these run one after the other, and each rank's own time is half the story.
+    double of_all(const std::vector<Block>& mine) {
+        std::vector<int64_t> times = largest(mine, [](const Block& block) { return block.end_ns; });
+        const auto minus_begins = largest(mine, [](const Block& block) { return -block.begin_ns; });
+        for (std::size_t i = 0; i < times.size(); ++i) times[i] += minus_begins[i];
+        return median_of(times);
+    }
+
+  private:
+    /// By block, the largest of the ranks' numbers.
+    template <class Number>
+    std::vector<int64_t> largest(const std::vector<Block>& mine, const Number& number) {
+        Tensor numbers = memory_.empty({static_cast<int64_t>(mine.size())}, DType::int64,
+                                       MemoryCategory::communication, "bench");
+        std::ranges::transform(mine, numbers.data<int64_t>().begin(), number);
+        group_.all_reduce(numbers, ReduceOp::max).wait();
+        const auto all = numbers.data<int64_t>();
+        return {all.begin(), all.end()};
+    }
+    static double median_of(const std::vector<int64_t>& times_ns) {
+        return median({times_ns.begin(), times_ns.end()});
+    }
+
+    comm::ProcessGroup& group_;
+    tensor::Allocator& memory_;
+};
+
 /// One row, by all ranks together; all get the same. The collective and the copies take turns, block by
 /// block, so that a machine that drifts touches both alike.
 CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int64_t size,
@@ -139,29 +182,27 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
     Copier copier(moved_bytes(op, bytes, bench.ranks), memory);
 
     const int32_t calls = calls_of(bytes);
-    const auto block = [&](const auto& call) {
+    const auto time_block = [&](const auto& call) {
         call();  // so that it finds in the caches what its own kind left there
         unrecorded.barrier().wait();
-        const auto begin = std::chrono::steady_clock::now();
+        Block block{steady_ns(), 0};
         for (int32_t i = 0; i < calls; ++i) call();
-        const std::chrono::duration<float, std::micro> took = std::chrono::steady_clock::now() - begin;
-        return took.count() / static_cast<float>(calls);
+        block.end_ns = steady_ns();
+        unrecorded.barrier().wait();  // who shares its core with this rank may not have seen the end yet
+        return block;
     };
-    std::vector<float> times, copy_times;
+    std::vector<Block> blocks, copy_blocks;
     for (int32_t i = -2; i < bench.repeats; ++i) {  // two to warm up
-        const float us = block([&] { player.call(); });
-        const float copy_us = block([&] { copier.call(); });
+        const Block block = time_block([&] { player.call(); });
+        const Block copy_block = time_block([&] { copier.call(); });
         if (i < 0) continue;
-        times.push_back(us);
-        copy_times.push_back(copy_us);
+        blocks.push_back(block);
+        copy_blocks.push_back(copy_block);
     }
-    const auto median_of_slowest = [&](const std::vector<float>& mine) {
-        Tensor slowest =
-            memory.of(mine, {static_cast<int64_t>(mine.size())}, MemoryCategory::communication, "bench");
-        unrecorded.all_reduce(slowest, ReduceOp::max).wait();
-        const auto all = slowest.data<float>();
-        return median({all.begin(), all.end()});
-    };
+    BlockTimes times(unrecorded, memory);
+    const double ns = times.of_the_slowest(blocks);
+    const bool share_cores = transport.shares_memory() && bench.ranks > usable_cores();
+    const double copy_ns = share_cores ? times.of_all(copy_blocks) : times.of_the_slowest(copy_blocks);
 
     CollectivesBenchRow row;
     row.op = op;
@@ -173,10 +214,10 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
             ? Algorithm::native
             : comm::choose_algorithm(op, bench.algorithm, bench.ranks,
                                      {.bytes = bytes, .shares_memory = transport.shares_memory()});
-    row.us = median_of_slowest(times);
+    row.us = ns / calls / 1e3;
     row.algbw_GBps = static_cast<double>(row.bytes) / row.us / 1e3;
     row.busbw_GBps = row.algbw_GBps * comm::bus_factor(op, bench.ranks);
-    row.memcpy_share = median_of_slowest(copy_times) / row.us;
+    row.memcpy_share = copy_ns / ns;
     executor.finish();
     return row;
 }
