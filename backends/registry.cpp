@@ -183,17 +183,16 @@ std::string mpi_library_of(const std::string& name) {
 }
 
 std::vector<BackendState> backend_states() {
-    std::vector<BackendState> states{{"threads", true, "", ""}, {"tcp", true, "", ""}};
+    std::vector<BackendState> states{{"threads", true, "", "", {}}, {"tcp", true, "", "", {}}};
     for (const mpi::Library& library : mpi::libraries()) {
-        BackendState state{"mpi-" + library.word, !library.path.empty(), "", library.package};
+        BackendState state{"mpi-" + library.word, !library.path.empty(), "", library.package, {}};
         if (state.built) {
             std::array<char, 256> text{};
             try {
                 mpi::load(library).library(text.data(), static_cast<int32_t>(text.size()));
-                state.detail = text.data();
+                state.library = text.data();
             } catch (const Error& error) {
-                state.built = false;
-                state.detail = error.what();
+                state.fault = error.message();
             }
         }
         states.push_back(std::move(state));

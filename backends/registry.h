@@ -2,9 +2,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/message.h"
 #include "core/launch/placement.h"
 #include "core/run/run.h"
 
@@ -40,8 +42,9 @@ std::string mpi_library_of(const std::string& name);
 struct BackendState {
     std::string name;
     bool built = false;
-    std::string detail;   ///< "Open MPI v4.1.4, …"; empty where there is nothing to say
+    std::string library;  ///< "Open MPI v4.1.4, …"; empty where there is none, or it cannot be loaded
     std::string package;  ///< what to install, where it was not built; Debian's names
+    std::optional<Message> fault;  ///< why what was built cannot be loaded here
 };
 std::vector<BackendState> backend_states();
 

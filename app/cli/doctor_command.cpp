@@ -11,6 +11,7 @@
 #include "app/cli/version.h"
 #include "backends/nccl_doctor.h"
 #include "backends/registry.h"
+#include "core/base/cause.h"
 #include "core/base/error.h"
 #include "core/tensor/device.h"
 
@@ -72,7 +73,10 @@ ordered_json as_json(const Machine& machine, const std::vector<std::string>& bac
                      const CommandContext& context) {
     ordered_json libraries = ordered_json::object();
     for (const backends::BackendState& state : states)
-        if (!state.detail.empty()) libraries[state.name] = state.detail;
+        if (!state.library.empty()) libraries[state.name] = state.library;
+    ordered_json faults = ordered_json::object();
+    for (const backends::BackendState& state : states)
+        if (state.fault) faults[state.name] = context.text(*state.fault);
 
     return {{"version", version_number()},
             {"git", or_null(version_git_hash())},
@@ -84,6 +88,7 @@ ordered_json as_json(const Machine& machine, const std::vector<std::string>& bac
             {"memory_available_bytes", machine.memory_available_bytes},
             {"backends", backends},
             {"backend_libraries", libraries},
+            {"backend_faults", faults},
             {"gpu", gpu_json(gpus, context)},
             {"nccl", nccl_json(gpus, context)},
             {"blas", tensor::mat_mul_library()},
@@ -184,7 +189,7 @@ void print(const Machine& machine, const std::vector<std::string>& backends,
                                                  {"available", gibibytes(machine.memory_available_bytes)}}));
     row("cli.doctor.backends", joined(backends));
     for (const backends::BackendState& state : states)
-        if (state.built && !state.detail.empty()) table.rows.push_back({"  " + state.name, state.detail});
+        if (!state.library.empty()) table.rows.push_back({"  " + state.name, state.library});
     print_gpus(gpus, none, row, context);
     row("cli.doctor.blas", std::string(tensor::mat_mul_library()));
     row("cli.doctor.fonts", machine.chinese_fonts.empty() ? none : joined(machine.chinese_fonts));
@@ -197,14 +202,16 @@ void print(const Machine& machine, const std::vector<std::string>& backends,
     print_table(table, context.out);
 
     // What is missing is said with what it means, because most of it is no fault.
-    for (const backends::BackendState& state : states)
+    for (const backends::BackendState& state : states) {
         if (!state.built)
-            context.err << (state.detail.empty()
-                                ? context.text("cli.doctor.no_backend",
-                                               {{"name", state.name}, {"package", state.package}})
-                                : context.text("cli.doctor.bad_backend",
-                                               {{"name", state.name}, {"reason", state.detail}}))
+            context.err << context.text("cli.doctor.no_backend",
+                                        {{"name", state.name}, {"package", state.package}})
                         << '\n';
+        if (state.fault)
+            context.err << context.text(
+                               with_cause({"cli.doctor.bad_backend", {{"name", state.name}}}, *state.fault))
+                        << '\n';
+    }
     if (gpus.missing)
         context.err << context.text("cli.doctor.no_gpu", {{"reason", context.text(*gpus.missing)}}) << '\n';
     if (gpus.nccl_missing)

@@ -155,20 +155,14 @@ void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max
             context.err << context.text("cli.run.parts_left", {{"path", trace}}) << '\n';
         }
     }
-    launch::Failure root = result.failures.front();
+    const launch::Failure& root = result.failures.front();
     const int signal = root.id.empty() ? killed_by(backend, root.exit_code) : 0;
     // A failed check is no failure of a process; rank 0 has told it.
     if (root.id.empty() && signal == 0) return;
-    if (signal != 0 && root.exit_code < 128) root.text = launch::text_of_signal(signal);
+    const Message cause = signal != 0 ? launch::ended_by_signal(signal) : launch::last_words(root);
     const bool rank_known = !by_mpi(backend);
     context.err << "meshscope: "
-                << (root.id.empty() && rank_known
-                        ? context.text("launch.failed", {{"rank", int64_t{root.rank}},
-                                                         {"node", int64_t{root.node}},
-                                                         {"code", int64_t{root.exit_code}},
-                                                         {"text", root.text}})
-                        : root.text)
-                << '\n';
+                << context.text(root.id.empty() && rank_known ? launch::line_on(root, cause) : cause) << '\n';
     // Who was killed said nothing; what a peer saw of it names the rank, its call and the line.
     const auto told =
         std::ranges::find_if(result.failures, [](const auto& each) { return !each.json.empty(); });

@@ -47,6 +47,7 @@ class Agent {
     LaunchResult run() {
         MeetingOptions options = options_.meeting;
         options.stopped = [this] { return options_.signal() != 0; };
+        options.tell = options_.tell;
         Rendezvous rendezvous(*client_, options);
         while (true) {
             const Meeting meeting = rendezvous.meet(free_port());
@@ -76,6 +77,18 @@ class Agent {
         return all;
     }
 
+    /// Throws IoError "launch.endpoint_taken" {address} where the nodes' meeting place is in use.
+    static std::unique_ptr<backends::tcp::StoreServer> serve(const backends::tcp::StoreServerOptions& options,
+                                                             const backends::tcp::Address& meeting) {
+        try {
+            return std::make_unique<backends::tcp::StoreServer>(options);
+        } catch (const IoError& error) {
+            // Most likely by another node that was called 0 as well.
+            if (error.message().id != "tcp.address_taken") throw;
+            throw IoError({"launch.endpoint_taken", {{"address", meeting.text()}}});
+        }
+    }
+
     void open_store() {
         const std::optional<Token> given = backends::tcp::token_of_environment();
         const bool alone = options_.endpoint.empty();
@@ -91,7 +104,7 @@ class Agent {
             server.token = token_;
             server.run_id = run_id_;
             server.log = options_.tell;
-            server_ = std::make_unique<backends::tcp::StoreServer>(server);
+            server_ = serve(server, meeting);
             meeting.port = server_->port();
             address = meeting.text();
             if (!alone) options_.tell({"launch.store", {{"address", address}, {"run_id", run_id_}}});
@@ -101,6 +114,8 @@ class Agent {
         client.address = address;
         client.token = token_;
         client.run_id = run_id_;
+        if (!options_.meeting.leads) client.connect = options_.meeting.timeout;
+        client.tell = options_.tell;
         client.stopped = [this] { return options_.signal() != 0; };
         client_ = std::make_unique<backends::tcp::StoreClient>(client);
     }
@@ -178,19 +193,11 @@ class Agent {
                 {"launch.node_lost",
                  {{"node", int64_t{node}},
                   {"seconds", std::chrono::duration<double>(options_.meeting.lost_after).count()}}});
-        for (const Failure& failure : decision.failures) tell(failure);
+        for (const Failure& failure : decision.failures) options_.tell(line_on(failure, last_words(failure)));
         if (decision.next != Decision::Next::again) return;
         if (decision.joined) options_.tell({"launch.node_joins", {}});
         options_.tell({decision.failures.empty() ? "launch.members_changed" : "launch.restarts",
                        {{"restart", int64_t{decision.restarts}}, {"most", int64_t{decision.max_restarts}}}});
-    }
-
-    void tell(const Failure& failure) const {
-        options_.tell({failure.secondary ? "launch.failed_too" : "launch.failed",
-                       {{"rank", int64_t{failure.rank}},
-                        {"node", int64_t{failure.node}},
-                        {"code", int64_t{failure.exit_code}},
-                        {"text", failure.text}}});
     }
 
     const LaunchOptions& options_;

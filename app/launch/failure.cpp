@@ -15,6 +15,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "core/base/cause.h"
+
 namespace meshscope::launch {
 namespace {
 
@@ -42,7 +44,7 @@ ordered_json as_json(const Failure& f) {
             {"exit_code", f.exit_code},
             {"time", time_text(f.time_ns)},
             {"id", f.id.empty() ? ordered_json() : ordered_json(f.id)},
-            {"text", f.text},
+            {"text", f.text.empty() ? ordered_json() : ordered_json(f.text)},
             {"secondary", f.secondary}};
 }
 
@@ -72,8 +74,24 @@ bool follows(const Failure& f) {
 
 }  // namespace
 
-std::string text_of_signal(int signal) {
-    return "ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+Message ended_by_signal(int signal) {
+    const char* const name = sigabbrev_np(signal);
+    return {"launch.ended_by_signal",
+            {{"signal", int64_t{signal}}, {"name", name == nullptr ? "?" : "SIG" + std::string(name)}}};
+}
+
+Message last_words(const Failure& failure) {
+    if (!failure.text.empty()) return {"launch.said", {{"text", failure.text}}};
+    if (failure.exit_code > 128) return ended_by_signal(failure.exit_code - 128);
+    return {"launch.said_nothing", {}};
+}
+
+Message line_on(const Failure& failure, const Message& cause) {
+    return with_cause({failure.secondary ? "launch.failed_too" : "launch.failed",
+                       {{"rank", int64_t{failure.rank}},
+                        {"node", int64_t{failure.node}},
+                        {"code", int64_t{failure.exit_code}}}},
+                      cause);
 }
 
 void write_error_file(const std::string& path, const Failure& failure) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/message.h"
+
 namespace meshscope::launch {
 
 /// How a worker failed.
@@ -13,13 +15,17 @@ struct Failure {
     int64_t time_ns =
         0;             ///< of the system clock: when it failed, by its own word, else when its end was seen
     std::string id;    ///< of the message that it left; "" where it left none
-    std::string text;  ///< what it said, or what is known of its end
+    std::string text;  ///< what it said; "" where it left nothing, see last_words()
     std::string json;  ///< the same as the program's own JSON; "" where it left none
     bool secondary = false;  ///< only followed another's failure
 };
 
-/// "ended by signal 9 (Killed)".
-std::string text_of_signal(int signal);
+/// "launch.ended_by_signal" {signal, name}; the name is "SIGKILL" and its like.
+Message ended_by_signal(int signal);
+/// Why, as far as it is known: "launch.said" {text}, ended_by_signal(), "launch.said_nothing".
+Message last_words(const Failure& failure);
+/// A line on a failure, "launch.failed" or "launch.failed_too" {rank, node, code}, with its cause inside.
+Message line_on(const Failure& failure, const Message& cause);
 
 /// A file for a worker's last words (TORCHELASTIC_ERROR_FILE), in torchrun's form with ours beside:
 /// {"message": {"message", "extraInfo": {"timestamp"}}, "meshscope": {"id", "exit_code", "time_ns",
@@ -39,7 +45,8 @@ void read_error_file(const std::string& path, Failure& failure);
 void order_by_cause(std::vector<Failure>& failures);
 
 /// The whole report: {"run_id", "restarts", "root_cause": {…}, "errors": [{"rank", "local_rank", "node",
-/// "exit_code", "time", "id", "text", "secondary"}…]}, errors in the order of order_by_cause.
+/// "exit_code", "time", "id", "text", "secondary"}…]}, errors in the order of order_by_cause; "text" and "id"
+/// are null where a worker left nothing.
 std::string report_json(const std::string& run_id, int32_t restarts, const std::vector<Failure>& failures);
 
 }  // namespace meshscope::launch

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/seldom.h"
 
 namespace meshscope::launch {
 namespace {
@@ -16,6 +17,10 @@ constexpr milliseconds kTick{50};
 
 void pause() {
     std::this_thread::sleep_for(kTick);
+}
+
+milliseconds since(Clock::time_point begin) {
+    return std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
 }
 
 int number(const std::string& text) {
@@ -73,7 +78,8 @@ std::vector<int32_t> Rendezvous::joined() {
 }
 
 void Rendezvous::lead_joining() {
-    const auto since = Clock::now();
+    const auto begin = Clock::now();
+    Seldom seldom;
     // Who asked for room, and so ended the last round, must not come too late for this one.
     const milliseconds last_call =
         is_expecting_ ? std::max(options_.last_call, options_.lost_after / 5) : options_.last_call;
@@ -84,7 +90,13 @@ void Rendezvous::lead_joining() {
         if (!enough) enough_since.reset();
         if (enough && !enough_since) enough_since = Clock::now();
         if (enough && Clock::now() - *enough_since >= last_call) break;
-        const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - since);
+        const milliseconds waited = since(begin);
+        if (!enough && seldom.is_due(waited))
+            options_.tell({"launch.awaits_nodes",
+                           {{"joined", static_cast<int64_t>(here.size())},
+                            {"needed", int64_t{options_.min_nodes}},
+                            {"waited_s", Seldom::seconds(waited)},
+                            {"timeout_s", Seldom::seconds(options_.timeout)}}});
         if (!enough && waited > options_.timeout)
             throw CommError({"launch.nodes_missing",
                              {{"joined", static_cast<int64_t>(here.size())},
@@ -130,14 +142,20 @@ Meeting Rendezvous::meet(int32_t free_port) {
     if (!options_.leads) {
         while (!claim_.take()) pause_or_stop();
         // A round that has begun has no room any more: its leader is told, and makes a new one.
-        const auto since = Clock::now();
+        const auto begin = Clock::now();
+        Seldom seldom;
         while (true) {
             round_ = std::max(round_, number(store_.get("launch/round").value_or("")));
             if (get("table").empty()) break;
             claim_.keep();
             ask_for_room();
-            if (Clock::now() - since > options_.timeout)
+            if (since(begin) > options_.timeout)
                 throw CommError({"launch.no_room", {{"most", int64_t{options_.max_nodes}}}}, GlobalRank{-1});
+            if (seldom.is_due(since(begin)))
+                options_.tell({"launch.awaits_room",
+                               {{"most", int64_t{options_.max_nodes}},
+                                {"waited_s", Seldom::seconds(since(begin))},
+                                {"timeout_s", Seldom::seconds(options_.timeout)}}});
             pause_or_stop();
         }
     } else {
@@ -150,8 +168,12 @@ Meeting Rendezvous::meet(int32_t free_port) {
                store_.own_host() + " " + std::to_string(options_.workers) + " " +
                    std::to_string(options_.node_rank) + " " + std::to_string(free_port));
     if (options_.leads) lead_joining();
+    const auto joined = Clock::now();
+    Seldom seldom;
     while (get("table").empty()) {
         beat();
+        if (seldom.is_due(since(joined)))
+            options_.tell({"launch.awaits_begin", {{"waited_s", Seldom::seconds(since(joined))}}});
         pause_or_stop();
     }
     table_.clear();
@@ -234,8 +256,8 @@ void Rendezvous::wait_for_readers() {
         const std::string word = index == index_ ? "" : get("result/" + std::to_string(index));
         if (!word.empty() && unpack_result(word).outcome != Outcome::signalled) ++others;
     }
-    const auto since = Clock::now();
-    while (number(get("left")) < others && Clock::now() - since < options_.lost_after) pause();
+    const auto begin = Clock::now();
+    while (number(get("left")) < others && since(begin) < options_.lost_after) pause();
 }
 
 Decision Rendezvous::decide(const RoundResult& here) {

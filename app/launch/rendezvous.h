@@ -11,6 +11,7 @@
 #include "app/launch/decision.h"
 #include "app/launch/node_claim.h"
 #include "backends/tcp/store_client.h"
+#include "core/base/message.h"
 
 namespace meshscope::launch {
 
@@ -24,6 +25,10 @@ struct MeetingOptions {
     std::chrono::milliseconds last_call{2000};   ///< how long the leader waits for more than min_nodes
     std::chrono::milliseconds timeout{600000};   ///< how long for min_nodes
     std::chrono::milliseconds lost_after{5000};  ///< a node that says nothing for so long is gone
+    /// What is to be said while it waits unusually long (Seldom): "launch.awaits_nodes" {joined, needed,
+    /// waited_s, timeout_s}, "launch.awaits_begin" {waited_s}, "launch.awaits_room" {most, waited_s,
+    /// timeout_s}. Must not wait itself.
+    std::function<void(const Message&)> tell = [](const Message&) {};
     /// Whether this process was told to stop; asked while others are waited for.
     std::function<bool()> stopped = [] { return false; };
 };
@@ -44,8 +49,9 @@ struct Meeting {
 /// too, and do not count. Ranks may change from round to round, and so may the world size.
 ///
 /// Throws CommError "tcp.store_lost" where the leader is gone, "launch.nodes_missing" {joined, needed,
-/// waited_ms}; Cancelled "launch.stopped_waiting"; InvalidArgument "launch.workers_differ" where nodes have
-/// different numbers of workers, "launch.node_rank_taken" {node_rank, host}.
+/// waited_ms}, "launch.no_room" {most}; Cancelled "launch.stopped_waiting"; InvalidArgument
+/// "launch.workers_differ" where nodes have different numbers of workers, "launch.node_rank_taken"
+/// {node_rank, host}.
 class Rendezvous {
   public:
     Rendezvous(backends::tcp::StoreClient& store, MeetingOptions options);

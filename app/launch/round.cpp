@@ -163,7 +163,6 @@ class Round {
             Failure failure{
                 one.job->rank, one.job->local_rank, options_.node, by_us ? 1 : code, wall_ns(), "", "", "",
                 false};
-            failure.text = code > 128 ? text_of_signal(code - 128) : "exit code " + std::to_string(code);
             read_error_file(one.job->error_file, failure);
             if (by_us && failure.id.empty()) continue;
             result_.failures.push_back(std::move(failure));

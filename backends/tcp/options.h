@@ -22,7 +22,7 @@ struct Timeouts {
     /// The longest that one receive or wait may take while all peers are alive.
     std::chrono::milliseconds operation{300'000};
     /// After so long a wait the log is told of it, and then seldom (comm::LongWaits).
-    std::chrono::milliseconds unusual = comm::LongWaits::kFirst;
+    std::chrono::milliseconds unusual = Seldom::kFirst;
     /// How long a peer may say nothing before it counts as gone; a tenth of it lies between two heartbeats.
     std::chrono::milliseconds heartbeat{10'000};
 };

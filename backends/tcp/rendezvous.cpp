@@ -189,6 +189,7 @@ std::unique_ptr<Rendezvous> open_rendezvous(const TcpOptions& options, uint64_t 
     store.run_id = options.run_id;
     store.connect = milliseconds(ms_until(deadline));
     store.stopped = options.stopped;
+    if (options.log) store.tell = options.log;
     return std::make_unique<StoreRendezvous>(store, "ranks/" + std::to_string(generation) + "/",
                                              options.rank);
 }

@@ -122,6 +122,7 @@ bool is_any(const std::string& host) {
 
 Fd listen_on(const Address& address) {
     std::string reason = "?";
+    bool taken = false;
     const Addresses list = resolve(address, true, reason);
     for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
         Fd socket(::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -129,8 +130,10 @@ Fd listen_on(const Address& address) {
         if (socket.open() && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
             ::bind(socket.get(), one->ai_addr, one->ai_addrlen) == 0 && ::listen(socket.get(), 128) == 0)
             return socket;
+        taken = errno == EADDRINUSE;
         reason = std::strerror(errno);
     }
+    if (taken) throw IoError({"tcp.address_taken", {{"address", address.text()}}});
     throw IoError({"tcp.cannot_listen", {{"address", address.text()}, {"reason", reason}}});
 }
 

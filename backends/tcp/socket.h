@@ -49,8 +49,8 @@ bool is_loopback(const std::string& host);
 bool is_any(const std::string& host);
 
 /// A non-blocking listener; port 0 lets the system choose. SO_REUSEADDR, so that a port whose last
-/// connections are still winding down can be used at once. Throws IoError "tcp.cannot_listen" {address,
-/// reason}.
+/// connections are still winding down can be used at once. Throws IoError "tcp.address_taken" {address} where
+/// somebody listens there already, "tcp.cannot_listen" {address, reason}.
 Fd listen_on(const Address& address);
 uint16_t port_of(const Fd& socket);
 /// This side's, and the other side's address of a connection; "?" when it is gone.

@@ -9,6 +9,7 @@
 #include "backends/tcp/store_protocol.h"
 #include "backends/tcp/token_doubt.h"
 #include "core/base/error.h"
+#include "core/base/seldom.h"
 
 namespace meshscope::backends::tcp {
 namespace {
@@ -63,6 +64,10 @@ class StoreClient::Connection {
         const Deadline deadline = begin + options_.connect;
         std::string reason;
         TokenDoubt doubt;
+        Seldom seldom;
+        const auto waited = [&] {
+            return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+        };
         do {
             if (options_.stopped())
                 throw Cancelled({"tcp.stopped_connecting", {{"address", options_.address}}});
@@ -81,13 +86,18 @@ class StoreClient::Connection {
                 // These do not change by waiting.
                 if (refusal == Refusal::run_id || refusal == Refusal::other_version) break;
             }
+            if (seldom.is_due(waited()))
+                options_.tell({"tcp.still_connecting",
+                               {{"address", options_.address},
+                                {"reason", reason},
+                                {"waited_s", Seldom::seconds(waited())},
+                                {"timeout_s", Seldom::seconds(options_.connect)}}});
             std::this_thread::sleep_for(doubt.pause(kBetweenTries));
         } while (Clock::now() < deadline);
-        const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
         throw CommError({"tcp.cannot_connect",
                          {{"address", options_.address},
                           {"reason", reason},
-                          {"waited_ms", static_cast<int64_t>(waited.count())}}},
+                          {"waited_ms", static_cast<int64_t>(waited().count())}}},
                         GlobalRank{-1});
     }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/tcp/token.h"
+#include "core/base/message.h"
 
 namespace meshscope::backends::tcp {
 
@@ -19,6 +20,9 @@ struct StoreClientOptions {
     std::chrono::milliseconds connect{60'000};  ///< tries again until then
     /// What a server may take to answer, beyond what a wait asks for.
     std::chrono::milliseconds answer{10'000};
+    /// Told when it has waited unusually long for the server: "tcp.still_connecting" {address, reason,
+    /// waited_s, timeout_s}.
+    std::function<void(const Message&)> tell = [](const Message&) {};
     /// Whether this process was told to stop; asked once a second at least while it connects.
     std::function<bool()> stopped = [] { return false; };
 };

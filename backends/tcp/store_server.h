@@ -24,7 +24,7 @@ struct StoreServerOptions {
 class StoreServer {
   public:
     /// Throws InvalidArgument "tcp.token_required" {bind} when `bind` is not loopback and there is no token,
-    /// "tcp.run_id_too_long"; IoError "tcp.cannot_listen" {address, reason}.
+    /// "tcp.run_id_too_long"; IoError "tcp.address_taken", "tcp.cannot_listen" {address, reason}.
     explicit StoreServer(const StoreServerOptions& options);
     ~StoreServer();
     StoreServer(const StoreServer&) = delete;

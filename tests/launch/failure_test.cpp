@@ -1,7 +1,9 @@
 #include "app/launch/failure.h"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "tests/folder.h"
 #include "tests/test.h"
@@ -134,4 +136,22 @@ TEST_CASE("the report says all of it") {
     for (const char* part : {"\"run_id\": \"id\"", "\"restarts\": 2", "\"rank\": 1", "\"exit_code\": 137",
                              "\"time\": \"2023-11-14T22:13:20.123456Z\"", "\"secondary\": false"})
         CHECK(text.find(part) != std::string::npos);
+}
+
+TEST_CASE("what is known of an end is told by id and arguments, for every language") {
+    Failure killed;
+    killed.rank = 2;
+    killed.exit_code = 128 + SIGKILL;
+    CHECK(describe(last_words(killed)) == "launch.ended_by_signal(signal=9, name=SIGKILL)");
+    CHECK(describe(line_on(killed, last_words(killed))) ==
+          "launch.failed(rank=2, node=0, code=137, cause.id=launch.ended_by_signal, cause.signal=9, "
+          "cause.name=SIGKILL)");
+    killed.exit_code = 7;
+    CHECK(describe(last_words(killed)) == "launch.said_nothing()");
+    CHECK(nlohmann::json::parse(report_json("job", 0, {killed}))["root_cause"]["text"].is_null());
+    killed.text = "no such file";
+    killed.secondary = true;
+    CHECK(describe(line_on(killed, last_words(killed))) ==
+          "launch.failed_too(rank=2, node=0, code=7, cause.id=launch.said, cause.text=no such file)");
+    CHECK(describe(ended_by_signal(200)) == "launch.ended_by_signal(signal=200, name=?)");
 }

@@ -90,7 +90,8 @@ TEST_CASE("a failed worker stops all, all start again as often as allowed, and t
     CHECK(report["root_cause"]["exit_code"] == 7);
     CHECK(report["root_cause"]["secondary"] == false);
     CHECK(report["errors"].size() == 1);  // the others were stopped by us
-    CHECK(ended.err.find("rank 1 (node 0) failed first, exit code 7") != std::string::npos);
+    CHECK(ended.err.find("rank 1 (node 0) failed first, exit code 7: it left no word of why") !=
+          std::string::npos);
 }
 
 TEST_CASE("of several failures the first in time is the root cause, and the rest are secondary") {

@@ -205,3 +205,54 @@ TEST_CASE("a second node with the same --node-rank is refused, and the job goes 
     CHECK(third.wait(60) == 0);
     CHECK(content(folder.file("e1")) == "");
 }
+
+TEST_CASE("a second node 0 is told that another one serves the meeting place") {
+    const Folder folder;
+    Child first(node(0, "2", "127.0.0.1:0", {}, "true"), folder.file("o0"), folder.file("e0"));
+    const std::string endpoint = endpoint_of(folder.file("e0"));
+    Child second(node(0, "2", endpoint, {}, "true"), folder.file("o1"), folder.file("e1"));
+    CHECK(second.wait(30) == 74);
+    const std::string said = content(folder.file("e1"));
+    INFO(said);
+    CHECK(said.find(endpoint +
+                    ", where the nodes are to meet (--rdzv-endpoint), is taken: by another node with "
+                    "--node-rank 0") != std::string::npos);
+    first.send(SIGTERM);
+    CHECK(first.wait(30) == 128 + SIGTERM);
+}
+
+TEST_CASE("nodes say what they wait for after five seconds, and give up after --rdzv-timeout") {
+    const Folder folder;
+    // Three kinds of waiting at once, since each takes its time: for a leader, for nodes, for room.
+    const auto started = [&](const char* name, const std::vector<std::string>& words) {
+        return std::make_unique<Child>(words, folder.file(name), folder.file(std::string(name) + "-err"));
+    };
+    const std::vector<std::string> patience{"--rdzv-timeout", "6"};
+    const auto orphan = started("orphan", node(1, "2", "127.0.0.1:1", patience, "true"));
+    const auto lonely = started("lonely", node(0, "2", "127.0.0.1:0", patience, "true"));
+    const std::string until = "until test -e " + folder.file("over") + "; do sleep 0.05; done";
+    const auto leader = started("leader", node(0, "2", "127.0.0.1:0", {}, "echo; " + until));
+    const std::string endpoint = endpoint_of(folder.file("leader-err"));
+    const auto member = started("member", node(1, "2", endpoint, {}, until));
+    REQUIRE(within(30, [&] { return !content(folder.file("leader")).empty(); }));
+    const auto guest = started("guest", node(2, "2", endpoint, patience, "true"));
+
+    const auto said = [&](const char* name) { return content(folder.file(std::string(name) + "-err")); };
+    CHECK(orphan->wait(30) == 75);
+    INFO(said("orphan"));
+    CHECK(said("orphan").find("no connection to 127.0.0.1:1, where the others are met, after 5") !=
+          std::string::npos);
+    CHECK(said("orphan").find("no connection to the store at 127.0.0.1:1 within 6") != std::string::npos);
+    CHECK(lonely->wait(30) == 75);
+    INFO(said("lonely"));
+    CHECK(said("lonely").find("1 of at least 2 nodes is here after 5") != std::string::npos);
+    CHECK(said("lonely").find("only 1 of at least 2 nodes came within 6") != std::string::npos);
+    CHECK(guest->wait(30) == 75);
+    INFO(said("guest"));
+    CHECK(said("guest").find("the job has its 2 nodes (--nodes), so this one has waited 5") !=
+          std::string::npos);
+    CHECK(said("guest").find("the job has its 2 nodes already") != std::string::npos);
+    folder.write("over", "");
+    CHECK(leader->wait(30) == 0);
+    CHECK(member->wait(30) == 0);
+}

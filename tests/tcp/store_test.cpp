@@ -189,7 +189,7 @@ TEST_CASE("a port that is taken is named") {
     } catch (const IoError& error) {
         words = error.what();
     }
-    CHECK(words.starts_with("tcp.cannot_listen(address=127.0.0.1:" + std::to_string(options.port)));
+    CHECK(words.starts_with("tcp.address_taken(address=127.0.0.1:" + std::to_string(options.port)));
 }
 
 TEST_CASE("the same fixed port can be served again at once, a hundred times") {
