@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -46,7 +47,7 @@ class Agent {
 
     LaunchResult run() {
         MeetingOptions options = options_.meeting;
-        options.stopped = [this] { return options_.signal() != 0; };
+        options.signal = options_.signal;
         options.tell = options_.tell;
         Rendezvous rendezvous(*client_, options);
         while (true) {
@@ -231,6 +232,8 @@ int32_t free_port() {
 }
 
 LaunchResult launch_workers(const LaunchOptions& options, Writer& out, Writer& err) {
+    // Where who started this process had it ignored, workers could not be waited for: none would ever end.
+    std::signal(SIGCHLD, SIG_DFL);
     return Agent(options, out, err).run();
 }
 

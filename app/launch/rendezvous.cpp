@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/seldom.h"
@@ -51,6 +52,9 @@ void Rendezvous::beat() {
 
 bool Rendezvous::is_lost(int32_t index) {
     if (index == index_) return false;
+    const auto not_looked = Clock::now() - std::exchange(looked_, Clock::now());
+    if (not_looked > options_.lost_after / 2)
+        for (auto& [other, pulse] : pulses_) pulse.changed += not_looked;
     const std::string value = get("pulse/" + std::to_string(index));
     Pulse& pulse = pulses_[index];
     if (pulse.changed == Clock::time_point{} || pulse.value != value) pulse = {value, Clock::now()};
@@ -65,7 +69,7 @@ std::optional<Rendezvous::Node> Rendezvous::node_of(int32_t index) {
 }
 
 void Rendezvous::pause_or_stop() {
-    if (options_.stopped()) throw Cancelled({"launch.stopped_waiting", {}});
+    if (options_.signal() != 0) throw Cancelled({"launch.stopped_waiting", {}});
     pause();
 }
 
@@ -213,6 +217,10 @@ bool Rendezvous::must_stop() {
 Decision Rendezvous::lead_decision() {
     Decision decision;
     decision.joined = is_asked_for_room();
+    const auto end_by = [&](int signal) {
+        decision.next = Decision::Next::signalled;
+        decision.exit_code = 128 + signal;
+    };
     bool again = false;
     for (std::size_t node = 0; node < table_.size(); ++node) {
         const int32_t index = table_[node];
@@ -220,6 +228,11 @@ Decision Rendezvous::lead_decision() {
         while ((word = get("result/" + std::to_string(index))).empty()) {
             // A node that says nothing is gone: fewer are left, which is no failure of a worker.
             if (is_lost(index)) break;
+            // This node's workers may have ended long before the others', which are told to stop now.
+            if (const int signal = options_.signal(); signal != 0) {
+                store_.set(key("stop"), "1");
+                end_by(signal);
+            }
             must_stop();
             pause();
         }
@@ -231,10 +244,7 @@ Decision Rendezvous::lead_decision() {
         again = again || result.outcome == Outcome::stopped;
         if (result.outcome == Outcome::signalled) {
             decision.stopped.push_back(static_cast<int32_t>(node));
-            if (index == index_) {
-                decision.next = Decision::Next::signalled;
-                decision.exit_code = 128 + result.signal;
-            }
+            if (index == index_) end_by(result.signal);
         }
         decision.failures.insert(decision.failures.end(), result.failures.begin(), result.failures.end());
     }

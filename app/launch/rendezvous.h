@@ -29,8 +29,8 @@ struct MeetingOptions {
     /// waited_s, timeout_s}, "launch.awaits_begin" {waited_s}, "launch.awaits_room" {most, waited_s,
     /// timeout_s}. Must not wait itself.
     std::function<void(const Message&)> tell = [](const Message&) {};
-    /// Whether this process was told to stop; asked while others are waited for.
-    std::function<bool()> stopped = [] { return false; };
+    /// The signal that told this process to stop, or 0; asked while others are waited for.
+    std::function<int()> signal = [] { return 0; };
 };
 
 /// A round that begins: who takes part, and where this node stands in it.
@@ -76,6 +76,8 @@ class Rendezvous {
     bool is_asked_for_room();
     /// A moment, while others are waited for.
     void pause_or_stop();
+    /// Whether a node has said nothing for too long, time in which this process did not look (it may have
+    /// been stopped with all the others, as a suspended job is) not counted. Asked again and again.
     bool is_lost(int32_t index);
     /// Who has joined this round and still waits for its begin; as many as there is room for.
     std::vector<int32_t> joined();
@@ -98,6 +100,7 @@ class Rendezvous {
         std::chrono::steady_clock::time_point changed;
     };
     std::map<int32_t, Pulse> pulses_;
+    std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();  ///< at pulses
     std::chrono::steady_clock::time_point beaten_{};
     int64_t beats_ = 0;
 };

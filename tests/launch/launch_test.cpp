@@ -249,3 +249,11 @@ TEST_CASE("a hundred launches in a row all begin and end") {
         REQUIRE(ended.exit_code == 0);
     }
 }
+
+TEST_CASE("a launcher whose parent ignores the end of children sees its workers end all the same") {
+    const Folder folder;
+    const auto before = std::signal(SIGCHLD, SIG_IGN);  // which a program that is started keeps
+    Child launcher({"launch", "-n", "2", "--", "true"}, folder.file("out"), folder.file("err"));
+    std::signal(SIGCHLD, before);
+    CHECK(launcher.wait(30) == 0);
+}

@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string scenario(int steps) {
-    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 6\nhidden = 8\nlayers = 2\nseed = 7\n[train]\nsteps = " +
+    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 6\nhidden = 8\nlayers = 2\nseed = 7\n[train]\nsteps "
+           "= " +
            std::to_string(steps) +
            "\nglobal_batch = 8\n[optimizer]\nkind = \"sgd\"\nlr = 0.001\n[mesh]\nshape = [2]\n"
            "[parallel]\ndata = \"fsdp2\"\n";

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <future>
 #include <thread>
@@ -93,7 +94,7 @@ TEST_CASE("a node that waits for room goes on asking until it has a place") {
     StoreClient other(store.at());
     std::atomic<bool> over{false};
     MeetingOptions options = follower(1);
-    options.stopped = [&] { return over.load(); };
+    options.signal = [&] { return over.load() ? SIGTERM : 0; };
     auto second = std::async(std::launch::async, [&] { return Rendezvous(other, options).meet(2); });
     RoundResult round;
     round.outcome = Outcome::stopped;
@@ -105,6 +106,49 @@ TEST_CASE("a node that waits for room goes on asking until it has a place") {
     over = true;
     REQUIRE(asked);
     CHECK(second.get().node == 1);
+}
+
+TEST_CASE("a job that was suspended as a whole loses no node, and one that says nothing is lost") {
+    Store store;
+    StoreClient other(store.at());
+    Rendezvous first(store.client, leader(2, 2)), second(other, follower(1));
+    auto joined = std::async(std::launch::async, [&] { return second.meet(2); });
+    CHECK(first.meet(1).nodes == 2);
+    CHECK(joined.get().node == 1);
+    CHECK_FALSE(second.must_stop());
+    CHECK_FALSE(first.must_stop());
+    std::this_thread::sleep_for(milliseconds(900));  // longer than lost_after; nobody runs, nobody looks
+    CHECK_FALSE(first.must_stop());
+    CHECK_FALSE(second.must_stop());
+    CHECK_FALSE(first.must_stop());
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(until([&] { return first.must_stop(); }));  // the second says nothing any more
+    CHECK(std::chrono::steady_clock::now() - begin >= milliseconds(300));
+}
+
+TEST_CASE("a leader whose own workers have ended is still told to stop by a signal, and tells the others") {
+    Store store;
+    StoreClient other(store.at());
+    std::atomic<int> signal{0};
+    MeetingOptions options = leader(2, 2);
+    options.signal = [&] { return signal.load(); };
+    Rendezvous first(store.client, options), second(other, follower(1));
+    auto joined = std::async(std::launch::async, [&] { return second.meet(2); });
+    CHECK(first.meet(1).nodes == 2);
+    joined.get();
+    auto decided = std::async(std::launch::async, [&] { return first.decide({}); });
+    for (int i = 0; i < 10; ++i) {  // its workers go on
+        CHECK_FALSE(second.must_stop());
+        std::this_thread::sleep_for(milliseconds(20));
+    }
+    signal = SIGTERM;
+    CHECK(until([&] { return second.must_stop(); }));
+    RoundResult stopped;
+    stopped.outcome = Outcome::stopped;
+    CHECK(second.decide(stopped).next == Decision::Next::signalled);
+    const Decision decision = decided.get();
+    CHECK(decision.next == Decision::Next::signalled);
+    CHECK(decision.exit_code == 128 + SIGTERM);
 }
 
 TEST_CASE("a node that joined and is gone again is not counted") {
