@@ -66,9 +66,9 @@ class ChoiceTable {
     };
     static constexpr int32_t kMax = 2147483647;  ///< "max", of ranks and bytes
 
-    /// Throws InvalidArgument ("comm.choice_line": line) where a line cannot be read or names an algorithm
-    /// that its op has not, ("comm.choice_gap": op, ranks) where an op that has more than one algorithm is
-    /// without a line for some number of ranks from 2 on, or lines of one kind overlap.
+    /// Throws InvalidArgument ("comm.choice_line": line) where a line cannot be read, names an algorithm that
+    /// its op has not, or does not go on where the one before it ended; ("comm.choice_gap": op, ranks) where
+    /// the lines of an op that has more than one algorithm end too early.
     static ChoiceTable parse(std::string_view text);
     /// The one in the library: core/comm/choice/table.txt.
     static const ChoiceTable& measured();

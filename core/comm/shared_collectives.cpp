@@ -136,7 +136,7 @@ class Meeting {
     void enter() {
         if (sees_buffers_) table_.enter();
     }
-    /// Hops of one piece from every other member, in rank order, as Wire::receive_from_all writes them.
+    /// Hops of one piece from every other member, in rank order, as Wire::reduce_from_all writes them.
     void record_from_all(const Piece& piece, const std::vector<std::vector<float>>& values, TableSpan span);
     /// The numbers of a piece by member, if the record keeps them.
     std::vector<std::vector<float>> values_of(const Piece& piece, Sources& sources) const;

@@ -145,7 +145,7 @@ class Transport {
     /// run beside the rank's own thread, and StreamExecutor runs inline.
     virtual bool one_at_a_time() const { return false; }
 
-    /// Faults on demand (see fault.h). This rank ends as if it had been killed: on threads its body ends, a
+    /// Faults on demand (see faults.h). This rank ends as if it had been killed: on threads its body ends, a
     /// process is killed by SIGKILL, which is the default.
     [[noreturn]] virtual void die();
     /// This rank does nothing more, without ending; throws once the world was aborted. The default waits for

@@ -1,9 +1,8 @@
 // Bruck's all-gather: recursive doubling for any number of ranks.
 //
 // Each rank lays the parts out in scratch beginning with its own: place i holds part r+i (around).
-//   round k, d = 2^k: rank r sends its first min(d, p-d) parts to rank r-d, and receives as many from r+d
-//   behind the
-//                     d that it has: parts r+d, r+d+1, …
+//   round k, d = 2^k: rank r sends its first min(d, p-d) parts to rank r-d, and receives as many from
+//                     r+d behind the d that it has: parts r+d, r+d+1, …
 // At the end the parts are copied out to where they belong. A hop's range begins at the part that it names
 // and runs around: past the buffer's end it goes on at its beginning.
 //

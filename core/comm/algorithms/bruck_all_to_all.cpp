@@ -3,17 +3,16 @@
 //
 // Slot i of rank r begins with r's part for rank r+i. A slot's number never changes; what is in it moves by
 // 2^k in the rounds where bit k of i is set, so by i in all.
-//   round k, d = 2^k: rank r sends the slots whose bit k is 1, packed in order, to rank r+d, and takes the
-//   same slots
-//                     from r-d
+//   round k, d = 2^k: rank r sends the slots whose bit k is 1, packed in order, to rank r+d, and takes
+//                     the same slots from r-d
 // At the end slot i holds what rank r-i sent r. After round k that is so already for the slots below 2d; the
 // others hold what is only passing through. A hop has the elements of all its slots; its chunk and offset are
 // those of slot d, the first in it, which comes from r-d and has arrived.
 //
 // Empty parts: no hops. Steps ⌈lg p⌉. Bytes a rank sends: n/p for each slot with the bit, in all n/p·(the
 // ones in all numbers below p); n/2·lg p for p a power of two. Cost ⌈lg p⌉·α + n/2·lg p·β: for small parts.
-// Reduces nothing; sends from scratch of n, packs in n/2. Source: Bruck, Ho, Kipnis, Upfal, Weathersby 1997;
-// Thakur et al. 2005, section 4.4.
+// Reduces nothing; sends from scratch of n, and packs in scratch of about n/2 for each round. Source: Bruck,
+// Ho, Kipnis, Upfal, Weathersby 1997; Thakur et al. 2005, section 4.4.
 #include "core/comm/algorithms/algorithms.h"
 
 namespace meshscope::comm {

@@ -1,8 +1,7 @@
 // Direct all-gather: every rank copies every other rank's part out of its buffer.
 //
-//   round 0: rank r offers its part to all others, and copies theirs, beginning with its neighbour r+1, so
-//   that not all
-//            read the same rank at once
+//   round 0: rank r offers its part to all others, and copies theirs, beginning with its neighbour r+1,
+//            so that not all read the same rank at once
 //
 // Steps 1. Bytes a rank sends: its part p-1 times; n(p-1)/p for n elements in even parts. Reduces nothing.
 #include "core/comm/algorithms/algorithms.h"

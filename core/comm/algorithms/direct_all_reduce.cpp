@@ -1,15 +1,13 @@
 // Direct all-reduce: ranks read each other's buffers. The fast one where ranks share memory.
 //
 // Up to direct_one_round_bytes():
-//   round 0: every rank reads all others' buffers and reduces everything itself (into scratch; it copies the
-//   result
-//            back when all have read its own buffer)
+//   round 0: every rank reads all others' buffers and reduces everything itself (into scratch; it copies
+//            the result back when all have read its own buffer)
 //   Bytes a rank sends: n(p-1).
 // Beyond, in chunks of ceil(n/p) (chunk_parts):
 //   round 0: rank r reads chunk r of all others and reduces it in one pass over memory, in place
-//   round 1: rank r copies every other rank's reduced chunk. Rank q offers chunk q only after it has read all
-//   it needs,
-//            so r may overwrite its own chunk q then.
+//   round 1: rank r copies every other rank's reduced chunk. Rank q offers chunk q only after it has read
+//            all it needs, so r may overwrite its own chunk q then.
 //   Bytes a rank sends: (n - |chunk r|) + |chunk r|(p-1) elements, which is 2n(p-1)/p when p divides n.
 //
 // Order of reduction, every element, both ways: ((x[0] + x[1]) + …) + x[p-1] by group rank; bfloat16 is

@@ -1,8 +1,7 @@
 // Direct all-to-all: every pair exchanges its two parts.
 //
 //   round 0: rank r offers part q of its input to rank q, for all q, and copies what every q offers it,
-//   beginning with
-//            its neighbour r+1
+//            beginning with its neighbour r+1
 //
 // An empty part is no hop. Steps 1. Bytes a rank sends: all input parts but its own; n(p-1)/p for n elements
 // in even parts. Reduces nothing.

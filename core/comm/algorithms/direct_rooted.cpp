@@ -1,11 +1,11 @@
 // Direct broadcast, reduce, gather and scatter: one round between the root and everyone, also the send and
 // recv of one pair. Round 0 in all of them.
 //
-//   broadcast: the root offers its buffer to all; each copies it.      Bytes: the root sends n(p-1).
-//   reduce:    all offer theirs; the root reduces in one pass.         Bytes: every other rank sends n.
-//   gather:    all offer their part; the root copies each in place.    Bytes: every other rank sends its
-//   part. scatter:   the root offers each rank its part.                     Bytes: the root sends all parts
-//   but its own. recv:      takes one message of n.
+//   broadcast: the root offers its buffer to all; each copies it.    Bytes: the root sends n(p-1).
+//   reduce:    all offer theirs; the root reduces in one pass.       Bytes: every other rank sends n.
+//   gather:    all offer their part; the root copies each in place.  Bytes: every other rank sends its part.
+//   scatter:   the root offers each rank its part.                   Bytes: the root sends all but its own.
+//   recv:      takes one message of n.
 //
 // p-1 hops each (recv: 1). Order of the reduction: ((x[0] + x[1]) + …) + x[p-1] by group rank, whoever is the
 // root; bfloat16 is summed in float32 and rounded once; AVG divides before that rounding.

@@ -4,8 +4,9 @@
 // Halves as torch.chunk cuts n in 2 (the first is tree 0's, the second tree 1's), each cut again in C =
 // pipeline_chunks of the first half. DoubleTree gives trees, H = height, s = stride, and up(t, r), the round
 // in which r sends its first chunk to its parent in tree t.
-//   round up(t, r) + s·c            r sends what it has summed of chunk c of half t to its parent, which adds
-//   it round U + H - up(t, r) + s·c    the parent sends the finished chunk c to r; U = H + 1 + s(C-1)
+//   round up(t, r) + s·c          r sends what it has summed of chunk c of half t to its parent, which
+//                                 adds it
+//   round U + H - up(t, r) + s·c  the parent sends the finished chunk c to r; U = H + 1 + s(C-1)
 //
 // Steps 2(H + 1 + s(C-1)), H ≤ 2⌈lg p⌉. Bytes: in tree t a rank but its root sends half t up, and half t once
 // to each of its children down: 2n at most, as the ring, in lg p steps instead of p. Cost, where 2C divides

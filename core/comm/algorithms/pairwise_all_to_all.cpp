@@ -1,8 +1,7 @@
 // Pairwise all-to-all: p-1 rounds, in each of which every rank sends to one and receives from one.
 //
-//   round s-1, s = 1 … p-1: rank r sends its part r+s to rank r+s, and receives from r-s what that has for
-//   it; both are
-//                           over before the next round begins
+//   round s-1, s = 1 … p-1: rank r sends its part r+s to rank r+s, and receives from r-s what that has
+//                           for it; both are over before the next round begins
 //
 // An empty part is no hop. Steps p-1. Bytes a rank sends: all input parts but its own; n(p-1)/p for n
 // elements in even parts. Cost (p-1)(α + n/p·β): as the direct one, but with one message a rank on its way at

@@ -3,10 +3,9 @@
 //
 // Fold first where p is no power of two, to q places; the parts of a pair's two ranks are the place's. Then,
 // as halving_doubling_all_reduce begins:
-//   d = q/2, q/4, … 1: place v and place v xor d sum the same 2d places' parts; the one whose bit d is 0
-//   keeps the lower
-//                      half, the other the upper; each sends the half it gives up and adds what it gets into
-//                      its own
+//   d = q/2, q/4, … 1: place v and place v xor d sum the same 2d places' parts; the one whose bit d is
+//                      0 keeps the lower half, the other the upper; each sends the half it gives up and
+//                      adds what it gets into its own
 //   with folding, a last round: the odd rank of each pair sends the even one its part
 //
 // Steps lg q, and 2 more with folding. Bytes a rank sends: all parts but its place's; n(p-1)/p for n elements

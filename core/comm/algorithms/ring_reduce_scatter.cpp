@@ -1,9 +1,9 @@
 // Ring reduce-scatter: partial sums travel, and end at the rank that keeps them.
 //
 // Rank r sends to r+1 and receives from r-1.
-//   rounds 0 … p-2 (s): r sends its partial sum of part r-s-1 (in round 0 its own numbers) and receives that
-//   of part
-//                       r-s-2, to which it adds its own numbers; the last one is part r, the result
+//   rounds 0 … p-2 (s): r sends its partial sum of part r-s-1 (in round 0 its own numbers) and receives
+//                       that of part r-s-2, to which it adds its own numbers; the last one is part r, the
+//                       result
 //
 // Steps p-1. Bytes a rank sends: all parts but its own; n(p-1)/p for n elements in even parts. The input is
 // not written; partial sums lie in two scratch buffers of the largest part, used in turn. Order of reduction,

@@ -3,9 +3,9 @@
 //
 // Ranks are renumbered v = r - root (around the group), so the root is 0. The buffer is cut as torch.chunk
 // cuts in p chunks; L = ⌈lg p⌉.
-//   round k < L, d = 2^(L-1-k): every v that 2d divides sends chunks v+d … v+2d-1 (as far as there are any)
-//   to v+d; after
-//                               it v holds chunks v … v + lowest bit of v - 1, and the root all
+//   round k < L, d = 2^(L-1-k): every v that 2d divides sends chunks v+d … v+2d-1 (as far as there are
+//                               any) to v+d; after it v holds chunks v … v + lowest bit of v - 1, and
+//                               the root all
 //   rounds L … L+p-2 (s):       v sends chunk v-s to v+1, unless v+1 had it in its share
 //
 // Steps L + p-1. Bytes: the scatter sends n/2 + n/4 + …, the ring n(p-1)/p a rank, less what the next one

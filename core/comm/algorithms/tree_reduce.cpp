@@ -1,9 +1,8 @@
 // Binomial tree reduce: the broadcast's tree, walked from the leaves to the root.
 //
 // Ranks are renumbered v = r - root (around the group), so the root is 0.
-//   round k: every v whose bits below k are 0 and whose bit k is 1 sends what it has summed to v - 2^k, and
-//   is done;
-//            v - 2^k adds it
+//   round k: every v whose bits below k are 0 and whose bit k is 1 sends what it has summed to v - 2^k,
+//            and is done; v - 2^k adds it
 //
 // Steps ceil(log2 p). Bytes: every rank but the root sends n once. In all p-1 hops. Inner ranks sum in
 // scratch: no input is written. Order of reduction: S(v) = ((x[v] + S(v+1)) + S(v+2)) + S(v+4) …, where S(u)

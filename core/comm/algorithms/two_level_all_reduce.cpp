@@ -4,8 +4,7 @@
 // cut as torch.chunk cuts in m chunks; the first m ranks of each node carry them (chunk i the one at place
 // i), each further cut in N. Ranks beyond the mth give and take, and carry nothing between.
 //   rounds 0 … K-2            inside: a ring reduce-scatter of the m chunks over the node's k ranks (a
-//   smaller node is
-//                             done earlier); then place i holds its node's sum of chunk i
+//                             smaller node is done earlier); then place i holds its node's sum of chunk i
 //   rounds K-1 … K+2N-4       between: a ring all-reduce of chunk i over the ranks at place i of the N nodes
 //   rounds K+2N-3 … 2K+2N-5   inside: a ring all-gather of the m chunks
 //
