@@ -12,6 +12,8 @@
 
 namespace meshscope::cli {
 
+struct CommandContext;
+
 /// What `meshscope bench collectives` is asked.
 struct CollectivesBench {
     std::string backend = "threads";
@@ -47,6 +49,11 @@ struct CollectivesBenchRow {
 /// ("bench.collectives.…", backend errors), CommError, DeviceError when there is no memory.
 void run_collectives_bench(const CollectivesBench& bench, const run::Backends& backends,
                            const std::function<void(const CollectivesBenchRow&)>& each);
+
+/// The same in processes of this program on this machine, started for it; unpinned. Throws CommError
+/// "launch.failed" when one fails, what start_processes throws.
+void bench_in_processes(const CollectivesBench& bench, const CommandContext& context,
+                        const std::function<void(const CollectivesBenchRow&)>& each);
 
 /// What is measured when `bytes` are asked for: each rank's part is a whole number of float32, at least one.
 int64_t measured_bytes(int64_t bytes, int32_t ranks);

@@ -13,8 +13,11 @@
 #include "app/cli/bench_table.h"
 #include "app/cli/machine.h"
 #include "app/cli/outputs.h"
+#include "app/cli/self_start.h"
 #include "app/cli/window_program.h"
+#include "backends/registry.h"
 #include "core/base/replace_file.h"
+#include "core/launch/placement.h"
 #include "core/scenario/keys.h"
 #include "core/time/read_profile.h"
 
@@ -103,22 +106,43 @@ void write_table(const CollectivesWords& words, CommandContext& context) {
     std::sort(bench.sizes.begin(), bench.sizes.end());
     if (words.ranks_named)
         std::erase_if(bench.ranks, [&](int32_t ranks) { return ranks > std::max(words.ranks, 2); });
-    const std::string text = measure_table(
-        bench, *context.make_backends(),
-        [&](const CollectivesBenchRow& row) { context.out << json_of(row).dump() << std::endl; });
+    const bool processes = backends::has_processes(bench.backend);
+    const std::unique_ptr<run::Backends> backends = context.make_backends();
+    const std::string text = measure_table(bench, !processes, [&](const CollectivesBench& one) {
+        std::vector<CollectivesBenchRow> rows;
+        const auto keep = [&](const CollectivesBenchRow& row) {
+            rows.push_back(row);
+            context.out << json_of(row).dump() << std::endl;
+        };
+        if (processes)
+            bench_in_processes(one, context, keep);
+        else
+            run_collectives_bench(one, *backends, keep);
+        return rows;
+    });
     replace_file(words.table, text);
     context.err << context.text("cli.run.written", {{"path", words.table}}) << '\n';
 }
 
 void run(const CollectivesWords& words, CommandContext& context) {
-    if (!words.table.empty()) return write_table(words, context);
+    const launch::Placement placement = launch::find_placement(context.environment);
+    const bool launched = placement.launcher != launch::Launcher::none;
+    if (!words.table.empty()) {
+        if (launched) throw UsageError({"bench.collectives.table_in_launcher", {}});
+        return write_table(words, context);
+    }
     const CollectivesBench bench = read(words);
-    for (const int64_t bytes : bench.sizes)
-        if (const int64_t measured = measured_bytes(bytes, bench.ranks); measured != bytes)
-            context.err << context.text(
-                               "bench.collectives.rounded",
-                               {{"bytes", bytes}, {"measured", measured}, {"ranks", int64_t{bench.ranks}}})
-                        << '\n';
+    if (backends::has_processes(bench.backend) && !launched) {
+        backends::require_built(bench.backend, context.environment);
+        return run_in_own_processes(bench.backend, bench.ranks, 0, "", false, context);
+    }
+    if (placement.rank == 0)
+        for (const int64_t bytes : bench.sizes)
+            if (const int64_t measured = measured_bytes(bytes, bench.ranks); measured != bytes)
+                context.err << context.text("bench.collectives.rounded", {{"bytes", bytes},
+                                                                          {"measured", measured},
+                                                                          {"ranks", int64_t{bench.ranks}}})
+                            << '\n';
     run_collectives_bench(bench, *context.make_backends(), [&](const CollectivesBenchRow& row) {
         context.out << json_of(row).dump() << std::endl;  // at once: a large size takes a while
     });

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/comm/transport.h"
-
 namespace meshscope::cli {
 namespace {
 
@@ -17,19 +15,11 @@ std::vector<Algorithm> candidates(CollectiveOp op, int32_t ranks) {
     return found;
 }
 
-bool shares_memory(const TableBench& bench, const run::Backends& backends) {
-    std::vector<char> says(2, 0);
-    backends.open(bench.backend, {2})->run([&](comm::Transport& transport) {
-        says[static_cast<std::size_t>(transport.rank().value)] = transport.shares_memory() ? 1 : 0;
-    });
-    return says[0] != 0;
-}
-
 }  // namespace
 
-std::string measure_table(const TableBench& bench, const run::Backends& backends,
-                          const std::function<void(const CollectivesBenchRow&)>& each) {
-    const bool shared = shares_memory(bench, backends);
+std::string measure_table(
+    const TableBench& bench, bool shares_memory,
+    const std::function<std::vector<CollectivesBenchRow>(const CollectivesBench&)>& measure) {
     std::vector<ChoiceTable::Row> measured;
     for (const CollectiveOp op :
          {CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::reduce_scatter,
@@ -50,15 +40,15 @@ std::string measure_table(const TableBench& bench, const run::Backends& backends
                     one.algorithm = algorithms[a];
                     one.repeats = bench.repeats;
                     std::size_t size = 0;
-                    run_collectives_bench(one, backends, [&](const CollectivesBenchRow& row) {
+                    for (const CollectivesBenchRow& row : measure(one)) {
                         double& best = times[size++][a];
                         best = std::min(best, row.us);
-                        each(row);
-                    });
+                    }
                 }
             const int32_t to = i + 1 < bench.ranks.size() ? bench.ranks[i + 1] - 1 : ChoiceTable::kMax;
-            for (const auto& line : comm::lines_from({op, shared, bench.ranks[i], to, 0, Algorithm::none},
-                                                     bench.sizes, algorithms, times))
+            for (const auto& line :
+                 comm::lines_from({op, shares_memory, bench.ranks[i], to, 0, Algorithm::none}, bench.sizes,
+                                  algorithms, times))
                 measured.push_back(line);
         }
     std::string text =
@@ -66,7 +56,7 @@ std::string measure_table(const TableBench& bench, const run::Backends& backends
         "algorithm.\n"
         "# Made by: meshscope bench collectives --table FILE (core/comm/choice.h tells the format)\n";
     const auto is_measured = [&](const ChoiceTable::Row& row) {
-        return row.shares_memory == shared &&
+        return row.shares_memory == shares_memory &&
                std::any_of(measured.begin(), measured.end(), [&](const auto& m) { return m.op == row.op; });
     };
     for (const auto& row : measured) text += line_of(row) + "\n";

@@ -7,7 +7,6 @@
 
 #include "app/cli/bench_collectives.h"
 #include "core/comm/choice.h"
-#include "core/run/run.h"
 
 namespace meshscope::cli {
 
@@ -27,8 +26,10 @@ struct TableBench {
 /// text of a table for core/comm/choice/table.txt: the fastest by line, for the kind of backend that was
 /// measured. What was not measured (barrier, the other kind of backend) stands as in the table of this
 /// program. two_level is no candidate: its speed depends on nodes, which a choice may not.
-/// `each` is called after every measured row. Throws as run_collectives_bench.
-std::string measure_table(const TableBench& bench, const run::Backends& backends,
-                          const std::function<void(const CollectivesBenchRow&)>& each);
+/// `measure` runs one bench and gives its rows; `shares_memory` says of which kind its backend is
+/// (Transport::shares_memory). Throws what `measure` throws.
+std::string measure_table(
+    const TableBench& bench, bool shares_memory,
+    const std::function<std::vector<CollectivesBenchRow>(const CollectivesBench&)>& measure);
 
 }  // namespace meshscope::cli

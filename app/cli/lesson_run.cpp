@@ -61,12 +61,8 @@ std::exception_ptr error_of(const launch::Failure& failure) {
     const bool listed =
         said.is_object() && said.contains("errors") && said["errors"].is_array() && !said["errors"].empty();
     if (!listed)  // it was killed, or is no program of ours
-        return std::make_exception_ptr(CommError({"launch.failed",
-                                                  {{"rank", int64_t{failure.rank}},
-                                                   {"node", int64_t{failure.node}},
-                                                   {"code", int64_t{failure.exit_code}},
-                                                   {"text", failure.text}}},
-                                                 GlobalRank{failure.rank}));
+        return std::make_exception_ptr(
+            CommError(launch::line_on(failure, launch::last_words(failure)), GlobalRank{failure.rank}));
     if (!said["errors"].front().contains("file"))
         return std::make_exception_ptr(
             CommError(message_of(said["errors"].front()), GlobalRank{failure.rank}));

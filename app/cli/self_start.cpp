@@ -116,8 +116,11 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, launch::Writer& ta
     const Polling polling(context);
     std::ostream nothing(nullptr);
     launch::Writer nobody_sees(nothing);  // what is shown the processes write themselves
+    launch::Writer collected(wanted.collects != nullptr ? *wanted.collects : nothing);
+    options.prefixes = false;
     OwnProcessesEnded ended;
-    ended.launch = launch::launch_workers(options, nobody_sees, nobody_sees);
+    ended.launch = launch::launch_workers(options, collected, nobody_sees);
+    finish_writing(collected, context);
     if (!ended.launch.failures.empty()) ended.partial = join_left(folder.path(), ended.launch, wanted.ranks);
     return ended;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ struct OwnProcesses {
     int32_t ranks = 1;
     int32_t max_restarts = 0;
     std::vector<std::string> arguments = {};
-    bool shows = true;  ///< they write where this process writes; else nobody sees what they write
+    bool shows = true;  ///< they write where this process writes; else nobody sees what they write, but
+    std::ostream* collects = nullptr;  ///< their standard output goes here, when it is not null
 };
 
 struct OwnProcessesEnded {

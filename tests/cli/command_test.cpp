@@ -115,6 +115,21 @@ TEST_CASE("bench says when it measures another size than the one asked for") {
     CHECK(even.err.empty());
 }
 
+TEST_CASE("bench starts the processes that a backend needs, as run does, and leaves tables to itself") {
+    const auto ended = program::run({"bench", "collectives", "--backend", "tcp", "--ranks", "2", "--sizes",
+                                     "64", "--ops", "all_reduce", "--repeats", "1"});
+    INFO(ended.err);
+    REQUIRE(ended.exit_code == 0);
+    const auto row = nlohmann::json::parse(ended.out);  // one line: rank 0's
+    CHECK(row["backend"] == "tcp");
+    CHECK(row["us"] > 0);
+    const auto inside =
+        program::run({"bench", "collectives", "--table", "t.txt"},
+                     {.environment = {"RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=1"}});
+    CHECK(inside.exit_code == 2);
+    CHECK(inside.err.find("--table starts processes of its own") != std::string::npos);
+}
+
 TEST_CASE("bench measures every algorithm and writes a table that names one for everything") {
     const program::Folder folder;
     const std::string file = folder.file("table.txt");
