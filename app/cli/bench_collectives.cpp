@@ -7,6 +7,7 @@
 #include "app/cli/bench_timing.h"
 #include "app/cli/command.h"
 #include "app/cli/machine.h"
+#include "core/base/cores.h"
 #include "core/base/error.h"
 #include "core/base/quick_clock.h"
 #include "core/comm/choice.h"
@@ -160,9 +161,10 @@ class BlockTimes {
     tensor::Allocator& memory_;
 };
 
-/// One row, by all ranks together; all get the same. The collective and the copies take turns, block by
-/// block, so that a machine that drifts touches both alike.
-CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int64_t size,
+/// One row, by all ranks together; all get the same. `share_cores`: they are threads, more than there are
+/// cores. The collective and the copies take turns, block by block, so that a machine that drifts touches
+/// both alike.
+CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int64_t size, bool share_cores,
                              comm::Transport& transport, comm::StreamExecutor& executor) {
     const auto device = tensor::make_cpu_device();
     trace::Recorder recorder(transport.rank(), bench.level, 0);
@@ -201,7 +203,6 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
     }
     BlockTimes times(unrecorded, memory);
     const double ns = times.of_the_slowest(blocks);
-    const bool share_cores = transport.shares_memory() && bench.ranks > usable_cores();
     const double copy_ns = share_cores ? times.of_all(copy_blocks) : times.of_the_slowest(copy_blocks);
 
     CollectivesBenchRow row;
@@ -237,14 +238,16 @@ void run_collectives_bench(const CollectivesBench& bench, const run::Backends& b
     const auto world = backends.open(bench.backend, {bench.ranks});
     if (world->device() != nullptr)
         throw InvalidArgument({"bench.collectives.device", {{"backend", bench.backend}}});
+    const int32_t cores = usable_cores();  // before ranks are tied to theirs
     world->run([&](comm::Transport& transport) {
+        const bool share_cores = transport.shares_memory() && bench.ranks > cores;
         const int32_t rank = transport.rank().value;
         if (bench.pin) pin_thread(rank);
         // Nothing is computed beside the collectives, so a helper thread has nothing to overlap with.
         comm::StreamExecutor executor(transport, comm::StreamExecutor::Mode::inline_in_wait);
         for (const CollectiveOp op : bench.ops)
             for (const int64_t size : bench.sizes) {
-                const CollectivesBenchRow row = time_row(bench, op, size, transport, executor);
+                const CollectivesBenchRow row = time_row(bench, op, size, share_cores, transport, executor);
                 if (rank == 0) each(row);
             }
     });

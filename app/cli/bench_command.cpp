@@ -16,6 +16,7 @@
 #include "app/cli/self_start.h"
 #include "app/cli/window_program.h"
 #include "backends/registry.h"
+#include "core/base/cores.h"
 #include "core/base/replace_file.h"
 #include "core/launch/placement.h"
 #include "core/scenario/keys.h"

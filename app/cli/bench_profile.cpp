@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <thread>
 #include <vector>
 
 #include "app/cli/bench_collectives.h"
 #include "app/cli/bench_step.h"
 #include "app/cli/bench_timing.h"
+#include "core/base/cores.h"
 #include "core/comm/stream_executor.h"
 #include "core/time/clock.h"
 
@@ -162,7 +162,7 @@ time::Profile measure_profile(const ProfileBench& bench, const run::Backends& ba
         for (const StepBench& step : models()) train(bench, step, backends, measured);
     set_compute(measured, profile);
     set_links(bench, backends, profile);
-    const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
+    const auto cores = usable_cores();
     profile.overlap =
         comm::StreamExecutor::choose_mode(2, cores) == comm::StreamExecutor::Mode::helper_thread;
     return profile;

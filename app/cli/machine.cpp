@@ -12,6 +12,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "core/base/cores.h"
+
 namespace meshscope::cli {
 namespace {
 
@@ -72,12 +74,6 @@ int64_t limit(__rlimit_resource resource) {
 }
 
 }  // namespace
-
-int usable_cores() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 void pin_thread(int place) {
     cpu_set_t usable;

@@ -25,9 +25,6 @@ struct Machine {
 /// Looks. Missing facts stay empty or 0.
 Machine look_at_machine(const std::function<std::string(const char*)>& environment);
 
-/// Cores that this process may use.
-int usable_cores();
-
 /// Ties the calling thread to one of the usable cores: the one at `place`, counted around. Does nothing where
 /// the system refuses.
 void pin_thread(int place);

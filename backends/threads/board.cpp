@@ -5,6 +5,7 @@
 
 #include "backends/threads/thread_table.h"
 #include "core/base/cause.h"
+#include "core/base/cores.h"
 #include "core/base/error.h"
 #include "core/comm/aborted.h"
 
@@ -36,7 +37,7 @@ Board::Board(int32_t world_size, comm::Chooser* chooser)
     }
     // Spinning helps only while the peer really runs at the same time. Two ranks on one core (new threads
     // begin on their maker's) must not spin long before they let each other run: 64 pauses are some 2 us.
-    if (world_size > static_cast<int32_t>(std::thread::hardware_concurrency())) return;
+    if (world_size > usable_cores()) return;
     spins_ = 64;
     patience_ = kPatience;
     fence_.make_asymmetric();  // who sleeps has waited for far longer than its side of the fence takes

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/base/cores.h"
 #include "core/base/crc32c.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
@@ -295,6 +296,9 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                 {parameter->name, parameter->shape,
                  std::vector<float>(static_cast<std::size_t>(tensor::count(parameter->shape)))});
 
+    // Of processes each may be bound to cores of its own.
+    const int32_t cores =
+        world->whole() ? usable_cores() : static_cast<int32_t>(std::thread::hardware_concurrency());
     StopVote vote(options.cancel);
     const trace::Level level = options.level.value_or(scenario.level);
     SharedRun shared{
@@ -305,8 +309,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         material.first_values(),
         *material.batches,
         level,
-        comm::StreamExecutor::choose_mode(world->ranks_on_this_machine(),
-                                          static_cast<int32_t>(std::thread::hardware_concurrency())),
+        comm::StreamExecutor::choose_mode(world->ranks_on_this_machine(), cores),
         steady_ns(),
         vote,
         records,
