@@ -124,15 +124,7 @@ void run_rooted(Wire& wire, const CheckedCall& call, const std::byte* input, Red
 
 void run_collective(Wire& wire, const CheckedCall& call, Algorithm algorithm,
                     std::span<const int32_t> node_of) {
-    const std::byte* input = call.input;
-    ReduceOp op = call.reduce_op;
-    if (op == ReduceOp::premul_sum) {
-        op = ReduceOp::sum;
-        std::byte* const scaled =
-            call.op == CollectiveOp::all_reduce ? call.output : wire.scratch(call.in_elements);
-        wire.premultiply(call.factor, scaled, input, call.in_elements);
-        input = scaled;
-    }
+    const auto [op, input] = reduced_input(wire, call);
     if (algorithm == Algorithm::none) return run_alone(wire, call, input);
 
     switch (call.op) {

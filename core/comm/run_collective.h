@@ -5,6 +5,22 @@
 
 namespace meshscope::comm {
 
+/// What a call reduces, and how.
+struct ReducedInput {
+    ReduceOp op = ReduceOp::none;
+    const std::byte* input = nullptr;
+};
+
+/// Of PREMUL_SUM a sum, of the input times this rank's factor: in the output of an all_reduce, else in
+/// scratch. Otherwise what the call says.
+inline ReducedInput reduced_input(Wire& wire, const CheckedCall& call) {
+    if (call.reduce_op != ReduceOp::premul_sum) return {call.reduce_op, call.input};
+    std::byte* const scaled =
+        call.op == CollectiveOp::all_reduce ? call.output : wire.scratch(call.in_elements);
+    wire.premultiply(call.factor, scaled, call.input, call.in_elements);
+    return {ReduceOp::sum, scaled};
+}
+
 /// Runs a checked call (send excepted) by `algorithm`, which choose_algorithm gave: copies this rank's own
 /// part, multiplies PREMUL_SUM's factor in (every rank its own input, rounded to the dtype, before anything
 /// travels), and hands the rest to the algorithm's card. `node_of`: which node each member stands on, by

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <utility>
 
 #include "core/base/direct_all_reduce.h"
@@ -10,6 +9,7 @@
 #include "core/comm/algorithms/algorithms.h"
 #include "core/comm/message_errors.h"
 #include "core/comm/reduce.h"
+#include "core/comm/run_collective.h"
 
 namespace meshscope::comm {
 namespace {
@@ -33,24 +33,6 @@ constexpr int64_t kPastCacheBytes = int64_t{16} << 20;
 constexpr int64_t kPartInCacheBytes = int64_t{64} << 20;
 
 static_assert(std::max(direct_one_round_bytes(2), direct_one_round_bytes(3)) <= SharedTable::kByValueBytes);
-
-/// What the members must agree on.
-CallNumber number_of(const CheckedCall& call) {
-    const auto root = static_cast<uint64_t>(static_cast<uint32_t>(call.peer + 1));
-    return {static_cast<uint64_t>(call.op) | static_cast<uint64_t>(call.reduce_op) << 8 |
-            static_cast<uint64_t>(call.dtype) << 16 | root << 24};
-}
-
-/// The same in words: "all_reduce(sum, float32)", "broadcast(src=1, float32)".
-std::string words_of(CallNumber call, std::span<const GlobalRank> ranks) {
-    const auto reduce_op = static_cast<ReduceOp>((call.value >> 8) & 0xff);
-    const auto root = static_cast<int64_t>(call.value >> 24) - 1;
-    std::string text(name(static_cast<CollectiveOp>(call.value & 0xff)));
-    text += '(';
-    if (reduce_op != ReduceOp::none) text += std::string(name(reduce_op)) + ", ";
-    if (root >= 0) text += "src=" + std::to_string(ranks[static_cast<std::size_t>(root)].value) + ", ";
-    return text + std::string(name(static_cast<DType>((call.value >> 16) & 0xff))) + ")";
-}
 
 /// One pointer a member; no allocation for the usual numbers of ranks.
 template <class T>
@@ -363,16 +345,6 @@ void Meeting::broadcast() {
 
 }  // namespace
 
-CommError calls_differ(CallNumber call, GlobalRank rank, CallNumber peer_call, GlobalRank peer,
-                       std::span<const GlobalRank> ranks) {
-    return CommError({"comm.calls_differ",
-                      {{"rank", int64_t{rank.value}},
-                       {"call", words_of(call, ranks)},
-                       {"peer", int64_t{peer.value}},
-                       {"peer_call", words_of(peer_call, ranks)}}},
-                     rank);
-}
-
 bool can_run_on_table(CollectiveOp op) {
     return op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather ||
            op == CollectiveOp::reduce_scatter || op == CollectiveOp::broadcast;
@@ -380,15 +352,7 @@ bool can_run_on_table(CollectiveOp op) {
 
 void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call,
                   const std::function<void()>& begun) {
-    const std::byte* input = call.input;
-    ReduceOp op = call.reduce_op;
-    if (op == ReduceOp::premul_sum) {  // every rank its own factor, before anything is seen by others
-        op = ReduceOp::sum;
-        std::byte* const scaled =
-            call.op == CollectiveOp::all_reduce ? call.output : wire.scratch(call.in_elements);
-        premultiply(call.dtype, call.factor, scaled, input, call.in_elements);
-        input = scaled;
-    }
+    const auto [op, input] = reduced_input(wire, call);  // before anything is seen by others
     Meeting meeting(wire, table, call, begun);
     switch (call.op) {
         case CollectiveOp::all_reduce:

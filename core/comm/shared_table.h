@@ -5,20 +5,10 @@
 #include <span>
 
 #include "core/base/error.h"
-#include "core/base/ids.h"
+#include "core/comm/call_number.h"
 #include "core/comm/parts.h"
 
 namespace meshscope::comm {
-
-/// What a call at a table is, in one number: op, reduce op, dtype and root are in it.
-struct CallNumber {
-    uint64_t value = 0;
-    friend bool operator==(const CallNumber&, const CallNumber&) = default;
-};
-
-/// "comm.calls_differ" in PyTorch's words; `ranks` are the members.
-CommError calls_differ(CallNumber call, GlobalRank rank, CallNumber peer_call, GlobalRank peer,
-                       std::span<const GlobalRank> ranks);
 
 /// What a member lays on the table for one meeting. One cache line with the table's own flag.
 struct Offer {
