@@ -6,13 +6,17 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <utility>
 
 #include "app/cli/finish_writing.h"
 #include "app/cli/machine.h"
 #include "backends/registry.h"
+#include "core/base/cause.h"
 #include "core/base/error.h"
+#include "core/base/same_file.h"
 #include "core/base/temporary_folder.h"
 #include "core/run/partial.h"
+#include "core/trace/part_file.h"
 #include "core/trace/store.h"
 
 namespace meshscope::cli {
@@ -63,6 +67,21 @@ int killed_by(const std::string& backend, int exit_code) {
     return !own && by_mpi(backend) && backends::mpi_library_of(backend) == "mpich" ? exit_code : 0;
 }
 
+/// What is said of a failure (launch::line_on): mpiexec does not tell whose it is.
+Message line_of(const Message& line, const std::string& backend) {
+    if (!by_mpi(backend)) return line;
+    const std::optional<Message> cause = cause_in(line);
+    return cause ? with_cause({"launch.failed_under_mpiexec", {}}, *cause) : line;
+}
+
+/// Whether a rank of a run that was to write `trace` left its steps beside it.
+bool has_parts(const std::string& trace, int32_t ranks) {
+    std::error_code error;
+    for (int32_t rank = 0; !trace.empty() && rank < ranks; ++rank)
+        if (std::filesystem::exists(trace::part_path(trace, rank), error)) return true;
+    return false;
+}
+
 /// The parts that the processes of the last start left, joined. A part that was being written when its
 /// process was stopped is none.
 std::shared_ptr<const trace::Trace> join_left(const std::string& folder, const launch::LaunchResult& launch,
@@ -94,13 +113,18 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, launch::Writer& ta
     options.command.insert(options.command.end(), wanted.arguments.begin(), wanted.arguments.end());
     options.meeting.workers = wanted.ranks;
     options.meeting.max_restarts = wanted.max_restarts;
-    options.own_output = wanted.shows;
+    // Through mpiexec's own writing a reader who stops early would end the job.
+    options.own_output = wanted.shows && !by_mpi(wanted.backend);
     options.environment = {{kQuietErrorsVariable, "1"}, {kOwnFolderVariable, folder.path()}};
+    std::optional<Message> failed;  // told when it leads to a new start; the last one's the caller tells
+    const auto say = [&](const Message& message) { talk.add("meshscope: " + context.text(message) + '\n'); };
     if (wanted.shows)
         options.tell = [&](const Message& message) {
+            if (message.id == "launch.failed") failed = line_of(message, wanted.backend);
+            if (message.id == "launch.restarts" && failed) say(*std::exchange(failed, std::nullopt));
             if (message.id == "launch.restarts" || message.id == "launch.starter_stuck" ||
                 message.id.starts_with("tcp."))
-                talk.add("meshscope: " + context.text(message) + '\n');
+                say(message);
         };
     options.signal = [&] { return context.cancelled && *context.cancelled ? SIGINT : 0; };
     if (by_mpi(wanted.backend)) {
@@ -115,12 +139,18 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, launch::Writer& ta
     }
     const Polling polling(context);
     std::ostream nothing(nullptr);
-    launch::Writer nobody_sees(nothing);  // what is shown the processes write themselves
-    launch::Writer collected(wanted.collects != nullptr ? *wanted.collects : nothing);
+    launch::Writer nobody_sees(nothing);  // what is shown the processes write themselves, but for mpiexec's
+    launch::Writer out(wanted.collects != nullptr ? *wanted.collects : wanted.shows ? context.out : nothing);
+    launch::Writer& shown_err = is_same_file("/dev/stdout", "/dev/stderr") ? out : talk;
     options.prefixes = false;
     OwnProcessesEnded ended;
-    ended.launch = launch::launch_workers(options, collected, nobody_sees);
-    finish_writing(collected, context);
+    try {
+        ended.launch = launch::launch_workers(options, out, wanted.shows ? shown_err : nobody_sees);
+    } catch (...) {
+        finish_writing(out, context);
+        throw;
+    }
+    finish_writing(out, context);
     if (!ended.launch.failures.empty()) ended.partial = join_left(folder.path(), ended.launch, wanted.ranks);
     return ended;
 }
@@ -152,20 +182,19 @@ void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max
     if (result.failures.empty()) return;
     if (partial && !trace.empty()) {
         trace::write_trace(*partial, trace);
-        if (talks) {
-            context.err << context.text("cli.run.partial", {{"path", trace}}) << '\n';
-            // Who was killed left its steps there, and nothing else.
-            context.err << context.text("cli.run.parts_left", {{"path", trace}}) << '\n';
-        }
+        if (talks) context.err << context.text("cli.run.partial", {{"path", trace}}) << '\n';
     }
+    // Who was killed left its steps there, and nothing else; under mpiexec all ranks are.
+    if (talks && has_parts(trace, ranks))
+        context.err << context.text("cli.run.parts_left", {{"path", trace}}) << '\n';
     const launch::Failure& root = result.failures.front();
     const int signal = root.id.empty() ? killed_by(backend, root.exit_code) : 0;
     // A failed check is no failure of a process; rank 0 has told it.
     if (root.id.empty() && signal == 0) return;
     const Message cause = signal != 0 ? launch::ended_by_signal(signal) : launch::last_words(root);
-    const bool rank_known = !by_mpi(backend);
     context.err << "meshscope: "
-                << context.text(root.id.empty() && rank_known ? launch::line_on(root, cause) : cause) << '\n';
+                << context.text(root.id.empty() ? line_of(launch::line_on(root, cause), backend) : cause)
+                << '\n';
     // Who was killed said nothing; what a peer saw of it names the rank, its call and the line.
     const auto told =
         std::ranges::find_if(result.failures, [](const auto& each) { return !each.json.empty(); });

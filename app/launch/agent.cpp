@@ -16,6 +16,7 @@
 #include "backends/tcp/socket.h"
 #include "backends/tcp/store_client.h"
 #include "backends/tcp/store_server.h"
+#include "core/base/cause.h"
 #include "core/base/error.h"
 #include "core/base/replace_file.h"
 #include "core/base/temporary_folder.h"
@@ -25,6 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using backends::tcp::Token;
+
+/// How long a leader tries to reach the store that it serves itself.
+constexpr std::chrono::milliseconds kOwnStore{3000};
 
 std::string short_hex() {
     return Token::random().hex().substr(0, 16);
@@ -115,10 +119,18 @@ class Agent {
         client.address = address;
         client.token = token_;
         client.run_id = run_id_;
-        if (!options_.meeting.leads) client.connect = options_.meeting.timeout;
+        client.connect = options_.meeting.timeout;
         client.tell = options_.tell;
         client.stopped = [this] { return options_.signal() != 0; };
-        client_ = std::make_unique<backends::tcp::StoreClient>(client);
+        if (options_.meeting.leads) client.connect = kOwnStore;
+        try {
+            client_ = std::make_unique<backends::tcp::StoreClient>(client);
+        } catch (const CommError& error) {
+            if (!options_.meeting.leads) throw;
+            throw InvalidArgument(
+                with_cause({"launch.endpoint_elsewhere", {{"address", address}, {"bind", options_.bind}}},
+                           error.message()));
+        }
     }
 
     std::vector<Job> jobs(const Meeting& meeting) const {

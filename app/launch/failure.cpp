@@ -67,11 +67,6 @@ int64_t number_of(const nlohmann::json& object, const char* key, int64_t most, i
     return value >= 0 && value <= most ? value : otherwise;
 }
 
-/// Whether it followed from another's failure.
-bool follows(const Failure& f) {
-    return f.secondary || std::ranges::find(kConsequences, f.id) != kConsequences.end();
-}
-
 }  // namespace
 
 Message ended_by_signal(int signal) {
@@ -144,6 +139,10 @@ void read_error_file(const std::string& path, Failure& failure) {
         failure.exit_code = static_cast<int32_t>(number_of(*ours, "exit_code", 255, failure.exit_code));
     const auto secondary = ours->find("secondary");
     failure.secondary = secondary != ours->end() && secondary->is_boolean() && secondary->get<bool>();
+}
+
+bool follows(const Failure& f) {
+    return f.secondary || std::ranges::find(kConsequences, f.id) != kConsequences.end();
 }
 
 void order_by_cause(std::vector<Failure>& failures) {

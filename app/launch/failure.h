@@ -38,6 +38,10 @@ void write_error_file(const std::string& path, const Failure& failure);
 /// is understood as well. Nothing where there is none.
 void read_error_file(const std::string& path, Failure& failure);
 
+/// Whether it followed from another's failure, as far as its message tells: a rank that was aborted, or lost
+/// a peer or its store.
+bool follows(const Failure& failure);
+
 /// Puts the root cause first: of the failures that are no consequence of another's (a rank that another's end
 /// stopped, or that lost a peer), the first in time; the others are marked secondary and follow by time. A
 /// worker that a signal killed said nothing, and its end is seen late: it counts as earlier than those that

@@ -115,11 +115,6 @@ void Rendezvous::lead_joining() {
     std::vector<Place> places;
     for (const int32_t i : here) {
         const Node node = node_of(i).value();
-        if (node.workers != options_.workers)
-            throw InvalidArgument({"launch.workers_differ",
-                                   {{"host", node.host},
-                                    {"theirs", int64_t{node.workers}},
-                                    {"ours", int64_t{options_.workers}}}});
         places.push_back({node.wish < 0 ? options_.max_nodes + i : node.wish, i});
     }
     std::ranges::stable_sort(places, {}, &Place::wish);
@@ -142,8 +137,17 @@ bool Rendezvous::is_asked_for_room() {
     return room && store_.get("launch/waiting").value_or("") != waiting_;
 }
 
+void Rendezvous::compare_workers() {
+    std::string word;
+    while ((word = store_.get("launch/workers").value_or("")).empty()) pause_or_stop();
+    if (number(word) != options_.workers)
+        throw InvalidArgument({"launch.workers_differ",
+                               {{"theirs", int64_t{number(word)}}, {"ours", int64_t{options_.workers}}}});
+}
+
 Meeting Rendezvous::meet(int32_t free_port) {
     if (!options_.leads) {
+        compare_workers();
         while (!claim_.take()) pause_or_stop();
         // A round that has begun has no room any more: its leader is told, and makes a new one.
         const auto begin = Clock::now();
@@ -163,6 +167,7 @@ Meeting Rendezvous::meet(int32_t free_port) {
             pause_or_stop();
         }
     } else {
+        store_.set("launch/workers", std::to_string(options_.workers));
         store_.set("launch/round", std::to_string(round_));
     }
     pulses_.clear();
@@ -250,11 +255,16 @@ Decision Rendezvous::lead_decision() {
     }
     order_by_cause(decision.failures);
     if (decision.next == Decision::Next::signalled) return decision;
-    if (!decision.failures.empty()) {
+    // What only followed from a node's going is no failure of a worker's.
+    const bool node_went = !decision.lost.empty() || !decision.stopped.empty();
+    if (node_went && std::ranges::all_of(decision.failures, follows)) {
+        for (Failure& failure : decision.failures) failure.secondary = true;
+        decision.next = Decision::Next::again;
+    } else if (!decision.failures.empty()) {
         decision.next = restarts_ < options_.max_restarts ? Decision::Next::again : Decision::Next::given_up;
         decision.exit_code = decision.failures.front().exit_code;
         if (decision.next == Decision::Next::again) ++restarts_;
-    } else if (again || !decision.lost.empty() || !decision.stopped.empty()) {
+    } else if (again) {
         decision.next = Decision::Next::again;
     }
     return decision;

@@ -50,8 +50,8 @@ struct Meeting {
 ///
 /// Throws CommError "tcp.store_lost" where the leader is gone, "launch.nodes_missing" {joined, needed,
 /// waited_ms}, "launch.no_room" {most}; Cancelled "launch.stopped_waiting"; InvalidArgument
-/// "launch.workers_differ" where nodes have different numbers of workers, "launch.node_rank_taken"
-/// {node_rank, host}.
+/// "launch.workers_differ" {theirs, ours} where this node does not start as many as the leader,
+/// "launch.node_rank_taken" {node_rank, host}.
 class Rendezvous {
   public:
     Rendezvous(backends::tcp::StoreClient& store, MeetingOptions options);
@@ -81,6 +81,8 @@ class Rendezvous {
     bool is_lost(int32_t index);
     /// Who has joined this round and still waits for its begin; as many as there is room for.
     std::vector<int32_t> joined();
+    /// Of a node that does not lead: throws "launch.workers_differ" unless it starts as many as the leader.
+    void compare_workers();
     void lead_joining();
     Decision lead_decision();
     /// The store goes with the leader: it stays until the others have read how it ends, if they still live.

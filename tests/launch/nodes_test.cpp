@@ -256,3 +256,56 @@ TEST_CASE("nodes say what they wait for after five seconds, and give up after --
     CHECK(leader->wait(30) == 0);
     CHECK(member->wait(30) == 0);
 }
+
+TEST_CASE("a worker that lost its peer with the peer's node used up no restart, and another node may come") {
+    const Folder folder;
+    const std::string gone = folder.file("gone");
+    // As meshscope run does: it sees its peer's end long before the node counts as gone.
+    const std::string script =
+        "test $MESHSCOPE_ROUND = 0 || exit 0; echo >> " + folder.file("began") + "; until test -e " + gone +
+        R"(; do sleep 0.02; done; echo '{"message":{"message":"rank 2 is gone"},"meshscope":{"id":)"
+        R"("comm.peer_lost","exit_code":75,"time_ns":5}}' > $TORCHELASTIC_ERROR_FILE; exit 75)";
+    Child first(node(0, "2", "127.0.0.1:0", {"--max-restarts", "0"}, script), folder.file("o0"),
+                folder.file("e0"));
+    const std::string endpoint = endpoint_of(folder.file("e0"));
+    auto second =
+        std::make_unique<Child>(node(1, "2", endpoint, {}, script), folder.file("o1"), folder.file("e1"));
+    REQUIRE(within(60, [&] { return content(folder.file("began")).size() == 4; }));
+    second->send(SIGKILL);
+    second->wait(10);
+    folder.write("gone", "");
+    Child third(node(1, "2", endpoint, {}, script), folder.file("o2"), folder.file("e2"));
+    CHECK(third.wait(60) == 0);
+    CHECK(first.wait(60) == 0);
+    const std::string said = content(folder.file("e0"));
+    INFO(said);
+    CHECK(said.find("node 1 has said nothing for 5 s") != std::string::npos);
+    CHECK(said.find("rank 0 (node 0) ended after it, exit code 75: rank 2 is gone") != std::string::npos);
+    CHECK(said.find("failed first") == std::string::npos);
+}
+
+TEST_CASE("a node that starts another number of workers is refused, and the job goes on without it") {
+    const Folder folder;
+    Child first(node(0, "2", "127.0.0.1:0", {}, "true"), folder.file("o0"), folder.file("e0"));
+    const std::string endpoint = endpoint_of(folder.file("e0"));
+    std::vector<std::string> words = node(1, "2", endpoint, {}, "true");
+    words[2] = "3";
+    Child other(words, folder.file("o1"), folder.file("e1"));
+    CHECK(other.wait(30) == 65);
+    INFO(content(folder.file("e1")));
+    CHECK(content(folder.file("e1")).find("node 0 starts 2 processes, this one 3") != std::string::npos);
+    Child second(node(1, "2", endpoint, {}, "true"), folder.file("o2"), folder.file("e2"));
+    CHECK(second.wait(60) == 0);
+    CHECK(first.wait(60) == 0);
+}
+
+TEST_CASE("a leader that cannot be reached where it says that the nodes meet ends at once, and says why") {
+    const Folder folder;
+    // It listens on 127.0.0.1 alone, and all of 127.0.0.0/8 is this machine.
+    Child leader(node(0, "2", "127.0.0.2:0", {}, "true"), folder.file("o"), folder.file("e"));
+    CHECK(leader.wait(30) == 65);
+    const std::string said = content(folder.file("e"));
+    INFO(said);
+    CHECK(said.find("does not reach itself at 127.0.0.2:") != std::string::npos);
+    CHECK(said.find("since it listens on 127.0.0.1") != std::string::npos);
+}
