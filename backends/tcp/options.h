@@ -19,7 +19,8 @@ using Log = std::function<void(const Message&)>;
 struct Timeouts {
     /// From the start until all ranks are connected.
     std::chrono::milliseconds connect{60'000};
-    /// The longest that one receive or wait may take while all peers are alive.
+    /// The longest that one receive or wait may take while all peers are alive. Neither here nor below does
+    /// the time count in which this process was itself stopped.
     std::chrono::milliseconds operation{300'000};
     /// After so long a wait the log is told of it, and then seldom (comm::LongWaits).
     std::chrono::milliseconds unusual = Seldom::kFirst;

@@ -32,7 +32,8 @@ Pulse::Pulse(Setup setup, Fd listener, Fate& fate)
       links_(static_cast<std::size_t>(setup_.world_size)),
       data_(links_.size()),
       has_data_(links_.size()),
-      next_beat_(Clock::now()) {
+      next_beat_(Clock::now()),
+      looked_(next_beat_) {
     doorman_ = std::make_unique<Doorman>(
         std::move(listener), links_.size() + kSpareStrangers, setup_.token, setup_.run_id,
         [this](const Hello& hello) { return judge(hello); },
@@ -174,6 +175,7 @@ void Pulse::serve() {
         const std::lock_guard lock(mutex_);
         // Taken before reading: what came while this process was stopped is heard before anyone is judged.
         const auto now = Clock::now();
+        leave_out_pause(now);
         for (std::size_t i = 0; i < peers.size(); ++i)
             if ((files[i + 1].revents & (POLLIN | POLLERR | POLLHUP)) != 0) hear(peers[i], now);
         if (files.size() > 1 + peers.size()) doorman_->serve(std::span(files).subspan(1 + peers.size()));
@@ -264,6 +266,15 @@ void Pulse::flush(int32_t peer) {
             one.output.clear();
         }
     }
+}
+
+void Pulse::leave_out_pause(Clock::time_point now) {
+    const auto gap = now - std::exchange(looked_, now);
+    // A turn takes one beat at the most. After a longer one this process may have been stopped with all the
+    // others, who have not had the time to beat again. The gap then counts as one beat, so that a machine on
+    // which every turn is late still finds who is silent.
+    if (gap <= 2 * beat_every_) return;
+    for (Link& one : links_) one.heard = std::min(one.heard + (gap - beat_every_), now);
 }
 
 void Pulse::judge_silence(Clock::time_point now) {

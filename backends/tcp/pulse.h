@@ -72,6 +72,8 @@ class Pulse {
     void gone(int32_t peer);
     void speak(Clock::time_point now);
     void flush(int32_t peer);
+    /// Takes out of all silences the time in which this process was itself not running.
+    void leave_out_pause(Clock::time_point now);
     void judge_silence(Clock::time_point now);
     bool may_stop(Clock::time_point now);
     Refusal judge(const Hello& hello) const;
@@ -96,6 +98,7 @@ class Pulse {
     std::vector<Fd> data_;
     std::vector<bool> has_data_;
     Clock::time_point next_beat_;
+    Clock::time_point looked_;  ///< when the files were polled last
     bool wants_bye_ = false;
     bool said_bye_ = false;
     std::optional<Deadline> close_by_;

@@ -38,6 +38,7 @@ TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fat
       long_waits_(options.log, options.timeouts.operation, options.timeouts.unusual),
       operation_timeout_(options.timeouts.operation),
       heartbeat_timeout_(options.timeouts.heartbeat),
+      look_every_(std::clamp(operation_timeout_ / 10, milliseconds(5), milliseconds(1'000))),
       links_(static_cast<std::size_t>(options.world_size)),
       watched_for_room_(links_.size()),
       watched_(links_.size()),
@@ -197,7 +198,7 @@ void TcpTransport::sleep(Deadline until) {
 }
 
 void TcpTransport::wait_until(const Awaiting& awaiting, const std::function<bool()>& ready) {
-    Clock::time_point began{}, idle_since{};
+    Clock::time_point began{}, idle_since{}, looked{};
     while (true) {
         const bool moved = pump_all();
         if (ready()) {
@@ -212,7 +213,11 @@ void TcpTransport::wait_until(const Awaiting& awaiting, const std::function<bool
             continue;
         }
         const auto now = Clock::now();
-        if (began == Clock::time_point{}) began = now;
+        if (began == Clock::time_point{}) began = looked = now;
+        // After so late a look this process may have been stopped with all the others, who have not had the
+        // time to go on. That counts as one look, so that a machine on which all is late finds an end, too.
+        if (const auto gap = now - std::exchange(looked, now); gap > 2 * look_every_)
+            began += gap - look_every_;
         if (idle_since == Clock::time_point{}) idle_since = now;
         const auto waited = std::chrono::duration_cast<milliseconds>(now - began);
         if (waited >= operation_timeout_) throw_late(awaiting);
@@ -221,7 +226,7 @@ void TcpTransport::wait_until(const Awaiting& awaiting, const std::function<bool
             std::this_thread::yield();
             continue;
         }
-        sleep(began + std::min(operation_timeout_, long_waits_.next()));
+        sleep(std::min(now + look_every_, began + std::min(operation_timeout_, long_waits_.next())));
     }
 }
 

@@ -96,6 +96,7 @@ class TcpTransport final : public comm::Transport {
     comm::CallLog calls_;
     comm::LongWaits long_waits_;
     std::chrono::milliseconds operation_timeout_, heartbeat_timeout_;
+    std::chrono::milliseconds look_every_;  ///< while it waits
     std::chrono::nanoseconds spin_;
     RoomPool rooms_;
     std::vector<std::unique_ptr<Link>> links_;  ///< by rank; none for this one

@@ -314,6 +314,41 @@ TEST_CASE("a rank stopped for longer than the time-out is told as silent, with w
     CHECK(kept(kSilence + milliseconds(500) + kSilence, until_told));
 }
 
+TEST_CASE("ranks that are all stopped for longer than their time-outs, and then continued, go on") {
+    for (const bool one_stays : {false, true}) {
+        INFO(one_stays);
+        const Folder folder;
+        Processes ranks(3, [&](int32_t rank) {
+            TcpOptions options = options_of(folder, rank, 3);
+            options.timeouts.heartbeat = options.timeouts.operation = milliseconds(1'000);
+            if (one_stays) options.timeouts.operation = kGuard;  // it is the silence that is found
+            TcpWorld(options).run([&](comm::Transport& transport) {
+                exchange(transport, 8, 1);
+                mark(folder, "up" + std::to_string(rank));
+                if (rank == 0) await_mark(folder, "over");  // the others are in a call meanwhile
+                exchange(transport, 8, 1);
+            });
+            return std::string("fine");
+        });
+        for (const char* up : {"up0", "up1", "up2"}) await_mark(folder, up);
+        for (int32_t r = 0; r < 3; ++r) ranks.signal(r, SIGSTOP);
+        std::this_thread::sleep_for(milliseconds(2'500));
+        for (int32_t r = 0; r < 3; ++r)
+            if (!(one_stays && r == 2)) ranks.signal(r, SIGCONT);
+        std::this_thread::sleep_for(milliseconds(50));  // what they wait for is not there at once
+        mark(folder, "over");
+        for (int32_t r = 0; r < 2; ++r) {
+            const std::string told = ranks.wait(r).outcome;
+            INFO(told);
+            CHECK((one_stays ? told.starts_with("!comm.peer_silent") && told.find("(peer=2,") != told.npos
+                             : told == "fine"));
+        }
+        ranks.signal(2, SIGCONT);
+        const std::string last = ranks.wait(2).outcome;
+        CHECK((last == "fine") != one_stays);
+    }
+}
+
 TEST_CASE("a rank that is killed while the others still join does not make them wait for their time-out") {
     const auto until_told = [&] {
         const Folder folder;
