@@ -36,7 +36,7 @@ Addresses resolve(const Address& address, bool to_listen, std::string& reason) {
     const std::string port = std::to_string(address.port);
     const int error =
         ::getaddrinfo(address.host.empty() ? nullptr : address.host.c_str(), port.c_str(), &hints, &list);
-    if (error != 0) reason = ::gai_strerror(error);
+    if (error != 0) reason = error == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(error);
     return Addresses(error == 0 ? list : nullptr);
 }
 

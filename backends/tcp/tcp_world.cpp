@@ -72,6 +72,11 @@ class Joining {
     }
 
   private:
+    /// How a call of a peer ended: there is a process, or was one, but it was not reached.
+    struct Failure {
+        std::string address, reason;
+    };
+
     std::string own_address(uint16_t port) const {
         Address mine{options_.bind, port};
         if (is_any(mine.host) && !rendezvous_->own_host().empty()) mine.host = rendezvous_->own_host();
@@ -87,11 +92,12 @@ class Joining {
         hello.generation = generation_;
         hello.run_id = options_.run_id;
         TokenDoubt doubt;
+        Failure last;
         bool left_one = false;  // a try that the peer may still take for us
         while (true) {
             if (fate_.ended()) fate_.throw_meaning();
             check_stopped();
-            if (Clock::now() >= deadline_) throw_missing({peer});
+            if (Clock::now() >= deadline_) throw_not_reached(peer, last);
             const std::optional<std::string> address = rendezvous_->look_up(peer);
             if (!address) continue;
             std::string reason;
@@ -117,7 +123,10 @@ class Joining {
                                     GlobalRank{options_.rank});
                 left_one = left_one || refusal == Refusal::too_slow || refusal == Refusal::closed ||
                            refusal == Refusal::unanswered;
+                reason = to_word(refusal);
             }
+            // A try that the deadline cut short says less than the one before.
+            if (last.reason.empty() || Clock::now() < deadline_) last = {*address, reason};
             std::this_thread::sleep_for(doubt.pause(kBetweenTries));
         }
     }
@@ -126,12 +135,26 @@ class Joining {
         if (options_.stopped()) throw Cancelled({"tcp.stopped_joining", {{"rank", int64_t{options_.rank}}}});
     }
 
+    int64_t waited_ms() const {
+        return std::chrono::duration_cast<milliseconds>(Clock::now() - began_).count();
+    }
+
     [[noreturn]] void throw_missing(const std::vector<int32_t>& missing) const {
-        const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - began_);
         throw CommError({"tcp.ranks_missing",
                          {{"rank", int64_t{options_.rank}},
                           {"missing", std::vector<int64_t>(missing.begin(), missing.end())},
-                          {"waited_ms", static_cast<int64_t>(waited.count())}}},
+                          {"waited_ms", waited_ms()}}},
+                        GlobalRank{options_.rank});
+    }
+
+    [[noreturn]] void throw_not_reached(int32_t peer, const Failure& last) const {
+        if (last.address.empty()) throw_missing({peer});
+        throw CommError({"tcp.rank_not_reached",
+                         {{"rank", int64_t{options_.rank}},
+                          {"peer", int64_t{peer}},
+                          {"address", last.address},
+                          {"waited_ms", waited_ms()},
+                          {"reason", last.reason}}},
                         GlobalRank{options_.rank});
     }
 

@@ -18,8 +18,9 @@ class StoreServer;
 ///
 /// What run() throws: the body's own error when it came first; otherwise what the other rank's failure means
 /// for this one: CommError "comm.aborted" (secondary), "comm.peer_lost", "comm.peer_silent". Before the body:
-/// "tcp.ranks_missing" {rank, missing, waited_ms} when not all ranks came in time, Cancelled
-/// "tcp.stopped_joining" {rank}, and StoreClient's errors.
+/// "tcp.ranks_missing" {rank, missing, waited_ms} when not all ranks came in time, "tcp.rank_not_reached"
+/// {rank, peer, address, waited_ms, reason} when one said where it is but could not be connected to,
+/// "tcp.peer_refused" {rank, peer, reason}, Cancelled "tcp.stopped_joining" {rank}, and StoreClient's errors.
 ///
 /// Can be run again, also after a failure: every rank must do so the same number of times.
 class TcpWorld final : public comm::World {

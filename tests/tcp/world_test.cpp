@@ -6,6 +6,7 @@
 #include <numeric>
 #include <thread>
 
+#include "backends/tcp/socket.h"
 #include "core/base/error.h"
 #include "tests/contract/harness.h"
 #include "tests/folder.h"
@@ -389,6 +390,44 @@ TEST_CASE("ranks that do not come are named when the time is over") {
         error = std::current_exception();
     }
     CHECK(told(error, "missing").arg == "[1, 2]");
+}
+
+TEST_CASE("a rank that came but is not reached is told with its address and why") {
+    uint16_t port = 0;
+    const backends::tcp::Fd deaf = backends::tcp::listen_on({"127.0.0.1", 0});  // takes nobody in
+    {
+        const backends::tcp::Fd closed = backends::tcp::listen_on({"127.0.0.1", 0});
+        port = port_of(closed);
+    }
+    for (const auto& [there, reason] : {std::pair{port, std::string("Connection refused")},
+                                        std::pair{port_of(deaf), std::string("too_slow")}}) {
+        const test::Folder folder;
+        const std::string address = "127.0.0.1:" + std::to_string(there);
+        const auto join = [&](int32_t rank) {
+            TcpOptions options;
+            options.rank = rank;
+            options.world_size = 2;
+            options.init_method = "file://" + folder.file("meet");
+            options.advertise = [&](const std::string&) { return address; };
+            options.timeouts.connect = milliseconds(1'000);
+            std::exception_ptr error;
+            try {
+                TcpWorld(options).run([](comm::Transport&) {});
+            } catch (...) {
+                error = std::current_exception();
+            }
+            return error;
+        };
+        std::exception_ptr answers, calls;
+        std::thread other([&] { answers = join(0); });
+        calls = join(1);
+        other.join();
+        CHECK(told(calls, "reason").id == "tcp.rank_not_reached");
+        CHECK(told(calls, "reason").arg == reason);
+        CHECK(told(calls, "peer").arg == "0");
+        CHECK(told(calls, "address").arg == address);
+        CHECK(told(answers, "missing").id == "tcp.ranks_missing");
+    }
 }
 
 TEST_CASE("rank 0 can serve the store itself, and a world can be run many times over") {
