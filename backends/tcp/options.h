@@ -46,7 +46,8 @@ struct TcpOptions {
     /// Address to listen on. Anything but loopback needs a token.
     std::string bind = "127.0.0.1";
     /// Turns the address that this rank listens on, "host:port", into the one its peers shall use. Empty:
-    /// unchanged, but for a `bind` to all addresses, where the one towards the store is used.
+    /// unchanged, but for a `bind` to all addresses, where the one towards the store is used; with a file
+    /// there is none, and that is refused.
     std::function<std::string(const std::string&)> advertise;
     Token token;
     /// Tells this job from others; at most 64 bytes. Ranks of another run id are refused.

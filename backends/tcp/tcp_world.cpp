@@ -175,6 +175,11 @@ TcpWorld::TcpWorld(TcpOptions options) : options_(std::move(options)) {
     comm::check_rank(GlobalRank{options_.rank}, options_.world_size);
     check_exposure(options_.bind, options_.token, options_.run_id);
     const InitMethod method = parse_init_method(options_.init_method);
+    // A store shows each rank the address that it is reached from; a file does not, and to take one of
+    // several interfaces by guess may be wrong for one pair of ranks only.
+    if (!method.file.empty() && is_any(options_.bind) && !options_.advertise && options_.world_size > 1)
+        throw InvalidArgument(
+            {"tcp.no_own_address", {{"bind", options_.bind}, {"init_method", options_.init_method}}});
     if (options_.rank != 0 || !options_.host_store || method.store.empty()) return;
     StoreServerOptions store;
     store.bind = options_.bind;

@@ -26,7 +26,8 @@ class StoreServer;
 class TcpWorld final : public comm::World {
   public:
     /// Throws InvalidArgument: "backend.world_size", "comm.rank_outside_world", "tcp.token_required" {bind},
-    /// "tcp.init_method" {init_method}, "tcp.run_id_too_long"; IoError "tcp.address_taken",
+    /// "tcp.init_method" {init_method}, "tcp.run_id_too_long", "tcp.no_own_address" {bind, init_method} when
+    /// ranks that listen on all addresses are to meet in a file; IoError "tcp.address_taken",
     /// "tcp.cannot_listen" (rank 0, for the store).
     explicit TcpWorld(TcpOptions options);
     ~TcpWorld() override;

@@ -487,6 +487,19 @@ TEST_CASE("options that cannot work are refused before anything is opened") {
     CHECK(refusal([](TcpOptions& o) { o.rank = -1; }) == "comm.rank_outside_world");
     CHECK(refusal([](TcpOptions& o) { o.bind = "0.0.0.0"; }) == "tcp.token_required");
     CHECK(refusal([](TcpOptions& o) { o.bind = "192.0.2.1"; }) == "tcp.token_required");
+    // Nobody on another machine could use what such a rank would leave in the file.
+    const auto on_all = [](TcpOptions& o, const char* bind) {
+        o.bind = bind;
+        o.token = Token::random();
+        o.world_size = 2;
+    };
+    for (const char* bind : {"0.0.0.0", "::", ""}) {
+        CHECK(refusal([&](TcpOptions& o) { on_all(o, bind); }) == "tcp.no_own_address");
+        CHECK(refusal([&](TcpOptions& o) {
+                  on_all(o, bind);
+                  o.advertise = [](const std::string& address) { return address; };
+              }) == "nothing thrown");
+    }
     CHECK(refusal([](TcpOptions& o) { o.run_id = std::string(65, 'r'); }) == "tcp.run_id_too_long");
     for (const char* method : {"", "env://", "tcp://", "file://relative", "http://a:1", "/a"})
         CHECK(refusal([&](TcpOptions& o) { o.init_method = method; }) != "nothing thrown");
