@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace meshscope::backends::tcp {
@@ -20,7 +21,8 @@ Doorman::Doorman(Fd listener, std::size_t most, const Token& token, std::string 
       log_(std::move(log)) {}
 
 void Doorman::watch(std::vector<pollfd>& files) const {
-    if (listener_.open()) files.push_back({listener_.get(), POLLIN, 0});
+    // While it rests its place is kept: poll passes over what is no file.
+    if (listener_.open()) files.push_back({rests_until_ ? -1 : listener_.get(), POLLIN, 0});
     for (const Stranger& stranger : strangers_) files.push_back({stranger.socket.get(), POLLIN, 0});
 }
 
@@ -33,6 +35,7 @@ void Doorman::serve(std::span<const pollfd> files) {
         if (stranger.socket.open() && Clock::now() >= stranger.deadline)
             send_away(stranger, Refusal::too_slow);
     }
+    if (rests_until_ && Clock::now() >= *rests_until_) rests_until_.reset();
     if (listener_.open() && !files.empty() && files[0].revents != 0) accept_all();
     strangers_.remove_if([](const Stranger& stranger) { return !stranger.socket.open(); });
 }
@@ -40,8 +43,9 @@ void Doorman::serve(std::span<const pollfd> files) {
 void Doorman::accept_all() {
     // Bounded, so that a flood cannot keep the owner from its other work.
     for (std::size_t i = 0; i < kSpareStrangers; ++i) {
-        Fd socket = accept_one(listener_);
-        if (!socket.open()) return;
+        int error = 0;
+        Fd socket = accept_one(listener_, error);
+        if (!socket.open()) return rest(error);
         strangers_.remove_if([](const Stranger& stranger) { return !stranger.socket.open(); });
         if (strangers_.size() == most_) {
             send_away(strangers_.front(), Refusal::crowded_out);
@@ -54,6 +58,17 @@ void Doorman::accept_all() {
         strangers_.push_back({std::move(socket), std::move(address), Clock::now() + kHandshakeTime,
                               ServerHandshake(token_, random_bytes(), judge)});
     }
+}
+
+void Doorman::rest(int error) {
+    // Whoever calls stays in the queue and the listener readable: without a rest its owner would spin.
+    const bool is_short = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+    if (!is_short) return;
+    rests_until_ = Clock::now() + kRest;
+    if (log_ && !std::exchange(told_of_rest_, true))
+        log_({"tcp.cannot_accept",
+              {{"address", Address{own_host(listener_), port_of(listener_)}.text()},
+               {"reason", std::string(std::strerror(error))}}});
 }
 
 void Doorman::hear(Stranger& stranger) {
@@ -81,11 +96,13 @@ void Doorman::send_away(Stranger& stranger, Refusal why) {
 }
 
 Deadline Doorman::next_deadline() const {
-    return strangers_.empty() ? Deadline::max() : strangers_.front().deadline;
+    return std::min(strangers_.empty() ? Deadline::max() : strangers_.front().deadline,
+                    rests_until_.value_or(Deadline::max()));
 }
 
 void Doorman::close() {
     listener_.close();
+    rests_until_.reset();
     strangers_.clear();
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,11 +19,16 @@ namespace meshscope::backends::tcp {
 inline constexpr std::chrono::milliseconds kHandshakeTime{2'000};
 /// Strangers heard at a time beyond those that are expected.
 inline constexpr std::size_t kSpareStrangers = 16;
+/// How long nobody is taken in after the system could not.
+inline constexpr std::chrono::milliseconds kRest{100};
 
 /// Listens, and lets in who passes the handshake. At most `most` are heard at a time, each for
 /// kHandshakeTime and 1 KiB a frame; when one more comes, the one that has been there longest goes (an honest
 /// one is through in a millisecond). Whoever is sent away leaves one line in the log,
 /// "tcp.stranger_refused" {address, reason}.
+///
+/// When the system gives no descriptor for one who calls, it lets callers wait for kRest, and says so once:
+/// "tcp.cannot_accept" {address, reason}. They stay in the system's queue meanwhile.
 ///
 /// Has no thread: its owner polls watch()'s files and calls serve().
 class Doorman {
@@ -38,7 +44,7 @@ class Doorman {
     void watch(std::vector<pollfd>& files) const;
     /// `files`: what watch() appended, with poll's answers.
     void serve(std::span<const pollfd> files);
-    /// When serve() must be called at the latest; Deadline::max() when nobody is being heard.
+    /// When serve() must be called at the latest; Deadline::max() when it may wait for the files.
     Deadline next_deadline() const;
     /// Ends listening, and all that are still being heard.
     void close();
@@ -52,6 +58,7 @@ class Doorman {
     };
 
     void accept_all();
+    void rest(int error);
     void hear(Stranger& stranger);
     void send_away(Stranger& stranger, Refusal why);
 
@@ -62,6 +69,8 @@ class Doorman {
     ServerHandshake::Judge judge_;
     Welcome welcome_;
     Log log_;
+    std::optional<Deadline> rests_until_;
+    bool told_of_rest_ = false;
     std::list<Stranger> strangers_;  ///< oldest first; a closed socket is swept after serving
 };
 

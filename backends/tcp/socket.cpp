@@ -182,8 +182,9 @@ Fd connect_to(const Address& address, Deadline deadline, std::string& reason) {
     return {};
 }
 
-Fd accept_one(const Fd& listener) {
+Fd accept_one(const Fd& listener, int& error) {
     Fd socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    error = socket.open() ? 0 : errno;
     if (socket.open()) tune(socket);
     return socket;
 }

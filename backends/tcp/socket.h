@@ -61,8 +61,8 @@ bool is_near(const Fd& socket);
 
 /// A connected, non-blocking socket, or one that is not open, with the reason.
 Fd connect_to(const Address& address, Deadline deadline, std::string& reason);
-/// Takes one connection; not open when none is there.
-Fd accept_one(const Fd& listener);
+/// Takes one connection; one that is not open, and errno's number, when none is there or it cannot be taken.
+Fd accept_one(const Fd& listener, int& error);
 /// No delay of small packets. The buffers are left to the kernel, which makes them as large as a link can
 /// use; every fixed size from 256 KiB to 4 MiB was slower.
 void tune(const Fd& socket);

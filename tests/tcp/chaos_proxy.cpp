@@ -106,7 +106,8 @@ class ChaosProxy::Service {
     }
 
     void accept() {
-        Fd caller = accept_one(listener_);
+        int error = 0;
+        Fd caller = accept_one(listener_, error);
         std::string reason;
         Fd server = connect_to(target_, Clock::now() + milliseconds(1'000), reason);
         if (!caller.open() || !server.open()) return;

@@ -1,4 +1,6 @@
 // Strangers on the ports: each loses its connection and leaves one line, and the job does not notice.
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -376,4 +378,50 @@ TEST_CASE("a second process with the same rank is refused, and the first goes on
     start(2);
     for (std::thread& thread : honest) thread.join();
     CHECK(fine == 3);
+}
+
+TEST_CASE("a doorman that has no descriptor for who calls rests, says so once, and lets them in later") {
+    const Token token = Token::random();
+    Lines lines;
+    Fd listener = listen_on({"127.0.0.1", 0});
+    const Address address{"127.0.0.1", port_of(listener)};
+    int welcomed = 0;
+    Doorman doorman(
+        std::move(listener), 4, token, "run", [](const Hello&) { return Refusal::none; },
+        [&](Fd, const Hello&) { ++welcomed; }, lines.log());
+    const auto turns_until = [&](Deadline deadline, const auto& is_over) {
+        int turns = 0;
+        for (std::vector<pollfd> files; !is_over() && Clock::now() < deadline; ++turns) {
+            files.clear();
+            doorman.watch(files);
+            ::poll(files.data(), files.size(), ms_until(std::min(deadline, doorman.next_deadline())));
+            doorman.serve(files);
+        }
+        return turns;
+    };
+    std::string reason;
+    const Fd caller = connect_to(address, Clock::now() + kGuard, reason);
+    REQUIRE(caller.open());
+
+    rlimit usual{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+    rlimit none_left = usual;
+    // The system gives the lowest number that is free: all below this one's are taken.
+    const Fd lowest = make_event();
+    none_left.rlim_cur = static_cast<rlim_t>(lowest.get());
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none_left) == 0);
+    const int turns = turns_until(Clock::now() + 5 * kRest, [] { return false; });
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+    CHECK(turns <= 12);  // it looks and sleeps, five or six times
+    CHECK(lines.reasons() == std::vector<std::string>{"Too many open files"});
+
+    std::thread shakes([&] {
+        Hello hello;
+        hello.run_id = "run";
+        hello.nonce = random_bytes();
+        shake_hands(caller, token, hello, Clock::now() + kGuard);
+    });
+    turns_until(Clock::now() + kGuard, [&] { return welcomed > 0; });
+    shakes.join();
+    CHECK(welcomed == 1);
 }
