@@ -253,19 +253,8 @@ void Pulse::speak(Clock::time_point now) {
 
 void Pulse::flush(int32_t peer) {
     Link& one = link(peer);
-    while (!one.output.empty()) {
-        const ssize_t n = ::send(one.socket.get(), one.output.data(), one.output.size(), MSG_NOSIGNAL);
-        if (n > 0) {
-            one.output.erase(one.output.begin(), one.output.begin() + n);
-        } else if (errno == EINTR) {
-            continue;
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            return;
-        } else {
-            // What it said before it went is still to be read; hear() judges then.
-            one.output.clear();
-        }
-    }
+    // What a peer said before it went is still to be read; hear() judges then.
+    if (!send_some(one.socket, one.output)) one.output.clear();
 }
 
 void Pulse::leave_out_pause(Clock::time_point now) {

@@ -189,6 +189,22 @@ Fd accept_one(const Fd& listener, int& error) {
     return socket;
 }
 
+bool send_some(const Fd& socket, Buffer& output) {
+    std::size_t sent = 0;
+    bool broken = false;
+    while (sent < output.size()) {
+        const ssize_t n = ::send(socket.get(), output.data() + sent, output.size() - sent, MSG_NOSIGNAL);
+        if (n > 0) {
+            sent += static_cast<std::size_t>(n);
+        } else if (errno != EINTR) {
+            broken = errno != EAGAIN && errno != EWOULDBLOCK;
+            break;
+        }
+    }
+    output.erase(output.begin(), output.begin() + static_cast<std::ptrdiff_t>(sent));
+    return !broken;
+}
+
 void tune(const Fd& socket) {
     const int yes = 1;
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

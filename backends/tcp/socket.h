@@ -63,6 +63,9 @@ bool is_near(const Fd& socket);
 Fd connect_to(const Address& address, Deadline deadline, std::string& reason);
 /// Takes one connection; one that is not open, and errno's number, when none is there or it cannot be taken.
 Fd accept_one(const Fd& listener, int& error);
+/// Sends of `output` what the socket takes now without waiting, and removes that; false when the connection
+/// is broken.
+bool send_some(const Fd& socket, Buffer& output);
 /// No delay of small packets. The buffers are left to the kernel, which makes them as large as a link can
 /// use; every fixed size from 256 KiB to 4 MiB was slower.
 void tune(const Fd& socket);

@@ -160,19 +160,7 @@ class StoreServer::Service {
     }
 
     void flush(Client& client) {
-        while (client.socket.open() && !client.output.empty()) {
-            const ssize_t n =
-                ::send(client.socket.get(), client.output.data(), client.output.size(), MSG_NOSIGNAL);
-            if (n > 0) {
-                client.output.erase(client.output.begin(), client.output.begin() + n);
-            } else if (errno == EINTR) {
-                continue;
-            } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-                return;
-            } else {
-                client.socket.close();
-            }
-        }
+        if (client.socket.open() && !send_some(client.socket, client.output)) client.socket.close();
     }
 
     void drop(Client& client, const char* why) {

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "backends/tcp/socket.h"
 #include "core/base/error.h"
 
 namespace meshscope::backends::tcp {
@@ -27,14 +28,6 @@ int value_of(char c) {
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     return -1;
 }
-
-/// Closes on every way out.
-struct OpenFile {
-    int fd;
-    ~OpenFile() {
-        if (fd >= 0) ::close(fd);
-    }
-};
 
 }  // namespace
 
@@ -76,10 +69,10 @@ Token Token::from_file(const std::string& path) {
             {"tcp.token_file_unreadable", {{"path", path}, {"reason", std::string(std::strerror(error))}}});
     };
     // Looked at through the open file, so that what is checked is what is read.
-    const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
-    if (file.fd < 0) throw unreadable(errno);
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    if (!file.open()) throw unreadable(errno);
     struct stat status {};
-    if (::fstat(file.fd, &status) != 0) throw unreadable(errno);
+    if (::fstat(file.get(), &status) != 0) throw unreadable(errno);
     if (!S_ISREG(status.st_mode)) throw unreadable(EINVAL);
     if ((status.st_mode & 077U) != 0 || (status.st_uid != ::geteuid() && status.st_uid != 0)) {
         std::string mode = "0";
@@ -88,7 +81,7 @@ Token Token::from_file(const std::string& path) {
         throw IoError({"tcp.token_file_permissions", {{"path", path}, {"mode", mode}}});
     }
     std::array<char, 256> text{};
-    const ssize_t n = ::read(file.fd, text.data(), text.size());
+    const ssize_t n = ::read(file.get(), text.data(), text.size());
     if (n < 0) throw unreadable(errno);
     Token token = from_hex({text.data(), static_cast<std::size_t>(n)});
     OPENSSL_cleanse(text.data(), text.size());
@@ -100,10 +93,10 @@ void Token::write_file(const std::string& path) const {
         return IoError(
             {"file.cannot_write", {{"path", path}, {"reason", std::string(std::strerror(errno))}}});
     };
-    const OpenFile file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
-    if (file.fd < 0) throw fail();
+    const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file.open()) throw fail();
     const std::string text = hex() + "\n";
-    if (::write(file.fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) throw fail();
+    if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) throw fail();
 }
 
 std::string Token::hex() const {
