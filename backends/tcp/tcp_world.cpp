@@ -25,18 +25,6 @@ constexpr milliseconds kBetweenTries{20};
 // While others are waited for: how long until it is asked whether this process was told to stop.
 constexpr milliseconds kLook{100};
 
-/// Whether the transport has said more of the world's end than others know: in which call it met this rank.
-bool is_diagnosis(const std::exception_ptr& error) {
-    if (!error) return false;
-    try {
-        std::rethrow_exception(error);
-    } catch (const DiagnosedError&) {
-        return true;
-    } catch (...) {
-        return false;
-    }
-}
-
 /// Connects one rank of one run to its peers.
 class Joining {
   public:
@@ -229,7 +217,8 @@ void TcpWorld::run(const std::function<void(comm::Transport&)>& body) {
     pulse.close();
     if (!fate.ended()) return;
     first_cause_ = fate.cause();
-    if (fate.origin() != Fate::Origin::own && is_diagnosis(thrown)) std::rethrow_exception(thrown);
+    // The transport may have said more of the world's end than others know: in which call it met this rank.
+    if (fate.origin() != Fate::Origin::own && diagnosed(thrown)) std::rethrow_exception(thrown);
     fate.throw_meaning();
 }
 

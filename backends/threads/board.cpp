@@ -10,21 +10,6 @@
 #include "core/comm/aborted.h"
 
 namespace meshscope::backends::threads {
-namespace {
-
-/// A copy of an error that is a diagnosis, else null: made by the rank that throws it, since looking into an
-/// exception that another thread holds is not safe for all.
-std::shared_ptr<const DiagnosedError> diagnosis_of(const std::exception_ptr& cause) {
-    try {
-        std::rethrow_exception(cause);
-    } catch (const DiagnosedError& error) {
-        return std::make_shared<const DiagnosedError>(error);
-    } catch (...) {
-        return nullptr;
-    }
-}
-
-}  // namespace
 
 Board::Board(int32_t world_size, comm::Chooser* chooser)
     : rooms_(std::make_unique<Rooms>()), yields_(kYields), living_(world_size) {
@@ -99,7 +84,7 @@ void Board::fail_locked(int32_t rank, std::exception_ptr cause) {
     if (first_rank_ < 0) {
         first_rank_ = rank;
         first_message_ = message_of(cause);
-        if (cause) first_diagnosis_ = diagnosis_of(cause);
+        first_diagnosis_ = diagnosed(cause);
         first_cause_ = std::move(cause);
         aborted_.store(true, std::memory_order_seq_cst);
     }
@@ -115,7 +100,7 @@ void Board::settle(int32_t rank, std::exception_ptr cause) noexcept {
     const std::lock_guard lock(mutex_);
     if (first_rank_ == rank && !first_cause_) {
         first_message_ = message_of(cause);
-        first_diagnosis_ = diagnosis_of(cause);
+        first_diagnosis_ = diagnosed(cause);
         first_cause_ = cause;
     }
     fail_locked(rank, std::move(cause));

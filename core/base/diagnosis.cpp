@@ -243,4 +243,15 @@ DiagnosedError::DiagnosedError(Diagnosis diagnosis, GlobalRank rank, bool second
 DiagnosedError::DiagnosedError(Message message, Diagnosis diagnosis, GlobalRank rank, bool secondary)
     : CommError(std::move(message), rank, secondary), diagnosis_(std::move(diagnosis)) {}
 
+std::shared_ptr<const DiagnosedError> diagnosed(const std::exception_ptr& error) {
+    if (!error) return nullptr;
+    try {
+        std::rethrow_exception(error);
+    } catch (const DiagnosedError& found) {
+        return std::make_shared<const DiagnosedError>(found);
+    } catch (...) {
+        return nullptr;
+    }
+}
+
 }  // namespace meshscope

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -94,5 +96,9 @@ class DiagnosedError : public CommError {
   private:
     Diagnosis diagnosis_;
 };
+
+/// A copy of an error that is a DiagnosedError; null for another, and for none. To be asked by the thread
+/// that caught it: looking into an exception that another thread holds is not safe for all.
+std::shared_ptr<const DiagnosedError> diagnosed(const std::exception_ptr& error);
 
 }  // namespace meshscope
