@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/launch/file_limit.h"
 #include "app/launch/worker.h"
 #include "backends/tcp/launch_token.h"
 #include "backends/tcp/socket.h"
@@ -34,6 +35,18 @@ std::string short_hex() {
     return Token::random().hex().substr(0, 16);
 }
 
+/// What this process opens for its workers: two pipes' ends each and as many logs, and at the store a
+/// connection for each worker and node of the job.
+OpenFiles files_of(const LaunchOptions& options) {
+    constexpr int64_t kOwn = 24, kStrangers = 80;
+    const int64_t workers = options.meeting.workers;
+    const auto at_store = [&](int64_t nodes) { return options.meeting.leads ? nodes * (workers + 1) : 0; };
+    const int64_t outputs = options.own_output ? 0 : options.log_dir.empty() ? 2 : 4;
+    const int64_t here = kOwn + outputs * workers;
+    return {here + at_store(options.meeting.min_nodes),
+            here + at_store(options.meeting.max_nodes) + kStrangers};
+}
+
 /// One node's part of a job.
 class Agent {
   public:
@@ -41,6 +54,7 @@ class Agent {
         : options_(options),
           out_(out),
           err_(err),
+          limit_(files_of(options), options.meeting.workers),
           mark_(short_hex()),
           watchdog_(kMarkVariable, mark_, folders()),  // before any thread is started
           run_id_(!options.run_id.empty()    ? options.run_id
@@ -141,6 +155,7 @@ class Agent {
             job.local_rank = local;
             job.command.words = options_.command;
             job.command.own_output = options_.own_output;
+            job.command.open_files = limit_.given();
             job.starter = options_.starter;
             job.error_file =
                 errors_.file(std::to_string(meeting.round) + "-" + std::to_string(job.rank) + ".json");
@@ -216,6 +231,7 @@ class Agent {
     const LaunchOptions& options_;
     Writer& out_;
     Writer& err_;
+    FileLimit limit_;
     std::string mark_;
     TemporaryFolder errors_{"meshscope-launch"};  ///< the workers' last words
     Watchdog watchdog_;

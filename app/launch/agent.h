@@ -53,7 +53,7 @@ struct LaunchResult {
 /// However it ends, kill -9 of this process included, no process that the workers started is left two seconds
 /// later, and none of its files for temporary use. Nothing waits for whoever reads `out` and `err` (see
 /// Writer; one and the same, where both lead to one file); the caller finishes them. Call from the main
-/// thread. Throws what Rendezvous, StoreServer and start() throw.
+/// thread. Throws what Rendezvous, StoreServer, FileLimit and start() throw.
 LaunchResult launch_workers(const LaunchOptions& options, Writer& out, Writer& err);
 
 /// A port that was free a moment ago, on loopback. 0 when the system has none.

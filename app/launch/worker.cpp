@@ -108,6 +108,7 @@ Worker start(const Command& command) {
         sigprocmask(SIG_SETMASK, &none, nullptr);
         for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGQUIT, SIGCHLD})
             std::signal(signal, SIG_DFL);
+        if (command.open_files) setrlimit(RLIMIT_NOFILE, &*command.open_files);
         execve(file.c_str(), argv.data(), envp.data());
         const int reason = errno;
         if (write(told[1], &reason, sizeof reason) < 0) _exit(126);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -16,6 +17,7 @@ struct Command {
     std::vector<std::pair<std::string, std::string>> environment;
     bool own_output =
         false;  ///< it writes where this process writes; else its output is read (Worker::out, err)
+    std::optional<rlimit> open_files;  ///< its limit of them; else this process's
 };
 
 /// A started program: the leader of a process group of its own, and killed by the system when this process

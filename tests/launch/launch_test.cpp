@@ -19,6 +19,7 @@
 #include "tests/patience.h"
 #include "tests/sanitizer.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace processes;
 using program::content;
@@ -62,6 +63,22 @@ TEST_CASE("workers find PyTorch's variables, and their lines stand behind their 
     const auto bare = run(shell({"-n", "1", "--no-prefix"}, "echo out; echo err >&2"));
     CHECK(bare.out == "out\n");
     CHECK(bare.err == "err\n");
+}
+
+TEST_CASE("a launcher opens as many files as it must, and its workers may as many as it was given") {
+    const auto launched_with = [](const std::string& limit) {
+        const std::string line = "ulimit " + limit + "; exec " + meshscope::test::bin_folder() +
+                                 "/meshscope launch -n 16 --no-prefix -- sh -c 'ulimit -S -n'";
+        return run(shell({"-n", "1", "--no-prefix"}, line));
+    };
+    const auto raised = launched_with("-S -n 32");
+    CHECK(raised.exit_code == 0);
+    CHECK(sorted_lines(raised.out) == std::vector<std::string>(16, "32"));
+    const auto refused = launched_with("-n 64");
+    CHECK(refused.exit_code == 74);
+    CHECK(refused.out == "");
+    CHECK(refused.err.find("16 workers need ") != std::string::npos);
+    CHECK(refused.err.find("allows 64;") != std::string::npos);
 }
 
 TEST_CASE("logs hold each worker's output by round and rank") {
