@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/mpi/mpi_module.h"
 #include "backends/mpi/mpi_transport.h"
@@ -85,9 +86,22 @@ bool MpiTransport::is_over(int32_t peer, comm::Channel channel) const {
     return ends_[at].over || (rounds_[at].ended > rounds_ended_ && channel.is_before(rounds_[at].first));
 }
 
+void MpiTransport::drop_read_letters() {
+    for (std::size_t i = 0; i < letters_.size();) {
+        MeshscopeMpiHandle& request = letters_[i]->request;
+        if (request.bits != 0 && !finished(request)) {
+            ++i;
+            continue;
+        }
+        std::swap(letters_[i], letters_.back());
+        letters_.pop_back();
+    }
+}
+
 void MpiTransport::tell(const End& end) {
     if (silent_ || (told_ && !end.over)) return;
     told_ = told_ || end.failed;
+    drop_read_letters();  // a checked run tells of every step
     const std::vector<std::byte> bytes = pack(end);
     for (int32_t r = 0; r < job_.size; ++r) {
         if (r == job_.rank) continue;
@@ -141,6 +155,7 @@ void MpiTransport::give_up() noexcept {
 
 void MpiTransport::end_calls(comm::Channel first) {
     ++rounds_ended_;
+    listen();  // a rank that never waits for long would leave what its peers say for MPI to keep
     End said;
     said.rounds_ended = rounds_ended_;
     said.first = first;

@@ -20,7 +20,7 @@ struct Library {
 std::vector<Library> libraries();
 
 /// Loads a module and with it the MPI library; both stay until the process ends. Throws InvalidArgument
-/// "mpi.cannot_load" {library, reason}, "backend.not_built".
+/// "mpi.cannot_load" {library, reason}, "mpi.not_built" {library, package}.
 const MeshscopeMpi& load(const Library& library);
 
 /// Throws InvalidArgument "mpi.failed" {call, reason} unless code is 0.

@@ -105,6 +105,7 @@ class MpiTransport final : public comm::Transport {
     /// Reads what peers said of their ends.
     void listen();
     void tell(const End& end);
+    void drop_read_letters();
     void drain();
     /// Tells the peers what it throws.
     template <class Failure>

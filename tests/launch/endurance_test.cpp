@@ -25,12 +25,13 @@ int64_t long_steps() {
     return asked != nullptr ? std::max<int64_t>(1000, std::atoll(asked)) : MESHSCOPE_DEFAULT_LONG_STEPS;
 }
 
-std::string scenario(int64_t steps) {
+std::string scenario(int64_t steps, bool checked) {
     return "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 2\nseed = 7\n[train]\nsteps "
            "= " +
            std::to_string(steps) +
            "\nglobal_batch = 8\nclip_norm = 1.0\n[optimizer]\nkind = \"adamw\"\nlr = 0.001\n"
-           "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsdp2\"\n[record]\nlevel = \"off\"\n";
+           "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsdp2\"\n[record]\nlevel = \"off\"\n[run]\nchecked = " +
+           (checked ? "true" : "false") + "\n";
 }
 
 /// What a process has at one moment.
@@ -67,10 +68,10 @@ Sample middle(std::vector<Sample> samples) {
 
 /// Runs to the end and watches every process of the job; each must have at the end what it had half-way.
 /// Returns how many processes that were: those that lived long enough to be seen 18 times.
-std::size_t watch(const std::string& backend, int64_t steps) {
+std::size_t watch(const std::string& backend, int64_t steps, bool checked) {
     const Folder folder;
     const std::string mark = folder.path.filename().string();
-    Child job({"run", folder.write("s.toml", scenario(steps)), "-q", "--backend", backend},
+    Child job({"run", folder.write("s.toml", scenario(steps, checked)), "-q", "--backend", backend},
               folder.file("out"), folder.file("err"),
               {"TEST_MARK=" + mark, "ASAN_OPTIONS=detect_leaks=0"});  // whose search is a process of its own
     // Its environment is what it was started with from the moment on in which it becomes the program.
@@ -95,9 +96,10 @@ std::size_t watch(const std::string& backend, int64_t steps) {
         };
         const Sample early = at(3), late = at(5);
         std::ostringstream figures;
-        figures << backend << ", " << steps << " steps, process " << process << ": " << early.kib << " KiB, "
-                << early.threads << " threads, " << early.files << " files half-way; " << late.kib << " KiB, "
-                << late.threads << " threads, " << late.files << " files towards the end";
+        figures << backend << (checked ? ", checked, " : ", ") << steps << " steps, process " << process
+                << ": " << early.kib << " KiB, " << early.threads << " threads, " << early.files
+                << " files half-way; " << late.kib << " KiB, " << late.threads << " threads, " << late.files
+                << " files towards the end";
         INFO(figures.str());
         if (std::getenv("MESHSCOPE_LONG_STEPS") != nullptr) WARN(figures.str());
         CHECK(late.threads == early.threads);
@@ -111,9 +113,11 @@ std::size_t watch(const std::string& backend, int64_t steps) {
 }
 
 /// The same with more steps until all are seen: machines differ in speed.
-std::size_t watch_long(const std::string& backend, int64_t steps, std::size_t processes) {
+std::size_t watch_long(const std::string& backend, int64_t steps, std::size_t processes,
+                       bool checked = false) {
     std::size_t seen = 0;
-    for (int turn = 0; turn < 4 && seen < processes; ++turn, steps *= 4) seen = watch(backend, steps);
+    for (int turn = 0; turn < 4 && seen < processes; ++turn, steps *= 4)
+        seen = watch(backend, steps, checked);
     return seen;
 }
 
@@ -125,4 +129,14 @@ TEST_CASE("a long run on four threads grows in neither memory nor threads nor fi
 
 TEST_CASE("a long run of four processes grows in neither memory nor threads nor files") {
     CHECK(watch_long("tcp", long_steps() / 4, 4) >= 4);
+}
+
+TEST_CASE(
+    "a long run of four processes whose calls are checked grows in neither memory nor threads nor files") {
+    CHECK(watch_long("tcp", long_steps() / 8, 4, true) >= 4);
+}
+
+TEST_CASE("a long checked run over MPI grows in neither memory nor threads nor files") {
+    for (const std::string& backend : mpi_backends())
+        CHECK(watch_long(backend, long_steps() / 4, 4, true) >= 4);
 }
