@@ -22,34 +22,61 @@ using std::chrono::milliseconds;
 constexpr int32_t kEndTag = 0;
 constexpr milliseconds kLongestEnd{5000};
 constexpr milliseconds kLongestHearing{200};
+/// How long one look takes at a message that came and is not all there: long for what moves, and short beside
+/// the limits of those who look.
+constexpr milliseconds kLongestTaking{20};
 
 }  // namespace
 
 MpiTransport::~MpiTransport() {
-    // Letters that MPI may still read outlive this object.
-    for (auto& letter : letters_)
-        if (letter->request.bits != 0 && (silent_ || !finished(letter->request)))
+    // What MPI may still read or write outlives this object.
+    const auto keep = [&](std::unique_ptr<Letter>& letter) {
+        if (letter && letter->request.bits != 0 && (silent_ || !finished(letter->request)))
             static_cast<void>(letter.release());
+    };
+    for (auto& letter : letters_) keep(letter);
+    keep(heard_.letter);
+    keep(drained_.letter);
+}
+
+void MpiTransport::begin(Taking& taking, const MeshscopeMpiMessage& message) {
+    auto letter = std::make_unique<Letter>();
+    letter->bytes.resize(static_cast<std::size_t>(message.bytes));
+    check(
+        mpi_,
+        mpi_.receive(world_, letter->bytes.data(), message.bytes, message.src, message.tag, &letter->request),
+        "MPI_Irecv");
+    taking = {std::move(letter), message.src};
+}
+
+bool MpiTransport::ends(Taking& taking, milliseconds patience) {
+    std::optional<Clock::time_point> since;
+    while (!finished(taking.letter->request)) {
+        if (!since) since = Clock::now();
+        if (Clock::now() - *since > patience) return false;
+        sched_yield();
+    }
+    return true;
 }
 
 void MpiTransport::listen() {
     MeshscopeMpiMessage message;
     int32_t found = 0;
-    while (true) {
-        check(mpi_, mpi_.probe(world_, MESHSCOPE_MPI_ANY, kEndTag, &message, &found), "MPI_Iprobe");
-        if (found == 0) return;
-        std::vector<std::byte> bytes(static_cast<std::size_t>(message.bytes));
-        MeshscopeMpiHandle request{0};
-        check(mpi_, mpi_.receive(world_, bytes.data(), message.bytes, message.src, kEndTag, &request),
-              "MPI_Irecv");
-        while (!finished(request)) sched_yield();
-        const End end = unpack_end(bytes, message.src);
+    while (!silent_) {
+        if (!heard_.letter) {
+            check(mpi_, mpi_.probe(world_, MESHSCOPE_MPI_ANY, kEndTag, &message, &found), "MPI_Iprobe");
+            if (found == 0) return;
+            begin(heard_, message);
+        }
+        if (!ends(heard_, kLongestTaking)) return;
+        const End end = unpack_end(heard_.letter->bytes, heard_.src);
+        heard_.letter.reset();
         if (end.rounds_ended > 0) {
-            rounds_[static_cast<std::size_t>(message.src)] = {end.rounds_ended, end.first};
+            rounds_[static_cast<std::size_t>(end.rank)] = {end.rounds_ended, end.first};
             continue;
         }
         // What a rank throws in the end may be less than what it said of it when it happened.
-        End& known = ends_[static_cast<std::size_t>(message.src)];
+        End& known = ends_[static_cast<std::size_t>(end.rank)];
         if (known.rank >= 0 && known.failed && !known.message.id.empty())
             known.over = known.over || end.over;
         else
@@ -65,10 +92,12 @@ void MpiTransport::listen() {
 void MpiTransport::throw_aborted() {
     const GlobalRank me{job_.rank};
     withdraw();  // what was posted may go with whoever catches this
-    if (gave_up_) throw CommError({"comm.gave_up", {{"rank", int64_t{job_.rank}}}}, me);
+    if (gave_up_ || !failure_) throw CommError({"comm.gave_up", {{"rank", int64_t{job_.rank}}}}, me);
     // Ranks that only followed may be heard before the one that they followed, and that one fails before it
     // says why.
-    const auto more_to_hear = [&] { return failure_->secondary || failure_->message.id.empty(); };
+    const auto more_to_hear = [&] {
+        return !silent_ && (failure_->secondary || failure_->message.id.empty());
+    };
     for (const auto since = Clock::now(); more_to_hear() && Clock::now() - since < kLongestHearing;) {
         drain();  // a rank that waits until all it sent is taken says why after that
         usleep(50);
@@ -78,7 +107,7 @@ void MpiTransport::throw_aborted() {
 }
 
 void MpiTransport::throw_if_aborted() {
-    if (gave_up_ || failure_) throw_aborted();
+    if (gave_up_ || failure_ || silent_) throw_aborted();
 }
 
 bool MpiTransport::is_over(int32_t peer, comm::Channel channel) const {
@@ -116,15 +145,15 @@ void MpiTransport::tell(const End& end) {
 
 void MpiTransport::drain() {
     listen();
-    MeshscopeMpiMessage message;
-    int32_t found = 0;
-    check(mpi_, mpi_.probe(world_, MESHSCOPE_MPI_ANY, MESHSCOPE_MPI_ANY, &message, &found), "MPI_Iprobe");
-    if (found == 0 || message.tag == kEndTag) return;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(message.bytes));
-    MeshscopeMpiHandle request{0};
-    check(mpi_, mpi_.receive(world_, bytes.data(), message.bytes, message.src, message.tag, &request),
-          "MPI_Irecv");
-    while (!finished(request)) sched_yield();
+    if (silent_) return;
+    if (!drained_.letter) {
+        MeshscopeMpiMessage message;
+        int32_t found = 0;
+        check(mpi_, mpi_.probe(world_, MESHSCOPE_MPI_ANY, MESHSCOPE_MPI_ANY, &message, &found), "MPI_Iprobe");
+        if (found == 0 || message.tag == kEndTag) return;
+        begin(drained_, message);
+    }
+    if (ends(drained_, kLongestTaking)) drained_.letter.reset();
 }
 
 void MpiTransport::withdraw() noexcept {

@@ -78,7 +78,7 @@ std::vector<int64_t> MpiTransport::awaited(int32_t peer) const {
 }
 
 template <class Ready>
-void MpiTransport::wait_until(int32_t peer, comm::Channel channel, const Ready& ready) {
+void MpiTransport::wait_until(int32_t peer, std::optional<comm::Channel> channel, const Ready& ready) {
     Patience patience(crowded_);
     std::optional<Clock::time_point> since, over_since;
     while (!ready()) {
@@ -86,7 +86,7 @@ void MpiTransport::wait_until(int32_t peer, comm::Channel channel, const Ready& 
         if (!patience.now_and_then()) continue;
         listen();
         throw_if_aborted();
-        if (is_over(peer, channel) && !over_since) over_since = Clock::now();
+        if (channel && is_over(peer, *channel) && !over_since) over_since = Clock::now();
         if (over_since && Clock::now() - *over_since > kStragglers && !ready())
             fail(DiagnosedError(comm::missing_diagnosis(rank(), calls_, GlobalRank{peer}, world_size()),
                                 rank()));
@@ -142,6 +142,11 @@ MeshscopeMpiHandle MpiTransport::begin_receive(int32_t src, comm::Channel channe
     return request;
 }
 
+void MpiTransport::finish_receive(int32_t src, MeshscopeMpiHandle& request) {
+    // A peer may say that its calls are over while the rest of a long message is under way.
+    wait_until(src, std::nullopt, [&] { return finished(request); });
+}
+
 std::byte* MpiTransport::scratch(int64_t bytes) {
     if (bytes > scratch_bytes_) {
         scratch_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
@@ -150,7 +155,7 @@ std::byte* MpiTransport::scratch(int64_t bytes) {
     return scratch_.get();
 }
 
-void MpiTransport::abandon(std::vector<MeshscopeMpiHandle>& requests) noexcept {
+void MpiTransport::abandon(std::span<MeshscopeMpiHandle> requests) noexcept {
     try {
         const auto since = Clock::now();
         for (MeshscopeMpiHandle& request : requests)
@@ -179,8 +184,12 @@ void MpiTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<s
     throw_if_aborted();
     MeshscopeMpiHandle request =
         begin_receive(src.value, channel, static_cast<int64_t>(to.size()), to.data());
-    Patience patience(crowded_);
-    while (!finished(request)) patience.once();
+    try {
+        finish_receive(src.value, request);
+    } catch (...) {
+        abandon({&request, 1});
+        throw;
+    }
     consume(to);
 }
 
@@ -201,21 +210,18 @@ void MpiTransport::receive_together(std::span<const comm::Expected> expected, co
             spans.emplace_back(at, static_cast<std::size_t>(each.bytes));
             at += each.bytes;
         }
+        for (std::size_t i = 0; i < requests.size(); ++i) finish_receive(expected[i].src.value, requests[i]);
     } catch (...) {
+        // MPI writes into the buffer until what has begun is finished.
         abandon(requests);
         throw;
-    }
-    // What has begun is finished even when somebody fails: MPI writes into the buffer until then.
-    for (MeshscopeMpiHandle& request : requests) {
-        Patience patience(crowded_);
-        while (!finished(request)) patience.once();
     }
     consume(spans);
 }
 
 bool MpiTransport::done(Ticket ticket) {
     Post& post = posts_.at(static_cast<std::size_t>(ticket));
-    if (!post.open || failure_ || gave_up_) return true;
+    if (!post.open || failure_ || gave_up_ || silent_) return true;
     if (!finished(post.request)) return false;
     post.open = false;
     return true;

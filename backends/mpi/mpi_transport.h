@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "backends/mpi/end.h"
@@ -75,10 +76,16 @@ class MpiTransport final : public comm::Transport {
         comm::Channel channel;
         bool open = false;
     };
-    /// Bytes that MPI may still read.
+    /// Bytes that MPI may still read, or write.
     struct Letter {
         std::vector<std::byte> bytes;
         MeshscopeMpiHandle request{0};
+    };
+    /// A message that is being taken beside the calls. Its sender may stop in the middle: MPI writes until it
+    /// is done.
+    struct Taking {
+        std::unique_ptr<Letter> letter;  ///< null: none
+        int32_t src = -1;
     };
     /// How often a rank ended its calls, and from which channel on it still sends.
     struct Rounds {
@@ -87,26 +94,35 @@ class MpiTransport final : public comm::Transport {
     };
     static constexpr std::chrono::milliseconds kLongestWithdrawal{1000};
 
-    /// `channel`: what is waited for travels on it.
+    /// `channel`: what is waited for travels on it, and does not come any more once `peer` is over; none: it
+    /// is on its way.
     template <class Ready>
-    void wait_until(int32_t peer, comm::Channel channel, const Ready& ready);
+    void wait_until(int32_t peer, std::optional<comm::Channel> channel, const Ready& ready);
     /// Whether nothing more comes from `peer` on `channel`.
     bool is_over(int32_t peer, comm::Channel channel) const;
     bool finished(MeshscopeMpiHandle& request);
     int32_t tag_of(comm::Channel channel) const;
     /// Waits for the next message of src, looks at its size, and begins to take it into `buffer`.
     MeshscopeMpiHandle begin_receive(int32_t src, comm::Channel channel, int64_t bytes, std::byte* buffer);
+    /// Waits until all of it is there.
+    void finish_receive(int32_t src, MeshscopeMpiHandle& request);
     std::byte* scratch(int64_t bytes);
-    /// Of what was begun to be received into scratch(), and is not wanted any more: MPI writes there until it
-    /// is done. It is waited for for a second; after that MPI is not called any more, and the memory is its.
-    void abandon(std::vector<MeshscopeMpiHandle>& requests) noexcept;
+    /// Of what was begun to be received and is not wanted any more: MPI writes until it is done. It is waited
+    /// for for a second; after that MPI is not called any more, so that it writes into no caller's buffer,
+    /// and the memory of scratch() is its.
+    void abandon(std::span<MeshscopeMpiHandle> requests) noexcept;
     /// Whom a wait for `peer` is for; this rank itself: a collective of MPI's own.
     std::vector<int64_t> awaited(int32_t peer) const;
     /// Reads what peers said of their ends.
     void listen();
     void tell(const End& end);
     void drop_read_letters();
+    /// Takes what comes, unread.
     void drain();
+    /// Begins to take a message that was found.
+    void begin(Taking& taking, const MeshscopeMpiMessage& message);
+    /// Whether it is there, within `patience`.
+    bool ends(Taking& taking, std::chrono::milliseconds patience);
     /// Tells the peers what it throws.
     template <class Failure>
     [[noreturn]] void fail(const Failure& error);
@@ -123,6 +139,7 @@ class MpiTransport final : public comm::Transport {
     std::vector<Post> posts_;
     std::vector<std::size_t> free_;
     std::vector<std::unique_ptr<Letter>> letters_;
+    Taking heard_, drained_;
     std::unique_ptr<std::byte[]> scratch_;
     int64_t scratch_bytes_ = 0;
     std::vector<End> ends_;       ///< by rank; rank -1: has said nothing

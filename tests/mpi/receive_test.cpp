@@ -1,8 +1,11 @@
-// A rank over an MPI that is none: what it does with receives that have begun when another of them fails.
+// A rank over an MPI that is none: what it does with receives that have begun when another of them fails, or
+// when the sender stops in the middle.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "backends/mpi/mpi_transport.h"
@@ -28,6 +31,8 @@ struct Library {
     int tests_of_slow = 0;
     std::vector<std::byte> word;  ///< of rank 2's end, until it is taken
     bool sent = true;             ///< rank 1 has sent its message
+    bool posts_open = false;      ///< nobody takes what this rank sends
+    int64_t letters = 0;          ///< that this rank wrote of its end
 
     bool writes() const {
         return std::ranges::any_of(begun, [](const Receive& each) { return each.tests_left != 0; });
@@ -39,14 +44,15 @@ Library* g_library = nullptr;
 std::byte* volatile g_written_for_ever = nullptr;
 
 constexpr int64_t kBytes = 1000;
+constexpr uint64_t kOpenPost = ~uint64_t{0};
 
 int probe(MeshscopeMpiHandle, int32_t src, int32_t tag, MeshscopeMpiMessage* message, int32_t* found) {
     *found = 0;
     if (tag == 0 && !g_library->word.empty()) {
         *message = {2, 0, static_cast<int64_t>(g_library->word.size())};
         *found = 1;
-    } else if (src == 1 && g_library->sent) {
-        *message = {1, tag, kBytes};
+    } else if (tag != 0 && src != 2 && g_library->sent) {
+        *message = {1, tag == MESHSCOPE_MPI_ANY ? 1 : tag, kBytes};
         *found = 1;
     }
     return 0;
@@ -67,8 +73,8 @@ int receive(MeshscopeMpiHandle, void* data, int64_t bytes, int32_t src, int32_t,
 }
 
 int test_request(MeshscopeMpiHandle* request, int32_t* done) {
-    *done = 1;
-    if (request->bits == 0) return 0;
+    *done = request->bits == kOpenPost ? 0 : 1;
+    if (request->bits == 0 || request->bits == kOpenPost) return 0;
     Library::Receive& one = g_library->begun[request->bits - 1];
     std::memset(one.into, 7, static_cast<std::size_t>(one.bytes));  // as a library does, at any time
     if (one.tests_left > 0) --one.tests_left;
@@ -78,6 +84,12 @@ int test_request(MeshscopeMpiHandle* request, int32_t* done) {
 }
 
 int send(MeshscopeMpiHandle, const void*, int64_t, int32_t, int32_t, MeshscopeMpiHandle* request) {
+    request->bits = g_library->posts_open ? kOpenPost : 0;
+    return 0;
+}
+
+int send_letter(MeshscopeMpiHandle, const void*, int64_t, int32_t, int32_t, MeshscopeMpiHandle* request) {
+    ++g_library->letters;
     request->bits = 0;
     return 0;
 }
@@ -85,7 +97,8 @@ int send(MeshscopeMpiHandle, const void*, int64_t, int32_t, int32_t, MeshscopeMp
 MeshscopeMpi functions() {
     MeshscopeMpi mpi{};
     mpi.abi = MESHSCOPE_MPI_ABI;
-    mpi.send = mpi.send_buffered = send;
+    mpi.send = send;
+    mpi.send_buffered = send_letter;
     mpi.probe = probe;
     mpi.receive = receive;
     mpi.test = test_request;
@@ -106,6 +119,32 @@ std::string receive_of_both(const MeshscopeMpi& mpi, Library& library) {
     return id + (library.writes() ? ", and MPI still writes" : "");
 }
 
+/// Whether the library, which writes on, writes into memory that is still there; the address sanitizer sees.
+bool writes_where_it_may(Library& library) {
+    MeshscopeMpiHandle request{1};
+    int32_t done = 1;
+    test_request(&request, &done);
+    g_written_for_ever = library.begun[0].into;
+    return done == 0 && library.begun[0].into[kBytes - 1] == std::byte{7};
+}
+
+/// A rank of two whose peer has sent the beginning of a message and stopped.
+struct Stopped {
+    MeshscopeMpi mpi = functions();
+    Library library;
+    std::vector<std::string> told;
+    std::unique_ptr<MpiTransport> transport;
+
+    explicit Stopped(bool crowded) {
+        library.tests_of_slow = -1;
+        g_library = &library;
+        transport = std::make_unique<MpiTransport>(
+            mpi, MeshscopeMpiHandle{1}, MeshscopeMpiJob{0, 2, 2, 32767}, crowded, milliseconds(200),
+            comm::LongWaits([this](const Message& message) { told.push_back(message.id); }, milliseconds(200),
+                            milliseconds(50)));
+    }
+};
+
 }  // namespace
 
 TEST_CASE("a receive that has begun over MPI is finished before another one's failure is told") {
@@ -123,11 +162,72 @@ TEST_CASE("a receive over MPI that never ends keeps its memory, and holds up nob
     const auto begin = std::chrono::steady_clock::now();
     CHECK(receive_of_both(mpi, library) == "comm.aborted, and MPI still writes");
     CHECK(std::chrono::steady_clock::now() - begin < test::kGuard);
-    // The transport is gone; the library writes on. The address sanitizer sees where.
-    MeshscopeMpiHandle request{1};
-    int32_t done = 1;
-    test_request(&request, &done);
-    CHECK(done == 0);
-    g_written_for_ever = library.begun[0].into;
-    CHECK(library.begun[0].into[kBytes - 1] == std::byte{7});
+    CHECK(writes_where_it_may(library));  // the transport is gone
+}
+
+TEST_CASE(
+    "a sender over MPI that stops in the middle of a message is waited for as long as the time-out says") {
+    for (const bool crowded : {false, true}) {
+        Stopped rank(crowded);
+        const auto begin = std::chrono::steady_clock::now();
+        CHECK(test::thrown_id<CommError>([&] {
+                  rank.transport->receive(GlobalRank{1}, comm::Channel{0}, kBytes, [](auto) {});
+              }) == "mpi.timeout");
+        CHECK(std::chrono::steady_clock::now() - begin >= milliseconds(200));
+        CHECK(std::chrono::steady_clock::now() - begin < test::kGuard);
+        CHECK(rank.told.size() >= 2);
+        CHECK(rank.told.front() == "comm.waiting_aside");
+        CHECK(rank.library.letters == 1);  // the peer is told
+        const std::size_t tests = rank.library.begun.size();
+        CHECK(test::thrown_id<CommError>([&] {
+                  rank.transport->receive(GlobalRank{1}, comm::Channel{0}, kBytes, [](auto) {});
+              }) == "comm.gave_up");  // MPI is not called any more
+        CHECK(rank.library.begun.size() == tests);
+        rank.transport.reset();
+        CHECK(writes_where_it_may(rank.library));
+    }
+}
+
+TEST_CASE("a message over MPI that is received in place is waited for as long as the time-out says") {
+    Stopped rank(true);
+    std::vector<std::byte> here(kBytes);
+    CHECK(test::thrown_id<CommError>([&] {
+              rank.transport->receive_at(GlobalRank{1}, comm::Channel{0}, here, [](auto) {});
+          }) == "mpi.timeout");
+    CHECK(rank.told.size() >= 2);
+    // Where they are wanted is the caller's: nothing makes MPI write there from now on.
+    std::ranges::fill(here, std::byte{0});
+    backends::mpi::End over;
+    over.over = true;
+    rank.transport->end_together(over);
+    rank.transport->end_calls(comm::Channel{1});
+    rank.transport.reset();
+    CHECK(std::ranges::count(here, std::byte{0}) == kBytes);
+}
+
+TEST_CASE("a failure that is heard of while a message over MPI is under way ends its receive") {
+    Stopped rank(false);
+    backends::mpi::End end;
+    end.failed = true;
+    end.message = {"mesh.larger_than_world", {{"ranks", int64_t{8}}}};
+    rank.library.word = pack(end);  // of a third rank
+    const MeshscopeMpiJob three{0, 3, 3, 32767};
+    MpiTransport transport(rank.mpi, {1}, three, false, milliseconds(60'000));
+    CHECK(test::thrown_id<CommError>([&] {
+              transport.receive(GlobalRank{1}, comm::Channel{0}, kBytes, [](auto) {});
+          }) == "comm.aborted");
+    CHECK(writes_where_it_may(rank.library));
+}
+
+TEST_CASE("a rank over MPI that takes its sends back is not held up by who stopped while it was sending") {
+    Stopped rank(true);
+    rank.library.posts_open = true;
+    const std::vector<std::byte> data(8);
+    rank.transport->post(GlobalRank{1}, comm::Channel{0}, data);
+    const auto begin = std::chrono::steady_clock::now();
+    rank.transport->withdraw();  // takes what comes meanwhile
+    REQUIRE(rank.library.begun.size() == 1);
+    CHECK(std::chrono::steady_clock::now() - begin < test::kGuard);
+    rank.transport.reset();
+    CHECK(writes_where_it_may(rank.library));
 }
