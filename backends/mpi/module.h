@@ -82,8 +82,10 @@ typedef struct {
     void (*library)(char* text, int32_t size);
     void (*error_text)(int code, char* text, int32_t size);
 
-    /// A world of messages of its own; every rank makes it. The next three are over it.
+    /// A world of messages of its own; every rank makes it.
     int (*open)(MeshscopeMpiHandle* world);
+    /// Of a world or of a group. MPI may want all members to do it; no library that there is a module for
+    /// waits for them.
     int (*close)(MeshscopeMpiHandle* world);
     /// A group for MPI's own collectives; its members make it, with a tag that no group made at the time has.
     int (*group)(MeshscopeMpiHandle world, const int32_t* ranks, int32_t n, int32_t tag,

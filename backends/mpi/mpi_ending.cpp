@@ -219,6 +219,7 @@ std::vector<End> MpiTransport::end_together(const End& mine) {
     }
     for (auto& letter : letters_)
         while (std::ranges::all_of(ends_, &End::over) && !finished(letter->request)) drain();
+    if (std::ranges::all_of(ends_, [](const End& end) { return end.over && !end.failed; })) free_groups();
     return ends_;
 }
 

@@ -242,6 +242,7 @@ void MpiTransport::wait(Ticket ticket) {
 
 std::unique_ptr<comm::NativeCollectives> MpiTransport::native(std::span<const GlobalRank> ranks,
                                                               comm::Channel channel) {
+    free_groups();
     std::vector<int32_t> members;
     for (const GlobalRank r : ranks) members.push_back(r.value);
     MeshscopeMpiHandle group{0};
@@ -249,15 +250,28 @@ std::unique_ptr<comm::NativeCollectives> MpiTransport::native(std::span<const Gl
           mpi_.group(world_, members.data(), static_cast<int32_t>(members.size()), tag_of(channel), &group),
           "MPI_Comm_create_group");
     const auto me = static_cast<int32_t>(std::ranges::find(ranks, rank()) - ranks.begin());
-    return std::make_unique<NativeSide>(*this, group, static_cast<int32_t>(ranks.size()), me);
+    return std::make_unique<NativeSide>(*this, group, dropped_, static_cast<int32_t>(ranks.size()), me);
 }
 
-void MpiTransport::collective(MeshscopeMpiHandle group, MeshscopeMpiCall call) {
+void MpiTransport::collective(MeshscopeMpiHandle group, const MeshscopeMpiCall& call,
+                              std::shared_ptr<void> memory, bool all) {
     throw_if_aborted();
-    call.blocking = crowded_ ? 0 : 1;
     MeshscopeMpiHandle request{0};
     check(mpi_, mpi_.collective(group, &call, &request), "MPI collective");
-    if (call.blocking == 0) wait_until(job_.rank, {}, [&] { return finished(request); });
+    if (call.blocking != 0) return;
+    try {
+        wait_until(job_.rank, std::nullopt, [&] { return finished(request); });
+    } catch (...) {
+        stuck_ = true;
+        if (!all) abandon({&request, 1});
+        if (all || silent_) static_cast<void>(new std::shared_ptr<void>(std::move(memory)));
+        throw;
+    }
+}
+
+void MpiTransport::free_groups() {
+    if (failure_ || gave_up_ || silent_ || stuck_) return;
+    for (MeshscopeMpiHandle& group : dropped_->take()) check(mpi_, mpi_.close(&group), "MPI_Comm_free");
 }
 
 }  // namespace meshscope::backends::mpi

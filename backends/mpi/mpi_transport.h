@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/mpi/dropped_groups.h"
 #include "backends/mpi/end.h"
 #include "backends/mpi/module.h"
 #include "core/base/error.h"
@@ -58,12 +59,18 @@ class MpiTransport final : public comm::Transport {
     /// Lets the peers, who wait for it, give up first: it is they who do not know.
     [[noreturn]] void stall() override;
 
-    /// MPI's own collectives, in a communicator of the group's own.
+    /// MPI's own collectives, in a communicator of the group's own; MPI hears that it went when the next is
+    /// made, or when all has ended well.
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank> ranks,
                                                     comm::Channel channel) override;
-    /// One of them: MPI's blocking call where every rank has a core, else its non-blocking one and the wait
-    /// of above.
-    void collective(MeshscopeMpiHandle group, MeshscopeMpiCall call);
+    /// One of them. A blocking call (MeshscopeMpiCall::blocking) waits inside MPI, without a time-out and
+    /// without hearing of peers; another is waited for as above, and may throw when MPI is not done with its
+    /// memory. `memory` is then left to MPI for ever; `all`: every pointer of the call leads there. Where
+    /// some lead to a caller's buffers MPI gets a second to end, and is not called any more after that.
+    void collective(MeshscopeMpiHandle group, const MeshscopeMpiCall& call, std::shared_ptr<void> memory,
+                    bool all);
+    /// Whether ranks are more than cores.
+    bool crowded() const { return crowded_; }
 
     /// For MpiWorld: tells all peers, and waits until all bodies are over, taking what nobody wants any more;
     /// no longer than five seconds where one failed. All ends, by rank; those that never came have rank -1.
@@ -111,6 +118,9 @@ class MpiTransport final : public comm::Transport {
     /// for for a second; after that MPI is not called any more, so that it writes into no caller's buffer,
     /// and the memory of scratch() is its.
     void abandon(std::span<MeshscopeMpiHandle> requests) noexcept;
+    /// Tells MPI of the groups that went since the last one was made: members need not do it at the same time
+    /// (neither library waits for them), and none does after a failure, when calls in them may stand.
+    void free_groups();
     /// Whom a wait for `peer` is for; this rank itself: a collective of MPI's own.
     std::vector<int64_t> awaited(int32_t peer) const;
     /// Reads what peers said of their ends.
@@ -145,10 +155,12 @@ class MpiTransport final : public comm::Transport {
     std::vector<End> ends_;       ///< by rank; rank -1: has said nothing
     std::vector<Rounds> rounds_;  ///< by rank, as it said the last time
     int64_t rounds_ended_ = 0;    ///< how often this one did
+    std::shared_ptr<DroppedGroups> dropped_ = std::make_shared<DroppedGroups>();
     std::optional<End> failure_;  ///< the first that was heard of
     std::atomic<bool> gave_up_{false};
     bool told_ = false;    ///< peers know that this rank fails
     bool silent_ = false;  ///< MPI is not called any more
+    bool stuck_ = false;   ///< a collective of MPI's own never ended
 };
 
 }  // namespace meshscope::backends::mpi

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <memory>
 
 #include "backends/mpi/mpi_transport.h"
@@ -31,6 +32,38 @@ struct Counts {
             counts.push_back(static_cast<int32_t>(part.elements * scale));
             firsts.push_back(static_cast<int32_t>(part.first * scale));
         }
+    }
+};
+
+std::unique_ptr<std::byte[]> room(int64_t bytes) {
+    return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
+}
+
+/// What a call's pointers lead to, but for the caller's buffers; or with these, copied.
+struct Memory {
+    Counts in, out;
+    std::unique_ptr<std::byte[]> copied, scaled, apart;
+    std::byte nothing{};  ///< MPI wants an address even for no elements
+
+    Memory(const comm::CheckedCall& call, int64_t scale, bool even_is_plain)
+        : in(call.in_parts, scale, even_is_plain), out(call.out_parts, scale, even_is_plain) {}
+
+    /// Copies the buffers, and has the pointers lead to the copies, which overlap as the buffers do.
+    void copy(const std::byte*& input, int64_t in_bytes, std::byte*& output, int64_t out_bytes) {
+        if (input == nullptr) in_bytes = 0;
+        if (output == nullptr) out_bytes = 0;
+        const auto first = reinterpret_cast<std::uintptr_t>(input),
+                   to = reinterpret_cast<std::uintptr_t>(output);
+        const bool overlap = in_bytes > 0 && out_bytes > 0 &&
+                             first < to + static_cast<std::uintptr_t>(out_bytes) &&
+                             to < first + static_cast<std::uintptr_t>(in_bytes);
+        const int64_t in_at = overlap && to < first ? static_cast<int64_t>(first - to) : 0;
+        const int64_t out_at = !overlap ? in_bytes : to > first ? static_cast<int64_t>(to - first) : 0;
+        copied = room(std::max(in_at + in_bytes, out_at + out_bytes));
+        comm::copy_bytes(copied.get() + in_at, input, in_bytes);
+        comm::copy_bytes(copied.get() + out_at, output, out_bytes);  // parts that the call leaves alone
+        if (input != nullptr) input = copied.get() + in_at;
+        if (output != nullptr) output = copied.get() + out_at;
     }
 };
 
@@ -76,26 +109,43 @@ bool NativeSide::reduces(ReduceOp, DType dtype) const {
     return kind_of(dtype) != MESHSCOPE_MPI_BYTE && dtype != DType::uint8;
 }
 
+bool NativeSide::waits_inside() {
+    if (waits_inside_) return *waits_inside_;
+    const auto asks = std::make_shared<int32_t>(watches_peers_ || transport_.crowded() ? 1 : 0);
+    MeshscopeMpiCall call{};
+    call.op = MESHSCOPE_ALL_REDUCE;
+    call.kind = MESHSCOPE_MPI_INT32;
+    call.reduction = MESHSCOPE_MAX;
+    call.in_place = 1;
+    call.out = asks.get();
+    call.elements = 1;
+    transport_.collective(group_, call, asks, true);
+    waits_inside_ = *asks == 0;
+    return *waits_inside_;
+}
+
 void NativeSide::run(const comm::CheckedCall& call) {
+    const bool waits_inside = this->waits_inside();
     const int64_t each = bytes_per_element(call.dtype);
     const int64_t scale = kind_of(call.dtype) == MESHSCOPE_MPI_BYTE ? each : 1;
-    const std::byte* input = call.input;
-    std::unique_ptr<std::byte[]> scaled, apart;
-    if (call.reduce_op == ReduceOp::premul_sum) {
-        scaled =
-            std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(call.in_elements * each));
-        comm::premultiply(call.dtype, call.factor, scaled.get(), input, call.in_elements);
-        input = scaled.get();
-    }
     const bool plain = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter;
-    const Counts in(call.in_parts, scale, plain), out(call.out_parts, scale, plain);
-    std::byte nothing{};  // MPI wants an address even for no elements
+    const auto memory = std::make_shared<Memory>(call, scale, plain);
+    const std::byte* input = call.input;
+    std::byte* output = call.output;
+    if (watches_peers_) memory->copy(input, call.in_elements * each, output, call.out_elements * each);
+    if (call.reduce_op == ReduceOp::premul_sum) {
+        memory->scaled = room(call.in_elements * each);
+        comm::premultiply(call.dtype, call.factor, memory->scaled.get(), input, call.in_elements);
+        input = memory->scaled.get();
+    }
+    const Counts &in = memory->in, &out = memory->out;
     MeshscopeMpiCall mpi{};
     mpi.kind = kind_of(call.dtype);
     mpi.reduction = reduction_of(call.reduce_op);
     mpi.root = call.peer;
-    mpi.in = input != nullptr ? input : &nothing;
-    mpi.out = call.output != nullptr ? call.output : &nothing;
+    mpi.blocking = waits_inside ? 1 : 0;
+    mpi.in = input != nullptr ? input : &memory->nothing;
+    mpi.out = output != nullptr ? output : &memory->nothing;
     mpi.in_counts = in.counts.data(), mpi.in_firsts = in.firsts.data();
     mpi.out_counts = out.counts.data(), mpi.out_firsts = out.firsts.data();
     const auto own_part_at = [&](const std::byte* whole, const std::vector<comm::Part>& parts,
@@ -106,43 +156,42 @@ void NativeSide::run(const comm::CheckedCall& call) {
     switch (call.op) {
         case CollectiveOp::all_reduce:
             mpi.op = MESHSCOPE_ALL_REDUCE;
-            mpi.in_place = input == call.output;
+            mpi.in_place = input == output;
             break;
         case CollectiveOp::reduce:
             mpi.op = MESHSCOPE_REDUCE;
-            mpi.in_place = call.peer == me_ && input == call.output;
+            mpi.in_place = call.peer == me_ && input == output;
             break;
         case CollectiveOp::broadcast:
             mpi.op = MESHSCOPE_BROADCAST;
             elements = std::max(call.in_elements, call.out_elements);
-            if (call.output == nullptr)
+            if (output == nullptr)
                 mpi.out = const_cast<void*>(mpi.in);  // the root's: only read
             else if (call.peer == me_)
-                comm::copy_bytes(call.output, input, elements * each);
+                comm::copy_bytes(output, input, elements * each);
             break;
         case CollectiveOp::all_gather:
             mpi.op = MESHSCOPE_ALL_GATHER;
-            mpi.in_place = own_part_at(call.output, call.out_parts, input);
+            mpi.in_place = own_part_at(output, call.out_parts, input);
             if (out.counts.empty()) mpi.out_counts = nullptr;
             break;
         case CollectiveOp::reduce_scatter:
             mpi.op = MESHSCOPE_REDUCE_SCATTER;
             elements = call.out_elements;
             if (in.counts.empty()) mpi.in_counts = nullptr;
-            if (own_part_at(input, call.in_parts, call.output)) {  // MPI would put the result at the front
-                apart =
-                    std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(elements * each));
-                mpi.out = apart.get();
+            if (own_part_at(input, call.in_parts, output)) {  // MPI would put the result at the front
+                memory->apart = room(elements * each);
+                mpi.out = memory->apart.get();
             }
             break;
         case CollectiveOp::gather:
             mpi.op = MESHSCOPE_GATHER;
-            mpi.in_place = call.peer == me_ && own_part_at(call.output, call.out_parts, input);
+            mpi.in_place = call.peer == me_ && own_part_at(output, call.out_parts, input);
             break;
         case CollectiveOp::scatter:
             mpi.op = MESHSCOPE_SCATTER;
             elements = call.out_elements;
-            mpi.in_place = call.peer == me_ && own_part_at(input, call.in_parts, call.output);
+            mpi.in_place = call.peer == me_ && own_part_at(input, call.in_parts, output);
             break;
         case CollectiveOp::all_to_all:
             mpi.op = MESHSCOPE_ALL_TO_ALL;
@@ -152,8 +201,11 @@ void NativeSide::run(const comm::CheckedCall& call) {
     }
     if (elements * scale > INT_MAX) throw InvalidArgument({"mpi.too_long", {{"elements", elements}}});
     mpi.elements = elements * scale;
-    transport_.collective(group_, mpi);
-    if (apart) comm::copy_bytes(call.output, apart.get(), elements * each);
+    transport_.collective(group_, mpi, memory, watches_peers_);
+    if (memory->apart)
+        comm::copy_bytes(call.output, memory->apart.get(), elements * each);
+    else if (output != call.output)
+        comm::copy_bytes(call.output, output, call.out_elements * each);
     comm::finish_reduce(call.reduce_op, call.dtype, call.output, call.out_elements, size_);
 }
 

@@ -10,6 +10,10 @@ namespace meshscope::comm {
 class NativeCollectives {
   public:
     virtual ~NativeCollectives() = default;
+    /// From now on run() ends when a peer fails or does not come, as a receive does, whatever that costs;
+    /// else it may wait inside the library. All members say so, before their first call. The default has
+    /// nothing to choose.
+    virtual void watch_peers() {}
     /// Whether the library can reduce so. Calls that reduce nothing can always be run.
     virtual bool reduces(ReduceOp op, DType dtype) const = 0;
     /// Runs one collective and returns when this rank's part of it is over: every op but send and recv. The

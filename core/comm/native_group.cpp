@@ -21,13 +21,15 @@ struct NativeGroup::Members {
 };
 
 NativeGroup::NativeGroup(StreamExecutor& executor, int32_t index, std::string name,
-                         std::vector<GlobalRank> ranks, Channel channel, trace::Recorder* recorder)
+                         std::vector<GlobalRank> ranks, Channel channel, trace::Recorder* recorder,
+                         bool watches_peers)
     : RecordedGroup(executor,
                     std::make_shared<CallingGroup>(CallingGroup{{index, std::move(name), ranks}, 0, {}}),
                     recorder) {
     std::unique_ptr<NativeCollectives> native =
         executor.transport().native(ranks, Channel{2 * channel.value});
     if (!native) throw InvalidArgument({"comm.no_native", {}});
+    if (watches_peers) native->watch_peers();
     const bool whole = dynamic_cast<const NativeWhole*>(native.get()) != nullptr;
     members_ = std::make_shared<const Members>(
         Members{std::move(ranks), rank().value, Channel{2 * channel.value + 1}, std::move(native), whole});

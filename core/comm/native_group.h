@@ -15,9 +15,10 @@ namespace meshscope::comm {
 class NativeGroup final : public RecordedGroup {
   public:
     /// As TransportGroup's. Every member makes it, each its groups in the same order, before anything is
-    /// issued. Throws InvalidArgument "comm.no_native" where the backend's library brings no collectives.
+    /// issued. `watches_peers`: see NativeCollectives::watch_peers. Throws InvalidArgument "comm.no_native"
+    /// where the backend's library brings no collectives.
     NativeGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                Channel channel, trace::Recorder* recorder);
+                Channel channel, trace::Recorder* recorder, bool watches_peers = false);
     ~NativeGroup() override;
 
   private:

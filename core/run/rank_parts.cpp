@@ -107,7 +107,8 @@ std::unique_ptr<comm::ProcessGroup> RankParts::make_group(int32_t index, const s
     std::unique_ptr<comm::ProcessGroup> group;
     if (options.algorithm == Algorithm::native)
         group = std::make_unique<comm::NativeGroup>(executor_, index, name, std::move(members),
-                                                    comm::Channel{index}, &recorder_);
+                                                    comm::Channel{index}, &recorder_,
+                                                    shared_.checked || !scenario_.faults.empty());
     else
         group = std::make_unique<comm::TransportGroup>(executor_, index, name, std::move(members),
                                                        comm::Channel{index}, &recorder_, std::move(options));

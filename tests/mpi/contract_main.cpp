@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "backends/mpi/mpi_world.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
 #include "core/comm/native_group.h"
@@ -24,6 +25,7 @@ using namespace meshscope::contract;
 namespace {
 
 constexpr double kFactor = 0.3;
+constexpr int kManyGroups = 2500;
 constexpr std::array kDTypes{DType::float32, DType::bfloat16, DType::float16,
                              DType::int32,   DType::int64,    DType::uint8};
 
@@ -68,9 +70,10 @@ struct Group {
     comm::ProcessGroup* group;
     Algorithm algorithm;  ///< native: the library's
     int32_t p;
+    bool watched = false;  ///< native: calls end with the world
 
     bool native() const { return algorithm == Algorithm::native; }
-    std::string word() const { return std::string(name(algorithm)); }
+    std::string word() const { return std::string(name(algorithm)) + (watched ? ", watched" : ""); }
     CallOptions options() const {
         CallOptions options;
         options.algorithm = native() ? Algorithm::none : algorithm;
@@ -195,18 +198,20 @@ void check_moves(const Rank& rank, const Group& g, Checks& checks) {
 void check_collectives(const Rank& rank, Checks& checks, bool every_size) {
     for (int32_t p = 1; p <= rank.world_size(); ++p) {
         if (!every_size && p % 3 != 2) continue;
-        for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct, Algorithm::native}) {
-            if (rank.rank() >= p) continue;
+        for (const auto& [algorithm, watched] :
+             {std::pair{Algorithm::ring, false}, std::pair{Algorithm::direct, false},
+              std::pair{Algorithm::native, false}, std::pair{Algorithm::native, true}}) {
+            if (rank.rank() >= p || (watched && p % 3 != 2)) continue;
             std::vector<GlobalRank> members;
             for (const int32_t r : first_ranks(p)) members.push_back({r});
             std::unique_ptr<comm::ProcessGroup> group;
             const int32_t index = 10 * p + static_cast<int32_t>(algorithm);
             if (algorithm == Algorithm::native)
                 group = std::make_unique<comm::NativeGroup>(rank.executor, index, "dim", members,
-                                                            comm::Channel{index}, &rank.recorder);
+                                                            comm::Channel{index}, &rank.recorder, watched);
             else
                 group = rank.group(index, first_ranks(p), algorithm);
-            const Group g{group.get(), algorithm, p};
+            const Group g{group.get(), algorithm, p, watched};
             check_reductions(rank, g, checks);
             check_moves(rank, g, checks);
         }
@@ -274,6 +279,48 @@ void check_failures(comm::World& world, Checks& checks) {
     }
 }
 
+/// Groups of MPI's own that come and go: MPICH has room for two thousand at a time.
+void check_groups_that_go(const Rank& rank, Checks& checks) {
+    if (rank.rank() > 1) return;
+    const Tensor t = rank.zeros(1, DType::int64);
+    for (int i = 0; i < kManyGroups; ++i) {
+        t.data<int64_t>()[0] = i + rank.rank();
+        comm::NativeGroup group(rank.executor, 200, "dim", {{0}, {1}}, comm::Channel{200}, &rank.recorder);
+        group.all_reduce(t, ReduceOp::sum).wait();
+        if (t.data<int64_t>()[0] != 2 * i + 1) return checks.check(false, "group " + std::to_string(i));
+    }
+    checks.check(true, "groups that go");
+}
+
+/// Of a collective of MPI's own that one rank does not come to, the others are told when the time is over.
+void check_watched_collectives(const std::string& library, int32_t size, Checks& checks) {
+    for (const backends::mpi::Library& one : backends::mpi::libraries()) {
+        if (one.word != library) continue;
+        backends::mpi::MpiWorld world(one, size, std::chrono::milliseconds(300));
+        const auto begin = std::chrono::steady_clock::now();
+        const std::string thrown = outcome([&] {
+            world.run([&](comm::Transport& transport) {
+                const auto device = tensor::make_cpu_device();
+                trace::Recorder recorder(transport.rank(), trace::Level::off, 0);
+                tensor::Allocator memory(*device, &recorder);
+                StreamExecutor executor(transport, Mode::inline_in_wait);
+                Rank rank{transport, executor, memory, recorder};
+                std::vector<GlobalRank> members;
+                for (const int32_t r : first_ranks(size)) members.push_back({r});
+                comm::NativeGroup group(executor, 1, "dim", members, comm::Channel{1}, &recorder, true);
+                const Tensor t = rank.zeros(1 << 20);
+                group.all_reduce(t, ReduceOp::sum).wait();
+                if (rank.rank() == size - 1) transport.stall();
+                group.all_reduce(t, ReduceOp::sum).wait();
+            });
+        });
+        const bool late = std::chrono::steady_clock::now() - begin > std::chrono::seconds(20);
+        checks.check(thrown == "comm.aborted*" || (checks.rank < size - 1 && thrown == "mpi.timeout"),
+                     "a rank that does not come: " + thrown);
+        checks.check(!late, "a rank that does not come: too late");
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -291,8 +338,10 @@ int main(int argc, char** argv) {
                 StreamExecutor executor(transport, mode);
                 Rank rank{transport, executor, memory, recorder};
                 check_collectives(rank, checks, mode == Mode::inline_in_wait);
+                if (mode == Mode::inline_in_wait) check_groups_that_go(rank, checks);
                 executor.finish();
             });
+        check_watched_collectives(argc > 1 ? argv[1] : "openmpi", size, checks);
         if (size > 3) check_failures(*world, checks);
         if (checks.broken == 0 && checks.rank == 0)
             std::printf("%lld held\n", static_cast<long long>(checks.held));
