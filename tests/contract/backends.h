@@ -6,6 +6,7 @@
 
 #include "backends/registry.h"
 #include "tests/contract/tcp_threads_world.h"
+#include "tests/contract/whole_worlds.h"
 #include "tests/sanitizer.h"
 
 namespace meshscope::contract {

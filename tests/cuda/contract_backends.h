@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/contract/tcp_threads_world.h"
+#include "tests/contract/whole_worlds.h"
 #include "tests/cuda/stand_in_registry.h"
 
 namespace meshscope::contract {

@@ -7,6 +7,7 @@
 #include "backends/nccl/nccl_world.h"
 #include "backends/registry.h"
 #include "tests/contract/tcp_threads_world.h"
+#include "tests/contract/whole_worlds.h"
 #include "tests/nccl/fake.h"
 
 namespace meshscope::contract {
