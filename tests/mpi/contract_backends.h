@@ -13,13 +13,13 @@ namespace meshscope::contract {
 inline std::vector<std::string> backends_under_test() {
     return {mpi_test::Job::the().word()};
 }
-/// Processes that poll on a few cores are slow: fewer sizes, one mode, and of the cases every fourth, other
-/// ones for each number of ranks.
+/// Processes that poll on a few cores are slow: fewer sizes, one mode, and of the cases every eighth, other
+/// ones for each of 1 to 8 ranks, so that each is run.
 inline constexpr bool kEverySize = false;
 template <class Case>
 std::vector<Case> sampled(const std::vector<Case>& cases, int32_t p) {
     std::vector<Case> some;
-    for (auto i = static_cast<std::size_t>(p % 4); i < cases.size(); i += 4) some.push_back(cases[i]);
+    for (auto i = static_cast<std::size_t>(p % 8); i < cases.size(); i += 8) some.push_back(cases[i]);
     return some;
 }
 inline std::unique_ptr<comm::World> open_world(const std::string&, int32_t n) {
