@@ -28,6 +28,15 @@ std::string words_of(const std::string& description) {
     return words;
 }
 
+/// Where CLI11 put the validator's description behind the type's name: at its colon. A name may have colons
+/// of its own ("HOST:PORT"); what follows them is neither a set nor a range.
+std::size_t end_of_type(const std::string& full) {
+    const std::size_t set = full.find(":{");
+    if (set != std::string::npos) return set;
+    const std::size_t range = full.find(" in [");
+    return range == std::string::npos ? full.size() : full.rfind(':', range);
+}
+
 }  // namespace
 
 HelpFormatter::HelpFormatter(const CommandContext& context) : context_(context) {
@@ -56,9 +65,9 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI:
 /// already is not told twice.
 std::string HelpFormatter::type_of(const CLI::Option& option) const {
     const std::string full = option.get_type_name();
-    const std::size_t colon = full.find(':');
-    const std::string type = full.substr(0, colon);
-    const std::string values = colon == std::string::npos ? "" : full.substr(colon + 1);
+    const std::size_t end = std::min(end_of_type(full), full.size());
+    const std::string type = full.substr(0, end);
+    const std::string values = end == full.size() ? "" : full.substr(end + 1);
     const std::string words = words_of(values), range = range_of(values);
     if (!words.empty()) return type.empty() || type == "TEXT" ? words : type;
     std::string shown = option.get_positional() && type == "TEXT" ? "" : get_label(type);

@@ -18,11 +18,13 @@ const CLI::App& innermost(const CLI::App& app) {
     return *at;
 }
 
-/// The words that neither the program nor the given subcommands took.
+/// The words that neither the program nor the given subcommands took, but for the "--" that only ends the
+/// options.
 std::vector<std::string> left_over(const CLI::App& app) {
     std::vector<std::string> words = app.remaining();
     for (const CLI::App* sub : app.get_subcommands())
         for (const std::string& word : left_over(*sub)) words.push_back(word);
+    std::erase(words, "--");
     return words;
 }
 

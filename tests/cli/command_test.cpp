@@ -84,6 +84,11 @@ TEST_CASE("help has no English word of its maker in Chinese, and names every opt
     const std::string query = program::run({"trace", "query", "--help"}).out;
     CHECK(query.find("FILE (required)") != std::string::npos);
     CHECK(query.find("--csv (not with --json)") != std::string::npos);
+    for (const char* language : {"en", "zh"}) {
+        const std::string help = program::run({"launch", "--help", "--lang", language}).out;
+        for (const char* names : {"--nodes,--nnodes A:B ", "--rdzv-endpoint HOST:PORT ", " N (1 … 4096)\n"})
+            CHECK(help.find(names) != std::string::npos);
+    }
 }
 
 TEST_CASE("bench shows examples of its own and every default") {
@@ -180,6 +185,11 @@ TEST_CASE("what is wrong with a command line is told, with what was meant, and e
     fails({"schedule", "--ranks", "few"}, "--ranks cannot be read from few");
     fails({"doctor", "--json=maybe"}, "--json");
     fails({"trace", "query", "t.mscope", "select 1", "--csv", "--json"}, "cannot be used together");
+    fails({"launch"}, "COMMAND is missing");
+    fails({"launch", "--"}, "COMMAND is missing");
+    // The -- before a command is no word that is too many.
+    CHECK(program::run({"launch", "--frob", "--", "true"}).err ==
+          "meshscope: there is no option --frob\nmeshscope: see: meshscope launch --help\n");
     const auto chinese = program::run({"doctr", "--lang", "zh"});
     CHECK(chinese.err.find("是不是想写 doctor？") != std::string::npos);
     // CLI11's own sentences are not left in the middle of ours.
