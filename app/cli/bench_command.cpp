@@ -14,6 +14,7 @@
 #include "app/cli/machine.h"
 #include "app/cli/outputs.h"
 #include "app/cli/self_start.h"
+#include "app/cli/usage.h"
 #include "app/cli/window_program.h"
 #include "backends/registry.h"
 #include "core/base/cores.h"
@@ -132,6 +133,7 @@ void run(const CollectivesWords& words, CommandContext& context) {
         if (launched) throw UsageError({"bench.collectives.table_in_launcher", {}});
         return write_table(words, context);
     }
+    refuse_threads_in_launcher(words.backend, words.ranks, placement);
     const CollectivesBench bench = read(words);
     if (backends::has_processes(bench.backend) && !launched) {
         backends::require_built(bench.backend, context.environment);
@@ -185,7 +187,10 @@ void add_collectives(CLI::App& bench, CommandContext& context) {
     command->add_option("--repeats", words->repeats, context.text("bench.collectives.help.repeats"))
         ->capture_default_str()
         ->check(CLI::Range(1, 1000));
-    command->callback([words, &context] { run(*words, context); });
+    command->callback([words, command, &context] {
+        refuse_empty_values(*command);
+        run(*words, context);
+    });
 }
 
 struct StepWords {
@@ -197,6 +202,7 @@ struct StepWords {
 };
 
 void run(const StepWords& words, CommandContext& context) {
+    refuse_threads_in_launcher(words.backend, words.bench.ranks, launch::find_placement(context.environment));
     StepBench bench = words.bench;
     bench.algorithm = parse_algorithm_word(words.algorithm);
     bench.level = parse_level(words.record);
@@ -284,7 +290,10 @@ void add_step(CLI::App& bench, CommandContext& context) {
         ->capture_default_str()
         ->type_name("collectives|hops|values");
     command->add_option("--profile", words->profile, help("bench.step.help.profile"))->type_name("NAME|FILE");
-    command->callback([words, &context] { run(*words, context); });
+    command->callback([words, command, &context] {
+        refuse_empty_values(*command);
+        run(*words, context);
+    });
 }
 
 struct ProfileWords {
@@ -293,6 +302,7 @@ struct ProfileWords {
 };
 
 void run(const ProfileWords& words, CommandContext& context) {
+    refuse_threads_in_launcher(words.bench.backend, 2, launch::find_placement(context.environment));
     check_outputs({words.out}, {});
     const time::Profile profile = measure_profile(words.bench, *context.make_backends());
     const std::string text = time::profile_text(profile, context.text("bench.profile.comment"));
@@ -315,7 +325,10 @@ void add_profile(CLI::App& bench, CommandContext& context) {
         ->type_name("B");
     command->add_option("--repeats", words->bench.repeats, context.text("bench.profile.help.repeats"))
         ->check(CLI::Range(1, 1000));
-    command->callback([words, &context] { run(*words, context); });
+    command->callback([words, command, &context] {
+        refuse_empty_values(*command);
+        run(*words, context);
+    });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/cli/finish_writing.h"
+#include "app/cli/usage.h"
 #include "app/launch/agent.h"
 #include "app/launch/writer.h"
 #include "core/base/same_file.h"
@@ -119,7 +120,12 @@ void add_launch_command(CLI::App& app, CommandContext& context) {
     command->add_option("--report", options->report, help("report"))->type_name("FILE");
     command->add_flag("--no-prefix", options->no_prefix, help("no_prefix"));
     command->add_option("COMMAND", options->command, help("command"))->required()->expected(-1);
-    command->callback([options, &context] { launch_command(*options, context); });
+    command->callback([options, command, &context] {
+        refuse_empty_values(*command);
+        if (options->command.front().empty())  // its own arguments may be
+            throw UsageError({"cli.empty_argument", {{"name", std::string("COMMAND")}}});
+        launch_command(*options, context);
+    });
 }
 
 }  // namespace meshscope::cli

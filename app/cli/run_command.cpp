@@ -15,6 +15,7 @@
 #include "app/cli/run_json.h"
 #include "app/cli/self_start.h"
 #include "app/cli/table.h"
+#include "app/cli/usage.h"
 #include "app/launch/agent.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
@@ -130,18 +131,17 @@ std::string choose_backend(const RunArguments& options, const launch::Placement&
         if (placement.launcher == Launcher::none || placement.world_size == 1) return "threads";
         return mpi ? "mpi" : "tcp";
     }
-    if (options.backend == "threads" && placement.world_size > 1)
-        throw UsageError({"cli.run.threads_in_launcher",
-                          {{"launcher", launch::launcher_name(placement)},
-                           {"processes", int64_t{placement.world_size}},
-                           {"ranks", int64_t{scenario::world_size(scenario)}}}});
+    refuse_threads_in_launcher(options.backend, scenario::world_size(scenario), placement);
     return options.backend;
 }
 
 /// Refuses options that the chosen backend would leave aside. One process of a launcher has nobody to meet
-/// and to wait for, and may be given them all the same: how many there are is the launcher's to say.
+/// and to wait for, and may be given them all the same: how many there are is the launcher's to say. `own`:
+/// another `run` started this process, with its own options.
 void refuse_foreign_options(const RunArguments& options, const std::string& backend,
-                            const launch::Placement& placement) {
+                            const launch::Placement& placement, bool own) {
+    if (options.max_restarts > 0 && placement.launcher != launch::Launcher::none && !own)
+        throw UsageError({"cli.run.restarts_in_launcher", {{"launcher", launch::launcher_name(placement)}}});
     if (options.backend.empty() && placement.launcher != launch::Launcher::none && placement.world_size == 1)
         return;
     const auto refuse = [&](const char* option, const char* backends) {
@@ -151,8 +151,10 @@ void refuse_foreign_options(const RunArguments& options, const std::string& back
     };
     const bool meets = backend == "tcp" || backend == "nccl";
     if (!options.init_method.empty() && !meets) refuse("--init-method", "tcp, nccl");
-    if (options.timeout_s > 0 && !backends::has_processes(backend))
-        refuse("--timeout", "tcp, nccl, mpi, mpi-openmpi, mpi-mpich");
+    constexpr const char* kWithProcesses = "tcp, nccl, mpi, mpi-openmpi, mpi-mpich";
+    if (backends::has_processes(backend)) return;
+    if (options.timeout_s > 0) refuse("--timeout", kWithProcesses);
+    if (options.max_restarts > 0) refuse("--max-restarts", kWithProcesses);
 }
 
 /// The scenario as its file has it, or as one of its variants changes it.
@@ -189,7 +191,7 @@ void run_command(const RunArguments& options, CommandContext& context) {
     const auto [scenario, ends] = read_wanted(options);
     const launch::Placement placement = launch::find_placement(context.environment);
     const std::string backend = choose_backend(options, placement, scenario);
-    refuse_foreign_options(options, backend, placement);
+    refuse_foreign_options(options, backend, placement, !context.environment(kOwnFolderVariable).empty());
     // Files are rank 0's; on other machines their folders need not be there.
     if (placement.rank == 0) {
         check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
@@ -384,10 +386,7 @@ void add_run_command(CLI::App& app, CommandContext& context) {
         ->type_name("K");
     command->add_flag("-q,--quiet", options->quiet, context.text("cli.run.help.quiet"));
     command->callback([options, command, &context] {
-        // "$FOLDER" of a variable that is not set: neither begin anew nor lose what was to be kept.
-        for (const char* option : {"--resume", "--trace", "--json", "--save", "--variant"})
-            if (command->count(option) > 0 && command->get_option(option)->as<std::string>().empty())
-                throw UsageError({"cli.run.empty_value", {{"option", std::string(option)}}});
+        refuse_empty_values(*command);  // neither begin anew nor lose what was to be kept
         run_command(*options, context);
     });
 }

@@ -136,4 +136,25 @@ std::vector<std::string> describe_usage_error(const CLI::App& app, int error_cod
     return lines;
 }
 
+void refuse_empty_values(const CLI::App& command) {
+    for (const CLI::Option* option : command.get_options()) {
+        const bool argument = option->get_positional();
+        if (option->empty() || (argument && option->get_items_expected_max() > 1)) continue;
+        if (std::ranges::find(option->results(), "") == option->results().end()) continue;
+        if (argument) throw UsageError({"cli.empty_argument", {{"name", option->get_name()}}});
+        throw UsageError({"cli.run.empty_value", {{"option", option->get_name()}}});
+    }
+}
+
+void refuse_threads_in_launcher(const std::string& backend, int32_t ranks,
+                                const launch::Placement& placement) {
+    const bool threads = backend == "threads" || backend.starts_with("cuda");
+    if (!threads || placement.world_size == 1) return;
+    throw UsageError({"cli.run.threads_in_launcher",
+                      {{"backend", backend},
+                       {"launcher", launch::launcher_name(placement)},
+                       {"processes", int64_t{placement.world_size}},
+                       {"ranks", int64_t{ranks}}}});
+}
+
 }  // namespace meshscope::cli

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/cli/command.h"
+#include "core/launch/placement.h"
 
 namespace meshscope::cli {
 
@@ -12,5 +13,15 @@ namespace meshscope::cli {
 /// took.
 std::vector<std::string> describe_usage_error(const CLI::App& app, int error_code, const std::string& detail,
                                               const CommandContext& context);
+
+/// Refuses a command's options, and arguments of one word, that were given but are "", as "$FOLDER" is where
+/// the variable is not set: the command would do something else than was asked. Throws UsageError
+/// "cli.run.empty_value" {option}, "cli.empty_argument" {name}.
+void refuse_empty_values(const CLI::App& command);
+
+/// Refuses a backend whose ranks are threads where a launcher started several processes: each would do the
+/// same work. Throws UsageError "cli.run.threads_in_launcher".
+void refuse_threads_in_launcher(const std::string& backend, int32_t ranks,
+                                const launch::Placement& placement);
 
 }  // namespace meshscope::cli

@@ -135,6 +135,42 @@ TEST_CASE("bench starts the processes that a backend needs, as run does, and lea
     CHECK(inside.err.find("--table starts processes of its own") != std::string::npos);
 }
 
+TEST_CASE("bench on threads inside a launcher is refused, as each of its processes would measure the same") {
+    const std::vector<std::vector<std::string>> launchers{{"RANK=1", "WORLD_SIZE=2"},
+                                                          {"PMI_RANK=0", "PMI_SIZE=2"}};
+    for (const std::vector<std::string>& what :
+         {std::vector<std::string>{"collectives", "--ranks", "2"}, {"step", "--ranks", "2"}, {"profile"}})
+        for (const auto& environment : launchers) {
+            std::vector<std::string> words{"bench"};
+            words.insert(words.end(), what.begin(), what.end());
+            const auto ended = program::run(words, {.environment = environment});
+            INFO(ended.err);
+            CHECK(ended.exit_code == 2);
+            CHECK(ended.out.empty());
+            CHECK(ended.err.find("the backend threads runs all 2 ranks in one process, but ") !=
+                  std::string::npos);
+            CHECK(ended.err.find(" started 2 processes") != std::string::npos);
+        }
+    // One process is no such job.
+    CHECK(program::run({"bench", "collectives", "--ranks", "2", "--sizes", "8", "--ops", "broadcast"},
+                       {.environment = {"RANK=0", "WORLD_SIZE=1"}})
+              .exit_code == 0);
+}
+
+TEST_CASE("bench refuses a file without a name before it measures") {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"collectives", "--table", ""},
+                                                  {"step", "--profile", ""},
+                                                  {"profile", "--out", ""}}) {
+        std::vector<std::string> all{"bench"};
+        all.insert(all.end(), words.begin(), words.end());
+        const auto ended = program::run(all);
+        CHECK(ended.exit_code == 2);
+        CHECK(ended.out.empty());
+        CHECK(ended.err == "meshscope: " + words[1] +
+                               " has an empty value; name what is meant, or leave the option out\n");
+    }
+}
+
 TEST_CASE("bench measures every algorithm and writes a table that names one for everything") {
     const program::Folder folder;
     const std::string file = folder.file("table.txt");

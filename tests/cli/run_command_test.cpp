@@ -315,13 +315,17 @@ TEST_CASE("a run that goes on says from where, and an empty name is no name") {
     CHECK(program::run({"run", scenario, "--resume", folder.file("c"), "-q"}).err.empty());
     const auto chinese = program::run({"--lang", "zh", "run", scenario, "--resume", folder.file("c")});
     CHECK(chinese.err == "从 " + folder.file("c/step_000002") + " 接着训练，已完成 2 步\n");
-    for (const char* option : {"--resume", "--trace", "--json", "--save", "--variant"}) {
+    for (const char* option : {"--resume", "--trace", "--json", "--save", "--variant", "--backend",
+                               "--schedule", "--init-method"}) {
         const auto empty = program::run({"run", scenario, option, ""});
         INFO(empty.err);
         CHECK(empty.exit_code == 2);
         CHECK(empty.err.find(std::string(option) + " has an empty value") != std::string::npos);
         CHECK(empty.out.empty());
     }
+    const auto nameless = program::run({"run", ""});
+    CHECK(nameless.exit_code == 2);
+    CHECK(nameless.err == "meshscope: SCENARIO is empty; name what is meant\n");
 }
 
 TEST_CASE("an option that the backend would leave aside is refused, and so is a time-out that is none") {
@@ -342,6 +346,9 @@ TEST_CASE("an option that the backend would leave aside is refused, and so is a 
     CHECK(refused({"--backend", "mpi", "--init-method", "env://"}).find("backend mpi") != std::string::npos);
     CHECK(refused({"--timeout", "5"}).find("--timeout means nothing to the backend threads") !=
           std::string::npos);
+    CHECK(refused({"--max-restarts", "2"})
+              .find("--max-restarts means nothing to the backend threads; it is for tcp, nccl, mpi") !=
+          std::string::npos);
     for (const char* none : {"0", "-1", "86401", "nan", "1.5", "soon"})
         CHECK(refused({"--backend", "tcp", "--timeout", none}).find("--timeout") != std::string::npos);
     // One process of a launcher has nobody to meet; how many there are is not for the command to know.
@@ -352,6 +359,15 @@ TEST_CASE("an option that the backend would leave aside is refused, and so is a 
     const auto alone = program::run({"run", one, "--init-method", "env://", "--timeout", "5", "-q"}, how);
     INFO(alone.err);
     CHECK(alone.exit_code == 0);
+    // Starting again is the launcher's, of however many; with processes of its own it is run's.
+    const auto again = program::run({"run", one, "--max-restarts", "2"}, how);
+    CHECK(again.exit_code == 2);
+    CHECK(
+        again.err.find("--max-restarts is for processes that `run` starts itself; torchrun started these") !=
+        std::string::npos);
+    const auto own = program::run({"run", scenario, "--backend", "tcp", "--max-restarts", "2", "-q"});
+    INFO(own.err);
+    CHECK(own.exit_code == 0);
 }
 
 TEST_CASE("a variant that is not there is told with those that are, or that there are none") {
