@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/cli/finish_writing.h"
+#include "app/cli/outputs.h"
 #include "app/cli/usage.h"
 #include "app/launch/agent.h"
 #include "app/launch/writer.h"
@@ -49,8 +50,11 @@ std::pair<int32_t, int32_t> read_nodes(const std::string& text) {
 
 void launch_command(const LaunchArguments& options, CommandContext& context) {
     const auto [least, most] = read_nodes(options.nodes);
-    if (most > 1 && options.endpoint.empty()) throw UsageError({"launch.endpoint_missing", {}});
+    // Another node than 0 joins a job elsewhere, of however many it thinks.
+    if ((most > 1 || options.node_rank > 0) && options.endpoint.empty())
+        throw UsageError({"launch.endpoint_missing", {}});
     if (most > 1 && options.node_rank < 0) throw UsageError({"launch.node_rank_missing", {}});
+    check_outputs({options.report}, {});
     launch::LaunchOptions job;
     job.command = options.command;
     const auto milliseconds = [](double seconds) {

@@ -83,13 +83,21 @@ class Agent {
             tell(decision, meeting.node);
             if (decision.next == Decision::Next::again) continue;
             LaunchResult all{decision.exit_code, decision.restarts, decision.failures};
-            if (!options_.report.empty() && !all.failures.empty())
-                replace_file(options_.report, report_json(run_id_, all.restarts, all.failures));
+            if (!options_.report.empty() && !all.failures.empty()) write_report(all);
             return all;
         }
     }
 
   private:
+    /// A report that cannot be written is told; the job's exit code says how the job ended all the same.
+    void write_report(const LaunchResult& all) const {
+        try {
+            replace_file(options_.report, report_json(run_id_, all.restarts, all.failures));
+        } catch (const IoError& error) {
+            options_.tell(error.message());
+        }
+    }
+
     std::vector<std::string> folders() const {
         std::vector<std::string> all = options_.folders;
         all.push_back(errors_.path());
