@@ -68,15 +68,10 @@ tcp::TcpOptions tcp_options(const Environment& environment, const std::function<
     options.init_method = request.init_method;
     if (options.init_method.empty() || options.init_method == "env://") {
         options.host_store = placement.store.empty();
-        std::string address = placement.store;
-        if (address.empty() && request.size > 1) {
-            if (placement.master_addr.empty())
-                throw InvalidArgument(
-                    {"backend.no_master", {{"launcher", launch::launcher_name(placement)}}});
-            // Where PyTorch's own store has the port, ours takes the next one.
-            address = placement.master_addr + ":" +
-                      std::to_string(placement.master_port + (placement.port_is_taken ? 1 : 0));
-        }
+        // One rank has nobody to meet.
+        const std::string address = request.size > 1 ? launch::store_address(placement) : placement.store;
+        if (address.empty() && request.size > 1)
+            throw InvalidArgument({"backend.no_master", {{"launcher", launch::launcher_name(placement)}}});
         options.init_method = "tcp://" + (address.empty() ? "127.0.0.1:0" : address);
     }
     return options;

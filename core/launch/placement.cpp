@@ -23,6 +23,8 @@ constexpr std::array<Words, 4> kWords{
      {Launcher::mpich, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", nullptr},
      {Launcher::slurm, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr, "SLURM_NODEID"}}};
 
+constexpr int32_t kLastPort = 65535;
+
 class Reader {
   public:
     explicit Reader(const Environment& environment) : environment_(environment) {}
@@ -95,7 +97,7 @@ void read_master(Reader& reader, Placement& placement) {
     const bool has_port = !reader.text("MASTER_PORT").empty();
     if (const auto port = reader.number("MASTER_PORT")) {
         placement.master_port = *port;
-        if (*port < 1 || *port > 65535)
+        if (*port < 1 || *port > kLastPort)
             reader.tell(
                 {"launch.not_a_port", {{"variable", std::string("MASTER_PORT")}, {"value", int64_t{*port}}}});
     }
@@ -131,6 +133,17 @@ const char* name(Launcher launcher) {
             break;
     }
     return "";
+}
+
+std::string store_address(const Placement& placement) {
+    if (!placement.store.empty()) return placement.store;
+    if (placement.master_addr.empty()) return "";
+    if (placement.port_is_taken && placement.master_port == kLastPort)
+        throw InvalidArgument(
+            {"launch.no_port_after",
+             {{"launcher", launcher_name(placement)}, {"port", int64_t{placement.master_port}}}});
+    const int32_t port = placement.master_port + (placement.port_is_taken ? 1 : 0);
+    return placement.master_addr + ":" + std::to_string(port);
 }
 
 std::string launcher_name(const Placement& placement) {

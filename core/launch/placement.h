@@ -41,6 +41,11 @@ struct Placement {
     bool port_is_taken = false;
 };
 
+/// "host:port" where the ranks' own store is, or is to be served by rank 0: the launcher's store, else
+/// MASTER_ADDR at MASTER_PORT, or at the port after it where PyTorch's store has that one; "" = nobody said.
+/// Throws InvalidArgument "launch.no_port_after" where there is no such port.
+std::string store_address(const Placement& placement);
+
 /// For messages: name(), but "meshscope launch" where that set torchrun's variables (it serves the store).
 std::string launcher_name(const Placement& placement);
 

@@ -110,6 +110,25 @@ TEST_CASE("what does not fit together is refused, each mistake by itself") {
     for (const auto& [variables, expected] : table) CHECK(told(variables) == expected);
 }
 
+TEST_CASE("ranks meet at the launcher's store, else at MASTER_PORT, or after it where PyTorch's store is") {
+    const auto address = [](const Variables& more) {
+        const Variables rank{{"RANK", "0"}, {"WORLD_SIZE", "2"}};
+        try {
+            return store_address(find(rank + more));
+        } catch (const InvalidArgument& error) {
+            return describe(error.message());
+        }
+    };
+    const auto at = [](const char* port) { return Variables{{"MASTER_ADDR", "h"}, {"MASTER_PORT", port}}; };
+    const Variables agent{{"TORCHELASTIC_USE_AGENT_STORE", "True"}};
+    CHECK(address({}) == "");
+    CHECK(address(at("65535")) == "h:65535");
+    CHECK(address(at("29500") + agent) == "h:29501");
+    CHECK(address(at("65534") + agent) == "h:65535");
+    CHECK(address(at("65535") + agent) == "launch.no_port_after(launcher=torchrun, port=65535)");
+    CHECK(address(at("65535") + agent + Variables{{"MESHSCOPE_STORE", "s:1"}}) == "s:1");
+}
+
 TEST_CASE("rounds, the launcher's store and torchrun's are told apart") {
     const Variables rank{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "h"}, {"MASTER_PORT", "5"}};
     CHECK(find(rank).round == 0);
