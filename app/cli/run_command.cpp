@@ -151,6 +151,7 @@ void refuse_foreign_options(const RunArguments& options, const std::string& back
     };
     const bool meets = backend == "tcp" || backend == "nccl";
     if (!options.init_method.empty() && !meets) refuse("--init-method", "tcp, nccl");
+    if (!options.schedule.empty() && backend != "threads") refuse("--schedule", "threads");
     constexpr const char* kWithProcesses = "tcp, nccl, mpi, mpi-openmpi, mpi-mpich";
     if (backends::has_processes(backend)) return;
     if (options.timeout_s > 0) refuse("--timeout", kWithProcesses);
@@ -192,6 +193,8 @@ void run_command(const RunArguments& options, CommandContext& context) {
     const launch::Placement placement = launch::find_placement(context.environment);
     const std::string backend = choose_backend(options, placement, scenario);
     refuse_foreign_options(options, backend, placement, !context.environment(kOwnFolderVariable).empty());
+    refuse_bad_schedule(options.schedule);
+    refuse_bad_init_method(options.init_method);
     // Files are rank 0's; on other machines their folders need not be there.
     if (placement.rank == 0) {
         check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
@@ -232,7 +235,7 @@ void run_command(const RunArguments& options, CommandContext& context) {
             write_partial(options, placement, *trace, context);
         };
     const std::string& schedule = options.schedule.empty() ? scenario.schedule : options.schedule;
-    if (!schedule.empty() && !options.quiet)
+    if (!schedule.empty() && backend == "threads" && !options.quiet)
         context.err << context.text("cli.run.schedule", {{"schedule", schedule}}) << '\n';
     if (!options.level.empty()) {
         const auto words = scenario::levels();
@@ -242,8 +245,9 @@ void run_command(const RunArguments& options, CommandContext& context) {
     const Polling polling(context);  // up to the last file: a signal while they are written must not cut them
     const run::RunResult result = run_with_progress(scenario, context, run_options, options.quiet);
     if (result.part_failure)
-        context.err << "meshscope: " << context.text("cli.run.part_failed") << ' '
-                    << context.text(*result.part_failure) << '\n';
+        context.err << "meshscope: "
+                    << context.text("cli.run.part_failed", {{"failure", context.text(*result.part_failure)}})
+                    << '\n';
     if (!result.here) return;  // rank 0 tells
     write_outputs(options, result, context);
     const bool talks = !options.quiet && options.json != "-";

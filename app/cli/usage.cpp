@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/error.h"
+#include "core/comm/chooser.h"
 #include "core/scenario/nearest.h"
 
 namespace meshscope::cli {
@@ -155,6 +157,22 @@ void refuse_threads_in_launcher(const std::string& backend, int32_t ranks,
                        {"launcher", launch::launcher_name(placement)},
                        {"processes", int64_t{placement.world_size}},
                        {"ranks", int64_t{ranks}}}});
+}
+
+void refuse_bad_schedule(const std::string& schedule) {
+    if (schedule.empty()) return;
+    try {
+        comm::make_chooser(schedule);
+    } catch (const InvalidArgument&) {
+        throw UsageError({"cli.run.schedule_malformed", {{"schedule", schedule}}});
+    }
+}
+
+void refuse_bad_init_method(const std::string& init_method) {
+    if (init_method.empty() || init_method == "env://" || init_method.starts_with("tcp://") ||
+        init_method.starts_with("file:///"))
+        return;
+    throw UsageError({"tcp.init_method", {{"init_method", init_method}}});
 }
 
 }  // namespace meshscope::cli

@@ -157,6 +157,15 @@ TEST_CASE("bench on threads inside a launcher is refused, as each of its process
               .exit_code == 0);
 }
 
+TEST_CASE("bench shows the word that is no size, be it empty") {
+    for (const auto& [sizes, word] : std::vector<std::pair<std::string, std::string>>{
+             {"1K,,2K", ""}, {"1K,", ""}, {"1K,2X", "2X"}, {"0", "0"}}) {
+        const auto ended = program::run({"bench", "collectives", "--sizes", sizes});
+        CHECK(ended.exit_code == 2);
+        CHECK(ended.err.starts_with("meshscope: --sizes: \"" + word + "\" is not a size; "));
+    }
+}
+
 TEST_CASE("bench refuses a file without a name before it measures") {
     for (const std::vector<std::string>& words : {std::vector<std::string>{"collectives", "--table", ""},
                                                   {"step", "--profile", ""},

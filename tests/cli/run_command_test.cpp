@@ -510,5 +510,39 @@ TEST_CASE(
     CHECK(program::run({"run", scenario, "--quiet"}).exit_code == 1);
     CHECK(program::run({"run", scenario, "--quiet", "--no-checked"}).exit_code == 0);
     CHECK(program::run({"run", scenario, "--checked", "--no-checked"}).exit_code == 2);
-    CHECK(program::run({"run", scenario, "--schedule", "fair"}).exit_code == 65);
+}
+
+TEST_CASE(
+    "a schedule or an init method that is none is a mistake of the command line, told before all else") {
+    const program::Folder folder;
+    const std::string scenario = folder.write("s.toml", kToy);
+    const auto told = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words{"run", scenario};
+        words.insert(words.end(), more.begin(), more.end());
+        const auto ended = program::run(words);
+        CHECK(ended.exit_code == 2);
+        CHECK(ended.out.empty());
+        return ended.err;
+    };
+    for (const char* none : {"fair", "random", "pct:1", "pct:1:0"})
+        CHECK(told({"--schedule", none})
+                  .starts_with(std::string("meshscope: --schedule: ") + none +
+                               " is no schedule; write random:SEED"));
+    CHECK(told({"--schedule", "random:1", "--backend", "tcp"})
+              .starts_with("meshscope: --schedule means nothing to the backend tcp; it is for threads"));
+    for (const char* none : {"foo://x", "x:29400", "file://x", "env"})
+        CHECK(told({"--backend", "tcp", "--init-method", none}) ==
+              std::string("meshscope: --init-method: ") + none +
+                  " does not say where the ranks meet; write env://, tcp://host:port or file:///path\n");
+    CHECK(program::run({"run", scenario, "--schedule", "random:1"}).err.starts_with("one rank at a time"));
+}
+
+TEST_CASE("torchrun's port without a next one is told with its variable") {
+    const program::Folder folder;
+    const auto ended =
+        program::run({"run", folder.write("s.toml", kToy)},
+                     {.environment = {"RANK=0", "WORLD_SIZE=4", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=65535",
+                                      "TORCHELASTIC_USE_AGENT_STORE=True"}});
+    CHECK(ended.exit_code == 65);
+    CHECK(ended.err.find("torchrun has its own store at MASTER_PORT=65535") != std::string::npos);
 }
