@@ -1,9 +1,13 @@
+#include <netdb.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <regex>
 #include <set>
+#include <system_error>
 
 #include "app/i18n/catalogue.h"
 #include "backends/tcp/frame.h"
@@ -196,6 +200,42 @@ TEST_CASE("what the system says of a file is told in the language, where it is k
     CHECK(told("No space left on device", Language::zh).find("No space") == std::string::npos);
     CHECK(told("No space left on device", Language::en).find("No space left on device") != std::string::npos);
     CHECK(told("something else", Language::zh).find("something else") != std::string::npos);
+}
+
+TEST_CASE("what the system says of files, names and connections has Chinese words") {
+    const Catalogue catalogue = Catalogue::embedded();
+    std::vector<std::string> said;
+    for (const int error :
+         {EINVAL,       ENOENT,    EACCES,        EPERM,       EISDIR,      ENOTDIR,      EEXIST,
+          ENOSPC,       EDQUOT,    EFBIG,         EIO,         EROFS,       EMFILE,       ENFILE,
+          ENOMEM,       EAGAIN,    EBUSY,         ETXTBSY,     ELOOP,       ENAMETOOLONG, ENOTEMPTY,
+          ENXIO,        ENODEV,    ESPIPE,        EOPNOTSUPP,  ENOSYS,      EXDEV,        ESTALE,
+          EBADF,        ENOEXEC,   E2BIG,         EINTR,       EPIPE,       ECONNREFUSED, ECONNRESET,
+          ECONNABORTED, ETIMEDOUT, EHOSTUNREACH,  EHOSTDOWN,   ENETUNREACH, ENETDOWN,     ENOTCONN,
+          EADDRINUSE,   ENOBUFS,   EADDRNOTAVAIL, EAFNOSUPPORT})
+        said.push_back(std::generic_category().message(error));
+    for (const int error : {EAI_NONAME, EAI_AGAIN, EAI_FAIL, EAI_NODATA, EAI_ADDRFAMILY, EAI_SERVICE})
+        said.emplace_back(gai_strerror(error));
+    for (const std::string& words : said) {
+        INFO(words);
+        REQUIRE(catalogue.find("reason." + words, Language::zh) != nullptr);
+        CHECK(*catalogue.find("reason." + words, Language::zh) != words);
+        CHECK(*catalogue.find("reason." + words, Language::en) == words);
+    }
+}
+
+TEST_CASE("Chinese texts call a backend by its Chinese word, and put no blank behind their colon") {
+    const Catalogue catalogue = Catalogue::embedded();
+    for (const std::string& id : catalogue.ids(Language::zh)) {
+        const std::string& text = *catalogue.find(id, Language::zh);
+        INFO(id << " = " << text);
+        CHECK(text.find(" backend") == std::string::npos);
+        CHECK(text.find("： ") == std::string::npos);
+    }
+    CHECK(catalogue.text({"backend.unknown", {{"name", std::string("foo")}}}, Language::zh)
+              .starts_with("没有叫 foo 的后端"));
+    CHECK(catalogue.text({"cli.run.part_failed", {{"failure", std::string("无法写入")}}}, Language::zh)
+              .ends_with("将无法完整恢复：无法写入"));
 }
 
 TEST_CASE("why a connection or a frame was refused is told in words, in both languages") {

@@ -33,7 +33,7 @@ TEST_CASE("doctor tells of GPUs and NCCL what is there, or what is missing, as J
           std::string::npos);
     const auto chinese =
         program::run({"doctor", "--lang", "zh"}, {0, "", {kModule, "MESHSCOPE_NCCL=/nowhere/libnccl.so.2"}});
-    CHECK(chinese.err.find("这里不能使用 backend nccl：") != std::string::npos);
+    CHECK(chinese.err.find("这里不能使用后端 nccl：") != std::string::npos);
 }
 
 TEST_CASE("doctor never calls a stand-in a GPU") {
