@@ -12,6 +12,7 @@
 #include "backends/tcp/store_server.h"
 #include "backends/tcp/tcp_transport.h"
 #include "backends/tcp/token_doubt.h"
+#include "core/base/cause.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
 #include "core/comm/message_errors.h"
@@ -22,6 +23,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenTries{20};
+// How long rank 0 tries to reach the store that it serves itself.
+constexpr milliseconds kOwnStore{3000};
 // While others are waited for: how long until it is asked whether this process was told to stop.
 constexpr milliseconds kLook{100};
 
@@ -36,9 +39,23 @@ class Joining {
           began_(Clock::now()),
           deadline_(began_ + options.timeouts.connect) {}
 
+    /// Rank 0 reaches the store that it serves itself at once, or never.
+    void meet() {
+        const bool serves = options_.rank == 0 && options_.host_store;
+        try {
+            rendezvous_ = open_rendezvous(options_, generation_,
+                                          serves ? std::min(deadline_, Clock::now() + kOwnStore) : deadline_);
+        } catch (const CommError& error) {
+            if (!serves || error.message().id != "tcp.cannot_connect") throw;
+            throw InvalidArgument(with_cause(
+                {"tcp.store_elsewhere", {{"init_method", options_.init_method}, {"bind", options_.bind}}},
+                error.message()));
+        }
+    }
+
     void join(uint16_t port) {
         if (options_.world_size == 1) return;
-        rendezvous_ = open_rendezvous(options_, generation_, deadline_);
+        meet();
         rendezvous_->publish(own_address(port));
         // The higher rank calls, the lower one answers; so no two wait for each other.
         for (int32_t peer = 0; peer < options_.rank; ++peer)

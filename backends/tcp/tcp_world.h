@@ -20,7 +20,8 @@ class StoreServer;
 /// for this one: CommError "comm.aborted" (secondary), "comm.peer_lost", "comm.peer_silent". Before the body:
 /// "tcp.ranks_missing" {rank, missing, waited_ms} when not all ranks came in time, "tcp.rank_not_reached"
 /// {rank, peer, address, waited_ms, reason} when one said where it is but could not be connected to,
-/// "tcp.peer_refused" {rank, peer, reason}, Cancelled "tcp.stopped_joining" {rank}, and StoreClient's errors.
+/// "tcp.peer_refused" {rank, peer, reason}, Cancelled "tcp.stopped_joining" {rank}, StoreClient's errors, and
+/// of rank 0 InvalidArgument "tcp.store_elsewhere" {init_method, bind} where it does not listen there.
 ///
 /// Can be run again, also after a failure: every rank must do so the same number of times.
 class TcpWorld final : public comm::World {

@@ -34,7 +34,7 @@ struct Made {
 Made run(const std::string& name, const std::string& script) {
     const std::string value = name + std::to_string(getpid());
     Job job;
-    job.command = {{"sh", "-c", script}, {{kMark, value}}, false};
+    job.command = {{"sh", "-c", script}, {{kMark, value}}, false, {}};
     job.starter = Starter{"TEST_RANK", 2};
     Made made;
     RoundOptions options;
@@ -103,8 +103,8 @@ TEST_CASE("a worker that said what was wrong, and is still ending when it is sto
     write_error_file(file, said);
     const std::string value = "slow" + std::to_string(getpid());
     std::vector<Job> jobs(2);
-    jobs[0].command = {{"sh", "-c", "sleep 0.3; exit 75"}, {{kMark, value}}, false};
-    jobs[1].command = {{"sh", "-c", "exec sleep 100"}, {{kMark, value}}, false};
+    jobs[0].command = {{"sh", "-c", "sleep 0.3; exit 75"}, {{kMark, value}}, false, {}};
+    jobs[1].command = {{"sh", "-c", "exec sleep 100"}, {{kMark, value}}, false, {}};
     jobs[1].rank = 1;
     jobs[1].error_file = file;
     RoundOptions options;
@@ -125,11 +125,12 @@ TEST_CASE("it is asked whether all are to stop until all have, and what that thr
     const Folder folder;
     const std::string value = "ask" + std::to_string(getpid()), stopping = folder.file("stopping");
     std::vector<Job> jobs(2);
-    jobs[0].command = {{"sh", "-c", "sleep 0.3; exit 9"}, {{kMark, value}}, false};
+    jobs[0].command = {{"sh", "-c", "sleep 0.3; exit 9"}, {{kMark, value}}, false, {}};
     jobs[1].command = {
         {"sh", "-c", "trap 'echo > " + stopping + "; sleep 1; exit 3' TERM; while true; do sleep 0.05; done"},
         {{kMark, value}},
-        false};
+        false,
+        {}};
     jobs[1].rank = 1;
     RoundOptions options;
     options.mark = {kMark, value};

@@ -64,3 +64,15 @@ TEST_CASE("a node without its leader stops at the first signal") {
         CHECK(said.find("stopped while 127.0.0.1:1 was waited for") != std::string::npos);
     }
 }
+
+TEST_CASE("a rank 0 that does not listen where the ranks are to meet says so at once") {
+    const Folder folder;
+    // It listens on 127.0.0.1 alone, and all of 127.0.0.0/8 is this machine.
+    Child rank({"run", folder.write("s.toml", kScenario), "--init-method", "tcp://127.0.0.2:0"},
+               folder.file("out"), folder.file("err"), place(0));
+    CHECK(rank.wait(30) == 65);
+    const std::string said = content(folder.file("err"));
+    INFO(said);
+    CHECK(said.find("does not reach itself at tcp://127.0.0.2:0, since it listens on 127.0.0.1") !=
+          std::string::npos);
+}
