@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "backends/mpi/mpi_transport.h"
 #include "core/base/error.h"
@@ -129,23 +130,30 @@ void NativeSide::run(const comm::CheckedCall& call) {
     const int64_t each = bytes_per_element(call.dtype);
     const int64_t scale = kind_of(call.dtype) == MESHSCOPE_MPI_BYTE ? each : 1;
     const bool plain = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter;
-    const auto memory = std::make_shared<Memory>(call, scale, plain);
+    // A call that returns when MPI is done with its memory needs none that outlives it.
+    std::optional<Memory> here;
+    std::shared_ptr<Memory> lasting;
+    if (waits_inside)
+        here.emplace(call, scale, plain);
+    else
+        lasting = std::make_shared<Memory>(call, scale, plain);
+    Memory& memory = waits_inside ? *here : *lasting;
     const std::byte* input = call.input;
     std::byte* output = call.output;
-    if (watches_peers_) memory->copy(input, call.in_elements * each, output, call.out_elements * each);
+    if (watches_peers_) memory.copy(input, call.in_elements * each, output, call.out_elements * each);
     if (call.reduce_op == ReduceOp::premul_sum) {
-        memory->scaled = room(call.in_elements * each);
-        comm::premultiply(call.dtype, call.factor, memory->scaled.get(), input, call.in_elements);
-        input = memory->scaled.get();
+        memory.scaled = room(call.in_elements * each);
+        comm::premultiply(call.dtype, call.factor, memory.scaled.get(), input, call.in_elements);
+        input = memory.scaled.get();
     }
-    const Counts &in = memory->in, &out = memory->out;
+    const Counts &in = memory.in, &out = memory.out;
     MeshscopeMpiCall mpi{};
     mpi.kind = kind_of(call.dtype);
     mpi.reduction = reduction_of(call.reduce_op);
     mpi.root = call.peer;
     mpi.blocking = waits_inside ? 1 : 0;
-    mpi.in = input != nullptr ? input : &memory->nothing;
-    mpi.out = output != nullptr ? output : &memory->nothing;
+    mpi.in = input != nullptr ? input : &memory.nothing;
+    mpi.out = output != nullptr ? output : &memory.nothing;
     mpi.in_counts = in.counts.data(), mpi.in_firsts = in.firsts.data();
     mpi.out_counts = out.counts.data(), mpi.out_firsts = out.firsts.data();
     const auto own_part_at = [&](const std::byte* whole, const std::vector<comm::Part>& parts,
@@ -180,8 +188,8 @@ void NativeSide::run(const comm::CheckedCall& call) {
             elements = call.out_elements;
             if (in.counts.empty()) mpi.in_counts = nullptr;
             if (own_part_at(input, call.in_parts, output)) {  // MPI would put the result at the front
-                memory->apart = room(elements * each);
-                mpi.out = memory->apart.get();
+                memory.apart = room(elements * each);
+                mpi.out = memory.apart.get();
             }
             break;
         case CollectiveOp::gather:
@@ -201,9 +209,9 @@ void NativeSide::run(const comm::CheckedCall& call) {
     }
     if (elements * scale > INT_MAX) throw InvalidArgument({"mpi.too_long", {{"elements", elements}}});
     mpi.elements = elements * scale;
-    transport_.collective(group_, mpi, memory, watches_peers_);
-    if (memory->apart)
-        comm::copy_bytes(call.output, memory->apart.get(), elements * each);
+    transport_.collective(group_, mpi, lasting, watches_peers_);
+    if (memory.apart)
+        comm::copy_bytes(call.output, memory.apart.get(), elements * each);
     else if (output != call.output)
         comm::copy_bytes(call.output, output, call.out_elements * each);
     comm::finish_reduce(call.reduce_op, call.dtype, call.output, call.out_elements, size_);

@@ -11,11 +11,13 @@
 #include "tests/contract/harness.h"
 #include "tests/folder.h"
 #include "tests/patience.h"
+#include "tests/tcp/world.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
 
 using namespace meshscope;
 using namespace meshscope::contract;
+using namespace tcp_world;
 using backends::tcp::TcpOptions;
 using backends::tcp::TcpWorld;
 using backends::tcp::Token;
@@ -24,8 +26,6 @@ using test::thrown_id;
 using Clock = std::chrono::steady_clock;
 
 namespace {
-
-constexpr comm::Channel kChannel{0};
 
 std::vector<std::byte> pattern(std::size_t n, int32_t salt) {
     std::vector<std::byte> bytes(n);
@@ -37,61 +37,6 @@ std::vector<std::byte> pattern(std::size_t n, int32_t salt) {
 std::ptrdiff_t open_files() {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
                          std::filesystem::directory_iterator());
-}
-
-/// The id of the world's error, and what its message's list or number `arg` says.
-struct Told {
-    std::string id;
-    std::string arg;
-    bool secondary = false;
-};
-Told told(const std::exception_ptr& error, const char* arg) {
-    if (!error) return {"nothing", "", false};
-    try {
-        std::rethrow_exception(error);
-    } catch (const CommError& e) {
-        const MessageValue* value = e.message().find(arg);
-        return {e.message().id, value == nullptr ? "" : to_text(*value), e.secondary()};
-    } catch (const std::exception& e) {
-        return {e.what(), "", false};
-    }
-}
-
-/// Ranks on threads that meet in a file.
-std::vector<std::exception_ptr> run_by_file(const std::string& path, int32_t n, const std::string& run_id,
-                                            const std::function<void(comm::Transport&)>& body,
-                                            milliseconds connect = milliseconds(20'000)) {
-    std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));
-    std::vector<std::thread> threads;
-    for (int32_t r = 0; r < n; ++r)
-        threads.emplace_back([&, r] {
-            try {
-                TcpOptions options;
-                options.rank = r;
-                options.world_size = n;
-                options.init_method = "file://" + path;
-                options.run_id = run_id;
-                options.timeouts.connect = connect;
-                TcpWorld(options).run(body);
-            } catch (...) {
-                errors[static_cast<std::size_t>(r)] = std::current_exception();
-            }
-        });
-    for (std::thread& thread : threads) thread.join();
-    return errors;
-}
-
-void exchange_ranks(comm::Transport& transport) {
-    const int32_t me = transport.rank().value;
-    for (int32_t r = 0; r < transport.world_size(); ++r) {
-        if (r == me) continue;
-        const std::byte mine{static_cast<unsigned char>(me)};
-        const auto ticket = transport.post(GlobalRank{r}, kChannel, {&mine, 1});
-        transport.receive(GlobalRank{r}, kChannel, 1, [&](comm::Transport::Bytes bytes) {
-            if (std::to_integer<int32_t>(bytes[0]) != r) throw std::runtime_error("another rank's byte");
-        });
-        transport.wait(ticket);
-    }
 }
 
 }  // namespace
@@ -229,36 +174,6 @@ TEST_CASE("whoever waits long says so and for whom, and a rank that stalls is no
     for (const std::string& line : told_of) CHECK(line == "comm.waiting_aside 0 [1]");
 }
 
-TEST_CASE("a rank that knows another token is told so early, by whichever side it is") {
-    const test::Folder folder;
-    const auto join = [&](int32_t rank, const Token& token, const std::string& method) {
-        TcpOptions options;
-        options.rank = rank;
-        options.world_size = 2;
-        options.init_method = method;
-        options.token = token;
-        options.timeouts.connect = rank == 0 ? milliseconds(5'000) : test::kGuard;
-        return thrown_id<Error>([&] { TcpWorld(options).run([](comm::Transport&) {}); });
-    };
-    uint16_t port = 0;
-    {
-        backends::tcp::StoreServer probe({});
-        port = probe.port();
-    }
-    for (const std::string& method :
-         {"file://" + folder.file("meet"), "tcp://127.0.0.1:" + std::to_string(port)}) {
-        std::string first, second;
-        std::thread other([&] { first = join(0, Token::random(), method); });
-        const auto begin = Clock::now();
-        second = join(1, Token::random(), method);
-        const auto took = Clock::now() - begin;
-        other.join();
-        CHECK(second == (method.starts_with("file") ? "tcp.token_differs" : "tcp.store_token_differs"));
-        CHECK(took < test::kGuard / 2);
-        CHECK(first == "tcp.ranks_missing");  // a stranger cannot end its job
-    }
-}
-
 TEST_CASE("an unwaited receipt names the rank that did not take it") {
     TcpThreadsWorld world(2, [](TcpOptions& options) {
         if (options.rank == 0) options.timeouts.operation = milliseconds(100);
@@ -336,100 +251,6 @@ TEST_CASE("a rank that gives up before it can say why is asked for it") {
     CHECK((is_known() || is_known() || is_known()));
 }
 
-TEST_CASE("a file is enough to meet, and ranks leave nothing in it") {
-    const test::Folder folder;
-    const std::string path = folder.file("meet");
-    for (const int32_t n : {1, 2, 5})
-        for (const std::exception_ptr& error : run_by_file(path, n, "a run", exchange_ranks))
-            CHECK(told(error, "").id == "nothing");
-    CHECK(test::content(path).empty());
-}
-
-TEST_CASE("what a killed run left in the file does no harm") {
-    const test::Folder folder;
-    const std::string path = folder.file("meet");
-    // The same run's address that nobody listens on any more, another run's, and rubbish.
-    const std::string run = "x61 0 ";
-    std::ofstream(path) << run << "0 127.0.0.1:1\n"
-                        << run << "1 127.0.0.1:1\nx62 0 0 127.0.0.1:2\nx61 0\n\xff\n";
-    for (const std::exception_ptr& error : run_by_file(path, 3, "a", exchange_ranks))
-        CHECK(told(error, "").id == "nothing");
-    CHECK(test::content(path) == "x62 0 0 127.0.0.1:2\nx61 0\n\xff\n");
-}
-
-TEST_CASE("ranks of two runs that meet in one file do not mix") {
-    const test::Folder folder;
-    const std::string path = folder.file("meet");
-    std::vector<std::exception_ptr> a, b;
-    std::thread other([&] { a = run_by_file(path, 3, "a", exchange_ranks); });
-    b = run_by_file(path, 2, "b", exchange_ranks);
-    other.join();
-    for (const std::exception_ptr& error : a) CHECK(told(error, "").id == "nothing");
-    for (const std::exception_ptr& error : b) CHECK(told(error, "").id == "nothing");
-}
-
-TEST_CASE("ranks that do not come are named when the time is over") {
-    const test::Folder folder;
-    TcpOptions options;
-    options.rank = 1;
-    options.world_size = 3;
-    options.init_method = "file://" + folder.file("meet");
-    options.timeouts.connect = milliseconds(300);
-    std::exception_ptr error;
-    try {
-        TcpWorld(options).run([](comm::Transport&) {});
-    } catch (...) {
-        error = std::current_exception();
-    }
-    CHECK(told(error, "missing").id == "tcp.ranks_missing");
-    CHECK(told(error, "missing").arg == "[0]");  // rank 1 calls rank 0 first
-    options.rank = 0;
-    try {
-        TcpWorld(options).run([](comm::Transport&) {});
-    } catch (...) {
-        error = std::current_exception();
-    }
-    CHECK(told(error, "missing").arg == "[1, 2]");
-}
-
-TEST_CASE("a rank that came but is not reached is told with its address and why") {
-    uint16_t port = 0;
-    const backends::tcp::Fd deaf = backends::tcp::listen_on({"127.0.0.1", 0});  // takes nobody in
-    {
-        const backends::tcp::Fd closed = backends::tcp::listen_on({"127.0.0.1", 0});
-        port = port_of(closed);
-    }
-    for (const auto& [there, reason] : {std::pair{port, std::string("Connection refused")},
-                                        std::pair{port_of(deaf), std::string("too_slow")}}) {
-        const test::Folder folder;
-        const std::string address = "127.0.0.1:" + std::to_string(there);
-        const auto join = [&](int32_t rank) {
-            TcpOptions options;
-            options.rank = rank;
-            options.world_size = 2;
-            options.init_method = "file://" + folder.file("meet");
-            options.advertise = [&](const std::string&) { return address; };
-            options.timeouts.connect = milliseconds(1'000);
-            std::exception_ptr error;
-            try {
-                TcpWorld(options).run([](comm::Transport&) {});
-            } catch (...) {
-                error = std::current_exception();
-            }
-            return error;
-        };
-        std::exception_ptr answers, calls;
-        std::thread other([&] { answers = join(0); });
-        calls = join(1);
-        other.join();
-        CHECK(told(calls, "reason").id == "tcp.rank_not_reached");
-        CHECK(told(calls, "reason").arg == reason);
-        CHECK(told(calls, "peer").arg == "0");
-        CHECK(told(calls, "address").arg == address);
-        CHECK(told(answers, "missing").id == "tcp.ranks_missing");
-    }
-}
-
 TEST_CASE("rank 0 can serve the store itself, and a world can be run many times over") {
     uint16_t port = 0;
     {
@@ -472,38 +293,4 @@ TEST_CASE("a hundred worlds leave no file and no thread behind, failed ones neit
     CHECK(open_files() == before);
     CHECK(std::distance(std::filesystem::directory_iterator("/proc/self/task"),
                         std::filesystem::directory_iterator()) <= 2);  // a sanitizer may have one of its own
-}
-
-TEST_CASE("options that cannot work are refused before anything is opened") {
-    TcpOptions good;
-    good.init_method = "file:///tmp/meet";
-    const auto refusal = [&](auto change) {
-        TcpOptions options = good;
-        change(options);
-        return thrown_id<InvalidArgument>([&] { TcpWorld world(options); });
-    };
-    CHECK(refusal([](TcpOptions& o) { o.world_size = 0; }) == "backend.world_size");
-    CHECK(refusal([](TcpOptions& o) { o.rank = 1; }) == "comm.rank_outside_world");
-    CHECK(refusal([](TcpOptions& o) { o.rank = -1; }) == "comm.rank_outside_world");
-    CHECK(refusal([](TcpOptions& o) { o.bind = "0.0.0.0"; }) == "tcp.token_required");
-    CHECK(refusal([](TcpOptions& o) { o.bind = "192.0.2.1"; }) == "tcp.token_required");
-    // Nobody on another machine could use what such a rank would leave in the file.
-    const auto on_all = [](TcpOptions& o, const char* bind) {
-        o.bind = bind;
-        o.token = Token::random();
-        o.world_size = 2;
-    };
-    for (const char* bind : {"0.0.0.0", "::", ""}) {
-        CHECK(refusal([&](TcpOptions& o) { on_all(o, bind); }) == "tcp.no_own_address");
-        CHECK(refusal([&](TcpOptions& o) {
-                  on_all(o, bind);
-                  o.advertise = [](const std::string& address) { return address; };
-              }) == "nothing thrown");
-    }
-    CHECK(refusal([](TcpOptions& o) { o.run_id = std::string(65, 'r'); }) == "tcp.run_id_too_long");
-    for (const char* method : {"", "env://", "tcp://", "file://relative", "http://a:1", "/a"})
-        CHECK(refusal([&](TcpOptions& o) { o.init_method = method; }) != "nothing thrown");
-    for (const char* address :
-         {"tcp://a", "tcp://a:", "tcp://a:x", "tcp://a:70000", "tcp://:1", "tcp://a:b:1"})
-        CHECK(refusal([&](TcpOptions& o) { o.init_method = address; }) == "tcp.address_malformed");
 }
