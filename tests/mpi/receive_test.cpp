@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/mpi/mpi_transport.h"
+#include "tests/mpi/held.h"
 #include "tests/patience.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
@@ -39,9 +40,6 @@ struct Library {
     }
 };
 Library* g_library = nullptr;
-/// What the library still writes to when everything else is gone; the leak sanitizer looks here, as it would
-/// look into an MPI's own requests.
-std::byte* volatile g_written_for_ever = nullptr;
 
 constexpr int64_t kBytes = 1000;
 constexpr uint64_t kOpenPost = ~uint64_t{0};
@@ -67,6 +65,7 @@ int receive(MeshscopeMpiHandle, void* data, int64_t bytes, int32_t src, int32_t,
         return 0;
     }
     g_library->sent = false;
+    held_by_mpi().insert(held_by_mpi().end(), {data, request});
     g_library->begun.push_back({static_cast<std::byte*>(data), bytes, g_library->tests_of_slow});
     request->bits = g_library->begun.size();
     return 0;
@@ -124,7 +123,6 @@ bool writes_where_it_may(Library& library) {
     MeshscopeMpiHandle request{1};
     int32_t done = 1;
     test_request(&request, &done);
-    g_written_for_ever = library.begun[0].into;
     return done == 0 && library.begun[0].into[kBytes - 1] == std::byte{7};
 }
 
@@ -175,7 +173,7 @@ TEST_CASE(
               }) == "mpi.timeout");
         CHECK(std::chrono::steady_clock::now() - begin >= milliseconds(200));
         CHECK(std::chrono::steady_clock::now() - begin < test::kGuard);
-        CHECK(rank.told.size() >= 2);
+        REQUIRE_FALSE(rank.told.empty());
         CHECK(rank.told.front() == "comm.waiting_aside");
         CHECK(rank.library.letters == 1);  // the peer is told
         const std::size_t tests = rank.library.begun.size();
@@ -194,7 +192,7 @@ TEST_CASE("a message over MPI that is received in place is waited for as long as
     CHECK(test::thrown_id<CommError>([&] {
               rank.transport->receive_at(GlobalRank{1}, comm::Channel{0}, here, [](auto) {});
           }) == "mpi.timeout");
-    CHECK(rank.told.size() >= 2);
+    REQUIRE_FALSE(rank.told.empty());
     // Where they are wanted is the caller's: nothing makes MPI write there from now on.
     std::ranges::fill(here, std::byte{0});
     backends::mpi::End over;
