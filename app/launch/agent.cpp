@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -27,9 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using backends::tcp::Token;
-
-/// How long a leader tries to reach the store that it serves itself.
-constexpr std::chrono::milliseconds kOwnStore{3000};
 
 std::string short_hex() {
     return Token::random().hex().substr(0, 16);
@@ -141,10 +139,9 @@ class Agent {
         client.address = address;
         client.token = token_;
         client.run_id = run_id_;
-        client.connect = options_.meeting.timeout;
+        client.connect = options_.meeting.leads ? backends::tcp::kOwnStore : options_.meeting.timeout;
         client.tell = options_.tell;
         client.stopped = [this] { return options_.signal() != 0; };
-        if (options_.meeting.leads) client.connect = kOwnStore;
         try {
             client_ = std::make_unique<backends::tcp::StoreClient>(client);
         } catch (const CommError& error) {
@@ -232,7 +229,9 @@ class Agent {
         for (const Failure& failure : decision.failures) options_.tell(line_on(failure, last_words(failure)));
         if (decision.next != Decision::Next::again) return;
         if (decision.joined) options_.tell({"launch.node_joins", {}});
-        options_.tell({decision.failures.empty() ? "launch.members_changed" : "launch.restarts",
+        // What only followed from a node's going is no restart that counts.
+        const bool counts = !std::ranges::all_of(decision.failures, &Failure::secondary);
+        options_.tell({counts ? "launch.restarts" : "launch.members_changed",
                        {{"restart", int64_t{decision.restarts}}, {"most", int64_t{decision.max_restarts}}}});
     }
 

@@ -13,6 +13,9 @@
 
 namespace meshscope::backends::tcp {
 
+/// How long whoever serves a store tries to reach it itself: at once, or never.
+inline constexpr std::chrono::milliseconds kOwnStore{3'000};
+
 struct StoreClientOptions {
     std::string address;  ///< "host:port"
     Token token;

@@ -9,6 +9,7 @@
 #include "backends/tcp/limits.h"
 #include "backends/tcp/pulse.h"
 #include "backends/tcp/rendezvous.h"
+#include "backends/tcp/store_client.h"
 #include "backends/tcp/store_server.h"
 #include "backends/tcp/tcp_transport.h"
 #include "backends/tcp/token_doubt.h"
@@ -23,8 +24,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenTries{20};
-// How long rank 0 tries to reach the store that it serves itself.
-constexpr milliseconds kOwnStore{3000};
 // While others are waited for: how long until it is asked whether this process was told to stop.
 constexpr milliseconds kLook{100};
 
