@@ -51,7 +51,7 @@ void bench_in_processes(const CollectivesBench& bench, const CommandContext& con
     const launch::LaunchResult ended = start_processes(wanted, context).launch;
     if (context.cancelled && *context.cancelled) throw Cancelled({"bench.collectives.cancelled", {}});
     if (!ended.failures.empty())
-        throw CommError(launch::line_on(ended.failures.front(), launch::last_words(ended.failures.front())),
+        throw CommError(failure_line(ended.failures.front(), bench.backend),
                         GlobalRank{ended.failures.front().rank});
     for (std::string line; std::getline(lines, line);)
         if (line.starts_with('{')) each(row_of(line));

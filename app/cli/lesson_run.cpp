@@ -56,13 +56,12 @@ std::exception_ptr asked_death(const scenario::Scenario& scenario, const launch:
 }
 
 /// What a process said of its end, as the error it was there.
-std::exception_ptr error_of(const launch::Failure& failure) {
+std::exception_ptr error_of(const launch::Failure& failure, const std::string& backend) {
     const json said = json::parse(failure.json, nullptr, false);
     const bool listed =
         said.is_object() && said.contains("errors") && said["errors"].is_array() && !said["errors"].empty();
     if (!listed)  // it was killed, or is no program of ours
-        return std::make_exception_ptr(
-            CommError(launch::line_on(failure, launch::last_words(failure)), GlobalRank{failure.rank}));
+        return std::make_exception_ptr(CommError(failure_line(failure, backend), GlobalRank{failure.rank}));
     if (!said["errors"].front().contains("file"))
         return std::make_exception_ptr(
             CommError(message_of(said["errors"].front()), GlobalRank{failure.rank}));
@@ -97,7 +96,7 @@ run::RunResult run_in_processes(const scenario::Scenario& scenario, const std::s
     const auto& failures = ended.launch.failures;
     const launch::Failure root = failures.empty() ? launch::Failure{} : failures.front();
     result.failure = asked_death(scenario, root);
-    if (!result.failure) result.failure = error_of(root);
+    if (!result.failure) result.failure = error_of(root, backend);
     result.trace = ended.partial;
     if (scenario.faults.empty() || !result.trace) std::rethrow_exception(result.failure);
     return result;

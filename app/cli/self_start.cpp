@@ -161,6 +161,10 @@ std::string part_file(const std::string& own_folder, int32_t round, int32_t rank
     return own_folder + "/part-" + std::to_string(round) + "-" + std::to_string(rank) + ".mscope";
 }
 
+Message failure_line(const launch::Failure& failure, const Message& cause, const std::string& backend) {
+    return line_of(launch::line_on(failure, cause), backend);
+}
+
 OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandContext& context) {
     launch::Writer talk(context.err);
     try {
@@ -192,8 +196,7 @@ void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max
     // A failed check is no failure of a process; rank 0 has told it.
     if (root.id.empty() && signal == 0) return;
     const Message cause = signal != 0 ? launch::ended_by_signal(signal) : launch::last_words(root);
-    context.err << "meshscope: "
-                << context.text(root.id.empty() ? line_of(launch::line_on(root, cause), backend) : cause)
+    context.err << "meshscope: " << context.text(root.id.empty() ? failure_line(root, cause, backend) : cause)
                 << '\n';
     // Who was killed said nothing; what a peer saw of it names the rank, its call and the line.
     const auto told =

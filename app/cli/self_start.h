@@ -42,6 +42,13 @@ struct OwnProcessesEnded {
 /// newest checkpoint. Throws InvalidArgument "backend.not_built", "launch.no_mpiexec" {program}.
 OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandContext& context);
 
+/// What is said of a failure of such processes: launch::line_on, but that mpiexec does not tell which rank's
+/// it is.
+Message failure_line(const launch::Failure& failure, const Message& cause, const std::string& backend);
+inline Message failure_line(const launch::Failure& failure, const std::string& backend) {
+    return failure_line(failure, launch::last_words(failure), backend);
+}
+
 /// Runs this very command line that way. Rank 0 has written and printed what there is; of a run that failed
 /// `trace` (where it is not "") gets what all ranks had recorded. Sets context.exit_code; tells the root
 /// cause, once, and with `talks` what was written.
