@@ -102,6 +102,7 @@ typedef struct {
                  int32_t* found);
     int (*receive)(MeshscopeMpiHandle world, void* data, int64_t bytes, int32_t src, int32_t tag,
                    MeshscopeMpiHandle* request);
+    /// `request` may be null where the call is blocking.
     int (*collective)(MeshscopeMpiHandle group, const MeshscopeMpiCall* call, MeshscopeMpiHandle* request);
     /// Whether a request is done; then it is gone.
     int (*test)(MeshscopeMpiHandle* request, int32_t* done);

@@ -106,10 +106,6 @@ void MpiTransport::throw_aborted() {
     comm::throw_aborted(me, failure_->rank, failure_->message);
 }
 
-void MpiTransport::throw_if_aborted() {
-    if (gave_up_ || failure_ || silent_) throw_aborted();
-}
-
 bool MpiTransport::is_over(int32_t peer, comm::Channel channel) const {
     const auto at = static_cast<std::size_t>(peer);
     return ends_[at].over || (rounds_[at].ended > rounds_ended_ && channel.is_before(rounds_[at].first));

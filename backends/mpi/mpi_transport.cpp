@@ -258,7 +258,6 @@ void MpiTransport::collective(MeshscopeMpiHandle group, const MeshscopeMpiCall& 
     throw_if_aborted();
     MeshscopeMpiHandle request{0};
     check(mpi_, mpi_.collective(group, &call, &request), "MPI collective");
-    if (call.blocking != 0) return;
     try {
         wait_until(job_.rank, std::nullopt, [&] { return finished(request); });
     } catch (...) {

@@ -10,7 +10,7 @@
 
 #include "backends/mpi/dropped_groups.h"
 #include "backends/mpi/end.h"
-#include "backends/mpi/module.h"
+#include "backends/mpi/mpi_module.h"
 #include "core/base/error.h"
 #include "core/comm/long_waits.h"
 #include "core/comm/native.h"
@@ -63,9 +63,14 @@ class MpiTransport final : public comm::Transport {
     /// made, or when all has ended well.
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank> ranks,
                                                     comm::Channel channel) override;
-    /// One of them. A blocking call (MeshscopeMpiCall::blocking) waits inside MPI, without a time-out and
-    /// without hearing of peers; another is waited for as above, and may throw when MPI is not done with its
-    /// memory. `memory` is then left to MPI for ever; `all`: every pointer of the call leads there. Where
+    /// One of them, blocking (MeshscopeMpiCall::blocking): waits inside MPI, without a time-out and without
+    /// hearing of peers.
+    void collective(MeshscopeMpiHandle group, const MeshscopeMpiCall& call) {
+        throw_if_aborted();
+        if (const int code = mpi_.collective(group, &call, nullptr); code != 0) check(mpi_, code, "MPI collective");
+    }
+    /// One that is not: it is waited for as above, and may throw when MPI is not done with its memory.
+    /// `memory` is then left to MPI for ever; `all`: every pointer of the call leads there. Where
     /// some lead to a caller's buffers MPI gets a second to end, and is not called any more after that.
     void collective(MeshscopeMpiHandle group, const MeshscopeMpiCall& call, std::shared_ptr<void> memory,
                     bool all);
@@ -137,7 +142,9 @@ class MpiTransport final : public comm::Transport {
     template <class Failure>
     [[noreturn]] void fail(const Failure& error);
     [[noreturn]] void throw_aborted();
-    void throw_if_aborted();
+    void throw_if_aborted() {
+        if (gave_up_ || failure_ || silent_) throw_aborted();
+    }
 
     const MeshscopeMpi& mpi_;
     MeshscopeMpiHandle world_;

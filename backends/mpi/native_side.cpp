@@ -111,7 +111,7 @@ bool NativeSide::reduces(ReduceOp, DType dtype) const {
 }
 
 bool NativeSide::waits_inside() {
-    if (waits_inside_) return *waits_inside_;
+    if (waits_ != Waits::not_known) return waits_ == Waits::inside;
     const auto asks = std::make_shared<int32_t>(watches_peers_ || transport_.crowded() ? 1 : 0);
     MeshscopeMpiCall call{};
     call.op = MESHSCOPE_ALL_REDUCE;
@@ -121,12 +121,62 @@ bool NativeSide::waits_inside() {
     call.out = asks.get();
     call.elements = 1;
     transport_.collective(group_, call, asks, true);
-    waits_inside_ = *asks == 0;
-    return *waits_inside_;
+    waits_ = *asks == 0 ? Waits::inside : Waits::here;
+    return waits_ == Waits::inside;
+}
+
+bool NativeSide::runs_plainly(const comm::CheckedCall& call) {
+    const bool one_buffer = call.input == call.output;
+    const int64_t scale = kind_of(call.dtype) == MESHSCOPE_MPI_BYTE ? bytes_per_element(call.dtype) : 1;
+    const int64_t longest = std::max(call.in_elements, call.out_elements);
+    if (call.counts_named || longest == 0 || longest * scale > INT_MAX) return false;
+    MeshscopeMpiCall mpi{};
+    mpi.in = call.input;
+    mpi.out = call.output;
+    mpi.elements = call.in_elements * scale;
+    switch (call.op) {
+        case CollectiveOp::all_reduce:
+            mpi.op = MESHSCOPE_ALL_REDUCE;
+            mpi.in_place = one_buffer;
+            break;
+        case CollectiveOp::broadcast:
+            if (!one_buffer && call.input != nullptr && call.output != nullptr) return false;
+            mpi.op = MESHSCOPE_BROADCAST;
+            mpi.elements = longest * scale;
+            if (call.output == nullptr) mpi.out = const_cast<std::byte*>(call.input);  // the root's: only read
+            break;
+        case CollectiveOp::all_gather:
+            mpi.op = MESHSCOPE_ALL_GATHER;
+            mpi.in_place = is_own_part(call.output, call.out_parts, call.input, call.dtype);
+            break;
+        case CollectiveOp::reduce_scatter:
+            if (is_own_part(call.input, call.in_parts, call.output, call.dtype)) return false;
+            mpi.op = MESHSCOPE_REDUCE_SCATTER;
+            mpi.elements = call.out_elements * scale;
+            break;
+        default:
+            return false;
+    }
+    if (call.reduce_op == ReduceOp::premul_sum) return false;
+    mpi.kind = kind_of(call.dtype);
+    mpi.reduction = reduction_of(call.reduce_op);
+    mpi.root = call.peer;
+    mpi.blocking = 1;
+    transport_.collective(group_, mpi);
+    if (call.reduce_op == ReduceOp::avg)
+        comm::finish_reduce(call.reduce_op, call.dtype, call.output, call.out_elements, size_);
+    return true;
+}
+
+bool NativeSide::is_own_part(const std::byte* whole, const std::vector<comm::Part>& parts,
+                             const std::byte* part, DType dtype) const {
+    return part != nullptr &&
+           part == whole + parts[static_cast<std::size_t>(me_)].first * bytes_per_element(dtype);
 }
 
 void NativeSide::run(const comm::CheckedCall& call) {
     const bool waits_inside = this->waits_inside();
+    if (waits_inside && runs_plainly(call)) return;
     const int64_t each = bytes_per_element(call.dtype);
     const int64_t scale = kind_of(call.dtype) == MESHSCOPE_MPI_BYTE ? each : 1;
     const bool plain = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter;
@@ -158,7 +208,7 @@ void NativeSide::run(const comm::CheckedCall& call) {
     mpi.out_counts = out.counts.data(), mpi.out_firsts = out.firsts.data();
     const auto own_part_at = [&](const std::byte* whole, const std::vector<comm::Part>& parts,
                                  const std::byte* part) {
-        return part != nullptr && part == whole + parts[static_cast<std::size_t>(me_)].first * each;
+        return is_own_part(whole, parts, part, call.dtype);
     };
     int64_t elements = call.in_elements;
     switch (call.op) {
@@ -209,7 +259,10 @@ void NativeSide::run(const comm::CheckedCall& call) {
     }
     if (elements * scale > INT_MAX) throw InvalidArgument({"mpi.too_long", {{"elements", elements}}});
     mpi.elements = elements * scale;
-    transport_.collective(group_, mpi, lasting, watches_peers_);
+    if (waits_inside)
+        transport_.collective(group_, mpi);
+    else
+        transport_.collective(group_, mpi, lasting, watches_peers_);
     if (memory.apart)
         comm::copy_bytes(call.output, memory.apart.get(), elements * each);
     else if (output != call.output)

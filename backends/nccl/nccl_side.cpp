@@ -17,7 +17,7 @@ NcclSide::NcclSide(NcclTransport& transport, std::vector<GlobalRank> ranks, comm
       communicator_(std::move(communicator)) {}
 
 void NcclSide::run(const comm::CheckedCall& call) {
-    const std::string group = call.info.group ? call.info.group->name : std::string();
+    const std::string group = call.group ? call.group->name : std::string();
     const Doing doing = transport_.doing(name(call.op).data(), group);
     if (call.op == CollectiveOp::send) return send(call, doing);
     if (call.op == CollectiveOp::recv) return receive(call, doing);

@@ -13,14 +13,16 @@ namespace {
 /// One call under examination.
 class Check {
   public:
-    /// Fills in `checked`, whatever it held, but for its info.
+    /// Fills in `checked`, whatever it held.
     Check(const CollectiveCall& call, int32_t me, int32_t p, CheckedCall& checked)
         : call_(call), me_(me), p_(p), checked_(checked) {
         checked_.op = call.op;
         checked_.reduce_op = ReduceOp::none;
         checked_.dtype = DType::float32;
+        checked_.stream = call.options.stream;
         checked_.peer = -1;
         checked_.factor = call.options.factor;
+        checked_.source = call.options.source;
         checked_.input = nullptr;
         checked_.output = nullptr;
         checked_.in_elements = checked_.out_elements = 0;
@@ -34,34 +36,52 @@ class Check {
     std::string op() const { return std::string(name(call_.op)); }
     bool at_root() const { return checked_.peer == me_; }
 
+    // What is thrown is made apart, so that the checks of a call in order are a few instructions in one place.
+
     void need_peer() {
         const int32_t peer = call_.peer.value;
-        if (peer < 0 || peer >= p_)
-            throw InvalidArgument(
-                {"comm.peer_outside_group", {{"op", op()}, {"peer", int64_t{peer}}, {"size", int64_t{p_}}}});
+        if (peer < 0 || peer >= p_) fail_peer();
         checked_.peer = peer;
     }
 
     void need_reduce_op(DType dtype) {
-        check_reduce_op(call_.reduce_op, dtype);
+        if (!has_meaning(call_.reduce_op, dtype)) check_reduce_op(call_.reduce_op, dtype);
         checked_.reduce_op = call_.reduce_op;
     }
 
     void need_defined(const Tensor& tensor, const char* which) const {
-        if (!tensor.defined())
-            throw InvalidArgument(
-                {"comm.tensor_missing",
-                 {{"op", op()}, {"which", std::string(which)}, {"group_rank", int64_t{me_}}}});
+        if (!tensor.defined()) fail_missing(which);
     }
 
     void need_elements(const Tensor& tensor, const char* which, int64_t elements) const {
-        if (tensor.n_elements() != elements)
-            throw InvalidArgument({"comm.wrong_elements",
-                                   {{"op", op()},
-                                    {"which", std::string(which)},
-                                    {"group_rank", int64_t{me_}},
-                                    {"elements", tensor.n_elements()},
-                                    {"expected", elements}}});
+        if (tensor.n_elements() != elements) fail_elements(tensor.n_elements(), which, elements);
+    }
+
+    [[noreturn, gnu::cold, gnu::noinline]] void fail_peer() const {
+        throw InvalidArgument({"comm.peer_outside_group",
+                               {{"op", op()}, {"peer", int64_t{call_.peer.value}}, {"size", int64_t{p_}}}});
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void fail_missing(const char* which) const {
+        throw InvalidArgument({"comm.tensor_missing",
+                               {{"op", op()}, {"which", std::string(which)}, {"group_rank", int64_t{me_}}}});
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void fail_elements(int64_t elements, const char* which,
+                                                              int64_t expected) const {
+        throw InvalidArgument({"comm.wrong_elements",
+                               {{"op", op()},
+                                {"which", std::string(which)},
+                                {"group_rank", int64_t{me_}},
+                                {"elements", elements},
+                                {"expected", expected}}});
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void fail_dtypes() const {
+        throw InvalidArgument({"comm.dtypes_differ",
+                               {{"op", op()},
+                                {"input", std::string(name(call_.given().dtype()))},
+                                {"output", std::string(name(call_.output.dtype()))}}});
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void fail_overlap() const {
+        throw InvalidArgument({"comm.overlap", {{"op", op()}}});
     }
 
     /// Fills in parts by the given counts, or p even ones of `even` elements.
@@ -92,11 +112,7 @@ class Check {
     void give_and_get(int64_t allowed) {
         const Tensor& in = call_.given();
         const Tensor& out = call_.output;
-        if (in.dtype() != out.dtype())
-            throw InvalidArgument({"comm.dtypes_differ",
-                                   {{"op", op()},
-                                    {"input", std::string(name(in.dtype()))},
-                                    {"output", std::string(name(out.dtype()))}}});
+        if (in.dtype() != out.dtype()) fail_dtypes();
         give(in);
         get(out);
         const int64_t each = bytes_per_element(in.dtype());
@@ -109,8 +125,7 @@ class Check {
         const int64_t offset = allowed * each;
         const bool input_in_place = out_bytes >= in_bytes && allowed >= 0 && in_begin == out_begin + offset;
         const bool output_in_place = in_bytes >= out_bytes && allowed >= 0 && out_begin == in_begin + offset;
-        if (!apart && !input_in_place && !output_in_place)
-            throw InvalidArgument({"comm.overlap", {{"op", op()}}});
+        if (!apart && !input_in_place && !output_in_place) fail_overlap();
     }
 
     void check_in_place();

@@ -12,23 +12,16 @@ namespace meshscope::comm {
 
 /// A call that was found to be in order, in plain pointers and counts. Pointers are null where a rank gives
 /// or gets nothing; the tensors behind them are kept alive by the caller.
-struct CheckedCall {
-    CollectiveOp op = CollectiveOp::barrier;
-    ReduceOp reduce_op = ReduceOp::none;
-    DType dtype = DType::float32;
-    int32_t peer = -1;  ///< group rank; -1 where the op has none
-    double factor = 1.0;
+struct CheckedCall : CallInfo {
     const std::byte* input = nullptr;
     std::byte* output = nullptr;
-    int64_t in_elements = 0;      ///< what this rank gives
-    int64_t out_elements = 0;     ///< what it gets
     std::vector<Part> in_parts;   ///< by group rank; scatter, reduce_scatter, all_to_all
     std::vector<Part> out_parts;  ///< by group rank; gather, all_gather, all_to_all
     bool counts_named = false;    ///< the parts come from counts that the caller gave
-    CallInfo info;                ///< the same for reports; made by RecordedGroup::issue
 };
 
-/// Fills in `checked`, all but its info, whatever it held: one that is used again costs no memory for parts.
+/// Fills in `checked`, whatever it held: one that is used again costs no memory for parts. Of CallInfo it
+/// fills in what the call says itself: op, reduce op, dtype, peer, elements, factor, stream and source.
 /// Checks what one rank can check alone, before anything is recorded or sent; what only the others can know
 /// (their counts) shows as "comm.size_mismatch" when the collective runs.
 ///

@@ -21,8 +21,9 @@ struct GroupInfo {
     std::vector<GlobalRank> ranks;
 };
 
-/// What a rank is about to do, in fixed-size words that cost nothing to make: for the transport, which must
-/// explain why a rank does not go on (Transport::begin_call), and for comparing calls across ranks.
+/// What a rank is about to do, in fixed-size words that cost nothing to make: what runs the call goes by it,
+/// the transport explains by it why a rank does not go on (Transport::begin_call), and it is compared across
+/// ranks.
 struct CallInfo {
     std::shared_ptr<const GroupInfo> group;
     CollectiveOp op = CollectiveOp::barrier;
@@ -33,8 +34,9 @@ struct CallInfo {
     Algorithm algorithm = Algorithm::none;
     int32_t sequence = -1;  ///< as trace::Event::sequence
     int32_t step = -1;
-    int32_t peer = -1;  ///< group rank of the root or the other side; -1: none
-    int64_t in_elements = 0, out_elements = 0;
+    int32_t peer = -1;         ///< group rank of the root or the other side; -1: none
+    int64_t in_elements = 0;   ///< what this rank gives
+    int64_t out_elements = 0;  ///< what it gets
     double factor = 1.0;
     std::source_location source;
 };

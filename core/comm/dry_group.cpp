@@ -113,22 +113,24 @@ void DryTransport::receive(GlobalRank, Channel, int64_t, const Consume&) {
     nothing_travels(rank_);
 }
 
-DryGroup::DryGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                   trace::Recorder* recorder, GroupOptions options)
-    : RecordedGroup(executor,
-                    std::make_shared<CallingGroup>(
-                        CallingGroup{{index, std::move(name), std::move(ranks)}, 0, std::move(options)}),
-                    recorder) {}
+struct DryGroup::Members : CallingGroup {
+    using CallingGroup::CallingGroup;
 
-std::function<void()> DryGroup::runner(Work::State& state, Algorithm algorithm) {
-    // The options go with the group that the call keeps.
-    return [&state, algorithm, size = size(), me = rank().value, nodes = &options().node_of] {
-        if (state.recorder != nullptr) state.recorder->begin_collective(state.event, algorithm);
+    void run(const Work::State& state) const override {
+        const auto size = static_cast<int32_t>(ranks.size());
+        if (state.recorder != nullptr) state.recorder->begin_collective(state.event, state.call.algorithm);
         if (is_control(state.call)) answer_alike(state.call, size, me);
         if (state.recorder != nullptr)
-            state.recorder->end_collective(state.event,
-                                           cost_of(state.call, algorithm, size, me, *nodes).bytes_sent);
-    };
-}
+            state.recorder->end_collective(
+                state.event, cost_of(state.call, state.call.algorithm, size, me, options.node_of).bytes_sent);
+    }
+};
+
+DryGroup::DryGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
+                   trace::Recorder* recorder, GroupOptions options)
+    : RecordedGroup(
+          executor,
+          std::make_shared<Members>(GroupInfo{index, std::move(name), std::move(ranks)}, std::move(options)),
+          recorder) {}
 
 }  // namespace meshscope::comm

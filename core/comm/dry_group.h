@@ -48,7 +48,7 @@ class DryGroup final : public RecordedGroup {
              trace::Recorder* recorder, GroupOptions options = {});
 
   private:
-    std::function<void()> runner(Work::State& state, Algorithm algorithm) override;
+    struct Members;
 };
 
 }  // namespace meshscope::comm

@@ -96,7 +96,7 @@ Enum enumerator(uint8_t value) {
 }  // namespace
 
 Fingerprint::Fingerprint(const CheckedCall& call, int32_t me) {
-    const CallInfo& info = call.info;
+    const CallInfo& info = call;
     const std::vector<GlobalRank>& ranks = info.group->ranks;
     const std::size_t slots = slots_of(ranks.size());
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;

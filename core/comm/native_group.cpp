@@ -9,71 +9,75 @@
 
 namespace meshscope::comm {
 
-struct NativeGroup::Members {
-    std::vector<GlobalRank> ranks;
-    int32_t me = 0;
+struct NativeGroup::Members : CallingGroup {
+    Members(GroupInfo info, Channel channel) : CallingGroup(std::move(info), {.algorithm = Algorithm::native}), pairs(channel) {}
+
     Channel pairs;
     std::unique_ptr<NativeCollectives> native;
     bool whole = false;  ///< every call is the library's: see NativeWhole
 
-    /// Runs a call of this group. Running thread.
-    void run(const Work::State& state) const;
+    void accept(const CheckedCall& call) const override;
+    void run(const Work::State& state) const override;
+    /// What is not the library's: messages, and calls of one rank with itself. Gives the bytes it sent.
+    int64_t run_ours(const Work::State& state) const;
 };
 
 NativeGroup::NativeGroup(StreamExecutor& executor, int32_t index, std::string name,
                          std::vector<GlobalRank> ranks, Channel channel, trace::Recorder* recorder,
                          bool watches_peers)
-    : RecordedGroup(executor,
-                    std::make_shared<CallingGroup>(CallingGroup{{index, std::move(name), ranks}, 0, {}}),
-                    recorder) {
-    std::unique_ptr<NativeCollectives> native =
-        executor.transport().native(ranks, Channel{2 * channel.value});
-    if (!native) throw InvalidArgument({"comm.no_native", {}});
-    if (watches_peers) native->watch_peers();
-    const bool whole = dynamic_cast<const NativeWhole*>(native.get()) != nullptr;
-    members_ = std::make_shared<const Members>(
-        Members{std::move(ranks), rank().value, Channel{2 * channel.value + 1}, std::move(native), whole});
+    : NativeGroup(executor,
+                  std::make_shared<Members>(GroupInfo{index, std::move(name), std::move(ranks)},
+                                            Channel{2 * channel.value + 1}),
+                  channel, recorder, watches_peers) {}
+
+NativeGroup::NativeGroup(StreamExecutor& executor, const std::shared_ptr<Members>& members, Channel channel,
+                         trace::Recorder* recorder, bool watches_peers)
+    : RecordedGroup(executor, members, recorder) {
+    members->native = executor.transport().native(members->ranks, Channel{2 * channel.value});
+    if (!members->native) throw InvalidArgument({"comm.no_native", {}});
+    if (watches_peers) members->native->watch_peers();
+    members->whole = dynamic_cast<const NativeWhole*>(members->native.get()) != nullptr;
 }
 
 NativeGroup::~NativeGroup() = default;
 
-std::function<void()> NativeGroup::runner(Work::State& state, Algorithm) {
-    const CheckedCall& call = state.call;
-    const bool reduces = call.op == CollectiveOp::all_reduce || call.op == CollectiveOp::reduce ||
-                         call.op == CollectiveOp::reduce_scatter;
-    const bool ours = size() == 1 && !members_->whole;
-    if (reduces && !ours && !members_->native->reduces(call.reduce_op, call.dtype))
+void NativeGroup::Members::accept(const CheckedCall& call) const {
+    // Only what reduces has a reduce op.
+    if (call.reduce_op == ReduceOp::none || (ranks.size() == 1 && !whole)) return;
+    if (!native->reduces(call.reduce_op, call.dtype))
         throw InvalidArgument({"comm.native_dtype",
                                {{"reduce_op", std::string(meshscope::name(call.reduce_op))},
                                 {"dtype", std::string(meshscope::name(call.dtype))}}});
-    state.kept = members_;  // this group may go before the call's turn comes
-    return [&state, members = members_.get()] { members->run(state); };
 }
 
 void NativeGroup::Members::run(const Work::State& state) const {
-    trace::Recorder* const recorder = state.recorder;
+    const CheckedCall& call = state.call;
+    Transport& transport = state.executor->transport();
+    transport.begin_call(call);
+    if (state.recorder != nullptr)
+        state.recorder->begin_collective(state.event, call.algorithm, state.at_once);
+    int64_t sent_bytes = 0;
+    if (!whole && (ranks.size() == 1 || call.op == CollectiveOp::send || call.op == CollectiveOp::recv))
+        sent_bytes = run_ours(state);
+    else
+        native->run(call);
+    transport.end_call();
+    if (state.recorder != nullptr) state.recorder->end_collective(state.event, sent_bytes, state.at_once);
+}
+
+int64_t NativeGroup::Members::run_ours(const Work::State& state) const {
     const CheckedCall& call = state.call;
     StreamExecutor& executor = *state.executor;
-    const bool alone = ranks.size() == 1;
-    executor.transport().begin_call(call.info);
-    if (recorder != nullptr)
-        recorder->begin_collective(state.event, alone ? Algorithm::none : Algorithm::native);
-    int64_t sent_bytes = 0;
-    if (call.op == CollectiveOp::send) sent_bytes = call.in_elements * bytes_per_element(call.dtype);
-    if (whole) {
-        native->run(call);
-    } else if (call.op == CollectiveOp::send) {
+    if (call.op == CollectiveOp::send) {
+        const int64_t bytes = call.in_elements * bytes_per_element(call.dtype);
         executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], pairs,
-                           {call.input, static_cast<std::size_t>(sent_bytes)});
-    } else if (call.op == CollectiveOp::recv || alone) {
-        Wire wire(executor.transport(), ranks, me, pairs, call.dtype, recorder, state.event,
-                  executor.queues());
-        run_collective(wire, call, alone ? Algorithm::none : Algorithm::direct);
-    } else {
-        native->run(call);
+                           {call.input, static_cast<std::size_t>(bytes)});
+        return bytes;
     }
-    executor.transport().end_call();
-    if (recorder != nullptr) recorder->end_collective(state.event, sent_bytes);
+    Wire wire(executor.transport(), ranks, me, pairs, call.dtype, state.recorder, state.event,
+              executor.queues());
+    run_collective(wire, call, ranks.size() == 1 ? Algorithm::none : Algorithm::direct);
+    return 0;
 }
 
 }  // namespace meshscope::comm

@@ -16,17 +16,16 @@ class NativeGroup final : public RecordedGroup {
   public:
     /// As TransportGroup's. Every member makes it, each its groups in the same order, before anything is
     /// issued. `watches_peers`: see NativeCollectives::watch_peers. Throws InvalidArgument "comm.no_native"
-    /// where the backend's library brings no collectives.
+    /// where the backend's library brings no collectives. Its calls throw "comm.native_dtype" for a
+    /// reduction that the library cannot do.
     NativeGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
                 Channel channel, trace::Recorder* recorder, bool watches_peers = false);
     ~NativeGroup() override;
 
   private:
     struct Members;
-    /// Throws InvalidArgument "comm.native_dtype" for a reduction that the library cannot do.
-    std::function<void()> runner(Work::State& state, Algorithm algorithm) override;
-
-    std::shared_ptr<const Members> members_;
+    NativeGroup(StreamExecutor& executor, const std::shared_ptr<Members>& members, Channel channel,
+                trace::Recorder* recorder, bool watches_peers);
 };
 
 }  // namespace meshscope::comm

@@ -26,6 +26,10 @@ struct CallOptions {
     Algorithm algorithm = Algorithm::none;  ///< none: the group's own choice
     int64_t padding = 0;                    ///< elements of the input that are padding, for the record
     double factor = 1.0;                    ///< premul_sum's
+    /// PyTorch's async_op, but on: off, the call returns when it has ended, and its Work has nothing to wait
+    /// for. The same as wait() at once, for less: where nothing else is under way a call needs no place in
+    /// the order (0.1 µs a call).
+    bool async_op = true;
     std::source_location source = std::source_location::current();
 };
 

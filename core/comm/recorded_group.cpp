@@ -38,6 +38,7 @@ RecordedGroup::RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGr
                              trace::Recorder* recorder)
     : executor_(executor),
       recorder_(recorder),
+      shares_memory_(executor.transport().shares_memory()),
       next_sent_(group->ranks.size()),
       next_received_(group->ranks.size()) {
     const std::vector<GlobalRank>& ranks = group->ranks;
@@ -45,63 +46,63 @@ RecordedGroup::RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGr
     check_members(ranks, me, executor.transport().world_size(), group->name);
     group->me = static_cast<int32_t>(std::find(ranks.begin(), ranks.end(), me) - ranks.begin());
     group_ = std::move(group);
+    at_once_.at_once = true;
     draft_.group = group_->index;
 }
 
-void RecordedGroup::describe(CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
-                             int32_t sequence) const {
-    CallInfo& info = checked.info;
-    info.group = group_;  // a state that is used again nearly always comes from this group: then uncounted
-    info.op = checked.op;
-    info.reduce_op = checked.reduce_op;
-    info.dtype = checked.dtype;
-    info.stream = call.options.stream;
-    info.algorithm = algorithm;
-    info.sequence = sequence;
-    if (recorder_ != nullptr) {
-        info.phase = recorder_->phase();
-        info.step = recorder_->step();
-    }
-    info.peer = checked.peer;
-    info.in_elements = checked.in_elements;
-    info.out_elements = checked.out_elements;
-    info.factor = checked.factor;
-    info.source = call.options.source;
+Algorithm RecordedGroup::algorithm_of(const CollectiveCall& call, const CheckedCall& checked) const {
+    const auto p = static_cast<int32_t>(group_->ranks.size());
+    const Algorithm ours = group_->options.algorithm;
+    if (ours == Algorithm::native) return p == 1 ? Algorithm::none : ours;
+    const Algorithm wanted = call.options.algorithm != Algorithm::none ? call.options.algorithm : ours;
+    return choose_algorithm(call.op, wanted, p, shape_of(checked, shares_memory_));
 }
 
-Work RecordedGroup::issue(CollectiveCall&& call) {
-    LocalPtr<Work::State> state = executor_.new_state();
-    CheckedCall& checked = state->call;
-    check_call(call, group_->me, size(), checked);
-    const Algorithm wanted =
-        call.options.algorithm != Algorithm::none ? call.options.algorithm : options().algorithm;
-    const Algorithm algorithm =
-        choose_algorithm(call.op, wanted, size(), shape_of(checked, executor_.transport().shares_memory()));
+void RecordedGroup::prepare(const CollectiveCall& call, Work::State& state) {
+    CheckedCall& checked = state.call;
+    check_call(call, group_->me, static_cast<int32_t>(group_->ranks.size()), checked);
+    group_->accept(checked);
+    state.group = group_.get();
+    checked.group = group_;  // a state that is used again nearly always comes from this group: then uncounted
+    checked.algorithm = algorithm_of(call, checked);
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
     int32_t& counter = !pair ? next_sequence_
                        : call.op == CollectiveOp::send
                            ? next_sent_[static_cast<std::size_t>(checked.peer)]
                            : next_received_[static_cast<std::size_t>(checked.peer)];
-    if (recorder_ != nullptr) {
-        draft_.stream = call.options.stream;
-        draft_.op = call.op;
-        draft_.reduce_op = checked.reduce_op;
-        draft_.dtype = checked.dtype;
-        draft_.sequence = counter;
-        draft_.peer = checked.peer < 0 ? -1 : ranks()[static_cast<std::size_t>(checked.peer)].value;
-        draft_.padding = static_cast<int32_t>(call.options.padding);
-        draft_.in_elements = checked.in_elements;
-        draft_.out_elements = checked.out_elements;
-        state->event = recorder_->issue_collective(draft_, call.options.cause, call.options.source);
-        state->recorder = state->event >= 0 ? recorder_ : nullptr;
-    }
-    describe(checked, call, algorithm, counter);
-    ++counter;
+    checked.sequence = counter++;
+    if (recorder_ == nullptr) return;
+    checked.phase = recorder_->phase();
+    checked.step = recorder_->step();
+    draft_.stream = checked.stream;
+    draft_.op = checked.op;
+    draft_.reduce_op = checked.reduce_op;
+    draft_.dtype = checked.dtype;
+    draft_.sequence = checked.sequence;
+    draft_.peer = checked.peer < 0 ? -1 : group_->ranks[static_cast<std::size_t>(checked.peer)].value;
+    draft_.padding = static_cast<int32_t>(call.options.padding);
+    draft_.in_elements = checked.in_elements;
+    draft_.out_elements = checked.out_elements;
+    state.event = recorder_->issue_collective(draft_, call.options.cause, checked.source);
+    state.recorder = state.event >= 0 ? recorder_ : nullptr;
+}
 
+Work RecordedGroup::issue(CollectiveCall&& call) {
+    const bool waits = !call.options.async_op;
+    if (waits && executor_.is_at_rest()) {
+        prepare(call, at_once_);
+        executor_.run_at_once(at_once_);
+        if (at_once_.recorder != nullptr && call.options.stream != Stream::compute)
+            at_once_.recorder->depend(Stream::compute, at_once_.event);
+        return {};
+    }
+    LocalPtr<Work::State> state = executor_.new_state();
+    prepare(call, *state);
     state->tensors[0] = std::move(call.input);
     state->tensors[1] = std::move(call.output);
-    state->run = runner(*state, algorithm);
-    return executor_.submit(std::move(state));
+    Work work = executor_.submit(std::move(state));
+    if (waits) work.wait();
+    return work;
 }
 
 }  // namespace meshscope::comm

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/comm/call_check.h"
@@ -15,7 +15,8 @@ namespace meshscope::comm {
 
 /// What is said of a group beside its members; the same on all of them.
 struct GroupOptions {
-    /// What calls get that name none; see choose_algorithm for ops that do not have it.
+    /// What calls get that name none; see choose_algorithm for ops that do not have it. `native`: whatever
+    /// they name.
     Algorithm algorithm = Algorithm::ring;
     /// Which node each member stands on, by group rank, for two-level algorithms; empty: NodeLevels' rule.
     std::vector<int32_t> node_of = {};
@@ -23,8 +24,21 @@ struct GroupOptions {
     bool checked = false;
 };
 
-/// A group as its calls under way keep it: it may go before they do.
+/// A group as its calls under way keep it: it may go before they do. What running its calls needs is here.
 struct CallingGroup : GroupInfo {
+    CallingGroup(GroupInfo info, GroupOptions given)
+        : GroupInfo(std::move(info)), options(std::move(given)) {}
+    virtual ~CallingGroup() = default;
+    CallingGroup(const CallingGroup&) = delete;
+    CallingGroup& operator=(const CallingGroup&) = delete;
+
+    /// Throws InvalidArgument where the group cannot run a call that is in order. Rank's thread, before it is
+    /// entered in the record.
+    virtual void accept(const CheckedCall&) const {}
+    /// Runs `state.call` by its algorithm; its event is state.event (-1 when nothing is recorded;
+    /// otherwise it must be begun and ended). Running thread.
+    virtual void run(const Work::State& state) const = 0;
+
     int32_t me = 0;  ///< this rank's place among the members; filled in by RecordedGroup
     GroupOptions options;
 };
@@ -44,27 +58,26 @@ class RecordedGroup : public ProcessGroup {
     const std::string& name() const override { return group_->name; }
     const GroupOptions& options() const { return group_->options; }
 
-    /// Throws what check_call throws. Cost: about 0.1 µs, without the collective.
+    /// Throws what check_call throws. Cost: about 0.1 µs, without the collective; half of that where it runs
+    /// at once (CallOptions::async_op).
     Work issue(CollectiveCall&& call) final;
 
   protected:
     /// `group`: all but `me`, as TransportGroup's; throws as it says.
     RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGroup> group, trace::Recorder* recorder);
 
-    /// What is to be done when the call's turn comes: `state.call` (its event is state.event; -1 when nothing
-    /// is recorded; otherwise it must be begun and ended). This group may be gone then; what it passed to the
-    /// constructor lives as long as the call, and more may be kept in state.kept.
-    virtual std::function<void()> runner(Work::State& state, Algorithm algorithm) = 0;
-
     StreamExecutor& executor_;
     trace::Recorder* recorder_;
 
   private:
-    /// Fills in what `checked` says for reports.
-    void describe(CheckedCall& checked, const CollectiveCall& call, Algorithm algorithm,
-                  int32_t sequence) const;
+    /// Checks the call, enters it in the record, and fills in `state` for it, all but the tensors.
+    void prepare(const CollectiveCall& call, Work::State& state);
+
+    Algorithm algorithm_of(const CollectiveCall& call, const CheckedCall& checked) const;
 
     std::shared_ptr<const CallingGroup> group_;
+    bool shares_memory_;
+    Work::State at_once_;  ///< of calls that run where they are issued; used again
     trace::Event draft_;  ///< of the call that is issued; kept, since clearing a new one takes 10 ns
     int32_t next_sequence_ = 0;
     std::vector<int32_t> next_sent_;  ///< by group rank

@@ -194,13 +194,10 @@ void combine_few(T* out, std::span<const std::byte* const> sources, int64_t n, c
 }  // namespace
 
 void check_reduce_op(ReduceOp op, DType dtype) {
+    if (has_meaning(op, dtype)) return;
     if (op == ReduceOp::none) throw InvalidArgument({"comm.reduce_op_missing", {}});
-    const bool floats = dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
-    const bool bits = op == ReduceOp::band || op == ReduceOp::bor || op == ReduceOp::bxor;
-    const bool fractions = op == ReduceOp::avg || op == ReduceOp::premul_sum;
-    if ((bits && floats) || (fractions && !floats))
-        throw InvalidArgument({"comm.reduce_op_not_for_dtype",
-                               {{"reduce_op", std::string(name(op))}, {"dtype", std::string(name(dtype))}}});
+    throw InvalidArgument({"comm.reduce_op_not_for_dtype",
+                           {{"reduce_op", std::string(name(op))}, {"dtype", std::string(name(dtype))}}});
 }
 
 void reduce_pair(ReduceOp op, DType dtype, std::byte* out, const std::byte* from, const std::byte* own,

@@ -15,6 +15,14 @@ namespace meshscope::comm {
 /// refuses AVG altogether). ReduceOp::none: "comm.reduce_op_missing".
 void check_reduce_op(ReduceOp op, DType dtype);
 
+/// Whether it has one.
+constexpr bool has_meaning(ReduceOp op, DType dtype) {
+    const bool floats = dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
+    const bool bits = op == ReduceOp::band || op == ReduceOp::bor || op == ReduceOp::bxor;
+    const bool fractions = op == ReduceOp::avg || op == ReduceOp::premul_sum;
+    return op != ReduceOp::none && !(bits && floats) && !(fractions && !floats);
+}
+
 /// into[i] = from[i] ∘ into[i] for n elements, where ∘ is `op` (AVG and PREMUL_SUM add: see finish and
 /// premultiply).
 ///

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/comm/recorded_group.h"
 
 namespace meshscope::comm {
 namespace {
@@ -12,6 +13,13 @@ constexpr int kYields = 32;
 
 /// States kept to be used again: as many as a strategy keeps under way.
 constexpr std::size_t kKeptStates = 8;
+
+void run_now(const Work::State& state) {
+    if (state.group != nullptr)
+        state.group->run(state);
+    else
+        state.work();
+}
 
 }  // namespace
 
@@ -92,7 +100,7 @@ void StreamExecutor::begin(Work::State& state) {
     const CheckedCall& call = state.call;
     const auto bytes = [&](int64_t n) { return static_cast<std::size_t>(n * bytes_per_element(call.dtype)); };
     const bool writes = call.output != nullptr;
-    queues_->begin(call.info.stream, std::exchange(state.issued_at, DeviceQueues::kNothing),
+    queues_->begin(call.stream, std::exchange(state.issued_at, DeviceQueues::kNothing),
                    {call.input, call.input != nullptr ? bytes(call.in_elements) : 0},
                    {call.output, writes ? bytes(call.out_elements) : 0});
 }
@@ -110,7 +118,7 @@ void StreamExecutor::run_one(Work::State& state) {
         try {
             if (queues_ != nullptr) begin(state);
             drop_received();
-            state.run();
+            run_now(state);
             if (queues_ != nullptr) state.ended_at = queues_->end();
         } catch (...) {
             failure_ = std::current_exception();
@@ -119,6 +127,18 @@ void StreamExecutor::run_one(Work::State& state) {
     }
     if (failure_) state.error = failure_;
     state.ended.store(true, std::memory_order_release);  // with the error
+}
+
+void StreamExecutor::run_at_once(Work::State& state) {
+    if (failure_) std::rethrow_exception(failure_);
+    state.executor = this;
+    try {
+        drop_received();
+        run_now(state);
+    } catch (...) {
+        failure_ = std::current_exception();
+        throw;
+    }
 }
 
 void StreamExecutor::serve() {
@@ -164,7 +184,7 @@ void StreamExecutor::await(int64_t position) {
 
 void StreamExecutor::run_in_turn(std::function<void()> work) {
     const LocalPtr<Work::State> state(new Work::State);
-    state->run = std::move(work);
+    state->work = std::move(work);
     const int64_t position = next_position_;
     submit(state);
     reach(position);
@@ -175,11 +195,15 @@ void StreamExecutor::let_go(int64_t up_to) {
     while (!states_.empty() && states_.front()->position < up_to) {
         if (queues_ != nullptr)
             queues_->wait(std::exchange(states_.front()->ended_at, DeviceQueues::kNothing));
-        states_.front()->run = nullptr;
-        for (Tensor& tensor : states_.front()->tensors) tensor.reset();
-        states_.front()->executor = nullptr;
-        states_.front()->kept.reset();
-        if (let_go_.size() < kKeptStates) let_go_.push_back(std::move(states_.front()));
+        Work::State& state = *states_.front();
+        state.work = nullptr;
+        for (Tensor& tensor : state.tensors) tensor.reset();
+        state.executor = nullptr;
+        state.group = nullptr;
+        if (let_go_.size() < kKeptStates)
+            let_go_.push_back(std::move(states_.front()));
+        else
+            state.call.group.reset();
         states_.pop_front();
     }
 }
@@ -187,7 +211,7 @@ void StreamExecutor::let_go(int64_t up_to) {
 void StreamExecutor::finish() {
     // The last thing the running thread does for us: see that all copies were received, and that all met.
     const LocalPtr<Work::State> closing = new_state();
-    closing->run = [this] {
+    closing->work = [this] {
         while (!sent_.empty()) {
             transport_.wait(sent_.front().ticket);
             drop_first_sent();

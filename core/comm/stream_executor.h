@@ -23,17 +23,19 @@
 namespace meshscope::comm {
 
 class StreamExecutor;
+struct CallingGroup;
 
 /// What Work and the executor share of one collective. Its rank's thread makes it and drops it; the running
 /// thread sees it between submit and `ended`.
 ///
 /// States are used again (see new_state): an issue costs no allocation here.
 struct Work::State : CountedLocally {
-    std::function<void()> run;  ///< so small that it needs no memory of its own: what it works on is below
-    CheckedCall call;           ///< whose turn it will be
-    Algorithm algorithm = Algorithm::none;
-    std::shared_ptr<const void> kept;  ///< what `run` refers to beside this state
-    std::array<Tensor, 2> tensors;     ///< kept alive; let go by the rank's thread (see StreamExecutor)
+    /// What runs it: call.group, which is kept alive there. Null: `work` is all there is to do.
+    const CallingGroup* group = nullptr;
+    std::function<void()> work;
+    CheckedCall call;  ///< whose turn it will be
+    bool at_once = false;           ///< runs as soon as it is issued: begins then
+    std::array<Tensor, 2> tensors;  ///< kept alive; let go by the rank's thread (see StreamExecutor)
     trace::Recorder* recorder = nullptr;
     int32_t event = -1;
     StreamExecutor* executor = nullptr;  ///< null once it was awaited: nothing more to ask
@@ -81,6 +83,13 @@ class StreamExecutor {
     LocalPtr<Work::State> new_state();
     /// Enters `state` in the order of issue. Rank's thread. Cost: under 1 µs, no waiting.
     Work submit(LocalPtr<Work::State> state);
+    /// Whether a call may run where it is issued: nothing is under way, and it would run on this thread.
+    bool is_at_rest() const {
+        return states_.empty() && mode_ == Mode::inline_in_wait && queues_ == nullptr;
+    }
+    /// Runs `state`, which is the caller's and in no order, where is_at_rest(). Rank's thread. Throws what it
+    /// throws, or the failure that was before it.
+    void run_at_once(Work::State& state);
     /// Returns when all has run and every sent message was received; rethrows the first error. Rank's thread,
     /// at the rank's end. May be called again after further collectives.
     void finish();

@@ -13,8 +13,10 @@
 namespace meshscope::comm {
 
 struct TransportGroup::Members : CallingGroup {
-    Members(CallingGroup group, Channel channel)
-        : CallingGroup(std::move(group)), collectives{2 * channel.value}, pairs{2 * channel.value + 1} {}
+    Members(GroupInfo info, GroupOptions given, Channel channel)
+        : CallingGroup(std::move(info), std::move(given)),
+          collectives{2 * channel.value},
+          pairs{2 * channel.value + 1} {}
 
     Channel collectives;
     Channel pairs;
@@ -28,8 +30,7 @@ struct TransportGroup::Members : CallingGroup {
         return table;
     }
 
-    /// Runs a call of this group. Running thread.
-    void run(const Work::State& state) const;
+    void run(const Work::State& state) const override;
     /// The same but for what is said of its end; calls `begin` when it begins, and gives the bytes it sent.
     template <class Begin>
     int64_t run(const Work::State& state, const Begin& begin) const;
@@ -71,15 +72,10 @@ std::unique_ptr<CallComparison> compare(StreamExecutor& executor, std::span<cons
 TransportGroup::TransportGroup(StreamExecutor& executor, int32_t index, std::string name,
                                std::vector<GlobalRank> ranks, Channel channel, trace::Recorder* recorder,
                                GroupOptions options)
-    : TransportGroup(
-          executor,
-          std::make_shared<Members>(
-              CallingGroup{{index, std::move(name), std::move(ranks)}, 0, std::move(options)}, channel),
-          recorder) {}
-
-TransportGroup::TransportGroup(StreamExecutor& executor, std::shared_ptr<Members> members,
-                               trace::Recorder* recorder)
-    : RecordedGroup(executor, members, recorder), members_(members.get()) {}
+    : RecordedGroup(executor,
+                    std::make_shared<Members>(GroupInfo{index, std::move(name), std::move(ranks)},
+                                              std::move(options), channel),
+                    recorder) {}
 
 TransportGroup::TransportGroup(Transport&, int32_t index, std::string name, std::vector<GlobalRank> ranks,
                                Channel channel, trace::Recorder* recorder, StreamExecutor& executor,
@@ -89,17 +85,12 @@ TransportGroup::TransportGroup(Transport&, int32_t index, std::string name, std:
 
 TransportGroup::~TransportGroup() = default;
 
-std::function<void()> TransportGroup::runner(Work::State& state, Algorithm algorithm) {
-    state.algorithm = algorithm;
-    return [&state, members = members_] { members->run(state); };
-}
-
 void TransportGroup::Members::run(const Work::State& state) const {
     bool begun = false;
     const auto begin = [&] {
         begun = true;
-        state.executor->transport().begin_call(state.call.info);
-        if (state.recorder != nullptr) state.recorder->begin_collective(state.event, state.algorithm);
+        state.executor->transport().begin_call(state.call);
+        if (state.recorder != nullptr) state.recorder->begin_collective(state.event, state.call.algorithm);
     };
     try {
         const int64_t sent_bytes = run(state, begin);
@@ -118,7 +109,7 @@ int64_t TransportGroup::Members::run(const Work::State& state, const Begin& begi
     StreamExecutor& executor = *state.executor;
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
     const Channel channel = pair ? pairs : collectives;
-    SharedTable* const meets_at = state.algorithm == Algorithm::direct && can_run_on_table(call.op)
+    SharedTable* const meets_at = state.call.algorithm == Algorithm::direct && can_run_on_table(call.op)
                                       ? table_of(executor.transport())
                                       : nullptr;
     const bool keeps = recorder != nullptr && recorder->records(trace::Level::values);
@@ -142,7 +133,7 @@ int64_t TransportGroup::Members::run(const Work::State& state, const Begin& begi
             run_on_table(
                 wire, *meets_at, call, begins_there ? std::function<void()>(std::cref(begin)) : [] {});
         else
-            run_collective(wire, call, state.algorithm, options.node_of);
+            run_collective(wire, call, state.call.algorithm, options.node_of);
         sent_bytes = wire.sent_bytes();
     }
     if (comparison) comparison->finish();

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,11 +40,6 @@ class TransportGroup final : public RecordedGroup {
 
   private:
     struct Members;  // what a running collective needs
-    TransportGroup(StreamExecutor& executor, std::shared_ptr<Members> members, trace::Recorder* recorder);
-
-    std::function<void()> runner(Work::State& state, Algorithm algorithm) override;
-
-    const Members* members_;  // the base's and the calls'
 };
 
 }  // namespace meshscope::comm

@@ -247,9 +247,15 @@ int32_t Recorder::issue_collective(const Event& draft, const Cause& cause,
     return event.id;
 }
 
-void Recorder::begin_collective(int32_t event, Algorithm algorithm) {
+void Recorder::begin_collective(int32_t event, Algorithm algorithm, bool at_once) {
     if (event < 0) return;
-    impl_->ran.push({event, algorithm, 0, impl_->begins_to_run_ns(), 0});
+    if (!at_once) {
+        impl_->ran.push({event, algorithm, 0, impl_->begins_to_run_ns(), 0});
+        return;
+    }
+    Event& it = impl_->events[static_cast<std::size_t>(event)];
+    it.algorithm = algorithm;
+    it.t_begin_ns = impl_->clock == nullptr ? it.t_issue_ns : impl_->begins_to_run_ns();
 }
 
 void Recorder::add_hop(Hop hop, std::span<const float> travelled) {
@@ -270,8 +276,14 @@ void Recorder::add_snapshot(int32_t event, SnapshotKind kind, std::span<const fl
     impl_->values.insert(impl_->values.end(), numbers.begin(), numbers.end());
 }
 
-void Recorder::end_collective(int32_t event, int64_t sent_bytes) {
+void Recorder::end_collective(int32_t event, int64_t sent_bytes, bool at_once) {
     if (event < 0) return;
+    if (at_once) {
+        Event& it = impl_->events[static_cast<std::size_t>(event)];
+        it.sent_bytes = sent_bytes;
+        it.t_end_ns = impl_->clock == nullptr ? std::max(impl_->runs_ns(), it.t_begin_ns) : impl_->runs_ns();
+        return;
+    }
     Ran* ran = impl_->find(event);
     if (ran == nullptr) return;
     ran->sent_bytes = sent_bytes;

@@ -102,12 +102,14 @@ class Recorder final : public MemorySink {
     /// Level::off.
     int32_t issue_collective(const Event& draft, const Cause& cause, const std::source_location& source);
 
-    /// The running half. Begin and end stamp the times; calls with event -1 do nothing.
-    void begin_collective(int32_t event, Algorithm algorithm);
+    /// The running half. Begin and end stamp the times; calls with event -1 do nothing. `at_once`: it was
+    /// issued by this thread just now, so the clock need not be read again, and the halves are one; the same
+    /// for begin and end.
+    void begin_collective(int32_t event, Algorithm algorithm, bool at_once = false);
     void add_hop(Hop hop,
                  std::span<const float> travelled);  ///< Level::hops; the numbers only at Level::values
     void add_snapshot(int32_t event, SnapshotKind kind, std::span<const float> numbers);  ///< Level::values
-    void end_collective(int32_t event, int64_t sent_bytes);
+    void end_collective(int32_t event, int64_t sent_bytes, bool at_once = false);
 
     /// The latest event issued; -1 before the first.
     int32_t last_event() const;
