@@ -77,10 +77,17 @@ tcp::TcpOptions tcp_options(const Environment& environment, const std::function<
     return options;
 }
 
-WorldPointer open_mpi(const mpi::Library& library, const run::WorldRequest& request) {
+WorldPointer open_mpi(const mpi::Library& library, const run::WorldRequest& request,
+                      const Environment& environment) {
     const bool chosen = request.timeout.count() > 0;
+    bool one_thread = false;
+    if (request.one_thread_a_rank) {
+        const int32_t here = launch::find_placement(environment).local_world_size;
+        one_thread = here > 0 && request.one_thread_a_rank(here);
+    }
     return std::make_unique<mpi::MpiWorld>(
-        library, request.size, chosen ? request.timeout : mpi::MpiWorld::kLongestWait, request.tell);
+        library, request.size, chosen ? request.timeout : mpi::MpiWorld::kLongestWait, request.tell,
+        one_thread ? mpi::MpiWorld::Threads::one : mpi::MpiWorld::Threads::take_turns);
 }
 
 /// What this build has. A new backend is one more line.
@@ -107,12 +114,12 @@ std::vector<Entry> built(const Environment& environment, const std::function<boo
         if (library.path.empty()) continue;
         if (!any)
             entries.push_back({"mpi", [environment](const run::WorldRequest& request) -> WorldPointer {
-                                   return open_mpi(choose_library(environment), request);
+                                   return open_mpi(choose_library(environment), request, environment);
                                }});
         any = true;
         entries.push_back(
-            {"mpi-" + library.word, [library](const run::WorldRequest& request) -> WorldPointer {
-                 return open_mpi(library, request);
+            {"mpi-" + library.word, [library, environment](const run::WorldRequest& request) -> WorldPointer {
+                 return open_mpi(library, request, environment);
              }});
     }
     return entries;

@@ -61,19 +61,20 @@ class Player {
     }
 
     void call() {
+        const comm::CallOptions options{.async_op = false};
         switch (op_) {
             case CollectiveOp::all_gather:
-                return group_.all_gather(output_, input_).wait();
+                return group_.all_gather(output_, input_, {}, options).wait();
             case CollectiveOp::reduce_scatter:
-                return group_.reduce_scatter(output_, input_, ReduceOp::sum).wait();
+                return group_.reduce_scatter(output_, input_, ReduceOp::sum, {}, options).wait();
             case CollectiveOp::all_to_all:
-                return group_.all_to_all(output_, input_).wait();
+                return group_.all_to_all(output_, input_, {}, {}, options).wait();
             case CollectiveOp::broadcast:
-                return group_.broadcast(input_, GroupRank{0}).wait();
+                return group_.broadcast(input_, GroupRank{0}, options).wait();
             case CollectiveOp::reduce:
-                return group_.reduce(input_, GroupRank{0}, ReduceOp::sum).wait();
+                return group_.reduce(input_, GroupRank{0}, ReduceOp::sum, options).wait();
             default:
-                return group_.all_reduce(input_, ReduceOp::sum).wait();
+                return group_.all_reduce(input_, ReduceOp::sum, options).wait();
         }
     }
 
@@ -235,7 +236,10 @@ void run_collectives_bench(const CollectivesBench& bench, const run::Backends& b
                            const std::function<void(const CollectivesBenchRow&)>& each) {
     for (const CollectiveOp op : bench.ops)
         if (!can_bench(op)) throw InvalidArgument({"bench.collectives.op", {{"op", std::string(name(op))}}});
-    const auto world = backends.open(bench.backend, {bench.ranks});
+    // Nothing is computed beside the collectives, so a helper thread has nothing to overlap with.
+    run::WorldRequest request{bench.ranks};
+    request.one_thread_a_rank = [](int32_t) { return true; };
+    const auto world = backends.open(bench.backend, request);
     if (world->device() != nullptr)
         throw InvalidArgument({"bench.collectives.device", {{"backend", bench.backend}}});
     const int32_t cores = usable_cores();  // before ranks are tied to theirs
@@ -243,7 +247,6 @@ void run_collectives_bench(const CollectivesBench& bench, const run::Backends& b
         const bool share_cores = transport.shares_memory() && bench.ranks > cores;
         const int32_t rank = transport.rank().value;
         if (bench.pin) pin_thread(rank);
-        // Nothing is computed beside the collectives, so a helper thread has nothing to overlap with.
         comm::StreamExecutor executor(transport, comm::StreamExecutor::Mode::inline_in_wait);
         for (const CollectiveOp op : bench.ops)
             for (const int64_t size : bench.sizes) {

@@ -9,12 +9,13 @@
 
 #include <climits>
 
-// Built once for each MPI library. MPI itself is one a process, so what is known of it stands in two
+// Built once for each MPI library. MPI itself is one a process, so what is known of it stands in
 // variables here.
 namespace {
 
 bool g_started = false;
 bool g_in_order = true;
+bool g_one_thread = false;  ///< as it was asked for: a library may give more
 
 static_assert(sizeof(MPI_Request) <= sizeof(MeshscopeMpiHandle) &&
               sizeof(MPI_Comm) <= sizeof(MeshscopeMpiHandle));
@@ -44,18 +45,21 @@ void at_exit(int status, void*) {
         MPI_Abort(MPI_COMM_WORLD, status == 0 ? 75 : status);
 }
 
-int start(MeshscopeMpiJob* job) {
+int start(MeshscopeMpiJob* job, int32_t one_thread) {
     if (!g_started) {
         int level = 0;
-        const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level);
+        const int wanted = one_thread != 0 ? MPI_THREAD_SINGLE : MPI_THREAD_SERIALIZED;
+        const int code = MPI_Init_thread(nullptr, nullptr, wanted, &level);
         if (code != MPI_SUCCESS) return code;
-        if (level < MPI_THREAD_SERIALIZED) return MPI_ERR_OTHER;
+        if (level < wanted) return MPI_ERR_OTHER;
+        g_one_thread = one_thread != 0;
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         on_exit(at_exit, nullptr);
         g_started = true;
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
+    job->one_thread = g_one_thread ? 1 : 0;
     MPI_Comm here = MPI_COMM_NULL;
     if (const int code = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
         code != MPI_SUCCESS)

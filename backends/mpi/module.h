@@ -7,13 +7,13 @@
 // is; it holds the only MPI calls of the program. Every function returns 0, or MPI's error code, for which
 // error_text has words.
 //
-// One thread at a time (MPI_THREAD_SERIALIZED). Nothing here waits: whoever calls decides how.
+// One thread at a time (MPI_THREAD_SERIALIZED), or one in all (see start). Nothing here waits: whoever calls decides how.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { MESHSCOPE_MPI_ABI = 1 };
+enum { MESHSCOPE_MPI_ABI = 2 };
 enum { MESHSCOPE_MPI_ANY = -1 };
 
 /// A request or a communicator, as the library writes it down.
@@ -26,6 +26,7 @@ typedef struct {
     int32_t rank, size;
     int32_t ranks_here; /* on this machine */
     int32_t most_tag;
+    int32_t one_thread; /* 1: MPI was started for the calling thread alone (MPI_THREAD_SINGLE) */
 } MeshscopeMpiJob;
 
 /// A message that has come and was not yet taken.
@@ -77,7 +78,8 @@ typedef struct {
 typedef struct {
     int32_t abi;
     /// Starts MPI, once a process; later calls only answer. Ends it when the process ends (see leave).
-    int (*start)(MeshscopeMpiJob* job);
+    /// `one_thread`: none but the calling thread will call, which spares Open MPI its locks.
+    int (*start)(MeshscopeMpiJob* job, int32_t one_thread);
     /// "Open MPI v4.1.4, …", as the library calls itself, on one line. Needs no start.
     void (*library)(char* text, int32_t size);
     void (*error_text)(int code, char* text, int32_t size);

@@ -36,6 +36,7 @@ class MpiTransport final : public comm::Transport {
 
     GlobalRank rank() const override { return GlobalRank{job_.rank}; }
     int32_t world_size() const override { return job_.size; }
+    bool one_thread_a_rank() const override { return job_.one_thread != 0; }
 
     /// Throws InvalidArgument "comm.rank_outside_world", "mpi.too_many_channels" as well.
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;

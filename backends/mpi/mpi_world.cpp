@@ -46,10 +46,10 @@ const End* first_failure(const std::vector<End>& ends) {
 }  // namespace
 
 MpiWorld::MpiWorld(const Library& library, int32_t size, std::chrono::milliseconds timeout,
-                   comm::LongWaits::Tell tell)
+                   comm::LongWaits::Tell tell, Threads threads)
     : mpi_(load(library)), timeout_(timeout), tell_(std::move(tell)) {
     if (size < 1) throw InvalidArgument({"backend.world_size", {{"world_size", int64_t{size}}}});
-    check(mpi_, mpi_.start(&job_), "MPI_Init_thread");
+    check(mpi_, mpi_.start(&job_, threads == Threads::one ? 1 : 0), "MPI_Init_thread");
     if (job_.size != size)
         throw InvalidArgument({"mpi.wrong_world",
                                {{"library", library.title},

@@ -19,12 +19,17 @@ namespace meshscope::backends::mpi {
 /// MPI_Abort with this process's exit code. Of a process that is killed MPI's launcher ends the whole job.
 class MpiWorld final : public comm::World {
   public:
+    enum class Threads : uint8_t {
+        one,        ///< that of the rank's body alone: MPI_THREAD_SINGLE
+        take_turns  ///< any, one at a time: MPI_THREAD_SERIALIZED
+    };
     /// Starts MPI where that was not done. Throws InvalidArgument "mpi.wrong_world" {library, wanted, size}
     /// when the job has not as many ranks as wanted: it was started without mpiexec, by the other library's,
     /// or with another -n.
-    /// `tell`: see comm::LongWaits; may be empty.
+    /// `tell`: see comm::LongWaits; may be empty. `threads`: who will use the transport. MPI is started once
+    /// a process, for what the first world says; where that was `one`, its transports say so.
     MpiWorld(const Library& library, int32_t size, std::chrono::milliseconds timeout = kLongestWait,
-             comm::LongWaits::Tell tell = {});
+             comm::LongWaits::Tell tell = {}, Threads threads = Threads::take_turns);
     static constexpr std::chrono::milliseconds kLongestWait{300'000};
 
     int32_t size() const override { return job_.size; }

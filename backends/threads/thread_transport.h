@@ -34,7 +34,7 @@ class ThreadTransport final : public comm::Transport {
     void give_up() noexcept override;
     void begin_call(const comm::CallInfo& call) override { seat_.calls.begin(call); }
     void end_call() noexcept override { seat_.calls.end(); }
-    bool one_at_a_time() const override { return board_.stepper() != nullptr; }
+    bool one_thread_a_rank() const override { return board_.stepper() != nullptr; }
     [[noreturn]] void die() override;
     [[noreturn]] void stall() override;
     void settle_tables() override;

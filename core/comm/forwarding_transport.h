@@ -38,7 +38,7 @@ class ForwardingTransport : public Transport {
     std::unique_ptr<NativeCollectives> native(std::span<const GlobalRank> ranks, Channel channel) override {
         return inner_.native(ranks, channel);
     }
-    bool one_at_a_time() const override { return inner_.one_at_a_time(); }
+    bool one_thread_a_rank() const override { return inner_.one_thread_a_rank(); }
     // g++ 12 does not see that a virtual call never returns.
     [[noreturn]] void die() override {
         inner_.die();

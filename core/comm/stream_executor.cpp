@@ -30,7 +30,7 @@ StreamExecutor::Mode StreamExecutor::choose_mode(int32_t ranks_here, int32_t cor
 StreamExecutor::StreamExecutor(Transport& transport, Mode mode)
     : transport_(transport),
       queues_(transport.queues()),
-      mode_(transport.one_at_a_time() ? Mode::inline_in_wait : mode) {
+      mode_(transport.one_thread_a_rank() ? Mode::inline_in_wait : mode) {
     if (mode_ == Mode::helper_thread) helper_ = std::thread([this] { serve(); });
 }
 

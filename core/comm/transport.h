@@ -141,9 +141,10 @@ class Transport {
     /// where ranks share a process, who waits for whom is known.
     virtual void end_calls(Channel first);
 
-    /// Whether only one rank of this world runs at a time (a stepped world, see Chooser): then nothing may
-    /// run beside the rank's own thread, and StreamExecutor runs inline.
-    virtual bool one_at_a_time() const { return false; }
+    /// Whether nothing may run beside the rank's own thread, and StreamExecutor runs inline: where only one
+    /// rank of a world runs at a time (a stepped world, see Chooser), or where the backend was started for one
+    /// thread.
+    virtual bool one_thread_a_rank() const { return false; }
 
     /// Faults on demand (see faults.h). This rank ends as if it had been killed: on threads its body ends, a
     /// process is killed by SIGKILL, which is the default.

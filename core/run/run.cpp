@@ -280,8 +280,14 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     // Only threads of one process can be let run one at a time.
     if (chooser != nullptr && options.backend != "threads")
         throw InvalidArgument({"run.cannot_step", {{"backend", options.backend}}});
+    using Mode = comm::StreamExecutor::Mode;
+    const auto machine_cores = static_cast<int32_t>(std::thread::hardware_concurrency());
     const std::unique_ptr<comm::World> world = backends.open(
-        options.backend, {world_size, chooser, options.init_method, options.timeout, options.tell});
+        options.backend, {world_size, chooser, options.init_method, options.timeout, options.tell,
+                          [&](int32_t here) {
+                              return comm::StreamExecutor::choose_mode(here, machine_cores) ==
+                                     Mode::inline_in_wait;
+                          }});
     const comm::DeviceFacts* const device = world->device();
 
     const auto ranks = static_cast<std::size_t>(world_size);
@@ -297,8 +303,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                  std::vector<float>(static_cast<std::size_t>(tensor::count(parameter->shape)))});
 
     // Of processes each may be bound to cores of its own.
-    const int32_t cores =
-        world->whole() ? usable_cores() : static_cast<int32_t>(std::thread::hardware_concurrency());
+    const int32_t cores = world->whole() ? usable_cores() : machine_cores;
     StopVote vote(options.cancel);
     const trace::Level level = options.level.value_or(scenario.level);
     SharedRun shared{
