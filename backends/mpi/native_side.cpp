@@ -1,6 +1,7 @@
 #include "backends/mpi/native_side.h"
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdint>
 #include <memory>
@@ -68,22 +69,17 @@ struct Memory {
     }
 };
 
-int32_t kind_of(DType dtype) {
-    switch (dtype) {
-        case DType::float32:
-            return MESHSCOPE_MPI_FLOAT;
-        case DType::int32:
-            return MESHSCOPE_MPI_INT32;
-        case DType::int64:
-            return MESHSCOPE_MPI_INT64;
-        case DType::uint8:
-            return MESHSCOPE_MPI_UINT8;
-        default:
-            return MESHSCOPE_MPI_BYTE;
-    }
+constexpr int32_t kind_of(DType dtype) {
+    // float32, bfloat16, int32, int64, uint8, float16
+    constexpr std::array<int8_t, 6> kKinds{MESHSCOPE_MPI_FLOAT, MESHSCOPE_MPI_BYTE,  MESHSCOPE_MPI_INT32,
+                                           MESHSCOPE_MPI_INT64, MESHSCOPE_MPI_UINT8, MESHSCOPE_MPI_BYTE};
+    return kKinds[static_cast<std::size_t>(dtype)];
 }
+static_assert(kind_of(DType::float32) == MESHSCOPE_MPI_FLOAT &&
+              kind_of(DType::int32) == MESHSCOPE_MPI_INT32 && kind_of(DType::int64) == MESHSCOPE_MPI_INT64 &&
+              kind_of(DType::uint8) == MESHSCOPE_MPI_UINT8);
 
-int32_t reduction_of(ReduceOp op) {
+constexpr int32_t reduction_of(ReduceOp op) {
     switch (op) {
         case ReduceOp::product:
             return MESHSCOPE_PRODUCT;
@@ -110,8 +106,7 @@ bool NativeSide::reduces(ReduceOp, DType dtype) const {
     return kind_of(dtype) != MESHSCOPE_MPI_BYTE && dtype != DType::uint8;
 }
 
-bool NativeSide::waits_inside() {
-    if (waits_ != Waits::not_known) return waits_ == Waits::inside;
+bool NativeSide::find_out_where_it_waits() {
     const auto asks = std::make_shared<int32_t>(watches_peers_ || transport_.crowded() ? 1 : 0);
     MeshscopeMpiCall call{};
     call.op = MESHSCOPE_ALL_REDUCE;
@@ -143,7 +138,8 @@ bool NativeSide::runs_plainly(const comm::CheckedCall& call) {
             if (!one_buffer && call.input != nullptr && call.output != nullptr) return false;
             mpi.op = MESHSCOPE_BROADCAST;
             mpi.elements = longest * scale;
-            if (call.output == nullptr) mpi.out = const_cast<std::byte*>(call.input);  // the root's: only read
+            if (call.output == nullptr)
+                mpi.out = const_cast<std::byte*>(call.input);  // the root's: only read
             break;
         case CollectiveOp::all_gather:
             mpi.op = MESHSCOPE_ALL_GATHER;

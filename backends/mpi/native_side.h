@@ -40,7 +40,10 @@ class NativeSide final : public comm::NativeCollectives {
                      DType dtype) const;
     /// Whether calls wait inside MPI. MPI's blocking calls and its others do not meet: all members do alike,
     /// though only some may share their cores. Cost: one small all_reduce, before the first call.
-    bool waits_inside();
+    bool waits_inside() {
+        return waits_ == Waits::not_known ? find_out_where_it_waits() : waits_ == Waits::inside;
+    }
+    bool find_out_where_it_waits();
 
     MpiTransport& transport_;
     MeshscopeMpiHandle group_;

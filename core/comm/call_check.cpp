@@ -36,7 +36,8 @@ class Check {
     std::string op() const { return std::string(name(call_.op)); }
     bool at_root() const { return checked_.peer == me_; }
 
-    // What is thrown is made apart, so that the checks of a call in order are a few instructions in one place.
+    // What is thrown is made apart, so that the checks of a call in order are a few instructions in one
+    // place.
 
     void need_peer() {
         const int32_t peer = call_.peer.value;
@@ -223,8 +224,7 @@ void Check::run() {
         case CollectiveOp::broadcast:
         case CollectiveOp::reduce:
             need_peer();
-            check_in_place();
-            break;
+            [[fallthrough]];
         case CollectiveOp::all_reduce:
             check_in_place();
             break;

@@ -24,8 +24,7 @@ struct GroupInfo {
 /// What a rank is about to do, in fixed-size words that cost nothing to make: what runs the call goes by it,
 /// the transport explains by it why a rank does not go on (Transport::begin_call), and it is compared across
 /// ranks.
-struct CallInfo {
-    std::shared_ptr<const GroupInfo> group;
+struct CallFacts {
     CollectiveOp op = CollectiveOp::barrier;
     ReduceOp reduce_op = ReduceOp::none;
     DType dtype = DType::float32;
@@ -39,6 +38,11 @@ struct CallInfo {
     int64_t out_elements = 0;  ///< what it gets
     double factor = 1.0;
     std::source_location source;
+};
+
+/// The same, and where.
+struct CallInfo : CallFacts {
+    std::shared_ptr<const GroupInfo> group;
 };
 
 /// What a transport keeps of what begin_call and end_call said: the call under way and the one before it.

@@ -10,11 +10,13 @@
 namespace meshscope::comm {
 
 struct NativeGroup::Members : CallingGroup {
-    Members(GroupInfo info, Channel channel) : CallingGroup(std::move(info), {.algorithm = Algorithm::native}), pairs(channel) {}
+    Members(GroupInfo info, Channel channel)
+        : CallingGroup(std::move(info), {.algorithm = Algorithm::native}), pairs(channel) {}
 
     Channel pairs;
     std::unique_ptr<NativeCollectives> native;
-    bool whole = false;  ///< every call is the library's: see NativeWhole
+    bool whole = false;       ///< every call is the library's: see NativeWhole
+    bool ours_alone = false;  ///< one rank, and the library is not asked
 
     void accept(const CheckedCall& call) const override;
     void run(const Work::State& state) const override;
@@ -37,13 +39,14 @@ NativeGroup::NativeGroup(StreamExecutor& executor, const std::shared_ptr<Members
     if (!members->native) throw InvalidArgument({"comm.no_native", {}});
     if (watches_peers) members->native->watch_peers();
     members->whole = dynamic_cast<const NativeWhole*>(members->native.get()) != nullptr;
+    members->ours_alone = size() == 1 && !members->whole;
 }
 
 NativeGroup::~NativeGroup() = default;
 
 void NativeGroup::Members::accept(const CheckedCall& call) const {
     // Only what reduces has a reduce op.
-    if (call.reduce_op == ReduceOp::none || (ranks.size() == 1 && !whole)) return;
+    if (call.reduce_op == ReduceOp::none || ours_alone) return;
     if (!native->reduces(call.reduce_op, call.dtype))
         throw InvalidArgument({"comm.native_dtype",
                                {{"reduce_op", std::string(meshscope::name(call.reduce_op))},
@@ -57,7 +60,7 @@ void NativeGroup::Members::run(const Work::State& state) const {
     if (state.recorder != nullptr)
         state.recorder->begin_collective(state.event, call.algorithm, state.at_once);
     int64_t sent_bytes = 0;
-    if (!whole && (ranks.size() == 1 || call.op == CollectiveOp::send || call.op == CollectiveOp::recv))
+    if (ours_alone || (!whole && (call.op == CollectiveOp::send || call.op == CollectiveOp::recv)))
         sent_bytes = run_ours(state);
     else
         native->run(call);
@@ -76,7 +79,7 @@ int64_t NativeGroup::Members::run_ours(const Work::State& state) const {
     }
     Wire wire(executor.transport(), ranks, me, pairs, call.dtype, state.recorder, state.event,
               executor.queues());
-    run_collective(wire, call, ranks.size() == 1 ? Algorithm::none : Algorithm::direct);
+    run_collective(wire, call, ours_alone ? Algorithm::none : Algorithm::direct);
     return 0;
 }
 

@@ -47,7 +47,6 @@ RecordedGroup::RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGr
     group->me = static_cast<int32_t>(std::find(ranks.begin(), ranks.end(), me) - ranks.begin());
     group_ = std::move(group);
     at_once_.at_once = true;
-    draft_.group = group_->index;
 }
 
 Algorithm RecordedGroup::algorithm_of(const CollectiveCall& call, const CheckedCall& checked) const {
@@ -74,17 +73,20 @@ void RecordedGroup::prepare(const CollectiveCall& call, Work::State& state) {
     if (recorder_ == nullptr) return;
     checked.phase = recorder_->phase();
     checked.step = recorder_->step();
-    draft_.stream = checked.stream;
-    draft_.op = checked.op;
-    draft_.reduce_op = checked.reduce_op;
-    draft_.dtype = checked.dtype;
-    draft_.sequence = checked.sequence;
-    draft_.peer = checked.peer < 0 ? -1 : group_->ranks[static_cast<std::size_t>(checked.peer)].value;
-    draft_.padding = static_cast<int32_t>(call.options.padding);
-    draft_.in_elements = checked.in_elements;
-    draft_.out_elements = checked.out_elements;
-    state.event = recorder_->issue_collective(draft_, call.options.cause, checked.source);
-    state.recorder = state.event >= 0 ? recorder_ : nullptr;
+    trace::Event* const event =
+        recorder_->enter_collective(checked.stream, call.options.cause, checked.source);
+    state.event = event != nullptr ? event->id : -1;
+    state.recorder = event != nullptr ? recorder_ : nullptr;
+    if (event == nullptr) return;
+    event->op = checked.op;
+    event->reduce_op = checked.reduce_op;
+    event->dtype = checked.dtype;
+    event->group = group_->index;
+    event->sequence = checked.sequence;
+    event->peer = checked.peer < 0 ? -1 : group_->ranks[static_cast<std::size_t>(checked.peer)].value;
+    event->padding = static_cast<int32_t>(call.options.padding);
+    event->in_elements = checked.in_elements;
+    event->out_elements = checked.out_elements;
 }
 
 Work RecordedGroup::issue(CollectiveCall&& call) {

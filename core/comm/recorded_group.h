@@ -78,7 +78,6 @@ class RecordedGroup : public ProcessGroup {
     std::shared_ptr<const CallingGroup> group_;
     bool shares_memory_;
     Work::State at_once_;  ///< of calls that run where they are issued; used again
-    trace::Event draft_;  ///< of the call that is issued; kept, since clearing a new one takes 10 ns
     int32_t next_sequence_ = 0;
     std::vector<int32_t> next_sent_;  ///< by group rank
     std::vector<int32_t> next_received_;

@@ -36,7 +36,8 @@ void sum_over(comm::ProcessGroup& group, std::span<float> numbers, std::string_v
     kernels.upload(sums, numbers);
     if (context.recorder)
         context.recorder->depend(Stream::all_reduce, context.recorder->last_event(Stream::compute));
-    group.all_reduce(sums, ReduceOp::sum, {.stream = Stream::all_reduce, .cause = {rule, "model"}}).wait();
+    group.all_reduce(sums, ReduceOp::sum,
+                     {.stream = Stream::all_reduce, .cause = {rule, "model"}, .async_op = false});
     kernels.download(numbers, sums);
 }
 
@@ -54,7 +55,8 @@ double norm_over_tp(double whole, double cut, const RankContext& context) {
     const Tensor sum =
         context.allocator->empty({1}, DType::float32, MemoryCategory::temporaries, "gradient norm");
     kernels.fill(sum, static_cast<float>(cut));
-    context.tp->all_reduce(sum, ReduceOp::sum, {.cause = {"clip.grad_norm.tensor_parallel", "model"}}).wait();
+    context.tp->all_reduce(sum, ReduceOp::sum,
+                           {.cause = {"clip.grad_norm.tensor_parallel", "model"}, .async_op = false});
     float summed = 0;
     kernels.download({&summed, 1}, sum);
     return std::sqrt(whole + double(summed));

@@ -122,8 +122,10 @@ struct Recorder::Impl {
     /// The pending dependencies of the event that is about to be entered.
     void attach(Stream stream) {
         std::vector<int32_t>& waiting = pending[static_cast<std::size_t>(stream)];
-        for (const int32_t on : waiting) dependencies.push_back({last() + 1, on});
-        waiting.clear();
+        if (!waiting.empty()) {
+            for (const int32_t on : waiting) dependencies.push_back({last() + 1, on});
+            waiting.clear();
+        }
         last_on_stream[static_cast<std::size_t>(stream)] = last() + 1;
     }
     /// A training step allocates what the one before has let go, so nodes go round.
@@ -137,6 +139,15 @@ struct Recorder::Impl {
         node.key() = id;
         const auto entered = live.insert(std::move(node));
         entered.position->second = allocation;
+    }
+    [[gnu::noinline]] void begin_apart(int32_t event, Algorithm algorithm) {
+        ran.push({event, algorithm, 0, begins_to_run_ns(), 0});
+    }
+    [[gnu::noinline]] void end_apart(int32_t event, int64_t sent_bytes) {
+        Ran* const found = find(event);
+        if (found == nullptr) return;
+        found->sent_bytes = sent_bytes;
+        found->t_end_ns = runs_ns();
     }
     Ran* find(int32_t event) {
         for (std::size_t i = ran.size(); i-- > 0;)
@@ -225,18 +236,17 @@ void Recorder::end_compute(int32_t event) {
     impl_->events[static_cast<std::size_t>(event)].t_end_ns = impl_->computed_ns();
 }
 
-int32_t Recorder::issue_collective(const Event& draft, const Cause& cause,
-                                   const std::source_location& source) {
-    if (level_ == Level::off) return -1;
-    impl_->attach(draft.stream);
-    Event& event = impl_->events.push(draft);
+Event* Recorder::enter_collective(Stream stream, const Cause& cause, const std::source_location& source) {
+    if (level_ == Level::off) return nullptr;
+    impl_->attach(stream);
+    Event& event = impl_->events.push();
     event.id = impl_->last();
     event.step = step_;
     event.kind = EventKind::collective;
+    event.stream = stream;
     event.phase = phase_;
     event.prefetch = cause.prefetch ? 1 : 0;
     event.microbatch = microbatch_;
-    event.name = 0;
     event.unit = impl_->strings.intern(cause.unit, impl_->latest_unit);
     if (recompute_)
         event.rule = impl_->strings.intern("recompute." + std::string(cause.rule));
@@ -244,15 +254,28 @@ int32_t Recorder::issue_collective(const Event& draft, const Cause& cause,
         event.rule = impl_->strings.intern(cause.rule, impl_->latest_rule);
     event.source = impl_->strings.intern(source);
     event.t_issue_ns = impl_->issuing_ns();
-    return event.id;
+    return &event;
+}
+
+int32_t Recorder::issue_collective(const Event& draft, const Cause& cause,
+                                   const std::source_location& source) {
+    Event* const event = enter_collective(draft.stream, cause, source);
+    if (event == nullptr) return -1;
+    event->op = draft.op;
+    event->reduce_op = draft.reduce_op;
+    event->dtype = draft.dtype;
+    event->group = draft.group;
+    event->sequence = draft.sequence;
+    event->peer = draft.peer;
+    event->padding = draft.padding;
+    event->in_elements = draft.in_elements;
+    event->out_elements = draft.out_elements;
+    return event->id;
 }
 
 void Recorder::begin_collective(int32_t event, Algorithm algorithm, bool at_once) {
     if (event < 0) return;
-    if (!at_once) {
-        impl_->ran.push({event, algorithm, 0, impl_->begins_to_run_ns(), 0});
-        return;
-    }
+    if (!at_once) return impl_->begin_apart(event, algorithm);
     Event& it = impl_->events[static_cast<std::size_t>(event)];
     it.algorithm = algorithm;
     it.t_begin_ns = impl_->clock == nullptr ? it.t_issue_ns : impl_->begins_to_run_ns();
@@ -278,16 +301,10 @@ void Recorder::add_snapshot(int32_t event, SnapshotKind kind, std::span<const fl
 
 void Recorder::end_collective(int32_t event, int64_t sent_bytes, bool at_once) {
     if (event < 0) return;
-    if (at_once) {
-        Event& it = impl_->events[static_cast<std::size_t>(event)];
-        it.sent_bytes = sent_bytes;
-        it.t_end_ns = impl_->clock == nullptr ? std::max(impl_->runs_ns(), it.t_begin_ns) : impl_->runs_ns();
-        return;
-    }
-    Ran* ran = impl_->find(event);
-    if (ran == nullptr) return;
-    ran->sent_bytes = sent_bytes;
-    ran->t_end_ns = impl_->runs_ns();
+    if (!at_once) return impl_->end_apart(event, sent_bytes);
+    Event& it = impl_->events[static_cast<std::size_t>(event)];
+    it.sent_bytes = sent_bytes;
+    it.t_end_ns = impl_->clock == nullptr ? std::max(impl_->runs_ns(), it.t_begin_ns) : impl_->runs_ns();
 }
 
 int32_t Recorder::last_event(Stream stream) const {

@@ -101,6 +101,9 @@ class Recorder final : public MemorySink {
     /// dtype, stream, group, sequence, in/out elements come from `draft`. Returns its id, or -1 at
     /// Level::off.
     int32_t issue_collective(const Event& draft, const Cause& cause, const std::source_location& source);
+    /// The same for a caller that fills in the event where it lies, all that a draft says but its stream,
+    /// before anything else is recorded. Null at Level::off.
+    Event* enter_collective(Stream stream, const Cause& cause, const std::source_location& source);
 
     /// The running half. Begin and end stamp the times; calls with event -1 do nothing. `at_once`: it was
     /// issued by this thread just now, so the clock need not be read again, and the halves are one; the same

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <source_location>
 
 #include "core/base/error.h"
 #include "tests/contract/harness.h"
@@ -239,4 +241,51 @@ TEST_CASE("a helper thread is worth it only where cores are left over") {
     CHECK(StreamExecutor::choose_mode(4, 2) == Mode::inline_in_wait);
     CHECK(StreamExecutor::choose_mode(4, 8) == Mode::helper_thread);
     CHECK(StreamExecutor::choose_mode(8, 8) == Mode::inline_in_wait);
+}
+
+TEST_CASE("a call that waits is recorded as one that is issued and then waited for") {
+    for (const Mode mode : {Mode::inline_in_wait, Mode::helper_thread})
+        for (const Algorithm algorithm : {Algorithm::direct, Algorithm::ring}) {
+            const auto recorded = [&](bool async_op) {
+                return record(2, mode, [&](Rank& rank) {
+                    const auto world = rank.world(algorithm);
+                    const Tensor whole = rank.floats({1, 2, 3, 4}), part = rank.floats({5, 6});
+                    const CallOptions options{.stream = Stream::all_reduce,
+                                              .cause = {"user.call", "unit"},
+                                              .async_op = async_op,
+                                              .source = std::source_location()};
+                    for (int i = 0; i < 2; ++i) {
+                        world->all_reduce(whole, ReduceOp::sum, options).wait();
+                        world->all_gather(whole, part, {}, options).wait();
+                        // What follows on the compute stream depends on both.
+                        rank.recorder.end_compute(rank.recorder.begin_compute("work", "unit", 0, 0));
+                    }
+                });
+            };
+            const auto apart = recorded(true), at_once = recorded(false);
+            for (std::size_t r = 0; r < 2; ++r) {
+                const trace::RankRecord &a = apart[r], &b = at_once[r];
+                REQUIRE(a.events.size() == 6);
+                REQUIRE(b.events.size() == 6);
+                for (std::size_t i = 0; i < 6; ++i) {
+                    trace::Event x = a.events[i], y = b.events[i];
+                    for (const trace::Event& event : {x, y}) {
+                        CHECK(event.t_issue_ns > 0);
+                        CHECK(event.t_issue_ns <= event.t_begin_ns);
+                        CHECK(event.t_begin_ns <= event.t_end_ns);
+                    }
+                    for (trace::Event* event : {&x, &y})
+                        event->t_issue_ns = event->t_begin_ns = event->t_end_ns = 0;
+                    CHECK(std::memcmp(&x, &y, sizeof x) == 0);
+                }
+                REQUIRE(a.dependencies.size() == 4);
+                REQUIRE(b.dependencies.size() == 4);
+                for (std::size_t i = 0; i < 4; ++i) {
+                    CHECK(a.dependencies[i].event == b.dependencies[i].event);
+                    CHECK(a.dependencies[i].on == b.dependencies[i].on);
+                }
+                CHECK(a.hops.size() == b.hops.size());
+                CHECK(a.values == b.values);
+            }
+        }
 }

@@ -291,3 +291,22 @@ TEST_CASE("a world that failed can be run again") {
         CHECK(outcome([&] { world->run([](comm::Transport&) {}); }) == "fine");
     }
 }
+
+TEST_CASE("after a call that waits has failed, every later one and finish() deliver its error") {
+    for (const std::string& backend : backends_under_test())
+        for (const Mode mode : kModes) {
+            const auto [whole, each] = outcomes(backend, 2, mode, [&](Rank& rank) {
+                const auto world = rank.world();
+                const Tensor t = rank.floats({1, 2});
+                if (rank.rank() == 1) throw std::runtime_error("mine");
+                const auto told = [&](const auto& call) { return outcome(call); };
+                const CallOptions waits{.async_op = false};
+                const std::string first = told([&] { world->all_reduce(t, ReduceOp::sum, waits); });
+                CHECK(first != "fine");
+                CHECK(told([&] { world->all_reduce(t, ReduceOp::max, waits); }) == first);
+                CHECK(told([&] { world->broadcast(t, GroupRank{0}).wait(); }) == first);
+                CHECK(told([&] { rank.executor.finish(); }) == first);
+            });
+            CHECK(whole == each[1]);
+        }
+}

@@ -81,6 +81,31 @@ TEST_CASE("works may be waited for in any order, twice, or never") {
         }
 }
 
+TEST_CASE("a call that waits has its place behind those that were issued before it") {
+    for (const std::string& backend : backends_under_test())
+        for (const Mode mode : kModes) {
+            const auto results = run_ranks(backend, 3, mode, [](Rank& rank) {
+                const auto world = rank.world();
+                const Tensor t = rank.floats({1});
+                const CallOptions waits{.async_op = false};
+                world->all_reduce(t, ReduceOp::sum, waits);  // nothing is under way: 3
+                std::vector<float> out{floats_of(t)[0]};
+                Work first = world->all_reduce(t, ReduceOp::sum);               // 9
+                Work second = world->all_reduce(t, ReduceOp::sum);              // 27
+                const Work third = world->all_reduce(t, ReduceOp::sum, waits);  // 81
+                out.push_back(floats_of(t)[0]);
+                for (const bool done : {first.done(), second.done(), third.done()})
+                    out.push_back(done ? 1.0F : 0.0F);
+                const Tensor joined = rank.zeros(3);
+                const Tensor own = rank.floats({static_cast<float>(rank.rank())});
+                world->all_gather(joined, own, {}, waits);
+                for (const float each : floats_of(joined)) out.push_back(each);
+                return out;
+            });
+            for (const auto& out : results) REQUIRE(out == std::vector<float>{3, 81, 1, 1, 1, 0, 1, 2});
+        }
+}
+
 TEST_CASE("a work keeps its tensors alive until it, or a later one, was waited for") {
     for (const std::string& backend : backends_under_test())
         for (const Mode mode : kModes) {

@@ -46,7 +46,7 @@ Tensor exchanged(Tape& tape, const Tensor& x, int cut_dim, int join_dim, comm::P
         copy_parts(kernels, x, sent, leaving, false);
     }
     const Tensor joined = empty(shape, coming.in_order());
-    group.all_to_all(joined, sent, {}, {}, {.cause = {rule, unit}}).wait();
+    group.all_to_all(joined, sent, {}, {}, {.cause = {rule, unit}, .async_op = false});
     if (coming.in_order()) return joined;
     const Tensor result = empty(shape, true);
     const ComputeScope scope(tape.recorder(), "cp.unpack", unit, 0, 2 * x.bytes());

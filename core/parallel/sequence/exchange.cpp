@@ -23,7 +23,7 @@ class Exchange {
         const Shape whole = scaled(part.shape(), tensor_dim, group_.size(), 1);
         const Cut cut = Cut::of(whole, tensor_dim, group_.size());
         const Tensor joined = empty(whole, part.dtype(), cut.in_order(), "all_gather");
-        group_.all_gather(joined, part, {}, {.cause = {rule, unit_}}).wait();
+        group_.all_gather(joined, part, {}, {.cause = {rule, unit_}, .async_op = false});
         if (cut.in_order()) return joined;
         const Tensor result = empty(whole, part.dtype(), true, "all_gather");
         copy_parts(result, joined, cut, true);
@@ -39,7 +39,7 @@ class Exchange {
         }
         const Tensor result =
             empty(scaled(whole.shape(), tensor_dim, 1, group_.size()), whole.dtype(), true, "reduce_scatter");
-        group_.reduce_scatter(result, joined, ReduceOp::sum, {}, {.cause = {rule, unit_}}).wait();
+        group_.reduce_scatter(result, joined, ReduceOp::sum, {}, {.cause = {rule, unit_}, .async_op = false});
         return result;
     }
 

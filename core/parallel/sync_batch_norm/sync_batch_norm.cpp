@@ -17,19 +17,19 @@ class GroupStatistics final : public nn::SharedStatistics {
             tape.allocator().empty({group_.size(), mine.n_elements()}, DType::float32,
                                    MemoryCategory::communication, layer + " gathered statistics");
         follow_compute(tape, Stream::all_gather);
-        group_
-            .all_gather(all, mine, {},
-                        {.stream = Stream::all_gather, .cause = {"sync_batch_norm.statistics", layer}})
-            .wait();
+        group_.all_gather(all, mine, {},
+                          {.stream = Stream::all_gather,
+                           .cause = {"sync_batch_norm.statistics", layer},
+                           .async_op = false});
         return all;
     }
 
     void sum(nn::Tape& tape, const std::string& layer, const Tensor& sums) override {
         follow_compute(tape, Stream::all_reduce);
-        group_
-            .all_reduce(sums, ReduceOp::sum,
-                        {.stream = Stream::all_reduce, .cause = {"sync_batch_norm.gradient_sums", layer}})
-            .wait();
+        group_.all_reduce(sums, ReduceOp::sum,
+                          {.stream = Stream::all_reduce,
+                           .cause = {"sync_batch_norm.gradient_sums", layer},
+                           .async_op = false});
     }
 
   private:

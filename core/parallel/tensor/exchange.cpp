@@ -22,7 +22,7 @@ Tensor all_reduced(Tape& tape, const Tensor& value, ReduceOp op, comm::ProcessGr
         const ComputeScope scope(tape.recorder(), "tp.copy", unit, 0, 2 * result.bytes());
         tape.allocator().device().kernels().copy(result, value);
     }
-    group.all_reduce(result, op, {.cause = {rule, unit}}).wait();
+    group.all_reduce(result, op, {.cause = {rule, unit}, .async_op = false});
     return result;
 }
 

@@ -20,7 +20,7 @@ Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets,
         return tape.allocator().empty(targets.shape(), DType::float32, category, what);
     };
     const auto reduce = [&](const Tensor& numbers, ReduceOp op, const char* rule) {
-        group.all_reduce(numbers, op, {.cause = {rule, "loss"}}).wait();
+        group.all_reduce(numbers, op, {.cause = {rule, "loss"}, .async_op = false});
     };
     const Tensor largest = a_number_a_row("loss row maximum", MemoryCategory::temporaries);
     {
