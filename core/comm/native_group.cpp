@@ -14,15 +14,23 @@ struct NativeGroup::Members : CallingGroup {
         : CallingGroup(std::move(info), {.algorithm = Algorithm::native}), pairs(channel) {}
 
     Channel pairs;
-    std::unique_ptr<NativeCollectives> native;
-    bool whole = false;       ///< every call is the library's: see NativeWhole
-    bool ours_alone = false;  ///< one rank, and the library is not asked
+    NativeCollectives* native = nullptr;  ///< the group's and its calls'
+    bool whole = false;                   ///< every call is the library's: see NativeWhole
+    bool ours_alone = false;              ///< one rank, and the library is not asked
 
     void accept(const CheckedCall& call) const override;
     void run(const Work::State& state) const override;
-    /// What is not the library's: messages, and calls of one rank with itself. Gives the bytes it sent.
-    int64_t run_ours(const Work::State& state) const;
+    /// What is not the library's: messages, and calls of one rank with itself.
+    void run_ours(const Work::State& state) const;
 };
+
+namespace {
+
+int64_t bytes_given(const CheckedCall& call) {
+    return call.in_elements * bytes_per_element(call.dtype);
+}
+
+}  // namespace
 
 NativeGroup::NativeGroup(StreamExecutor& executor, int32_t index, std::string name,
                          std::vector<GlobalRank> ranks, Channel channel, trace::Recorder* recorder,
@@ -35,10 +43,11 @@ NativeGroup::NativeGroup(StreamExecutor& executor, int32_t index, std::string na
 NativeGroup::NativeGroup(StreamExecutor& executor, const std::shared_ptr<Members>& members, Channel channel,
                          trace::Recorder* recorder, bool watches_peers)
     : RecordedGroup(executor, members, recorder) {
-    members->native = executor.transport().native(members->ranks, Channel{2 * channel.value});
-    if (!members->native) throw InvalidArgument({"comm.no_native", {}});
-    if (watches_peers) members->native->watch_peers();
-    members->whole = dynamic_cast<const NativeWhole*>(members->native.get()) != nullptr;
+    native_ = executor.transport().native(members->ranks, Channel{2 * channel.value});
+    members->native = native_.get();
+    if (!native_) throw InvalidArgument({"comm.no_native", {}});
+    if (watches_peers) native_->watch_peers();
+    members->whole = dynamic_cast<const NativeWhole*>(native_.get()) != nullptr;
     members->ours_alone = size() == 1 && !members->whole;
 }
 
@@ -59,28 +68,26 @@ void NativeGroup::Members::run(const Work::State& state) const {
     transport.begin_call(call);
     if (state.recorder != nullptr)
         state.recorder->begin_collective(state.event, call.algorithm, state.at_once);
-    int64_t sent_bytes = 0;
     if (ours_alone || (!whole && (call.op == CollectiveOp::send || call.op == CollectiveOp::recv)))
-        sent_bytes = run_ours(state);
+        run_ours(state);
     else
         native->run(call);
     transport.end_call();
-    if (state.recorder != nullptr) state.recorder->end_collective(state.event, sent_bytes, state.at_once);
+    // Of all but a message nobody tells what travelled.
+    if (state.recorder != nullptr)
+        state.recorder->end_collective(state.event, call.op == CollectiveOp::send ? bytes_given(call) : 0,
+                                       state.at_once);
 }
 
-int64_t NativeGroup::Members::run_ours(const Work::State& state) const {
+void NativeGroup::Members::run_ours(const Work::State& state) const {
     const CheckedCall& call = state.call;
     StreamExecutor& executor = *state.executor;
-    if (call.op == CollectiveOp::send) {
-        const int64_t bytes = call.in_elements * bytes_per_element(call.dtype);
-        executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], pairs,
-                           {call.input, static_cast<std::size_t>(bytes)});
-        return bytes;
-    }
+    if (call.op == CollectiveOp::send)
+        return executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], pairs,
+                                  {call.input, static_cast<std::size_t>(bytes_given(call))});
     Wire wire(executor.transport(), ranks, me, pairs, call.dtype, state.recorder, state.event,
               executor.queues());
     run_collective(wire, call, ours_alone ? Algorithm::none : Algorithm::direct);
-    return 0;
 }
 
 }  // namespace meshscope::comm

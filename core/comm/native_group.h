@@ -26,6 +26,9 @@ class NativeGroup final : public RecordedGroup {
     struct Members;
     NativeGroup(StreamExecutor& executor, const std::shared_ptr<Members>& members, Channel channel,
                 trace::Recorder* recorder, bool watches_peers);
+    std::shared_ptr<const void> kept() const override { return native_; }
+
+    std::shared_ptr<NativeCollectives> native_;  ///< its calls' as well, and no transport's: it goes before
 };
 
 }  // namespace meshscope::comm

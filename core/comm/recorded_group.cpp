@@ -100,6 +100,7 @@ Work RecordedGroup::issue(CollectiveCall&& call) {
     }
     LocalPtr<Work::State> state = executor_.new_state();
     prepare(call, *state);
+    state->kept = kept();
     state->tensors[0] = std::move(call.input);
     state->tensors[1] = std::move(call.output);
     Work work = executor_.submit(std::move(state));

@@ -24,7 +24,8 @@ struct GroupOptions {
     bool checked = false;
 };
 
-/// A group as its calls under way keep it: it may go before they do. What running its calls needs is here.
+/// A group as its calls under way keep it: it may go before they do. What running its calls needs is here;
+/// but a transport keeps it too, for its reports (CallLog), so it owns nothing that must go before that one.
 struct CallingGroup : GroupInfo {
     CallingGroup(GroupInfo info, GroupOptions given)
         : GroupInfo(std::move(info)), options(std::move(given)) {}
@@ -65,6 +66,9 @@ class RecordedGroup : public ProcessGroup {
   protected:
     /// `group`: all but `me`, as TransportGroup's; throws as it says.
     RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGroup> group, trace::Recorder* recorder);
+
+    /// What calls under way keep beside the CallingGroup, and let go of when they have ended.
+    virtual std::shared_ptr<const void> kept() const { return nullptr; }
 
     StreamExecutor& executor_;
     trace::Recorder* recorder_;

@@ -200,6 +200,7 @@ void StreamExecutor::let_go(int64_t up_to) {
         for (Tensor& tensor : state.tensors) tensor.reset();
         state.executor = nullptr;
         state.group = nullptr;
+        state.kept.reset();
         if (let_go_.size() < kKeptStates)
             let_go_.push_back(std::move(states_.front()));
         else

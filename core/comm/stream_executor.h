@@ -33,9 +33,10 @@ struct Work::State : CountedLocally {
     /// What runs it: call.group, which is kept alive there. Null: `work` is all there is to do.
     const CallingGroup* group = nullptr;
     std::function<void()> work;
-    CheckedCall call;  ///< whose turn it will be
-    bool at_once = false;           ///< runs as soon as it is issued: begins then
-    std::array<Tensor, 2> tensors;  ///< kept alive; let go by the rank's thread (see StreamExecutor)
+    CheckedCall call;                  ///< whose turn it will be
+    bool at_once = false;              ///< runs as soon as it is issued: begins then
+    std::shared_ptr<const void> kept;  ///< what runs it beside its group (RecordedGroup::kept); goes with it
+    std::array<Tensor, 2> tensors;     ///< kept alive; let go by the rank's thread (see StreamExecutor)
     trace::Recorder* recorder = nullptr;
     int32_t event = -1;
     StreamExecutor* executor = nullptr;  ///< null once it was awaited: nothing more to ask
@@ -84,9 +85,7 @@ class StreamExecutor {
     /// Enters `state` in the order of issue. Rank's thread. Cost: under 1 µs, no waiting.
     Work submit(LocalPtr<Work::State> state);
     /// Whether a call may run where it is issued: nothing is under way, and it would run on this thread.
-    bool is_at_rest() const {
-        return states_.empty() && mode_ == Mode::inline_in_wait && queues_ == nullptr;
-    }
+    bool is_at_rest() const { return states_.empty() && mode_ == Mode::inline_in_wait && queues_ == nullptr; }
     /// Runs `state`, which is the caller's and in no order, where is_at_rest(). Rank's thread. Throws what it
     /// throws, or the failure that was before it.
     void run_at_once(Work::State& state);
