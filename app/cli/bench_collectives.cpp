@@ -64,17 +64,22 @@ class Player {
         const comm::CallOptions options{.async_op = false};
         switch (op_) {
             case CollectiveOp::all_gather:
-                return group_.all_gather(output_, input_, {}, options).wait();
+                group_.all_gather(output_, input_, {}, options);
+                break;
             case CollectiveOp::reduce_scatter:
-                return group_.reduce_scatter(output_, input_, ReduceOp::sum, {}, options).wait();
+                group_.reduce_scatter(output_, input_, ReduceOp::sum, {}, options);
+                break;
             case CollectiveOp::all_to_all:
-                return group_.all_to_all(output_, input_, {}, {}, options).wait();
+                group_.all_to_all(output_, input_, {}, {}, options);
+                break;
             case CollectiveOp::broadcast:
-                return group_.broadcast(input_, GroupRank{0}, options).wait();
+                group_.broadcast(input_, GroupRank{0}, options);
+                break;
             case CollectiveOp::reduce:
-                return group_.reduce(input_, GroupRank{0}, ReduceOp::sum, options).wait();
+                group_.reduce(input_, GroupRank{0}, ReduceOp::sum, options);
+                break;
             default:
-                return group_.all_reduce(input_, ReduceOp::sum, options).wait();
+                group_.all_reduce(input_, ReduceOp::sum, options);
         }
     }
 
@@ -150,7 +155,7 @@ class BlockTimes {
         Tensor numbers = memory_.empty({static_cast<int64_t>(mine.size())}, DType::int64,
                                        MemoryCategory::communication, "bench");
         std::ranges::transform(mine, numbers.data<int64_t>().begin(), number);
-        group_.all_reduce(numbers, ReduceOp::max).wait();
+        group_.all_reduce(numbers, ReduceOp::max, {.async_op = false});
         const auto all = numbers.data<int64_t>();
         return {all.begin(), all.end()};
     }
@@ -187,11 +192,12 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
     const int32_t calls = calls_of(bytes);
     const auto time_block = [&](const auto& call) {
         call();  // so that it finds in the caches what its own kind left there
-        unrecorded.barrier().wait();
+        unrecorded.barrier({.async_op = false});
         Block block{steady_ns(), 0};
         for (int32_t i = 0; i < calls; ++i) call();
         block.end_ns = steady_ns();
-        unrecorded.barrier().wait();  // who shares its core with this rank may not have seen the end yet
+        unrecorded.barrier(
+            {.async_op = false});  // who shares its core with this rank may not have seen the end yet
         return block;
     };
     std::vector<Block> blocks, copy_blocks;

@@ -7,7 +7,8 @@
 // is; it holds the only MPI calls of the program. Every function returns 0, or MPI's error code, for which
 // error_text has words.
 //
-// One thread at a time (MPI_THREAD_SERIALIZED), or one in all (see start). Nothing here waits: whoever calls decides how.
+// One thread at a time (MPI_THREAD_SERIALIZED), or one in all (see start). Nothing here waits: whoever calls
+// decides how.
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,7 +79,8 @@ typedef struct {
 typedef struct {
     int32_t abi;
     /// Starts MPI, once a process; later calls only answer. Ends it when the process ends (see leave).
-    /// `one_thread`: none but the calling thread will call, which spares Open MPI its locks.
+    /// `one_thread`: MPI_THREAD_SINGLE, as MPI_Init gives it: none but the calling thread calls MPI. Open MPI
+    /// takes locks at every other level, MPI_THREAD_FUNNELED too.
     int (*start)(MeshscopeMpiJob* job, int32_t one_thread);
     /// "Open MPI v4.1.4, …", as the library calls itself, on one line. Needs no start.
     void (*library)(char* text, int32_t size);

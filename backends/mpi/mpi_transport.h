@@ -68,7 +68,8 @@ class MpiTransport final : public comm::Transport {
     /// hearing of peers.
     void collective(MeshscopeMpiHandle group, const MeshscopeMpiCall& call) {
         throw_if_aborted();
-        if (const int code = mpi_.collective(group, &call, nullptr); code != 0) check(mpi_, code, "MPI collective");
+        if (const int code = mpi_.collective(group, &call, nullptr); code != 0)
+            check(mpi_, code, "MPI collective");
     }
     /// One that is not: it is waited for as above, and may throw when MPI is not done with its memory.
     /// `memory` is then left to MPI for ever; `all`: every pointer of the call leads there. Where

@@ -1,7 +1,6 @@
 #include "backends/mpi/native_side.h"
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <cstdint>
 #include <memory>
@@ -69,17 +68,22 @@ struct Memory {
     }
 };
 
-constexpr int32_t kind_of(DType dtype) {
-    // float32, bfloat16, int32, int64, uint8, float16
-    constexpr std::array<int8_t, 6> kKinds{MESHSCOPE_MPI_FLOAT, MESHSCOPE_MPI_BYTE,  MESHSCOPE_MPI_INT32,
-                                           MESHSCOPE_MPI_INT64, MESHSCOPE_MPI_UINT8, MESHSCOPE_MPI_BYTE};
-    return kKinds[static_cast<std::size_t>(dtype)];
+int32_t kind_of(DType dtype) {
+    switch (dtype) {
+        case DType::float32:
+            return MESHSCOPE_MPI_FLOAT;
+        case DType::int32:
+            return MESHSCOPE_MPI_INT32;
+        case DType::int64:
+            return MESHSCOPE_MPI_INT64;
+        case DType::uint8:
+            return MESHSCOPE_MPI_UINT8;
+        default:
+            return MESHSCOPE_MPI_BYTE;
+    }
 }
-static_assert(kind_of(DType::float32) == MESHSCOPE_MPI_FLOAT &&
-              kind_of(DType::int32) == MESHSCOPE_MPI_INT32 && kind_of(DType::int64) == MESHSCOPE_MPI_INT64 &&
-              kind_of(DType::uint8) == MESHSCOPE_MPI_UINT8);
 
-constexpr int32_t reduction_of(ReduceOp op) {
+int32_t reduction_of(ReduceOp op) {
     switch (op) {
         case ReduceOp::product:
             return MESHSCOPE_PRODUCT;
@@ -214,7 +218,12 @@ void NativeSide::run(const comm::CheckedCall& call) {
             break;
         case CollectiveOp::reduce:
             mpi.op = MESHSCOPE_REDUCE;
-            mpi.in_place = call.peer == me_ && input == output;
+            // MPICH 4.0.2 takes MPI_IN_PLACE for an address on roots other than 0.
+            mpi.in_place = call.peer == me_ && input == output && me_ == 0;
+            if (call.peer == me_ && input == output && me_ != 0) {
+                memory.apart = room(elements * each);
+                mpi.out = memory.apart.get();
+            }
             break;
         case CollectiveOp::broadcast:
             mpi.op = MESHSCOPE_BROADCAST;

@@ -115,9 +115,10 @@ void FaultyGroup::give_missing(CollectiveCall& call) const {
 Work FaultyGroup::issue_as_is(CollectiveCall call, const std::optional<Fault>& fault) {
     const bool waits = !std::exchange(call.options.async_op, true);
     Work work = inner_->issue(std::move(call));
-    faults_.issued(fault);  // before it runs
-    if (waits) work.wait();
-    return work;
+    faults_.issued(fault);
+    if (!waits) return work;
+    work.wait();
+    return {};
 }
 
 Work FaultyGroup::issue(CollectiveCall&& call) {

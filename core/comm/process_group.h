@@ -26,9 +26,9 @@ struct CallOptions {
     Algorithm algorithm = Algorithm::none;  ///< none: the group's own choice
     int64_t padding = 0;                    ///< elements of the input that are padding, for the record
     double factor = 1.0;                    ///< premul_sum's
-    /// PyTorch's async_op, but on: off, the call returns when it has ended, and its Work has nothing to wait
-    /// for. The same as wait() at once, for less: where nothing else is under way a call needs no place in
-    /// the order (0.1 µs a call).
+    /// PyTorch's async_op, but on. Off: the call returns when it has ended, and its Work is empty. The same
+    /// as wait() right behind it, for less: where nothing else is under way a call needs no place in the
+    /// order.
     bool async_op = true;
     std::source_location source = std::source_location::current();
 };
@@ -75,9 +75,9 @@ class Work {
 
 /// Collectives among some ranks. Every member must make the same calls in the same order.
 ///
-/// Each call returns at once with a Work; the result may be read after Work::wait(). Tensors are contiguous;
-/// dtype and counts must agree across ranks. Elements counts are given as n = elements a rank, p = group
-/// size.
+/// A call returns with a Work before it has run, and the result may be read after Work::wait(); unless it
+/// waits itself (CallOptions::async_op). Tensors are contiguous; dtype and counts must agree across ranks.
+/// Elements counts are given as n = elements a rank, p = group size.
 class ProcessGroup {
   public:
     virtual ~ProcessGroup() = default;
@@ -88,7 +88,7 @@ class ProcessGroup {
     /// The mesh dim it belongs to, or "world".
     virtual const std::string& name() const = 0;
     /// Checks the call's shapes (throws InvalidArgument), enters it in the record, and queues it on its
-    /// stream.
+    /// stream; a call that waits is then waited for, and throws what Work::wait does.
     virtual Work issue(CollectiveCall&& call) = 0;
 
     // The calls of PyTorch's torch.distributed, each one sentence over issue().

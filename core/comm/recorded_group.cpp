@@ -96,6 +96,8 @@ Work RecordedGroup::issue(CollectiveCall&& call) {
         executor_.run_at_once(at_once_);
         if (at_once_.recorder != nullptr && call.options.stream != Stream::compute)
             at_once_.recorder->depend(Stream::compute, at_once_.event);
+        call.input.reset();  // in the order in which the executor lets go of them
+        call.output.reset();
         return {};
     }
     LocalPtr<Work::State> state = executor_.new_state();
@@ -104,8 +106,9 @@ Work RecordedGroup::issue(CollectiveCall&& call) {
     state->tensors[0] = std::move(call.input);
     state->tensors[1] = std::move(call.output);
     Work work = executor_.submit(std::move(state));
-    if (waits) work.wait();
-    return work;
+    if (!waits) return work;
+    work.wait();
+    return {};
 }
 
 }  // namespace meshscope::comm

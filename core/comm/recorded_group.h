@@ -6,43 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/comm/call_check.h"
+#include "core/comm/calling_group.h"
 #include "core/comm/process_group.h"
 #include "core/comm/stream_executor.h"
 #include "core/trace/recorder.h"
 
 namespace meshscope::comm {
-
-/// What is said of a group beside its members; the same on all of them.
-struct GroupOptions {
-    /// What calls get that name none; see choose_algorithm for ops that do not have it. `native`: whatever
-    /// they name.
-    Algorithm algorithm = Algorithm::ring;
-    /// Which node each member stands on, by group rank, for two-level algorithms; empty: NodeLevels' rule.
-    std::vector<int32_t> node_of = {};
-    /// Whether the members compare each call before its data move.
-    bool checked = false;
-};
-
-/// A group as its calls under way keep it: it may go before they do. What running its calls needs is here;
-/// but a transport keeps it too, for its reports (CallLog), so it owns nothing that must go before that one.
-struct CallingGroup : GroupInfo {
-    CallingGroup(GroupInfo info, GroupOptions given)
-        : GroupInfo(std::move(info)), options(std::move(given)) {}
-    virtual ~CallingGroup() = default;
-    CallingGroup(const CallingGroup&) = delete;
-    CallingGroup& operator=(const CallingGroup&) = delete;
-
-    /// Throws InvalidArgument where the group cannot run a call that is in order. Rank's thread, before it is
-    /// entered in the record.
-    virtual void accept(const CheckedCall&) const {}
-    /// Runs `state.call` by its algorithm; its event is state.event (-1 when nothing is recorded;
-    /// otherwise it must be begun and ended). Running thread.
-    virtual void run(const Work::State& state) const = 0;
-
-    int32_t me = 0;  ///< this rank's place among the members; filled in by RecordedGroup
-    GroupOptions options;
-};
 
 /// What every group of ours does with a call, whether its bytes travel (TransportGroup) or not (DryGroup):
 /// checks it, chooses the algorithm, enters the event, and queues it in the order of issue. So both write the
@@ -59,8 +28,8 @@ class RecordedGroup : public ProcessGroup {
     const std::string& name() const override { return group_->name; }
     const GroupOptions& options() const { return group_->options; }
 
-    /// Throws what check_call throws. Cost: about 0.1 µs, without the collective; half of that where it runs
-    /// at once (CallOptions::async_op).
+    /// Throws what check_call and CallingGroup::accept throw, and where it waits what the call does. Cost:
+    /// about 0.1 µs, without the collective; half of that where it runs at once (CallOptions::async_op).
     Work issue(CollectiveCall&& call) final;
 
   protected:

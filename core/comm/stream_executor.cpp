@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/comm/recorded_group.h"
+#include "core/comm/calling_group.h"
 
 namespace meshscope::comm {
 namespace {

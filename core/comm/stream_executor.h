@@ -72,7 +72,8 @@ class StreamExecutor {
     /// than overlap gains.
     static Mode choose_mode(int32_t ranks_here, int32_t cores);
 
-    /// Both live longer than the executor. In a stepped world it runs inline, whatever `mode` says.
+    /// Both live longer than the executor. Where the transport is for one thread a rank it runs inline,
+    /// whatever `mode` says.
     StreamExecutor(Transport& transport, Mode mode);
     /// As stop().
     ~StreamExecutor();

@@ -194,19 +194,18 @@ void CallingRank::collective(const Call& call, comm::ProcessGroup& group) {
     const bool rooted = call.op == CollectiveOp::broadcast || call.op == CollectiveOp::reduce ||
                         call.op == CollectiveOp::gather || call.op == CollectiveOp::scatter;
     if (rooted) made.peer = GroupRank{call.root};
-    made.options = comm::CallOptions{.cause = {rule_of(call.op), call.label}, .factor = call.factor};
-    group.issue(std::move(made)).wait();
+    made.options =
+        comm::CallOptions{.cause = {rule_of(call.op), call.label}, .factor = call.factor, .async_op = false};
+    group.issue(std::move(made));
 }
 
 void CallingRank::message(const Call& call, comm::ProcessGroup& group) {
     if (call.sends && group.rank().value == call.src)
-        group.send(filled(call), GroupRank{call.dst}, {.cause = {rule_of(CollectiveOp::send), call.label}})
-            .wait();
+        group.send(filled(call), GroupRank{call.dst},
+                   {.cause = {rule_of(CollectiveOp::send), call.label}, .async_op = false});
     else
-        group
-            .recv(buffer(call, call.elements), GroupRank{call.src},
-                  {.cause = {rule_of(CollectiveOp::recv), call.label}})
-            .wait();
+        group.recv(buffer(call, call.elements), GroupRank{call.src},
+                   {.cause = {rule_of(CollectiveOp::recv), call.label}, .async_op = false});
 }
 
 void CallingRank::work(const Call& call) {

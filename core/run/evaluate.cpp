@@ -73,9 +73,9 @@ std::vector<float> Evaluator::gather(const std::vector<float>& mine) const {
     for (auto group = context_.groups.rbegin(); group != context_.groups.rend(); ++group) {
         const Tensor all = context_.allocator->empty({part.n_elements() * (*group)->size()}, DType::float32,
                                                      MemoryCategory::communication, "losses of all samples");
-        (*group)
-            ->all_gather(all, part, {}, {.cause = {"eval.gather.losses", "evaluation"}, .padding = padding})
-            .wait();
+        (*group)->all_gather(
+            all, part, {},
+            {.cause = {"eval.gather.losses", "evaluation"}, .padding = padding, .async_op = false});
         part = all;
         padding = 0;  // who holds how many of the others' is not this rank's to say
     }

@@ -94,7 +94,7 @@ TEST_CASE("a call that waits has its place behind those that were issued before 
                 Work second = world->all_reduce(t, ReduceOp::sum);              // 27
                 const Work third = world->all_reduce(t, ReduceOp::sum, waits);  // 81
                 out.push_back(floats_of(t)[0]);
-                for (const bool done : {first.done(), second.done(), third.done()})
+                for (const bool done : {first.done(), second.done(), !third.valid()})
                     out.push_back(done ? 1.0F : 0.0F);
                 const Tensor joined = rank.zeros(3);
                 const Tensor own = rank.floats({static_cast<float>(rank.rank())});

@@ -11,6 +11,7 @@
 #include "core/comm/stream_executor.h"
 #include "core/tensor/device.h"
 #include "core/tensor/tensor.h"
+#include "tests/mpi/idle_mpi.h"
 
 using namespace meshscope;
 using Clock = std::chrono::steady_clock;
@@ -19,26 +20,6 @@ namespace {
 
 constexpr int kCalls = 1000;  // as many events as a recorder has touched memory for
 constexpr int kRounds = 400;
-
-MeshscopeMpi idle_mpi() {
-    MeshscopeMpi mpi{};
-    mpi.abi = MESHSCOPE_MPI_ABI;
-    mpi.group = [](MeshscopeMpiHandle, const int32_t*, int32_t, int32_t, MeshscopeMpiHandle* made) {
-        made->bits = 1;
-        return 0;
-    };
-    mpi.close = [](MeshscopeMpiHandle*) { return 0; };
-    mpi.collective = [](MeshscopeMpiHandle, const MeshscopeMpiCall*, MeshscopeMpiHandle*) { return 0; };
-    mpi.test = [](MeshscopeMpiHandle*, int32_t* done) {
-        *done = 1;
-        return 0;
-    };
-    mpi.probe = [](MeshscopeMpiHandle, int32_t, int32_t, MeshscopeMpiMessage*, int32_t* found) {
-        *found = 0;
-        return 0;
-    };
-    return mpi;
-}
 
 struct Buffers {
     tensor::Tensor full, part;
@@ -73,7 +54,7 @@ double nanoseconds(const MeshscopeMpi& mpi, trace::Level level, bool async_op, C
 }  // namespace
 
 int main() {
-    const MeshscopeMpi mpi = idle_mpi();
+    const MeshscopeMpi mpi = test::idle_mpi();
     const std::pair<const char*, Call> calls[]{
         {"all_reduce",
          [](comm::ProcessGroup& group, const Buffers& b, bool async_op) {

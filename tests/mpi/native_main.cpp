@@ -70,11 +70,15 @@ struct Group {
     comm::ProcessGroup* group;
     int32_t p;
     bool watched = false;  ///< calls end with the world
+    bool async_op = true;
 
-    std::string word() const { return watched ? "native, watched" : "native"; }
+    std::string word() const {
+        return std::string(watched ? "native, watched" : "native") + (async_op ? "" : ", at once");
+    }
     CallOptions options() const {
         CallOptions options;
         options.factor = kFactor;
+        options.async_op = async_op;
         return options;
     }
 };
@@ -118,6 +122,64 @@ void check_reductions(const Rank& rank, const Group& g, Checks& checks) {
                 checks.check(agree(dtype, bytes_of(part), piece(sums, dtype, rank.rank() * n, n)),
                              "reduce_scatter " + what);
             }
+        }
+}
+
+/// Reductions to a root; and buffers that are apart where they may be one, or one where they may be apart.
+void check_buffers(const Rank& rank, const Group& g, Checks& checks) {
+    const auto me = static_cast<std::size_t>(rank.rank());
+    const auto call = [&](CollectiveOp op, const Tensor& input, const Tensor& output, int32_t root) {
+        comm::CollectiveCall made;
+        made.op = op;
+        if (op != CollectiveOp::broadcast && op != CollectiveOp::all_gather) made.reduce_op = ReduceOp::sum;
+        if (root >= 0) made.peer = GroupRank{root};
+        made.input = input, made.output = output;
+        made.options = g.options();
+        g.group->issue(std::move(made)).wait();
+    };
+    for (const DType dtype : {DType::float32, DType::int32, DType::int64})
+        for (const int64_t n : {1, 1000}) {
+            std::vector<Bytes> inputs, wholes;
+            for (int32_t r = 0; r < g.p; ++r) {
+                inputs.push_back(input_of(dtype, r, n));
+                wholes.push_back(input_of(dtype, r, n * g.p));
+            }
+            const auto sum_of = [&](const std::vector<Bytes>& given, int64_t elements) {
+                return reduced(dtype, ReduceOp::sum, kFactor, given, Order::by_rank,
+                               chunks_of(elements, g.p));
+            };
+            const Bytes sum = sum_of(inputs, n);
+            const std::string what = words(dtype, ReduceOp::sum, g.word().c_str(), g.p, n);
+            const Tensor apart = rank.zeros(n, dtype);
+            call(CollectiveOp::all_reduce, rank.tensor(inputs[me], dtype), apart, -1);
+            checks.check(agree(dtype, bytes_of(apart), sum), "all_reduce, apart " + what);
+            for (const int32_t root : {0, g.p - 1}) {
+                const bool at_root = rank.rank() == root;
+                const Tensor t = rank.tensor(inputs[me], dtype);
+                g.group->reduce(t, GroupRank{root}, ReduceOp::sum, g.options()).wait();
+                if (at_root) checks.check(agree(dtype, bytes_of(t), sum), "reduce " + what);
+                const Tensor result = at_root ? rank.zeros(n, dtype) : Tensor{};
+                call(CollectiveOp::reduce, rank.tensor(inputs[me], dtype), result, root);
+                if (at_root) checks.check(agree(dtype, bytes_of(result), sum), "reduce, apart " + what);
+                const Tensor got = rank.zeros(n, dtype);
+                call(CollectiveOp::broadcast, at_root ? rank.tensor(inputs[me], dtype) : Tensor{}, got, root);
+                checks.check(bytes_of(got) == inputs[static_cast<std::size_t>(root)],
+                             "broadcast, apart " + what);
+            }
+            // A part that lies at its place in the whole.
+            const Tensor whole = rank.zeros(n * g.p, dtype);
+            const Tensor own = whole.slice(rank.rank() * n, n);
+            tensor::write_bytes(own, inputs[me].data());
+            call(CollectiveOp::all_gather, own, whole, -1);
+            Bytes all;
+            for (const Bytes& each : inputs) all.insert(all.end(), each.begin(), each.end());
+            checks.check(bytes_of(whole) == all, "all_gather, in place " + what);
+            const Tensor given = rank.tensor(wholes[me], dtype);
+            const Tensor part = given.slice(rank.rank() * n, n);
+            call(CollectiveOp::reduce_scatter, given, part, -1);
+            checks.check(
+                agree(dtype, bytes_of(part), piece(sum_of(wholes, n * g.p), dtype, rank.rank() * n, n)),
+                "reduce_scatter, in place " + what);
         }
 }
 
@@ -198,9 +260,12 @@ void check_collectives(const Rank& rank, Checks& checks, bool every_size) {
             const int32_t index = 10 * p + (watched ? 1 : 0);
             comm::NativeGroup group(rank.executor, index, "dim", members, comm::Channel{index},
                                     &rank.recorder, watched);
-            const Group g{&group, p, watched};
-            check_reductions(rank, g, checks);
-            check_moves(rank, g, checks);
+            for (const bool async_op : {true, false}) {
+                const Group g{&group, p, watched, async_op};
+                check_reductions(rank, g, checks);
+                check_buffers(rank, g, checks);
+                check_moves(rank, g, checks);
+            }
         }
     }
 }

@@ -12,10 +12,10 @@ namespace {
 constexpr int64_t kChunkBytes = int64_t{10} << 20;  // torch/nn/parallel: buffer_size of the coalesced calls
 constexpr GroupRank kFirst{0};
 
-/// Every piece goes straight between device 0 and another.
+/// Every piece goes straight between device 0 and another, and is waited for.
 comm::CallOptions straight(std::string_view rule, std::string_view unit,
                            std::source_location source = std::source_location::current()) {
-    return {.cause = {rule, unit}, .algorithm = Algorithm::direct, .source = source};
+    return {.cause = {rule, unit}, .algorithm = Algorithm::direct, .async_op = false, .source = source};
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ Tensor DataParallel::scatter_rows(const Tensor& whole, nn::Shape shape, DType dt
     // Device 0 keeps its own rows where they are.
     const Tensor mine = owns() ? whole.narrow(0, shape.at(0))
                                : context_.allocator->empty(std::move(shape), dtype, category, rule);
-    group_.scatter(mine, whole, kFirst, {}, straight(rule, "model")).wait();
+    group_.scatter(mine, whole, kFirst, {}, straight(rule, "model"));
     return mine;
 }
 
@@ -66,7 +66,7 @@ void DataParallel::replicate() {
                 at += parameter->value.n_elements();
             }
         }
-        group_.broadcast(flat, kFirst, straight("dp.broadcast.replicas", "model")).wait();
+        group_.broadcast(flat, kFirst, straight("dp.broadcast.replicas", "model"));
         if (owns()) continue;
         for (nn::Parameter* parameter : chunk.parameters) {
             const int64_t elements = tensor::count(parameter->shape);
@@ -91,7 +91,7 @@ void DataParallel::sum_gradients() {
                 if (!owns()) parameter->grad = {};
             }
         }
-        group_.reduce(flat, kFirst, ReduceOp::sum, straight("dp.reduce.gradients", "model")).wait();
+        group_.reduce(flat, kFirst, ReduceOp::sum, straight("dp.reduce.gradients", "model"));
         if (!owns()) continue;
         const ComputeScope scope(context_.recorder, "dp.unflatten", "model", 0, 2 * flat.bytes());
         int64_t at = 0;
@@ -136,7 +136,7 @@ double DataParallel::run_microbatch(const Pass& pass, const Tensor& x, const Ten
     if (owns())
         all = context_.allocator->empty(all_shape, DType::float32, MemoryCategory::activations,
                                         "gathered outputs");
-    group_.gather(all, tape.value(output), kFirst, {}, straight("dp.gather.outputs", "model")).wait();
+    group_.gather(all, tape.value(output), kFirst, {}, straight("dp.gather.outputs", "model"));
     tape.release(output);
 
     double value = 0;

@@ -78,14 +78,14 @@ std::vector<std::vector<nn::Parameter*>> Ddp::first_buckets() const {
 void Ddp::verify_same_model() {
     tensor::Allocator& allocator = *context_.allocator;
     const auto n_parameters = static_cast<int64_t>(model_.all_parameters().size());
-    const comm::CallOptions options{.cause = {"ddp.verify.shapes", "model"}};
+    const comm::CallOptions options{.cause = {"ddp.verify.shapes", "model"}, .async_op = false};
 
     const Tensor mine =
         allocator.empty({1}, DType::int64, MemoryCategory::communication, "DDP parameter count");
     const Tensor counts =
         allocator.empty({group_.size()}, DType::int64, MemoryCategory::communication, "DDP parameter counts");
     tensor::fill_numbers<int64_t>(mine, [&](std::span<int64_t> n) { n[0] = n_parameters; });
-    group_.all_gather(counts, mine, {}, options).wait();
+    group_.all_gather(counts, mine, {}, options);
     const tensor::HostNumbers<int64_t> all_counts(counts);
     const std::vector<int64_t> seen(all_counts.begin(), all_counts.end());
     if (std::any_of(seen.begin(), seen.end(), [&](int64_t n) { return n != n_parameters; }))
@@ -97,7 +97,7 @@ void Ddp::verify_same_model() {
     const Tensor root_signature = allocator.empty({static_cast<int64_t>(my_signature.size())}, DType::int64,
                                                   MemoryCategory::communication, "DDP parameter shapes");
     tensor::write_bytes(root_signature, reinterpret_cast<const std::byte*>(my_signature.data()));
-    group_.broadcast(root_signature, GroupRank{0}, options).wait();
+    group_.broadcast(root_signature, GroupRank{0}, options);
     if (!std::ranges::equal(tensor::HostNumbers<int64_t>(root_signature).get(), my_signature))
         throw InvalidArgument({"ddp.parameter_shapes_differ", {{"rank", int64_t{context_.rank.value}}}});
 }
@@ -134,7 +134,7 @@ void Ddp::broadcast(std::span<const Tensor> values, GroupRank root, std::string_
             kernels.copy(flat.slice(at, values[i].n_elements()), values[i].flat());
             at += values[i].n_elements();
         }
-        group_.broadcast(flat, root, {.cause = {rule, "model"}}).wait();
+        group_.broadcast(flat, root, {.cause = {rule, "model"}, .async_op = false});
         at = 0;
         for (std::size_t i = first; i < end; ++i) {
             kernels.copy(values[i].flat(), flat.slice(at, values[i].n_elements()));
@@ -173,7 +173,7 @@ void Ddp::rebuild_buckets() {
     // All ranks cut as rank 0 does: it sends the parameters' order followed by the number of buckets, then
     // their sizes.
     tensor::Allocator& allocator = *context_.allocator;
-    const comm::CallOptions options{.cause = {"ddp.rebuild.order", "model"}};
+    const comm::CallOptions options{.cause = {"ddp.rebuild.order", "model"}, .async_op = false};
     const auto n = static_cast<int64_t>(arrival_.size());
     const Tensor order =
         allocator.empty({n + 1}, DType::int32, MemoryCategory::communication, "DDP bucket order");
@@ -181,7 +181,7 @@ void Ddp::rebuild_buckets() {
         for (std::size_t i = 0; i < arrival_.size(); ++i) mine[i] = arrival_[i]->index;
         mine[arrival_.size()] = static_cast<int32_t>(buckets.size());
     });
-    group_.broadcast(order, GroupRank{0}, options).wait();
+    group_.broadcast(order, GroupRank{0}, options);
 
     const tensor::HostNumbers<int32_t> order_data(order);
     const auto n_buckets = static_cast<std::size_t>(order_data[arrival_.size()]);
@@ -191,7 +191,7 @@ void Ddp::rebuild_buckets() {
         for (std::size_t b = 0; b < n_buckets && b < buckets.size(); ++b)
             mine[b] = static_cast<int32_t>(buckets[b].size());
     });
-    group_.broadcast(sizes, GroupRank{0}, options).wait();
+    group_.broadcast(sizes, GroupRank{0}, options);
     const tensor::HostNumbers<int32_t> size_data(sizes);
 
     std::vector<std::vector<nn::Parameter*>> parameters;

@@ -59,10 +59,9 @@ void Ddp::finish(bool had_batch, GroupRank last_joiner) {
         context_.allocator->empty({1}, DType::int64, MemoryCategory::communication, "Join last rank");
     tensor::fill_numbers<int64_t>(
         rank, [&](std::span<int64_t> mine) { mine[0] = had_batch ? group_.rank().value : -1; });
-    group_
-        .all_reduce(rank, ReduceOp::max,
-                    {.stream = Stream::all_reduce, .cause = {"ddp.join.last_rank", "model"}})
-        .wait();
+    group_.all_reduce(
+        rank, ReduceOp::max,
+        {.stream = Stream::all_reduce, .cause = {"ddp.join.last_rank", "model"}, .async_op = false});
     const int64_t root = std::max<int64_t>(tensor::HostNumbers<int64_t>(rank)[0], last_joiner.value);
     broadcast_parameters(GroupRank{static_cast<int32_t>(root)}, "ddp.join.final_model");
 }

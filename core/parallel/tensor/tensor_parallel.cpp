@@ -170,7 +170,8 @@ void TensorParallel::sum_partial_gradients(std::span<const Tensor> gradients,
         }
     };
     copy(true);
-    context_.tp->all_reduce(flat, ReduceOp::sum, {.cause = {"sp.norm_gradients.sum", "norms"}}).wait();
+    context_.tp->all_reduce(flat, ReduceOp::sum,
+                            {.cause = {"sp.norm_gradients.sum", "norms"}, .async_op = false});
     copy(false);
 }
 

@@ -104,7 +104,7 @@ void Saver::save(int32_t steps_done, const RankState& state) {
         save_failed(folder, error.message());
     }
     if (group_.size() > 1)
-        group_.barrier(comm::CallOptions{.cause = {"checkpoint.barrier", "checkpoint"}}).wait();
+        group_.barrier(comm::CallOptions{.cause = {"checkpoint.barrier", "checkpoint"}, .async_op = false});
 }
 
 Layout Saver::layout_of(const RankState& state) const {
@@ -122,14 +122,14 @@ Layout Saver::layout_of(const RankState& state) const {
 
 std::vector<std::vector<int64_t>> Saver::exchange(std::span<const int64_t> words) const {
     if (group_.size() == 1) return {{words.begin(), words.end()}};
-    const comm::CallOptions options{.cause = {"checkpoint.layout", "checkpoint"}};
+    const comm::CallOptions options{.cause = {"checkpoint.layout", "checkpoint"}, .async_op = false};
     const auto make = [&](int64_t n) {
         return allocator_.empty({n}, DType::int64, MemoryCategory::communication, "checkpoint layout");
     };
     const Tensor mine = make(1), sizes = make(group_.size());
     tensor::fill_numbers<int64_t>(mine,
                                   [&](std::span<int64_t> n) { n[0] = static_cast<int64_t>(words.size()); });
-    group_.all_gather(sizes, mine, {}, options).wait();
+    group_.all_gather(sizes, mine, {}, options);
     const tensor::HostNumbers<int64_t> size_data(sizes);
     const std::vector<int64_t> counts(size_data.begin(), size_data.end());
     int64_t total = 0;
@@ -137,7 +137,7 @@ std::vector<std::vector<int64_t>> Saver::exchange(std::span<const int64_t> words
 
     const Tensor my_words = make(static_cast<int64_t>(words.size())), all = make(total);
     tensor::write_bytes(my_words, reinterpret_cast<const std::byte*>(words.data()));
-    group_.all_gather(all, my_words, counts, options).wait();
+    group_.all_gather(all, my_words, counts, options);
     std::vector<std::vector<int64_t>> by_rank;
     const tensor::HostNumbers<int64_t> all_words(all);
     auto at = all_words.begin();
@@ -266,10 +266,9 @@ std::vector<float> Saver::gather(const std::vector<Layout>& layouts, std::size_t
     }
     if (counts[0] != total) {  // else rank 0 holds all of it already
         const Tensor all = is_root() ? make(total) : Tensor();
-        group_
-            .gather(all, numbers, GroupRank{0}, counts,
-                    comm::CallOptions{.cause = {"checkpoint.gather", plan_.parameters[parameter].name}})
-            .wait();
+        group_.gather(all, numbers, GroupRank{0}, counts,
+                      comm::CallOptions{.cause = {"checkpoint.gather", plan_.parameters[parameter].name},
+                                        .async_op = false});
         numbers = all;
     }
     if (!is_root()) return {};
