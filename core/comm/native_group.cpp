@@ -64,11 +64,13 @@ void NativeGroup::Members::accept(const CheckedCall& call) const {
 
 void NativeGroup::Members::run(const Work::State& state) const {
     const CheckedCall& call = state.call;
+    const bool ours =
+        ours_alone || (!whole && (call.op == CollectiveOp::send || call.op == CollectiveOp::recv));
+    const bool at_once = state.at_once && !ours;  // ours has hops
     Transport& transport = state.executor->transport();
     transport.begin_call(call);
-    if (state.recorder != nullptr)
-        state.recorder->begin_collective(state.event, call.algorithm, state.at_once);
-    if (ours_alone || (!whole && (call.op == CollectiveOp::send || call.op == CollectiveOp::recv)))
+    if (state.recorder != nullptr) state.recorder->begin_collective(state.event, call.algorithm, at_once);
+    if (ours)
         run_ours(state);
     else
         native->run(call);
@@ -76,7 +78,7 @@ void NativeGroup::Members::run(const Work::State& state) const {
     // Of all but a message nobody tells what travelled.
     if (state.recorder != nullptr)
         state.recorder->end_collective(state.event, call.op == CollectiveOp::send ? bytes_given(call) : 0,
-                                       state.at_once);
+                                       at_once);
 }
 
 void NativeGroup::Members::run_ours(const Work::State& state) const {

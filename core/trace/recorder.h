@@ -107,7 +107,7 @@ class Recorder final : public MemorySink {
 
     /// The running half. Begin and end stamp the times; calls with event -1 do nothing. `at_once`: it was
     /// issued by this thread just now, so the clock need not be read again, and the halves are one; the same
-    /// for begin and end.
+    /// for begin and end, and only for what has no hops.
     void begin_collective(int32_t event, Algorithm algorithm, bool at_once = false);
     void add_hop(Hop hop,
                  std::span<const float> travelled);  ///< Level::hops; the numbers only at Level::values
