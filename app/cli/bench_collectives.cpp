@@ -196,8 +196,8 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
         Block block{steady_ns(), 0};
         for (int32_t i = 0; i < calls; ++i) call();
         block.end_ns = steady_ns();
-        unrecorded.barrier(
-            {.async_op = false});  // who shares its core with this rank may not have seen the end yet
+        // Who shares its core with this rank may not have seen the end yet.
+        unrecorded.barrier({.async_op = false});
         return block;
     };
     std::vector<Block> blocks, copy_blocks;

@@ -145,10 +145,10 @@ double measure_event_ns(trace::Level level) {
             recorder.end_compute(recorder.begin_compute("linear", "layers.0", 1, 1));
         };
         const auto write_collective = [&] {
-            const int32_t event =
-                recorder.issue_collective({}, {"user.call", "layers.0"}, std::source_location::current());
-            recorder.begin_collective(event, Algorithm::direct);
-            recorder.end_collective(event, 1);
+            const trace::Event* const event = recorder.enter_collective(
+                Stream::compute, {"user.call", "layers.0"}, std::source_location::current());
+            recorder.begin_collective(event->id, Algorithm::direct);
+            recorder.end_collective(event->id, 1);
         };
         time(write_compute);  // what is reserved beforehand is used up
         compute.push_back(time(write_compute));

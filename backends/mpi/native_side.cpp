@@ -124,48 +124,54 @@ bool NativeSide::find_out_where_it_waits() {
     return waits_ == Waits::inside;
 }
 
-bool NativeSide::runs_plainly(const comm::CheckedCall& call) {
-    const bool one_buffer = call.input == call.output;
-    const int64_t scale = kind_of(call.dtype) == MESHSCOPE_MPI_BYTE ? bytes_per_element(call.dtype) : 1;
-    const int64_t longest = std::max(call.in_elements, call.out_elements);
-    if (call.counts_named || longest == 0 || longest * scale > INT_MAX) return false;
+MeshscopeMpiCall NativeSide::in_mpis_words(const comm::CheckedCall& call, const std::byte* input,
+                                           std::byte* output) const {
     MeshscopeMpiCall mpi{};
-    mpi.in = call.input;
-    mpi.out = call.output;
-    mpi.elements = call.in_elements * scale;
-    switch (call.op) {
-        case CollectiveOp::all_reduce:
-            mpi.op = MESHSCOPE_ALL_REDUCE;
-            mpi.in_place = one_buffer;
-            break;
-        case CollectiveOp::broadcast:
-            if (!one_buffer && call.input != nullptr && call.output != nullptr) return false;
-            mpi.op = MESHSCOPE_BROADCAST;
-            mpi.elements = longest * scale;
-            if (call.output == nullptr)
-                mpi.out = const_cast<std::byte*>(call.input);  // the root's: only read
-            break;
-        case CollectiveOp::all_gather:
-            mpi.op = MESHSCOPE_ALL_GATHER;
-            mpi.in_place = is_own_part(call.output, call.out_parts, call.input, call.dtype);
-            break;
-        case CollectiveOp::reduce_scatter:
-            if (is_own_part(call.input, call.in_parts, call.output, call.dtype)) return false;
-            mpi.op = MESHSCOPE_REDUCE_SCATTER;
-            mpi.elements = call.out_elements * scale;
-            break;
-        default:
-            return false;
-    }
-    if (call.reduce_op == ReduceOp::premul_sum) return false;
     mpi.kind = kind_of(call.dtype);
     mpi.reduction = reduction_of(call.reduce_op);
     mpi.root = call.peer;
-    mpi.blocking = 1;
-    transport_.collective(group_, mpi);
-    if (call.reduce_op == ReduceOp::avg)
-        comm::finish_reduce(call.reduce_op, call.dtype, call.output, call.out_elements, size_);
-    return true;
+    mpi.in = input;
+    mpi.out = output;
+    mpi.elements = call.in_elements;
+    switch (call.op) {
+        case CollectiveOp::all_reduce:
+            mpi.op = MESHSCOPE_ALL_REDUCE;
+            mpi.in_place = input == output;
+            break;
+        case CollectiveOp::reduce:
+            mpi.op = MESHSCOPE_REDUCE;
+            mpi.in_place = call.peer == me_ && input == output;
+            break;
+        case CollectiveOp::broadcast:
+            mpi.op = MESHSCOPE_BROADCAST;
+            mpi.elements = std::max(call.in_elements, call.out_elements);
+            if (output == nullptr) mpi.out = const_cast<std::byte*>(input);  // the root's: only read
+            break;
+        case CollectiveOp::all_gather:
+            mpi.op = MESHSCOPE_ALL_GATHER;
+            mpi.in_place = is_own_part(output, call.out_parts, input, call.dtype);
+            break;
+        case CollectiveOp::reduce_scatter:
+            mpi.op = MESHSCOPE_REDUCE_SCATTER;
+            mpi.elements = call.out_elements;
+            break;
+        case CollectiveOp::gather:
+            mpi.op = MESHSCOPE_GATHER;
+            mpi.in_place = call.peer == me_ && is_own_part(output, call.out_parts, input, call.dtype);
+            break;
+        case CollectiveOp::scatter:
+            mpi.op = MESHSCOPE_SCATTER;
+            mpi.elements = call.out_elements;
+            mpi.in_place = call.peer == me_ && is_own_part(input, call.in_parts, output, call.dtype);
+            break;
+        case CollectiveOp::all_to_all:
+            mpi.op = MESHSCOPE_ALL_TO_ALL;
+            break;
+        default:
+            mpi.op = MESHSCOPE_BARRIER;
+    }
+    if (mpi.kind == MESHSCOPE_MPI_BYTE) mpi.elements *= bytes_per_element(call.dtype);
+    return mpi;
 }
 
 bool NativeSide::is_own_part(const std::byte* whole, const std::vector<comm::Part>& parts,
@@ -174,19 +180,53 @@ bool NativeSide::is_own_part(const std::byte* whole, const std::vector<comm::Par
            part == whole + parts[static_cast<std::size_t>(me_)].first * bytes_per_element(dtype);
 }
 
+bool NativeSide::puts_result_apart(const comm::CheckedCall& call, const std::byte* input,
+                                   const std::byte* output) const {
+    // MPI would put the result at the front.
+    if (call.op == CollectiveOp::reduce_scatter) return is_own_part(input, call.in_parts, output, call.dtype);
+    // MPICH 4.0.2 takes MPI_IN_PLACE for an address on roots other than 0.
+    return call.op == CollectiveOp::reduce && call.peer == me_ && me_ != 0 && input == output;
+}
+
+bool NativeSide::is_plain(const comm::CheckedCall& call) const {
+    const int64_t longest = std::max(call.in_elements, call.out_elements);
+    if (call.counts_named || longest == 0 || longest * bytes_per_element(call.dtype) > INT_MAX ||
+        call.reduce_op == ReduceOp::premul_sum)
+        return false;
+    switch (call.op) {
+        case CollectiveOp::all_reduce:
+        case CollectiveOp::all_gather:
+            return true;
+        case CollectiveOp::reduce_scatter:
+            return !puts_result_apart(call, call.input, call.output);
+        case CollectiveOp::broadcast:
+            return call.input == call.output || call.input == nullptr || call.output == nullptr;
+        default:
+            return false;
+    }
+}
+
 void NativeSide::run(const comm::CheckedCall& call) {
     const bool waits_inside = this->waits_inside();
-    if (waits_inside && runs_plainly(call)) return;
+    if (!waits_inside || !is_plain(call)) return run_with_memory(call, waits_inside);
+    MeshscopeMpiCall mpi = in_mpis_words(call, call.input, call.output);
+    mpi.blocking = 1;
+    transport_.collective(group_, mpi);
+    if (call.reduce_op == ReduceOp::avg)
+        comm::finish_reduce(call.reduce_op, call.dtype, call.output, call.out_elements, size_);
+}
+
+void NativeSide::run_with_memory(const comm::CheckedCall& call, bool waits_inside) {
     const int64_t each = bytes_per_element(call.dtype);
     const int64_t scale = kind_of(call.dtype) == MESHSCOPE_MPI_BYTE ? each : 1;
-    const bool plain = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter;
+    const bool even_is_plain = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter;
     // A call that returns when MPI is done with its memory needs none that outlives it.
     std::optional<Memory> here;
     std::shared_ptr<Memory> lasting;
     if (waits_inside)
-        here.emplace(call, scale, plain);
+        here.emplace(call, scale, even_is_plain);
     else
-        lasting = std::make_shared<Memory>(call, scale, plain);
+        lasting = std::make_shared<Memory>(call, scale, even_is_plain);
     Memory& memory = waits_inside ? *here : *lasting;
     const std::byte* input = call.input;
     std::byte* output = call.output;
@@ -196,80 +236,29 @@ void NativeSide::run(const comm::CheckedCall& call) {
         comm::premultiply(call.dtype, call.factor, memory.scaled.get(), input, call.in_elements);
         input = memory.scaled.get();
     }
-    const Counts &in = memory.in, &out = memory.out;
-    MeshscopeMpiCall mpi{};
-    mpi.kind = kind_of(call.dtype);
-    mpi.reduction = reduction_of(call.reduce_op);
-    mpi.root = call.peer;
+    MeshscopeMpiCall mpi = in_mpis_words(call, input, output);
+    if (mpi.elements > INT_MAX) throw InvalidArgument({"mpi.too_long", {{"elements", mpi.elements / scale}}});
     mpi.blocking = waits_inside ? 1 : 0;
-    mpi.in = input != nullptr ? input : &memory.nothing;
-    mpi.out = output != nullptr ? output : &memory.nothing;
-    mpi.in_counts = in.counts.data(), mpi.in_firsts = in.firsts.data();
-    mpi.out_counts = out.counts.data(), mpi.out_firsts = out.firsts.data();
-    const auto own_part_at = [&](const std::byte* whole, const std::vector<comm::Part>& parts,
-                                 const std::byte* part) {
-        return is_own_part(whole, parts, part, call.dtype);
-    };
-    int64_t elements = call.in_elements;
-    switch (call.op) {
-        case CollectiveOp::all_reduce:
-            mpi.op = MESHSCOPE_ALL_REDUCE;
-            mpi.in_place = input == output;
-            break;
-        case CollectiveOp::reduce:
-            mpi.op = MESHSCOPE_REDUCE;
-            // MPICH 4.0.2 takes MPI_IN_PLACE for an address on roots other than 0.
-            mpi.in_place = call.peer == me_ && input == output && me_ == 0;
-            if (call.peer == me_ && input == output && me_ != 0) {
-                memory.apart = room(elements * each);
-                mpi.out = memory.apart.get();
-            }
-            break;
-        case CollectiveOp::broadcast:
-            mpi.op = MESHSCOPE_BROADCAST;
-            elements = std::max(call.in_elements, call.out_elements);
-            if (output == nullptr)
-                mpi.out = const_cast<void*>(mpi.in);  // the root's: only read
-            else if (call.peer == me_)
-                comm::copy_bytes(output, input, elements * each);
-            break;
-        case CollectiveOp::all_gather:
-            mpi.op = MESHSCOPE_ALL_GATHER;
-            mpi.in_place = own_part_at(output, call.out_parts, input);
-            if (out.counts.empty()) mpi.out_counts = nullptr;
-            break;
-        case CollectiveOp::reduce_scatter:
-            mpi.op = MESHSCOPE_REDUCE_SCATTER;
-            elements = call.out_elements;
-            if (in.counts.empty()) mpi.in_counts = nullptr;
-            if (own_part_at(input, call.in_parts, output)) {  // MPI would put the result at the front
-                memory.apart = room(elements * each);
-                mpi.out = memory.apart.get();
-            }
-            break;
-        case CollectiveOp::gather:
-            mpi.op = MESHSCOPE_GATHER;
-            mpi.in_place = call.peer == me_ && own_part_at(output, call.out_parts, input);
-            break;
-        case CollectiveOp::scatter:
-            mpi.op = MESHSCOPE_SCATTER;
-            elements = call.out_elements;
-            mpi.in_place = call.peer == me_ && own_part_at(input, call.in_parts, output);
-            break;
-        case CollectiveOp::all_to_all:
-            mpi.op = MESHSCOPE_ALL_TO_ALL;
-            break;
-        default:
-            mpi.op = MESHSCOPE_BARRIER;
+    if (mpi.in == nullptr) mpi.in = &memory.nothing;
+    if (mpi.out == nullptr) mpi.out = &memory.nothing;
+    const Counts &in = memory.in, &out = memory.out;
+    const bool even_out = call.op == CollectiveOp::all_gather && out.counts.empty();
+    const bool even_in = call.op == CollectiveOp::reduce_scatter && in.counts.empty();
+    mpi.in_counts = even_in ? nullptr : in.counts.data(), mpi.in_firsts = in.firsts.data();
+    mpi.out_counts = even_out ? nullptr : out.counts.data(), mpi.out_firsts = out.firsts.data();
+    if (call.op == CollectiveOp::broadcast && call.peer == me_ && output != nullptr)
+        comm::copy_bytes(output, input, mpi.elements / scale * each);
+    if (puts_result_apart(call, input, output)) {
+        memory.apart = room(call.out_elements * each);
+        mpi.out = memory.apart.get();
+        mpi.in_place = 0;
     }
-    if (elements * scale > INT_MAX) throw InvalidArgument({"mpi.too_long", {{"elements", elements}}});
-    mpi.elements = elements * scale;
     if (waits_inside)
         transport_.collective(group_, mpi);
     else
         transport_.collective(group_, mpi, lasting, watches_peers_);
     if (memory.apart)
-        comm::copy_bytes(call.output, memory.apart.get(), elements * each);
+        comm::copy_bytes(call.output, memory.apart.get(), call.out_elements * each);
     else if (output != call.output)
         comm::copy_bytes(call.output, output, call.out_elements * each);
     comm::finish_reduce(call.reduce_op, call.dtype, call.output, call.out_elements, size_);

@@ -32,9 +32,15 @@ class NativeSide final : public comm::NativeCollectives {
     void run(const comm::CheckedCall& call) override;
 
   private:
-    /// Runs a call that waits inside MPI and needs nothing of its own made: no counts, no copies, no scaling.
-    /// False: it is none. It is what most are, and half of what a small one of them costs here is saved.
-    bool runs_plainly(const comm::CheckedCall& call);
+    /// The call as MPI is told it, over these buffers, but for counts and whether it blocks.
+    MeshscopeMpiCall in_mpis_words(const comm::CheckedCall& call, const std::byte* input,
+                                   std::byte* output) const;
+    /// Whether a call that waits inside MPI needs nothing made for it: no counts, no copies, no scaling.
+    bool is_plain(const comm::CheckedCall& call) const;
+    void run_with_memory(const comm::CheckedCall& call, bool waits_inside);
+    /// Whether the result must not be written where it is wanted.
+    bool puts_result_apart(const comm::CheckedCall& call, const std::byte* input,
+                           const std::byte* output) const;
     /// Whether `part` lies where this rank's of `parts` does in `whole`.
     bool is_own_part(const std::byte* whole, const std::vector<comm::Part>& parts, const std::byte* part,
                      DType dtype) const;

@@ -15,7 +15,7 @@ namespace meshscope::comm {
 /// refuses AVG altogether). ReduceOp::none: "comm.reduce_op_missing".
 void check_reduce_op(ReduceOp op, DType dtype);
 
-/// Whether it has one.
+/// Whether a reduction has a meaning for a dtype: check_reduce_op throws where it has none.
 constexpr bool has_meaning(ReduceOp op, DType dtype) {
     const bool floats = dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
     const bool bits = op == ReduceOp::band || op == ReduceOp::bor || op == ReduceOp::bxor;

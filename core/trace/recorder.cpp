@@ -256,22 +256,6 @@ Event* Recorder::enter_collective(Stream stream, const Cause& cause, const std::
     return &event;
 }
 
-int32_t Recorder::issue_collective(const Event& draft, const Cause& cause,
-                                   const std::source_location& source) {
-    Event* const event = enter_collective(draft.stream, cause, source);
-    if (event == nullptr) return -1;
-    event->op = draft.op;
-    event->reduce_op = draft.reduce_op;
-    event->dtype = draft.dtype;
-    event->group = draft.group;
-    event->sequence = draft.sequence;
-    event->peer = draft.peer;
-    event->padding = draft.padding;
-    event->in_elements = draft.in_elements;
-    event->out_elements = draft.out_elements;
-    return event->id;
-}
-
 void Recorder::begin_collective(int32_t event, Algorithm algorithm, bool at_once) {
     if (event < 0) return;
     if (!at_once) return impl_->begin_apart(event, algorithm);

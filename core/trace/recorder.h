@@ -43,7 +43,7 @@ struct Cause {
 };
 
 /// The recorder of one rank, in two halves that share nothing while a run lasts, so no lock is needed:
-///  - the *issuing* half is written by the rank's own thread (steps, compute events, issue_collective,
+///  - the *issuing* half is written by the rank's own thread (steps, compute events, enter_collective,
 ///  memory);
 ///  - the *running* half (begin_collective to end_collective) by whichever thread runs the rank's
 ///  collectives: its
@@ -97,12 +97,9 @@ class Recorder final : public MemorySink {
                           Stream stream = Stream::compute);
     void end_compute(int32_t event);
 
-    /// Enters a collective in the order of issue and fills in id, step, phase, cause and t_issue_ns; op,
-    /// dtype, stream, group, sequence, in/out elements come from `draft`. Returns its id, or -1 at
-    /// Level::off.
-    int32_t issue_collective(const Event& draft, const Cause& cause, const std::source_location& source);
-    /// The same for a caller that fills in the event where it lies, all that a draft says but its stream,
-    /// before anything else is recorded. Null at Level::off.
+    /// Enters a collective in the order of issue, with id, step, phase, cause and t_issue_ns. The caller
+    /// fills in what the call is (op, reduce op, dtype, group, sequence, peer, padding, elements) where it
+    /// lies, before anything else is recorded. Null at Level::off.
     Event* enter_collective(Stream stream, const Cause& cause, const std::source_location& source);
 
     /// The running half. Begin and end stamp the times; calls with event -1 do nothing. `at_once`: it was

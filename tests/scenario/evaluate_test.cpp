@@ -2,6 +2,7 @@
 
 #include "core/scenario/check_lesson.h"
 #include "tests/test.h"
+#include "tests/trace/enter.h"
 
 using namespace meshscope;
 using namespace meshscope::scenario;
@@ -21,8 +22,8 @@ trace::Trace small_trace() {
             draft.op = op;
             draft.group = 0;
             draft.sequence = recorder.last_event() + 1;
-            const int32_t event =
-                recorder.issue_collective(draft, {"user.call", "net1"}, std::source_location::current());
+            const int32_t event = trace::example::enter(recorder, draft, {"user.call", "net1"},
+                                                        std::source_location::current());
             recorder.begin_collective(event, Algorithm::direct);
             recorder.end_collective(event, 0);
         }

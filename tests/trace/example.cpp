@@ -1,4 +1,5 @@
 #include "tests/trace/example.h"
+#include "tests/trace/enter.h"
 
 #include <array>
 #include <utility>
@@ -42,8 +43,8 @@ RankRecord record(int32_t rank, Level level) {
     gather.out_elements = 4;
     gather.padding = rank;
     r.depend(Stream::all_gather, first);
-    const int32_t event =
-        r.issue_collective(gather, {"fsdp2.unshard.forward", "net2", false}, std::source_location::current());
+    const int32_t event = trace::example::enter(r, gather, {"fsdp2.unshard.forward", "net2", false},
+                                                std::source_location::current());
     r.on_allocate(2, 16, MemoryCategory::unsharded_parameters, "all_gather net2");
     r.begin_collective(event, Algorithm::ring);
     r.add_snapshot(event, SnapshotKind::input, own);

@@ -9,6 +9,7 @@
 #include "tests/folder.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
+#include "tests/trace/enter.h"
 #include "tests/trace/example.h"
 
 using namespace meshscope;
@@ -38,8 +39,8 @@ void record_step(Recorder& recorder, int32_t step) {
     draft.sequence = step;
     recorder.depend(Stream::all_gather, linear);
     if (step > 0) recorder.depend(Stream::all_gather, 0);
-    const int32_t gather = recorder.issue_collective(draft, {"user.call", "net" + std::to_string(step)},
-                                                     std::source_location::current());
+    const int32_t gather = trace::example::enter(recorder, draft, {"user.call", "net" + std::to_string(step)},
+                                                 std::source_location::current());
     recorder.begin_collective(gather, Algorithm::ring);
     recorder.add_snapshot(gather, SnapshotKind::input, std::vector<float>{1.F, 2.F, float(step)});
     Hop hop;

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/trace/store.h"
 #include "tests/test.h"
+#include "tests/trace/enter.h"
 #include "tests/trace/example.h"
 #include "tests/trace/folder.h"
 
@@ -271,7 +272,7 @@ TEST_CASE("buffers shows what was kept of each side, also where it lies in two b
         draft.group = 0;
         draft.sequence = i;
         const int32_t event =
-            recorder.issue_collective(draft, {"user.call", ""}, std::source_location::current());
+            trace::example::enter(recorder, draft, {"user.call", ""}, std::source_location::current());
         recorder.begin_collective(event, meshscope::Algorithm::none);
         std::vector<float> numbers(kElements, static_cast<float>(i));
         numbers.back() = 0.5F;

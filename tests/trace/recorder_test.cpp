@@ -10,6 +10,7 @@
 #include "core/trace/blocks.h"
 #include "core/trace/interner.h"
 #include "tests/test.h"
+#include "tests/trace/enter.h"
 #include "tests/trace/example.h"
 
 using namespace meshscope;
@@ -31,8 +32,8 @@ Event gather_draft(Stream stream, int32_t sequence) {
 TEST_CASE("level off writes nothing and gives no event ids") {
     Recorder r(GlobalRank{0}, Level::off, 0);
     CHECK(r.begin_compute("linear", "net1", 1, 1) == -1);
-    const int32_t event = r.issue_collective(gather_draft(Stream::all_gather, 0), {"user.call", ""},
-                                             std::source_location::current());
+    const int32_t event = trace::example::enter(r, gather_draft(Stream::all_gather, 0), {"user.call", ""},
+                                                std::source_location::current());
     CHECK(event == -1);
     r.begin_collective(event, Algorithm::ring);
     r.add_hop({}, {});
@@ -57,8 +58,8 @@ TEST_CASE("events carry where training stands and are numbered without a gap") {
     r.set_phase(Phase::backward);
     r.set_microbatch(1);
     const int32_t b =
-        r.issue_collective(gather_draft(Stream::all_gather, 7), {"fsdp2.unshard.backward", "net1", true},
-                           std::source_location::current());
+        trace::example::enter(r, gather_draft(Stream::all_gather, 7),
+                              {"fsdp2.unshard.backward", "net1", true}, std::source_location::current());
     const auto line = std::source_location::current().line() - 2;
     CHECK(r.last_event() == b);
     r.begin_collective(b, Algorithm::ring);
@@ -107,10 +108,10 @@ TEST_CASE(
     r.depend(Stream::all_gather, compute);
     r.depend(Stream::all_gather, -1);
     r.depend(Stream::compute, compute);
-    const int32_t other = r.issue_collective(gather_draft(Stream::reduce_scatter, 0), {"user.call", ""},
-                                             std::source_location::current());
-    const int32_t gather = r.issue_collective(gather_draft(Stream::all_gather, 1), {"user.call", ""},
-                                              std::source_location::current());
+    const int32_t other = trace::example::enter(r, gather_draft(Stream::reduce_scatter, 0), {"user.call", ""},
+                                                std::source_location::current());
+    const int32_t gather = trace::example::enter(r, gather_draft(Stream::all_gather, 1), {"user.call", ""},
+                                                 std::source_location::current());
     r.depend(Stream::compute, gather);
     r.depend(Stream::compute, other);
     const int32_t last = r.begin_compute("b", "", 0, 0);
@@ -130,8 +131,8 @@ TEST_CASE("hops and values are kept from their level on, values only where small
     const std::vector<float> small(4, 2.0F), large(kMaxRecordedValues + 1, 1.0F);
     for (const Level level : {Level::collectives, Level::hops, Level::values}) {
         Recorder r(GlobalRank{0}, level, 0);
-        const int32_t e = r.issue_collective(gather_draft(Stream::all_gather, 0), {"user.call", ""},
-                                             std::source_location::current());
+        const int32_t e = trace::example::enter(r, gather_draft(Stream::all_gather, 0), {"user.call", ""},
+                                                std::source_location::current());
         r.begin_collective(e, Algorithm::direct);
         Hop hop;
         hop.event = e;
@@ -160,10 +161,10 @@ TEST_CASE("the order in which streams took turns leaves no mark in the record") 
     const std::vector<float> one{1.0F}, two{2.0F};
     const auto recorded = [&](bool second_first) {
         Recorder r(GlobalRank{0}, Level::values, 0);
-        const int32_t a = r.issue_collective(gather_draft(Stream::all_gather, 0), {"user.call", ""},
-                                             std::source_location::current());
-        const int32_t b = r.issue_collective(gather_draft(Stream::reduce_scatter, 1), {"user.call", ""},
-                                             std::source_location::current());
+        const int32_t a = trace::example::enter(r, gather_draft(Stream::all_gather, 0), {"user.call", ""},
+                                                std::source_location::current());
+        const int32_t b = trace::example::enter(r, gather_draft(Stream::reduce_scatter, 1), {"user.call", ""},
+                                                std::source_location::current());
         for (const int32_t e : second_first ? std::vector{b, a} : std::vector{a, b}) {
             r.begin_collective(e, Algorithm::ring);
             Hop hop;
@@ -220,8 +221,8 @@ TEST_CASE("issuing and running halves work at the same time on two threads") {
         }
     });
     for (int32_t i = 0; i < kEvents; ++i) {
-        r.issue_collective(gather_draft(Stream::all_gather, i), {"user.call", "u" + std::to_string(i % 7)},
-                           std::source_location::current());
+        trace::example::enter(r, gather_draft(Stream::all_gather, i),
+                              {"user.call", "u" + std::to_string(i % 7)}, std::source_location::current());
         r.on_allocate(static_cast<uint64_t>(i), 8, MemoryCategory::communication, "buffer");
     }
     running.join();
