@@ -175,9 +175,13 @@ TEST_CASE("a run that is killed leaves none of its temporary files, nor Open MPI
         environment.insert(environment.end(), {"TEST_MARK=" + mark(folder), "TMPDIR=" + places[0]});
         Child run({"run", scenario, "-q", "--backend", backend}, folder.file("out"), folder.file("err"),
                   environment);
+        // The thread sanitizer has a file there while a process starts, and leaves it when that is killed.
         const auto is_used = [](const std::string& place) {
             std::error_code none;
-            return std::filesystem::exists(place, none) && !std::filesystem::is_empty(place, none);
+            const std::filesystem::directory_iterator all(place, none);
+            return std::ranges::any_of(all, [](const auto& one) {
+                return !one.path().filename().string().starts_with("tsan.rodata.");
+            });
         };
         // Ranks know where Open MPI shares memory.
         const std::string variable = "OMPI_MCA_btl_vader_backing_directory=";
