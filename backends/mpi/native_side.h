@@ -30,6 +30,7 @@ class NativeSide final : public comm::NativeCollectives {
     void watch_peers() override { watches_peers_ = true; }
     bool reduces(ReduceOp op, DType dtype) const override;
     void run(const comm::CheckedCall& call) override;
+    void run_again(const comm::CheckedCall& call) override;
 
   private:
     /// The call as MPI is told it, over these buffers, but for counts and whether it blocks.
@@ -37,6 +38,7 @@ class NativeSide final : public comm::NativeCollectives {
                                    std::byte* output) const;
     /// Whether a call that waits inside MPI needs nothing made for it: no counts, no copies, no scaling.
     bool is_plain(const comm::CheckedCall& call) const;
+    void run_plain(const comm::CheckedCall& call);
     void run_with_memory(const comm::CheckedCall& call, bool waits_inside);
     /// Whether the result must not be written where it is wanted.
     bool puts_result_apart(const comm::CheckedCall& call, const std::byte* input,
@@ -57,6 +59,8 @@ class NativeSide final : public comm::NativeCollectives {
     int32_t size_;
     int32_t me_;  ///< group rank
     bool watches_peers_ = false;
+    bool was_plain_ = false;    ///< the call that run() was given last: then
+    MeshscopeMpiCall plain_{};  ///< it in MPI's words
     enum class Waits : uint8_t { not_known, inside, here } waits_ = Waits::not_known;
 };
 

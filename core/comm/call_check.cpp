@@ -19,10 +19,10 @@ class Check {
         checked_.op = call.op;
         checked_.reduce_op = ReduceOp::none;
         checked_.dtype = DType::float32;
-        checked_.stream = call.options.stream;
+        checked_.stream = call.options->stream;
         checked_.peer = -1;
-        checked_.factor = call.options.factor;
-        checked_.source = call.options.source;
+        checked_.factor = call.options->factor;
+        checked_.source = call.options->source;
         checked_.input = nullptr;
         checked_.output = nullptr;
         checked_.in_elements = checked_.out_elements = 0;
@@ -79,19 +79,21 @@ class Check {
         throw InvalidArgument({"comm.dtypes_differ",
                                {{"op", op()},
                                 {"input", std::string(name(call_.given().dtype()))},
-                                {"output", std::string(name(call_.output.dtype()))}}});
+                                {"output", std::string(name(call_.output->dtype()))}}});
     }
     [[noreturn, gnu::cold, gnu::noinline]] void fail_overlap() const {
         throw InvalidArgument({"comm.overlap", {{"op", op()}}});
     }
 
     /// Fills in parts by the given counts, or p even ones of `even` elements.
-    void set_parts(std::vector<Part>& parts, const std::vector<int64_t>& counts, int64_t even) const {
+    void set_parts(std::vector<Part>& parts, std::span<const int64_t> counts, int64_t even) const {
         if (counts.empty()) return set_even_parts(parts, even, p_);
         const bool negative = std::any_of(counts.begin(), counts.end(), [](int64_t n) { return n < 0; });
         if (static_cast<int32_t>(counts.size()) != p_ || negative)
-            throw InvalidArgument(
-                {"comm.wrong_counts", {{"op", op()}, {"counts", counts}, {"size", int64_t{p_}}}});
+            throw InvalidArgument({"comm.wrong_counts",
+                                   {{"op", op()},
+                                    {"counts", std::vector<int64_t>(counts.begin(), counts.end())},
+                                    {"size", int64_t{p_}}}});
         set_parts_of(parts, counts);
     }
 
@@ -112,7 +114,7 @@ class Check {
     /// Both; `allowed` is where the input may lie in the output, or the output in the input (in elements).
     void give_and_get(int64_t allowed) {
         const Tensor& in = call_.given();
-        const Tensor& out = call_.output;
+        const Tensor& out = *call_.output;
         if (in.dtype() != out.dtype()) fail_dtypes();
         give(in);
         get(out);
@@ -148,67 +150,67 @@ void Check::check_in_place() {
     const bool needs_output = call_.op != CollectiveOp::reduce || at_root();
     const Tensor& input = call_.given();
     if (needs_input) need_defined(input, "input");
-    if (needs_output) need_defined(call_.output, "output");
+    if (needs_output) need_defined(*call_.output, "output");
     if (call_.in_place) {
         give(input);
-        get(call_.output);
-    } else if (input.defined() && call_.output.defined()) {
-        need_elements(call_.output, "output", input.n_elements());
+        get(*call_.output);
+    } else if (input.defined() && call_.output->defined()) {
+        need_elements(*call_.output, "output", input.n_elements());
         give_and_get(0);
     } else if (input.defined()) {
         give(input);
     } else {
-        get(call_.output);
+        get(*call_.output);
     }
     if (call_.op != CollectiveOp::broadcast) need_reduce_op(checked_.dtype);
 }
 
 void Check::check_gather() {
-    need_defined(call_.input, "input");
-    set_parts(checked_.out_parts, call_.output_counts, call_.input.n_elements());
-    need_elements(call_.input, "input", mine(checked_.out_parts));
-    if (!at_root()) return give(call_.input);
-    need_defined(call_.output, "output");
-    need_elements(call_.output, "output", total(checked_.out_parts));
+    need_defined(*call_.input, "input");
+    set_parts(checked_.out_parts, call_.output_counts, call_.input->n_elements());
+    need_elements(*call_.input, "input", mine(checked_.out_parts));
+    if (!at_root()) return give(*call_.input);
+    need_defined(*call_.output, "output");
+    need_elements(*call_.output, "output", total(checked_.out_parts));
     give_and_get(checked_.out_parts[static_cast<std::size_t>(me_)].first);
 }
 
 void Check::check_scatter() {
-    need_defined(call_.output, "output");
-    set_parts(checked_.in_parts, call_.input_counts, call_.output.n_elements());
-    need_elements(call_.output, "output", mine(checked_.in_parts));
-    if (!at_root()) return get(call_.output);
-    need_defined(call_.input, "input");
-    need_elements(call_.input, "input", total(checked_.in_parts));
+    need_defined(*call_.output, "output");
+    set_parts(checked_.in_parts, call_.input_counts, call_.output->n_elements());
+    need_elements(*call_.output, "output", mine(checked_.in_parts));
+    if (!at_root()) return get(*call_.output);
+    need_defined(*call_.input, "input");
+    need_elements(*call_.input, "input", total(checked_.in_parts));
     give_and_get(checked_.in_parts[static_cast<std::size_t>(me_)].first);
 }
 
 void Check::check_all_gather() {
-    need_defined(call_.input, "input");
-    need_defined(call_.output, "output");
-    set_parts(checked_.out_parts, call_.output_counts, call_.input.n_elements());
-    need_elements(call_.input, "input", mine(checked_.out_parts));
-    need_elements(call_.output, "output", total(checked_.out_parts));
+    need_defined(*call_.input, "input");
+    need_defined(*call_.output, "output");
+    set_parts(checked_.out_parts, call_.output_counts, call_.input->n_elements());
+    need_elements(*call_.input, "input", mine(checked_.out_parts));
+    need_elements(*call_.output, "output", total(checked_.out_parts));
     give_and_get(checked_.out_parts[static_cast<std::size_t>(me_)].first);
 }
 
 void Check::check_reduce_scatter() {
-    need_defined(call_.input, "input");
-    need_defined(call_.output, "output");
-    set_parts(checked_.in_parts, call_.input_counts, call_.output.n_elements());
-    need_elements(call_.output, "output", mine(checked_.in_parts));
-    need_elements(call_.input, "input", total(checked_.in_parts));
+    need_defined(*call_.input, "input");
+    need_defined(*call_.output, "output");
+    set_parts(checked_.in_parts, call_.input_counts, call_.output->n_elements());
+    need_elements(*call_.output, "output", mine(checked_.in_parts));
+    need_elements(*call_.input, "input", total(checked_.in_parts));
     give_and_get(checked_.in_parts[static_cast<std::size_t>(me_)].first);
     need_reduce_op(checked_.dtype);
 }
 
 void Check::check_all_to_all() {
-    need_defined(call_.input, "input");
-    need_defined(call_.output, "output");
-    set_parts(checked_.in_parts, call_.input_counts, call_.input.n_elements() / p_);
-    set_parts(checked_.out_parts, call_.output_counts, call_.output.n_elements() / p_);
-    need_elements(call_.input, "input", total(checked_.in_parts));
-    need_elements(call_.output, "output", total(checked_.out_parts));
+    need_defined(*call_.input, "input");
+    need_defined(*call_.output, "output");
+    set_parts(checked_.in_parts, call_.input_counts, call_.input->n_elements() / p_);
+    set_parts(checked_.out_parts, call_.output_counts, call_.output->n_elements() / p_);
+    need_elements(*call_.input, "input", total(checked_.in_parts));
+    need_elements(*call_.output, "output", total(checked_.out_parts));
     // What a rank keeps for itself leaves and enters at once.
     if (mine(checked_.in_parts) != mine(checked_.out_parts))
         throw InvalidArgument({"comm.own_part_differs",
@@ -251,8 +253,8 @@ void Check::run() {
             if (checked_.peer == me_)
                 throw InvalidArgument({"comm.peer_is_self", {{"op", op()}, {"group_rank", int64_t{me_}}}});
             const bool sends = call_.op == CollectiveOp::send;
-            need_defined(sends ? call_.input : call_.output, sends ? "input" : "output");
-            sends ? give(call_.input) : get(call_.output);
+            need_defined(sends ? *call_.input : *call_.output, sends ? "input" : "output");
+            sends ? give(*call_.input) : get(*call_.output);
             break;
         }
         case CollectiveOp::barrier:

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -49,21 +50,57 @@ CollectiveOp instead_of(CollectiveOp op) {
     }
 }
 
-std::string fields_of(const CollectiveCall& call) {
-    std::string fields;
-    const auto add = [&fields](FaultField field) {
-        fields += (fields.empty() ? "" : ", ") + std::string(name(field));
-    };
-    if (call.op != CollectiveOp::barrier) add(FaultField::op);
-    if (has_root(call.op)) add(FaultField::root);
-    if (call.reduce_op != ReduceOp::none) add(FaultField::reduce_op);
-    if (call.op != CollectiveOp::barrier) {
-        const Tensor& tensor = call.input.defined() ? call.input : call.output;
-        if (tensor.defined() && of_same_size(tensor.dtype())) add(FaultField::dtype);
-        if (call.input_counts.empty() && call.output_counts.empty()) add(FaultField::count);
+}  // namespace
+
+struct FaultyGroup::Changed {
+    CollectiveOp op;
+    ReduceOp reduce_op;
+    GroupRank peer;
+    Tensor input, output;
+    std::span<const int64_t> input_counts, output_counts;
+    const CallOptions* options;
+
+    explicit Changed(const CollectiveCall& call)
+        : op(call.op),
+          reduce_op(call.reduce_op),
+          peer(call.peer),
+          input(call.given()),
+          output(*call.output),
+          input_counts(call.input_counts),
+          output_counts(call.output_counts),
+          options(call.options) {}
+
+    CollectiveCall call() const {
+        return {.op = op,
+                .reduce_op = reduce_op,
+                .peer = peer,
+                .input = &input,
+                .output = &output,
+                .input_counts = input_counts,
+                .output_counts = output_counts,
+                .options = options};
     }
-    return fields.empty() ? "–" : fields;
+    /// Those that may be changed, by name.
+    std::string fields() const;
+};
+
+std::string FaultyGroup::Changed::fields() const {
+    std::string all;
+    const auto add = [&all](FaultField field) {
+        all += (all.empty() ? "" : ", ") + std::string(comm::name(field));
+    };
+    if (op != CollectiveOp::barrier) add(FaultField::op);
+    if (has_root(op)) add(FaultField::root);
+    if (reduce_op != ReduceOp::none) add(FaultField::reduce_op);
+    if (op != CollectiveOp::barrier) {
+        const Tensor& tensor = input.defined() ? input : output;
+        if (tensor.defined() && of_same_size(tensor.dtype())) add(FaultField::dtype);
+        if (input_counts.empty() && output_counts.empty()) add(FaultField::count);
+    }
+    return all.empty() ? "–" : all;
 }
+
+namespace {
 
 /// One element less a rank.
 Tensor shortened(const Tensor& tensor, int64_t by) {
@@ -77,7 +114,7 @@ FaultyGroup::FaultyGroup(std::unique_ptr<ProcessGroup> inner, Faults& faults, co
                          tensor::Allocator& memory)
     : inner_(std::move(inner)), faults_(faults), recorder_(recorder), memory_(memory) {}
 
-void FaultyGroup::give_missing(CollectiveCall& call) const {
+void FaultyGroup::give_missing(Changed& call) const {
     const Tensor known = call.input.defined() ? call.input : call.output;
     if (!known.defined()) return;  // a barrier carries nothing
     const auto zeros = [&](int64_t elements) {
@@ -85,7 +122,7 @@ void FaultyGroup::give_missing(CollectiveCall& call) const {
         if (made.bytes() > 0) std::memset(made.raw(), 0, static_cast<std::size_t>(made.bytes()));
         return made;
     };
-    const auto of_all = [&](const std::vector<int64_t>& counts) {
+    const auto of_all = [&](std::span<const int64_t> counts) {
         return counts.empty() ? known.n_elements() * size()
                               : std::accumulate(counts.begin(), counts.end(), int64_t{0});
     };
@@ -112,19 +149,22 @@ void FaultyGroup::give_missing(CollectiveCall& call) const {
     }
 }
 
-Work FaultyGroup::issue_as_is(CollectiveCall call, const std::optional<Fault>& fault) {
-    const bool waits = !std::exchange(call.options.async_op, true);
-    Work work = inner_->issue(std::move(call));
+Work FaultyGroup::issue_as_is(const CollectiveCall& call, const std::optional<Fault>& fault) {
+    CallOptions options = *call.options;
+    options.async_op = true;
+    CollectiveCall queued = call;
+    queued.options = &options;
+    Work work = inner_->issue(queued);
     faults_.issued(fault);
-    if (!waits) return work;
+    if (call.options->async_op) return work;
     work.wait();
     return {};
 }
 
-Work FaultyGroup::issue(CollectiveCall&& call) {
+Work FaultyGroup::issue(const CollectiveCall& call) {
     const std::optional<Fault> fault =
-        faults_.on_issue(recorder_.step(), recorder_.phase(), call.options.cause);
-    if (!fault) return issue_as_is(std::move(call));
+        faults_.on_issue(recorder_.step(), recorder_.phase(), call.options->cause);
+    if (!fault) return issue_as_is(call);
     switch (fault->kind) {
         case FaultKind::skip: {
             LocalPtr<Work::State> done(new Work::State);
@@ -133,19 +173,20 @@ Work FaultyGroup::issue(CollectiveCall&& call) {
         }
         case FaultKind::repeat:
             issue_as_is(call);
-            return issue_as_is(std::move(call));
-        case FaultKind::mismatch:
-            if (std::exchange(call.in_place, false)) call.input = call.output;
-            change(call, fault->field);
-            give_missing(call);
-            return issue_as_is(std::move(call));
+            return issue_as_is(call);
+        case FaultKind::mismatch: {
+            Changed changed(call);
+            change(changed, fault->field);
+            give_missing(changed);
+            return issue_as_is(changed.call());
+        }
         default:
-            return issue_as_is(std::move(call), fault);
+            return issue_as_is(call, fault);
     }
 }
 
-void FaultyGroup::change(CollectiveCall& call, FaultField field) const {
-    const std::string possible = fields_of(call);
+void FaultyGroup::change(Changed& call, FaultField field) const {
+    const std::string possible = call.fields();
     const std::string word(comm::name(field));
     if ((", " + possible + ",").find(", " + word + ",") == std::string::npos)
         throw InvalidArgument(
@@ -189,7 +230,7 @@ void FaultyGroup::change(CollectiveCall& call, FaultField field) const {
     }
 }
 
-void FaultyGroup::change_dtype(CollectiveCall& call) const {
+void FaultyGroup::change_dtype(Changed& call) const {
     const bool one = call.input.defined() && call.output.defined() && call.input.raw() == call.output.raw();
     const auto renamed = [&](const Tensor& tensor) {
         if (!tensor.defined()) return tensor;

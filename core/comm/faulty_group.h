@@ -21,15 +21,18 @@ class FaultyGroup final : public ProcessGroup {
     const std::vector<GlobalRank>& ranks() const override { return inner_->ranks(); }
     const std::string& name() const override { return inner_->name(); }
     /// Throws InvalidArgument ("fault.no_field") when the call has no such field, naming those it has.
-    Work issue(CollectiveCall&& call) override;
+    Work issue(const CollectiveCall& call) override;
 
   private:
-    void change(CollectiveCall& call, FaultField field) const;
-    void change_dtype(CollectiveCall& call) const;
+    /// A call of this rank's own making.
+    struct Changed;
+
+    void change(Changed& call, FaultField field) const;
+    void change_dtype(Changed& call) const;
     /// Buffers that the changed call needs of this rank and the right one did not (it is another's root now),
     /// of zeros: so that it meets the others' calls, and is not refused by its own.
-    void give_missing(CollectiveCall& call) const;
-    Work issue_as_is(CollectiveCall call, const std::optional<Fault>& fault = std::nullopt);
+    void give_missing(Changed& call) const;
+    Work issue_as_is(const CollectiveCall& call, const std::optional<Fault>& fault = std::nullopt);
 
     std::unique_ptr<ProcessGroup> inner_;
     Faults& faults_;

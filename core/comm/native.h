@@ -20,6 +20,9 @@ class NativeCollectives {
     /// order of a sum is the library's, so its last bits may differ from our algorithms'. Throws what a
     /// Transport throws.
     virtual void run(const CheckedCall& call) = 0;
+    /// As run(), for the call that run() was given last, with the same buffers; only what CallFacts says of
+    /// where it stands (sequence, step, phase) may differ.
+    virtual void run_again(const CheckedCall& call) { run(call); }
 };
 
 }  // namespace meshscope::comm

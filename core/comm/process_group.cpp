@@ -6,18 +6,18 @@
 
 namespace meshscope::comm {
 
-Work::Work() = default;
-Work::Work(LocalPtr<State> state) : state_(std::move(state)) {}
-Work::Work(Work&&) noexcept = default;
-Work& Work::operator=(Work&&) noexcept = default;
-Work::~Work() = default;
+Work::Work(LocalPtr<State> state) noexcept : state_(state.release()) {}
+
+void Work::drop() noexcept {
+    LocalPtr<State>::adopt(state_);
+}
 
 bool Work::done() const {
-    return !state_ || state_->ended.load(std::memory_order_acquire);
+    return state_ == nullptr || state_->ended.load(std::memory_order_acquire);
 }
 
 void Work::wait(Stream waiter) {
-    if (!state_) return;
+    if (state_ == nullptr) return;
     // Asked even when it has ended: this is the moment at which its tensors are let go.
     if (state_->executor != nullptr) state_->executor->await(state_->position);
     if (state_->error) std::rethrow_exception(state_->error);
@@ -25,107 +25,94 @@ void Work::wait(Stream waiter) {
 }
 
 int32_t Work::event() const {
-    return !state_ ? -1 : state_->event;
+    return state_ == nullptr ? -1 : state_->event;
 }
 
-namespace {
-
-// Calls are filled in where they lie, member by member: a small collective takes as long as making or moving
-// its call a few times.
-
-CollectiveCall make_call(CollectiveOp op, Tensor&& output, Tensor&& input, const CallOptions& options) {
-    CollectiveCall call;
-    call.op = op;
-    call.input = std::move(input);
-    call.output = std::move(output);
-    call.options = options;
-    return call;
+Work ProcessGroup::broadcast(const Tensor& in_out, GroupRank root, const CallOptions& options) {
+    return issue({.op = CollectiveOp::broadcast,
+                  .peer = root,
+                  .output = &in_out,
+                  .in_place = true,
+                  .options = &options});
 }
 
-CollectiveCall make_call_in_place(CollectiveOp op, Tensor&& in_out, const CallOptions& options) {
-    CollectiveCall call;
-    call.op = op;
-    call.in_place = true;
-    call.output = std::move(in_out);
-    call.options = options;
-    return call;
+Work ProcessGroup::reduce(const Tensor& in_out, GroupRank root, ReduceOp op, const CallOptions& options) {
+    return issue({.op = CollectiveOp::reduce,
+                  .reduce_op = op,
+                  .peer = root,
+                  .output = &in_out,
+                  .in_place = true,
+                  .options = &options});
 }
 
-}  // namespace
-
-Work ProcessGroup::broadcast(Tensor in_out, GroupRank root, const CallOptions& options) {
-    CollectiveCall call = make_call_in_place(CollectiveOp::broadcast, std::move(in_out), options);
-    call.peer = root;
-    return issue(std::move(call));
+Work ProcessGroup::all_reduce(const Tensor& in_out, ReduceOp op, const CallOptions& options) {
+    return issue({.op = CollectiveOp::all_reduce,
+                  .reduce_op = op,
+                  .output = &in_out,
+                  .in_place = true,
+                  .options = &options});
 }
 
-Work ProcessGroup::reduce(Tensor in_out, GroupRank root, ReduceOp op, const CallOptions& options) {
-    CollectiveCall call = make_call_in_place(CollectiveOp::reduce, std::move(in_out), options);
-    call.peer = root;
-    call.reduce_op = op;
-    return issue(std::move(call));
+Work ProcessGroup::gather(const Tensor& output, const Tensor& input, GroupRank root,
+                          const std::vector<int64_t>& counts, const CallOptions& options) {
+    return issue({.op = CollectiveOp::gather,
+                  .peer = root,
+                  .input = &input,
+                  .output = &output,
+                  .output_counts = counts,
+                  .options = &options});
 }
 
-Work ProcessGroup::all_reduce(Tensor in_out, ReduceOp op, const CallOptions& options) {
-    CollectiveCall call = make_call_in_place(CollectiveOp::all_reduce, std::move(in_out), options);
-    call.reduce_op = op;
-    return issue(std::move(call));
+Work ProcessGroup::scatter(const Tensor& output, const Tensor& input, GroupRank root,
+                           const std::vector<int64_t>& counts, const CallOptions& options) {
+    return issue({.op = CollectiveOp::scatter,
+                  .peer = root,
+                  .input = &input,
+                  .output = &output,
+                  .input_counts = counts,
+                  .options = &options});
 }
 
-Work ProcessGroup::gather(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts,
-                          const CallOptions& options) {
-    CollectiveCall call = make_call(CollectiveOp::gather, std::move(output), std::move(input), options);
-    call.peer = root;
-    call.output_counts = std::move(counts);
-    return issue(std::move(call));
-}
-
-Work ProcessGroup::scatter(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts,
-                           const CallOptions& options) {
-    CollectiveCall call = make_call(CollectiveOp::scatter, std::move(output), std::move(input), options);
-    call.peer = root;
-    call.input_counts = std::move(counts);
-    return issue(std::move(call));
-}
-
-Work ProcessGroup::all_gather(Tensor output, Tensor input, std::vector<int64_t> counts,
+Work ProcessGroup::all_gather(const Tensor& output, const Tensor& input, const std::vector<int64_t>& counts,
                               const CallOptions& options) {
-    CollectiveCall call = make_call(CollectiveOp::all_gather, std::move(output), std::move(input), options);
-    call.output_counts = std::move(counts);
-    return issue(std::move(call));
+    return issue({.op = CollectiveOp::all_gather,
+                  .input = &input,
+                  .output = &output,
+                  .output_counts = counts,
+                  .options = &options});
 }
 
-Work ProcessGroup::reduce_scatter(Tensor output, Tensor input, ReduceOp op, std::vector<int64_t> counts,
-                                  const CallOptions& options) {
-    CollectiveCall call =
-        make_call(CollectiveOp::reduce_scatter, std::move(output), std::move(input), options);
-    call.reduce_op = op;
-    call.input_counts = std::move(counts);
-    return issue(std::move(call));
+Work ProcessGroup::reduce_scatter(const Tensor& output, const Tensor& input, ReduceOp op,
+                                  const std::vector<int64_t>& counts, const CallOptions& options) {
+    return issue({.op = CollectiveOp::reduce_scatter,
+                  .reduce_op = op,
+                  .input = &input,
+                  .output = &output,
+                  .input_counts = counts,
+                  .options = &options});
 }
 
-Work ProcessGroup::all_to_all(Tensor output, Tensor input, std::vector<int64_t> output_counts,
-                              std::vector<int64_t> input_counts, const CallOptions& options) {
-    CollectiveCall call = make_call(CollectiveOp::all_to_all, std::move(output), std::move(input), options);
-    call.output_counts = std::move(output_counts);
-    call.input_counts = std::move(input_counts);
-    return issue(std::move(call));
+Work ProcessGroup::all_to_all(const Tensor& output, const Tensor& input,
+                              const std::vector<int64_t>& output_counts,
+                              const std::vector<int64_t>& input_counts, const CallOptions& options) {
+    return issue({.op = CollectiveOp::all_to_all,
+                  .input = &input,
+                  .output = &output,
+                  .input_counts = input_counts,
+                  .output_counts = output_counts,
+                  .options = &options});
 }
 
-Work ProcessGroup::send(Tensor input, GroupRank to, const CallOptions& options) {
-    CollectiveCall call = make_call(CollectiveOp::send, {}, std::move(input), options);
-    call.peer = to;
-    return issue(std::move(call));
+Work ProcessGroup::send(const Tensor& input, GroupRank to, const CallOptions& options) {
+    return issue({.op = CollectiveOp::send, .peer = to, .input = &input, .options = &options});
 }
 
-Work ProcessGroup::recv(Tensor output, GroupRank from, const CallOptions& options) {
-    CollectiveCall call = make_call(CollectiveOp::recv, std::move(output), {}, options);
-    call.peer = from;
-    return issue(std::move(call));
+Work ProcessGroup::recv(const Tensor& output, GroupRank from, const CallOptions& options) {
+    return issue({.op = CollectiveOp::recv, .peer = from, .output = &output, .options = &options});
 }
 
 Work ProcessGroup::barrier(const CallOptions& options) {
-    return issue(make_call(CollectiveOp::barrier, {}, {}, options));
+    return issue({.op = CollectiveOp::barrier, .options = &options});
 }
 
 }  // namespace meshscope::comm

@@ -5,6 +5,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/ids.h"
@@ -33,21 +34,24 @@ struct CallOptions {
     std::source_location source = std::source_location::current();
 };
 
-/// One collective, before it runs. `input` and `output` may be undefined where a rank gives or gets nothing
-/// (a gather's output off the root), or where the output is the input as well. Counts are elements a group
-/// rank; empty means even parts.
+/// What a call gives that gives nothing, or gets.
+inline const Tensor kNoTensor;
+
+/// One collective, before it runs: a view of what the caller holds while it issues the call. `input` and
+/// `output` may be undefined where a rank gives or gets nothing (a gather's output off the root), or where
+/// the output is the input as well. Counts are elements a group rank; empty means even parts.
 struct CollectiveCall {
     CollectiveOp op = CollectiveOp::barrier;
     ReduceOp reduce_op = ReduceOp::none;
     GroupRank peer{-1};  ///< root, or the other side of send and recv
-    Tensor input;
-    Tensor output;
+    const Tensor* input = &kNoTensor;
+    const Tensor* output = &kNoTensor;
     bool in_place = false;  ///< the output is what is given; `input` is undefined
-    std::vector<int64_t> input_counts;
-    std::vector<int64_t> output_counts;
-    CallOptions options;
+    std::span<const int64_t> input_counts = {};
+    std::span<const int64_t> output_counts = {};
+    const CallOptions* options;
 
-    const Tensor& given() const { return in_place ? output : input; }
+    const Tensor& given() const { return in_place ? *output : *input; }
 };
 
 /// The handle of a collective that was issued. Move-only; dropping it without wait() is allowed: the
@@ -55,13 +59,19 @@ struct CollectiveCall {
 class Work {
   public:
     struct State;
-    Work();
-    explicit Work(LocalPtr<State> state);
-    Work(Work&&) noexcept;
-    Work& operator=(Work&&) noexcept;
-    ~Work();
+    Work() = default;
+    explicit Work(LocalPtr<State> state) noexcept;
+    Work(Work&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    Work& operator=(Work&& other) noexcept {
+        Work taken(std::move(other));
+        std::swap(state_, taken.state_);
+        return *this;
+    }
+    ~Work() {
+        if (state_ != nullptr) drop();
+    }
 
-    bool valid() const { return static_cast<bool>(state_); }
+    bool valid() const { return state_ != nullptr; }
     bool done() const;
     /// Returns when the collective has ended on this rank; records that what follows on `waiter` depends on
     /// it. Rethrows what the collective threw. Safe to call twice.
@@ -70,7 +80,9 @@ class Work {
     int32_t event() const;
 
   private:
-    LocalPtr<State> state_;
+    void drop() noexcept;
+
+    State* state_ = nullptr;  ///< counted as by a LocalPtr; most calls that wait give none
 };
 
 /// Collectives among some ranks. Every member must make the same calls in the same order.
@@ -89,29 +101,29 @@ class ProcessGroup {
     virtual const std::string& name() const = 0;
     /// Checks the call's shapes (throws InvalidArgument), enters it in the record, and queues it on its
     /// stream; a call that waits is then waited for, and throws what Work::wait does.
-    virtual Work issue(CollectiveCall&& call) = 0;
+    virtual Work issue(const CollectiveCall& call) = 0;
 
     // The calls of PyTorch's torch.distributed, each one sentence over issue().
 
-    Work broadcast(Tensor in_out, GroupRank root, const CallOptions& options = {});
-    Work reduce(Tensor in_out, GroupRank root, ReduceOp op, const CallOptions& options = {});
-    Work all_reduce(Tensor in_out, ReduceOp op, const CallOptions& options = {});
+    Work broadcast(const Tensor& in_out, GroupRank root, const CallOptions& options = {});
+    Work reduce(const Tensor& in_out, GroupRank root, ReduceOp op, const CallOptions& options = {});
+    Work all_reduce(const Tensor& in_out, ReduceOp op, const CallOptions& options = {});
     /// output: p·n on the root (undefined elsewhere). With counts, rank r gives counts[r].
-    Work gather(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts = {},
-                const CallOptions& options = {});
-    Work scatter(Tensor output, Tensor input, GroupRank root, std::vector<int64_t> counts = {},
-                 const CallOptions& options = {});
+    Work gather(const Tensor& output, const Tensor& input, GroupRank root,
+                const std::vector<int64_t>& counts = {}, const CallOptions& options = {});
+    Work scatter(const Tensor& output, const Tensor& input, GroupRank root,
+                 const std::vector<int64_t>& counts = {}, const CallOptions& options = {});
     /// output: p·n, rank r's part at r·n (or at the sum of counts before r).
-    Work all_gather(Tensor output, Tensor input, std::vector<int64_t> counts = {},
+    Work all_gather(const Tensor& output, const Tensor& input, const std::vector<int64_t>& counts = {},
                     const CallOptions& options = {});
     /// input: p·n; output: the reduction of all ranks' r-th part.
-    Work reduce_scatter(Tensor output, Tensor input, ReduceOp op, std::vector<int64_t> counts = {},
-                        const CallOptions& options = {});
+    Work reduce_scatter(const Tensor& output, const Tensor& input, ReduceOp op,
+                        const std::vector<int64_t>& counts = {}, const CallOptions& options = {});
     /// Part r of the input goes to rank r; part r of the output came from it.
-    Work all_to_all(Tensor output, Tensor input, std::vector<int64_t> output_counts = {},
-                    std::vector<int64_t> input_counts = {}, const CallOptions& options = {});
-    Work send(Tensor input, GroupRank to, const CallOptions& options = {});
-    Work recv(Tensor output, GroupRank from, const CallOptions& options = {});
+    Work all_to_all(const Tensor& output, const Tensor& input, const std::vector<int64_t>& output_counts = {},
+                    const std::vector<int64_t>& input_counts = {}, const CallOptions& options = {});
+    Work send(const Tensor& input, GroupRank to, const CallOptions& options = {});
+    Work recv(const Tensor& output, GroupRank from, const CallOptions& options = {});
     Work barrier(const CallOptions& options = {});
 };
 

@@ -53,58 +53,87 @@ Algorithm RecordedGroup::algorithm_of(const CollectiveCall& call, const CheckedC
     const auto p = static_cast<int32_t>(group_->ranks.size());
     const Algorithm ours = group_->options.algorithm;
     if (ours == Algorithm::native) return p == 1 ? Algorithm::none : ours;
-    const Algorithm wanted = call.options.algorithm != Algorithm::none ? call.options.algorithm : ours;
+    const Algorithm wanted = call.options->algorithm != Algorithm::none ? call.options->algorithm : ours;
     return choose_algorithm(call.op, wanted, p, shape_of(checked, shares_memory_));
 }
 
-void RecordedGroup::prepare(const CollectiveCall& call, Work::State& state) {
+void RecordedGroup::prepare(const CollectiveCall& call, Work::State& state) const {
     CheckedCall& checked = state.call;
     check_call(call, group_->me, static_cast<int32_t>(group_->ranks.size()), checked);
     group_->accept(checked);
     state.group = group_.get();
     checked.group = group_;  // a state that is used again nearly always comes from this group: then uncounted
     checked.algorithm = algorithm_of(call, checked);
-    const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
-    int32_t& counter = !pair ? next_sequence_
-                       : call.op == CollectiveOp::send
-                           ? next_sent_[static_cast<std::size_t>(checked.peer)]
-                           : next_received_[static_cast<std::size_t>(checked.peer)];
-    checked.sequence = counter++;
+}
+
+void RecordedGroup::number(CheckedCall& call) {
+    int32_t& next = call.op == CollectiveOp::send   ? next_sent_[static_cast<std::size_t>(call.peer)]
+                    : call.op == CollectiveOp::recv ? next_received_[static_cast<std::size_t>(call.peer)]
+                                                    : next_sequence_;
+    call.sequence = next++;
     if (recorder_ == nullptr) return;
-    checked.phase = recorder_->phase();
-    checked.step = recorder_->step();
+    call.phase = recorder_->phase();
+    call.step = recorder_->step();
+}
+
+const trace::Event* RecordedGroup::enter(const CollectiveCall& call, Work::State& state) {
+    CheckedCall& checked = state.call;
+    number(checked);
+    if (recorder_ == nullptr) return nullptr;
     trace::Event* const event =
-        recorder_->enter_collective(checked.stream, call.options.cause, checked.source);
+        recorder_->enter_collective(checked.stream, call.options->cause, checked.source);
     state.event = event != nullptr ? event->id : -1;
     state.recorder = event != nullptr ? recorder_ : nullptr;
-    if (event == nullptr) return;
+    if (event == nullptr) return nullptr;
     event->op = checked.op;
     event->reduce_op = checked.reduce_op;
     event->dtype = checked.dtype;
     event->group = group_->index;
     event->sequence = checked.sequence;
     event->peer = checked.peer < 0 ? -1 : group_->ranks[static_cast<std::size_t>(checked.peer)].value;
-    event->padding = static_cast<int32_t>(call.options.padding);
+    event->padding = static_cast<int32_t>(call.options->padding);
     event->in_elements = checked.in_elements;
     event->out_elements = checked.out_elements;
+    return event;
 }
 
-Work RecordedGroup::issue(CollectiveCall&& call) {
-    const bool waits = !call.options.async_op;
+void RecordedGroup::run_first(const CollectiveCall& call) {
+    last_.forget();
+    at_once_.again = at_once_.begun = false;
+    prepare(call, at_once_);
+    const trace::Event* const event = enter(call, at_once_);
+    executor_.run_at_once(at_once_);
+    if (event != nullptr) before_ = *event;
+    last_.remember(call);
+    wording_ = wording();
+}
+
+void RecordedGroup::run_again() {
+    at_once_.again = true;
+    number(at_once_.call);
+    if (at_once_.recorder != nullptr) {
+        trace::Event& event = recorder_->enter_again(before_);
+        event.sequence = at_once_.call.sequence;
+        at_once_.event = event.id;
+        at_once_.begun = event.t_begin_ns != 0;
+    }
+    executor_.run_at_once(at_once_);
+}
+
+Work RecordedGroup::issue(const CollectiveCall& call) {
+    const bool waits = !call.options->async_op;
     if (waits && executor_.is_at_rest()) {
-        prepare(call, at_once_);
-        executor_.run_at_once(at_once_);
-        if (at_once_.recorder != nullptr && call.options.stream != Stream::compute)
+        last_.is(call) && wording_ == wording() ? run_again() : run_first(call);
+        if (call.options->stream != Stream::compute && at_once_.recorder != nullptr)
             at_once_.recorder->depend(Stream::compute, at_once_.event);
-        call.input.reset();  // in the order in which the executor lets go of them
-        call.output.reset();
         return {};
     }
+    last_.forget();
     LocalPtr<Work::State> state = executor_.new_state();
     prepare(call, *state);
+    enter(call, *state);
     state->kept = kept();
-    state->tensors[0] = std::move(call.input);
-    state->tensors[1] = std::move(call.output);
+    state->tensors = {*call.input, *call.output};
     Work work = executor_.submit(std::move(state));
     if (!waits) return work;
     work.wait();

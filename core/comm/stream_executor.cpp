@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/comm/calling_group.h"
 
 namespace meshscope::comm {
 namespace {
@@ -127,18 +126,6 @@ void StreamExecutor::run_one(Work::State& state) {
     }
     if (failure_) state.error = failure_;
     state.ended.store(true, std::memory_order_release);  // with the error
-}
-
-void StreamExecutor::run_at_once(Work::State& state) {
-    if (failure_) std::rethrow_exception(failure_);
-    state.executor = this;
-    try {
-        drop_received();
-        run_now(state);
-    } catch (...) {
-        failure_ = std::current_exception();
-        throw;
-    }
 }
 
 void StreamExecutor::serve() {

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/comm/call_check.h"
+#include "core/comm/calling_group.h"
 #include "core/comm/device_queues.h"
 #include "core/comm/process_group.h"
 #include "core/comm/transport.h"
@@ -23,7 +23,6 @@
 namespace meshscope::comm {
 
 class StreamExecutor;
-struct CallingGroup;
 
 /// What Work and the executor share of one collective. Its rank's thread makes it and drops it; the running
 /// thread sees it between submit and `ended`.
@@ -35,6 +34,8 @@ struct Work::State : CountedLocally {
     std::function<void()> work;
     CheckedCall call;                  ///< whose turn it will be
     bool at_once = false;              ///< runs as soon as it is issued: begins then
+    bool again = false;                ///< `call` is the one that its group ran last, but for its number
+    bool begun = false;                ///< its event says already when it begins, and its algorithm
     std::shared_ptr<const void> kept;  ///< what runs it beside its group (RecordedGroup::kept); goes with it
     std::array<Tensor, 2> tensors;     ///< kept alive; let go by the rank's thread (see StreamExecutor)
     trace::Recorder* recorder = nullptr;
@@ -87,9 +88,19 @@ class StreamExecutor {
     Work submit(LocalPtr<Work::State> state);
     /// Whether a call may run where it is issued: nothing is under way, and it would run on this thread.
     bool is_at_rest() const { return states_.empty() && mode_ == Mode::inline_in_wait && queues_ == nullptr; }
-    /// Runs `state`, which is the caller's and in no order, where is_at_rest(). Rank's thread. Throws what it
-    /// throws, or the failure that was before it.
-    void run_at_once(Work::State& state);
+    /// Runs `state`, which is the caller's, a group's, and in no order, where is_at_rest(). Rank's thread.
+    /// Throws what it throws, or the failure that was before it.
+    void run_at_once(Work::State& state) {
+        if (failure_) std::rethrow_exception(failure_);
+        state.executor = this;
+        try {
+            if (!sent_.empty()) drop_received();
+            state.group->run(state);
+        } catch (...) {
+            failure_ = std::current_exception();
+            throw;
+        }
+    }
     /// Returns when all has run and every sent message was received; rethrows the first error. Rank's thread,
     /// at the rank's end. May be called again after further collectives.
     void finish();

@@ -156,47 +156,49 @@ Tensor CallingRank::filled(const Call& call) {
 void CallingRank::collective(const Call& call, comm::ProcessGroup& group) {
     const int64_t n = call.elements, p = group.size();
     const bool at_root = group.rank().value == call.root;
-    comm::CollectiveCall made;
-    made.op = call.op;
-    made.reduce_op = call.reduce_op;
+    Tensor input, output;
     switch (call.op) {
         case CollectiveOp::broadcast:
         case CollectiveOp::all_reduce:  // in place, as PyTorch's
-            made.input = made.output = filled(call);
+            input = output = filled(call);
             break;
         case CollectiveOp::reduce:  // off the root nobody may look at the buffer afterwards
-            made.input = filled(call);
-            if (at_root) made.output = made.input;
+            input = filled(call);
+            if (at_root) output = input;
             break;
         case CollectiveOp::gather:
-            made.input = filled(call);
-            if (at_root) made.output = buffer(call, n * p);
+            input = filled(call);
+            if (at_root) output = buffer(call, n * p);
             break;
         case CollectiveOp::all_gather:
-            made.input = filled(call);
-            made.output = buffer(call, n * p);
+            input = filled(call);
+            output = buffer(call, n * p);
             break;
         case CollectiveOp::scatter:
-            if (at_root) made.input = filled(call);
-            made.output = buffer(call, n / p);
+            if (at_root) input = filled(call);
+            output = buffer(call, n / p);
             break;
         case CollectiveOp::reduce_scatter:
-            made.input = filled(call);
-            made.output = buffer(call, n / p);
+            input = filled(call);
+            output = buffer(call, n / p);
             break;
         case CollectiveOp::all_to_all:
-            made.input = filled(call);
-            made.output = buffer(call, n);
+            input = filled(call);
+            output = buffer(call, n);
             break;
         default:  // a barrier has no buffer
             break;
     }
     const bool rooted = call.op == CollectiveOp::broadcast || call.op == CollectiveOp::reduce ||
                         call.op == CollectiveOp::gather || call.op == CollectiveOp::scatter;
-    if (rooted) made.peer = GroupRank{call.root};
-    made.options =
-        comm::CallOptions{.cause = {rule_of(call.op), call.label}, .factor = call.factor, .async_op = false};
-    group.issue(std::move(made));
+    const comm::CallOptions options{
+        .cause = {rule_of(call.op), call.label}, .factor = call.factor, .async_op = false};
+    group.issue({.op = call.op,
+                 .reduce_op = call.reduce_op,
+                 .peer = GroupRank{rooted ? call.root : -1},
+                 .input = &input,
+                 .output = &output,
+                 .options = &options});
 }
 
 void CallingRank::message(const Call& call, comm::ProcessGroup& group) {

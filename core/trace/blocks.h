@@ -56,7 +56,7 @@ class Blocks {
     }
 
   private:
-    void grow() { table_.push_back(std::make_unique<T[]>(kPerBlock)); }
+    [[gnu::noinline, gnu::cold]] void grow() { table_.push_back(std::make_unique<T[]>(kPerBlock)); }
 
     std::vector<std::unique_ptr<T[]>> table_;
     std::size_t size_ = 0;

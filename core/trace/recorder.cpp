@@ -120,12 +120,13 @@ struct Recorder::Impl {
 
     /// The pending dependencies of the event that is about to be entered.
     void attach(Stream stream) {
-        std::vector<int32_t>& waiting = pending[static_cast<std::size_t>(stream)];
-        if (!waiting.empty()) {
-            for (const int32_t on : waiting) dependencies.push_back({last() + 1, on});
-            waiting.clear();
-        }
+        if (!pending[static_cast<std::size_t>(stream)].empty()) attach_pending(stream);
         last_on_stream[static_cast<std::size_t>(stream)] = last() + 1;
+    }
+    [[gnu::noinline]] void attach_pending(Stream stream) {
+        std::vector<int32_t>& waiting = pending[static_cast<std::size_t>(stream)];
+        for (const int32_t on : waiting) dependencies.push_back({last() + 1, on});
+        waiting.clear();
     }
     /// A training step allocates what the one before has let go, so nodes go round.
     void enter(uint64_t id, const Live& allocation) {
@@ -256,6 +257,20 @@ Event* Recorder::enter_collective(Stream stream, const Cause& cause, const std::
     return &event;
 }
 
+Event& Recorder::enter_again(const Event& before) {
+    impl_->attach(before.stream);
+    Event& event = impl_->events.push(before);
+    event.id = impl_->last();
+    event.step = step_;
+    event.phase = phase_;
+    event.microbatch = microbatch_;
+    event.t_issue_ns = impl_->issuing_ns();
+    if (event.t_begin_ns != 0)
+        event.t_begin_ns = impl_->clock == nullptr ? event.t_issue_ns : impl_->begins_to_run_ns();
+    event.t_end_ns = 0;
+    return event;
+}
+
 void Recorder::begin_collective(int32_t event, Algorithm algorithm, bool at_once) {
     if (event < 0) return;
     if (!at_once) return impl_->begin_apart(event, algorithm);
@@ -361,6 +376,7 @@ RankRecord Recorder::take() {
     join(record.events, record.hops, 0, impl_->ran.take(), impl_->clock != nullptr);
     record.strings = impl_->strings.take();
     impl_->latest_unit = impl_->latest_rule = 0;
+    ++wording_;
     record.dependencies = std::exchange(impl_->dependencies, {});
     record.memory = impl_->memory.take();
     record.parameters = std::exchange(impl_->parameters, {});

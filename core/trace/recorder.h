@@ -74,7 +74,10 @@ class Recorder final : public MemorySink {
     /// While on, what is recorded runs for the second time, because its results were not kept: the compute
     /// event "linear" is called "linear.recompute" and has the rule "recompute.forward", and a collective's
     /// rule R becomes "recompute.R".
-    void set_recompute(bool on) { recompute_ = on; }
+    void set_recompute(bool on) {
+        wording_ += on != recompute_ ? 1 : 0;
+        recompute_ = on;
+    }
     int32_t step() const { return step_; }
     Phase phase() const { return phase_; }
 
@@ -101,6 +104,13 @@ class Recorder final : public MemorySink {
     /// fills in what the call is (op, reduce op, dtype, group, sequence, peer, padding, elements) where it
     /// lies, before anything else is recorded. Null at Level::off.
     Event* enter_collective(Stream stream, const Cause& cause, const std::source_location& source);
+
+    /// Another number when the same unit, rule and line would be entered as other numbers than before.
+    int64_t wording() const { return wording_; }
+    /// As enter_collective, for a call that is the same as the one whose event `before` is, entered under
+    /// this wording(), but for its sequence number, which the caller fills in. Where `before` has a time of
+    /// its beginning, it was begun at once, and so is this one. Cost: a copy.
+    Event& enter_again(const Event& before);
 
     /// The running half. Begin and end stamp the times; calls with event -1 do nothing. `at_once`: it was
     /// issued by this thread just now, so the clock need not be read again, and the halves are one; the same
@@ -144,6 +154,7 @@ class Recorder final : public MemorySink {
     Phase phase_ = Phase::setup;
     int32_t microbatch_ = 0;
     bool recompute_ = false;
+    int64_t wording_ = 0;
     std::unique_ptr<Impl> impl_;
 };
 

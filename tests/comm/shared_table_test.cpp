@@ -150,15 +150,17 @@ TEST_CASE("an all_reduce may be in place on one rank and not on another") {
     for (const int64_t n : {int64_t{10}, int64_t{5001}}) {
         const auto results = run_ranks("threads", 3, Mode::inline_in_wait, [&](Rank& rank) {
             const auto world = rank.world(Algorithm::direct);
-            comm::CollectiveCall reduce;
-            reduce.op = CollectiveOp::all_reduce;
-            reduce.reduce_op = ReduceOp::sum;
-            reduce.input =
+            const Tensor input =
                 rank.floats(std::vector<float>(static_cast<std::size_t>(n), float(1 << rank.rank())));
-            reduce.output = rank.rank() == 0 ? reduce.input : rank.zeros(n);
-            reduce.options = CallOptions{};
-            const Tensor input = reduce.input, output = reduce.output;
-            world->issue(std::move(reduce)).wait();
+            const Tensor output = rank.rank() == 0 ? input : rank.zeros(n);
+            const CallOptions options{};
+            world
+                ->issue({.op = CollectiveOp::all_reduce,
+                         .reduce_op = ReduceOp::sum,
+                         .input = &input,
+                         .output = &output,
+                         .options = &options})
+                .wait();
             return std::pair{floats_of(input), floats_of(output)};
         });
         const std::vector<float> sum(static_cast<std::size_t>(n), 7);

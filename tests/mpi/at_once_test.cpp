@@ -28,10 +28,30 @@ int note(MeshscopeMpiHandle, const MeshscopeMpiCall* call, MeshscopeMpiHandle*) 
 
 struct Seen {
     std::vector<MeshscopeMpiCall> calls;
-    trace::RankRecord record;
+    std::vector<trace::RankRecord> records;
 };
 
-Seen calls_of(bool async_op) {
+/// A rank whose calls wait, or are waited for.
+struct Rank {
+    bool async_op;
+    Seen& seen;
+    comm::NativeGroup& group;
+    trace::Recorder& recorder;
+    tensor::Allocator& memory;
+
+    Tensor zeros(int64_t n, DType dtype = DType::float32) const {
+        return memory.zeros({n}, dtype, MemoryCategory::temporaries, "test");
+    }
+    comm::CallOptions options(Stream stream = Stream::compute, const char* unit = "unit") const {
+        return {.stream = stream,
+                .cause = {"user.call", unit},
+                .async_op = async_op,
+                .source = std::source_location()};
+    }
+    void take() const { seen.records.push_back(recorder.take()); }
+};
+
+Seen calls_of(bool async_op, void (*body)(const Rank&)) {
     MeshscopeMpi mpi = test::idle_mpi();
     mpi.collective = note;
     Seen seen;
@@ -43,39 +63,81 @@ Seen calls_of(bool async_op) {
     StreamExecutor executor(transport, StreamExecutor::Mode::inline_in_wait);
     comm::NativeGroup group(executor, 0, "world", {GlobalRank{0}, GlobalRank{1}}, comm::Channel{0},
                             &recorder);
-    const auto zeros = [&](int64_t n, DType dtype = DType::float32) {
-        return memory.zeros({n}, dtype, MemoryCategory::temporaries, "test");
-    };
-    const auto options = [&](Stream stream) {
-        return comm::CallOptions{.stream = stream,
-                                 .cause = {"user.call", "unit"},
-                                 .async_op = async_op,
-                                 .source = std::source_location()};
-    };
-    for (const Stream stream : {Stream::compute, Stream::all_gather})
-        for (const DType dtype : {DType::float32, DType::int64}) {
-            const Tensor full = zeros(8, dtype), part = zeros(4, dtype);
-            group.all_reduce(full, ReduceOp::sum, options(stream)).wait();
-            group.all_gather(full, part, {}, options(stream)).wait();
-            group.reduce_scatter(part, full, ReduceOp::max, {}, options(stream)).wait();
-            group.broadcast(full, GroupRank{1}, options(stream)).wait();
-            group.reduce(full, GroupRank{1}, ReduceOp::sum, options(stream)).wait();
-            group.all_gather(full, part, {4, 4}, options(stream)).wait();
-            group.barrier(options(stream)).wait();
-            recorder.end_compute(recorder.begin_compute("work", "unit", 0, 0));
-        }
-    group.all_reduce(zeros(3), ReduceOp::avg, options(Stream::compute)).wait();
+    const Rank rank{async_op, seen, group, recorder, memory};
+    body(rank);
     executor.finish();
-    seen.record = recorder.take();
+    rank.take();
     return seen;
 }
 
-}  // namespace
+void every_op(const Rank& rank) {
+    comm::NativeGroup& group = rank.group;
+    for (const Stream stream : {Stream::compute, Stream::all_gather})
+        for (const DType dtype : {DType::float32, DType::int64}) {
+            const Tensor full = rank.zeros(8, dtype), part = rank.zeros(4, dtype);
+            const comm::CallOptions options = rank.options(stream);
+            group.all_reduce(full, ReduceOp::sum, options).wait();
+            group.all_gather(full, part, {}, options).wait();
+            group.reduce_scatter(part, full, ReduceOp::max, {}, options).wait();
+            group.broadcast(full, GroupRank{1}, options).wait();
+            group.reduce(full, GroupRank{1}, ReduceOp::sum, options).wait();
+            group.all_gather(full, part, {4, 4}, options).wait();
+            group.barrier(options).wait();
+            rank.recorder.end_compute(rank.recorder.begin_compute("work", "unit", 0, 0));
+        }
+    group.all_reduce(rank.zeros(3), ReduceOp::avg, rank.options()).wait();
+}
 
-TEST_CASE("a native call that waits asks MPI for the same, and is recorded as one that is waited for") {
-    const Seen apart = calls_of(true), at_once = calls_of(false);
-    // The first asks the members whether they wait inside MPI.
-    REQUIRE(apart.calls.size() == 4 * 7 + 2);
+/// The same calls again and again, and what may change between two of them.
+void again(const Rank& rank) {
+    comm::NativeGroup& group = rank.group;
+    trace::Recorder& recorder = rank.recorder;
+    const Tensor full = rank.zeros(8), part = rank.zeros(4);
+    for (int step = 0; step < 3; ++step) {
+        recorder.set_step(step);
+        for (const char* const unit : {"unit", "other", "a unit of a longer name"}) {
+            const comm::CallOptions options = rank.options(Stream::compute, unit);
+            for (int i = 0; i < 3; ++i) group.all_reduce(full, ReduceOp::sum, options).wait();
+            recorder.set_phase(step % 2 == 0 ? Phase::forward : Phase::backward);
+            recorder.set_microbatch(step);
+            group.all_reduce(full, ReduceOp::sum, options).wait();
+            recorder.set_recompute(true);
+            for (int i = 0; i < 2; ++i) group.all_reduce(full, ReduceOp::sum, options).wait();
+            recorder.set_recompute(false);
+            group.all_reduce(full, ReduceOp::sum, options).wait();
+            group.all_reduce(full, ReduceOp::max, options).wait();
+            for (const int64_t first : {0, 0, 1, 1}) {
+                const Tensor some = full.slice(first, 7);
+                group.all_reduce(some, ReduceOp::max, options).wait();
+                CHECK(g_calls->back().out == some.raw());
+            }
+        }
+        // One that is refused, and one of another stream, whose event the next depends on.
+        const comm::CallOptions options = rank.options(Stream::all_gather);
+        for (int i = 0; i < 2; ++i) {
+            CHECK_THROWS_AS(group.all_gather(full, full, {}, options), InvalidArgument);
+            for (int j = 0; j < 2; ++j) group.all_gather(full, part, {}, options).wait();
+            recorder.depend(Stream::all_gather,
+                            recorder.begin_compute("work", "unit", 0, 0, Stream::compute));
+            recorder.end_compute(recorder.last_event());
+            group.all_gather(full, part, {}, options).wait();
+        }
+        // A record that begins anew has texts of its own.
+        for (int i = 0; i < 2; ++i) group.broadcast(part, GroupRank{1}, rank.options()).wait();
+        rank.take();
+        for (int i = 0; i < 2; ++i) group.broadcast(part, GroupRank{1}, rank.options()).wait();
+        // Two that nobody waits for in between.
+        comm::CallOptions queued = rank.options();
+        queued.async_op = true;
+        comm::Work one = group.broadcast(part, GroupRank{1}, queued),
+                   two = group.broadcast(part, GroupRank{1}, queued);
+        two.wait();
+        one.wait();
+        for (int i = 0; i < 2; ++i) group.broadcast(part, GroupRank{1}, rank.options()).wait();
+    }
+}
+
+void check_alike(const Seen& apart, const Seen& at_once) {
     REQUIRE(at_once.calls.size() == apart.calls.size());
     for (std::size_t i = 0; i < apart.calls.size(); ++i) {
         const MeshscopeMpiCall &a = apart.calls[i], &b = at_once.calls[i];
@@ -85,27 +147,44 @@ TEST_CASE("a native call that waits asks MPI for the same, and is recorded as on
         CHECK(a.elements == b.elements);
         CHECK(a.in_place == b.in_place);
         CHECK(a.root == b.root);
-        CHECK(a.blocking == (i == 0 ? 0 : 1));
+        CHECK(a.blocking == (i == 0 ? 0 : 1));  // the first asks the members whether they wait inside MPI
         CHECK(b.blocking == a.blocking);
         CHECK((a.out_counts == nullptr) == (b.out_counts == nullptr));
     }
-    for (const trace::RankRecord& record : {apart.record, at_once.record}) {
-        REQUIRE(record.events.size() == 4 * 8 + 1);
-        CHECK(record.dependencies.size() == 2 * 7);
-        for (const trace::Event& event : record.events) {
-            CHECK(event.algorithm ==
-                  (event.kind == trace::EventKind::compute ? Algorithm::none : Algorithm::native));
-            CHECK(event.t_issue_ns > 0);
-            CHECK(event.t_issue_ns <= event.t_begin_ns);
-            CHECK(event.t_begin_ns <= event.t_end_ns);
-        }
-    }
-    const auto merged = [](const Seen& seen) {
+    const auto merged = [](const trace::RankRecord& record) {
         trace::RunInfo info;
         info.world_size = 2;
-        return trace::merge(info, {{"world", {0, 1}}}, {seen.record, {}});
+        return trace::merge(info, {{"world", {0, 1}}}, {record, {}});
     };
-    CHECK(trace::identical(merged(apart), merged(at_once), trace::Ignore::times));
+    REQUIRE(apart.records.size() == at_once.records.size());
+    for (std::size_t i = 0; i < apart.records.size(); ++i) {
+        for (const trace::RankRecord* const record : {&apart.records[i], &at_once.records[i]})
+            for (const trace::Event& event : record->events) {
+                CHECK(event.algorithm ==
+                      (event.kind == trace::EventKind::compute ? Algorithm::none : Algorithm::native));
+                CHECK(event.t_issue_ns > 0);
+                CHECK(event.t_issue_ns <= event.t_begin_ns);
+                CHECK(event.t_begin_ns <= event.t_end_ns);
+            }
+        CHECK(trace::identical(merged(apart.records[i]), merged(at_once.records[i]), trace::Ignore::times));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a native call that waits asks MPI for the same, and is recorded as one that is waited for") {
+    const Seen apart = calls_of(true, every_op), at_once = calls_of(false, every_op);
+    REQUIRE(apart.calls.size() == 4 * 7 + 2);
+    REQUIRE(at_once.records[0].events.size() == 4 * 8 + 1);
+    CHECK(at_once.records[0].dependencies.size() == 2 * 7);
+    check_alike(apart, at_once);
+}
+
+TEST_CASE("a native call that is made again is run and recorded as the first, where nothing has changed") {
+    const Seen apart = calls_of(true, again), at_once = calls_of(false, again);
+    REQUIRE(at_once.records.size() == 4);
+    REQUIRE(at_once.calls.size() == 1 + 3 * (3 * 12 + 2 * 3 + 4 + 4));
+    check_alike(apart, at_once);
 }
 
 TEST_CASE("a rank whose MPI was started for one thread runs its collectives itself") {

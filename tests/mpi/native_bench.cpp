@@ -1,16 +1,19 @@
-// What the algorithm native costs above the bare MPI call, measured in one process, call by call in turn:
-// under mpiexec, arguments: openmpi or mpich, and the ranks. Rank 0 prints a JSON line a size: medians in µs
-// of MPI_Allreduce itself (blocking; where ranks outnumber cores also as MPI_Iallreduce is waited for), and
-// of all_reduce of a NativeGroup with its checks, executor and record.
+// What the algorithm native costs above the bare MPI call, measured in one process, block by block in turn:
+// under mpiexec, arguments: openmpi or mpich, and the ranks. Rank 0 prints a JSON line an op and size:
+// medians in µs a call of MPI's own blocking collective, and of the same call of a NativeGroup with its
+// checks, executor and record, once with recording off and once at level `collectives`.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
+#include <memory>
+#include <utility>
 
 #include "backends/mpi/mpi_module.h"
 #include "backends/registry.h"
 #include "core/comm/native_group.h"
+#include "tests/bench/peers/peer.h"
 #include "tests/contract/harness.h"
 
 using namespace meshscope;
@@ -19,18 +22,106 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
+constexpr int kBlocks = 41;
+
+/// Calls a block: as many as `bench collectives` makes.
+int calls_of(int64_t bytes) {
+    return static_cast<int>(std::clamp<int64_t>((4 << 20) / bytes, 1, 100));
+}
+
 double median(std::vector<double> times) {
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
                      times.end());
     return times[times.size() / 2];
 }
 
-template <class Work>
-double micros(const Work& work) {
-    const auto begin = Clock::now();
-    work();
-    return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+MeshscopeMpiCall bare_call(int32_t op, const Tensor& full, const Tensor& part) {
+    const bool gathers = op == MESHSCOPE_ALL_GATHER, scatters = op == MESHSCOPE_REDUCE_SCATTER;
+    MeshscopeMpiCall call{};
+    call.op = op;
+    call.kind = MESHSCOPE_MPI_FLOAT;
+    call.in_place = op == MESHSCOPE_ALL_REDUCE;
+    call.in = gathers ? part.raw() : full.raw();
+    call.out = scatters ? part.raw() : full.raw();
+    call.elements = gathers || scatters ? part.n_elements() : full.n_elements();
+    call.blocking = 1;
+    return call;
 }
+
+/// One rank's side of the measurement.
+class Bench {
+  public:
+    Bench(const MeshscopeMpi& mpi, MeshscopeMpiHandle bare, std::string library, int32_t size,
+          comm::Transport& transport)
+        : mpi_(mpi),
+          bare_(bare),
+          library_(std::move(library)),
+          size_(size),
+          transport_(transport),
+          device_(tensor::make_cpu_device()),
+          memory_(*device_),
+          executor_(transport, Mode::inline_in_wait) {
+        for (int32_t r = 0; r < size; ++r) members_.push_back({r});
+        barrier_.op = MESHSCOPE_BARRIER;
+        barrier_.blocking = 1;
+    }
+
+    /// `ours`: the op on a group, with a full buffer and one rank's part.
+    template <class Ours>
+    void measure(const char* name, int32_t op, const Ours& ours) {
+        for (const int64_t bytes : {1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20}) {
+            const Tensor full = zeros(bytes / 4 / size_ * size_), part = zeros(bytes / 4 / size_);
+            trace::Recorder off(transport_.rank(), trace::Level::off, 0);
+            trace::Recorder on(transport_.rank(), trace::Level::collectives, 0);
+            comm::NativeGroup unrecorded(executor_, 0, "world", members_, comm::Channel{0}, &off);
+            comm::NativeGroup recorded(executor_, 0, "world", members_, comm::Channel{1}, &on);
+            const MeshscopeMpiCall call = bare_call(op, full, part);
+            std::array<std::vector<double>, 3> us;
+            for (int block = -2; block < kBlocks; ++block) {  // two to warm up
+                const std::array took{time_block(bytes, [&] { mpi_.collective(bare_, &call, nullptr); }),
+                                      time_block(bytes, [&] { ours(unrecorded, full, part); }),
+                                      time_block(bytes, [&] { ours(recorded, full, part); })};
+                for (std::size_t way = 0; way < took.size(); ++way)
+                    if (block >= 0) us[way].push_back(took[way]);
+            }
+            if (transport_.rank().value == 0) print(name, bytes, median(us[0]), median(us[1]), median(us[2]));
+        }
+    }
+
+  private:
+    Tensor zeros(int64_t n) {
+        return memory_.zeros({n}, DType::float32, MemoryCategory::temporaries, "bench");
+    }
+    /// us a call.
+    template <class Call>
+    double time_block(int64_t bytes, const Call& call) {
+        const int calls = calls_of(bytes);
+        call();  // so that it finds in the caches what its own kind left there
+        mpi_.collective(bare_, &barrier_, nullptr);
+        const auto begin = Clock::now();
+        for (int i = 0; i < calls; ++i) call();
+        return std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / calls;
+    }
+    void print(const char* op, int64_t bytes, double mpi_us, double off_us, double native_us) {
+        std::printf(
+            "{\"op\":\"%s\",\"bytes\":%lld,\"ranks\":%d,\"library\":\"%s\",\"mpi_us\":%.3f,"
+            "\"off_us\":%.3f,\"native_us\":%.3f,\"ratio\":%.3f}\n",
+            op, static_cast<long long>(bytes), size_, library_.c_str(), mpi_us, off_us, native_us,
+            native_us / mpi_us);
+        std::fflush(stdout);
+    }
+
+    const MeshscopeMpi& mpi_;
+    MeshscopeMpiHandle bare_;
+    std::string library_;
+    int32_t size_;
+    comm::Transport& transport_;
+    std::unique_ptr<tensor::Device> device_;
+    tensor::Allocator memory_;
+    StreamExecutor executor_;
+    std::vector<GlobalRank> members_;
+    MeshscopeMpiCall barrier_{};
+};
 
 }  // namespace
 
@@ -47,51 +138,30 @@ int main(int argc, char** argv) {
             return std::string(value != nullptr ? value : "");
         };
         const auto world = backends::make_registry(environment)->open("mpi-" + word, request);
-        MeshscopeMpiHandle bare_world{0}, bare_group{0};
-        mpi.open(&bare_world);
         std::vector<int32_t> all;
         for (int32_t r = 0; r < size; ++r) all.push_back(r);
-        mpi.group(bare_world, all.data(), size, 0, &bare_group);
+        MeshscopeMpiHandle bare_world{0}, bare{0};
+        mpi.open(&bare_world);
+        mpi.group(bare_world, all.data(), size, 0, &bare);
         world->run([&](comm::Transport& transport) {
-            const auto device = tensor::make_cpu_device();
-            trace::Recorder recorder(transport.rank(), trace::Level::collectives, 0);
-            tensor::Allocator memory(*device, &recorder);
-            StreamExecutor executor(transport, Mode::inline_in_wait);
-            std::vector<GlobalRank> members;
-            for (const int32_t r : all) members.push_back({r});
-            comm::NativeGroup group(executor, 0, "world", members, comm::Channel{0}, &recorder);
-            const Rank rank{transport, executor, memory, recorder};
-            for (const int64_t bytes : {1024, 65536, 1 << 20, 16 << 20}) {
-                const int64_t n = bytes / 4;
-                const Tensor t = rank.zeros(n);
-                MeshscopeMpiCall call{};
-                call.op = MESHSCOPE_ALL_REDUCE;
-                call.kind = MESHSCOPE_MPI_FLOAT;
-                call.in_place = 1;
-                call.out = t.raw();
-                call.elements = n;
-                call.blocking = 1;
-                MeshscopeMpiHandle begun{0};
-                const int times = bytes > (1 << 20)                                                  ? 40
-                                  : size > static_cast<int32_t>(std::thread::hardware_concurrency()) ? 60
-                                                                                                     : 400;
-                std::vector<double> bare, ours;
-                for (int i = 0; i < times + 10; ++i) {
-                    const double a = micros([&] { mpi.collective(bare_group, &call, &begun); });
-                    const double b = micros([&] { group.all_reduce(t, ReduceOp::sum, {.async_op = false}); });
-                    if (i < 10) continue;
-                    bare.push_back(a);
-                    ours.push_back(b);
-                }
-                if (rank.rank() == 0)
-                    std::printf(
-                        "{\"op\":\"all_reduce\",\"bytes\":%lld,\"ranks\":%d,\"library\":\"%s\",\"mpi_us\":%."
-                        "2f,"
-                        "\"native_us\":%.2f,\"ratio\":%.3f}\n",
-                        static_cast<long long>(bytes), size, word.c_str(), median(bare), median(ours),
-                        median(ours) / median(bare));
-            }
-            executor.finish();
+            peer::pin(transport.rank().value);
+            Bench bench(mpi, bare, word, size, transport);
+            bench.measure("all_reduce", MESHSCOPE_ALL_REDUCE,
+                          [](comm::ProcessGroup& group, const Tensor& full, const Tensor&) {
+                              group.all_reduce(full, ReduceOp::sum, {.async_op = false});
+                          });
+            bench.measure("all_gather", MESHSCOPE_ALL_GATHER,
+                          [](comm::ProcessGroup& group, const Tensor& full, const Tensor& part) {
+                              group.all_gather(full, part, {}, {.async_op = false});
+                          });
+            bench.measure("reduce_scatter", MESHSCOPE_REDUCE_SCATTER,
+                          [](comm::ProcessGroup& group, const Tensor& full, const Tensor& part) {
+                              group.reduce_scatter(part, full, ReduceOp::sum, {}, {.async_op = false});
+                          });
+            bench.measure("broadcast", MESHSCOPE_BROADCAST,
+                          [](comm::ProcessGroup& group, const Tensor& full, const Tensor&) {
+                              group.broadcast(full, GroupRank{0}, {.async_op = false});
+                          });
         });
     }
     return 0;

@@ -129,13 +129,16 @@ void check_reductions(const Rank& rank, const Group& g, Checks& checks) {
 void check_buffers(const Rank& rank, const Group& g, Checks& checks) {
     const auto me = static_cast<std::size_t>(rank.rank());
     const auto call = [&](CollectiveOp op, const Tensor& input, const Tensor& output, int32_t root) {
-        comm::CollectiveCall made;
-        made.op = op;
-        if (op != CollectiveOp::broadcast && op != CollectiveOp::all_gather) made.reduce_op = ReduceOp::sum;
-        if (root >= 0) made.peer = GroupRank{root};
-        made.input = input, made.output = output;
-        made.options = g.options();
-        g.group->issue(std::move(made)).wait();
+        const bool reduces = op != CollectiveOp::broadcast && op != CollectiveOp::all_gather;
+        const comm::CallOptions options = g.options();
+        g.group
+            ->issue({.op = op,
+                     .reduce_op = reduces ? ReduceOp::sum : ReduceOp::none,
+                     .peer = GroupRank{root},
+                     .input = &input,
+                     .output = &output,
+                     .options = &options})
+            .wait();
     };
     for (const DType dtype : {DType::float32, DType::int32, DType::int64})
         for (const int64_t n : {1, 1000}) {

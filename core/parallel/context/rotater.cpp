@@ -36,8 +36,8 @@ void Rotater::permute(const tensor::Tensor& buffer) {
     leaving[static_cast<std::size_t>((me + 1) % ranks)] = buffer.n_elements();
     coming[static_cast<std::size_t>((me + ranks - 1) % ranks)] = buffer.n_elements();
     coming_ = empty(buffer.n_elements(), buffer.dtype());
-    work_ = group_.all_to_all(coming_, buffer, std::move(coming), std::move(leaving),
-                              {.stream = Stream::p2p, .cause = {rule_, unit_}});
+    work_ =
+        group_.all_to_all(coming_, buffer, coming, leaving, {.stream = Stream::p2p, .cause = {rule_, unit_}});
 }
 
 tensor::Tensor Rotater::next() {

@@ -149,11 +149,10 @@ void Pipeline::backward(Stage& stage, int32_t microbatch, bool input_only) {
 
 void Pipeline::send(Stage& stage, int32_t microbatch, bool activation) {
     const GroupRank to{home(stage.index() + (activation ? 1 : -1))};
-    Tensor tensor = activation ? stage.take_output(microbatch) : stage.take_input_grad(microbatch);
     if (context_.recorder)
         context_.recorder->depend(Stream::p2p, context_.recorder->last_event(Stream::compute));
     sends_.push_back(
-        context_.pp->send(std::move(tensor), to,
+        context_.pp->send(activation ? stage.take_output(microbatch) : stage.take_input_grad(microbatch), to,
                           {.stream = Stream::p2p,
                            .cause = {activation ? "pp.send.activation" : "pp.send.gradient", stage.name()}}));
     // It leaves at once where no receive stands before it in the queue; else with the wait for that one.
