@@ -167,9 +167,13 @@ class BlockTimes {
     tensor::Allocator& memory_;
 };
 
+/// Blocks before those that count. Each kind finds in the caches what its own kind left there: as many blocks
+/// as it takes where all of it just fits.
+constexpr int32_t kWarmUpBlocks = 2;
+
 /// One row, by all ranks together; all get the same. `share_cores`: they are threads, more than there are
-/// cores. The collective and the copies take turns, block by block, so that a machine that drifts touches
-/// both alike.
+/// cores. Half of the copies come before the collective and half behind it, so that a machine that drifts
+/// touches both alike.
 CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int64_t size, bool share_cores,
                              comm::Transport& transport, comm::StreamExecutor& executor) {
     const auto device = tensor::make_cpu_device();
@@ -191,7 +195,7 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
 
     const int32_t calls = calls_of(bytes);
     const auto time_block = [&](const auto& call) {
-        call();  // so that it finds in the caches what its own kind left there
+        call();
         unrecorded.barrier({.async_op = false});
         Block block{steady_ns(), 0};
         for (int32_t i = 0; i < calls; ++i) call();
@@ -201,13 +205,16 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
         return block;
     };
     std::vector<Block> blocks, copy_blocks;
-    for (int32_t i = -2; i < bench.repeats; ++i) {  // two to warm up
-        const Block block = time_block([&] { player.call(); });
-        const Block copy_block = time_block([&] { copier.call(); });
-        if (i < 0) continue;
-        blocks.push_back(block);
-        copy_blocks.push_back(copy_block);
-    }
+    const auto time_blocks = [&](std::vector<Block>& into, int32_t n, const auto& call) {
+        for (int32_t i = -kWarmUpBlocks; i < n; ++i) {
+            const Block block = time_block(call);
+            if (i >= 0) into.push_back(block);
+        }
+    };
+    const auto copy = [&] { copier.call(); };
+    time_blocks(copy_blocks, (bench.repeats + 1) / 2, copy);
+    time_blocks(blocks, bench.repeats, [&] { player.call(); });
+    time_blocks(copy_blocks, bench.repeats / 2, copy);
     BlockTimes times(unrecorded, memory);
     const double ns = times.of_the_slowest(blocks);
     const double copy_ns = share_cores ? times.of_all(copy_blocks) : times.of_the_slowest(copy_blocks);
