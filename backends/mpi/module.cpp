@@ -16,6 +16,7 @@ namespace {
 bool g_started = false;
 bool g_in_order = true;
 bool g_one_thread = false;  ///< as it was asked for: a library may give more
+bool g_yields = false;
 
 static_assert(sizeof(MPI_Request) <= sizeof(MeshscopeMpiHandle) &&
               sizeof(MPI_Comm) <= sizeof(MeshscopeMpiHandle));
@@ -45,6 +46,22 @@ void at_exit(int status, void*) {
         MPI_Abort(MPI_COMM_WORLD, status == 0 ? 75 : status);
 }
 
+/// Whether blocking calls give their core away while they wait. Open MPI says so, and does where its launcher
+/// knows that ranks are more than slots; MPICH polls.
+bool yields_when_idle() {
+    int level = 0, at = 0, n = 0;
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &level) != MPI_SUCCESS) return false;
+    int64_t value = 0;  // has room for any kind of number
+    MPI_T_cvar_handle handle;
+    if (MPI_T_cvar_get_index("mpi_yield_when_idle", &at) == MPI_SUCCESS &&
+        MPI_T_cvar_handle_alloc(at, nullptr, &handle, &n) == MPI_SUCCESS) {
+        if (n != 1 || MPI_T_cvar_read(handle, &value) != MPI_SUCCESS) value = 0;
+        MPI_T_cvar_handle_free(&handle);
+    }
+    MPI_T_finalize();
+    return value != 0;
+}
+
 int start(MeshscopeMpiJob* job, int32_t one_thread) {
     if (!g_started) {
         int level = 0;
@@ -53,6 +70,7 @@ int start(MeshscopeMpiJob* job, int32_t one_thread) {
         if (code != MPI_SUCCESS) return code;
         if (level < wanted) return MPI_ERR_OTHER;
         g_one_thread = one_thread != 0;
+        g_yields = yields_when_idle();
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         on_exit(at_exit, nullptr);
         g_started = true;
@@ -60,6 +78,7 @@ int start(MeshscopeMpiJob* job, int32_t one_thread) {
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
     job->one_thread = g_one_thread ? 1 : 0;
+    job->yields = g_yields ? 1 : 0;
     MPI_Comm here = MPI_COMM_NULL;
     if (const int code = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
         code != MPI_SUCCESS)

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { MESHSCOPE_MPI_ABI = 2 };
+enum { MESHSCOPE_MPI_ABI = 3 };
 enum { MESHSCOPE_MPI_ANY = -1 };
 
 /// A request or a communicator, as the library writes it down.
@@ -28,6 +28,7 @@ typedef struct {
     int32_t ranks_here; /* on this machine */
     int32_t most_tag;
     int32_t one_thread; /* 1: MPI was started for the calling thread alone (MPI_THREAD_SINGLE) */
+    int32_t yields;     /* 1: its blocking calls give their core away while they wait, and MPI says so */
 } MeshscopeMpiJob;
 
 /// A message that has come and was not yet taken.

@@ -76,8 +76,9 @@ class MpiTransport final : public comm::Transport {
     /// some lead to a caller's buffers MPI gets a second to end, and is not called any more after that.
     void collective(MeshscopeMpiHandle group, const MeshscopeMpiCall& call, std::shared_ptr<void> memory,
                     bool all);
-    /// Whether ranks are more than cores.
-    bool crowded() const { return crowded_; }
+    /// Whether a blocking call of MPI's may keep the core that another rank needs to end it: ranks are more
+    /// than cores, and MPI does not give its own away.
+    bool starves_others() const { return crowded_ && job_.yields == 0; }
 
     /// For MpiWorld: tells all peers, and waits until all bodies are over, taking what nobody wants any more;
     /// no longer than five seconds where one failed. All ends, by rank; those that never came have rank -1.

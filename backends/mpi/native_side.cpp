@@ -111,7 +111,7 @@ bool NativeSide::reduces(ReduceOp, DType dtype) const {
 }
 
 bool NativeSide::find_out_where_it_waits() {
-    const auto asks = std::make_shared<int32_t>(watches_peers_ || transport_.crowded() ? 1 : 0);
+    const auto asks = std::make_shared<int32_t>(watches_peers_ || transport_.starves_others() ? 1 : 0);
     MeshscopeMpiCall call{};
     call.op = MESHSCOPE_ALL_REDUCE;
     call.kind = MESHSCOPE_MPI_INT32;

@@ -56,7 +56,7 @@ Seen calls_of(bool async_op, void (*body)(const Rank&)) {
     mpi.collective = note;
     Seen seen;
     g_calls = &seen.calls;
-    MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0}, false, std::chrono::seconds(60));
+    MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0, 0}, false, std::chrono::seconds(60));
     const auto device = tensor::make_cpu_device();
     trace::Recorder recorder(GlobalRank{0}, trace::Level::values, 0);
     tensor::Allocator memory(*device, &recorder);
@@ -187,10 +187,33 @@ TEST_CASE("a native call that is made again is run and recorded as the first, wh
     check_alike(apart, at_once);
 }
 
+TEST_CASE("where ranks are more than cores calls wait inside MPI only if it gives its core away") {
+    MeshscopeMpi mpi = test::idle_mpi();
+    mpi.collective = note;
+    for (const bool crowded : {false, true})
+        for (const int32_t yields : {0, 1}) {
+            std::vector<MeshscopeMpiCall> calls;
+            g_calls = &calls;
+            MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0, yields}, crowded, std::chrono::seconds(60));
+            const auto device = tensor::make_cpu_device();
+            tensor::Allocator memory(*device);
+            StreamExecutor executor(transport, StreamExecutor::Mode::inline_in_wait);
+            comm::NativeGroup group(executor, 0, "world", {GlobalRank{0}, GlobalRank{1}}, comm::Channel{0},
+                                    nullptr);
+            group.barrier().wait();
+            executor.finish();
+            // What is asked of all: whether a member must not wait inside.
+            const bool must_not = crowded && yields == 0;
+            REQUIRE(calls.size() == 2);
+            CHECK(calls[0].op == MESHSCOPE_ALL_REDUCE);
+            CHECK(calls[1].blocking == (must_not ? 0 : 1));
+        }
+}
+
 TEST_CASE("a rank whose MPI was started for one thread runs its collectives itself") {
     const MeshscopeMpi mpi = test::idle_mpi();
     for (const int32_t one_thread : {0, 1}) {
-        MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, one_thread}, false, std::chrono::seconds(60));
+        MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, one_thread, 0}, false, std::chrono::seconds(60));
         const StreamExecutor executor(transport, StreamExecutor::Mode::helper_thread);
         CHECK(executor.mode() ==
               (one_thread != 0 ? StreamExecutor::Mode::inline_in_wait : StreamExecutor::Mode::helper_thread));

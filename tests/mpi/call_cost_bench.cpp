@@ -31,7 +31,7 @@ double nanoseconds(const MeshscopeMpi& mpi, trace::Level level, bool async_op, C
     double least = 1e9;
     const auto device = tensor::make_cpu_device();
     for (int round = 0; round < kRounds; ++round) {
-        backends::mpi::MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0}, false, std::chrono::seconds(60));
+        backends::mpi::MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0, 0}, false, std::chrono::seconds(60));
         trace::Recorder recorder(GlobalRank{0}, level, 0);
         tensor::Allocator memory(*device, &recorder);
         comm::StreamExecutor executor(transport, comm::StreamExecutor::Mode::inline_in_wait);
