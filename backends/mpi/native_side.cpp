@@ -216,7 +216,10 @@ void NativeSide::run(const comm::CheckedCall& call) {
 }
 
 void NativeSide::run_again(const comm::CheckedCall& call) {
-    was_plain_ ? run_plain(call) : run(call);
+    if (was_plain_)
+        run_plain(call);
+    else
+        run(call);
 }
 
 void NativeSide::run_plain(const comm::CheckedCall& call) {

@@ -59,8 +59,8 @@ class NativeSide final : public comm::NativeCollectives {
     int32_t size_;
     int32_t me_;  ///< group rank
     bool watches_peers_ = false;
-    bool was_plain_ = false;    ///< the call that run() was given last: then
-    MeshscopeMpiCall plain_{};  ///< it in MPI's words
+    bool was_plain_ = false;    ///< whether the last call of run() was plain, and waited inside MPI
+    MeshscopeMpiCall plain_{};  ///< then: that call in MPI's words
     enum class Waits : uint8_t { not_known, inside, here } waits_ = Waits::not_known;
 };
 

@@ -69,10 +69,11 @@ void NativeGroup::Members::run(const Work::State& state) const {
     const bool at_once = state.at_once && !ours;  // ours has hops
     Transport& transport = state.executor->transport();
     transport.begin_call(call);
-    if (state.recorder != nullptr && !state.begun)
-        state.recorder->begin_collective(state.event, call.algorithm, at_once);
+    if (state.recorder != nullptr) state.recorder->begin_collective(state.event, call.algorithm, at_once);
     if (ours)
         run_ours(state);
+    else if (state.again)
+        native->run_again(call);
     else
         native->run(call);
     transport.end_call();

@@ -34,7 +34,7 @@ struct CallOptions {
     std::source_location source = std::source_location::current();
 };
 
-/// What a call gives that gives nothing, or gets.
+/// Stands for the tensor that a call does not have.
 inline const Tensor kNoTensor;
 
 /// One collective, before it runs: a view of what the caller holds while it issues the call. `input` and
@@ -49,7 +49,7 @@ struct CollectiveCall {
     bool in_place = false;  ///< the output is what is given; `input` is undefined
     std::span<const int64_t> input_counts = {};
     std::span<const int64_t> output_counts = {};
-    const CallOptions* options;
+    const CallOptions* options;  ///< must be named
 
     const Tensor& given() const { return in_place ? *output : *input; }
 };

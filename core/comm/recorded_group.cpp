@@ -99,23 +99,21 @@ const trace::Event* RecordedGroup::enter(const CollectiveCall& call, Work::State
 
 void RecordedGroup::run_first(const CollectiveCall& call) {
     last_.forget();
-    at_once_.again = at_once_.begun = false;
+    at_once_.again = false;
     prepare(call, at_once_);
-    const trace::Event* const event = enter(call, at_once_);
+    if (const trace::Event* const event = enter(call, at_once_)) entered_ = *event;
     executor_.run_at_once(at_once_);
-    if (event != nullptr) before_ = *event;
-    last_.remember(call);
     wording_ = wording();
+    last_.remember(call);
 }
 
 void RecordedGroup::run_again() {
     at_once_.again = true;
     number(at_once_.call);
     if (at_once_.recorder != nullptr) {
-        trace::Event& event = recorder_->enter_again(before_);
+        trace::Event& event = recorder_->enter_again(entered_);
         event.sequence = at_once_.call.sequence;
         at_once_.event = event.id;
-        at_once_.begun = event.t_begin_ns != 0;
     }
     executor_.run_at_once(at_once_);
 }
@@ -123,7 +121,10 @@ void RecordedGroup::run_again() {
 Work RecordedGroup::issue(const CollectiveCall& call) {
     const bool waits = !call.options->async_op;
     if (waits && executor_.is_at_rest()) {
-        last_.is(call) && wording_ == wording() ? run_again() : run_first(call);
+        if (last_.is(call) && wording_ == wording())
+            run_again();
+        else
+            run_first(call);
         if (call.options->stream != Stream::compute && at_once_.recorder != nullptr)
             at_once_.recorder->depend(Stream::compute, at_once_.event);
         return {};

@@ -35,7 +35,6 @@ struct Work::State : CountedLocally {
     CheckedCall call;                  ///< whose turn it will be
     bool at_once = false;              ///< runs as soon as it is issued: begins then
     bool again = false;                ///< `call` is the one that its group ran last, but for its number
-    bool begun = false;                ///< its event says already when it begins, and its algorithm
     std::shared_ptr<const void> kept;  ///< what runs it beside its group (RecordedGroup::kept); goes with it
     std::array<Tensor, 2> tensors;     ///< kept alive; let go by the rank's thread (see StreamExecutor)
     trace::Recorder* recorder = nullptr;

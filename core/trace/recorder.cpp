@@ -265,9 +265,6 @@ Event& Recorder::enter_again(const Event& before) {
     event.phase = phase_;
     event.microbatch = microbatch_;
     event.t_issue_ns = impl_->issuing_ns();
-    if (event.t_begin_ns != 0)
-        event.t_begin_ns = impl_->clock == nullptr ? event.t_issue_ns : impl_->begins_to_run_ns();
-    event.t_end_ns = 0;
     return event;
 }
 

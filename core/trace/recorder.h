@@ -44,7 +44,7 @@ struct Cause {
 
 /// The recorder of one rank, in two halves that share nothing while a run lasts, so no lock is needed:
 ///  - the *issuing* half is written by the rank's own thread (steps, compute events, enter_collective,
-///  memory);
+///  enter_again, memory);
 ///  - the *running* half (begin_collective to end_collective) by whichever thread runs the rank's
 ///  collectives: its
 ///    StreamExecutor runs them one at a time and orders them before anything that waits for them.
@@ -107,9 +107,8 @@ class Recorder final : public MemorySink {
 
     /// Another number when the same unit, rule and line would be entered as other numbers than before.
     int64_t wording() const { return wording_; }
-    /// As enter_collective, for a call that is the same as the one whose event `before` is, entered under
-    /// this wording(), but for its sequence number, which the caller fills in. Where `before` has a time of
-    /// its beginning, it was begun at once, and so is this one. Cost: a copy.
+    /// As enter_collective, but not at Level::off, for the same call again: `before` is its event as it was
+    /// filled in under this wording(). Only the sequence number is left to the caller. Cost: a copy.
     Event& enter_again(const Event& before);
 
     /// The running half. Begin and end stamp the times; calls with event -1 do nothing. `at_once`: it was

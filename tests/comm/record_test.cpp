@@ -255,8 +255,12 @@ TEST_CASE("a call that waits is recorded as one that is issued and then waited f
                                               .async_op = async_op,
                                               .source = std::source_location()};
                     for (int i = 0; i < 2; ++i) {
-                        world->all_reduce(whole, ReduceOp::sum, options).wait();
-                        world->all_gather(whole, part, {}, options).wait();
+                        rank.recorder.set_step(i);
+                        for (int again = 0; again < 3; ++again)
+                            world->all_reduce(whole, ReduceOp::sum, options).wait();
+                        rank.recorder.set_phase(Phase::backward);
+                        for (int again = 0; again < 2; ++again)
+                            world->all_gather(whole, part, {}, options).wait();
                         // What follows on the compute stream depends on both.
                         rank.recorder.end_compute(rank.recorder.begin_compute("work", "unit", 0, 0));
                     }
@@ -264,8 +268,8 @@ TEST_CASE("a call that waits is recorded as one that is issued and then waited f
             };
             const auto apart = recorded(true), at_once = recorded(false);
             for (const trace::RankRecord& record : {apart[0], apart[1], at_once[0], at_once[1]}) {
-                CHECK(record.events.size() == 6);
-                CHECK(record.dependencies.size() == 4);
+                CHECK(record.events.size() == 2 * 6);
+                CHECK(record.dependencies.size() == 2 * 5);
                 for (const trace::Event& event : record.events) {
                     CHECK(event.t_issue_ns > 0);
                     CHECK(event.t_issue_ns <= event.t_begin_ns);

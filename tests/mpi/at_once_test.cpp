@@ -1,9 +1,13 @@
 // Calls of MPI's own collectives that wait, against those that are issued and waited for: what MPI is asked
 // for and what is recorded, over an MPI that does nothing.
+#include <memory>
 #include <source_location>
+#include <span>
 #include <vector>
 
 #include "backends/mpi/mpi_transport.h"
+#include "core/base/error.h"
+#include "core/comm/forwarding_transport.h"
 #include "core/comm/native_group.h"
 #include "core/comm/stream_executor.h"
 #include "core/tensor/device.h"
@@ -98,6 +102,8 @@ void again(const Rank& rank) {
         for (const char* const unit : {"unit", "other", "a unit of a longer name"}) {
             const comm::CallOptions options = rank.options(Stream::compute, unit);
             for (int i = 0; i < 3; ++i) group.all_reduce(full, ReduceOp::sum, options).wait();
+            recorder.set_step(10 + step);
+            group.all_reduce(full, ReduceOp::sum, options).wait();
             recorder.set_phase(step % 2 == 0 ? Phase::forward : Phase::backward);
             recorder.set_microbatch(step);
             group.all_reduce(full, ReduceOp::sum, options).wait();
@@ -183,7 +189,7 @@ TEST_CASE("a native call that waits asks MPI for the same, and is recorded as on
 TEST_CASE("a native call that is made again is run and recorded as the first, where nothing has changed") {
     const Seen apart = calls_of(true, again), at_once = calls_of(false, again);
     REQUIRE(at_once.records.size() == 4);
-    REQUIRE(at_once.calls.size() == 1 + 3 * (3 * 12 + 2 * 3 + 4 + 4));
+    REQUIRE(at_once.calls.size() == 1 + 3 * (3 * 13 + 2 * 3 + 4 + 4));
     check_alike(apart, at_once);
 }
 
@@ -208,6 +214,85 @@ TEST_CASE("where ranks are more than cores calls wait inside MPI only if it give
             CHECK(calls[0].op == MESHSCOPE_ALL_REDUCE);
             CHECK(calls[1].blocking == (must_not ? 0 : 1));
         }
+}
+
+namespace {
+
+/// A library that counts what it is asked for, and fails when it is told to.
+struct Counting : comm::NativeCollectives {
+    int& first;
+    int& again;
+    const bool& fails;
+
+    Counting(int& first_calls, int& calls_again, const bool& whether)
+        : first(first_calls), again(calls_again), fails(whether) {}
+    bool reduces(ReduceOp, DType) const override { return true; }
+    void run(const comm::CheckedCall&) override {
+        ++first;
+        if (fails) throw CommError({"test.failed", {}}, GlobalRank{0});
+    }
+    void run_again(const comm::CheckedCall&) override {
+        ++again;
+        if (fails) throw CommError({"test.failed", {}}, GlobalRank{0});
+    }
+};
+
+struct CountingTransport : comm::ForwardingTransport {
+    using comm::ForwardingTransport::ForwardingTransport;
+    int first = 0, again = 0;
+    bool fails = false;
+
+    std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank>, comm::Channel) override {
+        return std::make_unique<Counting>(first, again, fails);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a waiting call that is the last one again is the library's again, whatever is recorded") {
+    const MeshscopeMpi mpi = test::idle_mpi();
+    for (const auto level : {trace::Level::off, trace::Level::collectives}) {
+        MpiTransport inner(mpi, {1}, {0, 2, 2, 32767, 0, 0}, false, std::chrono::seconds(60));
+        CountingTransport transport(inner);
+        const auto device = tensor::make_cpu_device();
+        tensor::Allocator memory(*device);
+        trace::Recorder recorder(GlobalRank{0}, level, 0);
+        StreamExecutor executor(transport, StreamExecutor::Mode::inline_in_wait);
+        comm::NativeGroup group(executor, 0, "world", {GlobalRank{0}, GlobalRank{1}}, comm::Channel{0},
+                                &recorder);
+        const Tensor one = memory.zeros({4}, DType::float32, MemoryCategory::temporaries, "test"),
+                     other = memory.zeros({4}, DType::float32, MemoryCategory::temporaries, "test");
+        const comm::CallOptions waits{.async_op = false}, queued{};
+        const auto calls = [&](const Tensor& tensor, int n) {
+            for (int i = 0; i < n; ++i) group.all_reduce(tensor, ReduceOp::sum, waits);
+        };
+        calls(one, 3);
+        CHECK(transport.first == 1);
+        CHECK(transport.again == 2);
+        calls(other, 2);
+        calls(one, 1);
+        CHECK(transport.first == 3);
+        CHECK(transport.again == 3);
+        group.all_reduce(one, ReduceOp::sum, queued).wait();
+        calls(one, 2);
+        CHECK(transport.first == 5);
+        CHECK(transport.again == 4);
+        // One that fails is the last that runs; those after it are recorded as not begun.
+        transport.fails = true;
+        for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(calls(one, 1), CommError);
+        CHECK(transport.first == 5);
+        CHECK(transport.again == 5);
+        const trace::RankRecord record = recorder.take();
+        if (level == trace::Level::off) continue;
+        REQUIRE(record.events.size() == 12);
+        for (std::size_t i = 0; i < record.events.size(); ++i) {
+            INFO("event " << i);
+            CHECK(record.events[i].sequence == static_cast<int32_t>(i));
+            CHECK((record.events[i].t_begin_ns != 0) == (i < 10));
+            CHECK((record.events[i].t_end_ns != 0) == (i < 9));
+            CHECK(record.events[i].algorithm == (i < 10 ? Algorithm::native : Algorithm::none));
+        }
+    }
 }
 
 TEST_CASE("a rank whose MPI was started for one thread runs its collectives itself") {

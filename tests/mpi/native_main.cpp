@@ -186,6 +186,37 @@ void check_buffers(const Rank& rank, const Group& g, Checks& checks) {
         }
 }
 
+/// The same call of the same buffers again, with other numbers in them.
+void check_again(const Rank& rank, const Group& g, Checks& checks) {
+    constexpr int64_t kElements = 33;
+    const auto me = static_cast<std::size_t>(rank.rank());
+    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::premul_sum}) {
+        const Tensor t = rank.zeros(kElements), whole = rank.zeros(kElements * g.p);
+        for (int turn = 0; turn < 4; ++turn) {
+            std::vector<Bytes> inputs;
+            Bytes all;
+            for (int32_t r = 0; r < g.p; ++r) {
+                inputs.push_back(input_of(DType::float32, r + turn, kElements));
+                all.insert(all.end(), inputs.back().begin(), inputs.back().end());
+            }
+            const std::string what =
+                words(DType::float32, op, g.word().c_str(), g.p, kElements) + " turn " + std::to_string(turn);
+            comm::CallOptions options = g.options();
+            options.factor = kFactor;
+            tensor::write_bytes(t, inputs[me].data());
+            g.group->all_reduce(t, op, options).wait();
+            checks.check(agree(DType::float32, bytes_of(t),
+                               reduced(DType::float32, op, kFactor, inputs, Order::by_rank,
+                                       chunks_of(kElements, g.p))),
+                         "all_reduce again " + what);
+            if (turn == 1) continue;  // then twice without another call between
+            tensor::write_bytes(t, inputs[me].data());
+            for (int i = 0; i < 2; ++i) g.group->all_gather(whole, t, {}, options).wait();
+            checks.check(bytes_of(whole) == all, "all_gather again " + what);
+        }
+    }
+}
+
 void check_moves(const Rank& rank, const Group& g, Checks& checks) {
     for (const DType dtype : kDTypes)
         for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{g.p + 1}, int64_t{1000}, int64_t{-1}}) {
@@ -267,6 +298,7 @@ void check_collectives(const Rank& rank, Checks& checks, bool every_size) {
                 const Group g{&group, p, watched, async_op};
                 check_reductions(rank, g, checks);
                 check_buffers(rank, g, checks);
+                check_again(rank, g, checks);
                 check_moves(rank, g, checks);
             }
         }
