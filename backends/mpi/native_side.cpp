@@ -208,22 +208,22 @@ bool NativeSide::is_plain(const comm::CheckedCall& call) const {
 
 void NativeSide::run(const comm::CheckedCall& call) {
     const bool waits_inside = this->waits_inside();
-    was_plain_ = waits_inside && is_plain(call);
-    if (!was_plain_) return run_with_memory(call, waits_inside);
+    plain_.reset();
+    if (!waits_inside || !is_plain(call)) return run_with_memory(call, waits_inside);
     plain_ = in_mpis_words(call, call.input, call.output);
-    plain_.blocking = 1;
+    plain_->blocking = 1;
     run_plain(call);
 }
 
 void NativeSide::run_again(const comm::CheckedCall& call) {
-    if (was_plain_)
+    if (plain_)
         run_plain(call);
     else
         run(call);
 }
 
 void NativeSide::run_plain(const comm::CheckedCall& call) {
-    transport_.collective(group_, plain_);
+    transport_.collective(group_, *plain_);
     if (call.reduce_op == ReduceOp::avg)
         comm::finish_reduce(call.reduce_op, call.dtype, call.output, call.out_elements, size_);
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,7 @@ class NativeSide final : public comm::NativeCollectives {
                                    std::byte* output) const;
     /// Whether a call that waits inside MPI needs nothing made for it: no counts, no copies, no scaling.
     bool is_plain(const comm::CheckedCall& call) const;
+    /// Has MPI run `plain_`, which is `call`.
     void run_plain(const comm::CheckedCall& call);
     void run_with_memory(const comm::CheckedCall& call, bool waits_inside);
     /// Whether the result must not be written where it is wanted.
@@ -59,8 +61,8 @@ class NativeSide final : public comm::NativeCollectives {
     int32_t size_;
     int32_t me_;  ///< group rank
     bool watches_peers_ = false;
-    bool was_plain_ = false;    ///< whether the last call of run() was plain, and waited inside MPI
-    MeshscopeMpiCall plain_{};  ///< then: that call in MPI's words
+    std::optional<MeshscopeMpiCall>
+        plain_;  ///< the last call of run() in MPI's words, where it was run_plain()
     enum class Waits : uint8_t { not_known, inside, here } waits_ = Waits::not_known;
 };
 

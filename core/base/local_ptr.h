@@ -34,13 +34,6 @@ class LocalPtr {
     }
 
     T* get() const { return at_; }
-    /// Gives up the pointer with its count, for one that counts itself; adopt() takes it back.
-    T* release() noexcept { return std::exchange(at_, nullptr); }
-    static LocalPtr adopt(T* released) noexcept {
-        LocalPtr owner;
-        owner.at_ = released;
-        return owner;
-    }
     T& operator*() const { return *at_; }
     T* operator->() const { return at_; }
     explicit operator bool() const { return at_ != nullptr; }

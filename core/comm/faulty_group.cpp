@@ -50,6 +50,12 @@ CollectiveOp instead_of(CollectiveOp op) {
     }
 }
 
+/// One element less a rank.
+Tensor shortened(const Tensor& tensor, int64_t by) {
+    if (!tensor.defined()) return tensor;
+    return tensor.slice(0, std::max<int64_t>(0, tensor.n_elements() - by));
+}
+
 }  // namespace
 
 struct FaultyGroup::Changed {
@@ -99,16 +105,6 @@ std::string FaultyGroup::Changed::fields() const {
     }
     return all.empty() ? "–" : all;
 }
-
-namespace {
-
-/// One element less a rank.
-Tensor shortened(const Tensor& tensor, int64_t by) {
-    if (!tensor.defined()) return tensor;
-    return tensor.slice(0, std::max<int64_t>(0, tensor.n_elements() - by));
-}
-
-}  // namespace
 
 FaultyGroup::FaultyGroup(std::unique_ptr<ProcessGroup> inner, Faults& faults, const trace::Recorder& recorder,
                          tensor::Allocator& memory)

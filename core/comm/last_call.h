@@ -3,10 +3,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <source_location>
 #include <string>
-#include <string_view>
 
 #include "core/comm/process_group.h"
 
@@ -30,7 +28,7 @@ class LastCall {
                options.algorithm == algorithm_ && options.padding == padding_ &&
                std::bit_cast<uint64_t>(options.factor) == factor_ && options.source.line() == line_ &&
                options.source.file_name() == file_ && options.cause.prefetch == prefetch_ &&
-               same(options.cause.rule, rule_) && same(options.cause.unit, unit_);
+               options.cause.rule == rule_ && options.cause.unit == unit_;
     }
     [[gnu::noinline]] void remember(const CollectiveCall& call) {
         const CallOptions& options = *call.options;
@@ -71,23 +69,6 @@ class LastCall {
             *this = {tensor.raw(), tensor.n_elements(), tensor.dtype(), tensor.defined()};
         }
     };
-
-    /// As ==, but without leaving this code for a few bytes.
-    static bool same(std::string_view a, std::string_view b) {
-        const std::size_t n = a.size();
-        if (n != b.size()) return false;
-        const auto eight = [](const char* at) {
-            uint64_t some = 0;
-            std::memcpy(&some, at, sizeof some);
-            return some;
-        };
-        std::size_t i = 0;
-        for (; i + 8 <= n; i += 8)
-            if (eight(a.data() + i) != eight(b.data() + i)) return false;
-        for (; i < n; ++i)
-            if (a[i] != b[i]) return false;
-        return true;
-    }
 
     bool known_ = false;
     CollectiveOp op_ = CollectiveOp::barrier;

@@ -6,18 +6,18 @@
 
 namespace meshscope::comm {
 
-Work::Work(LocalPtr<State> state) noexcept : state_(state.release()) {}
-
-void Work::drop() noexcept {
-    LocalPtr<State>::adopt(state_);
-}
+Work::Work() = default;
+Work::Work(LocalPtr<State> state) : state_(std::move(state)) {}
+Work::Work(Work&&) noexcept = default;
+Work& Work::operator=(Work&&) noexcept = default;
+Work::~Work() = default;
 
 bool Work::done() const {
-    return state_ == nullptr || state_->ended.load(std::memory_order_acquire);
+    return !state_ || state_->ended.load(std::memory_order_acquire);
 }
 
 void Work::wait(Stream waiter) {
-    if (state_ == nullptr) return;
+    if (!state_) return;
     // Asked even when it has ended: this is the moment at which its tensors are let go.
     if (state_->executor != nullptr) state_->executor->await(state_->position);
     if (state_->error) std::rethrow_exception(state_->error);
@@ -25,7 +25,7 @@ void Work::wait(Stream waiter) {
 }
 
 int32_t Work::event() const {
-    return state_ == nullptr ? -1 : state_->event;
+    return !state_ ? -1 : state_->event;
 }
 
 Work ProcessGroup::broadcast(const Tensor& in_out, GroupRank root, const CallOptions& options) {

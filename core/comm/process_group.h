@@ -5,7 +5,6 @@
 #include <source_location>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/ids.h"
@@ -59,19 +58,13 @@ struct CollectiveCall {
 class Work {
   public:
     struct State;
-    Work() = default;
-    explicit Work(LocalPtr<State> state) noexcept;
-    Work(Work&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-    Work& operator=(Work&& other) noexcept {
-        Work taken(std::move(other));
-        std::swap(state_, taken.state_);
-        return *this;
-    }
-    ~Work() {
-        if (state_ != nullptr) drop();
-    }
+    Work();
+    explicit Work(LocalPtr<State> state);
+    Work(Work&&) noexcept;
+    Work& operator=(Work&&) noexcept;
+    ~Work();
 
-    bool valid() const { return state_ != nullptr; }
+    bool valid() const { return static_cast<bool>(state_); }
     bool done() const;
     /// Returns when the collective has ended on this rank; records that what follows on `waiter` depends on
     /// it. Rethrows what the collective threw. Safe to call twice.
@@ -80,9 +73,7 @@ class Work {
     int32_t event() const;
 
   private:
-    void drop() noexcept;
-
-    State* state_ = nullptr;  ///< counted as by a LocalPtr; most calls that wait give none
+    LocalPtr<State> state_;
 };
 
 /// Collectives among some ranks. Every member must make the same calls in the same order.

@@ -120,13 +120,12 @@ struct Recorder::Impl {
 
     /// The pending dependencies of the event that is about to be entered.
     void attach(Stream stream) {
-        if (!pending[static_cast<std::size_t>(stream)].empty()) attach_pending(stream);
-        last_on_stream[static_cast<std::size_t>(stream)] = last() + 1;
-    }
-    [[gnu::noinline]] void attach_pending(Stream stream) {
         std::vector<int32_t>& waiting = pending[static_cast<std::size_t>(stream)];
-        for (const int32_t on : waiting) dependencies.push_back({last() + 1, on});
-        waiting.clear();
+        if (!waiting.empty()) {
+            for (const int32_t on : waiting) dependencies.push_back({last() + 1, on});
+            waiting.clear();
+        }
+        last_on_stream[static_cast<std::size_t>(stream)] = last() + 1;
     }
     /// A training step allocates what the one before has let go, so nodes go round.
     void enter(uint64_t id, const Live& allocation) {

@@ -2,7 +2,6 @@
 // under mpiexec, arguments: openmpi or mpich, and the ranks. Rank 0 prints a JSON line an op and size:
 // medians in µs a call of MPI's own blocking collective, and of the same call of a NativeGroup, made over and
 // over as benchmarks do, once with recording off and once at level `collectives`.
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/cli/bench_timing.h"
 #include "backends/mpi/mpi_module.h"
 #include "backends/registry.h"
 #include "core/comm/native_group.h"
@@ -23,17 +23,6 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr int kBlocks = 41;
-
-/// Calls a block: as many as `bench collectives` makes.
-int calls_of(int64_t bytes) {
-    return static_cast<int>(std::clamp<int64_t>((4 << 20) / bytes, 1, 100));
-}
-
-double median(std::vector<double> times) {
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
-                     times.end());
-    return times[times.size() / 2];
-}
 
 MeshscopeMpiCall bare_call(int32_t op, const Tensor& full, const Tensor& part) {
     const bool gathers = op == MESHSCOPE_ALL_GATHER, scatters = op == MESHSCOPE_REDUCE_SCATTER;
@@ -84,7 +73,8 @@ class Bench {
                 for (std::size_t way = 0; way < took.size(); ++way)
                     if (block >= 0) us[way].push_back(took[way]);
             }
-            if (transport_.rank().value == 0) print(name, bytes, median(us[0]), median(us[1]), median(us[2]));
+            if (transport_.rank().value == 0)
+                print(name, bytes, cli::median(us[0]), cli::median(us[1]), cli::median(us[2]));
         }
     }
 
@@ -95,7 +85,7 @@ class Bench {
     /// us a call.
     template <class Call>
     double time_block(int64_t bytes, const Call& call) {
-        const int calls = calls_of(bytes);
+        const int calls = peer::calls_of(bytes);
         call();  // so that it finds in the caches what its own kind left there
         mpi_.collective(bare_, &barrier_, nullptr);
         const auto begin = Clock::now();

@@ -80,8 +80,13 @@ inline int64_t part_of(int64_t bytes, int ranks) {
     return std::max<int64_t>(1, bytes / 4 / ranks);
 }
 
-/// Median microseconds a call. `call` is the collective, `barrier` begins a block, `largest` gives the largest
-/// of all ranks' numbers to all of them.
+/// Calls a block: as many as `meshscope bench collectives` makes.
+inline int calls_of(int64_t bytes) {
+    return static_cast<int>(std::clamp<int64_t>((4 << 20) / bytes, 1, 100));
+}
+
+/// Median microseconds a call. `call` is the collective, `barrier` begins a block, `largest` gives the
+/// largest of all ranks' numbers to all of them.
 template <class Call, class Barrier, class Largest>
 double time_calls(int64_t bytes, int repeats, const Call& call, const Barrier& barrier,
                   const Largest& largest) {
@@ -94,10 +99,8 @@ double time_calls(int64_t bytes, int repeats, const Call& call, const Barrier& b
     };
     block(2);
     const double first = block(2);
-    // As many calls as `meshscope bench collectives` makes, but no block beyond 40 ms: some libraries take
-    // milliseconds a call when ranks outnumber cores.
-    const auto wanted = static_cast<int>(std::clamp<int64_t>((4 << 20) / bytes, 1, 100));
-    const int calls = std::clamp(static_cast<int>(40e3 / std::max(first, 1e-3)), 1, wanted);
+    // No block beyond 40 ms: some libraries take milliseconds a call when ranks outnumber cores.
+    const int calls = std::clamp(static_cast<int>(40e3 / std::max(first, 1e-3)), 1, calls_of(bytes));
     block(calls);
     std::vector<double> times;
     for (int i = 0; i < repeats; ++i) times.push_back(block(calls));
