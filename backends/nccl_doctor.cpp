@@ -5,12 +5,12 @@
 
 #include "backends/cuda/cuda_world.h"
 #include "backends/cuda/load_gpu.h"
-#include "backends/module/find_module.h"
 #include "backends/nccl/gpu_rank_device.h"
 #include "backends/nccl/nccl_world.h"
 #include "backends/nccl_open.h"
 #include "backends/threads/threads_world.h"
 #include "core/base/error.h"
+#include "core/base/find_module.h"
 
 namespace meshscope::backends {
 namespace {

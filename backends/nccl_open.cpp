@@ -1,12 +1,13 @@
 #include "backends/nccl_open.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backends/cuda/cuda_world.h"
 #include "backends/cuda/load_gpu.h"
-#include "backends/module/find_module.h"
 #include "backends/nccl/gpu_rank_device.h"
 #include "backends/nccl/nccl_world.h"
+#include "core/base/find_module.h"
 
 namespace meshscope::backends {
 namespace {
@@ -39,7 +40,10 @@ std::unique_ptr<comm::World> open_nccl(const launch::Environment& environment,
     cuda::check(*gpu, gpu->machine(&machine), "machine");
     const int32_t device = launch::find_placement(environment).local_rank % machine.devices;
     nccl::NcclOptions options;
-    if (timeout.count() > 0) options.timeouts.operation = timeout;
+    if (timeout.count() > 0) {
+        options.timeouts.operation = timeout;
+        options.timeouts.connect = std::max(options.timeouts.connect, timeout);
+    }
     options.share_devices = environment(nccl::kShareVariable) == "1";
     return std::make_unique<nccl::NcclWorld>(
         std::move(inner), std::move(library),

@@ -19,8 +19,8 @@ nccl::Choice nccl_choice(const launch::Environment& environment);
 void require_nccl(const launch::Environment& environment);
 
 /// A world over NCCL whose ranks `inner` brings together; the one that lives here takes the GPU of its place
-/// on this machine. `timeout`: the longest that one call may take; 0: NcclOptions' own. Throws as
-/// require_nccl.
+/// on this machine. `timeout`: the longest that one call may take, and making a communicator where that is
+/// longer than usual; 0: NcclOptions' own. Throws as require_nccl.
 std::unique_ptr<comm::World> open_nccl(const launch::Environment& environment,
                                        std::unique_ptr<comm::World> inner, std::chrono::milliseconds timeout);
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +43,9 @@ mpi::Library choose_library(const Environment& environment) {
     return built != all.end() ? *built : all.front();
 }
 
+/// Processes take a while to start, however short the waits in their calls shall be.
+constexpr std::chrono::milliseconds kLeastMeeting{20'000};
+
 /// How this process joins a world over TCP, by the variables that its launcher set.
 tcp::TcpOptions tcp_options(const Environment& environment, const std::function<bool()>& stopped,
                             const run::WorldRequest& request) {
@@ -63,7 +68,10 @@ tcp::TcpOptions tcp_options(const Environment& environment, const std::function<
     if (const std::string bind = environment("MESHSCOPE_BIND"); !bind.empty()) options.bind = bind;
     if (stopped) options.stopped = stopped;
     options.near_memory = environment("MESHSCOPE_TCP_NEAR_MEMORY") != "0";
-    if (request.timeout.count() > 0) options.timeouts.operation = request.timeout;
+    if (request.timeout.count() > 0) {
+        options.timeouts.operation = request.timeout;
+        options.timeouts.connect = std::max(request.timeout, kLeastMeeting);
+    }
     options.log = request.tell;
     options.init_method = request.init_method;
     if (options.init_method.empty() || options.init_method == "env://") {
@@ -177,6 +185,28 @@ void require_built(const std::string& name, const launch::Environment& environme
     const std::vector<std::string> names = registry.names();
     if (std::ranges::find(names, name) == names.end()) registry.refuse(name);
     if (name == "nccl") require_nccl(environment ? environment : nothing);
+}
+
+namespace {
+
+/// Of a backend that is one of MPI.
+std::optional<mpi::Library> mpi_of(const std::string& name) {
+    if (!name.starts_with("mpi")) return std::nullopt;
+    for (const mpi::Library& library : mpi::libraries())
+        if (library.word == mpi_library_of(name)) return library;
+    return std::nullopt;
+}
+
+}  // namespace
+
+int64_t mapped_bytes(const std::string& name) {
+    const auto library = mpi_of(name);
+    return library ? library->mapped_bytes : 0;
+}
+
+int64_t threads_of_mpi(const std::string& name, int32_t ranks) {
+    const auto library = mpi_of(name);
+    return library ? library->threads_of_mpiexec + int64_t{ranks} * library->threads_of_rank : 0;
 }
 
 std::string mpi_library_of(const std::string& name) {

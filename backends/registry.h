@@ -38,6 +38,13 @@ void require_built(const std::string& name, const launch::Environment& environme
 /// means.
 std::string mpi_library_of(const std::string& name);
 
+/// What a backend's library maps in each process, roughly; 0 where it has none, or it is not known.
+int64_t mapped_bytes(const std::string& name);
+
+/// How many processes and threads mpiexec and its ranks are; 0 of other backends, which say themselves where
+/// they may not start one.
+int64_t threads_of_mpi(const std::string& name, int32_t ranks);
+
 /// What may stand in the way of a backend on this machine, for `doctor`.
 struct BackendState {
     std::string name;

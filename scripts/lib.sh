@@ -1,25 +1,30 @@
 # Shared by scripts/test and scripts/demo: packages, timed parts, the presets. Sourced, not run.
 # shellcheck shell=bash
 
-# What a bare Debian 12 needs to build everything: compiler and tools, the engine's libraries, the window's.
+# What a bare Debian 12 needs to build the two programs: compiler and tools, the engine's libraries, the window's.
 build_packages=(
   g++ cmake ninja-build pkg-config git ccache
-  libopenblas-pthread-dev libdnnl-dev libssl-dev libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libfmt-dev catch2
+  libopenblas-pthread-dev libdnnl-dev libssl-dev libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libfmt-dev libpugixml-dev
   libimgui-dev libstb-dev libglfw3-dev libgl-dev libopengl-dev libegl-dev
 )
 # What the window needs when it runs: Mesa draws without a GPU and without a display, the fonts hold both languages.
 window_packages=(
   libgl1 libopengl0 libegl1 libgl1-mesa-dri libegl-mesa0 libglx-mesa0 fonts-wqy-microhei fonts-dejavu-core
 )
-# The tests drive the real window on a virtual display, check films, and read the manifests of packaging/.
-test_packages=(xvfb xauth xdotool ffmpeg python3-yaml)
+# The demo makes a film.
+demo_packages=("${build_packages[@]}" "${window_packages[@]}" ffmpeg)
 # Both MPIs, side by side: the backend mpi is built for each, and its tests run under each mpiexec.
 mpi_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev)
-demo_packages=(ffmpeg)
+# The tests drive the real window on a virtual display, check films and the scripts in Python, and read the manifests of
+# packaging/. They need all that the demo does, so whoever ran the one lacks nothing that the other would have told.
+test_packages=("${demo_packages[@]}" "${mpi_packages[@]}" catch2 xvfb xdotool python3 python3-yaml)
 # libFuzzer; GCC has none, and older Clangs lack std::source_location.
 fuzz_packages=(clang-16 libclang-rt-16-dev)
 
 if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
+
+# The exit status of scripts/bare where it cannot do its work.
+cannot_run=77
 
 say() { printf '%s\n' "$*"; }
 heading() { printf '%s\n' "${bold}==> $*${plain}"; }
@@ -99,7 +104,17 @@ install_packages() {
   rm -f "$log"
 }
 
-configure() { cmake --preset "$1"; }
+# configure PRESET [OPTION…]: what CMake remembers of a folder that was moved since is of no use, so it begins anew there.
+configure() {
+  local preset=$1 fresh=() home
+  shift
+  home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "build/$preset/CMakeCache.txt" 2>/dev/null || true)
+  if [ -n "$home" ] && ! [ "$home" -ef . ]; then
+    say "build/$preset was made in $home, so everything is built again."
+    fresh=(--fresh)
+  fi
+  cmake "${fresh[@]}" --preset "$preset" "$@"
+}
 
 # build PRESET [TARGET…]
 build() {

@@ -9,12 +9,14 @@
 #include "app/cli/machine.h"
 #include "core/base/cores.h"
 #include "core/base/error.h"
+#include "core/base/free_memory.h"
 #include "core/base/quick_clock.h"
 #include "core/comm/choice.h"
 #include "core/comm/cost.h"
 #include "core/comm/native_group.h"
 #include "core/comm/stream_executor.h"
 #include "core/comm/transport_group.h"
+#include "core/run/fit.h"
 #include "core/tensor/device.h"
 #include "core/tensor/tensor.h"
 
@@ -243,12 +245,41 @@ bool can_bench(CollectiveOp op) {
            op == CollectiveOp::broadcast || op == CollectiveOp::reduce;
 }
 
+/// What a rank's buffers take (Player, Copier).
+int64_t bytes_of_rank(CollectiveOp op, int64_t size, int32_t ranks) {
+    const int64_t part = part_of(size, ranks) * 4, whole = part * ranks;
+    const bool two_whole = op == CollectiveOp::all_to_all;
+    const bool and_part = op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter;
+    return whole + (two_whole ? whole : and_part ? part : 0) + 2 * moved_bytes(op, whole, ranks);
+}
+
 }  // namespace
+
+void require_room(const CollectivesBench& bench) {
+    MemoryFacts facts = look_at_memory();
+    if (bench.backend != "threads") facts.address_left_bytes.reset();  // each process has its own
+    const std::optional<FreeMemory> free = free_memory(facts);
+    if (!free) return;
+    for (const CollectiveOp op : bench.ops)
+        for (const int64_t size : bench.sizes) {
+            // A rank's need has at most 36 bits, the ranks 10.
+            const int64_t need = bytes_of_rank(op, size, bench.ranks) * bench.ranks;
+            if (need <= free->bytes) continue;
+            throw InvalidArgument({"bench.collectives.does_not_fit",
+                                   {{"op", std::string(name(op))},
+                                    {"size", size},
+                                    {"ranks", int64_t{bench.ranks}},
+                                    {"need", run::bytes_text(need)},
+                                    {"free", run::bytes_text(free->bytes)}}});
+        }
+}
 
 void run_collectives_bench(const CollectivesBench& bench, const run::Backends& backends,
                            const std::function<void(const CollectivesBenchRow&)>& each) {
     for (const CollectiveOp op : bench.ops)
         if (!can_bench(op)) throw InvalidArgument({"bench.collectives.op", {{"op", std::string(name(op))}}});
+    // Ranks that are processes were looked at by who started them.
+    if (bench.backend == "threads") require_room(bench);
     // Nothing is computed beside the collectives, so a helper thread has nothing to overlap with.
     run::WorldRequest request{bench.ranks};
     request.one_thread_a_rank = [](int32_t) { return true; };

@@ -43,6 +43,10 @@ struct CollectivesBenchRow {
     double memcpy_share = 0;
 };
 
+/// What the buffers of all ranks would take, on this machine, is held against what is free. Throws
+/// InvalidArgument "bench.collectives.does_not_fit".
+void require_room(const CollectivesBench& bench);
+
 /// Really runs the collectives and calls `each` after every row, on rank 0's thread, where rank 0 lives.
 /// Every block begins with a barrier and calls the op often enough to dwarf it; the ranks' results are not
 /// checked here (tests/contract does). Throws InvalidArgument

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "app/cli/bench_collectives.h"
@@ -18,6 +17,7 @@
 #include "app/cli/window_program.h"
 #include "backends/registry.h"
 #include "core/base/cores.h"
+#include "core/base/json_text.h"
 #include "core/base/replace_file.h"
 #include "core/launch/placement.h"
 #include "core/scenario/keys.h"
@@ -30,6 +30,7 @@ using nlohmann::ordered_json;
 
 /// The options as they were written.
 struct CollectivesWords {
+    bool force = false;
     std::string backend = "threads";
     int32_t ranks = 4;
     std::string sizes = "1K,64K,1M,16M";
@@ -65,7 +66,7 @@ std::string algorithm_words() {
 
 Algorithm parse_algorithm_word(const std::string& word) {
     const auto algorithm = parse_algorithm(word);
-    if (!algorithm || *algorithm == Algorithm::none)
+    if (!algorithm || *algorithm == Algorithm::none || *algorithm == Algorithm::own)
         throw UsageError({"bench.algorithm", {{"word", word}, {"known", algorithm_words()}}});
     return *algorithm;
 }
@@ -101,7 +102,7 @@ ordered_json json_of(const CollectivesBenchRow& row) {
 }
 
 void write_table(const CollectivesWords& words, CommandContext& context) {
-    check_outputs({words.table}, {});
+    check_outputs({{words.table, FileKind::choices}}, {}, words.force);
     TableBench bench;
     bench.backend = words.backend;
     if (words.sizes_named) bench.sizes = parse_sizes(words.sizes);
@@ -114,7 +115,7 @@ void write_table(const CollectivesWords& words, CommandContext& context) {
         std::vector<CollectivesBenchRow> rows;
         const auto keep = [&](const CollectivesBenchRow& row) {
             rows.push_back(row);
-            context.out << json_of(row).dump() << std::endl;
+            context.out << json_text(json_of(row)) << std::endl;
         };
         if (processes)
             bench_in_processes(one, context, keep);
@@ -137,7 +138,8 @@ void run(const CollectivesWords& words, CommandContext& context) {
     const CollectivesBench bench = read(words);
     if (backends::has_processes(bench.backend) && !launched) {
         backends::require_built(bench.backend, context.environment);
-        return run_in_own_processes(bench.backend, bench.ranks, 0, "", false, context);
+        require_room(bench);
+        return run_in_own_processes(bench.backend, bench.ranks, 0, "", false, false, context);
     }
     if (placement.rank == 0)
         for (const int64_t bytes : bench.sizes)
@@ -147,7 +149,7 @@ void run(const CollectivesWords& words, CommandContext& context) {
                                                                           {"ranks", int64_t{bench.ranks}}})
                             << '\n';
     run_collectives_bench(bench, *context.make_backends(), [&](const CollectivesBenchRow& row) {
-        context.out << json_of(row).dump() << std::endl;  // at once: a large size takes a while
+        context.out << json_text(json_of(row)) << std::endl;  // at once: a large size takes a while
     });
 }
 
@@ -178,6 +180,7 @@ void add_collectives(CLI::App& bench, CommandContext& context) {
     command->add_option("--record", words->record, context.text("bench.collectives.help.record"))
         ->capture_default_str()
         ->type_name("off|collectives|hops|values");
+    command->add_flag("--force", words->force, context.text("cli.help.force"));
     command->add_option("--table", words->table, context.text("bench.collectives.help.table"))
         ->type_name("FILE");
     command->add_option("--pin", words->pin, context.text("bench.collectives.help.pin"))
@@ -210,6 +213,7 @@ void run(const StepWords& words, CommandContext& context) {
         bench.profile = words.profile.ends_with(".toml") ? time::read_profile(words.profile)
                                                          : time::named_profile(words.profile);
     const StepBenchResult result = run_step_bench(bench, *context.make_backends(), words.backend);
+    const bool recorded = bench.level != trace::Level::off;
     ordered_json line{{"strategy", bench.strategy},
                       {"ranks", bench.ranks},
                       {"ms", rounded(result.ms)},
@@ -218,14 +222,14 @@ void run(const StepWords& words, CommandContext& context) {
                       {"event_ns", rounded(result.event_ns)},
                       {"tokens_per_s", rounded(result.tokens_per_s)},
                       {"product_ms", rounded(result.product_ms)},
-                      {"peak_bytes", result.peak_bytes},
+                      {"peak_bytes", recorded ? ordered_json(result.peak_bytes) : ordered_json()},
                       {"process_peak_bytes", result.process_peak_bytes}};
-    if (bench.profile) {
+    if (bench.profile && recorded) {
         line["profile"] = bench.profile->name;
         line["modelled_ms"] = rounded(result.modelled_ms);
         line["measured_over_modelled"] = rounded(result.ms / result.modelled_ms);
     }
-    context.out << line.dump() << std::endl;
+    context.out << json_text(line) << std::endl;
 }
 
 void add_step(CLI::App& bench, CommandContext& context) {
@@ -299,11 +303,12 @@ void add_step(CLI::App& bench, CommandContext& context) {
 struct ProfileWords {
     ProfileBench bench;
     std::string out;
+    bool force = false;
 };
 
 void run(const ProfileWords& words, CommandContext& context) {
     refuse_threads_in_launcher(words.bench.backend, 2, launch::find_placement(context.environment));
-    check_outputs({words.out}, {});
+    check_outputs({{words.out, FileKind::profile}}, {}, words.force);
     const time::Profile profile = measure_profile(words.bench, *context.make_backends());
     const std::string text = time::profile_text(profile, context.text("bench.profile.comment"));
     if (words.out.empty()) {
@@ -318,6 +323,7 @@ void add_profile(CLI::App& bench, CommandContext& context) {
     CLI::App* command = bench.add_subcommand("profile", context.text("bench.profile.about"));
     command->footer(context.text("bench.profile.examples"));
     auto words = std::make_shared<ProfileWords>();
+    command->add_flag("--force", words->force, context.text("cli.help.force"));
     command->add_option("--out", words->out, context.text("bench.profile.help.out"))->type_name("FILE.toml");
     command->add_option("--name", words->bench.name, context.text("bench.profile.help.name"))
         ->type_name("NAME");

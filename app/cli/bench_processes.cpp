@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "app/cli/bench_collectives.h"
@@ -6,13 +5,14 @@
 #include "app/cli/self_start.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
+#include "core/base/json_text.h"
 
 namespace meshscope::cli {
 namespace {
 
 /// The row that a line of `meshscope bench collectives` is.
 CollectivesBenchRow row_of(const std::string& line) {
-    const auto json = nlohmann::json::parse(line);
+    const auto json = parse_json<nlohmann::json>(line);
     CollectivesBenchRow row;
     row.op = parse_collective_op(json["op"].get<std::string>()).value();
     row.bytes = json["bytes"];
@@ -38,6 +38,7 @@ std::string joined(const Items& items, const Text& text) {
 void bench_in_processes(const CollectivesBench& bench, const CommandContext& context,
                         const std::function<void(const CollectivesBenchRow&)>& each) {
     backends::require_built(bench.backend, context.environment);
+    require_room(bench);
     std::stringstream lines;
     OwnProcesses wanted{.backend = bench.backend, .ranks = bench.ranks, .shows = false, .collects = &lines};
     wanted.arguments = {

@@ -24,12 +24,17 @@ using i18n::ExitCode;
 /// main.
 struct CommandContext {
     std::ostream& out;  ///< data
-    std::ostream& err;  ///< talk: progress, warnings, errors
+    std::ostream& err;  ///< talk: warnings, errors
     const i18n::Catalogue& catalogue;
     i18n::Language language = i18n::Language::en;
     bool in_is_tty = false;
     bool out_is_tty = false;
     bool err_is_tty = false;
+    /// Standard output and error themselves, past TerminalBuffer: for the output of other programs, which is
+    /// passed on as it is, and for what this one draws in place. Null: `out` and `err`.
+    std::ostream* raw_out = nullptr;
+    std::ostream* raw_err = nullptr;
+    std::string terminal_key{};            ///< of this program's own colours; see TerminalBuffer
     bool colour = false;                   ///< out may be coloured: a terminal, no NO_COLOR, no --no-color
     std::vector<std::string> arguments{};  ///< of the command line, without the program
     std::string program_folder{};          ///< where the executable lies; data may lie beside it
@@ -38,6 +43,9 @@ struct CommandContext {
     const std::atomic<bool>* cancelled = nullptr;                     ///< set by Ctrl-C and SIGTERM
     const std::atomic<int>* signal = nullptr;                         ///< which of them, 0 for neither
     std::atomic<bool>* polled = nullptr;                              ///< see Polling
+
+    /// How many mistakes of one input file are listed (--max-errors); 0: all.
+    std::size_t most_mistakes = i18n::kMostMistakes;
 
     /// Set by a command's callback; main returns it.
     ExitCode exit_code = ExitCode::ok;
@@ -52,12 +60,20 @@ struct CommandContext {
     std::string text(const std::string& id, std::vector<MessageArg> args = {}) const {
         return catalogue.text(Message{id, std::move(args)}, language);
     }
+    std::ostream& other_out() const { return raw_out ? *raw_out : out; }
+    std::ostream& other_err() const { return raw_err ? *raw_err : err; }
+    /// An error in words, with as many of a file's mistakes as were asked for.
+    i18n::ErrorText describe(const std::exception& error) const {
+        return i18n::describe_error(error, catalogue, language, most_mistakes);
+    }
     /// The phase's word, the pictures' own: "forward".
     std::string phase(Phase phase) const { return text("view.phase." + std::string(name(phase))); }
     /// `words` in bold, or in a colour, when colour is on. Codes: "1" bold, "2" dim, "31" red, "32" green,
     /// "33" yellow.
     std::string styled(const std::string& words, const char* code) const {
-        return colour ? std::string("\x1b[") + code + "m" + words + "\x1b[0m" : words;
+        if (!colour) return words;
+        const std::string begin = "\x1b[" + terminal_key;
+        return begin + code + "m" + words + begin + "0m";
     }
 };
 

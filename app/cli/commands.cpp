@@ -1,3 +1,4 @@
+#include "app/cli/algorithm_command.h"
 #include "app/cli/bench_command.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor_command.h"
@@ -19,6 +20,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
     add_mesh_command(app, context);
     add_sampler_command(app, context);
     add_schedule_command(app, context);
+    add_algorithm_command(app, context);
     add_trace_command(app, context);
     add_launch_command(app, context);
     add_bench_command(app, context);

@@ -2,17 +2,16 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "app/cli/machine.h"
-#include "app/cli/run_json.h"
 #include "app/cli/table.h"
 #include "app/cli/version.h"
 #include "backends/nccl_doctor.h"
 #include "backends/registry.h"
 #include "core/base/cause.h"
 #include "core/base/error.h"
+#include "core/base/json_text.h"
 #include "core/tensor/device.h"
 
 namespace meshscope::cli {
@@ -155,11 +154,12 @@ void check_nccl(const DoctorArguments& options, CommandContext& context) {
                               std::to_string(one.ns / 1000) + " µs", result});
     }
     if (options.json) {
-        context.out
-            << ordered_json{{"nccl_check",
-                             {{"ranks", check.ranks}, {"stand_in", check.stand_in}, {"collectives", rows}}}}
-                   .dump(2)
-            << '\n';
+        context.out << json_text(ordered_json{{"nccl_check",
+                                               {{"ranks", check.ranks},
+                                                {"stand_in", check.stand_in},
+                                                {"collectives", rows}}}},
+                                 2)
+                    << '\n';
     } else {
         context.out << context.text(
                            check.stand_in ? "cli.doctor.nccl_ranks_stand_in" : "cli.doctor.nccl_ranks",
@@ -218,8 +218,10 @@ void print(const Machine& machine, const std::vector<std::string>& backends,
         context.err << context.text("cli.doctor.no_nccl", {{"reason", context.text(*gpus.nccl_missing)}})
                     << '\n';
     if (machine.chinese_fonts.empty()) context.err << context.text("cli.doctor.no_fonts") << '\n';
-    if (machine.display.empty()) context.err << context.text("cli.doctor.no_display") << '\n';
+    if (machine.display.empty() && machine.egl && machine.opengl)
+        context.err << context.text("cli.doctor.no_display") << '\n';
     if (!machine.egl) context.err << context.text("cli.doctor.no_egl") << '\n';
+    if (!machine.opengl) context.err << context.text("cli.doctor.no_opengl") << '\n';
     if (machine.ffmpeg.empty()) context.err << context.text("cli.doctor.no_ffmpeg") << '\n';
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "app/cli/table.h"
+
 namespace meshscope::cli {
 namespace {
 
@@ -73,6 +75,20 @@ std::string HelpFormatter::type_of(const CLI::Option& option) const {
     std::string shown = option.get_positional() && type == "TEXT" ? "" : get_label(type);
     if (!range.empty()) shown += (shown.empty() ? "" : " ") + ("(" + range + ")");
     return shown;
+}
+
+/// Two columns as CLI11 sets them, but by the columns that a terminal shows: it counts bytes.
+std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
+    const std::string name = "  " + make_option_name(option, is_positional) + make_option_opts(option);
+    const auto room = static_cast<int>(column_width_) - display_width(name);
+    std::string text = name;
+    text +=
+        room > 0 ? std::string(static_cast<std::size_t>(room), ' ') : "\n" + std::string(column_width_, ' ');
+    for (const char c : make_option_desc(option)) {
+        text += c;
+        if (c == '\n') text += std::string(column_width_, ' ');
+    }
+    return text + "\n";
 }
 
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {

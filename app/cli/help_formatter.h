@@ -13,6 +13,7 @@ class HelpFormatter : public CLI::Formatter {
     explicit HelpFormatter(const CommandContext& context);
 
     std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+    std::string make_option(const CLI::Option* option, bool is_positional) const override;
     std::string make_option_opts(const CLI::Option* option) const override;
 
   private:

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <csignal>
 #include <memory>
 
 #include "app/cli/finish_writing.h"
@@ -18,17 +19,16 @@ struct LaunchArguments {
     int32_t workers = 1, node_rank = -1, max_restarts = 0;
     double last_call_s = 2, timeout_s = 600;
     std::string nodes = "1", endpoint, run_id, bind = "127.0.0.1", log_dir, report;
-    bool no_prefix = false;
+    bool no_prefix = false, force = false;
     std::vector<std::string> command;
 };
 
-/// Seconds, a day's at most; CLI::Range would let "nan" pass. In CLI11's own words, which
-/// describe_usage_error() knows.
+/// Seconds, a day's at most; CLI::Range would let "nan" pass. In words that describe_usage_error() knows.
 std::string is_wait(const std::string& word) {
     constexpr double kDay = 86400;
     double seconds = -1;
     const bool read = CLI::detail::lexical_cast(word, seconds);
-    return read && seconds >= 0 && seconds <= kDay ? "" : "Value " + word + " not in range 0 to 86400";
+    return read && seconds >= 0 && seconds <= kDay ? "" : "Number " + word + " not in range 0 to 86400";
 }
 
 /// "2" or "1:4".
@@ -54,7 +54,7 @@ void launch_command(const LaunchArguments& options, CommandContext& context) {
     if ((most > 1 || options.node_rank > 0) && options.endpoint.empty())
         throw UsageError({"launch.endpoint_missing", {}});
     if (most > 1 && options.node_rank < 0) throw UsageError({"launch.node_rank_missing", {}});
-    check_outputs({options.report}, {});
+    check_outputs({{options.report, FileKind::json}}, {}, options.force);
     launch::LaunchOptions job;
     job.command = options.command;
     const auto milliseconds = [](double seconds) {
@@ -72,11 +72,15 @@ void launch_command(const LaunchArguments& options, CommandContext& context) {
     job.bind = options.bind;
     job.run_id = options.run_id;
     job.log_dir = options.log_dir;
+    job.force = options.force;
     job.report = options.report;
     job.prefixes = !options.no_prefix;
     job.signal = [&] { return context.stop_signal(); };
     // Who reads one of two files does not hold up the other; of one file there is one order.
-    launch::Writer out(context.out), err(context.err);
+    // A Writer's thread could not tell of a failed write by an exception.
+    context.out.exceptions(std::ios::goodbit);
+    context.other_out().exceptions(std::ios::goodbit);
+    launch::Writer out(context.other_out()), err(context.other_err());
     launch::Writer& talk = is_same_file("/dev/stdout", "/dev/stderr") ? out : err;
     job.tell = [&](const Message& message) { talk.add("meshscope: " + context.text(message) + '\n'); };
     const auto finish = [&] {
@@ -92,6 +96,11 @@ void launch_command(const LaunchArguments& options, CommandContext& context) {
         throw;
     }
     finish();
+    // As a program ends that writes where nobody reads, and no other: nothing can be told there.
+    if (out.reader_has_gone()) {
+        std::signal(SIGPIPE, SIG_DFL);
+        std::raise(SIGPIPE);
+    }
 }
 
 }  // namespace
@@ -122,6 +131,7 @@ void add_launch_command(CLI::App& app, CommandContext& context) {
         ->type_name("SECONDS");
     command->add_option("--log-dir", options->log_dir, help("log_dir"))->type_name("FOLDER");
     command->add_option("--report", options->report, help("report"))->type_name("FILE");
+    command->add_flag("--force", options->force, context.text("cli.help.force"));
     command->add_flag("--no-prefix", options->no_prefix, help("no_prefix"));
     command->add_option("COMMAND", options->command, help("command"))->required()->expected(-1);
     command->callback([options, command, &context] {

@@ -28,7 +28,7 @@ namespace {
 
 struct LessonArguments {
     std::string name, root, backend = "threads", trace;
-    bool no_input = false, json = false;
+    bool no_input = false, json = false, force = false;
 };
 
 int terminal_width(const CommandContext& context) {
@@ -61,7 +61,7 @@ void list(const LessonArguments& options, CommandContext& context) {
                                   std::to_string(scenario.steps_of_lesson.size()),
                                   std::to_string(scenario.quizzes.size())});
         } catch (const Error& error) {  // the others are listed all the same
-            const i18n::ErrorText text = i18n::describe_error(error, context.catalogue, context.language);
+            const i18n::ErrorText text = context.describe(error);
             for (const std::string& line : text.lines) context.err << "meshscope: " << line << '\n';
             context.exit_code = text.exit_code;
         }
@@ -126,16 +126,18 @@ void run(const LessonArguments& options, CommandContext& context) {
         std::vector<std::string> inputs = inputs_of(scenario);
         for (const char* language : {"en", "zh"})
             inputs.push_back(lesson.folder + "/lesson." + language + ".md");
-        check_outputs({options.trace}, inputs);
-        const run::RunResult result = run_lesson(scenario, options.backend, context);
+        check_outputs({{options.trace, FileKind::trace}}, inputs, options.force);
+        const run::RunResult result = run_lesson(scenario, options.backend, context, options.force);
         if (!options.trace.empty()) trace::write_trace(*result.trace, options.trace);
         if (!result.failure && result.trace->info.steps < scenario.steps) {
             context.exit_code = ExitCode::interrupted;
             return;
         }
-        if (result.not_finite)
+        if (result.not_finite) {
             context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
-        LessonVariants variants = lesson_variants(scenario, options.backend, context);
+            if (!scenario.expects_divergence) context.exit_code = ExitCode::diverged;
+        }
+        LessonVariants variants = lesson_variants(scenario, options.backend, context, options.force);
         tell_lesson({scenario, text, *result.trace, next_of(lesson, context), result.failure}, variants,
                     answers, terminal_width(context), context);
         if (lessons.size() > 1) context.out << '\n';
@@ -158,7 +160,7 @@ bool check_one(const LessonFolder& lesson, const LessonArguments& options, Comma
     };
     bool all = true;
     const auto tell = [&](const Error& error) {
-        const i18n::ErrorText text = i18n::describe_error(error, context.catalogue, context.language);
+        const i18n::ErrorText text = context.describe(error);
         for (const std::string& line : text.lines)  // an indented one is the hint to the one before
             context.out << (line.starts_with(' ') ? "" : failed + "  " + lesson.name + "  ") << line << '\n';
         all = false;
@@ -186,6 +188,8 @@ bool check_one(const LessonFolder& lesson, const LessonArguments& options, Comma
         const run::RunResult result = run_lesson(scenario, options.backend, context);
         if (!result.failure && result.trace->info.steps < scenario.steps)
             throw Cancelled({"cli.lesson.check_cancelled", {}});
+        if (result.not_finite && !scenario.expects_divergence)
+            throw Error(run::not_finite_message(*result.not_finite, context.phase(result.not_finite->phase)));
         checks = scenario::check_lesson(scenario, en, zh, *result.trace, trace::TraceDatabase(*result.trace));
         LessonVariants variants = lesson_variants(scenario, options.backend, context);
         for (const scenario::Variant& variant : scenario.variants) {
@@ -265,6 +269,7 @@ void add_lesson_command(CLI::App& app, CommandContext& context) {
             command->add_flag("--json", options->json, context.text("cli.lesson.help.json"));
         if (command->get_name() != "run") continue;
         command->add_option("--trace", options->trace, context.text("cli.run.help.trace"))->type_name("FILE");
+        command->add_flag("--force", options->force, context.text("cli.run.help.force"));
         command->add_flag("--no-input", options->no_input, context.text("cli.lesson.help.no_input"));
     }
 }

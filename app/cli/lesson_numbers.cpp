@@ -1,12 +1,10 @@
 #include "app/cli/lesson_numbers.h"
 
-#include <nlohmann/json.hpp>
-
 #include <ostream>
 #include <utility>
 #include <vector>
 
-#include "app/cli/run_json.h"
+#include "core/base/json_text.h"
 #include "core/scenario/evaluate.h"
 #include "core/trace/query.h"
 

@@ -92,7 +92,7 @@ void print_error(const std::exception_ptr& failure, const CommandContext& contex
     try {
         std::rethrow_exception(failure);
     } catch (const std::exception& error) {
-        for (const std::string& line : i18n::describe_error(error, context.catalogue, context.language).lines)
+        for (const std::string& line : context.describe(error).lines)
             print_wrapped(context.styled(line, "33"), "    ", "    ", width, context.out);
     }
 }

@@ -20,14 +20,14 @@ std::string lesson_needs_threads(const scenario::Scenario& scenario, const std::
 std::optional<Message> variant_needs_threads(const scenario::Variant& variant, const std::string& backend);
 
 /// Runs a lesson's scenario as run::run_up_to_failure does. A backend of processes has them started, which
-/// run it and leave the merged record; it then holds no parameters. Throws UsageError
-/// "cli.lesson.in_launcher" in a process that a launcher started, and what start_processes throws.
+/// run it and leave the merged record; it then holds no parameters. `force`: RunOptions::force. Throws
+/// UsageError "cli.lesson.in_launcher" in a process that a launcher started, and what start_processes throws.
 run::RunResult run_lesson(const scenario::Scenario& scenario, const std::string& backend,
-                          const CommandContext& context);
+                          const CommandContext& context, bool force = false);
 
 /// The variants of a lesson, run likewise. One that needs threads is not run on another backend: its problem
 /// says so.
 LessonVariants lesson_variants(const scenario::Scenario& scenario, const std::string& backend,
-                               const CommandContext& context);
+                               const CommandContext& context, bool force = false);
 
 }  // namespace meshscope::cli

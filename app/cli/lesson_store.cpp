@@ -4,8 +4,8 @@
 #include <array>
 #include <filesystem>
 
+#include "core/base/nearest.h"
 #include "core/scenario/lesson_names.h"
-#include "core/scenario/nearest.h"
 
 namespace meshscope::cli {
 namespace fs = std::filesystem;
@@ -43,7 +43,7 @@ std::string meant(const std::string& word, const std::vector<LessonFolder>& less
         wholes.push_back(lesson.name);
     }
     for (const auto& names : {shorts, wholes})
-        if (std::string guess = scenario::nearest(small, names); !guess.empty()) return guess;
+        if (std::string guess = nearest(small, names); !guess.empty()) return guess;
     constexpr std::size_t kTelling = 3;  // letters: fewer stand in many names
     const auto holds = std::ranges::find_if(
         shorts, [&](const std::string& name) { return name.find(small) != std::string::npos; });
@@ -114,8 +114,7 @@ std::vector<LessonFolder> choose_lessons(const std::string& word, const std::str
     const std::string guess = meant(word, lessons);
     if (!guess.empty()) throw UsageError({"cli.lesson.unknown_meant", {{"name", word}, {"guess", guess}}});
     std::string known;
-    for (const LessonFolder& lesson : lessons)
-        known += (known.empty() ? "" : ", ") + scenario::short_lesson_name(lesson.name);
+    for (const LessonFolder& lesson : lessons) known += (known.empty() ? "" : ", ") + lesson.name;
     throw UsageError({"cli.lesson.unknown", {{"name", word}, {"known", known}}});
 }
 

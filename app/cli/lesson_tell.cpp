@@ -6,8 +6,10 @@
 #include "app/cli/lesson_print.h"
 #include "app/cli/run_command.h"
 #include "app/cli/table.h"
+#include "core/base/rank_set.h"
 #include "core/memory/ledger.h"
 #include "core/scenario/evaluate.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::cli {
 namespace {
@@ -213,6 +215,10 @@ void tell_failure(const Part& part) {
 /// What the run recorded, in three tables.
 void tell_record(const Part& part) {
     const trace::Trace& trace = part.told.trace;
+    if (trace.info.level == trace::Level::off) {
+        print_wrapped(part.context.text("cli.lesson.not_recorded"), "", "", part.width, part.context.out);
+        return;
+    }
     // Step 1 is the first that every later one repeats: step 0 of DDP still has its first buckets.
     const int32_t step = trace.info.steps > 1 ? 1 : 0;
     print_heading(
@@ -243,13 +249,12 @@ void print_collectives(const trace::Trace& trace, int32_t rank, int32_t step, co
         const std::string rule(trace.text(event.rule));
         auto found = std::find(rules.begin(), rules.end(), rule);
         if (found == rules.end()) found = rules.insert(rules.end(), rule);
-        std::string ranks;
-        for (const int32_t member : trace.groups[static_cast<std::size_t>(event.group)].ranks)
-            ranks += (ranks.empty() ? "" : ", ") + std::to_string(member);
-        table.rows.push_back(
-            {std::string(name(event.op)), std::string(trace.text(event.unit)), std::string(name(event.phase)),
-             ranks, std::to_string(event.in_elements) + " → " + std::to_string(event.out_elements),
-             std::to_string(event.sent_bytes), "[" + std::to_string(found - rules.begin() + 1) + "]"});
+        const std::string ranks = ranks_text(trace.groups[static_cast<std::size_t>(event.group)].ranks);
+        table.rows.push_back({std::string(name(event.op)), std::string(trace.text(event.unit)),
+                              std::string(name(event.phase)), ranks,
+                              std::to_string(event.in_elements) + " → " + std::to_string(event.out_elements),
+                              tells_sent_bytes(event) ? std::to_string(event.sent_bytes) : "-",
+                              "[" + std::to_string(found - rules.begin() + 1) + "]"});
     }
     print_table(table, context.out);
     context.out << '\n';
@@ -272,6 +277,7 @@ void print_memory(const trace::Trace& trace, const CommandContext& context) {
         table.rows.push_back({std::to_string(r), std::to_string(peak.bytes), std::to_string(peak.step),
                               cause_words(peak, context)});
     }
+    fold_rank_rows(table);
     print_table(table, context.out);
 }
 

@@ -17,18 +17,23 @@ int32_t step_of(const trace::Trace& a, const trace::Trace& b) {
 }
 
 struct Figures {
-    std::string ranks, collectives, bytes, peak, loss = "-";
+    std::string ranks, collectives = "-", bytes = "-", peak = "-", loss = "-";
 };
 
 Figures figures_of(const trace::Trace& trace, int32_t step) {
     int64_t collectives = 0, bytes = 0;
+    const bool recorded = trace.info.level != trace::Level::off;
     for (const trace::Event& event : trace.ranks.front().events) {
         if (event.kind != trace::EventKind::collective || event.step != step) continue;
         ++collectives;
         bytes += event.sent_bytes;
     }
-    Figures figures{std::to_string(trace.info.world_size), std::to_string(collectives), std::to_string(bytes),
-                    std::to_string(memory::peak(trace, 0).bytes)};
+    Figures figures{std::to_string(trace.info.world_size)};
+    if (recorded) {
+        figures.collectives = std::to_string(collectives);
+        figures.bytes = std::to_string(bytes);
+        figures.peak = std::to_string(memory::peak(trace, 0).bytes);
+    }
     if (!trace.info.losses.empty()) {
         std::ostringstream loss;
         loss << trace.info.losses.back();

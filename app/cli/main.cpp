@@ -1,22 +1,30 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <new>
+#include <sstream>
 
 #include "app/cli/command.h"
 #include "app/cli/help_formatter.h"
 #include "app/cli/self_start.h"
+#include "app/cli/terminal.h"
 #include "app/cli/usage.h"
 #include "app/cli/version.h"
 #include "app/launch/failure.h"
 #include "backends/registry.h"
+#include "core/base/address_space.h"
+#include "core/base/open_parts.h"
 #include "core/base/quick_clock.h"
+#include "core/base/text.h"
 #include "core/tensor/device.h"
 
 namespace meshscope::cli {
@@ -33,6 +41,7 @@ extern "C" void on_interrupt(int signal) {
     // A second Ctrl-C means it, and where nobody looks at the flag the first does: the default action ends
     // the process at once.
     if (g_cancelled.exchange(true) || !g_polled) {
+        remove_open_parts();
         std::signal(signal, SIG_DFL);
         std::raise(signal);
     }
@@ -75,7 +84,13 @@ void fill_standard_streams() {
 void set_up(CLI::App& app, CommandContext& context) {
     app.name("meshscope");
     app.description(context.text("cli.about"));
-    app.footer(context.text("cli.examples"));
+    std::string codes;
+    for (const i18n::ExitCodeText& each : i18n::exit_codes()) {
+        const std::string number = std::to_string(static_cast<int>(each.code));
+        codes += (codes.empty() ? "" : "\n") + std::string(5 - number.size(), ' ') + number + "  " +
+                 context.text(each.id);
+    }
+    app.footer(context.text("cli.examples", {{"codes", codes}}));
     const std::string options = context.text("cli.help.options");
     app.option_defaults()->group(options);
     app.formatter(std::make_shared<HelpFormatter>(context));  // before any command: they inherit it
@@ -86,6 +101,9 @@ void set_up(CLI::App& app, CommandContext& context) {
     app.add_option("--lang", about_lang)->check(CLI::IsMember({"en", "zh"}))->type_name("en|zh");
     const std::string about_no_color = context.text("cli.help.no_color");
     app.add_flag("--no-color", about_no_color);  // read by has_word: colour is decided before parsing
+    app.add_option("--max-errors", context.most_mistakes, context.text("cli.help.max_errors"))
+        ->check(CLI::Range(0, 1000000))
+        ->type_name("N");
     app.fallthrough();
     app.require_subcommand(1);
 }
@@ -108,7 +126,8 @@ int exit_number(ExitCode code) {
 /// For a launcher that wants to know why, in the file that it named (torchrun's way).
 void leave_last_words(const std::exception& error, const i18n::ErrorText& text) {
     const std::string path = environment("TORCHELASTIC_ERROR_FILE");
-    if (path.empty()) return;
+    // Who was told to stop did not fail.
+    if (path.empty() || dynamic_cast<const Cancelled*>(&error) != nullptr) return;
     launch::Failure failure;
     failure.exit_code = exit_number(text.exit_code);
     failure.time_ns = wall_ns();
@@ -120,10 +139,27 @@ void leave_last_words(const std::exception& error, const i18n::ErrorText& text) 
     launch::write_error_file(path, failure);
 }
 
+/// Standard output could not be written. Where its reader has enough (`| head`) that is no failure: the
+/// program ends in silence, as one that SIGPIPE ends.
+int stdout_failed(const CommandContext& context) {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    if (poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0)
+        return static_cast<int>(ExitCode::reader_gone);
+    context.err << "meshscope: " << context.text("error.stdout") << '\n';
+    return static_cast<int>(ExitCode::io);
+}
+
 int run_program(int argc, char** argv) {
     fill_standard_streams();
     const i18n::Catalogue catalogue = i18n::Catalogue::embedded();
-    CommandContext context{.out = std::cout, .err = std::cerr, .catalogue = catalogue};
+    const std::string key = make_terminal_key();
+    TerminalBuffer shown_out(*std::cout.rdbuf(), key), shown_err(*std::cerr.rdbuf(), key);
+    std::ostream out(&shown_out), err(&shown_err);
+    err << std::unitbuf;
+    CommandContext context{.out = out, .err = err, .catalogue = catalogue};
+    context.raw_out = &std::cout;
+    context.raw_err = &std::cerr;
+    context.terminal_key = key;
     context.language = choose_language(argc, argv);
     context.in_is_tty = isatty(STDIN_FILENO) == 1;
     context.out_is_tty = isatty(STDOUT_FILENO) == 1;
@@ -134,6 +170,9 @@ int run_program(int argc, char** argv) {
     context.environment = environment;
     context.arguments.assign(argv + 1, argv + argc);
     context.make_backends = [] {
+        // Who computes may load OpenBLAS, whose threads nobody uses here: where there is no memory for them,
+        // it would try to start them for ever.
+        setenv("OPENBLAS_NUM_THREADS", "1", 0);
         return backends::make_registry(environment, [] { return g_cancelled.load(); });
     };
     context.cancelled = &g_cancelled;
@@ -141,7 +180,10 @@ int run_program(int argc, char** argv) {
     context.polled = &g_polled;
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
-    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, told as such below
+    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write: what was begun is cleaned up
+    std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow any more
+    // What nobody reads need not be computed to its end.
+    context.out.exceptions(std::ios::badbit);
 
     CLI::App app;
     set_up(app, context);
@@ -155,7 +197,10 @@ int run_program(int argc, char** argv) {
         if (!blas.empty()) tensor::use_mat_mul_library(blas);
         app.parse(argc, argv);
     } catch (const CLI::Success& success) {  // --help, --version
-        app.exit(success, context.out, context.err);
+        std::ostringstream text;
+        app.exit(success, text, context.err);
+        context.out.exceptions(std::ios::goodbit);
+        context.out << text.str();
     } catch (const CLI::ParseError& error) {
         tell(describe_usage_error(app, error.get_exit_code(), error.what(), context));
         return static_cast<int>(ExitCode::usage);
@@ -163,7 +208,9 @@ int run_program(int argc, char** argv) {
         tell({context.text(error.message())});
         return static_cast<int>(ExitCode::usage);
     } catch (const std::exception& error) {
-        const i18n::ErrorText text = i18n::describe_error(error, catalogue, context.language);
+        context.out.exceptions(std::ios::goodbit);
+        if (!context.out) return stdout_failed(context);
+        const i18n::ErrorText text = context.describe(error);
         leave_last_words(error, text);
         if (environment(kQuietErrorsVariable).empty()) {
             tell(text.lines);
@@ -173,11 +220,9 @@ int run_program(int argc, char** argv) {
         context.out.flush();
         return exit_number(text.exit_code);
     }
+    context.out.exceptions(std::ios::goodbit);
     context.out.flush();
-    if (!context.out) {
-        tell({context.text("error.stdout")});
-        return static_cast<int>(ExitCode::io);
-    }
+    if (!context.out || !context.other_out()) return stdout_failed(context);
     return exit_number(context.exit_code);
 }
 
@@ -186,9 +231,13 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     try {
+        meshscope::spare_address_space();
         return meshscope::cli::run_program(argc, argv);
+    } catch (const std::bad_alloc&) {  // too little even for the texts
+        std::fputs("meshscope: out of memory / 内存不足\n", stderr);
+        return static_cast<int>(meshscope::cli::ExitCode::out_of_memory);
     } catch (const std::exception& error) {
-        std::cerr << "meshscope: " << error.what() << '\n';
+        std::cerr << "meshscope: " << meshscope::printable(error.what(), "\n\t") << '\n';
         return static_cast<int>(meshscope::cli::ExitCode::internal);
     }
 }

@@ -2,35 +2,34 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "app/cli/integer_option.h"
+#include "app/cli/mesh_json.h"
 #include "app/cli/mesh_request.h"
-#include "app/cli/run_json.h"
 #include "app/cli/table.h"
+#include "core/base/error.h"
 #include "core/mesh/answer.h"
 #include "core/mesh/python_text.h"
+#include "core/mesh/value.h"
 
 namespace meshscope::cli {
 namespace {
 
-using mesh::Answer;
 using mesh::Derived;
 using mesh::DeviceMesh;
-using mesh::Reply;
-using nlohmann::ordered_json;
+using mesh::RankExcerpt;
 
-/// More than this is no answer that anyone reads: numbers in one answer, and in all of them.
+/// What --json lists at most: numbers in one answer, and in all of them. A terminal gets excerpts, of any
+/// mesh.
 constexpr int64_t kLargestAnswer = int64_t{1} << 24;
 constexpr int64_t kLargestOutput = int64_t{1} << 28;
-/// Up to here all groups of a mesh are listed when one rank is asked for; beyond, that rank's alone.
-constexpr int64_t kLargestTable = int64_t{1} << 18;
 /// Rows and groups a terminal gets; the rest is counted.
 constexpr int64_t kShownRanks = 64;
-constexpr size_t kShownGroups = 8;
-constexpr size_t kShownMembers = 16;
+constexpr int64_t kShownGroups = 8;
+constexpr int64_t kShownMembers = 16;
 
 /// No world was given, and none has so many ranks as the mesh and the listed ranks need.
 void expect_possible(const MeshRequest& request) {
@@ -50,95 +49,18 @@ DeviceMesh make_mesh(const MeshRequest& request) {
     return DeviceMesh::init(request.shape, request.names, request.world);
 }
 
-struct Asked {
-    const char* key;
-    std::vector<Derived> derived;
-};
-
 std::vector<Asked> derive_all(const DeviceMesh& root, const MeshRequest& request) {
-    std::vector<Asked> all{{"slices", {}}, {"flatten", {}}, {"unflatten", {}}, {"concatenate", {}}};
-    const std::vector<mesh::Question>* questions[] = {&request.slices, &request.flatten, &request.unflatten,
-                                                      &request.concatenate};
-    for (size_t kind = 0; kind < all.size(); ++kind)
-        for (const mesh::Question& question : *questions[kind])
-            all[kind].derived.push_back(mesh::derive(root, question));
+    std::vector<Asked> all;
+    for (const auto& [option, question] : request.questions)
+        all.push_back({option, mesh::derive(root, question)});
     return all;
-}
-
-// JSON -----------------------------------------------------------------------------------------------------
-
-ordered_json nested(const Answer& answer, size_t dim, size_t& next) {
-    if (dim == answer.shape.size()) return answer.ranks[next++];
-    ordered_json list = ordered_json::array();
-    for (int64_t i = 0; i < answer.shape[dim]; ++i) list.push_back(nested(answer, dim + 1, next));
-    return list;
-}
-
-ordered_json to_json(const Answer& answer) {
-    size_t next = 0;
-    ordered_json json{{"mesh", nested(answer, 0, next)},
-                      {"shape", answer.shape},
-                      {"ndim", answer.shape.size()},
-                      {"size", answer.ranks.size()},
-                      {"names", answer.names.empty() ? ordered_json() : ordered_json(answer.names)},
-                      {"coordinate", answer.coordinate ? ordered_json(*answer.coordinate) : ordered_json()}};
-    if (answer.coordinate) {
-        json["groups"] = answer.groups;
-        json["local_rank"] = answer.local_rank;
-        json["size_by_dim"] = answer.shape;
-    }
-    json["layout"] = answer.layouts;
-    json["repr"] = answer.repr;
-    json["new_group_calls"] = answer.cost.new_group;
-    json["split_group_calls"] = answer.cost.split_group;
-    return json;
-}
-
-ordered_json to_json(const Message& refusal, const CommandContext& context) {
-    const auto argument = [&](const char* name) {
-        const MessageValue* value = refusal.find(name);
-        return value ? to_text(*value) : std::string();
-    };
-    return {{"error", context.text(refusal)},
-            {"id", refusal.id},
-            {"pytorch_error", argument("pytorch_error")},
-            {"pytorch_text", argument("pytorch_text")}};
-}
-
-ordered_json to_json(const Reply& reply, const CommandContext& context) {
-    return reply.answer ? to_json(*reply.answer) : to_json(*reply.error, context);
-}
-
-/// One entry at a time, so that memory holds one rank's answers only.
-void print_json(const DeviceMesh& root, const std::vector<Asked>& asked, int64_t first, int64_t last,
-                CommandContext& context) {
-    context.out << "{\"per_rank\":[";
-    for (int64_t r = first; r < last; ++r) {
-        const GlobalRank rank{static_cast<int32_t>(r)};
-        ordered_json entry{{"rank", r}, {"root", to_json(mesh::answer(root, rank))}};
-        for (const Asked& kind : asked) {
-            ordered_json replies = ordered_json::array();
-            for (const Derived& derived : kind.derived)
-                replies.push_back(to_json(mesh::reply(derived, rank), context));
-            entry[kind.key] = std::move(replies);
-        }
-        context.out << (r == first ? "\n" : ",\n") << json_text(entry);
-    }
-    context.out << "\n]}\n";
 }
 
 // The terminal ---------------------------------------------------------------------------------------------
 
-/// A list that is read on a terminal: the ends of a long one, and its length.
-std::string short_list(const std::vector<int64_t>& ranks) {
-    if (ranks.size() <= kShownMembers) return mesh::python_list(ranks);
-    std::string text = "[";
-    for (size_t i = 0; i < 3; ++i) text += std::to_string(ranks[i]) + ", ";
-    return text + "… " + std::to_string(ranks.back()) + "] (" + std::to_string(ranks.size()) + ")";
-}
-
-std::string short_mesh(const Answer& answer) {
-    return answer.ranks.size() <= 4 * kShownMembers ? mesh::nested_text(answer) : short_list(answer.ranks);
+std::string short_mesh(const DeviceMesh& mesh, GlobalRank asking) {
+    const RankExcerpt ranks = mesh.ranks_excerpt(asking, 4 * kShownMembers);
+    return ranks.whole() ? mesh::python_nested_list(mesh.shape(), ranks.first) : mesh::excerpt_text(ranks);
 }
 
 std::string dim_name(const DeviceMesh& mesh, int64_t dim) {
@@ -151,11 +73,11 @@ void print_dims(const DeviceMesh& mesh, CommandContext& context) {
                     context.text("cli.mesh.layout"), context.text("cli.mesh.groups")};
     table.right = {false, true};
     for (int64_t dim = 0; dim < mesh.ndim(); ++dim) {
-        const std::vector<std::vector<int64_t>> groups = mesh.all_groups(dim);
         std::string text;
-        for (size_t g = 0; g < std::min(groups.size(), kShownGroups); ++g)
-            text += (g == 0 ? "" : " ") + short_list(groups[g]);
-        if (groups.size() > kShownGroups) text += " … " + std::to_string(groups.size());
+        for (const RankExcerpt& group : mesh.group_excerpts(dim, kShownGroups, kShownMembers))
+            text += (text.empty() ? "" : " ") + mesh::excerpt_text(group);
+        if (const int64_t count = mesh.group_count(dim); count > kShownGroups)
+            text += " … " + context.text("cli.mesh.more_groups", {{"groups", count}});
         table.rows.push_back(
             {dim_name(mesh, dim), std::to_string(mesh.size(dim)), mesh.layout(dim).to_text(), text});
     }
@@ -168,25 +90,26 @@ std::string cost_text(const mesh::GroupCost& cost, const CommandContext& context
 }
 
 /// What each rank gets of one mesh: its coordinate, the mesh it sees (left out for the root: all see the
-/// same), its groups.
-void print_ranks(const DeviceMesh& mesh, const std::vector<Reply>& replies, int64_t first, bool with_mesh,
+/// same), its groups. `derived` is null for the root.
+void print_ranks(const DeviceMesh& mesh, const Derived* derived, int64_t first, int64_t last,
                  CommandContext& context) {
     Table table;
     table.header = {context.text("cli.mesh.rank"), context.text("cli.mesh.coordinate")};
-    if (with_mesh) table.header.push_back(context.text("cli.mesh.mesh"));
+    if (derived) table.header.push_back(context.text("cli.mesh.mesh"));
     for (int64_t dim = 0; dim < mesh.ndim(); ++dim) table.header.push_back(dim_name(mesh, dim));
     table.right = {true};
-    for (size_t i = 0; i < replies.size(); ++i) {
-        std::vector<std::string> row{std::to_string(first + static_cast<int64_t>(i))};
-        if (!replies[i].answer) {
+    for (int64_t r = first; r < last; ++r) {
+        const GlobalRank rank{static_cast<int32_t>(r)};
+        std::vector<std::string> row{std::to_string(r)};
+        if (derived && mesh::refusal_of(*derived, rank)) {
             row.push_back("-");
             row.push_back(context.text("cli.mesh.outside"));
         } else {
-            const Answer& answer = *replies[i].answer;
+            const mesh::BriefAnswer answer = mesh::brief_answer(mesh, rank, kShownMembers);
             row.push_back(answer.coordinate ? mesh::python_tuple(*answer.coordinate)
                                             : context.text("cli.mesh.outside"));
-            if (with_mesh) row.push_back(short_mesh(answer));
-            for (const std::vector<int64_t>& group : answer.groups) row.push_back(short_list(group));
+            if (derived) row.push_back(short_mesh(mesh, rank));
+            for (const RankExcerpt& group : answer.groups) row.push_back(mesh::excerpt_text(group));
         }
         table.rows.push_back(std::move(row));
     }
@@ -207,43 +130,44 @@ std::string size_and_cost(const DeviceMesh& mesh, const CommandContext& context)
                          {"cost", cost_text(mesh.cost(), context)}});
 }
 
+/// What each rank gets of a value question: in one line what is the same for all of them.
+void print_values(const Derived& derived, int64_t first, int64_t last, CommandContext& context) {
+    const std::string& member = derived.question.member;
+    const auto text_for = [&](GlobalRank rank) {
+        return mesh::value_text(mesh::value_for(derived, rank, kShownMembers));
+    };
+    const GlobalRank one{static_cast<int32_t>(first)};
+    if (!mesh::find_value_member(member)->of_rank && !mesh::refusal_of(derived, one)) {
+        context.out << text_for(one) << '\n';
+        return;
+    }
+    Table table;
+    table.header = {context.text("cli.mesh.rank"), member};
+    table.right = {true};
+    for (int64_t r = first; r < last; ++r) {
+        const GlobalRank rank{static_cast<int32_t>(r)};
+        const bool refused = mesh::refusal_of(derived, rank).has_value();
+        table.rows.push_back(
+            {std::to_string(r), refused ? context.text("cli.mesh.outside") : text_for(rank)});
+    }
+    print_table(table, context.out);
+}
+
 void print_derived(const Derived& derived, int64_t first, int64_t last, CommandContext& context) {
     context.out << '\n' << context.styled(mesh::pytorch_expression(derived.question), "1") << '\n';
     if (derived.error) {
         print_refusal(*derived.error, context);
         return;
     }
+    if (derived.question.kind == mesh::QuestionKind::value) {
+        print_values(derived, first, last, context);
+        return;
+    }
     const DeviceMesh& result = derived.steps.back();
     context.out << context.text("cli.mesh.with_cost",
                                 {{"mesh", result.repr()}, {"cost", cost_text(result.cost(), context)}})
                 << '\n';
-    std::vector<Reply> replies;
-    for (int64_t r = first; r < last; ++r)
-        replies.push_back(mesh::reply(derived, GlobalRank{static_cast<int32_t>(r)}));
-    print_ranks(result, replies, first, true, context);
-}
-
-/// One rank of a mesh too large to list: its coordinate and groups, which cost nothing but their own length.
-void print_one_rank(const DeviceMesh& mesh, GlobalRank rank, CommandContext& context) {
-    context.out << context.styled(mesh.repr(), "1") << '\n' << size_and_cost(mesh, context) << "\n\n";
-    const std::optional<std::vector<int64_t>> coordinate = mesh.coordinate(rank);
-    if (!coordinate) {
-        context.out << context.text("cli.mesh.rank") << ' ' << rank.value << ": "
-                    << context.text("cli.mesh.outside") << '\n';
-        return;
-    }
-    Table table;
-    table.header = {context.text("cli.mesh.dim"), context.text("cli.mesh.size"),
-                    context.text("cli.mesh.layout"), context.text("cli.mesh.coordinate"),
-                    context.text("cli.mesh.own_group", {{"rank", int64_t{rank.value}}})};
-    table.right = {false, true, false, true};
-    for (int64_t dim = 0; dim < mesh.ndim(); ++dim) {
-        const bool listed = mesh.size(dim) <= kLargestAnswer;
-        table.rows.push_back({dim_name(mesh, dim), std::to_string(mesh.size(dim)), mesh.layout(dim).to_text(),
-                              std::to_string((*coordinate)[static_cast<size_t>(dim)]),
-                              listed ? short_list(mesh.group(rank, dim)) : "…"});
-    }
-    print_table(table, context.out);
+    print_ranks(result, &derived, first, last, context);
 }
 
 void print_words(const DeviceMesh& root, const std::vector<Asked>& asked, int64_t first, int64_t last,
@@ -252,12 +176,8 @@ void print_words(const DeviceMesh& root, const std::vector<Asked>& asked, int64_
     context.out << context.styled(root.repr(), "1") << '\n' << size_and_cost(root, context) << "\n\n";
     print_dims(root, context);
     context.out << '\n';
-    std::vector<Reply> replies;
-    for (int64_t r = first; r < shown; ++r)
-        replies.push_back({mesh::answer(root, GlobalRank{static_cast<int32_t>(r)}), {}});
-    print_ranks(root, replies, first, false, context);
-    for (const Asked& kind : asked)
-        for (const Derived& derived : kind.derived) print_derived(derived, first, shown, context);
+    print_ranks(root, nullptr, first, shown, context);
+    for (const Asked& one : asked) print_derived(one.derived, first, shown, context);
     if (shown < last)
         context.out << '\n'
                     << context.text("cli.mesh.more_ranks",
@@ -273,7 +193,7 @@ void run(const MeshWords& words, CommandContext& context) {
         root = make_mesh(request);
     } catch (const InvalidArgument& refusal) {
         // An answer of its own: programs compare it with the other answers.
-        if (request.json) context.out << json_text(to_json(refusal.message(), context)) << '\n';
+        if (request.json) context.out << mesh_refusal_json(refusal.message(), context) << '\n';
         context.err << "meshscope: " << context.text(refusal.message()) << '\n';
         const std::string pytorch = mesh::pytorch_exception(refusal.message());
         // PyTorch has no check of a size below 1: what stops it speaks of something else.
@@ -283,20 +203,15 @@ void run(const MeshWords& words, CommandContext& context) {
         context.exit_code = ExitCode::bad_input;
         return;
     }
-    const bool questions = !request.slices.empty() || !request.flatten.empty() ||
-                           !request.unflatten.empty() || !request.concatenate.empty();
-    if (request.rank && !request.json && !questions && root->size() > kLargestTable) {
-        print_one_rank(*root, GlobalRank{static_cast<int32_t>(*request.rank)}, context);
-        return;
-    }
     const int64_t first = request.rank.value_or(0);
     const int64_t last = request.rank ? first + 1 : request.world;
-    if (root->size() > kLargestAnswer || (request.json && root->size() > kLargestOutput / (last - first)))
+    const int64_t answers = (last - first) * (1 + static_cast<int64_t>(request.questions.size()));
+    if (request.json && (root->size() > kLargestAnswer || root->size() > kLargestOutput / answers))
         throw UsageError({"cli.mesh.too_much",
                           {{"ranks", last - first}, {"size", root->size()}, {"most", kLargestAnswer}}});
     const std::vector<Asked> asked = derive_all(*root, request);
     if (request.json) {
-        print_json(*root, asked, first, last, context);
+        print_mesh_json(*root, asked, first, last, context);
     } else {
         print_words(*root, asked, first, last, context);
     }
@@ -308,10 +223,6 @@ void add_mesh_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("mesh", context.text("cli.mesh.about"));
     command->footer(context.text("cli.mesh.examples"));
     auto words = std::make_shared<MeshWords>();
-    const auto repeatable = [&](const char* name, std::vector<std::string>& values, const char* id,
-                                const char* form) {
-        command->add_option(name, values, context.text(id))->allow_extra_args(false)->type_name(form);
-    };
     command->add_option("--shape", words->shape, context.text("cli.mesh.help.shape"))
         ->required()
         ->type_name("2,2,2");
@@ -321,12 +232,35 @@ void add_mesh_command(CLI::App& app, CommandContext& context) {
     command->add_option("--ranks", words->ranks, context.text("cli.mesh.help.ranks"))->type_name("0,2,4");
     add_integer(*command, "--rank", words->rank, context.text("cli.mesh.help.rank"), {0, kLargestWorld - 1})
         ->type_name("R");
-    repeatable("--slice", words->slices, "cli.mesh.help.slice", "a,b");
-    repeatable("--flatten", words->flatten, "cli.mesh.help.flatten", "a,b");
-    repeatable("--unflatten", words->unflatten, "cli.mesh.help.unflatten", "D=2x2:a,b");
-    repeatable("--concatenate", words->concatenate, "cli.mesh.help.concatenate", "a+b,c");
+    struct Repeatable {
+        const char* name;
+        RequestOption option;
+        const char* help;
+        const char* form;
+    };
+    auto values = std::make_shared<std::array<std::vector<std::string>, 5>>();
+    for (const Repeatable& one :
+         {Repeatable{"--slice", RequestOption::slice, "cli.mesh.help.slice", "a,b"},
+          {"--flatten", RequestOption::flatten, "cli.mesh.help.flatten", "[NAME=]a,b"},
+          {"--unflatten", RequestOption::unflatten, "cli.mesh.help.unflatten", "D=2x2:a,b"},
+          {"--concatenate", RequestOption::concatenate, "cli.mesh.help.concatenate", "a+b,c"},
+          {"--ask", RequestOption::ask, "cli.mesh.help.ask", "PYTHON"}})
+        command->add_option(one.name, values->at(static_cast<size_t>(one.option)), context.text(one.help))
+            ->allow_extra_args(false)
+            ->type_name(one.form);
     command->add_flag("--json", words->json, context.text("cli.help.json"));
-    command->callback([words, &context] { run(*words, context); });
+    command->callback([command, words, values, &context] {
+        // In the order in which they stand on the command line, each option's values in theirs.
+        constexpr const char* kNames[] = {"--slice", "--flatten", "--unflatten", "--concatenate", "--ask"};
+        std::array<size_t, 5> next{};
+        words->requests.clear();
+        for (const CLI::Option* option : command->parse_order())
+            for (size_t kind = 0; kind < values->size(); ++kind)
+                if (option->check_name(kNames[kind]))
+                    words->requests.emplace_back(static_cast<RequestOption>(kind),
+                                                 values->at(kind).at(next[kind]++));
+        run(*words, context);
+    });
 }
 
 }  // namespace meshscope::cli

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/cli/command.h"
+#include "core/mesh/question_text.h"
 
 namespace meshscope::cli {
 
@@ -48,14 +49,40 @@ mesh::Question read_unflatten(const std::string& text) {
     return question;
 }
 
-std::vector<mesh::Question> read_dims(const std::vector<std::string>& texts, mesh::QuestionKind kind) {
-    std::vector<mesh::Question> questions;
-    for (const std::string& text : texts) {
-        mesh::Question& question = questions.emplace_back();
-        question.kind = kind;
-        question.names = split(text, ',');
+/// "dp_cp=dp,cp" or "dp,cp", to which PyTorch gives the name dp_cp.
+mesh::Question read_flatten(const std::string& text) {
+    mesh::Question question;
+    question.kind = mesh::QuestionKind::flatten;
+    const size_t equals = text.find('=');
+    if (equals == 0) throw UsageError({"cli.mesh.bad_flatten", {{"value", text}}});
+    if (equals != std::string::npos) question.new_name = text.substr(0, equals);
+    question.names = split(equals == std::string::npos ? text : text.substr(equals + 1), ',');
+    return question;
+}
+
+mesh::Question read_concatenate(const std::string& text) {
+    mesh::Question question;
+    question.kind = mesh::QuestionKind::concatenate;
+    for (const std::string& part : split(text, ',')) question.parts.push_back(split(part, '+'));
+    return question;
+}
+
+std::vector<mesh::Question> read_questions(RequestOption option, const std::string& text) {
+    switch (option) {
+        case RequestOption::flatten:
+            return {read_flatten(text)};
+        case RequestOption::unflatten:
+            return {read_unflatten(text)};
+        case RequestOption::concatenate:
+            return {read_concatenate(text)};
+        case RequestOption::ask:
+            return mesh::parse_questions(text);
+        case RequestOption::slice:
+            break;
     }
-    return questions;
+    mesh::Question question;
+    question.names = split(text, ',');
+    return {question};
 }
 
 }  // namespace
@@ -72,6 +99,11 @@ std::vector<std::string> split(const std::string& text, char separator) {
     return parts;
 }
 
+const char* json_key(RequestOption option) {
+    constexpr const char* kKeys[] = {"slices", "flatten", "unflatten", "concatenate", "asked"};
+    return kKeys[static_cast<size_t>(option)];
+}
+
 MeshRequest read_request(const MeshWords& words) {
     MeshRequest request;
     request.shape = numbers(words.shape, ',', "--shape");
@@ -83,14 +115,9 @@ MeshRequest read_request(const MeshWords& words) {
     request.rank = words.rank;
     if (request.rank && (*request.rank < 0 || *request.rank >= request.world))
         throw UsageError({"cli.mesh.no_such_rank", {{"rank", *request.rank}, {"world", request.world}}});
-    request.slices = read_dims(words.slices, mesh::QuestionKind::slice);
-    request.flatten = read_dims(words.flatten, mesh::QuestionKind::flatten);
-    for (const std::string& text : words.unflatten) request.unflatten.push_back(read_unflatten(text));
-    for (const std::string& text : words.concatenate) {
-        mesh::Question& question = request.concatenate.emplace_back();
-        question.kind = mesh::QuestionKind::concatenate;
-        for (const std::string& part : split(text, ',')) question.parts.push_back(split(part, '+'));
-    }
+    for (const auto& [option, text] : words.requests)
+        for (mesh::Question& question : read_questions(option, text))
+            request.questions.emplace_back(option, std::move(question));
     request.json = words.json;
     return request;
 }

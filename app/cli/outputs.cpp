@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/replace_file.h"
 #include "core/base/same_file.h"
+#include "core/comm/schedule/own/own_algorithm.h"
 
 namespace meshscope::cli {
 
@@ -35,9 +36,9 @@ void require_writable(const fs::path& folder, const std::string& path) {
 
 }  // namespace
 
-void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+void check_outputs(const std::vector<Output>& outputs, const std::vector<std::string>& inputs, bool force) {
     std::vector<std::string> seen;
-    for (const std::string& path : outputs) {
+    for (const auto& [path, kind] : outputs) {
         if (path.empty() || path == "-") continue;
         refuse_to_overwrite(path, inputs);
         for (const std::string& other : seen)
@@ -49,6 +50,7 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
         if (fs::is_symlink(target, error)) target = fs::weakly_canonical(target, error);
         require_writable(target.parent_path(), path);
         file_to_write(path);  // refuses what cannot be replaced: a folder, a pipe
+        if (!force) refuse_other_kind(path, kind);
     }
 }
 
@@ -67,6 +69,7 @@ std::vector<std::string> inputs_of(const scenario::Scenario& scenario) {
     std::vector<std::string> inputs{scenario.path};
     for (const std::string* path : {&scenario.weights, &scenario.data_file})
         if (!path->empty()) inputs.push_back(*path);
+    if (scenario.parallel.own) inputs.push_back(scenario.parallel.own->path());
     return inputs;
 }
 

@@ -5,16 +5,18 @@
 #include <charconv>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <sstream>
 
 #include "app/cli/progress.h"
 #include "app/cli/run_command.h"
-#include "app/cli/run_json.h"
 #include "app/cli/table.h"
+#include "core/base/error.h"
+#include "core/base/free_memory.h"
+#include "core/base/json_text.h"
 #include "core/run/dry.h"
+#include "core/run/fit.h"
 #include "core/run/summary.h"
 #include "core/scenario/scenario.h"
 #include "core/time/read_profile.h"
@@ -205,6 +207,7 @@ void print_ranks(const Prediction& answer, const CommandContext& context) {
                               milliseconds(r.overlap.communication_ns), milliseconds(r.overlap.exposed_ns),
                               idle.str()});
     }
+    fold_rank_rows(table);
     context.out << '\n';
     print_table(table, context.out);
     context.out << context.text("cli.predict.time", {{"profile", answer.predicted.profile},
@@ -214,6 +217,18 @@ void print_ranks(const Prediction& answer, const CommandContext& context) {
         context.out << context.text("cli.predict.measured_time",
                                     {{"ms", milliseconds(answer.measured_step_ns)}})
                     << '\n';
+}
+
+/// The records of the ranks that are done say what those of the rest will take.
+void refuse_large(const FreeMemory& before, int32_t done, int32_t ranks) {
+    constexpr int64_t kNoise = int64_t{64} << 20;  // other programs come and go
+    const std::optional<FreeMemory> now = free_memory(look_at_memory());
+    const int64_t taken = now ? before.bytes - now->bytes : 0;
+    if (taken < kNoise || taken / done * (ranks - done) <= now->bytes) return;
+    throw InvalidArgument({"predict.does_not_fit",
+                           {{"ranks", int64_t{ranks}},
+                            {"need", run::bytes_text(taken / done * ranks)},
+                            {"free", run::bytes_text(before.bytes)}}});
 }
 
 void predict(const PredictArguments& options, CommandContext& context) {
@@ -227,12 +242,14 @@ void predict(const PredictArguments& options, CommandContext& context) {
     answer.steps_run = std::min(scenario.steps, options.steps.value_or(run::telling_steps(scenario)));
     answer.world_size = scenario::world_size(scenario);
     {
-        ProgressBar bar(context.err, context.err_is_tty && !options.json);
+        ProgressBar bar(context.other_err(), context.err_is_tty && !options.json);
         run::DryOptions dry;
         dry.steps = answer.steps_run;
         dry.all_up_to = all_up_to(options.ranks);
         dry.cancel = context.cancelled;
+        const std::optional<FreeMemory> before = free_memory(look_at_memory());
         dry.progress = [&](int32_t done, int32_t ranks) {
+            if (before) refuse_large(*before, done, ranks);
             bar.show(
                 done, ranks,
                 context.text("cli.predict.progress", {{"done", int64_t{done}}, {"ranks", int64_t{ranks}}}));
@@ -256,6 +273,10 @@ void predict(const PredictArguments& options, CommandContext& context) {
         run_options.level = trace::Level::collectives;
         run_options.checked = false;  // its time is measured
         const run::RunResult result = run_with_progress(really, context, run_options, options.json);
+        if (result.not_finite) {
+            context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
+            if (!scenario.expects_divergence) context.exit_code = ExitCode::diverged;
+        }
         answer.measured = run::summarize(*result.trace, scenario.hardware, time::Absent::refused);
         const time::Interval span =
             time::span_of_step(*result.trace, time::measured(*result.trace), answer.measured->step);

@@ -13,6 +13,7 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_json.h"
+#include "app/cli/run_totals.h"
 #include "app/cli/self_start.h"
 #include "app/cli/table.h"
 #include "app/cli/usage.h"
@@ -20,9 +21,11 @@
 #include "backends/registry.h"
 #include "core/base/error.h"
 #include "core/base/replace_file.h"
+#include "core/base/shell_word.h"
 #include "core/base/text.h"
 #include "core/data/safetensors.h"
 #include "core/launch/placement.h"
+#include "core/run/fit.h"
 #include "core/scenario/keys.h"
 #include "core/trace/part_file.h"
 #include "core/trace/store.h"
@@ -33,7 +36,7 @@ namespace {
 struct RunArguments {
     std::string scenario, backend, init_method, trace, json, save, level, resume, schedule, variant;
     int32_t max_restarts = 0, timeout_s = 0;
-    bool quiet = false, checked = false, no_checked = false;
+    bool quiet = false, checked = false, no_checked = false, force = false;
 };
 
 /// What the ranks appended while the run lasted, once the trace is written that holds it all.
@@ -55,7 +58,7 @@ void write_partial(const RunArguments& options, const launch::Placement& placeme
         if (!backends::has_processes(trace.info.backend))
             remove_parts(options, trace);
         else if (!options.quiet)  // each process has its own record, and this one could not get the others'
-            context.err << context.text("cli.run.parts_left", {{"path", options.trace}}) << '\n';
+            context.err << context.text("cli.run.parts_left", {{"path", shell_word(options.trace)}}) << '\n';
     } catch (const Error& error) {  // the run's own failure is the one that is reported
         context.err << "meshscope: " << context.text(error.message()) << '\n';
     }
@@ -67,13 +70,15 @@ void write_outputs(const RunArguments& options, const run::RunResult& result, Co
         try {
             trace::write_trace(*result.trace, options.trace);
         } catch (const IoError&) {  // what was recorded is not lost with it
-            context.err << context.text("cli.run.parts_left", {{"path", options.trace}}) << '\n';
+            if (trace::has_parts(options.trace, static_cast<int32_t>(result.trace->ranks.size())))
+                context.err << context.text("cli.run.parts_left", {{"path", shell_word(options.trace)}})
+                            << '\n';
             throw;
         }
         remove_parts(options, *result.trace);
         written.push_back(options.trace);
     }
-    if (!options.save.empty()) {
+    if (!options.save.empty() && !save_was_refused(result, options.save)) {
         std::vector<data::NamedTensor> tensors;
         for (const run::NamedArray& array : result.parameters)
             tensors.push_back(data::named_floats(array.name, array.shape, array.numbers));
@@ -91,25 +96,10 @@ void write_outputs(const RunArguments& options, const run::RunResult& result, Co
         context.err << context.text("cli.run.written", {{"path", path}}) << '\n';
 }
 
-void print_summary(const run::RunResult& result, const CommandContext& context) {
-    int64_t collectives = 0, bytes = 0;
-    for (const trace::RankTrace& rank : result.trace->ranks)
-        for (const trace::Event& event : rank.events) {
-            collectives += event.kind == trace::EventKind::collective;
-            bytes += event.sent_bytes;
-        }
-    context.out << context.text("cli.run.summary", {{"ranks", int64_t{result.trace->info.world_size}},
-                                                    {"steps", int64_t{result.trace->info.steps}},
-                                                    {"ms", milliseconds(result.wall_ns)},
-                                                    {"collectives", collectives},
-                                                    {"bytes", bytes}})
-                << '\n';
-}
-
 /// `how` is run::run_scenario, or its like.
 run::RunResult with_progress(decltype(run::run_scenario)* how, const scenario::Scenario& scenario,
                              const CommandContext& context, run::RunOptions options, bool quiet) {
-    ProgressBar bar(context.err, context.err_is_tty && !quiet);
+    ProgressBar bar(context.other_err(), context.err_is_tty && !quiet);
     const Polling polling(context);
     options.cancel = context.cancelled;
     options.progress = [&](int32_t done, int32_t steps, double loss) {
@@ -186,6 +176,23 @@ std::string resume_of(const RunArguments& options, const launch::Placement& plac
     return again ? run::kResumeAuto : "";
 }
 
+void tell_checks(const scenario::Scenario& scenario, const run::RunResult& result, bool talks,
+                 CommandContext& context) {
+    const auto checks = scenario::run_checks(scenario, trace::TraceDatabase(*result.trace));
+    // Failed checks are told even by --quiet: they are why the exit code is 1.
+    std::vector<scenario::CheckResult> shown;
+    for (const auto& check : checks)
+        if (talks || !check.passed) shown.push_back(check);
+    if (!print_checks(shown, context)) context.exit_code = ExitCode::check_failed;
+}
+
+/// --level, else the scenario's.
+trace::Level level_of(const RunArguments& options, const scenario::Scenario& scenario) {
+    if (options.level.empty()) return scenario.level;
+    const auto words = scenario::levels();
+    return static_cast<trace::Level>(std::find(words.begin(), words.end(), options.level) - words.begin());
+}
+
 void run_command(const RunArguments& options, CommandContext& context) {
     context.json_errors = options.json == "-";
     context.json_errors_aside = !options.json.empty() && !context.json_errors;
@@ -197,14 +204,20 @@ void run_command(const RunArguments& options, CommandContext& context) {
     refuse_bad_init_method(options.init_method);
     // Files are rank 0's; on other machines their folders need not be there.
     if (placement.rank == 0) {
-        check_outputs({options.trace, options.json, options.save}, inputs_of(scenario));
+        check_outputs({{options.trace, FileKind::trace},
+                       {options.json, FileKind::json},
+                       {options.save, FileKind::safetensors}},
+                      inputs_of(scenario), options.force);
         // A variant that is to show a save that fails is let come to it.
         if (ends != "checkpoint.save_failed") check_checkpoint_folder(scenario);
     }
     if (backends::has_processes(backend) && placement.launcher == launch::Launcher::none) {
         backends::require_built(backend, context.environment);
+        if (!options.force)
+            run::require_fit(scenario, {backend, scenario::world_size(scenario), level_of(options, scenario),
+                                        backends::mapped_bytes(backend)});
         return run_in_own_processes(backend, scenario::world_size(scenario), options.max_restarts,
-                                    options.trace, !options.quiet, context);
+                                    options.trace, !options.quiet, options.force, context);
     }
     if (backends::has_processes(backend) && placement.rank == 0 && !options.quiet &&
         context.environment(kQuietErrorsVariable).empty())
@@ -220,6 +233,11 @@ void run_command(const RunArguments& options, CommandContext& context) {
         write_line_at_once(STDERR_FILENO, "meshscope: " + printable(context.text(message), ""));
     };
     run_options.resume = resume_of(options, placement, context);
+    run_options.round = placement.round;
+    // Of processes that another `run` started that one has looked.
+    run_options.force = options.force || !context.environment(kOwnFolderVariable).empty();
+    run_options.ranks_here = placement.local_world_size;
+    run_options.library_bytes = backends::mapped_bytes(backend);
     if (placement.rank == 0 && !options.quiet)
         run_options.resumed = [&](const std::string& checkpoint, int32_t steps) {
             context.err << context.text("cli.run.resumed", {{"path", checkpoint}, {"steps", int64_t{steps}}})
@@ -237,11 +255,7 @@ void run_command(const RunArguments& options, CommandContext& context) {
     const std::string& schedule = options.schedule.empty() ? scenario.schedule : options.schedule;
     if (!schedule.empty() && backend == "threads" && !options.quiet)
         context.err << context.text("cli.run.schedule", {{"schedule", schedule}}) << '\n';
-    if (!options.level.empty()) {
-        const auto words = scenario::levels();
-        run_options.level =
-            static_cast<trace::Level>(std::find(words.begin(), words.end(), options.level) - words.begin());
-    }
+    if (!options.level.empty()) run_options.level = level_of(options, scenario);
     const Polling polling(context);  // up to the last file: a signal while they are written must not cut them
     const run::RunResult result = run_with_progress(scenario, context, run_options, options.quiet);
     if (result.part_failure)
@@ -253,28 +267,28 @@ void run_command(const RunArguments& options, CommandContext& context) {
     const bool talks = !options.quiet && options.json != "-";
     if (talks) {
         print_losses(*result.trace, context, result.evaluations);
-        print_summary(result, context);
+        context.out << run_totals(result, context) << '\n';
     }
     // Told even by --quiet, as what follows: nobody may take it for a run on a GPU.
     if (result.trace->info.backend.ends_with("-stand-in"))
         context.err << "meshscope: " << context.text("cli.run.stand_in") << '\n';
     // Nor may anybody take such a run for a trained model.
+    const bool cancelled = result.trace->info.steps < scenario.steps;
+    const bool expected = scenario.expects_divergence;
     if (result.not_finite)
-        context.err << "meshscope: " << not_finite_text(*result.not_finite, context) << '\n';
-    if (result.trace->info.steps < scenario.steps) {
+        tell_divergence(result, options.save, expected || cancelled, context);
+    else if (expected && !cancelled)
+        context.err << "meshscope: " << context.text("cli.run.no_divergence") << '\n';
+    if (cancelled) {
         context.err << context.text("cli.run.cancelled", {{"steps", int64_t{result.trace->info.steps}},
                                                           {"asked", int64_t{scenario.steps}}})
                     << '\n';
         context.exit_code = ExitCode::interrupted;
         return;
     }
-    if (scenario.checks.empty()) return;
-    const auto checks = scenario::run_checks(scenario, trace::TraceDatabase(*result.trace));
-    // Failed checks are told even by --quiet: they are why the exit code is 1.
-    std::vector<scenario::CheckResult> shown;
-    for (const auto& check : checks)
-        if (talks || !check.passed) shown.push_back(check);
-    if (!print_checks(shown, context)) context.exit_code = ExitCode::check_failed;
+    if (expected && !result.not_finite) context.exit_code = ExitCode::check_failed;
+    if (!scenario.checks.empty()) tell_checks(scenario, result, talks, context);
+    throw_divergence(result, options.save, expected, context);
 }
 
 }  // namespace
@@ -319,16 +333,6 @@ void print_losses(const trace::Trace& trace, const CommandContext& context,
         table.rows.push_back(std::move(row));
     }
     print_table(table, context.out);
-}
-
-std::string not_finite_text(const run::NotFinite& found, const CommandContext& context) {
-    if (!found.found) return context.text("run.not_finite_unplaced", {{"step", int64_t{found.step}}});
-    return context.text("run.not_finite", {{"value", found.value},
-                                           {"step", int64_t{found.step}},
-                                           {"rank", int64_t{found.rank}},
-                                           {"op", found.op},
-                                           {"phase", context.phase(found.phase)},
-                                           {"microbatch", int64_t{found.microbatch}}});
 }
 
 std::string cause_words(const memory::Peak& peak, const CommandContext& context) {
@@ -388,6 +392,7 @@ void add_run_command(CLI::App& app, CommandContext& context) {
     command->add_option("--max-restarts", options->max_restarts, context.text("cli.run.help.max_restarts"))
         ->check(CLI::Range(0, 1000000))
         ->type_name("K");
+    command->add_flag("--force", options->force, context.text("cli.run.help.force"));
     command->add_flag("-q,--quiet", options->quiet, context.text("cli.run.help.quiet"));
     command->callback([options, command, &context] {
         refuse_empty_values(*command);  // neither begin anew nor lose what was to be kept

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/cli/command.h"
+#include "app/cli/divergence.h"
 #include "core/memory/ledger.h"
 #include "core/scenario/evaluate.h"
 
@@ -15,9 +16,6 @@ run::RunResult run_with_progress(const scenario::Scenario& scenario, const Comma
 /// The same for a lesson, whose faults may end it: run::run_up_to_failure.
 run::RunResult run_lesson_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
                                         run::RunOptions options);
-
-/// What to say of a number that is no longer finite.
-std::string not_finite_text(const run::NotFinite& found, const CommandContext& context);
 
 /// What made a peak, its phase in the reader's language: "linear net2 backward". Empty where nothing did.
 std::string cause_words(const memory::Peak& peak, const CommandContext& context);

@@ -1,8 +1,8 @@
 #include "app/cli/run_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "core/base/json_text.h"
 #include "core/memory/ledger.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::cli {
 namespace {
@@ -19,12 +19,13 @@ ordered_json collective(const trace::Trace& trace, int32_t rank, const trace::Ev
                      {"in", event.in_elements},
                      {"out", event.out_elements},
                      {"dtype", name(event.dtype)},
-                     {"bytes", event.sent_bytes},
+                     {"bytes", nullptr},
                      {"algorithm", name(event.algorithm)},
                      {"reason", trace.text(event.rule)},
                      {"phase", name(event.phase)},
                      {"unit", trace.text(event.unit)},
                      {"mesh_dim", group.mesh_dim}};
+    if (tells_sent_bytes(event)) row["bytes"] = event.sent_bytes;
     if (event.reduce_op != ReduceOp::none) row["reduce_op"] = name(event.reduce_op);
     return row;
 }
@@ -45,10 +46,6 @@ ordered_json memory_of(const trace::Trace& trace, int32_t rank) {
 
 }  // namespace
 
-std::string json_text(const ordered_json& json, int indent) {
-    return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 std::string run_json(const run::RunResult& result) {
     const trace::Trace& trace = *result.trace;
     ordered_json out{{"losses", trace.info.losses}};
@@ -57,7 +54,10 @@ std::string run_json(const run::RunResult& result) {
         out["evaluations"].push_back({{"step", e.step}, {"loss", e.loss}, {"samples", e.samples}});
     out["world_size"] = trace.info.world_size;
     out["steps"] = trace.info.steps;
+    out["resumed_after"] = result.resumed_after;
+    out["level"] = name(trace.info.level);
     out["backend"] = trace.info.backend;
+    if (!trace.info.algorithm_file.empty()) out["algorithm_file"] = trace.info.algorithm_file;
     out["wall_ns"] = result.wall_ns;
     if (const auto& device = result.device_memory)
         out["device_memory"] = {{"most_in_use_bytes", device->most_in_use},
@@ -74,6 +74,9 @@ std::string run_json(const run::RunResult& result) {
                                       {"op", f.op},
                                       {"value", f.value}});
     }
+    out["collectives"] = nullptr;  // unknown is not none
+    out["memory"] = nullptr;
+    if (trace.info.level == trace::Level::off) return json_text(out, 1) + "\n";
     ordered_json collectives = ordered_json::array(), memory = ordered_json::array();
     for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
         const auto rank = static_cast<int32_t>(r);

@@ -1,14 +1,10 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/run/run.h"
 
 namespace meshscope::cli {
-
-/// JSON as this program prints it: bytes that are no UTF-8 are replaced. `indent` -1: in one line.
-std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 
 /// The contract of `run --json`: losses and gradient norms (clipping only) as doubles that read back the
 /// same, world size, every rank's collectives in the order it issued them (set-up has step -1), and every

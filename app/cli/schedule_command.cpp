@@ -1,17 +1,20 @@
 #include "app/cli/schedule_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
 #include "app/cli/integer_option.h"
 #include "app/cli/schedule_picture.h"
+#include "core/base/error.h"
+#include "core/base/json_text.h"
+#include "core/base/nearest.h"
 #include "core/parallel/pipeline/csv.h"
 #include "core/parallel/pipeline/lower.h"
 #include "core/parallel/pipeline/validate.h"
-#include "core/scenario/nearest.h"
 
 namespace meshscope::cli {
 namespace {
@@ -38,7 +41,7 @@ ScheduleKind kind_of(const std::string& text) {
         known.emplace_back(word);
         list += (list.empty() ? "" : ", ") + std::string(word);
     }
-    const std::string guess = scenario::nearest(text, known);
+    const std::string guess = nearest(text, known);
     if (!guess.empty())
         throw UsageError({"cli.schedule.unknown_meant", {{"kind", text}, {"guess", guess}, {"known", list}}});
     throw UsageError({"cli.schedule.unknown", {{"kind", text}, {"known", list}}});
@@ -57,6 +60,12 @@ ScheduleShape shape_of(const Words& words) {
                            {"stages_per_rank", stages},
                            {"microbatches", words.microbatches},
                            {"most", kMostActions}}});
+    // Numbers that no ranks are counted in are told as they were typed.
+    constexpr int64_t kLeast = std::numeric_limits<int32_t>::min();
+    if (std::min({words.ranks, stages, words.microbatches}) < kLeast)
+        throw InvalidArgument(
+            {"pipeline.sizes",
+             {{"ranks", words.ranks}, {"stages_per_rank", stages}, {"microbatches", words.microbatches}}});
     return {kind, static_cast<int32_t>(words.ranks), static_cast<int32_t>(stages),
             static_cast<int32_t>(words.microbatches)};
 }
@@ -86,7 +95,7 @@ void print_json(const Schedule& schedule, const Timeline& timeline,
                             {"makespan", timeline.makespan},
                             {"bubble_share", timeline.bubble_share},
                             {"order", std::move(order)}};
-    context.out << json.dump() << '\n';
+    context.out << json_text(json) << '\n';
 }
 
 void run(const Words& words, CommandContext& context) {

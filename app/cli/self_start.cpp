@@ -14,8 +14,11 @@
 #include "core/base/cause.h"
 #include "core/base/error.h"
 #include "core/base/same_file.h"
+#include "core/base/shell_word.h"
+#include "core/base/start_thread.h"
 #include "core/base/temporary_folder.h"
 #include "core/run/partial.h"
+#include "core/run/recover.h"
 #include "core/trace/part_file.h"
 #include "core/trace/store.h"
 
@@ -46,6 +49,7 @@ void use_mpiexec(launch::LaunchOptions& options, const std::string& backend, int
              {"OMPI_MCA_btl", "self,vader,tcp"},
              {"OMPI_MCA_pml", "ob1"},
              {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+             {"OMPI_MCA_orte_execute_quiet", "1"},  // how the ranks ended is told by this process
              {"PMIX_MCA_gds", "hash"},
              {"OMPI_MCA_orte_tmpdir_base", folder},
              {"OMPI_MCA_btl_vader_backing_directory", shared}})
@@ -71,15 +75,24 @@ int killed_by(const std::string& backend, int exit_code) {
 Message line_of(const Message& line, const std::string& backend) {
     if (!by_mpi(backend)) return line;
     const std::optional<Message> cause = cause_in(line);
-    return cause ? with_cause({"launch.failed_under_mpiexec", {}}, *cause) : line;
+    if (!cause) return line;
+    // What was only seen by a rank is not that rank's failure.
+    return line.id == "launch.ended_first" ? *cause : with_cause({"launch.failed_under_mpiexec", {}}, *cause);
 }
 
-/// Whether a rank of a run that was to write `trace` left its steps beside it.
-bool has_parts(const std::string& trace, int32_t ranks) {
-    std::error_code error;
-    for (int32_t rank = 0; !trace.empty() && rank < ranks; ++rank)
-        if (std::filesystem::exists(trace::part_path(trace, rank), error)) return true;
-    return false;
+/// The trace of a run whose processes had no time to write it, from what they left step by step.
+void write_recovered(const std::string& trace, bool talks, const CommandContext& context) {
+    try {
+        const run::Recovered recovered = run::recover(trace);
+        trace::write_trace(recovered.trace, trace);
+        trace::remove_parts(trace, recovered.trace.info.world_size);
+        if (!talks) return;
+        context.err << context.text("cli.run.interrupted_recovered",
+                                    {{"path", trace}, {"steps", int64_t{recovered.trace.info.steps}}})
+                    << '\n';
+    } catch (const Error& error) {  // the run was interrupted: that remains what its exit code says
+        context.err << "meshscope: " << context.text(error.message()) << '\n';
+    }
 }
 
 /// The parts that the processes of the last start left, joined. A part that was being written when its
@@ -105,6 +118,9 @@ std::shared_ptr<const trace::Trace> join_left(const std::string& folder, const l
 
 OwnProcessesEnded start_processes(const OwnProcesses& wanted, launch::Writer& talk,
                                   const CommandContext& context) {
+    constexpr int64_t kHere = 4;  // the watchdog, the store's thread, two that write
+    if (by_mpi(wanted.backend) && !wanted.force)
+        require_threads(kHere + backends::threads_of_mpi(wanted.backend, wanted.ranks));
     const TemporaryFolder folder("meshscope-own");
     std::optional<TemporaryFolder> shared;
     launch::LaunchOptions options;
@@ -120,10 +136,11 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, launch::Writer& ta
     const auto say = [&](const Message& message) { talk.add("meshscope: " + context.text(message) + '\n'); };
     if (wanted.shows)
         options.tell = [&](const Message& message) {
-            if (message.id == "launch.failed") failed = line_of(message, wanted.backend);
+            if (message.id == "launch.failed" || message.id == "launch.ended_first")
+                failed = line_of(message, wanted.backend);
             if (message.id == "launch.restarts" && failed) say(*std::exchange(failed, std::nullopt));
             if (message.id == "launch.restarts" || message.id == "launch.starter_stuck" ||
-                message.id.starts_with("tcp."))
+                message.id == "launch.starter_idle" || message.id.starts_with("tcp."))
                 say(message);
         };
     options.signal = [&] { return context.cancelled && *context.cancelled ? SIGINT : 0; };
@@ -138,6 +155,7 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, launch::Writer& ta
                     context);
     }
     const Polling polling(context);
+    context.out.exceptions(std::ios::goodbit);  // a Writer's thread could not tell of a failed write so
     std::ostream nothing(nullptr);
     launch::Writer nobody_sees(nothing);  // what is shown the processes write themselves, but for mpiexec's
     launch::Writer out(wanted.collects != nullptr ? *wanted.collects : wanted.shows ? context.out : nothing);
@@ -178,31 +196,64 @@ OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandConte
 }
 
 void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max_restarts,
-                          const std::string& trace, bool talks, CommandContext& context) {
-    const auto [result, partial] = start_processes(
-        {.backend = backend, .ranks = ranks, .max_restarts = max_restarts, .arguments = context.arguments},
-        context);
+                          const std::string& trace, bool talks, bool force, CommandContext& context) {
+    const auto [result, partial] = start_processes({.backend = backend,
+                                                    .ranks = ranks,
+                                                    .max_restarts = max_restarts,
+                                                    .arguments = context.arguments,
+                                                    .force = force},
+                                                   context);
     context.exit_code = static_cast<ExitCode>(result.exit_code);
-    if (result.failures.empty()) return;
+    if (result.failures.empty()) {
+        // Of a run that was told to stop rank 0 has told what it wrote, unless it was not given the time.
+        if (result.exit_code <= 128 || trace.empty()) return;
+        std::error_code error;
+        if (trace::has_parts(trace, ranks))
+            write_recovered(trace, talks, context);
+        else if (talks && !std::filesystem::exists(trace, error))
+            context.err << context.text("cli.run.interrupted_early") << '\n';
+        return;
+    }
     if (partial && !trace.empty()) {
         trace::write_trace(*partial, trace);
         if (talks) context.err << context.text("cli.run.partial", {{"path", trace}}) << '\n';
     }
     // Who was killed left its steps there, and nothing else; under mpiexec all ranks are.
-    if (talks && has_parts(trace, ranks))
-        context.err << context.text("cli.run.parts_left", {{"path", trace}}) << '\n';
+    if (talks && trace::has_parts(trace, ranks))
+        context.err << context.text("cli.run.parts_left", {{"path", shell_word(trace)}}) << '\n';
     const launch::Failure& root = result.failures.front();
+    // Rank 0 had written to who has enough by now (`| head`).
+    if (root.id.empty() && context.exit_code == ExitCode::reader_gone) return;
+    if (root.id == launch::kStarterKilled) {
+        const CommError killed(with_cause({root.id, {}}, launch::ended_by_signal(root.exit_code - 128)),
+                               GlobalRank{root.rank});
+        context.err << "meshscope: " << context.text(killed.message()) << '\n';
+        if (context.json_errors) context.out << context.describe(killed).json << '\n';
+        context.exit_code = ExitCode::peer_lost;
+        return;
+    }
     const int signal = root.id.empty() ? killed_by(backend, root.exit_code) : 0;
     // A failed check is no failure of a process; rank 0 has told it.
     if (root.id.empty() && signal == 0) return;
     const Message cause = signal != 0 ? launch::ended_by_signal(signal) : launch::last_words(root);
     context.err << "meshscope: " << context.text(root.id.empty() ? failure_line(root, cause, backend) : cause)
                 << '\n';
-    // Who was killed said nothing; what a peer saw of it names the rank, its call and the line.
-    const auto told =
-        std::ranges::find_if(result.failures, [](const auto& each) { return !each.json.empty(); });
+    // Who was killed said nothing; what a peer saw of it names the rank, its call and the line. Who saw
+    // something else first, or was only told that somebody failed, would contradict that.
+    const auto told = std::ranges::find_if(result.failures, [&](const auto& each) {
+        return !each.json.empty() && (signal == 0 || launch::tells_of_loss(each, root.rank));
+    });
     if (signal != 0 && told != result.failures.end()) context.err << "meshscope: " << told->text << '\n';
-    if (context.json_errors && told != result.failures.end()) context.out << told->json << '\n';
+    // Rank 0 has written JSON that says itself that the numbers are not finite.
+    if (root.id.starts_with("run.not_finite")) return;
+    if (context.json_errors)
+        context.out << (told != result.failures.end()
+                            ? told->json
+                            : i18n::describe_error(
+                                  CommError(failure_line(root, cause, backend), GlobalRank{root.rank}),
+                                  context.catalogue, context.language)
+                                  .json)
+                    << '\n';
     // Whoever was killed took a peer from all others.
     if (signal != 0 && signal != SIGINT) context.exit_code = ExitCode::peer_lost;
 }

@@ -28,6 +28,7 @@ struct OwnProcesses {
     std::vector<std::string> arguments = {};
     bool shows = true;  ///< they write where this process writes; else nobody sees what they write, but
     std::ostream* collects = nullptr;  ///< their standard output goes here, when it is not null
+    bool force = false;                ///< also where the limit of processes seems too low for MPI's
 };
 
 struct OwnProcessesEnded {
@@ -39,7 +40,8 @@ struct OwnProcessesEnded {
 /// Runs this program in processes on this machine that find each other: through the store of this process for
 /// tcp, through the mpiexec of the right MPI for mpi, mpi-openmpi and mpi-mpich. Returns when all have ended.
 /// A failed process stops all; then they are started again, at most `max_restarts` times, going on from the
-/// newest checkpoint. Throws InvalidArgument "backend.not_built", "launch.no_mpiexec" {program}.
+/// newest checkpoint. Throws InvalidArgument "backend.not_built", "launch.no_mpiexec" {program}, Error
+/// "error.too_few_threads", of MPI, which would wait in silence.
 OwnProcessesEnded start_processes(const OwnProcesses& wanted, const CommandContext& context);
 
 /// What is said of a failure of such processes: launch::line_on, but that mpiexec does not tell which rank's
@@ -53,6 +55,6 @@ inline Message failure_line(const launch::Failure& failure, const std::string& b
 /// `trace` (where it is not "") gets what all ranks had recorded. Sets context.exit_code; tells the root
 /// cause, once, and with `talks` what was written.
 void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max_restarts,
-                          const std::string& trace, bool talks, CommandContext& context);
+                          const std::string& trace, bool talks, bool force, CommandContext& context);
 
 }  // namespace meshscope::cli

@@ -8,35 +8,15 @@
 #include <sstream>
 #include <utility>
 
+#include "app/cli/column_width.h"
+#include "core/base/rank_set.h"
+#include "core/base/text.h"
+
 namespace meshscope::cli {
 namespace {
 
-/// One code point: its value and how many bytes it takes. A byte that starts none is one of its own.
-struct CodePoint {
-    uint32_t value = 0;
-    std::size_t bytes = 1;
-};
-
-CodePoint code_point_at(std::string_view text, std::size_t i) {
-    const auto byte = [&](std::size_t k) { return static_cast<uint8_t>(text[k]); };
-    const uint8_t first = byte(i);
-    const std::size_t n = first < 0x80         ? 1
-                          : (first >> 5) == 6  ? 2
-                          : (first >> 4) == 14 ? 3
-                          : (first >> 3) == 30 ? 4
-                                               : 1;
-    if (n == 1 || i + n > text.size()) return {first, 1};
-    uint32_t value = first & (0xFFu >> (n + 1));
-    for (std::size_t k = 1; k < n; ++k) value = (value << 6) | (byte(i + k) & 0x3Fu);
-    return {value, n};
-}
-
-/// East Asian Wide and Fullwidth, by the blocks that our texts can hold (Unicode, EastAsianWidth.txt).
 bool is_wide(uint32_t c) {
-    return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0x303E) || (c >= 0x3041 && c <= 0x33FF) ||
-           (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x4E00 && c <= 0xA4CF) || (c >= 0xAC00 && c <= 0xD7A3) ||
-           (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
-           (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFD);
+    return column_width(c) == 2;
 }
 
 bool is_one_of(uint32_t c, std::u32string_view characters) {
@@ -56,18 +36,32 @@ bool opens_in_ascii(uint32_t c) {
     return c == '(' || c == '[' || c == '{';
 }
 
-constexpr std::string_view kEscape = "\x1b[", kReset = "\x1b[0m", kCodeColour = "\x1b[36m";
+/// How many bytes a colour takes that begins here (CommandContext::styled()); 0 where none does.
+std::size_t colour_length(std::string_view text, std::size_t i) {
+    if (!text.substr(i).starts_with("\x1b[")) return 0;
+    const std::size_t end = text.find_first_not_of("0123456789;", i + 2);
+    return end != std::string_view::npos && end > i + 2 && text[end] == 'm' ? end + 1 - i : 0;
+}
+
+/// Whether a colour has this as its last number: 0 ends one, 36 is that of code.
+bool is_colour(std::string_view colour, std::string_view number) {
+    colour.remove_suffix(1);
+    return colour.substr(colour.find_last_of("[;") + 1) == number;
+}
+
 constexpr char kHeld = '\x01';  ///< a space of inline code while its word is put together
 
 /// How many bytes of inline code begin here: `code` in one line, or the same in its colour. 0: none.
 std::size_t code_length(std::string_view text, std::size_t i) {
-    const bool coloured = text.substr(i).starts_with(kCodeColour);
+    const std::size_t colour = colour_length(text, i);
+    const bool coloured = colour > 0 && is_colour(text.substr(i, colour), "36");
     if (!coloured && text[i] != '`') return 0;
-    const std::string_view mark = coloured ? kReset : std::string_view("`");
-    const std::size_t close = text.find(mark, i + 1);
+    const std::size_t close = text.find(coloured ? '\x1b' : '`', i + 1);
     if (close == std::string_view::npos || text.substr(i, close - i).find('\n') != std::string_view::npos)
         return 0;
-    return close + mark.size() - i;
+    const std::size_t mark = coloured ? colour_length(text, close) : 1;
+    if (coloured && (mark == 0 || !is_colour(text.substr(close, mark), "0"))) return 0;
+    return close + mark - i;
 }
 
 /// Lines, put together from words that are not broken.
@@ -89,11 +83,13 @@ class Wrapping {
     }
 
     /// A colour begins with what follows, and ends with what is before.
-    void add_colour(std::string_view escape) { (escape == kReset ? word_ : colour_) += escape; }
+    void add_colour(std::string_view colour) { (is_colour(colour, "0") ? word_ : colour_) += colour; }
 
     void end_word() {
         const std::size_t first = std::min(word_.find_first_not_of(' '), word_.size());
-        const bool whole = display_width(std::string_view(word_).substr(first)) <= width_;
+        std::string read = word_.substr(first);
+        std::replace(read.begin(), read.end(), kHeld, ' ');
+        const bool whole = display_width(read) <= width_;
         for (std::size_t held = word_.find(kHeld); held != std::string::npos; held = word_.find(kHeld)) {
             if (!whole) put(word_.substr(0, held));
             word_ = (whole ? word_.substr(0, held) : "") + ' ' + word_.substr(held + 1);
@@ -131,6 +127,18 @@ class Wrapping {
     std::string line_, word_, colour_;
 };
 
+/// A cell in one line, its colours kept.
+std::string in_one_line(std::string_view cell) {
+    std::string line;
+    for (std::size_t i = 0; i < cell.size();) {
+        const std::size_t colour = colour_length(cell, i);
+        const std::size_t n = colour > 0 ? colour : code_point_at(cell, i).bytes;
+        line += colour > 0 ? std::string(cell.substr(i, n)) : printable(cell.substr(i, n));
+        i += n;
+    }
+    return line;
+}
+
 std::string padded(const std::string& text, int width, bool right) {
     const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
     return right ? fill + text : text + fill;
@@ -141,24 +149,67 @@ std::string padded(const std::string& text, int width, bool right) {
 int display_width(std::string_view text) {
     int width = 0;
     for (std::size_t i = 0; i < text.size();) {
-        if (text.substr(i).starts_with(kEscape)) {
-            i = std::min(text.find('m', i), text.size() - 1) + 1;
+        if (const std::size_t colour = colour_length(text, i); colour > 0) {
+            i += colour;
             continue;
         }
         const CodePoint c = code_point_at(text, i);
-        width += is_wide(c.value) ? 2 : 1;
+        if (!c.valid || is_unseen(c.value))  // stands there as printable() shows it
+            width += static_cast<int>(printable(text.substr(i, c.bytes)).size());
+        else
+            width += column_width(c.value);
         i += c.bytes;
     }
     return width;
+}
+
+void fold_rank_rows(Table& table, const std::vector<std::size_t>& own) {
+    if (table.rows.size() <= kMostRankRows) return;
+    struct Kind {
+        std::vector<std::string> key, row;
+        std::vector<int64_t> ranks;
+    };
+    std::vector<Kind> kinds;
+    for (std::vector<std::string>& row : table.rows) {
+        const int64_t rank = std::stoll(row[0]);
+        std::vector<std::string> key = row;
+        key[0].clear();
+        for (const std::size_t column : own) key[column] = "…";
+        const auto known =
+            std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return k.key == key; });
+        if (known == kinds.end())
+            kinds.push_back({std::move(key), std::move(row), {rank}});
+        else
+            known->ranks.push_back(rank);
+    }
+    table.rows.clear();
+    for (Kind& kind : kinds) {
+        if (kind.ranks.size() > 1) kind.row = std::move(kind.key);
+        kind.row[0] = ranks_text(kind.ranks);
+        table.rows.push_back(std::move(kind.row));
+    }
+}
+
+std::string cut_to_width(std::string_view text, int width) {
+    std::size_t end = 0;
+    while (end < text.size()) {
+        const CodePoint c = code_point_at(text, end);
+        if ((width -= column_width(c.value)) < 0) break;
+        end += c.bytes;
+    }
+    return std::string(text.substr(0, end));
 }
 
 void print_table(const Table& table, std::ostream& out) {
     std::vector<std::vector<std::string>> rows = table.rows;
     if (!table.header.empty()) rows.insert(rows.begin(), table.header);
     std::vector<int> widths;
-    for (const auto& row : rows) {
+    for (auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()), 0);
-        for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], display_width(row[c]));
+        for (std::size_t c = 0; c < row.size(); ++c) {
+            row[c] = in_one_line(row[c]);
+            widths[c] = std::max(widths[c], display_width(row[c]));
+        }
     }
     for (const auto& row : rows) {
         std::string line;
@@ -181,10 +232,9 @@ std::vector<std::string> wrap(std::string_view text, int width) {
             opened = was_wide = ended = false;
             continue;
         }
-        if (text.substr(i).starts_with(kEscape)) {
-            const std::size_t length = std::min(text.find('m', i), text.size() - 1) + 1 - i;
-            wrapping.add_colour(text.substr(i, length));
-            i += length;
+        if (const std::size_t colour = colour_length(text, i); colour > 0) {
+            wrapping.add_colour(text.substr(i, colour));
+            i += colour;
             continue;
         }
         const CodePoint c = code_point_at(text, i);

@@ -4,22 +4,25 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <utility>
 
-#include "app/cli/run_json.h"
 #include "app/cli/table.h"
 #include "app/cli/window_program.h"
 #include "app/html/page.h"
+#include "core/base/file_kind.h"
+#include "core/base/json_text.h"
+#include "core/base/rank_set.h"
 #include "core/base/same_file.h"
 #include "core/base/text.h"
 #include "core/run/recover.h"
 #include "core/scenario/scenario.h"
 #include "core/time/clock.h"
+#include "core/trace/ended.h"
 #include "core/trace/export.h"
 #include "core/trace/part_file.h"
 #include "core/trace/query.h"
+#include "core/trace/recorded.h"
 #include "core/trace/store.h"
 
 namespace meshscope::cli {
@@ -46,13 +49,12 @@ ordered_json as_json(const Cell& cell) {
 /// `heads`: the columns' names for the reader; by default those of the query.
 Table table_of(const trace::QueryResult& result, const std::vector<std::string>& heads = {}) {
     Table table;
-    for (const std::string& column : heads.empty() ? result.columns : heads)
-        table.header.push_back(printable(column));
+    for (const std::string& column : heads.empty() ? result.columns : heads) table.header.push_back(column);
     table.right.assign(result.columns.size(), !result.rows.empty());
     for (const std::vector<Cell>& row : result.rows) {
         std::vector<std::string> shown;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            shown.push_back(printable(trace::to_text(row[i])));
+            shown.push_back(trace::to_text(row[i]));
             if (std::holds_alternative<std::string>(row[i])) table.right[i] = false;
         }
         table.rows.push_back(std::move(shown));
@@ -70,9 +72,15 @@ ordered_json objects(const trace::QueryResult& result) {
     return list;
 }
 
-const char* level_name(trace::Level level) {
-    constexpr const char* kNames[] = {"off", "collectives", "hops", "values"};
-    return kNames[static_cast<std::size_t>(level)];
+/// How many steps the record's scenario asks for; -1 where it does not say, or trains nothing.
+int32_t planned_steps(const trace::RunInfo& run) {
+    if (run.scenario.empty()) return -1;
+    try {
+        const scenario::Scenario asked = scenario::parse_scenario(run.scenario, run.scenario_path);
+        return asked.calls.empty() ? asked.steps : -1;
+    } catch (const Error&) {
+        return -1;  // what it recorded is shown all the same
+    }
 }
 
 std::string numbers(const std::vector<int64_t>& list) {
@@ -83,56 +91,76 @@ void info(const std::string& path, bool json, CommandContext& context) {
     const trace::Trace trace = trace::read_trace(path);
     const TraceDatabase database(trace);
     const trace::RunInfo& run = trace.info;
-    const trace::QueryResult by_op = database.query(kByOp),
+    // Unknown is not zero.
+    const bool recorded = run.level != trace::Level::off, has_hops = run.level >= trace::Level::hops;
+    const trace::QueryResult by_op = recorded ? database.query(kByOp) : trace::QueryResult{},
                              by_rank = database.query(kByRank, trace::generous_limits());
     int64_t events = 0, hops = 0;
     for (const trace::RankTrace& rank : trace.ranks) {
         events += static_cast<int64_t>(rank.events.size());
         hops += static_cast<int64_t>(rank.hops.size());
     }
+    const int64_t first = trace::first_recorded_step(trace);
     const std::string mesh_names = [&] {
         std::string text;
         for (const std::string& name : run.mesh_names) text += (text.empty() ? "" : ", ") + name;
         return text;
     }();
+    const int32_t planned = planned_steps(run);
+    const std::optional<Message> ended = trace::early_end(run, planned);
+    const std::string why = ended ? context.text(*ended) : std::string();
     if (json) {
         const ordered_json answer{
             {"title", {{"en", run.title_en}, {"zh", run.title_zh}}},
             {"scenario_path", run.scenario_path},
             {"backend", run.backend},
             {"engine_version", run.engine_version},
-            {"level", level_name(run.level)},
+            {"level", name(run.level)},
             {"world_size", run.world_size},
             {"mesh", {{"shape", run.mesh_shape}, {"names", run.mesh_names}, {"ranks", run.mesh_ranks}}},
             {"steps", run.steps},
+            {"planned_steps", planned >= 0 ? ordered_json(planned) : ordered_json()},
+            {"ended", ended ? ordered_json{{"id", ended->id}, {"text", why}} : ordered_json()},
             {"losses", run.losses},
             {"grad_norms", run.grad_norms},
+            {"first_recorded_step", recorded ? ordered_json(first) : ordered_json()},
             {"groups", trace.groups.size()},
-            {"events", events},
-            {"hops", hops},
-            {"collectives", objects(by_op)},
+            {"events", recorded ? ordered_json(events) : ordered_json()},
+            {"hops", has_hops ? ordered_json(hops) : ordered_json()},
+            {"collectives", recorded ? objects(by_op) : ordered_json()},
             {"ranks", objects(by_rank)}};
         context.out << json_text(answer, 2) << '\n';
         return;
     }
     Table table;
     const auto row = [&](const char* id, const std::string& value) {
-        if (!value.empty()) table.rows.push_back({context.text(id), printable(value)});
+        if (!value.empty()) table.rows.push_back({context.text(id), value});
     };
     const bool chinese = context.language == i18n::Language::zh;
     row("cli.trace.title", chinese && !run.title_zh.empty() ? run.title_zh : run.title_en);
     row("cli.trace.scenario", run.scenario_path);
     row("cli.trace.backend", run.backend);
-    row("cli.trace.level", level_name(run.level));
+    row("cli.trace.level", std::string(name(run.level)));
     row("cli.trace.world", std::to_string(run.world_size));
     if (!run.mesh_shape.empty()) row("cli.trace.mesh", numbers(run.mesh_shape) + " (" + mesh_names + ")");
-    row("cli.trace.steps", std::to_string(run.steps));
+    row("cli.trace.steps", recorded && first > 0 && first < run.steps
+                               ? context.text("cli.trace.steps_resumed", {{"steps", int64_t{run.steps}},
+                                                                          {"recorded", run.steps - first},
+                                                                          {"first", first},
+                                                                          {"last", int64_t{run.steps} - 1}})
+                           : planned > run.steps
+                               ? context.text("cli.trace.steps_of",
+                                              {{"steps", int64_t{run.steps}}, {"planned", int64_t{planned}}})
+                               : std::to_string(run.steps));
+    row("cli.trace.ended", why);
     if (!run.losses.empty())
         row("cli.trace.loss",
             trace::to_text(Cell{run.losses.front()}) + " → " + trace::to_text(Cell{run.losses.back()}));
-    row("cli.trace.events", std::to_string(events));
-    row("cli.trace.hops", std::to_string(hops));
+    const std::string unknown = context.text("cli.trace.not_recorded");
+    row("cli.trace.events", recorded ? std::to_string(events) : unknown);
+    row("cli.trace.hops", has_hops ? std::to_string(hops) : unknown);
     print_table(table, context.out);
+    if (!recorded) return;  // of the ranks nothing is known but where they stand
     if (!by_op.rows.empty()) {
         context.out << '\n';
         print_table(
@@ -141,11 +169,13 @@ void info(const std::string& path, bool json, CommandContext& context) {
             context.out);
     }
     context.out << '\n';
-    print_table(table_of(by_rank, {context.text("cli.memory.rank"), context.text("cli.mesh.coordinate"),
-                                   context.text("cli.trace.node"), context.text("cli.trace.events"),
-                                   context.text("cli.trace.collectives"),
-                                   context.text("cli.collectives.bytes"), context.text("cli.memory.peak")}),
-                context.out);
+    Table ranks = table_of(by_rank, {context.text("cli.memory.rank"), context.text("cli.mesh.coordinate"),
+                                     context.text("cli.trace.node"), context.text("cli.trace.events"),
+                                     context.text("cli.trace.collectives"),
+                                     context.text("cli.collectives.bytes"), context.text("cli.memory.peak")});
+    constexpr std::size_t kCoordinate = 1;
+    fold_rank_rows(ranks, {kCoordinate});
+    print_table(ranks, context.out);
 }
 
 void query(const std::string& path, const std::string& sql, bool json, bool csv, CommandContext& context) {
@@ -164,7 +194,7 @@ void query(const std::string& path, const std::string& sql, bool json, bool csv,
             if (csv)
                 context.out << trace::csv_line(columns);
             else
-                context.out << "{\"columns\":" << json_text(columns) << ",\"rows\":[";
+                context.out << "{\"columns\":" << json_text(ordered_json(columns)) << ",\"rows\":[";
         },
         [&](const std::vector<Cell>& row) {
             if (csv) {
@@ -181,9 +211,14 @@ void query(const std::string& path, const std::string& sql, bool json, bool csv,
     if (json) context.out << (first ? "]}\n" : "\n]}\n");
 }
 
+/// Refuses to write over what is read, and over another kind of file unless told.
+void check_export(const std::string& path, const std::string& out, FileKind kind, bool force) {
+    refuse_to_overwrite(out, std::vector{path});
+    if (!force) refuse_other_kind(out, kind);
+}
+
 void export_to(const std::string& format, const std::string& path, const std::string& out,
                const std::string& what, CommandContext& context) {
-    refuse_to_overwrite(out, std::vector{path});
     const auto go_on = [&] {
         if (context.cancelled && *context.cancelled) throw Cancelled({"cli.trace.export_cancelled", {}});
     };
@@ -209,17 +244,11 @@ void export_to(const std::string& format, const std::string& path, const std::st
     if (out != "-") context.err << context.text("cli.trace.written", {{"path", out}}) << '\n';
 }
 
-/// "0, 3": the ranks, for a sentence.
-std::string listed(const std::vector<int32_t>& ranks) {
-    std::string text;
-    for (const int32_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
-    return text;
-}
-
-void recover(const std::string& path, const std::string& asked, CommandContext& context) {
+void recover(const std::string& path, const std::string& asked, bool force, CommandContext& context) {
     const std::string out = asked.empty() ? path : asked;
     if (asked.empty() && std::filesystem::exists(path))
         throw UsageError({"cli.trace.recover_exists", {{"path", path}}});
+    if (!force) refuse_other_kind(out, FileKind::trace);
     const run::Recovered recovered = run::recover(path);
     trace::write_trace(recovered.trace, out);
     const trace::Trace& trace = recovered.trace;
@@ -230,10 +259,10 @@ void recover(const std::string& path, const std::string& asked, CommandContext& 
                                                static_cast<int64_t>(recovered.missing.size())}})
                 << '\n';
     if (!recovered.missing.empty())
-        context.err << context.text("cli.trace.recover_missing", {{"ranks", listed(recovered.missing)}})
+        context.err << context.text("cli.trace.recover_missing", {{"ranks", rank_list(recovered.missing)}})
                     << '\n';
     if (!recovered.cut.empty())
-        context.err << context.text("cli.trace.recover_cut", {{"ranks", listed(recovered.cut)}}) << '\n';
+        context.err << context.text("cli.trace.recover_cut", {{"ranks", rank_list(recovered.cut)}}) << '\n';
     context.err << context.text("cli.trace.recover_parts_stay", {{"path", trace::part_path(path, 0)}})
                 << '\n';
 }
@@ -244,7 +273,9 @@ void add_recover(CLI::App& parent, CommandContext& context) {
     auto file = std::make_shared<std::string>(), out = std::make_shared<std::string>();
     command->add_option("FILE", *file, context.text("cli.trace.recover.file"))->required();
     command->add_option("-o,--out", *out, context.text("cli.trace.recover.out"))->type_name("OUT");
-    command->callback([=, &context] { recover(*file, *out, context); });
+    auto force = std::make_shared<bool>(false);
+    command->add_flag("--force", *force, context.text("cli.help.force"));
+    command->callback([=, &context] { recover(*file, *out, *force, context); });
 }
 
 /// The profile of the scenario that the trace was made from, where the trace carries one that still reads.
@@ -259,7 +290,6 @@ time::Profile profile_of(const trace::RunInfo& info) {
 }
 
 void export_page(const std::string& path, const std::string& out, CommandContext& context) {
-    refuse_to_overwrite(out, std::vector{path});
     const trace::Trace trace = trace::read_trace(path);
     const time::Clock modelled = time::modelled(trace, profile_of(trace.info));
     html::PageLook look;
@@ -328,6 +358,7 @@ void add_export(CLI::App& parent, CommandContext& context) {
     command->footer(context.text("cli.trace.export.examples"));
     struct Options {
         std::string format, file, out, what = "collectives";
+        bool force = false;
         std::vector<std::pair<CLI::Option*, std::string>> drawing;  ///< by kDrawing
     };
     auto options = std::make_shared<Options>();
@@ -338,6 +369,7 @@ void add_export(CLI::App& parent, CommandContext& context) {
     command->add_option("-o,--out", options->out, context.text("cli.trace.export.out"))
         ->required()
         ->type_name("OUT");
+    command->add_flag("--force", options->force, context.text("cli.help.force"));
     CLI::Option* what = command->add_option("--what", options->what, context.text("cli.trace.export.what"));
     what->check(CLI::IsMember({"collectives", "hops", "memory", "compute", "parameters"}));
     options->drawing.resize(std::size(kDrawing));
@@ -355,7 +387,14 @@ void add_export(CLI::App& parent, CommandContext& context) {
         const bool drawn = format == "svg" || format == "png" || format == "gif" || format == "mp4";
         if (!drawn && !words.empty())
             throw UsageError(Message{"cli.trace.drawing_option", {{"option", words[0]}, {"format", format}}});
-        if (drawn) return draw_to(format, options->file, options->out, words, context);
+        if (drawn) {
+            if (options->force) words.emplace_back("--force");
+            return draw_to(format, options->file, options->out, words, context);
+        }
+        const FileKind kind = format == "html"  ? FileKind::html
+                              : format == "csv" ? FileKind::csv
+                                                : FileKind::json;
+        check_export(options->file, options->out, kind, options->force);
         if (format == "html") return export_page(options->file, options->out, context);
         export_to(options->format, options->file, options->out, options->what, context);
     });

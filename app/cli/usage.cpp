@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/nearest.h"
 #include "core/comm/chooser.h"
-#include "core/scenario/nearest.h"
 
 namespace meshscope::cli {
 namespace {
@@ -44,13 +44,28 @@ std::vector<std::string> subcommand_names(const CLI::App& app) {
     return names;
 }
 
-std::string unknown_word(const CLI::App& app, const std::string& word, const CommandContext& context) {
+/// The option or the command that an unknown word was probably meant to be; "" when none is near.
+std::string meant_by(const CLI::App& app, const std::string& word) {
     const bool option = word.starts_with("-");
     std::vector<std::string> candidates = option ? option_names(app) : subcommand_names(app);
     if (option && app.get_parent())
         for (const std::string& name : option_names(*app.get_parent())) candidates.push_back(name);
     // A misspelled `--option=value` is compared without its value.
-    const std::string guess = scenario::nearest(word.substr(0, word.find('=')), candidates);
+    return nearest(word.substr(0, word.find('=')), candidates);
+}
+
+/// Whether the word behind this unknown option is its value: that of the option which was meant.
+bool takes_next(const CLI::App& app, const std::string& word) {
+    if (!word.starts_with("--") || word.find('=') != std::string::npos) return false;
+    const std::string meant = meant_by(app, word);
+    const CLI::Option* found = app.get_option_no_throw(meant);
+    if (!found && app.get_parent()) found = app.get_parent()->get_option_no_throw(meant);
+    return found && found->get_items_expected_min() > 0;
+}
+
+std::string unknown_word(const CLI::App& app, const std::string& word, const CommandContext& context) {
+    const bool option = word.starts_with("-");
+    const std::string guess = meant_by(app, word);
     if (!guess.empty()) return context.text("cli.unknown_word_meant", {{"word", word}, {"guess", guess}});
     return context.text(option ? "cli.unknown_option" : "cli.unknown_word", {{"word", word}});
 }
@@ -65,6 +80,7 @@ struct Phrase {
 constexpr std::array kPhrases{
     Phrase{"cli.out_of_range", "{option}: Value {value} not in range {least} to {most}"},
     Phrase{"cli.out_of_range", "{option}: Value {value} not in range [{least} - {most}]"},
+    Phrase{"cli.number_out_of_range", "{option}: Number {value} not in range {least} to {most}"},
     Phrase{"cli.not_one_of", "{option}: {value} not in {{known}}"},
     Phrase{"cli.not_convertible", "Could not convert: {option} = {value}"},
     Phrase{"cli.value_missing", "{option}: {…} required {…} missing"},
@@ -94,7 +110,7 @@ std::optional<std::vector<MessageArg>> gaps_of(std::string_view said, std::strin
         said.remove_prefix(close + 1);
         const std::string_view next = said.substr(0, said.find('{'));
         const std::size_t end = next.empty() ? detail.size() : detail.find(next);
-        if (end == std::string_view::npos || end == 0) return std::nullopt;
+        if (end == std::string_view::npos || (end == 0 && name != "value")) return std::nullopt;
         if (name != "…") arguments.push_back({name, std::string(detail.substr(0, end))});
         detail.remove_prefix(end);
     }
@@ -102,10 +118,33 @@ std::optional<std::vector<MessageArg>> gaps_of(std::string_view said, std::strin
     return arguments;
 }
 
+/// What an option's number counts, where its type says it: " (seconds)".
+std::string unit_of(const CLI::App& command, const std::vector<MessageArg>& arguments,
+                    const CommandContext& context) {
+    const auto option = std::ranges::find(arguments, "option", &MessageArg::name);
+    if (option == arguments.end()) return "";
+    const CLI::Option* const found = command.get_option_no_throw(to_text(option->value));
+    return found && found->get_type_name().starts_with("SECONDS") ? context.text("cli.unit.seconds") : "";
+}
+
+/// CLI11 lists what may be written without spaces: "off,hops" becomes "off, hops".
+void spread(std::vector<MessageArg>& arguments) {
+    for (MessageArg& argument : arguments) {
+        auto* const words = std::get_if<std::string>(&argument.value);
+        if (argument.name != "known" || !words) continue;
+        for (std::size_t at = words->find(','); at != std::string::npos; at = words->find(',', at + 2))
+            if (words->compare(at, 2, ", ") != 0) words->insert(at + 1, " ");
+    }
+}
+
 /// CLI11's detail in the user's language; as it stands where it is none that we know.
-std::string translated(const std::string& detail, const CommandContext& context) {
+std::string translated(const CLI::App& command, const std::string& detail, const CommandContext& context) {
     for (const Phrase& phrase : kPhrases)
-        if (auto arguments = gaps_of(phrase.said, detail)) return context.text(phrase.id, *arguments);
+        if (auto arguments = gaps_of(phrase.said, detail)) {
+            spread(*arguments);
+            arguments->push_back({"unit", unit_of(command, *arguments, context)});
+            return context.text(phrase.id, *arguments);
+        }
     return context.text("cli.bad_usage", {{"detail", detail}});
 }
 
@@ -119,7 +158,10 @@ std::vector<std::string> describe_usage_error(const CLI::App& app, int error_cod
     // The error's name is no help: for words left over CLI11 puts the program's name there.
     const bool required = error_code == static_cast<int>(CLI::ExitCodes::RequiredError);
     if (error_code == static_cast<int>(CLI::ExitCodes::ExtrasError) || (required && !extras.empty())) {
-        for (const std::string& word : extras) lines.push_back(unknown_word(at, word, context));
+        for (std::size_t i = 0; i < extras.size(); ++i) {
+            lines.push_back(unknown_word(at, extras[i], context));
+            if (i + 1 < extras.size() && !extras[i + 1].starts_with("-") && takes_next(at, extras[i])) ++i;
+        }
         if (lines.empty()) lines.push_back(context.text("cli.bad_usage", {{"detail", detail}}));
     } else if (required) {
         // CLI11 says "NAME is required" or "A subcommand is required".
@@ -129,7 +171,7 @@ std::vector<std::string> describe_usage_error(const CLI::App& app, int error_cod
             lines.push_back(context.text("cli.missing", {{"name", detail.substr(0, detail.find(' '))}}));
         }
     } else {
-        lines.push_back(translated(detail, context));
+        lines.push_back(translated(at, detail, context));
     }
     std::string command = at.get_name();
     for (const CLI::App* parent = at.get_parent(); parent; parent = parent->get_parent())

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/start_thread.h"
 
 namespace meshscope::cli {
 
@@ -29,15 +30,17 @@ void run_window_program(const std::vector<std::string>& words, const std::string
     const Polling polling(context);
     pid_t child = -1;
     if (const int refused =
-            ::posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ))
+            ::posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ)) {
+        throw_if_limited(refused);
         throw IoError(
             {"file.cannot_read", {{"path", program}, {"reason", std::generic_category().message(refused)}}});
-    // A signal may have reached this process alone: the other is asked to end in order, once.
+    }
+    // A signal may have reached this process alone: the other is asked to end in order by the same one, once.
     int status = 0;
     bool asked = false;
     while (::waitpid(child, &status, WNOHANG) == 0) {
         if (!asked && context.cancelled && *context.cancelled) {
-            ::kill(child, SIGTERM);
+            ::kill(child, context.stop_signal() != 0 ? context.stop_signal() : SIGTERM);
             asked = true;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -1,14 +1,15 @@
 #include "app/html/page.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/json_text.h"
 #include "core/base/kinds.h"
 #include "core/base/replace_file.h"
+#include "core/trace/ended.h"
 
 namespace meshscope::embedded {
 std::string_view html_player(std::string_view file);
@@ -24,14 +25,22 @@ using trace::Trace;
 
 /// What the page says by itself; each id is the catalogue's "html." and this word.
 constexpr const char* kWords[] = {
-    "play",  "pause",  "back",    "on",       "speed",     "clock", "modelled", "measured", "theme",
-    "mesh",  "now",    "nothing", "timeline", "hint",      "event", "why",      "pytorch",  "source",
-    "rank",  "stream", "step",    "phase",    "unit",      "group", "elements", "sent",     "begins",
-    "lasts", "loss",   "from",    "ranks",    "algorithm", "failed"};
+    "play",  "pause",  "back",    "on",       "speed",     "clock",  "modelled",     "measured", "theme",
+    "mesh",  "now",    "nothing", "timeline", "hint",      "event",  "why",          "pytorch",  "source",
+    "rank",  "stream", "step",    "phase",    "unit",      "group",  "elements",     "sent",     "begins",
+    "lasts", "loss",   "from",    "ranks",    "algorithm", "failed", "communication"};
+
+/// Every text in it as printable() shows it: what turned a line's direction would do so on the page too.
+void make_visible(ordered_json& json) {
+    if (auto* const text = json.get_ptr<std::string*>()) *text = printable(*text, "\n\t");
+    if (json.is_structured())
+        for (ordered_json& inner : json) make_visible(inner);
+}
 
 /// JSON that may stand inside a page: nothing in it can end the script.
-std::string for_page(const ordered_json& json) {
-    const std::string text = json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+std::string for_page(ordered_json json) {
+    make_visible(json);
+    const std::string text = json_text(json);
     std::string safe;
     safe.reserve(text.size());
     for (const char c : text)
@@ -48,6 +57,16 @@ ordered_json words(const i18n::Catalogue& catalogue) {
         ordered_json& table = both[std::string(i18n::name(language))] = ordered_json::object();
         for (const char* word : kWords) table[word] = catalogue.text(std::string("html.") + word, language);
     }
+    return both;
+}
+
+/// Why the run ended before its end or came to NaN, in both languages; null for one that did not.
+ordered_json failed(const trace::RunInfo& info, const i18n::Catalogue& catalogue) {
+    const std::optional<Message> why = trace::early_end(info);
+    if (!why) return nullptr;
+    ordered_json both = ordered_json::object();
+    for (const auto language : {i18n::Language::en, i18n::Language::zh})
+        both[std::string(i18n::name(language))] = catalogue.text(*why, language);
     return both;
 }
 
@@ -97,7 +116,7 @@ ordered_json header(const Trace& trace, const time::Clock& modelled, const i18n:
             {"engine", info.engine_version},
             {"steps", info.steps},
             {"losses", info.losses},
-            {"failed", !info.failure.empty()},
+            {"failed", failed(info, catalogue)},
             {"mesh", {{"shape", info.mesh_shape}, {"names", info.mesh_names}, {"ranks", info.mesh_ranks}}},
             {"nodes", info.node_of_rank},
             {"groups", groups},

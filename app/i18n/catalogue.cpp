@@ -1,13 +1,13 @@
 #include "app/i18n/catalogue.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "core/base/cause.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/base/toml_text.h"
 
 namespace meshscope::embedded {
 std::string_view texts(std::string_view file);
@@ -40,12 +40,13 @@ Language language_of_file(std::string_view file) {
     return zh ? Language::zh : Language::en;
 }
 
-/// What stands between braces: {name}, or {name|one|many}, which is the word that fits the number called
-/// name.
+/// What stands between braces: {name}; {name:ranks}, a list of ranks; or {name|one|many}, which is the word
+/// that fits the number called name, or how many its list has.
 struct Placeholder {
     std::string_view name, one, many;
     std::size_t length = 0;  ///< in the text, both braces included; 0: none begins there
     bool has_forms = false;
+    bool is_ranks = false;
 };
 
 Placeholder placeholder_at(std::string_view text, std::size_t i) {
@@ -55,6 +56,11 @@ Placeholder placeholder_at(std::string_view text, std::size_t i) {
     Placeholder found;
     const std::size_t bar = std::min(inner.find('|'), inner.size());
     found.name = inner.substr(0, bar);
+    constexpr std::string_view kRanks = ":ranks";
+    if (bar == inner.size() && found.name.ends_with(kRanks)) {
+        found.name.remove_suffix(kRanks.size());
+        found.is_ranks = true;
+    }
     const bool word = std::all_of(found.name.begin(), found.name.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     });
@@ -70,6 +76,22 @@ Placeholder placeholder_at(std::string_view text, std::size_t i) {
     }
     found.length = close - i + 1;
     return found;
+}
+
+/// What the system says of a file, and what types are called, is English; what a wire says of a frame is a
+/// word of a program. The usual ones have texts of their own; null where there is none.
+const std::string* own_text(const Catalogue& texts, const std::string& id, const MessageArg& arg,
+                            Language language) {
+    const auto* const word = std::get_if<std::string>(&arg.value);
+    if (word == nullptr) return nullptr;
+    if (arg.name == "reason" || arg.name == "fault") return texts.find("reason." + *word, language);
+    const bool is_type = id == "scenario.wrong_type" && (arg.name == "wanted" || arg.name == "found");
+    return is_type ? texts.find("type." + *word, language) : nullptr;
+}
+
+std::string words_of(const std::vector<int64_t>& ranks, const AndMore& and_more) {
+    const FoldedRanks folded = fold_ranks(ranks);
+    return folded.more == 0 ? folded.shown : and_more ? and_more(folded) : folded_ranks(ranks);
 }
 
 }  // namespace
@@ -90,13 +112,12 @@ Catalogue Catalogue::from_files(const std::vector<CatalogueFile>& files) {
     for (const CatalogueFile& file : files) {
         Table& out = file.language == Language::zh ? catalogue.zh_ : catalogue.en_;
         try {
-            const toml::table root = toml::parse(file.text, file.name);
-            flatten(root, "", file.name, out, catalogue.problems_);
-        } catch (const toml::parse_error& error) {
-            std::ostringstream text;
-            text << file.name << ":" << error.source().begin.line << ":" << error.source().begin.column
-                 << ": " << error.description();
-            catalogue.problems_.push_back(text.str());
+            flatten(parse_toml(file.text, file.name), "", file.name, out, catalogue.problems_);
+        } catch (const InputError& error) {
+            const Diagnostic& found = error.diagnostics().front();
+            catalogue.problems_.push_back(file.name + ":" + std::to_string(found.position.line) + ":" +
+                                          std::to_string(found.position.column) + ": " +
+                                          describe(found.message));
         }
     }
     return catalogue;
@@ -114,15 +135,15 @@ std::string Catalogue::text(const Message& message, Language language) const {
     if (!found) return describe(message);
     std::vector<MessageArg> args = message.args;
     for (MessageArg& arg : args) {
-        // What the system says of a file is English, and what a wire says of a frame is a word of a program;
-        // the usual ones have texts of their own.
-        const auto* const word =
-            arg.name == "reason" || arg.name == "fault" ? std::get_if<std::string>(&arg.value) : nullptr;
-        if (const std::string* said = word ? find("reason." + *word, language) : nullptr) arg.value = *said;
+        if (const std::string* said = own_text(*this, message.id, arg, language)) arg.value = *said;
+        // Names, paths and words come from files and other processes; the sentence goes to a person.
+        if (auto* const given = std::get_if<std::string>(&arg.value)) *given = printable(*given, "\n\t");
     }
     if (const std::optional<Message> cause = cause_in(message))
         args.push_back({"cause", text(*cause, language)});
-    return fill(*found, args);
+    return fill(*found, args, [&](const FoldedRanks& ranks) {
+        return text({"ranks.and_more", {{"shown", ranks.shown}, {"more", ranks.more}}}, language);
+    });
 }
 
 std::string Catalogue::text(std::string_view id, Language language) const {
@@ -158,7 +179,7 @@ std::string Catalogue::all_text() const {
     return result;
 }
 
-std::string fill(std::string_view text, const std::vector<MessageArg>& args) {
+std::string fill(std::string_view text, const std::vector<MessageArg>& args, const AndMore& and_more) {
     std::string result;
     result.reserve(text.size() + 32);
     for (std::size_t i = 0; i < text.size();) {
@@ -179,8 +200,13 @@ std::string fill(std::string_view text, const std::vector<MessageArg>& args) {
         if (arg == args.end()) {
             result += text.substr(i, found.length);
         } else {
-            const std::string value = to_text(arg->value);
-            result += !found.has_forms ? value : std::string(value == "1" ? found.one : found.many);
+            const auto* const list = std::get_if<std::vector<int64_t>>(&arg->value);
+            if (found.has_forms) {
+                const bool is_one = list != nullptr ? list->size() == 1 : to_text(arg->value) == "1";
+                result += is_one ? found.one : found.many;
+            } else {
+                result += found.is_ranks && list != nullptr ? words_of(*list, and_more) : to_text(arg->value);
+            }
         }
         i += found.length;
     }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/message.h"
+#include "core/base/rank_set.h"
 
 namespace meshscope::i18n {
 
@@ -67,10 +69,14 @@ class Catalogue {
     std::vector<std::string> problems_;
 };
 
+/// The words for ranks of which not all are shown.
+using AndMore = std::function<std::string(const FoldedRanks&)>;
+
 /// Fills placeholders from `args`; one without an argument stays as it is. {name} becomes the argument;
-/// {name|one|many} becomes `one` where the argument is 1, else `many`: "{n} {n|rank|ranks}". Chinese needs no
-/// such forms.
-std::string fill(std::string_view text, const std::vector<MessageArg>& args);
+/// {name|one|many} becomes `one` where the argument is 1, or a list of one, else `many`: "{n}
+/// {n|rank|ranks}". Chinese needs no such forms. {name:ranks} is a list of ranks, which are folded: "0–21,
+/// 23" (fold_ranks); `and_more` words those of which not all are shown, by default folded_ranks does.
+std::string fill(std::string_view text, const std::vector<MessageArg>& args, const AndMore& and_more = {});
 
 /// The names of the placeholders in a text, ascending, each once.
 std::vector<std::string> placeholders(std::string_view text);

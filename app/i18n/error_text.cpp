@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "core/base/cause.h"
 #include "core/base/diagnosis.h"
+#include "core/base/json_text.h"
 #include "core/base/text.h"
 
 namespace meshscope::i18n {
@@ -26,9 +27,7 @@ json to_json(const Message& message, const Catalogue& catalogue, Language langua
 
 ErrorText one(ExitCode code, const Message& message, const Catalogue& catalogue, Language language) {
     const json entry = to_json(message, catalogue, language);
-    return {code,
-            {catalogue.text(message, language)},
-            json{{"errors", json::array({entry})}}.dump(-1, ' ', false, json::error_handler_t::replace)};
+    return {code, {catalogue.text(message, language)}, json_text(json{{"errors", json::array({entry})}})};
 }
 
 /// A retry may help when a rank was lost or a wire is bad; when the ranks' calls do not fit together it
@@ -51,22 +50,24 @@ ExitCode exit_code_of(DiagnosisKind kind) {
 ExitCode exit_code_of(const std::string& id) {
     if (id.ends_with("timeout")) return ExitCode::timeout;
     const bool calls_do_not_fit =
-        id.starts_with("diagnosis.mismatch") || id == "comm.deadlock" || id == "comm.peer_finished";
+        id.starts_with("diagnosis.mismatch") || id == "comm.deadlock" || tells_of_missing(id);
     return calls_do_not_fit ? ExitCode::check_failed : ExitCode::peer_lost;
 }
 
 ErrorText diagnosed(const DiagnosedError& error, const Catalogue& catalogue, Language language) {
     json entry = to_json(error.message(), catalogue, language);
-    entry["diagnosis"] = json::parse(meshscope::to_json(error.diagnosis()));
+    entry["diagnosis"] = parse_json<json>(meshscope::to_json(error.diagnosis()));
     return {exit_code_of(error.diagnosis().kind),
             {catalogue.text(error.message(), language)},
-            json{{"errors", json::array({entry})}}.dump(-1, ' ', false, json::error_handler_t::replace)};
+            json_text(json{{"errors", json::array({entry})}})};
 }
 
-ErrorText all(const InputError& error, const Catalogue& catalogue, Language language) {
+ErrorText all(const InputError& error, const Catalogue& catalogue, Language language, std::size_t most) {
     ErrorText result{ExitCode::bad_input, {}, {}};
     json entries = json::array();
-    for (const Diagnostic& diagnostic : error.diagnostics()) {
+    const std::size_t found = error.diagnostics().size(), listed = most == 0 ? found : std::min(most, found);
+    for (std::size_t i = 0; i < listed; ++i) {
+        const Diagnostic& diagnostic = error.diagnostics()[i];
         const std::string where = place(diagnostic.position);
         result.lines.push_back((where.empty() ? "" : where + ": ") +
                                catalogue.text(diagnostic.message, language));
@@ -84,7 +85,13 @@ ErrorText all(const InputError& error, const Catalogue& catalogue, Language lang
         entries.push_back(std::move(entry));
     }
     if (error.diagnostics().empty()) return one(ExitCode::bad_input, error.message(), catalogue, language);
-    result.json = json{{"errors", entries}}.dump(-1, ' ', false, json::error_handler_t::replace);
+    json told{{"errors", entries}};
+    if (const std::size_t more = found - listed; more > 0) {
+        told["more"] = more;
+        result.lines.push_back(
+            catalogue.text({"error.more_mistakes", {{"more", static_cast<int64_t>(more)}}}, language));
+    }
+    result.json = json_text(told);
     return result;
 }
 
@@ -98,15 +105,30 @@ bool is_missing_backend(std::string_view id) {
     return std::ranges::find(kIds, id) != kIds.end();
 }
 
-ErrorText text_of(const std::exception& error, const Catalogue& catalogue, Language language) {
-    if (const auto* input = dynamic_cast<const InputError*>(&error)) return all(*input, catalogue, language);
+/// What has an exit code of its own whatever kind of error it is.
+std::optional<ExitCode> own_code(std::string_view id) {
+    if (id == "file.output_is_input" || id == "file.other_kind" || id == "launch.log_not_ours")
+        return ExitCode::usage;
+    if (id.starts_with("device.out_of_memory") || id.starts_with("run.does_not_fit") ||
+        id == "predict.does_not_fit" || id == "bench.collectives.does_not_fit" ||
+        id == "error.out_of_memory" || id.starts_with("error.no_thread") || id == "error.too_few_threads" ||
+        id == "window.no_room")
+        return ExitCode::out_of_memory;
+    if (id.starts_with("run.not_finite") || id == "checkpoint.restart_not_finite") return ExitCode::diverged;
+    return std::nullopt;
+}
+
+ErrorText text_of(const std::exception& error, const Catalogue& catalogue, Language language,
+                  std::size_t most) {
+    if (const auto* input = dynamic_cast<const InputError*>(&error))
+        return all(*input, catalogue, language, most);
     if (const auto* found = dynamic_cast<const DiagnosedError*>(&error))
         return diagnosed(*found, catalogue, language);
     if (const auto* ours = dynamic_cast<const Error*>(&error)) {
         const Message& message = ours->message();
         ExitCode code = ExitCode::internal;
-        if (message.id == "file.output_is_input") {
-            code = ExitCode::usage;
+        if (const auto own = own_code(message.id)) {
+            code = *own;
         } else if (is_missing_backend(message.id)) {
             code = ExitCode::backend_missing;
         } else if (dynamic_cast<const InvalidArgument*>(&error)) {
@@ -120,10 +142,30 @@ ErrorText text_of(const std::exception& error, const Catalogue& catalogue, Langu
         }
         return one(code, message, catalogue, language);
     }
-    return one(ExitCode::internal, message_of(error), catalogue, language);
+    const Message message = message_of(error);
+    return one(own_code(message.id).value_or(ExitCode::internal), message, catalogue, language);
 }
 
 }  // namespace
+
+std::span<const ExitCodeText> exit_codes() {
+    using enum ExitCode;
+    static constexpr std::array kCodes{ExitCodeText{ok, "exit.ok"},
+                                       ExitCodeText{check_failed, "exit.check_failed"},
+                                       ExitCodeText{usage, "exit.usage"},
+                                       ExitCodeText{bad_input, "exit.bad_input"},
+                                       ExitCodeText{backend_missing, "exit.backend_missing"},
+                                       ExitCodeText{internal, "exit.internal"},
+                                       ExitCodeText{out_of_memory, "exit.out_of_memory"},
+                                       ExitCodeText{io, "exit.io"},
+                                       ExitCodeText{peer_lost, "exit.peer_lost"},
+                                       ExitCodeText{diverged, "exit.diverged"},
+                                       ExitCodeText{timeout, "exit.timeout"},
+                                       ExitCodeText{interrupted, "exit.interrupted"},
+                                       ExitCodeText{reader_gone, "exit.reader_gone"},
+                                       ExitCodeText{terminated, "exit.terminated"}};
+    return kCodes;
+}
 
 std::string place(const SourcePosition& position) {
     std::string text = position.file;
@@ -137,8 +179,9 @@ std::string place(const SourcePosition& position) {
     return text;
 }
 
-ErrorText describe_error(const std::exception& error, const Catalogue& catalogue, Language language) {
-    ErrorText text = text_of(error, catalogue, language);
+ErrorText describe_error(const std::exception& error, const Catalogue& catalogue, Language language,
+                         std::size_t most) {
+    ErrorText text = text_of(error, catalogue, language, most);
     for (std::string& line : text.lines) line = printable(line, "\n\t");
     return text;
 }

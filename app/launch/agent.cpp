@@ -18,8 +18,10 @@
 #include "backends/tcp/socket.h"
 #include "backends/tcp/store_client.h"
 #include "backends/tcp/store_server.h"
+#include "core/base/cannot_write.h"
 #include "core/base/cause.h"
 #include "core/base/error.h"
+#include "core/base/folder_mark.h"
 #include "core/base/replace_file.h"
 #include "core/base/temporary_folder.h"
 
@@ -40,9 +42,23 @@ OpenFiles files_of(const LaunchOptions& options) {
     const int64_t workers = options.meeting.workers;
     const auto at_store = [&](int64_t nodes) { return options.meeting.leads ? nodes * (workers + 1) : 0; };
     const int64_t outputs = options.own_output ? 0 : options.log_dir.empty() ? 2 : 4;
-    const int64_t here = kOwn + outputs * workers;
+    int64_t here = kOwn + outputs * workers;
+    // Open MPI's mpiexec waits for ever where it cannot open the pipes of its ranks.
+    constexpr int64_t kOfMpiexec = 26, kOfItsRank = 5;
+    if (options.starter) here = std::max(here, kOfMpiexec + kOfItsRank * options.starter->ranks);
     return {here + at_store(options.meeting.min_nodes),
             here + at_store(options.meeting.max_nodes) + kStrangers};
+}
+
+/// A log is appended to where an earlier job of ours has left one; anybody else's file of that name is left
+/// as it is, unless told. Throws InvalidArgument "launch.log_not_ours" {path}, IoError "file.cannot_write".
+void take_log_folder(const std::string& folder, bool force) {
+    std::error_code error;
+    for (const char* name : {"/stdout.log", "/stderr.log"})
+        if (const std::string path = folder + name;
+            !force && fs::exists(fs::symlink_status(path, error)) && !is_marked_folder(folder))
+            throw InvalidArgument({"launch.log_not_ours", {{"path", path}}});
+    mark_folder(folder);
 }
 
 /// One node's part of a job.
@@ -52,7 +68,7 @@ class Agent {
         : options_(options),
           out_(out),
           err_(err),
-          limit_(files_of(options), options.meeting.workers),
+          limit_(files_of(options), options.starter ? options.starter->ranks : options.meeting.workers),
           mark_(short_hex()),
           watchdog_(kMarkVariable, mark_, folders()),  // before any thread is started
           run_id_(!options.run_id.empty()    ? options.run_id
@@ -63,7 +79,12 @@ class Agent {
 
     LaunchResult run() {
         MeetingOptions options = options_.meeting;
-        options.signal = options_.signal;
+        // Whoever writes where nobody reads any more is told so by SIGPIPE.
+        const auto signal = [this] {
+            const int given = options_.signal();
+            return given == 0 && (out_.reader_has_gone() || err_.reader_has_gone()) ? SIGPIPE : given;
+        };
+        options.signal = signal;
         options.tell = options_.tell;
         Rendezvous rendezvous(*client_, options);
         while (true) {
@@ -72,7 +93,7 @@ class Agent {
             round.node = meeting.node;
             round.prefixes = options_.prefixes;
             round.ask = [&] { return rendezvous.must_stop(); };
-            round.signal = options_.signal;
+            round.signal = signal;
             round.mark = {kMarkVariable, mark_};
             round.tell = options_.tell;
             const RoundResult result = run_round(jobs(meeting), round, out_, err_);
@@ -160,7 +181,7 @@ class Agent {
             job.local_rank = local;
             job.command.words = options_.command;
             job.command.own_output = options_.own_output;
-            job.command.open_files = limit_.given();
+            if (!options_.starter) job.command.open_files = limit_.given();
             job.starter = options_.starter;
             job.error_file =
                 errors_.file(std::to_string(meeting.round) + "-" + std::to_string(job.rank) + ".json");
@@ -170,8 +191,8 @@ class Agent {
                     options_.log_dir + "/" + std::to_string(meeting.round) + "/" + std::to_string(job.rank);
                 std::error_code error;
                 fs::create_directories(job.log, error);
-                if (error)
-                    throw IoError({"file.cannot_write", {{"path", job.log}, {"reason", error.message()}}});
+                if (error) throw IoError(cannot_write(job.log, error.value()));
+                take_log_folder(job.log, options_.force);
             }
             all.push_back(std::move(job));
         }

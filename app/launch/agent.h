@@ -28,6 +28,7 @@ struct LaunchOptions {
     std::string bind = "127.0.0.1";
     std::string run_id;   ///< "" = a random one; with an endpoint "job", which all nodes then have
     std::string log_dir;  ///< "" = no logs; else log_dir/round/rank/{stdout,stderr}.log
+    bool force = false;   ///< append also to logs that no job of ours has left there
     std::string report;   ///< where the report of failures goes as JSON; "" = nowhere
     bool prefixes = true;
     bool own_output = false;  ///< workers write where this process writes
@@ -44,7 +45,9 @@ struct LaunchOptions {
 };
 
 struct LaunchResult {
-    int32_t exit_code = 0;  ///< of the root cause; 128 + signal where this process was told to stop
+    /// Of the root cause; 128 + signal where this process was told to stop, or whoever read its output has
+    /// gone (SIGPIPE).
+    int32_t exit_code = 0;
     int32_t restarts = 0;
     std::vector<Failure> failures;  ///< of the last round, by cause
 };

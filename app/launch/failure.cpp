@@ -10,20 +10,24 @@
 #include <ctime>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <tuple>
 
 #include "core/base/cause.h"
+#include "core/base/diagnosis.h"
+#include "core/base/json_text.h"
 
 namespace meshscope::launch {
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 5> kConsequences{
-    "comm.aborted", "comm.aborted_unknown", "comm.peer_lost", "comm.peer_silent", "tcp.store_lost"};
+// A report of ours names every rank once or twice; whatever writes more has other things to say.
+constexpr std::size_t kMostErrorBytes = std::size_t{1} << 24;
+
+constexpr std::array<std::string_view, 4> kConsequences{"comm.aborted", "comm.aborted_unknown",
+                                                        "comm.peer_lost", "tcp.store_lost"};
 
 /// "2026-11-21T21:40:05.123456Z"
 std::string time_text(int64_t time_ns) {
@@ -49,7 +53,7 @@ ordered_json as_json(const Failure& f) {
 }
 
 std::string dump(const ordered_json& json) {
-    return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    return json_text(json, 2) + "\n";
 }
 
 // Any program may have written the file that is read: what is not of its type counts as not there.
@@ -62,9 +66,8 @@ std::string text_of(const nlohmann::json& object, const char* key) {
 /// A number from 0 to `most`, or `otherwise`.
 int64_t number_of(const nlohmann::json& object, const char* key, int64_t most, int64_t otherwise) {
     const auto found = object.find(key);
-    if (found == object.end() || !found->is_number_integer()) return otherwise;
-    const auto value = found->get<int64_t>();  // what is larger comes out below 0
-    return value >= 0 && value <= most ? value : otherwise;
+    const auto value = found == object.end() ? std::nullopt : json_whole<int64_t>(*found);
+    return value && *value >= 0 && *value <= most ? *value : otherwise;
 }
 
 }  // namespace
@@ -81,8 +84,14 @@ Message last_words(const Failure& failure) {
     return {"launch.said_nothing", {}};
 }
 
+bool only_saw(const Failure& failure) {
+    return failure.id == "comm.peer_lost" || failure.id.starts_with("comm.peer_silent") ||
+           is_seen_between_ranks(failure.id);
+}
+
 Message line_on(const Failure& failure, const Message& cause) {
-    return with_cause({failure.secondary ? "launch.failed_too" : "launch.failed",
+    const char* const first = only_saw(failure) ? "launch.ended_first" : "launch.failed";
+    return with_cause({failure.secondary ? "launch.failed_too" : first,
                        {{"rank", int64_t{failure.rank}},
                         {"node", int64_t{failure.node}},
                         {"code", int64_t{failure.exit_code}}}},
@@ -91,6 +100,7 @@ Message line_on(const Failure& failure, const Message& cause) {
 
 void write_error_file(const std::string& path, const Failure& failure) {
     const std::string own = path + "." + std::to_string(getpid());
+    if (access(own.c_str(), F_OK) == 0) return;  // somebody else's
     std::ofstream file(own, std::ios::trunc);
     file << dump({{"message",
                    {{"message", failure.text},
@@ -121,7 +131,10 @@ void write_error_file(const std::string& path, const Failure& failure) {
 void read_error_file(const std::string& path, Failure& failure) {
     std::ifstream file(path);
     if (!file) return;
-    const auto json = nlohmann::json::parse(file, nullptr, false);
+    std::string text(kMostErrorBytes, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    const auto json = parse_json<nlohmann::json>(text);
     if (!json.is_object()) return;
     const auto message = json.find("message");
     if (message != json.end() && message->is_object() && message->contains("message") &&
@@ -142,7 +155,20 @@ void read_error_file(const std::string& path, Failure& failure) {
 }
 
 bool follows(const Failure& f) {
-    return f.secondary || std::ranges::find(kConsequences, f.id) != kConsequences.end();
+    return f.secondary || f.id.starts_with("comm.peer_silent") ||
+           std::ranges::find(kConsequences, f.id) != kConsequences.end();
+}
+
+bool tells_of_loss(const Failure& f, int32_t lost) {
+    if (f.id != "comm.peer_lost" && !f.id.starts_with("comm.peer_silent")) return false;
+    const auto json = parse_json<nlohmann::json>(f.json);
+    const nlohmann::json::json_pointer peer("/errors/0/args/peer");
+    return json.is_object() && json.contains(peer) && json[peer] == lost;
+}
+
+bool is_final(const Failure& f) {
+    return f.id.starts_with("run.not_finite") || f.id.starts_with("run.does_not_fit") ||
+           f.id == "checkpoint.restart_not_finite" || f.id.starts_with("checkpoint.not_ours");
 }
 
 void order_by_cause(std::vector<Failure>& failures) {

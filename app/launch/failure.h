@@ -24,7 +24,11 @@ struct Failure {
 Message ended_by_signal(int signal);
 /// Why, as far as it is known: "launch.said" {text}, ended_by_signal(), "launch.said_nothing".
 Message last_words(const Failure& failure);
-/// A line on a failure, "launch.failed" or "launch.failed_too" {rank, node, code}, with its cause inside.
+/// Whether it tells what its rank saw between the ranks, such as a wait that took too long, and no failure of
+/// the rank's own.
+bool only_saw(const Failure& failure);
+/// A line on a failure, with its cause inside: "launch.failed", of one that only_saw() "launch.ended_first",
+/// of all that came later "launch.failed_too" {rank, node, code}.
 Message line_on(const Failure& failure, const Message& cause);
 
 /// A file for a worker's last words (TORCHELASTIC_ERROR_FILE), in torchrun's form with ours beside:
@@ -38,9 +42,15 @@ void write_error_file(const std::string& path, const Failure& failure);
 /// is understood as well. Nothing where there is none.
 void read_error_file(const std::string& path, Failure& failure);
 
+/// Whether starting again cannot help: the same numbers come out again, the machine has no more memory,
+/// or the checkpoint's folder holds what is not this program's ("checkpoint.not_ours").
+bool is_final(const Failure& failure);
+
 /// Whether it followed from another's failure, as far as its message tells: a rank that was aborted, or lost
 /// a peer or its store.
 bool follows(const Failure& failure);
+/// Whether it tells, as JSON too, what its rank itself saw of the end of rank `lost`.
+bool tells_of_loss(const Failure& failure, int32_t lost);
 
 /// Puts the root cause first: of the failures that are no consequence of another's (a rank that another's end
 /// stopped, or that lost a peer), the first in time; the others are marked secondary and follow by time. A

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/error.h"
+#include "core/base/cannot_write.h"
 
 namespace meshscope::launch {
 namespace {
@@ -34,7 +34,7 @@ OutputLines::OutputLines(Writer& out, std::string prefix, const std::string& log
     : out_(out), prefix_(std::move(prefix)), log_path_(log), tell_(std::move(tell)) {
     if (log.empty()) return;
     log_ = backends::tcp::Fd(open(log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
-    if (!log_.open()) throw IoError({"file.cannot_write", {{"path", log}, {"reason", reason(errno)}}});
+    if (!log_.open()) throw IoError(cannot_write(log, errno));
 }
 
 void OutputLines::keep(const char* text, std::size_t n) {

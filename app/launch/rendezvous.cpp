@@ -1,6 +1,7 @@
 #include "app/launch/rendezvous.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -81,9 +82,23 @@ std::vector<int32_t> Rendezvous::joined() {
     return all;
 }
 
+Message Rendezvous::about_missing(const char* id, const std::vector<int32_t>& here) {
+    std::set<int64_t> wishes;
+    for (const int32_t index : here)
+        if (const std::optional<Node> node = node_of(index)) wishes.insert(node->wish);
+    std::vector<int64_t> missing;
+    for (int64_t rank = 0; rank < options_.min_nodes; ++rank)
+        if (!wishes.contains(rank)) missing.push_back(rank);
+    return {id,
+            {{"joined", static_cast<int64_t>(here.size())},
+             {"needed", int64_t{options_.min_nodes}},
+             {"missing", std::move(missing)},
+             {"endpoint", store_.address()}}};
+}
+
 void Rendezvous::lead_joining() {
     const auto begin = Clock::now();
-    Seldom seldom;
+    Seldom seldom(Seldom::kMeeting);
     // Who asked for room, and so ended the last round, must not come too late for this one.
     const milliseconds last_call =
         is_expecting_ ? std::max(options_.last_call, options_.lost_after / 5) : options_.last_call;
@@ -95,18 +110,17 @@ void Rendezvous::lead_joining() {
         if (enough && !enough_since) enough_since = Clock::now();
         if (enough && Clock::now() - *enough_since >= last_call) break;
         const milliseconds waited = since(begin);
-        if (!enough && seldom.is_due(waited))
-            options_.tell({"launch.awaits_nodes",
-                           {{"joined", static_cast<int64_t>(here.size())},
-                            {"needed", int64_t{options_.min_nodes}},
-                            {"waited_s", Seldom::seconds(waited)},
-                            {"timeout_s", Seldom::seconds(options_.timeout)}}});
-        if (!enough && waited > options_.timeout)
-            throw CommError({"launch.nodes_missing",
-                             {{"joined", static_cast<int64_t>(here.size())},
-                              {"needed", int64_t{options_.min_nodes}},
-                              {"waited_ms", int64_t{waited.count()}}}},
-                            GlobalRank{-1});
+        if (!enough && seldom.is_due(waited)) {
+            Message message = about_missing("launch.awaits_nodes", here);
+            message.args.push_back({"waited_s", Seldom::seconds(waited)});
+            message.args.push_back({"timeout_s", Seldom::seconds(options_.timeout)});
+            options_.tell(message);
+        }
+        if (!enough && waited > options_.timeout) {
+            Message message = about_missing("launch.nodes_missing", here);
+            message.args.push_back({"waited_ms", int64_t{waited.count()}});
+            throw CommError(std::move(message), GlobalRank{-1});
+        }
         pause_or_stop();
     }
     struct Place {
@@ -151,7 +165,7 @@ Meeting Rendezvous::meet(int32_t free_port) {
         while (!claim_.take()) pause_or_stop();
         // A round that has begun has no room any more: its leader is told, and makes a new one.
         const auto begin = Clock::now();
-        Seldom seldom;
+        Seldom seldom(Seldom::kMeeting);
         while (true) {
             round_ = std::max(round_, number(store_.get("launch/round").value_or("")));
             if (get("table").empty()) break;
@@ -178,7 +192,7 @@ Meeting Rendezvous::meet(int32_t free_port) {
                    std::to_string(options_.node_rank) + " " + std::to_string(free_port));
     if (options_.leads) lead_joining();
     const auto joined = Clock::now();
-    Seldom seldom;
+    Seldom seldom(Seldom::kMeeting);
     while (get("table").empty()) {
         beat();
         if (seldom.is_due(since(joined)))
@@ -261,7 +275,9 @@ Decision Rendezvous::lead_decision() {
         for (Failure& failure : decision.failures) failure.secondary = true;
         decision.next = Decision::Next::again;
     } else if (!decision.failures.empty()) {
-        decision.next = restarts_ < options_.max_restarts ? Decision::Next::again : Decision::Next::given_up;
+        const bool again_helps = !is_final(decision.failures.front());
+        decision.next = again_helps && restarts_ < options_.max_restarts ? Decision::Next::again
+                                                                         : Decision::Next::given_up;
         decision.exit_code = decision.failures.front().exit_code;
         if (decision.next == Decision::Next::again) ++restarts_;
     } else if (again) {

@@ -26,8 +26,8 @@ struct MeetingOptions {
     std::chrono::milliseconds timeout{600000};   ///< how long for min_nodes
     std::chrono::milliseconds lost_after{5000};  ///< a node that says nothing for so long is gone
     /// What is to be said while it waits unusually long (Seldom): "launch.awaits_nodes" {joined, needed,
-    /// waited_s, timeout_s}, "launch.awaits_begin" {waited_s}, "launch.awaits_room" {most, waited_s,
-    /// timeout_s}. Must not wait itself.
+    /// missing, endpoint, waited_s, timeout_s}, "launch.awaits_begin" {waited_s}, "launch.awaits_room" {most,
+    /// waited_s, timeout_s}. Must not wait itself.
     std::function<void(const Message&)> tell = [](const Message&) {};
     /// The signal that told this process to stop, or 0; asked while others are waited for.
     std::function<int()> signal = [] { return 0; };
@@ -49,9 +49,9 @@ struct Meeting {
 /// too, and do not count. Ranks may change from round to round, and so may the world size.
 ///
 /// Throws CommError "tcp.store_lost" where the leader is gone, "launch.nodes_missing" {joined, needed,
-/// waited_ms}, "launch.no_room" {most}; Cancelled "launch.stopped_waiting"; InvalidArgument
-/// "launch.workers_differ" {theirs, ours} where this node does not start as many as the leader,
-/// "launch.node_rank_taken" {node_rank, host}.
+/// missing, endpoint, waited_ms}, "launch.no_room" {most}; Cancelled "launch.stopped_waiting";
+/// InvalidArgument "launch.workers_differ" {theirs, ours} where this node does not start as many as the
+/// leader, "launch.node_rank_taken" {node_rank, host}.
 class Rendezvous {
   public:
     Rendezvous(backends::tcp::StoreClient& store, MeetingOptions options);
@@ -83,6 +83,8 @@ class Rendezvous {
     std::vector<int32_t> joined();
     /// Of a node that does not lead: throws "launch.workers_differ" unless it starts as many as the leader.
     void compare_workers();
+    /// Of how many nodes are here and which numbers below min_nodes nobody has.
+    Message about_missing(const char* id, const std::vector<int32_t>& here);
     void lead_joining();
     Decision lead_decision();
     /// The store goes with the leader: it stays until the others have read how it ends, if they still live.

@@ -1,6 +1,7 @@
 #include "app/launch/round.h"
 
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,7 +60,7 @@ class Round {
                 end_all(Outcome::failed, SIGTERM);
             } else if (result_.outcome == Outcome::finished && options_.signal() != 0) {
                 result_.signal = options_.signal();
-                end_all(Outcome::signalled, result_.signal);
+                end_all(Outcome::signalled, result_.signal == SIGPIPE ? SIGTERM : result_.signal);
             }
             if (ask() && result_.outcome == Outcome::finished) end_all(Outcome::stopped, SIGTERM);
         }
@@ -164,6 +165,9 @@ class Round {
                 one.job->rank, one.job->local_rank, options_.node, by_us ? 1 : code, wall_ns(), "", "", "",
                 false};
             read_error_file(one.job->error_file, failure);
+            // It ends with the code of its ranks; a signal was for itself.
+            if (one.ranks && !one.stuck && failure.id.empty() && WIFSIGNALED(*one.worker.status))
+                failure.id = kStarterKilled;
             if (by_us && failure.id.empty()) continue;
             result_.failures.push_back(std::move(failure));
         }
@@ -176,7 +180,7 @@ class Round {
                 one.ranks->incomplete(one.worker.pid) < options_.patience)
                 continue;
             one.stuck = true;
-            options_.tell({"launch.starter_stuck",
+            options_.tell({one.ranks->is_idle() ? "launch.starter_idle" : "launch.starter_stuck",
                            {{"program", one.job->command.words.front()},
                             {"seconds", std::chrono::duration<double>(options_.patience).count()}}});
             send_signal(one.worker, SIGKILL);
@@ -191,7 +195,12 @@ class Round {
     }
 
     void stop(int signal) {
-        for (const Running& one : running_) send_signal(one.worker, signal);
+        for (const Running& one : running_) {
+            // Open MPI's mpiexec gives its ranks a second to end in; told themselves they take what they
+            // need.
+            const bool told = signal != SIGKILL && one.ranks && !one.counted && one.ranks->send(signal);
+            if (!told) send_signal(one.worker, signal);
+        }
         if (signal == SIGKILL) stopped_by_ = SIGKILL;
     }
 

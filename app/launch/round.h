@@ -33,6 +33,9 @@ enum class Outcome : uint8_t {
     signalled  ///< this process was told to stop; the signal was passed on
 };
 
+/// Failure::id of a starter (mpiexec) that a signal ended, not one of its ranks.
+inline constexpr const char* kStarterKilled = "launch.starter_killed";
+
 struct RoundResult {
     Outcome outcome = Outcome::finished;
     std::vector<Failure> failures;  ///< by cause; of `failed` only
@@ -48,12 +51,14 @@ struct RoundOptions {
     std::chrono::milliseconds patience{10000};
     /// The mark that all processes of the job find in their environment: its variable and value.
     std::pair<std::string, std::string> mark;
-    /// What is to be said: "launch.starter_stuck" {program, seconds}, "launch.log_ends" {path, reason}.
+    /// What is to be said: "launch.starter_stuck", "launch.starter_idle" {program, seconds},
+    /// "launch.log_ends" {path, reason}.
     std::function<void(const Message&)> tell = [](const Message&) {};
     /// Asked ten times a second until all workers have ended: whether all is to be stopped, for a reason that
     /// the asker knows.
     std::function<bool()> ask = [] { return false; };
-    /// The signal that this process got, or 0.
+    /// The signal that this process got, or 0. Workers get it too, but SIGTERM in the place of SIGPIPE,
+    /// which says something of this process's output only.
     std::function<int()> signal = [] { return 0; };
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -18,7 +19,8 @@ namespace {
 using std::chrono::milliseconds;
 
 struct Process {
-    bool runs = false;  ///< false once it has ended, and until its parent has asked how
+    bool runs = false;    ///< false once it has ended, and until its parent has asked how
+    bool sleeps = false;  ///< it waits for something
     pid_t parent = 0;
     uint64_t start = 0;  ///< in the system's ticks
 };
@@ -36,13 +38,20 @@ std::optional<Process> look_at(pid_t pid) {
     words >> word;
     Process process;
     process.runs = word != "Z" && word != "X";
+    process.sleeps = word == "S";
     words >> process.parent;
     for (int i = 5; i < 22; ++i) words >> word;
     if (!(words >> process.start)) return std::nullopt;
     return process;
 }
 
-bool has_ended_child(pid_t parent) {
+struct Children {
+    bool any = false;
+    bool ended = false;  ///< one of them has, and its parent has not asked how
+};
+
+Children children_of(pid_t parent) {
+    Children children;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
         const std::string name = entry.path().filename();
@@ -50,9 +59,17 @@ bool has_ended_child(pid_t parent) {
         const char* const end = name.data() + name.size();
         if (std::from_chars(name.data(), end, pid).ptr != end) continue;
         const auto process = look_at(pid);
-        if (process && process->parent == parent && !process->runs) return true;
+        if (!process || process->parent != parent) continue;
+        children.any = true;
+        children.ended = children.ended || !process->runs;
     }
-    return false;
+    return children;
+}
+
+/// Whether a starter waits though it has started nothing.
+bool waits_alone(pid_t starter, const Children& children) {
+    const auto process = look_at(starter);
+    return process && process->sleeps && !children.any;
 }
 
 }  // namespace
@@ -61,11 +78,19 @@ StartedRanks::StartedRanks(Starter starter, std::string variable, std::string va
     : starter_(std::move(starter)), variable_(std::move(variable)), value_(std::move(value)), every_(every) {}
 
 bool StartedRanks::all_run() const {
-    return static_cast<int32_t>(seen_.size()) >= starter_.ranks &&
-           std::ranges::all_of(seen_, [](const auto& one) {
-               const auto process = look_at(one.first);
-               return process && process->runs && process->start == one.second;
-           });
+    return static_cast<int32_t>(seen_.size()) >= starter_.ranks && std::ranges::all_of(seen_, runs);
+}
+
+bool StartedRanks::runs(const std::pair<const pid_t, uint64_t>& seen) {
+    const auto process = look_at(seen.first);
+    return process && process->runs && process->start == seen.second;
+}
+
+bool StartedRanks::send(int signal) const {
+    if (static_cast<int32_t>(seen_.size()) < starter_.ranks) return false;
+    for (const auto& one : seen_)
+        if (runs(one)) kill(one.first, signal);
+    return true;
 }
 
 milliseconds StartedRanks::incomplete(pid_t starter) {
@@ -82,8 +107,15 @@ milliseconds StartedRanks::incomplete(pid_t starter) {
                 seen_.emplace(pid, process->start);
         }
     }
-    const bool lacking = seen_.empty() ? has_ended_child(starter) : !all_run();
-    incomplete_ = lacking ? incomplete_ + passed : milliseconds(0);
+    is_idle_ = false;
+    if (!seen_.empty()) {
+        incomplete_ = all_run() ? milliseconds(0) : incomplete_ + passed;
+    } else if (const Children children = children_of(starter); children.ended) {
+        incomplete_ += passed;
+    } else {
+        is_idle_ = waits_alone(starter, children);
+        incomplete_ = is_idle_ ? incomplete_ + passed / 2 : milliseconds(0);
+    }
     return incomplete_;
 }
 

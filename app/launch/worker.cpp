@@ -19,12 +19,15 @@
 #include <system_error>
 #include <thread>
 
-#include "core/base/error.h"
+#include "core/base/cannot_write.h"
+#include "core/base/start_thread.h"
 
 namespace meshscope::launch {
 namespace {
 
 [[noreturn]] void cannot_start(const std::string& program, int error) {
+    throw_if_limited(error);
+    if (error == EMFILE) throw IoError(cannot_write(program, error));
     throw IoError(
         {"launch.cannot_start", {{"program", program}, {"reason", std::generic_category().message(error)}}});
 }
@@ -92,7 +95,12 @@ Worker start(const Command& command) {
         make_pipe(file);  // closed by a successful exec; else the reason comes through
     const pid_t parent = getpid();
     const pid_t child = fork();
-    if (child < 0) cannot_start(file, errno);
+    if (child < 0) {
+        const int reason = errno;
+        for (const int end : {out[0], out[1], err[0], err[1], told[0], told[1]})
+            if (end >= 0) close(end);
+        cannot_start(file, reason);
+    }
     if (child == 0) {
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -106,7 +114,8 @@ Worker start(const Command& command) {
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, nullptr);
-        for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGQUIT, SIGCHLD})
+        for (const int signal :
+             {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGQUIT, SIGCHLD, SIGXFSZ})
             std::signal(signal, SIG_DFL);
         if (command.open_files) setrlimit(RLIMIT_NOFILE, &*command.open_files);
         execve(file.c_str(), argv.data(), envp.data());

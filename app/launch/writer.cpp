@@ -1,6 +1,8 @@
 #include "app/launch/writer.h"
 
+#include <cerrno>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <ostream>
 #include <string_view>
@@ -44,9 +46,21 @@ void Writer::add(const std::string& lines) {
         const std::lock_guard lock(mutex_);
         text_ += lines;
         waiting_ += lines.size();
-        if (!thread_.joinable()) thread_ = std::thread([this] { write(); });
+        if (!thread_.joinable() && !start()) return;
     }
     changed_.notify_all();
+}
+
+bool Writer::start() {
+    try {
+        thread_ = std::thread([this] { write(); });
+        return true;
+    } catch (const std::exception&) {
+        // Where there is no thread to be had, whoever tells something waits for the reader.
+        out_ << std::exchange(text_, {}) << std::flush;
+        waiting_ = 0;
+        return false;
+    }
 }
 
 bool Writer::has_room() const {
@@ -79,8 +93,11 @@ void Writer::write() {
             const std::string_view piece =
                 std::string_view(text).substr(begin, piece_of(std::string_view(text).substr(begin)));
             lock.unlock();
-            // What cannot be written (the reader has gone) the stream drops, and says at its end.
+            // What cannot be written the stream drops, and says at its end.
+            const bool was_good = out_.good();
+            errno = 0;
             out_ << piece << std::flush;
+            if (was_good && !out_.good() && errno == EPIPE) reader_has_gone_ = true;
             lock.lock();
             begin += piece.size();
             waiting_ -= piece.size();

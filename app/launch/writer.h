@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -28,12 +29,15 @@ class Writer {
     void add(const std::string& lines);
     /// Whether who has more can bring it: what is left in a worker's pipe instead holds up that worker.
     bool has_room() const;
+    /// Whether nobody reads any more: a write ended with EPIPE, where another program gets SIGPIPE.
+    bool reader_has_gone() const { return reader_has_gone_; }
     /// Waits until all is written, as every program does that writes into a pipe. Once `stopped` answers yes
     /// it waits for a reader who reads, but two seconds at most; false when something is left, and then a
     /// write may still be under way that nothing ends: the destructor would wait for it.
     bool finish(const std::function<bool()>& stopped);
 
   private:
+    bool start();
     void write();
 
     std::ostream& out_;
@@ -43,6 +47,7 @@ class Writer {
     std::size_t waiting_ = 0;  ///< of what was added and is not written, bytes
     int64_t writes_ = 0;       ///< done
     bool ends_ = false;
+    std::atomic<bool> reader_has_gone_{false};
     std::thread thread_;
 };
 

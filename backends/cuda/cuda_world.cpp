@@ -7,8 +7,8 @@
 #include "backends/cuda/cuda_transport.h"
 #include "backends/cuda/gpu.h"
 #include "backends/cuda/load_gpu.h"
-#include "backends/module/find_module.h"
 #include "backends/threads/threads_world.h"
+#include "core/base/find_module.h"
 
 namespace meshscope::backends::cuda {
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/base/find_module.h"
 
 namespace meshscope::backends::cuda {
 
@@ -25,8 +26,9 @@ const MeshscopeGpu& load_gpu_module(const std::string& path) {
     };
     // Local: what the module links must not meet the program's own symbols. Never closed: threads of a driver
     // may still run in it. Opened again it is the same one.
-    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) fail(dlerror());
+    std::string failure;
+    void* const handle = open_module(path, failure);
+    if (handle == nullptr) fail(failure);
     using Entry = const MeshscopeGpu*();
     auto* const entry = reinterpret_cast<Entry*>(dlsym(handle, "meshscope_gpu_module"));
     if (entry == nullptr) fail(dlerror());

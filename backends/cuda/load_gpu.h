@@ -7,7 +7,7 @@
 
 namespace meshscope::backends::cuda {
 
-/// The file names of the two modules, for backends::find_module().
+/// The file names of the two modules, for find_module().
 inline constexpr std::string_view kCudaModule = "meshscope-cuda.so";
 inline constexpr std::string_view kStandInModule = "meshscope-cuda-stand-in.so";
 

@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <new>
 
-#include "backends/module/find_module.h"
+#include "core/base/address_space.h"
 #include "core/base/error.h"
+#include "core/base/find_module.h"
 
 namespace meshscope::backends::mpi {
 namespace {
@@ -17,8 +19,9 @@ std::string module_of(const std::string& word) {
 }  // namespace
 
 std::vector<Library> libraries() {
-    return {{"openmpi", "Open MPI", "libopenmpi-dev openmpi-bin", module_of("openmpi")},
-            {"mpich", "MPICH", "libmpich-dev mpich", module_of("mpich")}};
+    constexpr int64_t kMiB = int64_t{1} << 20;
+    return {{"openmpi", "Open MPI", "libopenmpi-dev openmpi-bin", module_of("openmpi"), 140 * kMiB, 3, 3},
+            {"mpich", "MPICH", "libmpich-dev mpich", module_of("mpich"), 64 * kMiB, 2, 2}};
 }
 
 const MeshscopeMpi& load(const Library& library) {
@@ -27,9 +30,11 @@ const MeshscopeMpi& load(const Library& library) {
     };
     if (library.path.empty())
         throw InvalidArgument({"mpi.not_built", {{"library", library.title}, {"package", library.package}}});
+    if (!can_map(library.mapped_bytes)) throw std::bad_alloc();
     // Local: the other library has functions of the same names. Never closed: MPI cannot be started twice.
-    void* const handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) fail(dlerror());
+    std::string failure;
+    void* const handle = open_module(library.path, failure);
+    if (handle == nullptr) fail(failure);
     using Entry = const MeshscopeMpi*();
     auto* const entry = reinterpret_cast<Entry*>(dlsym(handle, "meshscope_mpi_module"));
     if (entry == nullptr) fail(dlerror());

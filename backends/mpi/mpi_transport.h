@@ -56,6 +56,7 @@ class MpiTransport final : public comm::Transport {
     void give_up() noexcept override;
     void begin_call(const comm::CallInfo& call) override { calls_.begin(call); }
     void end_call() noexcept override { calls_.end(); }
+    void begin_receipt(const comm::CallInfo& call) override { calls_.begin_receipt(call); }
     void end_calls(comm::Channel first) override;
     /// Lets the peers, who wait for it, give up first: it is they who do not know.
     [[noreturn]] void stall() override;

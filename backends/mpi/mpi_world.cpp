@@ -90,7 +90,7 @@ void MpiWorld::run(const std::function<void(comm::Transport&)>& body) {
     // A message of ours that had the wrong size is our mistake as well.
     if (cause && !end_of(job_.rank, cause).secondary && first->message.id == "comm.size_mismatch")
         std::rethrow_exception(cause);
-    throw comm::aborted(GlobalRank{job_.rank}, first->rank, first->message);
+    comm::throw_aborted(GlobalRank{job_.rank}, first->rank, first->message);
 }
 
 }  // namespace meshscope::backends::mpi

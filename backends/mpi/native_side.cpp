@@ -8,7 +8,7 @@
 
 #include "backends/mpi/mpi_transport.h"
 #include "core/base/error.h"
-#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/copy_bytes.h"
 #include "core/comm/reduce.h"
 
 namespace meshscope::backends::mpi {

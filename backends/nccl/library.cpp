@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "backends/module/find_module.h"
 #include "core/base/error.h"
+#include "core/base/find_module.h"
 
 namespace meshscope::backends::nccl {
 namespace {
@@ -18,8 +18,9 @@ const MeshscopeNccl& load_module(const std::string& path) {
         throw InvalidArgument({"nccl.cannot_load", {{"file", path}, {"reason", reason}}});
     };
     // Never closed: NCCL leaves threads behind.
-    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) fail(dlerror());
+    std::string failure;
+    void* const handle = open_module(path, failure);
+    if (handle == nullptr) fail(failure);
     using Entry = const MeshscopeNccl*();
     auto* const entry = reinterpret_cast<Entry*>(dlsym(handle, "meshscope_nccl_module"));
     if (entry == nullptr) fail(dlerror());

@@ -20,7 +20,7 @@ inline constexpr const char* kModuleVariable = "MESHSCOPE_NCCL_MODULE";
 inline constexpr const char* kLibraryVariable = "MESHSCOPE_NCCL";
 inline constexpr const char* kShareVariable = "NCCL_MULTI_RANK_GPU_ENABLE";
 
-/// The module's file name, for backends::find_module().
+/// The module's file name, for find_module().
 inline constexpr std::string_view kModule = "meshscope-nccl.so";
 
 /// A loaded NCCL: the table of the module, and the library behind it. Copied freely; both stay loaded until

@@ -39,6 +39,7 @@ void NcclSide::send(const comm::CheckedCall& call, const Doing& doing) {
                                         transport_.timeouts_, doing, [this] { transport_.give_up(); });
     }
     sends.queue->push(call.dtype, call.input, call.in_elements);
+    if (call.waits) sends.queue->settle([this] { transport_.interrupted(); });
 }
 
 void NcclSide::receive(const comm::CheckedCall& call, const Doing& doing) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/nccl/nccl_calls.h"
+#include "core/base/start_thread.h"
 
 namespace meshscope::backends::nccl {
 namespace {
@@ -24,7 +25,7 @@ SendQueue::SendQueue(const Library& library, RankDevice& device, const Meshscope
       timeouts_(timeouts),
       doing_(std::move(doing)),
       failed_(std::move(failed)),
-      thread_([this] { serve(); }) {}
+      thread_(start_thread([this] { serve(); })) {}
 
 SendQueue::~SendQueue() {
     {

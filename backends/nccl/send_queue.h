@@ -17,9 +17,9 @@
 namespace meshscope::backends::nccl {
 
 /// What one rank sends to one other: a communicator of the two, used in this direction only, and a thread
-/// that sends what was laid down, in order. So send() ends as soon as its numbers were copied, and two ranks
-/// that send to each other first do not wait for ever, which NCCL's own ncclSend, outside a group, would let
-/// them. (PyTorch, too, makes a communicator for each pair that sends.)
+/// that sends what was laid down, in order. So a send that does not wait (isend) ends as soon as its numbers
+/// were copied; one that waits ends when ncclSend has. (PyTorch, too, makes a communicator for each pair that
+/// sends.)
 ///
 /// Copies lie in device memory that is used again and that NCCL knows of (ncclCommRegister), so that it can
 /// be sent from without another copy.

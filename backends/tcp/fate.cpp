@@ -17,22 +17,29 @@ bool is_loss(const std::string& id) {
     return id == "comm.peer_lost" || id.starts_with("comm.peer_silent");
 }
 
-/// A silence also says what this rank waited for meanwhile.
-Message with_awaited(const Message& silence, int32_t rank, const Awaiting& awaiting) {
-    Message message = silence;
-    message.args.push_back({"rank", int64_t{rank}});
-    if (awaiting.what == Awaiting::What::nothing) {
-        message.id = "comm.peer_silent_idle";
-        return message;
-    }
+/// A silence, whoever saw it first, as it meets this rank.
+Message seen_from(int32_t rank, const Message& silence, const Awaiting& awaiting) {
+    const MessageValue *const peer = silence.find("peer"), *const ms = silence.find("silent_ms");
+    const auto *const who = peer ? std::get_if<int64_t>(peer) : nullptr, *const how_long =
+                                                                             ms ? std::get_if<int64_t>(ms)
+                                                                                : nullptr;
+    if (who == nullptr || how_long == nullptr) return silence;  // it came over the network
+    return silence_of(static_cast<int32_t>(*who), std::chrono::milliseconds(*how_long), rank, awaiting);
+}
+
+}  // namespace
+
+Message silence_of(int32_t peer, std::chrono::milliseconds silence, int32_t rank, const Awaiting& awaiting) {
+    Message message{
+        "comm.peer_silent_idle",
+        {{"peer", int64_t{peer}}, {"silent_ms", int64_t{silence.count()}}, {"rank", int64_t{rank}}}};
+    if (awaiting.what == Awaiting::What::nothing) return message;
     message.id = awaiting.what == Awaiting::What::message ? "comm.peer_silent" : "comm.peer_silent_receipt";
     message.args.push_back({"awaited", awaiting.ranks});
     message.args.push_back({"channel", int64_t{awaiting.channel}});
     message.args.push_back({"bytes", awaiting.bytes});
     return message;
 }
-
-}  // namespace
 
 Fate::Fate(int32_t rank) : rank_(rank) {}
 
@@ -73,9 +80,7 @@ void Fate::lost(int32_t peer) {
 
 void Fate::silent(int32_t peer, std::chrono::milliseconds silence) {
     const std::lock_guard lock(mutex_);
-    end_locked(Origin::seen, {rank_,
-                              {"comm.peer_silent_idle",
-                               {{"peer", int64_t{peer}}, {"silent_ms", int64_t{silence.count()}}}}});
+    end_locked(Origin::seen, {rank_, silence_of(peer, silence, rank_, {})});
 }
 
 void Fate::hear_out() const {
@@ -107,7 +112,7 @@ void Fate::throw_meaning(const Awaiting& awaiting) const {
         if (const std::exception_ptr error = own_error()) std::rethrow_exception(error);
     }
     if (why.message.id == "comm.peer_silent_idle")
-        throw CommError(with_awaited(why.message, rank_, awaiting), me);
+        throw CommError(seen_from(rank_, why.message, awaiting), me);
     if (is_loss(why.message.id)) throw CommError(why.message, me);
     if (comm::is_own_size_mismatch(why.message, me)) throw CommError(why.message, me);
     comm::throw_aborted(me, why.rank, why.message);

@@ -21,6 +21,11 @@ struct Awaiting {
     int64_t bytes = 0;
 };
 
+/// What is said of a peer that has given no sign of life for `silence`: "comm.peer_silent",
+/// "comm.peer_silent_receipt" {peer, silent_ms, rank, awaited, channel, bytes} by what this rank waited for
+/// meanwhile, "comm.peer_silent_idle" {peer, silent_ms, rank}.
+Message silence_of(int32_t peer, std::chrono::milliseconds silence, int32_t rank, const Awaiting& awaiting);
+
 /// Whether this rank's world goes on, and if not, why: the first thing that ended it stays. Shared by the
 /// rank's thread, which learns of it in its next or present transport call, and by Pulse, which hears from
 /// the peers and tells them.

@@ -17,13 +17,15 @@ namespace meshscope::backends::tcp {
 using Log = std::function<void(const Message&)>;
 
 struct Timeouts {
-    /// From the start until all ranks are connected.
-    std::chrono::milliseconds connect{60'000};
+    /// From the start until all ranks are connected. 256 ranks on two cores take more than a minute.
+    std::chrono::milliseconds connect{300'000};
     /// The longest that one receive or wait may take while all peers are alive. Neither here nor below does
     /// the time count in which this process was itself stopped.
     std::chrono::milliseconds operation{300'000};
     /// After so long a wait the log is told of it, and then seldom (comm::LongWaits).
     std::chrono::milliseconds unusual = Seldom::kFirst;
+    /// The same while the ranks meet.
+    std::chrono::milliseconds unusual_meeting = Seldom::kMeeting;
     /// How long a peer may say nothing before it counts as gone; a tenth of it lies between two heartbeats.
     std::chrono::milliseconds heartbeat{10'000};
 };

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/base/start_thread.h"
+
 namespace meshscope::backends::tcp {
 namespace {
 
@@ -28,7 +30,8 @@ bool is_dead(const Fd& socket) {
 Pulse::Pulse(Setup setup, Fd listener, Fate& fate)
     : setup_(std::move(setup)),
       fate_(fate),
-      beat_every_(std::clamp(setup_.heartbeat / 10, milliseconds(5), milliseconds(1'000))),
+      beat_every_(std::clamp(std::min(setup_.heartbeat, setup_.operation) / 10, milliseconds(5),
+                             milliseconds(1'000))),
       links_(static_cast<std::size_t>(setup_.world_size)),
       data_(links_.size()),
       has_data_(links_.size()),
@@ -38,7 +41,7 @@ Pulse::Pulse(Setup setup, Fd listener, Fate& fate)
         std::move(listener), links_.size() + kSpareStrangers, setup_.token, setup_.run_id,
         [this](const Hello& hello) { return judge(hello); },
         [this](Fd socket, const Hello& hello) { welcome(std::move(socket), hello); }, setup_.log);
-    thread_ = std::thread([this] { serve(); });
+    thread_ = start_thread([this] { serve(); });
 }
 
 Pulse::~Pulse() {
@@ -118,6 +121,20 @@ std::vector<int32_t> Pulse::await_peers(Deadline deadline) {
 std::vector<Fd> Pulse::take_data_links() {
     const std::lock_guard lock(mutex_);
     return std::exchange(data_, {});
+}
+
+std::vector<milliseconds> Pulse::silences() {
+    const std::lock_guard lock(mutex_);
+    const auto now = Clock::now();
+    std::vector<milliseconds> silences(links_.size());
+    for (int32_t r = 0; r < setup_.world_size; ++r) {
+        Link& one = link(r);
+        if (!is_peer(r) || !one.socket.open()) continue;
+        hear(r, now);  // what has come counts, whether or not the thread had its turn
+        if (!one.done && !one.ended_well)
+            silences[static_cast<std::size_t>(r)] = std::chrono::duration_cast<milliseconds>(now - one.heard);
+    }
+    return silences;
 }
 
 bool Pulse::all_ended_locked() const {

@@ -26,6 +26,8 @@ class Pulse {
         Token token;
         std::chrono::milliseconds heartbeat;
         Log log;
+        /// The longest wait for a peer that lives: whoever is judged at its end has had time for some beats.
+        std::chrono::milliseconds operation = heartbeat;
     };
 
     /// `fate` must outlive it.
@@ -41,6 +43,9 @@ class Pulse {
     std::vector<int32_t> await_peers(Deadline deadline);
     /// The data links, by rank; this rank's own place is not open.
     std::vector<Fd> take_data_links();
+
+    /// For how long each peer has said nothing, by rank; 0 of this rank, and of those that have ended.
+    std::vector<std::chrono::milliseconds> silences();
 
     /// Tells all peers that this rank has ended well, and returns when they all have, or the world has ended.
     void exchange_byes();

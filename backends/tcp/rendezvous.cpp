@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <sstream>
 #include <thread>
@@ -23,6 +24,13 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLook{200};
 constexpr milliseconds kBetweenReads{10};
 constexpr std::size_t kMostFileBytes = std::size_t{1} << 20;
+
+/// The number that a text begins with.
+std::optional<int32_t> rank_in(const std::string& text) {
+    int32_t rank = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    return error == std::errc() ? std::optional(rank) : std::nullopt;
+}
 
 class StoreRendezvous final : public Rendezvous {
   public:
@@ -42,6 +50,16 @@ class StoreRendezvous final : public Rendezvous {
             if (error.message().id != "tcp.store_timeout") throw;
             return std::nullopt;
         }
+    }
+    std::optional<std::vector<int32_t>> published() override {
+        std::vector<int32_t> ranks;
+        try {
+            for (const std::string& key : client_.keys(prefix_))
+                if (const auto rank = rank_in(key.substr(prefix_.size()))) ranks.push_back(*rank);
+        } catch (const InvalidArgument&) {  // "tcp.store_refused": its answers have a limit
+            return std::nullopt;
+        }
+        return ranks;
     }
     void forget() noexcept override {
         try {
@@ -85,6 +103,14 @@ class FileRendezvous final : public Rendezvous {
             std::this_thread::sleep_for(kBetweenReads);
         } while (Clock::now() < until);
         return std::nullopt;
+    }
+    std::optional<std::vector<int32_t>> published() override {
+        std::vector<int32_t> ranks;
+        std::istringstream lines(read());
+        for (std::string line; std::getline(lines, line);)
+            if (line.starts_with(run_))
+                if (const auto rank = rank_in(line.substr(run_.size()))) ranks.push_back(*rank);
+        return ranks;
     }
     void forget() noexcept override {
         try {
@@ -178,6 +204,17 @@ InitMethod parse_init_method(const std::string& init_method) {
     return method;
 }
 
+namespace {
+
+/// Of a rank that does not reach the store: rank 0 is the one that serves it.
+Message awaits_store(const TcpOptions& options, Message message) {
+    message.id = "tcp.awaits_rank0";
+    message.args.push_back({"rank", int64_t{options.rank}});
+    return message;
+}
+
+}  // namespace
+
 std::unique_ptr<Rendezvous> open_rendezvous(const TcpOptions& options, uint64_t generation,
                                             Deadline deadline) {
     const InitMethod method = parse_init_method(options.init_method);
@@ -189,7 +226,11 @@ std::unique_ptr<Rendezvous> open_rendezvous(const TcpOptions& options, uint64_t 
     store.run_id = options.run_id;
     store.connect = milliseconds(ms_until(deadline));
     store.stopped = options.stopped;
-    if (options.log) store.tell = options.log;
+    if (options.log)
+        store.tell = [&options](const Message& message) {
+            const bool of_rank0 = message.id == "tcp.still_connecting" && options.host_store;
+            options.log(of_rank0 ? awaits_store(options, message) : message);
+        };
     return std::make_unique<StoreRendezvous>(store, "ranks/" + std::to_string(generation) + "/",
                                              options.rank);
 }

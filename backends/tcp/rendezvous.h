@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/tcp/options.h"
 #include "backends/tcp/socket.h"
@@ -20,6 +21,8 @@ class Rendezvous {
     virtual void publish(const std::string& address) = 0;
     /// A peer's address as it stands now; waits for it a little, then gives nothing.
     virtual std::optional<std::string> look_up(int32_t peer) = 0;
+    /// The ranks whose addresses are there; nothing where they are too many to be told.
+    virtual std::optional<std::vector<int32_t>> published() = 0;
     /// Takes this rank's address away again.
     virtual void forget() noexcept = 0;
     /// This machine's address towards the others, as far as it is known; "" when not.

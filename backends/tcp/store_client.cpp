@@ -55,6 +55,7 @@ class StoreClient::Connection {
         return *answer;
     }
 
+    const std::string& address() const { return options_.address; }
     std::string host() const { return tcp::own_host(socket_); }
 
   private:
@@ -64,7 +65,7 @@ class StoreClient::Connection {
         const Deadline deadline = begin + options_.connect;
         std::string reason;
         TokenDoubt doubt;
-        Seldom seldom;
+        Seldom seldom(Seldom::kMeeting);
         const auto waited = [&] {
             return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
         };
@@ -168,6 +169,10 @@ bool StoreClient::erase(const std::string& key) {
     request.op = StoreOp::erase;
     request.key = key;
     return connection_->ask(request).number != 0;
+}
+
+const std::string& StoreClient::address() const {
+    return connection_->address();
 }
 
 std::string StoreClient::own_host() const {

@@ -63,6 +63,8 @@ class StoreClient {
     /// Whether there was something to remove.
     bool erase(const std::string& key);
 
+    /// StoreClientOptions::address.
+    const std::string& address() const;
     /// The address by which this machine reaches the store, without port: what peers elsewhere can use.
     std::string own_host() const;
 

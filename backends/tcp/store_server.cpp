@@ -13,6 +13,7 @@
 #include "backends/tcp/doorman.h"
 #include "backends/tcp/limits.h"
 #include "backends/tcp/store_protocol.h"
+#include "core/base/start_thread.h"
 
 namespace meshscope::backends::tcp {
 namespace {
@@ -35,7 +36,7 @@ class StoreServer::Service {
               listen(options), kMostStrangers, options.token, options.run_id,
               [this](const Hello& hello) { return judge(hello); },
               [this](Fd socket, const Hello&) { clients_.emplace_back(std::move(socket)); }, options.log) {
-        thread_ = std::thread([this] { serve(); });
+        thread_ = start_thread([this] { serve(); });
     }
     ~Service() {
         raise(wake_);

@@ -27,14 +27,17 @@ constexpr microseconds kSpinShared{100};
 // A closed data link: whether the peer failed, ended or died, its control link tells in no time.
 constexpr milliseconds kExplanation{200};
 constexpr milliseconds kFlush{2'000};
+// On a busy machine a living peer's pulse may be late by less.
+constexpr milliseconds kLeastSilence{500};
 constexpr uint32_t kFateEvent = UINT32_MAX;
 constexpr std::size_t kFewLinks = 4;
 
 }  // namespace
 
-TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fate& fate)
+TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fate& fate, Silences silences)
     : rank_(options.rank),
       fate_(fate),
+      silences_(std::move(silences)),
       long_waits_(options.log, options.timeouts.operation, options.timeouts.unusual),
       operation_timeout_(options.timeouts.operation),
       heartbeat_timeout_(options.timeouts.heartbeat),
@@ -91,15 +94,34 @@ void TcpTransport::throw_finished(int32_t peer) {
     throw DiagnosedError(comm::missing_diagnosis(rank(), calls_, GlobalRank{peer}, world_size()), rank());
 }
 
+std::optional<std::pair<GlobalRank, milliseconds>> TcpTransport::silent_peer() const {
+    const std::vector<milliseconds> silences = silences_();
+    const auto longest = std::ranges::max_element(silences);
+    const milliseconds least = std::max(kLeastSilence, std::min(operation_timeout_, heartbeat_timeout_) / 2);
+    if (longest == silences.end() || *longest < least) return std::nullopt;
+    return std::pair(GlobalRank{static_cast<int32_t>(longest - silences.begin())}, *longest);
+}
+
 void TcpTransport::throw_late(const Awaiting& awaiting) {
+    // The one that is awaited may itself wait for one that has stopped.
+    if (const auto silent = silent_peer()) {
+        const auto [peer, silence] = *silent;
+        fail(DiagnosedError(silence_of(peer.value, silence, rank_, awaiting),
+                            comm::timeout_diagnosis(rank(), calls_, peer, world_size()), rank()));
+    }
     const char* const id =
         awaiting.what == Awaiting::What::message ? "comm.operation_timeout" : "comm.receipt_timeout";
     const GlobalRank first{awaiting.ranks.empty() ? rank_ : static_cast<int32_t>(awaiting.ranks.front())};
+    milliseconds heard{0};
+    const std::vector<milliseconds> silences = silences_();
+    for (const int64_t rank : awaiting.ranks)
+        heard = std::max(heard, silences[static_cast<std::size_t>(rank)]);
     fail(DiagnosedError({id,
                          {{"rank", int64_t{rank_}},
                           {"missing", awaiting.ranks},
                           {"doing", describe(comm::report_of(calls_.doing()))},
                           {"waited_ms", int64_t{operation_timeout_.count()}},
+                          {"heard_ms", int64_t{heard.count()}},
                           {"channel", int64_t{awaiting.channel}},
                           {"bytes", awaiting.bytes}}},
                         comm::timeout_diagnosis(rank(), calls_, first, world_size()), rank()));

@@ -4,6 +4,8 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "backends/tcp/fate.h"
@@ -22,8 +24,12 @@ namespace meshscope::backends::tcp {
 /// and "comm.receipt_timeout", "comm.frame_damaged" {src, dst, fault} for a flipped bit.
 class TcpTransport final : public comm::Transport {
   public:
-    /// `links`: connected sockets by rank. `fate` must outlive it.
-    TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fate& fate);
+    /// For how long each peer has given no sign of life, by rank.
+    using Silences = std::function<std::vector<std::chrono::milliseconds>()>;
+
+    /// `links`: connected sockets by rank. `fate` must outlive it. `silences` is asked when a wait has lasted
+    /// too long: who is silent then is to blame for it.
+    TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fate& fate, Silences silences);
     ~TcpTransport() override;
 
     GlobalRank rank() const override { return GlobalRank{rank_}; }
@@ -49,6 +55,7 @@ class TcpTransport final : public comm::Transport {
     void give_up() noexcept override;
     void begin_call(const comm::CallInfo& call) override { calls_.begin(call); }
     void end_call() noexcept override { calls_.end(); }
+    void begin_receipt(const comm::CallInfo& call) override { calls_.begin_receipt(call); }
     void end_calls(comm::Channel first) override;
     /// Lets the peers, who wait for it, give up first: it is they who do not know.
     [[noreturn]] void stall() override;
@@ -78,6 +85,9 @@ class TcpTransport final : public comm::Transport {
                                      int64_t expected);
     [[noreturn]] void throw_finished(int32_t peer);
     [[noreturn]] void throw_late(const Awaiting& awaiting);
+    /// Of the peers that have said nothing for half the longest wait the one that did so for longest, and
+    /// for how long.
+    std::optional<std::pair<GlobalRank, std::chrono::milliseconds>> silent_peer() const;
     /// What the world's end means here; of a peer that is gone or silent with what this rank was doing.
     [[noreturn]] void throw_end(const Awaiting& awaiting);
     Link* link(int32_t rank) { return links_[static_cast<std::size_t>(rank)].get(); }
@@ -93,6 +103,7 @@ class TcpTransport final : public comm::Transport {
 
     int32_t rank_;
     Fate& fate_;
+    Silences silences_;
     comm::CallLog calls_;
     comm::LongWaits long_waits_;
     std::chrono::milliseconds operation_timeout_, heartbeat_timeout_;

@@ -16,6 +16,7 @@
 #include "core/base/cause.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
+#include "core/base/seldom.h"
 #include "core/comm/message_errors.h"
 
 namespace meshscope::backends::tcp {
@@ -26,6 +27,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kBetweenTries{20};
 // While others are waited for: how long until it is asked whether this process was told to stop.
 constexpr milliseconds kLook{100};
+// With more ranks not all say for whom they wait.
+constexpr int32_t kAllTell = 16;
 
 /// Connects one rank of one run to its peers.
 class Joining {
@@ -36,7 +39,8 @@ class Joining {
           pulse_(pulse),
           fate_(fate),
           began_(Clock::now()),
-          deadline_(began_ + options.timeouts.connect) {}
+          deadline_(began_ + options.timeouts.connect),
+          seldom_(options.timeouts.unusual_meeting) {}
 
     /// Rank 0 reaches the store that it serves itself at once, or never.
     void meet() {
@@ -64,6 +68,7 @@ class Joining {
         do {
             check_stopped();
             missing = pulse_.await_peers(std::min(deadline_, Clock::now() + kLook));
+            if (!missing.empty()) tell_of(missing);
         } while (!missing.empty() && !fate_.ended() && Clock::now() < deadline_);
         // Where all are connected, a failure meanwhile is left for the body to find: it began, as the others'
         // did.
@@ -103,7 +108,10 @@ class Joining {
             check_stopped();
             if (Clock::now() >= deadline_) throw_not_reached(peer, last);
             const std::optional<std::string> address = rendezvous_->look_up(peer);
-            if (!address) continue;
+            if (!address) {
+                if (is_time_to_tell()) tell_of(absent(peer));
+                continue;
+            }
             std::string reason;
             const Deadline soon = std::min(deadline_, Clock::now() + kHandshakeTime);
             Fd socket = connect_to(parse_address(*address), soon, reason);
@@ -131,6 +139,7 @@ class Joining {
             }
             // A try that the deadline cut short says less than the one before.
             if (last.reason.empty() || Clock::now() < deadline_) last = {*address, reason};
+            if (is_time_to_tell()) tell_of_call(peer, last);
             std::this_thread::sleep_for(doubt.pause(kBetweenTries));
         }
     }
@@ -143,16 +152,65 @@ class Joining {
         return std::chrono::duration_cast<milliseconds>(Clock::now() - began_).count();
     }
 
+    bool is_time_to_tell() const { return options_.log && milliseconds(waited_ms()) >= seldom_.next(); }
+
+    /// Says for whom this rank waits, when it is time. Of many ranks, whose words mostly go to one screen,
+    /// only the lowest that is there.
+    void tell_of(const std::vector<int32_t>& missing) {
+        if (!is_time_to_tell()) return;
+        const milliseconds waited(waited_ms());
+        seldom_.is_due(waited);
+        int32_t lower = 0;
+        for (const int32_t rank : missing) lower += rank < options_.rank ? 1 : 0;
+        if (options_.world_size > kAllTell && lower < options_.rank) return;
+        Message message = about(missing);
+        message.id = "tcp.awaits_ranks";
+        message.args.push_back({"waited_s", Seldom::seconds(waited)});
+        message.args.push_back({"timeout_s", Seldom::seconds(options_.timeouts.connect)});
+        options_.log(message);
+    }
+
+    void tell_of_call(int32_t peer, const Failure& last) {
+        const milliseconds waited(waited_ms());
+        seldom_.is_due(waited);
+        options_.log({"tcp.still_calling",
+                      {{"rank", int64_t{options_.rank}},
+                       {"peer", int64_t{peer}},
+                       {"address", last.address},
+                       {"reason", last.reason},
+                       {"waited_s", Seldom::seconds(waited)},
+                       {"timeout_s", Seldom::seconds(options_.timeouts.connect)}}});
+    }
+
+    /// Of a rank that waits for `peer`'s address: all whose addresses are not there.
+    std::vector<int32_t> absent(int32_t peer) const {
+        const auto there = rendezvous_->published();
+        if (!there) return {peer};
+        std::vector<int32_t> absent;
+        for (int32_t rank = 0; rank < options_.world_size; ++rank)
+            if (rank == peer || (rank != options_.rank && std::ranges::find(*there, rank) == there->end()))
+                absent.push_back(rank);
+        return absent;
+    }
+
+    Message about(const std::vector<int32_t>& missing) const {
+        return {"",
+                {{"rank", int64_t{options_.rank}},
+                 {"missing", std::vector<int64_t>(missing.begin(), missing.end())},
+                 {"n_missing", static_cast<int64_t>(missing.size())},
+                 {"world_size", int64_t{options_.world_size}},
+                 {"init_method", options_.init_method}}};
+    }
+
     [[noreturn]] void throw_missing(const std::vector<int32_t>& missing) const {
-        throw CommError({"tcp.ranks_missing",
-                         {{"rank", int64_t{options_.rank}},
-                          {"missing", std::vector<int64_t>(missing.begin(), missing.end())},
-                          {"waited_ms", waited_ms()}}},
-                        GlobalRank{options_.rank});
+        Message message = about(missing);
+        message.id = "tcp.ranks_missing";
+        message.args.push_back({"waited_ms", waited_ms()});
+        throw CommError(std::move(message), GlobalRank{options_.rank});
     }
 
     [[noreturn]] void throw_not_reached(int32_t peer, const Failure& last) const {
-        if (last.address.empty()) throw_missing({peer});
+        if (last.address.empty()) throw_missing(absent(peer));
         throw CommError({"tcp.rank_not_reached",
                          {{"rank", int64_t{options_.rank}},
                           {"peer", int64_t{peer}},
@@ -169,6 +227,7 @@ class Joining {
     Clock::time_point began_;
     Deadline deadline_;
     std::unique_ptr<Rendezvous> rendezvous_;
+    Seldom seldom_;
 };
 
 }  // namespace
@@ -204,13 +263,13 @@ void TcpWorld::run(const std::function<void(comm::Transport&)>& body) {
     Fd listener = listen_on({options_.bind, 0});
     const uint16_t port = port_of(listener);
     Pulse pulse({options_.rank, options_.world_size, generation, options_.run_id, options_.token,
-                 options_.timeouts.heartbeat, options_.log},
+                 options_.timeouts.heartbeat, options_.log, options_.timeouts.operation},
                 std::move(listener), fate);
     Joining joining(options_, generation, pulse, fate);
     std::exception_ptr thrown;
     try {
         joining.join(port);
-        TcpTransport transport(options_, pulse.take_data_links(), fate);
+        TcpTransport transport(options_, pulse.take_data_links(), fate, [&] { return pulse.silences(); });
         try {
             body(transport);
             transport.withdraw();

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backends/tcp/socket.h"
-#include "core/base/error.h"
+#include "core/base/cannot_write.h"
 
 namespace meshscope::backends::tcp {
 namespace {
@@ -89,14 +89,16 @@ Token Token::from_file(const std::string& path) {
 }
 
 void Token::write_file(const std::string& path) const {
-    const auto fail = [&] {
-        return IoError(
-            {"file.cannot_write", {{"path", path}, {"reason", std::string(std::strerror(errno))}}});
-    };
+    const auto fail = [&] { return IoError(cannot_write(path, errno)); };
     const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file.open()) throw fail();
     const std::string text = hex() + "\n";
-    if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) throw fail();
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written == static_cast<ssize_t>(text.size())) return;
+    if (written >= 0) errno = ENOSPC;  // a part of it: there is no room for the rest
+    const IoError failed = fail();
+    ::unlink(path.c_str());
+    throw failed;
 }
 
 std::string Token::hex() const {

@@ -46,6 +46,15 @@ void Board::sleep(int32_t rank, std::unique_lock<std::mutex>& lock) {
         return;
     }
     Seat& mine = seat(rank);
+    if (const int32_t speaker = speaker_locked(); speaker >= 0) {
+        Seat& its = seat(speaker);
+        its.waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
+        if (speaker == rank) return;
+        if (stepper_)
+            stepper_->ready(speaker);
+        else
+            its.awake.notify_one();
+    }
     const auto awake = [&] { return mine.waits_for.load(std::memory_order_seq_cst) == Seat::kAwake; };
     if (stepper_) {
         lock.unlock();

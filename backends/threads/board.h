@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/threads/asymmetric_fence.h"
@@ -52,6 +53,7 @@ class Rooms;
 struct alignas(64) Seat {
     static constexpr int32_t kAwake = -1;
     static constexpr int32_t kStalled = -2;  ///< waits for nobody, for ever (a fault on demand)
+    static constexpr int32_t kDead = -3;     ///< died (a fault on demand); the others go as far as they can
 
     std::atomic<Message*> inbox{nullptr};  ///< pushed by any rank, taken whole by the owner: newest first
     alignas(64) std::atomic<int32_t> waits_for{kAwake};  ///< the rank that must act before this one goes on
@@ -62,6 +64,8 @@ struct alignas(64) Seat {
     /// the thread that uses its transport, without a lock; others read it under Board's mutex, and only while
     /// the rank sleeps or after it ended, so the mutex orders the two.
     alignas(64) comm::CallLog calls;
+    /// The number of its last collective, by index of the group, in no order; so too.
+    std::vector<std::pair<int32_t, int32_t>> reached;
     RankState end = RankState::running;  ///< finished or lost, once `finished`; under Board's mutex
     std::deque<Message> pool;  ///< the owner's messages; lives as long as the board, so nobody dangles
 };
@@ -83,6 +87,10 @@ struct alignas(64) Seat {
 /// and a chain that ends at a rank which ended or stalled cannot either. A chain is closed by the last rank
 /// of it that falls asleep, which therefore follows it (sleep()): so every deadlock is found in the moment in
 /// which it comes about, also when other ranks still run.
+///
+/// A rank that waits for one that ended, or died, is stuck, but no other rank need be. So the world goes on
+/// until nobody can: then the lowest stuck rank says why. What every rank did, and what was recorded of it,
+/// does not depend on how fast the others were.
 class Board {
   public:
     /// `chooser`: null for a world that runs free; otherwise one rank runs at a time, as it says.
@@ -98,6 +106,16 @@ class Board {
     /// More ranks than cores: waiting for one means giving it this rank's core.
     bool ranks_share_cores() const { return spins_ == 0; }
     bool aborted() const { return aborted_.load(std::memory_order_seq_cst); }
+
+    /// `rank` makes this call, as it says itself.
+    void begin_call(int32_t rank, const comm::CallInfo& call) {
+        Seat& mine = seat(rank);
+        mine.calls.begin(call);
+        if (!call.group || is_point_to_point(call.op)) return;
+        for (auto& [group, sequence] : mine.reached)
+            if (group == call.group->index) return static_cast<void>(sequence = call.sequence);
+        mine.reached.emplace_back(call.group->index, call.sequence);
+    }
 
     /// Returns when `ready()` is true. Spins briefly, yields, longer where each rank has a core, then sleeps
     /// until `peer` acts, or any rank finishes or fails; `ready` must become true when the board is aborted
@@ -150,10 +168,10 @@ class Board {
     /// The body of `rank` returned.
     void finish(int32_t rank);
 
-    /// `rank` waits for `peer`, which has ended: aborts the world with the diagnosis and throws it, or what
-    /// was first.
+    /// `rank` waits for `peer`, which has ended: once no rank can go on, aborts the world with the diagnosis
+    /// and throws it, or what was first.
     [[noreturn]] void throw_finished(int32_t rank, int32_t peer, comm::Channel channel);
-    /// Aborts the world because `rank` dies here, and throws that.
+    /// `rank` dies here: aborts the world once no other rank can go on, and throws that, or what was first.
     [[noreturn]] void die(int32_t rank);
     /// `rank` does nothing more until the world is aborted; throws then.
     [[noreturn]] void stall(int32_t rank);
@@ -175,11 +193,19 @@ class Board {
     bool leads_nowhere_locked(int32_t rank);
     bool is_waited_for_locked(int32_t rank) const;
     bool somebody_runs_locked() const;
+    /// The rank that says why nobody can go on: the lowest that died, else that waits for one that ended; -1
+    /// while somebody runs, and where there is none.
+    int32_t speaker_locked() const;
+    /// Sleeps until `rank` is the speaker (true) or the world was aborted (false).
+    bool await_turn_to_speak(int32_t rank, int32_t waits_for, std::unique_lock<std::mutex>& lock);
     RankReport report_locked(int32_t rank, int32_t caller) const;
+    /// Of those that `rank`, whose report it is, needs where it waits for `peer`: who ended without doing it.
+    std::vector<int32_t> missing_locked(const RankReport& report, int32_t peer) const;
     Diagnosis diagnosis_locked(DiagnosisKind kind, int32_t caller) const;
     static void pause();
     static void yield();
-    /// Sleeps with `lock` held until woken; whoever closes a ring of waits aborts the world instead.
+    /// Sleeps with `lock` held until woken; whoever closes a ring of waits aborts the world instead, and the
+    /// last that still ran wakes the speaker.
     void sleep(int32_t rank, std::unique_lock<std::mutex>& lock);
     void wake_all_locked();
     void fail_locked(int32_t rank, std::exception_ptr cause);

@@ -33,6 +33,23 @@ RankReport Board::report_locked(int32_t rank, int32_t caller) const {
     return comm::report_of(GlobalRank{rank}, report.state, its.calls, report.waits_for);
 }
 
+std::vector<int32_t> Board::missing_locked(const RankReport& report, int32_t peer) const {
+    std::vector<int32_t> missing{peer};
+    // A message concerns its two ends alone.
+    const comm::CallInfo& call = seats_[static_cast<std::size_t>(report.rank)]->calls.doing();
+    if (!call.group || is_point_to_point(call.op)) return missing;
+    for (const GlobalRank member : call.group->ranks) {
+        const Seat& its = *seats_[static_cast<std::size_t>(member.value)];
+        const bool came = std::ranges::any_of(its.reached, [&](const auto& reached) {
+            return reached.first == call.group->index && reached.second >= call.sequence;
+        });
+        if (member.value != peer && !came && its.finished.load(std::memory_order_seq_cst))
+            missing.push_back(member.value);
+    }
+    std::sort(missing.begin(), missing.end());
+    return missing;
+}
+
 Diagnosis Board::diagnosis_locked(DiagnosisKind kind, int32_t caller) const {
     Diagnosis d;
     d.kind = kind;
@@ -51,6 +68,31 @@ bool Board::somebody_runs_locked() const {
         if (!seats_[static_cast<std::size_t>(r)]->finished.load(std::memory_order_seq_cst) &&
             waits_for_locked(r) == Seat::kAwake)
             return true;
+    return false;
+}
+
+int32_t Board::speaker_locked() const {
+    if (somebody_runs_locked()) return -1;
+    int32_t stuck = -1;
+    for (int32_t r = 0; r < world_size(); ++r) {
+        const int32_t peer = waits_for_locked(r);
+        if (peer == Seat::kDead) return r;
+        const bool ended =
+            peer >= 0 && seats_[static_cast<std::size_t>(peer)]->finished.load(std::memory_order_seq_cst);
+        if (ended && stuck < 0) stuck = r;
+    }
+    return stuck;
+}
+
+bool Board::await_turn_to_speak(int32_t rank, int32_t waits_for, std::unique_lock<std::mutex>& lock) {
+    while (!aborted()) {
+        seat(rank).waits_for.store(waits_for, std::memory_order_seq_cst);
+        if (speaker_locked() == rank) {
+            seat(rank).waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
+            return true;
+        }
+        sleep(rank, lock);
+    }
     return false;
 }
 
@@ -89,17 +131,20 @@ bool Board::leads_nowhere_locked(int32_t rank) {
 
 void Board::throw_finished(int32_t rank, int32_t peer, comm::Channel) {
     {
-        const std::lock_guard lock(mutex_);
-        if (!aborted()) {
+        std::unique_lock lock(mutex_);
+        if (await_turn_to_speak(rank, peer, lock)) {
             Diagnosis d = diagnosis_locked(DiagnosisKind::missing, rank);
-            // Of the group that makes the call, all that ended without it.
-            d.culprits = {peer};
-            for (const int32_t member : d.ranks[static_cast<std::size_t>(rank)].call.group_ranks)
-                if (member != peer && seat(member).finished.load(std::memory_order_seq_cst))
-                    d.culprits.push_back(member);
-            std::sort(d.culprits.begin(), d.culprits.end());
             d.ranks[static_cast<std::size_t>(rank)].state = RankState::waiting;
             d.ranks[static_cast<std::size_t>(rank)].waits_for = peer;
+            // Nobody runs: all that wait in vain are known, and some may have nothing to do with this one.
+            for (RankReport& report : d.ranks) {
+                const int32_t awaited = report.waits_for;
+                if (awaited < 0 || !seat(awaited).finished.load(std::memory_order_seq_cst)) continue;
+                report.missing = missing_locked(report, awaited);
+                d.culprits.insert(d.culprits.end(), report.missing.begin(), report.missing.end());
+            }
+            std::sort(d.culprits.begin(), d.culprits.end());
+            d.culprits.erase(std::unique(d.culprits.begin(), d.culprits.end()), d.culprits.end());
             const DiagnosedError error(std::move(d), GlobalRank{rank});
             fail_locked(rank, std::make_exception_ptr(error));
             throw error;
@@ -110,9 +155,9 @@ void Board::throw_finished(int32_t rank, int32_t peer, comm::Channel) {
 
 void Board::die(int32_t rank) {
     {
-        const std::lock_guard lock(mutex_);
-        if (!aborted()) {
-            seat(rank).end = RankState::lost;
+        std::unique_lock lock(mutex_);
+        if (!aborted()) seat(rank).end = RankState::lost;
+        if (await_turn_to_speak(rank, Seat::kDead, lock)) {
             Diagnosis d = diagnosis_locked(DiagnosisKind::lost, rank);
             d.culprits = {rank};
             const DiagnosedError error(std::move(d), GlobalRank{rank});

@@ -98,9 +98,12 @@ void ThreadTable::look_at_call(int32_t member, int64_t meeting) {
 }
 
 void ThreadTable::settle() {
+    if (left_early_.group == nullptr) return;
+    transport_.begin_receipt(left_early_);
     // The oldest first: who made another call there may never come to the next.
     for (int64_t meeting = behind_ + 1; meeting <= mine_.meetings; ++meeting)
         if (meeting > behind_ && unseen_[static_cast<std::size_t>(meeting % Place::kSlots)]) see_off(meeting);
+    transport_.end_call();
 }
 
 void ThreadTable::wake_for_arrival() {
@@ -212,6 +215,7 @@ void ThreadTable::look_ahead() {
 }
 
 void ThreadTable::leave_early() {
+    left_early_ = transport_.doing();
     unseen_[static_cast<std::size_t>(mine_.meetings % Place::kSlots)] = true;
     leave();
 }

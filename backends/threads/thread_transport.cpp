@@ -41,8 +41,13 @@ void ThreadTransport::step(comm::NextStep::What what, int32_t peer, comm::Channe
 }
 
 void ThreadTransport::die() {
-    withdraw();
-    board_.die(rank_);
+    // What it posted can be had until nobody goes on: how much of it arrived does not depend on who was fast.
+    try {
+        board_.die(rank_);
+    } catch (...) {
+        withdraw();
+        throw;
+    }
 }
 
 void ThreadTransport::stall() {
@@ -253,8 +258,13 @@ void ThreadTransport::give_up() noexcept {
 
 void ThreadTransport::throw_finished(int32_t peer, comm::Channel channel) {
     check_aborted();
-    withdraw();
-    board_.throw_finished(rank_, peer, channel);
+    // What it posted can still be had by who can go on.
+    try {
+        board_.throw_finished(rank_, peer, channel);
+    } catch (...) {
+        withdraw();
+        throw;
+    }
 }
 
 }  // namespace meshscope::backends::threads

@@ -32,8 +32,10 @@ class ThreadTransport final : public comm::Transport {
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
-    void begin_call(const comm::CallInfo& call) override { seat_.calls.begin(call); }
+    void begin_call(const comm::CallInfo& call) override { board_.begin_call(rank_, call); }
     void end_call() noexcept override { seat_.calls.end(); }
+    void begin_receipt(const comm::CallInfo& call) override { seat_.calls.begin_receipt(call); }
+    const comm::CallInfo& doing() const { return seat_.calls.doing(); }
     bool one_thread_a_rank() const override { return board_.stepper() != nullptr; }
     [[noreturn]] void die() override;
     [[noreturn]] void stall() override;

@@ -7,6 +7,7 @@
 #include "backends/threads/board.h"
 #include "backends/threads/thread_transport.h"
 #include "core/base/error.h"
+#include "core/base/start_thread.h"
 
 namespace meshscope::backends::threads {
 
@@ -34,7 +35,7 @@ void ThreadsWorld::run(const std::function<void(comm::Transport&)>& body) {
     threads.reserve(static_cast<std::size_t>(size_));
     for (int32_t rank = 0; rank < size_; ++rank) {
         try {
-            threads.emplace_back(run_rank, rank);
+            threads.push_back(start_thread([&run_rank, rank] { run_rank(rank); }));
         } catch (...) {
             // The system has no thread for this rank: it failed before it began, and so did those after it.
             for (int32_t missing = rank; missing < size_; ++missing) {

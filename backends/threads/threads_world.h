@@ -14,7 +14,8 @@ namespace meshscope::backends::threads {
 /// anew.
 ///
 /// Errors beyond Transport's, each a DiagnosedError that all ranks are told: a ring of ranks that wait for
-/// each other, a rank that is waited for and has ended or stalled, all found exactly and at once (see Board).
+/// each other or a stalled one at once, a rank that died or ended too soon when no other can go on (see
+/// Board).
 ///
 /// With a chooser the world is stepped: one rank runs at a time, in the order the chooser says.
 class ThreadsWorld final : public comm::World {

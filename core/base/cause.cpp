@@ -1,9 +1,11 @@
 #include "core/base/cause.h"
 
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/start_thread.h"
 
 namespace meshscope {
 namespace {
@@ -15,6 +17,10 @@ const std::string kInside = "cause.";
 Message message_of(const std::exception& error) {
     if (const auto* ours = dynamic_cast<const Error*>(&error)) return ours->message();
     if (dynamic_cast<const std::bad_alloc*>(&error)) return {"error.out_of_memory", {}};
+    const auto* system = dynamic_cast<const std::system_error*>(&error);
+    if (system != nullptr && system->code() == std::errc::not_enough_memory)
+        return {"error.out_of_memory", {}};
+    if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) return no_thread();
     return {"error.unforeseen", {{"what", std::string(error.what())}}};
 }
 

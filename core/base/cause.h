@@ -8,7 +8,8 @@
 namespace meshscope {
 
 /// What `error` says to who was not there: its message; of an exception that is none of ours
-/// "error.unforeseen" {what}, of bad_alloc "error.out_of_memory".
+/// "error.unforeseen" {what}, of want of memory "error.out_of_memory", of want of a
+/// thread what no_thread() says.
 Message message_of(const std::exception& error);
 /// The same; null gives no id.
 Message message_of(const std::exception_ptr& error);

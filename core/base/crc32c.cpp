@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <string_view>
 
 namespace meshscope {
 namespace {
@@ -123,6 +124,13 @@ uint32_t sum_of(uint32_t crc, const std::byte* bytes, std::size_t n) {
 
 void Crc32c::add(std::span<const std::byte> bytes) {
     state_ = sum_of(state_, bytes.data(), bytes.size());
+}
+
+std::string hex_digits(uint32_t checksum) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[checksum >> shift & 15U];
+    return text;
 }
 
 }  // namespace meshscope

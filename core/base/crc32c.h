@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace meshscope {
 
@@ -22,5 +23,8 @@ class Crc32c {
   private:
     uint32_t state_ = 0xFFFFFFFFU;
 };
+
+/// A checksum as files keep it: eight hexadecimal digits.
+std::string hex_digits(uint32_t checksum);
 
 }  // namespace meshscope

@@ -2,124 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <variant>
 
+#include "core/base/call_words.h"
 #include "core/base/cause.h"
+#include "core/base/json_text.h"
 
 namespace meshscope {
 namespace {
 
 using nlohmann::ordered_json;
-
-template <class Numbers>
-std::string joined(const Numbers& numbers, const char* separator = ", ") {
-    std::string text;
-    for (const auto n : numbers) text += (text.empty() ? "" : separator) + std::to_string(n);
-    return text;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
-
-const RankReport* report_of(const Diagnosis& d, int32_t rank) {
-    for (const RankReport& report : d.ranks)
-        if (report.rank == rank) return &report;
-    return nullptr;
-}
-
-bool is_culprit(const Diagnosis& d, int32_t rank) {
-    return std::find(d.culprits.begin(), d.culprits.end(), rank) != d.culprits.end();
-}
-
-/// The call that the diagnosis is about: the first that somebody is in.
-const CallReport& common_call(const Diagnosis& d) {
-    static const CallReport kNone;
-    for (const RankReport& report : d.ranks)
-        if (!report.call.op.empty()) return report.call;
-    return kNone;
-}
-
-/// "0, 2 made X; 1 made Y" without the word: "0, 2: X; 1: Y".
-std::string calls(const Diagnosis& d) {
-    std::string text;
-    for (const RankReport& report : d.ranks)
-        text += (text.empty() ? "" : "; ") + std::to_string(report.rank) + ": " + describe(report.call);
-    return text;
-}
-
-Message mismatch_sentence(const Diagnosis& d) {
-    const CallReport& call = common_call(d);
-    Message message{"diagnosis.mismatch_tie",
-                    {{"group", call.group},
-                     {"members", "[" + joined(call.group_ranks) + "]"},
-                     {"sequence", int64_t{call.sequence}},
-                     {"differs", joined(d.differs)}}};
-    std::vector<int32_t> rest;
-    const RankReport* odd = nullptr;
-    const RankReport* usual = nullptr;
-    for (const RankReport& report : d.ranks) {
-        if (is_culprit(d, report.rank)) {
-            if (odd == nullptr) odd = &report;
-        } else {
-            rest.push_back(report.rank);
-            if (usual == nullptr) usual = &report;
-        }
-    }
-    if (odd == nullptr || usual == nullptr) {
-        message.args.push_back({"calls", calls(d)});
-        return message;
-    }
-    message.id = "diagnosis.mismatch";
-    message.args.push_back({"odd", joined(d.culprits)});
-    message.args.push_back({"n_odd", static_cast<int64_t>(d.culprits.size())});
-    message.args.push_back({"odd_call", describe(odd->call)});
-    message.args.push_back({"rest", joined(rest)});
-    message.args.push_back({"n_rest", static_cast<int64_t>(rest.size())});
-    message.args.push_back({"rest_call", describe(usual->call)});
-    return message;
-}
-
-Message deadlock_sentence(const Diagnosis& d) {
-    std::string waits, details;
-    for (std::size_t i = 0; i < d.cycle.size(); ++i) {
-        const int32_t rank = d.cycle[i], next = d.cycle[(i + 1) % d.cycle.size()];
-        const std::string edge = std::to_string(rank) + " → " + std::to_string(next);
-        waits += (i == 0 ? "" : ", ") + edge;
-        const RankReport* report = report_of(d, rank);
-        details += (i == 0 ? "" : "; ") + edge + ": " + describe(report ? report->call : CallReport{});
-    }
-    std::vector<int32_t> ring = d.cycle;
-    if (!ring.empty()) ring.push_back(ring.front());
-    return {"comm.deadlock", {{"waits", waits}, {"cycle", joined(ring, " → ")}, {"details", details}}};
-}
-
-/// Who waits for the culprit, in which call, and what the culprit did last.
-Message waited_for_sentence(const Diagnosis& d, const char* id) {
-    int64_t waiter = -1;
-    std::string doing = describe(CallReport{}), last = doing;
-    const int32_t peer = d.culprits.empty() ? -1 : d.culprits.front();
-    for (const RankReport& report : d.ranks)
-        if (report.waits_for >= 0 && is_culprit(d, report.waits_for)) {
-            waiter = report.rank;
-            // A send has ended when its numbers were copied; that they are taken is waited for later.
-            doing = describe(report.call.op.empty() ? report.last : report.call);
-            break;
-        }
-    if (const RankReport* report = report_of(d, peer))
-        last = describe(report->call.op.empty() ? report->last : report->call);
-    return {id,
-            {{"rank", waiter},
-             {"peer", int64_t{peer}},
-             {"peers", joined(d.culprits)},
-             {"n_peers", static_cast<int64_t>(d.culprits.size())},
-             {"doing", doing},
-             {"last", last}}};
-}
 
 ordered_json call_json(const CallReport& call) {
     ordered_json made{{"op", call.op},
@@ -158,53 +51,6 @@ std::string_view name(RankState value) {
     return kNames.at(static_cast<std::size_t>(value));
 }
 
-std::string signature(const CallReport& call) {
-    if (call.op.empty()) return "–";
-    std::string inside;
-    const auto add = [&inside](const std::string& word) { inside += (inside.empty() ? "" : ", ") + word; };
-    if (call.peer >= 0)
-        add((call.op == "send" ? "to " : call.op == "recv" ? "from " : "root ") + std::to_string(call.peer));
-    if (!call.reduce_op.empty()) add(call.reduce_op);
-    if (call.reduce_op == "premul_sum") add("factor " + to_text(MessageValue{call.factor}));
-    if (!call.dtype.empty()) {
-        add(call.dtype);
-        add("in " + std::to_string(call.in_elements));
-        add("out " + std::to_string(call.out_elements));
-    }
-    if (!call.in_counts.empty()) add("in counts [" + joined(call.in_counts) + "]");
-    if (!call.out_counts.empty()) add("out counts [" + joined(call.out_counts) + "]");
-    return call.op + "(" + inside + ")";
-}
-
-std::string describe(const CallReport& call) {
-    if (call.op.empty()) return signature(call);
-    std::string text = signature(call) + " #" + std::to_string(call.sequence) + " of " + call.group + " [" +
-                       joined(call.group_ranks) + "]";
-    if (!call.phase.empty()) text += ", step " + std::to_string(call.step) + " " + call.phase;
-    if (!call.source.empty()) text += ", " + call.source;
-    return text;
-}
-
-Message sentence(const Diagnosis& d) {
-    switch (d.kind) {
-        case DiagnosisKind::mismatch:
-            return mismatch_sentence(d);
-        case DiagnosisKind::deadlock:
-            return deadlock_sentence(d);
-        case DiagnosisKind::missing:
-            return waited_for_sentence(d, "comm.peer_finished");
-        case DiagnosisKind::lost:
-            return waited_for_sentence(d, "diagnosis.lost");
-        case DiagnosisKind::stalled:
-            return waited_for_sentence(d, "diagnosis.stalled");
-        case DiagnosisKind::corrupt:
-            return waited_for_sentence(d, "diagnosis.corrupt");
-        case DiagnosisKind::timeout:
-            break;
-    }
-    return waited_for_sentence(d, "diagnosis.timeout");
-}
-
 std::string to_json(const Diagnosis& d) {
     const CallReport& call = common_call(d);
     ordered_json made{{"kind", name(d.kind)}, {"certain", d.certain}};
@@ -220,11 +66,12 @@ std::string to_json(const Diagnosis& d) {
     for (const RankReport& report : d.ranks) {
         ordered_json one{{"rank", report.rank}, {"state", name(report.state)}};
         if (report.waits_for >= 0) one["waits_for"] = report.waits_for;
+        if (!report.missing.empty()) one["missing"] = report.missing;
         if (!report.call.op.empty()) one["call"] = call_json(report.call);
         if (!report.last.op.empty()) one["last"] = call_json(report.last);
         made["ranks"].push_back(std::move(one));
     }
-    return made.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    return json_text(made);
 }
 
 std::string failure_json(const std::exception& error) {
@@ -233,8 +80,8 @@ std::string failure_json(const std::exception& error) {
     for (const MessageArg& arg : message.args)
         made["args"][arg.name] = std::visit([](const auto& value) { return ordered_json(value); }, arg.value);
     if (const auto* diagnosed = dynamic_cast<const DiagnosedError*>(&error))
-        made["diagnosis"] = ordered_json::parse(to_json(diagnosed->diagnosis()));
-    return made.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+        made["diagnosis"] = parse_json<ordered_json>(to_json(diagnosed->diagnosis()));
+    return json_text(made);
 }
 
 DiagnosedError::DiagnosedError(Diagnosis diagnosis, GlobalRank rank, bool secondary)

@@ -52,6 +52,8 @@ struct RankReport {
     CallReport call;         ///< what it is in; op "" when it is in none
     CallReport last;         ///< what it finished last
     int32_t waits_for = -1;  ///< the rank that must act before this one goes on
+    /// Of the ranks that its call needs, those that ended, or went past it, without doing their part.
+    std::vector<int32_t> missing = {};
 };
 
 /// Why ranks cannot go on together, for a person (sentence) and for a program (to_json).
@@ -65,12 +67,21 @@ struct Diagnosis {
     bool certain = true;               ///< false: drawn from a clock, not from what the ranks do
 };
 
-/// The plain sentence: "comm.deadlock", "comm.peer_finished", "diagnosis.mismatch", "diagnosis.mismatch_tie",
-/// "diagnosis.lost", "diagnosis.stalled", "diagnosis.corrupt", "diagnosis.timeout".
+/// The plain sentence: "comm.deadlock"; of waits in vain "comm.peer_finished" (for a collective),
+/// "comm.never_received" (for a message's being taken), "comm.never_sent" (for one), "comm.peers_finished"
+/// (several waits that are not the same); "diagnosis.mismatch", "diagnosis.mismatch_tie",
+/// "diagnosis.mismatch_two", "diagnosis.lost", "diagnosis.stalled", "diagnosis.stalled_alone",
+/// "diagnosis.corrupt", "diagnosis.timeout". Ranks are folded; a call is told once for all that make it.
 Message sentence(const Diagnosis& diagnosis);
 
+/// Whether a message is one of the sentences for waits in vain (DiagnosisKind::missing).
+bool tells_of_missing(const std::string& id);
+/// Whether a message tells what a rank saw between the ranks: what their calls have to do with each other, or
+/// that it waited for another for too long. Whoever tells it has not failed itself.
+bool is_seen_between_ranks(const std::string& id);
+
 /// {"kind","certain","group","group_ranks","sequence","differs","culprits","cycle","ranks":[{"rank","state",
-/// "waits_for","call":{…},"last":{…}}…]}; what is not known is left out.
+/// "waits_for","missing","call":{…},"last":{…}}…]}; what is not known is left out.
 std::string to_json(const Diagnosis& diagnosis);
 
 /// What a run that failed leaves in its trace: {"id","args":{…}} of the message, and "diagnosis" where the

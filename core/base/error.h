@@ -43,7 +43,7 @@ struct Diagnostic {
     Message hint;
 };
 
-/// A user's file cannot be used: every mistake found in it, in file order, never empty. Exit code 65.
+/// A user's file cannot be used: every mistake found in it, each once, in file order, never empty. Exit code 65.
 class InputError : public Error {
   public:
     explicit InputError(std::vector<Diagnostic> diagnostics);

@@ -15,22 +15,12 @@ constexpr std::array<std::string_view, 10> kReduceOps{"none", "sum",  "product",
 constexpr std::array<std::string_view, 6> kStreams{"compute",    "all_gather", "reduce_scatter",
                                                    "all_reduce", "copy",       "p2p"};
 constexpr std::array<std::string_view, 5> kPhases{"setup", "forward", "backward", "optimizer", "evaluation"};
-constexpr std::array<std::string_view, kAlgorithms> kAlgorithmWords{"none",
-                                                                    "ring",
-                                                                    "direct",
-                                                                    "tree",
-                                                                    "recursive_doubling",
-                                                                    "halving_doubling",
-                                                                    "star",
-                                                                    "double_tree",
-                                                                    "two_level",
-                                                                    "bruck",
-                                                                    "recursive_halving",
-                                                                    "pairwise",
-                                                                    "ring_pipeline",
-                                                                    "scatter_all_gather",
-                                                                    "auto",
-                                                                    "native"};
+constexpr std::array<std::string_view, kAlgorithms> kAlgorithmWords{
+    "none",
+#define MESHSCOPE_ALGORITHM(word) #word,
+#include "core/base/algorithms.def"
+#undef MESHSCOPE_ALGORITHM
+    "auto", "native", "own"};
 constexpr std::array<std::string_view, kMemoryCategories> kCategories{
     "parameters",      "sharded_parameters", "unsharded_parameters", "gradients",
     "optimizer_state", "activations",        "communication",        "inputs",

@@ -43,26 +43,18 @@ enum class Phase : uint8_t { setup, forward, backward, optimizer, evaluation };
 
 /// How a collective moved its bytes. `none`: a group of one, nothing moved. `automatic` ("auto") is a wish
 /// only: whoever chooses puts one of the others in its place, so no record holds it. `native`: by the
-/// backend's own library, which does not tell how.
+/// backend's own library, which does not tell how. `own`: by an algorithm that was read from a file
+/// (comm::OwnAlgorithm).
 enum class Algorithm : uint8_t {
     none,
-    ring,
-    direct,
-    tree,
-    recursive_doubling,
-    halving_doubling,
-    star,
-    double_tree,
-    two_level,
-    bruck,
-    recursive_halving,
-    pairwise,
-    ring_pipeline,
-    scatter_all_gather,
+#define MESHSCOPE_ALGORITHM(word) word,
+#include "core/base/algorithms.def"
+#undef MESHSCOPE_ALGORITHM
     automatic,
-    native
+    native,
+    own
 };
-inline constexpr int kAlgorithms = 16;
+inline constexpr int kAlgorithms = static_cast<int>(Algorithm::own) + 1;
 
 /// What a piece of memory is for.
 enum class MemoryCategory : uint8_t {

@@ -7,10 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
 #include <utility>
 
-#include "core/base/error.h"
+#include "core/base/cannot_write.h"
 
 namespace meshscope {
 namespace {
@@ -19,8 +18,7 @@ namespace {
 constexpr int kMostLinks = 40;
 
 [[noreturn]] void refuse(const std::string& path, int error) {
-    throw IoError(
-        Message{"file.cannot_write", {{"path", path}, {"reason", std::generic_category().message(error)}}});
+    throw IoError(cannot_write(path, error));
 }
 
 std::string folder_of(const std::string& path) {
@@ -69,6 +67,7 @@ ReplaceFile::ReplaceFile(std::string path) : path_(std::move(path)), target_(fil
         file_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file_ < 0 && (errno != EEXIST || attempt == 100)) refuse(path_, errno);
     }
+    open_.emplace(part_.c_str());
 }
 
 ReplaceFile::~ReplaceFile() {
@@ -92,6 +91,7 @@ void ReplaceFile::commit() {
     if (closed != 0) refuse(path_, errno);
     if (std::rename(part_.c_str(), target_.c_str()) != 0) refuse(path_, errno);
     committed_ = true;
+    open_.reset();
     sync_folder(folder_of(target_));  // the rename itself must survive a power cut
 }
 

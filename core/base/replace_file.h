@@ -1,14 +1,17 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "core/base/open_parts.h"
 
 namespace meshscope {
 
 /// Makes a file so that a reader of `path` sees the old file or the whole new one, never a part: what is
 /// written goes to part_path(), beside it; commit() forces it to the disk and renames it. Without a commit
-/// the part is removed and the old file stays as it was. When `path` is a symbolic link, what it leads to is
-/// written and the link stays.
+/// the part is removed and the old file stays as it was, also where a signal ends the process (open_parts.h).
+/// When `path` is a symbolic link, what it leads to is written and the link stays.
 class ReplaceFile {
   public:
     /// Creates the part. Throws IoError "file.cannot_write" {path, reason} when the folder does not allow it,
@@ -32,6 +35,7 @@ class ReplaceFile {
 
   private:
     std::string path_, target_, part_;  ///< target_: path_ with its links followed
+    std::optional<OpenPart> open_;      ///< while part_ is there
     int file_ = -1;
     bool committed_ = false;
 };

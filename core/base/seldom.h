@@ -10,6 +10,8 @@ class Seldom {
   public:
     using Time = std::chrono::milliseconds;
     static constexpr Time kFirst{5'000};
+    /// Where processes meet, what they wait for is mostly a mistake of whoever started them.
+    static constexpr Time kMeeting{3'000};
 
     explicit Seldom(Time first = kFirst) : next_(first) {}
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,27 +14,33 @@ inline std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-/// A text of unknown origin (UTF-8) for a terminal: control characters, which could steer it, are shown as
-/// \x1b instead of obeyed, but for those in `kept`.
-inline std::string printable(std::string_view text, std::string_view kept = "") {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    std::string shown;
-    shown.reserve(text.size());
-    const auto byte_at = [&](std::size_t i) {
-        return static_cast<unsigned char>(i < text.size() ? text[i] : '\0');
-    };
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const unsigned char byte = byte_at(i), next = byte_at(i + 1);
-        const bool second_set = byte == 0xC2 && next >= 0x80 && next < 0xA0;  // U+0080 to U+009F
-        if ((byte >= 0x20 && byte != 0x7F && !second_set) || kept.find(text[i]) != std::string_view::npos) {
-            shown += text[i];
-            continue;
-        }
-        const unsigned char code = second_set ? next : byte;
-        (shown += "\\x").append({kHex[code >> 4], kHex[code & 15]});
-        if (second_set) ++i;
-    }
-    return shown;
-}
+/// A character of UTF-8: its code point and how many bytes it takes. A byte that belongs to none is one of
+/// its own, and `valid` is false.
+struct CodePoint {
+    char32_t value = 0;
+    std::size_t bytes = 1;
+    bool valid = true;
+};
+
+/// The character that begins at byte i, by the table of well-formed sequences (Unicode, table 3-7): no
+/// surrogates, none longer than it need be. Needs i < text.size().
+CodePoint code_point_at(std::string_view text, std::size_t i);
+
+/// Whether a character shows nothing of itself but changes what is shown: control characters (C0, DEL, C1),
+/// those that turn the direction of a line or break it (U+202E, U+2028), those without any width (U+200B),
+/// and the code points that are no characters at all (U+FFFE).
+bool is_unseen(char32_t c);
+
+/// Whether printable() would change anything. Cost: linear, and nothing is copied.
+bool has_unseen(std::string_view text);
+
+/// A text of unknown origin for a person or for a file: what could steer a terminal, hide words or turn them
+/// round is shown as \u001b instead of obeyed, as JSON writes it (two of them beyond U+FFFF), but for the
+/// characters in `kept`; a byte that is no UTF-8 as \xff. Cost: linear.
+std::string printable(std::string_view text, std::string_view kept = "");
+
+/// A text inside XML, between tags or quotes: printable(), because XML allows no control character but tabs
+/// and line breaks and nothing that is not UTF-8, with its four signs as entities. Cost: linear.
+std::string xml_text(std::string_view text);
 
 }  // namespace meshscope

@@ -1,11 +1,12 @@
 #include "core/comm/aborted.h"
 
 #include "core/base/cause.h"
+#include "core/base/diagnosis.h"
 
 namespace meshscope::comm {
 
 bool is_told_by_all(const Message& failure) {
-    return failure.id.starts_with("diagnosis.") || failure.id == "comm.peer_finished";
+    return is_seen_between_ranks(failure.id);
 }
 
 CommError aborted(GlobalRank rank, int32_t first, const Message& cause) {

@@ -8,8 +8,9 @@
 
 namespace meshscope::comm {
 
-/// Whether a failure says what ranks' calls have to do with each other. Then it is the same sentence on every
-/// rank, and nobody is told that another failed first.
+/// Whether a failure says what ranks' calls have to do with each other, or that a rank waited for another for
+/// too long. Then it is the same sentence on every rank: whoever saw it has not failed itself, so nobody is
+/// told that another failed first.
 bool is_told_by_all(const Message& failure);
 
 /// That rank `first` failed first, with `cause`, as `rank` throws it: "comm.aborted" {rank, and the cause

@@ -264,6 +264,24 @@ void Check::run() {
 
 }  // namespace
 
+int64_t full_elements(const CheckedCall& call) {
+    switch (call.op) {
+        case CollectiveOp::all_gather:
+        case CollectiveOp::gather:
+            return total(call.out_parts);
+        case CollectiveOp::reduce_scatter:
+        case CollectiveOp::scatter:
+        case CollectiveOp::all_to_all:
+            return total(call.in_parts);
+        case CollectiveOp::broadcast:
+            return std::max(call.in_elements, call.out_elements);
+        case CollectiveOp::recv:
+            return call.out_elements;
+        default:
+            return call.in_elements;
+    }
+}
+
 void check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size, CheckedCall& checked) {
     Check(call, group_rank, group_size, checked).run();
 }

@@ -18,7 +18,11 @@ struct CheckedCall : CallInfo {
     std::vector<Part> in_parts;   ///< by group rank; scatter, reduce_scatter, all_to_all
     std::vector<Part> out_parts;  ///< by group rank; gather, all_gather, all_to_all
     bool counts_named = false;    ///< the parts come from counts that the caller gave
+    bool waits = false;           ///< not CallOptions::async_op: a send ends when it was received
 };
+
+/// Elements of the call's full buffer, as CostQuery::elements counts them.
+int64_t full_elements(const CheckedCall& call);
 
 /// Fills in `checked`, whatever it held: one that is used again costs no memory for parts. Of CallInfo it
 /// fills in what the call says itself: op, reduce op, dtype, peer, elements, factor, stream and source.

@@ -43,6 +43,7 @@ Diagnosis ended_diagnosis(DiagnosisKind kind, RankState state, GlobalRank rank, 
     Diagnosis d = seen_from(rank, calls, peer, world_size);
     d.kind = kind;
     d.ranks[static_cast<std::size_t>(peer.value)].state = state;
+    if (kind == DiagnosisKind::missing) d.ranks[static_cast<std::size_t>(rank.value)].missing = {peer.value};
     return d;
 }
 

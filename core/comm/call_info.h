@@ -19,6 +19,8 @@ struct GroupInfo {
     int32_t index = 0;  ///< of the trace's group table
     std::string name;
     std::vector<GlobalRank> ranks;
+    std::string own_algorithm =
+        {};  ///< what Algorithm::own means in it: a file and its checksum; "": nothing
 };
 
 /// What a rank is about to do, in fixed-size words that cost nothing to make: what runs the call goes by it,
@@ -54,9 +56,14 @@ class CallLog {
         calls_[now_] = call;
         in_call_ = true;
     }
+    /// What is waited for now belongs to a send that has ended: it does not become the last call again.
+    void begin_receipt(const CallInfo& call) {
+        begin(call);
+        receipt_ = true;
+    }
     void end() noexcept {
-        if (in_call_) now_ = 1 - now_;
-        in_call_ = false;
+        if (in_call_ && !receipt_) now_ = 1 - now_;
+        in_call_ = receipt_ = false;
     }
     /// Without a group: none.
     const CallInfo& doing() const { return in_call_ ? calls_[now_] : kNone; }
@@ -66,7 +73,7 @@ class CallLog {
     static const CallInfo kNone;
     std::array<CallInfo, 2> calls_;
     std::size_t now_ = 0;
-    bool in_call_ = false;
+    bool in_call_ = false, receipt_ = false;
 };
 
 /// The same in words. Without a group: a report of no call.

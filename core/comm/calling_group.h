@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,11 @@
 
 namespace meshscope::comm {
 
+class OwnAlgorithm;
+
+/// "my_ring.toml, 1f2e3d4c": the same on ranks that read the same file.
+std::string description(const OwnAlgorithm& algorithm);
+
 /// What is said of a group beside its members; the same on all of them.
 struct GroupOptions {
     /// What calls get that name none; see choose_algorithm for ops that do not have it. `native`: whatever
@@ -17,6 +24,8 @@ struct GroupOptions {
     Algorithm algorithm = Algorithm::ring;
     /// Which node each member stands on, by group rank, for two-level algorithms; empty: NodeLevels' rule.
     std::vector<int32_t> node_of = {};
+    /// What Algorithm::own means here; null where nothing asks for it.
+    std::shared_ptr<const OwnAlgorithm> own = nullptr;
     /// Whether the members compare each call before its data move.
     bool checked = false;
 };
@@ -24,8 +33,9 @@ struct GroupOptions {
 /// A group as its calls under way keep it: it may go before they do. What running its calls needs is here;
 /// but a transport keeps it too, for its reports (CallLog), so it owns nothing that must go before that one.
 struct CallingGroup : GroupInfo {
-    CallingGroup(GroupInfo info, GroupOptions given)
-        : GroupInfo(std::move(info)), options(std::move(given)) {}
+    CallingGroup(GroupInfo info, GroupOptions given) : GroupInfo(std::move(info)), options(std::move(given)) {
+        if (options.own) own_algorithm = description(*options.own);
+    }
     virtual ~CallingGroup() = default;
     CallingGroup(const CallingGroup&) = delete;
     CallingGroup& operator=(const CallingGroup&) = delete;

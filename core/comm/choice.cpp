@@ -2,78 +2,28 @@
 
 #include <algorithm>
 
+#include "core/comm/schedule/card.h"
+
 namespace meshscope::comm {
 namespace {
 
 using A = Algorithm;
 
-bool is_power_of_two(int32_t p) {
-    return (p & (p - 1)) == 0;
+bool can_run(const AlgorithmCard::Op& op, int32_t p, bool counts_named) {
+    return !(op.powers_of_two && (p & (p - 1)) != 0) && !(op.even_parts && counts_named);
 }
 
-A all_reduce_for(A wanted) {
-    switch (wanted) {
-        case A::direct:
-        case A::tree:
-        case A::star:
-        case A::recursive_doubling:
-        case A::halving_doubling:
-        case A::double_tree:
-        case A::two_level:
-            return wanted;
-        case A::recursive_halving:
-        case A::scatter_all_gather:
-            return A::halving_doubling;
-        case A::bruck:
-            return A::recursive_doubling;
-        default:
-            return A::ring;
-    }
-}
-
-bool pairs_by_bits(A wanted) {
-    return wanted == A::recursive_doubling || wanted == A::halving_doubling || wanted == A::recursive_halving;
-}
-
-A all_gather_for(A wanted, int32_t p) {
-    if (wanted == A::direct || wanted == A::star) return A::direct;
-    if (pairs_by_bits(wanted)) return is_power_of_two(p) ? A::recursive_doubling : A::bruck;
-    return wanted == A::bruck ? A::bruck : A::ring;
-}
-
-A reduce_scatter_for(A wanted) {
-    if (wanted == A::direct || wanted == A::star) return A::direct;
-    return pairs_by_bits(wanted) || wanted == A::bruck ? A::recursive_halving : A::ring;
-}
-
-A all_to_all_for(A wanted, bool counts_named) {
-    if (wanted == A::bruck) return counts_named ? A::pairwise : A::bruck;
-    return wanted == A::pairwise ? A::pairwise : A::direct;
-}
-
+/// `wanted` where it has the op; else whom its card names instead; else the op's usual one.
 A named(CollectiveOp op, A wanted, int32_t p, bool counts_named) {
-    const A rooted = wanted == A::direct || wanted == A::star ? A::direct : A::tree;
-    switch (op) {
-        case CollectiveOp::all_reduce:
-            return all_reduce_for(wanted);
-        case CollectiveOp::all_gather:
-            return all_gather_for(wanted, p);
-        case CollectiveOp::reduce_scatter:
-            return reduce_scatter_for(wanted);
-        case CollectiveOp::broadcast:
-            return wanted == A::ring_pipeline || wanted == A::scatter_all_gather ? wanted : rooted;
-        case CollectiveOp::reduce:
-        case CollectiveOp::barrier:
-            return rooted;
-        case CollectiveOp::all_to_all:
-            return all_to_all_for(wanted, counts_named);
-        case CollectiveOp::gather:
-        case CollectiveOp::scatter:
-        case CollectiveOp::send:
-        case CollectiveOp::recv:
-            break;
-    }
-    return A::direct;
+    const auto has = [&](A algorithm) {
+        const AlgorithmCard::Op* const found = op_of(algorithm, op);
+        return found != nullptr && can_run(*found, p, counts_named);
+    };
+    if (has(wanted)) return wanted;
+    if (const AlgorithmCard* const card = card_of(wanted))
+        for (const AlgorithmCard::Instead& instead : card->instead)
+            if (instead.op == op && has(instead.algorithm)) return instead.algorithm;
+    return usual_algorithm(op);
 }
 
 }  // namespace
@@ -89,15 +39,26 @@ Algorithm choose_algorithm(CollectiveOp op, Algorithm wanted, int32_t group_size
     return named(op, wanted, group_size, shape.counts_named);
 }
 
+Algorithm usual_algorithm(CollectiveOp op) {
+    switch (op) {
+        case CollectiveOp::all_reduce:
+        case CollectiveOp::all_gather:
+        case CollectiveOp::reduce_scatter:
+            return A::ring;
+        case CollectiveOp::broadcast:
+        case CollectiveOp::reduce:
+        case CollectiveOp::barrier:
+            return A::tree;
+        default:
+            return A::direct;
+    }
+}
+
 std::vector<Algorithm> algorithms_of(CollectiveOp op) {
     std::vector<Algorithm> found;
-    for (int i = 1; i < kAlgorithms; ++i) {
-        const auto wanted = static_cast<Algorithm>(i);
-        if (wanted == A::automatic) continue;
-        for (const int32_t p : {4, 3})
-            if (named(op, wanted, p, false) == wanted && (found.empty() || found.back() != wanted))
-                found.push_back(wanted);
-    }
+    for (const AlgorithmCard& card : algorithm_cards())
+        if (op_of(card.algorithm, op) != nullptr) found.push_back(card.algorithm);
+    std::ranges::sort(found);
     return found;
 }
 

@@ -47,6 +47,9 @@ Algorithm choose_algorithm(CollectiveOp op, Algorithm wanted, int32_t group_size
                            const CallShape& shape = {});
 // clang-format on
 
+/// The one that an op runs by where nothing is wanted, or what is wanted has it not.
+Algorithm usual_algorithm(CollectiveOp op);
+
 /// Those that an op really has on some number of ranks, in the enum's order.
 std::vector<Algorithm> algorithms_of(CollectiveOp op);
 

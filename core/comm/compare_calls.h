@@ -16,7 +16,7 @@
 /// ProcessGroupWrapper.cpp.)
 namespace meshscope::comm {
 
-/// The comparison of one collective, on one rank. Every member posts one fingerprint of fixed size (512 bytes
+/// The comparison of one collective, on one rank. Every member posts one fingerprint of fixed size (560 bytes
 /// up to 16 ranks) to every other and reads theirs: p(p-1) messages in one round, none of them recorded. All
 /// see the same fingerprints, so all come to the same diagnosis. Equal 64-bit hashes end it; what differs is
 /// looked up only when they are not equal.

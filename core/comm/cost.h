@@ -7,6 +7,8 @@
 
 namespace meshscope::comm {
 
+class OwnAlgorithm;
+
 /// A collective as the formulas see it.
 struct CostQuery {
     CollectiveOp op = CollectiveOp::all_reduce;
@@ -21,6 +23,7 @@ struct CostQuery {
     std::vector<int64_t> counts;           ///< the full buffer's parts by group rank; empty: even
     std::vector<int64_t> received_counts;  ///< all_to_all: the output's parts; empty: as counts
     std::vector<int32_t> node_of;  ///< two_level: the members' nodes by group rank; as NodeLevels takes them
+    const OwnAlgorithm* own = nullptr;  ///< Algorithm::own: the one that is meant
 };
 
 /// What one rank does in one collective.
@@ -32,8 +35,9 @@ struct Cost {
     friend bool operator==(const Cost&, const Cost&) = default;
 };
 
-/// The hops and bytes of one rank, from the algorithm's card, to the last byte: uneven parts and padding
-/// included. Equal to what a run records; tests hold it for 1 to 8 ranks. Cost: O(p).
+/// The hops and bytes of one rank, the sum of the steps that its algorithm says, to the last byte: uneven parts
+/// and padding included. Equal to what a run records; tests hold it for 1 to 8 ranks. Cost: O(steps of the
+/// rank).
 Cost cost(const CostQuery& query);
 
 /// The textbook's bytes a rank sends by a ring (or the op's only way) when p divides everything, `bytes`

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/copy_bytes.h"
 #include "core/comm/cost.h"
 
 namespace meshscope::comm {
@@ -23,13 +23,14 @@ std::vector<int64_t> counts_of(const std::vector<Part>& parts) {
 
 /// What the call costs this rank, by the algorithm's card.
 Cost cost_of(const CheckedCall& call, Algorithm algorithm, int32_t size, int32_t me,
-             const std::vector<int32_t>& node_of) {
+             const GroupOptions& options) {
     CostQuery query;
     query.op = call.op;
     query.algorithm = algorithm;
     query.group_size = size;
     query.group_rank = me;
-    query.node_of = node_of;
+    query.node_of = options.node_of;
+    query.own = options.own.get();
     query.root = std::max(call.peer, 0);
     query.element_bytes = bytes_per_element(call.dtype);
     query.elements = call.in_elements;
@@ -122,7 +123,7 @@ struct DryGroup::Members : CallingGroup {
         if (is_control(state.call)) answer_alike(state.call, size, me);
         if (state.recorder != nullptr)
             state.recorder->end_collective(
-                state.event, cost_of(state.call, state.call.algorithm, size, me, options.node_of).bytes_sent);
+                state.event, cost_of(state.call, state.call.algorithm, size, me, options).bytes_sent);
     }
 };
 

@@ -60,9 +60,10 @@ void do_fault(const Fault& fault, Transport& transport) {
     if (fault.kind == FaultKind::delay) std::this_thread::sleep_for(std::chrono::milliseconds(fault.ms));
 }
 
-Faults::Faults(std::span<const Fault> all, GlobalRank rank) {
+Faults::Faults(std::span<const Fault> all, GlobalRank rank, int32_t round) {
     for (std::size_t i = 0; i < all.size(); ++i)
-        if (all[i].rank == rank.value) faults_.push_back({all[i], i, 0, false});
+        if (all[i].rank == rank.value && all[i].round.value_or(round) == round)
+            faults_.push_back({all[i], i, 0, false});
 }
 
 void Faults::enter(int32_t step, std::optional<Phase> phase, Transport& transport) {

@@ -31,8 +31,9 @@ enum class FaultField : uint8_t { op, root, reduce_op, dtype, count };
 std::string_view name(FaultKind value);
 std::string_view name(FaultField value);
 
-/// One fault that a scenario asks for. It happens once, to one rank, at the `at`th call (from 0) that this
-/// rank issues in the step, counting only those of the phase, unit and rule that are given.
+/// One fault that a scenario asks for. It happens once in its restart round, to one rank, at the `at`th call
+/// (from 0) that this rank issues in the step, counting only those of the phase, unit and rule that are
+/// given.
 struct Fault {
     FaultKind kind = FaultKind::kill;
     int32_t rank = 0;
@@ -46,6 +47,8 @@ struct Fault {
     /// corrupt: of the message, counted from its first byte's lowest; else kUsualBit, or the last there is.
     std::optional<int64_t> bit;
     static constexpr int64_t kUsualBit = 30;
+    /// How often the job's processes had been started again when it happens; nothing: each time.
+    std::optional<int32_t> round = 0;
 
     /// Neither a call nor a place in one is named: kill, delay and stall then happen where the rank enters
     /// the phase (or the step), before it does any of it.
@@ -56,8 +59,8 @@ struct Fault {
 /// collectives inline (StreamExecutor::Mode::inline_in_wait), of the others the helper thread finds none.
 class Faults {
   public:
-    /// Of all faults those of `rank`.
-    Faults(std::span<const Fault> all, GlobalRank rank);
+    /// Of all faults those of `rank` in this restart round.
+    Faults(std::span<const Fault> all, GlobalRank rank, int32_t round = 0);
 
     bool none() const { return faults_.empty(); }
     /// The rank enters a step or a phase of it: does what is due there. `transport` is the rank's.

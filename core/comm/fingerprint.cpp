@@ -28,6 +28,7 @@ struct Head {
     uint64_t factor_bits = 0;
     int32_t group = 0, sequence = 0, step = 0, peer = -1, members = 0, in_parts = 0, out_parts = 0;
     uint8_t op = 0, reduce_op = 0, dtype = 0, stream = 0, algorithm = 0, phase = 0;
+    std::array<char, 48> own_algorithm{};
     std::array<char, 24> name{};
     std::array<char, 76> source{};
 };
@@ -121,6 +122,11 @@ Fingerprint::Fingerprint(const CheckedCall& call, int32_t me) {
     keep_end(head.source, std::string(trace::path_below_root(info.source.file_name())) + ":" +
                               std::to_string(info.source.line()));
 
+    if (info.algorithm == Algorithm::own) keep_end(head.own_algorithm, info.group->own_algorithm);
+    uint64_t own_hash = 0;
+    for (const char each : head.own_algorithm)
+        mix(own_hash, static_cast<uint64_t>(static_cast<unsigned char>(each)));
+
     std::byte* at = bytes_.data() + sizeof(Head);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
         mix(head.members_hash, static_cast<uint64_t>(ranks[r].value) + 1);
@@ -145,7 +151,7 @@ Fingerprint::Fingerprint(const CheckedCall& call, int32_t me) {
           pair ? static_cast<uint64_t>(call.op == CollectiveOp::send ? info.peer : me)
                : static_cast<uint64_t>(head.peer + 1),
           uint64_t{head.reduce_op}, uint64_t{head.dtype}, static_cast<uint64_t>(head.count), head.splits_hash,
-          head.factor_bits, pair ? uint64_t{0} : uint64_t{head.stream}, uint64_t{head.algorithm}})
+          head.factor_bits, pair ? uint64_t{0} : uint64_t{head.stream}, uint64_t{head.algorithm}, own_hash})
         mix(head.hash, value);
     std::memcpy(bytes_.data(), &head, sizeof head);
 }
@@ -199,7 +205,7 @@ std::vector<const char*> Fingerprint::differences(const Fingerprint& other) cons
     if (splits && (uneven(*this) || uneven(other))) found.push_back("splits");
     if (a.factor_bits != b.factor_bits) found.push_back("factor");
     if (!pairs && a.stream != b.stream) found.push_back("stream");
-    if (a.algorithm != b.algorithm) found.push_back("algorithm");
+    if (a.algorithm != b.algorithm || a.own_algorithm != b.own_algorithm) found.push_back("algorithm");
     return found;
 }
 
@@ -232,6 +238,7 @@ CallReport Fingerprint::report() const {
     report.factor = head.factor_bits == 0 ? 1.0 : std::bit_cast<double>(head.factor_bits);
     report.stream = name(enumerator<Stream>(head.stream));
     report.algorithm = name(enumerator<Algorithm>(head.algorithm));
+    if (head.own_algorithm[0] != '\0') report.algorithm += " (" + text_of(head.own_algorithm) + ")";
     report.phase = name(enumerator<Phase>(head.phase));
     report.step = head.step;
     report.source = text_of(head.source);

@@ -34,6 +34,7 @@ class ForwardingTransport : public Transport {
     void give_up() noexcept override { inner_.give_up(); }
     void begin_call(const CallInfo& call) override { inner_.begin_call(call); }
     void end_call() noexcept override { inner_.end_call(); }
+    void begin_receipt(const CallInfo& call) override { inner_.begin_receipt(call); }
     void end_calls(Channel first) override { inner_.end_calls(first); }
     std::unique_ptr<NativeCollectives> native(std::span<const GlobalRank> ranks, Channel channel) override {
         return inner_.native(ranks, channel);

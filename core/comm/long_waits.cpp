@@ -17,6 +17,7 @@ void LongWaits::look(milliseconds waited, GlobalRank rank, const std::vector<int
     Message message{"comm.waiting_aside",
                     {{"rank", int64_t{rank.value}},
                      {"peers", peers},
+                     {"n_peers", static_cast<int64_t>(peers.size())},
                      {"waited_s", Seldom::seconds(waited)},
                      {"timeout_s", Seldom::seconds(timeout_)}}};
     if (calls.doing().group) {

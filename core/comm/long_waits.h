@@ -23,7 +23,7 @@ class LongWaits {
 
     /// How long a wait must have lasted before there is something to say.
     std::chrono::milliseconds next() const { return seldom_.next(); }
-    /// Tells, when it is time: "comm.waiting" {rank, peers, doing, waited_s, timeout_s};
+    /// Tells, when it is time: "comm.waiting" {rank, peers, n_peers, doing, waited_s, timeout_s};
     /// "comm.waiting_aside", without `doing`, for what ranks tell each other between their calls.
     void look(std::chrono::milliseconds waited, GlobalRank rank, const std::vector<int64_t>& peers,
               const CallLog& calls);

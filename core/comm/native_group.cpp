@@ -86,8 +86,8 @@ void NativeGroup::Members::run(const Work::State& state) const {
 void NativeGroup::Members::run_ours(const Work::State& state) const {
     const CheckedCall& call = state.call;
     StreamExecutor& executor = *state.executor;
-    if (call.op == CollectiveOp::send)
-        return executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], pairs,
+    if (call.op == CollectiveOp::send && !call.waits)
+        return executor.post_copy(call, ranks[static_cast<std::size_t>(call.peer)], pairs,
                                   {call.input, static_cast<std::size_t>(bytes_given(call))});
     Wire wire(executor.transport(), ranks, me, pairs, call.dtype, state.recorder, state.event,
               executor.queues());

@@ -18,10 +18,16 @@ bool Work::done() const {
 
 void Work::wait(Stream waiter) {
     if (!state_) return;
+    run();
+    if (state_->executor != nullptr) state_->executor->await_receipt(state_);
+    if (state_->recorder != nullptr) state_->recorder->depend(waiter, state_->event);
+}
+
+void Work::run() {
+    if (!state_) return;
     // Asked even when it has ended: this is the moment at which its tensors are let go.
     if (state_->executor != nullptr) state_->executor->await(state_->position);
     if (state_->error) std::rethrow_exception(state_->error);
-    if (state_->recorder != nullptr) state_->recorder->depend(waiter, state_->event);
 }
 
 int32_t Work::event() const {

@@ -28,7 +28,7 @@ struct CallOptions {
     double factor = 1.0;                    ///< premul_sum's
     /// PyTorch's async_op, but on. Off: the call returns when it has ended, and its Work is empty. The same
     /// as wait() right behind it, for less: where nothing else is under way a call needs no place in the
-    /// order.
+    /// order. Of a send it tells torch.distributed.send from isend: see ProcessGroup::send.
     bool async_op = true;
     std::source_location source = std::source_location::current();
 };
@@ -66,9 +66,15 @@ class Work {
 
     bool valid() const { return static_cast<bool>(state_); }
     bool done() const;
-    /// Returns when the collective has ended on this rank; records that what follows on `waiter` depends on
-    /// it. Rethrows what the collective threw. Safe to call twice.
+    /// Returns when the collective has ended on this rank, a send when it was received; records that what
+    /// follows on `waiter` depends on it. Rethrows what the collective threw. Safe to call twice.
+    ///
+    /// A rank that waits for a send runs all it has issued first: two that post a send and a recv each, and
+    /// wait then, do not wait in a ring (PyTorch's batch_isend_irecv).
     void wait(Stream waiter = Stream::compute);
+    /// Returns when the collective has run on this rank: of a send, when a copy of its numbers is on its way,
+    /// received or not. Lets go of its tensors. Rethrows what it threw.
+    void run();
     /// The recorded event; -1 when nothing is recorded.
     int32_t event() const;
 
@@ -113,6 +119,9 @@ class ProcessGroup {
     /// Part r of the input goes to rank r; part r of the output came from it.
     Work all_to_all(const Tensor& output, const Tensor& input, const std::vector<int64_t>& output_counts = {},
                     const std::vector<int64_t>& input_counts = {}, const CallOptions& options = {});
+    /// A send with async_op off waits for its receiver, whatever its size, as NCCL's does and, beyond a
+    /// buffer of their own, every library's: two ranks that both send first wait for ever. With async_op on
+    /// (isend) a copy leaves when the call's turn comes, and Work::wait waits for the receiver.
     Work send(const Tensor& input, GroupRank to, const CallOptions& options = {});
     Work recv(const Tensor& output, GroupRank from, const CallOptions& options = {});
     Work barrier(const CallOptions& options = {});

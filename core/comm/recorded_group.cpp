@@ -4,9 +4,11 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/cause.h"
 #include "core/base/error.h"
 #include "core/comm/choice.h"
 #include "core/comm/message_errors.h"
+#include "core/comm/schedule/own/own_algorithm.h"
 
 namespace meshscope::comm {
 namespace {
@@ -32,6 +34,23 @@ CallShape shape_of(const CheckedCall& call, bool shares_memory) {
     return {n * bytes_per_element(call.dtype), call.counts_named, shares_memory};
 }
 
+/// Whether a call is run by the group's own algorithm: one for this op. It must be for so many ranks, and
+/// proved.
+bool runs_own(const CallingGroup& group, const CheckedCall& call) {
+    const OwnAlgorithm* const own = group.options.own.get();
+    if (own == nullptr || own->op() != call.op) return false;
+    if (call.op == CollectiveOp::all_to_all && call.counts_named)
+        return false;  // the others' counts are not known
+    const auto p = static_cast<int32_t>(group.ranks.size());
+    if (!own->fits(p))
+        throw InvalidArgument(
+            with_cause({"algorithm.group",
+                        {{"op", std::string(name(call.op))}, {"group", group.name}, {"ranks", int64_t{p}}}},
+                       own->misfit(p)));
+    own->proved(p);
+    return true;
+}
+
 }  // namespace
 
 RecordedGroup::RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGroup> group,
@@ -54,6 +73,7 @@ Algorithm RecordedGroup::algorithm_of(const CollectiveCall& call, const CheckedC
     const Algorithm ours = group_->options.algorithm;
     if (ours == Algorithm::native) return p == 1 ? Algorithm::none : ours;
     const Algorithm wanted = call.options->algorithm != Algorithm::none ? call.options->algorithm : ours;
+    if (wanted == Algorithm::own && p > 1 && runs_own(*group_, checked)) return Algorithm::own;
     return choose_algorithm(call.op, wanted, p, shape_of(checked, shares_memory_));
 }
 
@@ -61,6 +81,7 @@ void RecordedGroup::prepare(const CollectiveCall& call, Work::State& state) cons
     CheckedCall& checked = state.call;
     check_call(call, group_->me, static_cast<int32_t>(group_->ranks.size()), checked);
     group_->accept(checked);
+    checked.waits = !call.options->async_op;
     state.group = group_.get();
     checked.group = group_;  // a state that is used again nearly always comes from this group: then uncounted
     checked.algorithm = algorithm_of(call, checked);

@@ -5,6 +5,8 @@
 
 namespace meshscope::comm {
 
+class OwnAlgorithm;
+
 /// What a call reduces, and how.
 struct ReducedInput {
     ReduceOp op = ReduceOp::none;
@@ -24,9 +26,9 @@ inline ReducedInput reduced_input(Wire& wire, const CheckedCall& call) {
 /// Runs a checked call (send excepted) by `algorithm`, which choose_algorithm gave: copies this rank's own
 /// part, multiplies PREMUL_SUM's factor in (every rank its own input, rounded to the dtype, before anything
 /// travels), and hands the rest to the algorithm's card. `node_of`: which node each member stands on, by
-/// group rank, for algorithms of two levels; may be empty (NodeLevels). Returns when the result is there and
-/// the input may be changed. Throws what the transport throws.
+/// group rank, for algorithms of two levels; may be empty (NodeLevels). `own`: what Algorithm::own means.
+/// Returns when the result is there and the input may be changed. Throws what the transport throws.
 void run_collective(Wire& wire, const CheckedCall& call, Algorithm algorithm,
-                    std::span<const int32_t> node_of = {});
+                    std::span<const int32_t> node_of = {}, const OwnAlgorithm* own = nullptr);
 
 }  // namespace meshscope::comm

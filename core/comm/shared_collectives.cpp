@@ -6,7 +6,7 @@
 
 #include "core/base/direct_all_reduce.h"
 #include "core/base/error.h"
-#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/copy_bytes.h"
 #include "core/comm/message_errors.h"
 #include "core/comm/reduce.h"
 #include "core/comm/run_collective.h"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/start_thread.h"
 
 namespace meshscope::comm {
 namespace {
@@ -30,7 +31,7 @@ StreamExecutor::StreamExecutor(Transport& transport, Mode mode)
     : transport_(transport),
       queues_(transport.queues()),
       mode_(transport.one_thread_a_rank() ? Mode::inline_in_wait : mode) {
-    if (mode_ == Mode::helper_thread) helper_ = std::thread([this] { serve(); });
+    if (mode_ == Mode::helper_thread) helper_ = start_thread([this] { serve(); });
 }
 
 StreamExecutor::~StreamExecutor() {
@@ -65,6 +66,7 @@ void StreamExecutor::stop() noexcept {
     }
     n_ended_.store(next_position_);
     let_go(next_position_);
+    forget_receipts();
 }
 
 LocalPtr<Work::State> StreamExecutor::new_state() {
@@ -76,6 +78,7 @@ LocalPtr<Work::State> StreamExecutor::new_state() {
     state->event = -1;
     state->ended_at = DeviceQueues::kNothing;
     state->error = nullptr;
+    state->sent = -1;
     state->ended.store(false, std::memory_order_relaxed);  // nobody else knows it yet
     return state;
 }
@@ -117,7 +120,11 @@ void StreamExecutor::run_one(Work::State& state) {
         try {
             if (queues_ != nullptr) begin(state);
             drop_received();
+            const int64_t before = n_dropped_ + static_cast<int64_t>(sent_.size());
             run_now(state);
+            // A message leaves behind its fingerprint.
+            const int64_t after = n_dropped_ + static_cast<int64_t>(sent_.size());
+            if (after > before) state.sent = after - 1;
             if (queues_ != nullptr) state.ended_at = queues_->end();
         } catch (...) {
             failure_ = std::current_exception();
@@ -169,6 +176,25 @@ void StreamExecutor::await(int64_t position) {
     let_go(position + 1);
 }
 
+void StreamExecutor::await_receipt(const LocalPtr<Work::State>& state) {
+    if (state->sent < 0) return;
+    const auto number = state->sent;
+    run_in_turn([this, number] {
+        if (number >= n_dropped_) wait_for_sent(sent_[static_cast<std::size_t>(number - n_dropped_)]);
+    });
+    state->sent = -1;
+    state->executor = nullptr;
+    std::erase_if(unreceived_, [](const auto& each) { return each->sent < 0; });
+}
+
+void StreamExecutor::forget_receipts() {
+    for (const auto& state : unreceived_) {
+        state->sent = -1;
+        state->executor = nullptr;
+    }
+    unreceived_.clear();
+}
+
 void StreamExecutor::run_in_turn(std::function<void()> work) {
     const LocalPtr<Work::State> state(new Work::State);
     state->work = std::move(work);
@@ -185,9 +211,16 @@ void StreamExecutor::let_go(int64_t up_to) {
         Work::State& state = *states_.front();
         state.work = nullptr;
         for (Tensor& tensor : state.tensors) tensor.reset();
-        state.executor = nullptr;
         state.group = nullptr;
         state.kept.reset();
+        if (state.sent >= 0 && !states_.front().alone()) {
+            // Those of which nobody asks any more, so that they do not add up.
+            std::erase_if(unreceived_, [](const auto& each) { return each.alone(); });
+            unreceived_.push_back(std::move(states_.front()));
+            states_.pop_front();
+            continue;
+        }
+        state.executor = nullptr;
         if (let_go_.size() < kKeptStates)
             let_go_.push_back(std::move(states_.front()));
         else
@@ -200,21 +233,29 @@ void StreamExecutor::finish() {
     // The last thing the running thread does for us: see that all copies were received, and that all met.
     const LocalPtr<Work::State> closing = new_state();
     closing->work = [this] {
-        while (!sent_.empty()) {
-            transport_.wait(sent_.front().ticket);
-            drop_first_sent();
-        }
+        for (; !sent_.empty(); drop_first_sent()) wait_for_sent(sent_.front());
         transport_.settle_tables();
     };
     const int64_t position = next_position_;
     submit(closing);
     await(position);
     if (closing->error) std::rethrow_exception(closing->error);
+    forget_receipts();
 }
 
-void StreamExecutor::post_copy(GlobalRank dst, Channel channel, std::span<const std::byte> data) {
+void StreamExecutor::wait_for_sent(Sent& sent) {
+    if (sent.ticket == Sent::kReceived) return;
+    transport_.begin_receipt(sent.call);
+    transport_.wait(sent.ticket);
+    transport_.end_call();
+    sent.ticket = Sent::kReceived;
+}
+
+void StreamExecutor::post_copy(const CallInfo& call, GlobalRank dst, Channel channel,
+                               std::span<const std::byte> data) {
     sent_.push_back({});
     Sent& sent = sent_.back();
+    sent.call = call;
     Transport::Bytes copy;
     try {
         if (queues_ != nullptr && channel.carries_tensors()) {
@@ -236,11 +277,16 @@ void StreamExecutor::post_copy(GlobalRank dst, Channel channel, std::span<const 
 void StreamExecutor::drop_first_sent() {
     if (sent_.front().on_device != nullptr) queues_->free(sent_.front().on_device);
     sent_.pop_front();
+    ++n_dropped_;
 }
 
 void StreamExecutor::drop_received() {
-    while (!sent_.empty() && transport_.done(sent_.front().ticket)) {
-        transport_.wait(sent_.front().ticket);
+    const auto received = [this](const Sent& sent) {
+        return sent.ticket == Sent::kReceived || transport_.done(sent.ticket);
+    };
+    while (!sent_.empty() && received(sent_.front())) {
+        // It is there, so nobody has to be told what is waited for.
+        if (sent_.front().ticket != Sent::kReceived) transport_.wait(sent_.front().ticket);
         drop_first_sent();
     }
 }

@@ -39,8 +39,10 @@ struct Work::State : CountedLocally {
     std::array<Tensor, 2> tensors;     ///< kept alive; let go by the rank's thread (see StreamExecutor)
     trace::Recorder* recorder = nullptr;
     int32_t event = -1;
-    StreamExecutor* executor = nullptr;  ///< null once it was awaited: nothing more to ask
-    int64_t position = 0;                ///< in the order of issue
+    /// Null once there is nothing more to ask: it was awaited, and a message received.
+    StreamExecutor* executor = nullptr;
+    int64_t sent = -1;     ///< the number of the copy that it sent; written before `ended`
+    int64_t position = 0;  ///< in the order of issue
     // Where there are queues: what the collective begins after, and its own end (written before `ended`).
     DeviceQueues::Mark issued_at = DeviceQueues::kNothing;
     DeviceQueues::Mark ended_at = DeviceQueues::kNothing;
@@ -119,44 +121,51 @@ class StreamExecutor {
     /// it threw. Rank's thread.
     void run_in_turn(std::function<void()> work);
 
-    /// For collectives, on the running thread: sends a copy of `data`, so that a send ends at once, as a
-    /// buffered send does, and two ranks that send to each other first do not wait for ever. The copy is let
-    /// go once it was received.
-    void post_copy(GlobalRank dst, Channel channel, std::span<const std::byte> data);
+    /// For collectives, on the running thread: sends a copy of `data`, so that `call` ends at once. The copy
+    /// is let go once it was received; who waits for that says that it is `call`'s.
+    void post_copy(const CallInfo& call, GlobalRank dst, Channel channel, std::span<const std::byte> data);
 
   private:
     friend class Work;
     struct Sent {
+        static constexpr Transport::Ticket kReceived = -1;
         Transport::Ticket ticket;
         std::vector<std::byte> data;
         std::byte* on_device = nullptr;  ///< in its place where the tensors lie there
+        CallInfo call;                   ///< whose it is
     };
 
     /// Returns when everything up to `position` has run.
     void reach(int64_t position);
     /// The same, and lets go of what that held.
     void await(int64_t position);
+    /// Returns when what `state` sent was received; all that was issued has run then. `state` was awaited.
+    void await_receipt(const LocalPtr<Work::State>& state);
     void run_one(Work::State& state);
     void begin(Work::State& state);
     /// It failed, but a part of it may stand on its queue: its tensors are not let go before that is done.
     void end_early(Work::State& state) noexcept;
     void serve();
+    void wait_for_sent(Sent& sent);
     void drop_received();
     void drop_first_sent();
     void let_go(int64_t up_to);
+    void forget_receipts();
 
     Transport& transport_;
     DeviceQueues* queues_;
     Mode mode_;
 
     // The rank's thread's.
-    std::deque<LocalPtr<Work::State>> states_;   ///< those not yet let go, in order
-    std::vector<LocalPtr<Work::State>> let_go_;  ///< the latest let go, to be used again
+    std::deque<LocalPtr<Work::State>> states_;       ///< those not yet let go, in order
+    std::vector<LocalPtr<Work::State>> let_go_;      ///< the latest let go, to be used again
+    std::vector<LocalPtr<Work::State>> unreceived_;  ///< let go, but of their receipt somebody may ask
     int64_t next_position_ = 0;
 
     // The running thread's.
     std::exception_ptr failure_;
     std::deque<Sent> sent_;
+    int64_t n_dropped_ = 0;  ///< copies that were sent before those
 
     // Between the two.
     std::atomic<int64_t> n_ended_{0};

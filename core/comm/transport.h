@@ -132,6 +132,8 @@ class Transport {
     /// explain why the rank does not go on. By the thread that uses the transport. The default forgets it.
     virtual void begin_call(const CallInfo& call);
     virtual void end_call() noexcept {}
+    /// The same of a send that has ended, to the next end_call(): what it sent is waited for to be received.
+    virtual void begin_receipt(const CallInfo& call) { begin_call(call); }
 
     /// Says to the peers, behind all that it sent, that this rank has made its calls of a round (a step of
     /// training, say): until the next round nothing more comes of it but on channels that are not before

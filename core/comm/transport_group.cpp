@@ -58,7 +58,7 @@ std::unique_ptr<CallComparison> compare(StreamExecutor& executor, std::span<cons
                                         int32_t me, Channel data, const CheckedCall& call) {
     if (ranks.size() == 1) return nullptr;
     if (call.op == CollectiveOp::send)
-        executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], data.of_fingerprints(),
+        executor.post_copy(call, ranks[static_cast<std::size_t>(call.peer)], data.of_fingerprints(),
                            fingerprint_of(call, me));
     else if (call.op == CollectiveOp::recv)
         compare_with_send(executor.transport(), ranks, me, data, call);
@@ -122,9 +122,9 @@ int64_t TransportGroup::Members::run(const Work::State& state, const Begin& begi
     std::unique_ptr<CallComparison> comparison;
     if (options.checked) comparison = compare(executor, ranks, me, channel, call);
     int64_t sent_bytes = 0;
-    if (call.op == CollectiveOp::send) {
+    if (call.op == CollectiveOp::send && !call.waits) {
         sent_bytes = call.in_elements * bytes_per_element(call.dtype);
-        executor.post_copy(ranks[static_cast<std::size_t>(call.peer)], channel,
+        executor.post_copy(call, ranks[static_cast<std::size_t>(call.peer)], channel,
                            {call.input, static_cast<std::size_t>(sent_bytes)});
     } else {
         Wire wire(executor.transport(), ranks, me, channel, call.dtype, recorder, state.event,
@@ -133,7 +133,7 @@ int64_t TransportGroup::Members::run(const Work::State& state, const Begin& begi
             run_on_table(
                 wire, *meets_at, call, begins_there ? std::function<void()>(std::cref(begin)) : [] {});
         else
-            run_collective(wire, call, state.call.algorithm, options.node_of);
+            run_collective(wire, call, state.call.algorithm, options.node_of, options.own.get());
         sent_bytes = wire.sent_bytes();
     }
     if (comparison) comparison->finish();

@@ -22,8 +22,8 @@ namespace meshscope::comm {
 /// call that does not fit ends on every rank with the same DiagnosedError, and no wrong numbers come out.
 /// What is recorded is the same with and without.
 ///
-/// send is buffered: it ends as soon as its numbers were copied (StreamExecutor::post_copy), and its span in
-/// the record shows that, not the receiver's time.
+/// A send that waits ends when its receiver has its numbers. One that does not (isend) ends as soon as they
+/// were copied (StreamExecutor::post_copy), and its span in the record shows that, not the receiver's time.
 class TransportGroup final : public RecordedGroup {
   public:
     /// `index`: of the trace's group table. `name`: the mesh dim, or "world". `ranks`: the members,

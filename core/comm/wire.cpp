@@ -125,7 +125,7 @@ void Wire::record_hop(int32_t from, const Piece& piece, std::span<const float> v
     hop.bytes = bytes(piece.elements);
     hop.t_begin_ns = begin_ns;
     hop.t_end_ns = end_ns;
-    recorder_->add_hop(hop, values);
+    recorder_->add_hop(hop, values, piece.pieces);
 }
 
 }  // namespace meshscope::comm

@@ -25,6 +25,7 @@ struct Piece {
     int64_t offset = 0;
     int64_t elements = 0;
     bool reduces = false;
+    std::span<const trace::HopPiece> pieces{};  ///< of a message that carries several
 };
 
 /// One collective's view of the wire: a transport whose ranks are group ranks and whose messages are counted

@@ -141,7 +141,7 @@ int64_t DeviceMesh::local_rank(GlobalRank rank) const {
     return local_rank(rank, only_dim(false));
 }
 
-std::vector<int64_t> DeviceMesh::ranks(GlobalRank asking) const {
+int64_t DeviceMesh::base_of_view(const Layout& whole, GlobalRank asking) const {
     const std::optional<int64_t> position = root_->position_of(asking.value);
     // A mesh that covers its root is the same for everyone; a sub-mesh is the one that holds the asking rank.
     if (!position && size() != root_->size)
@@ -150,8 +150,12 @@ std::vector<int64_t> DeviceMesh::ranks(GlobalRank asking) const {
                 "In order to get the mesh Tensor of a DeviceMesh it needs to either have all its original "
                 "dimensions "
                 "(e.g., no slicing) or it needs to contain the local rank"});
+    return position ? whole.base_of(*position) : 0;
+}
+
+std::vector<int64_t> DeviceMesh::ranks(GlobalRank asking) const {
     const Layout whole = collapse(layouts_);
-    const int64_t base = position ? whole.base_of(*position) : 0;
+    const int64_t base = base_of_view(whole, asking);
     std::vector<int64_t> result = whole.offsets();
     for (int64_t& entry : result) entry = root_->rank_at(base + entry);
     return result;

@@ -25,6 +25,16 @@ struct GroupCost {
     friend bool operator==(const GroupCost&, const GroupCost&) = default;
 };
 
+/// A list of ranks that may be too long to hold or to read: how many, the first of them (all, where they are
+/// few), the last.
+struct RankExcerpt {
+    int64_t size = 0;
+    std::vector<int64_t> first;
+    int64_t last = 0;
+    bool whole() const { return static_cast<int64_t>(first.size()) == size; }
+    friend bool operator==(const RankExcerpt&, const RankExcerpt&) = default;
+};
+
 /// An n-dimensional arrangement of ranks with named dims, by PyTorch 2.15's rules
 /// (torch/distributed/device_mesh.py).
 ///
@@ -40,8 +50,8 @@ struct GroupCost {
 class DeviceMesh {
   public:
     /// init_device_mesh: ranks 0 … Π shape - 1, row-major. `names` may be empty (unnamed). Cost: O(ndim).
-    /// Throws for a name twice, a wrong number of names, a size below 1, a mesh larger than the world (a
-    /// smaller one is allowed).
+    /// Throws for a name twice, a wrong number of names, a size below 1, more than 1,024 dims, a mesh larger
+    /// than the world (a smaller one is allowed).
     static DeviceMesh init(Shape shape, Names names, int64_t world_size);
     /// DeviceMesh(mesh, names): explicit ranks, row-major over `shape`. Cost: O(ranks).
     /// Throws as init(), and for a rank outside the world or there twice. Stricter than PyTorch in two
@@ -68,6 +78,9 @@ class DeviceMesh {
     /// All dims in order.
     const std::vector<Layout>& layouts() const;
     int64_t mesh_dim(const std::string& name) const;  ///< throws when there is none
+    /// The dim that get_group() (`for_group`) and get_local_rank() mean where none is named: the only one;
+    /// throws where there are several.
+    int64_t only_dim(bool for_group) const;
     /// Whether the rank stands anywhere in the root mesh. Cost: O(1).
     bool contains(GlobalRank rank) const;
 
@@ -92,10 +105,24 @@ class DeviceMesh {
     /// O(root).
     std::vector<std::vector<int64_t>> all_groups(int64_t mesh_dim) const;
 
+    /// ranks(), group() and the first `groups` of all_groups(), in which a list of more than `most` ranks is
+    /// cut to its first three and its last. Throw as those do. Cost, on a mesh that init() made: O(most) a
+    /// list, however large the mesh; with explicit ranks O(their list).
+    RankExcerpt ranks_excerpt(GlobalRank asking, int64_t most) const;
+    RankExcerpt group_excerpt(GlobalRank rank, int64_t mesh_dim, int64_t most) const;
+    std::vector<RankExcerpt> group_excerpts(int64_t mesh_dim, int64_t groups, int64_t most) const;
+    /// How many groups all_groups() has. O(1).
+    int64_t group_count(int64_t mesh_dim) const;
+
     /// mesh["a","b"]: the dims named, in mesh order, the asking rank's coordinate on all others. Sub-meshes
     /// slice by their own names; the root also by the names that flatten() gave. Throws for no names, an
     /// unknown name, names in another order than the mesh's, dims that overlap.
     DeviceMesh slice(const Names& names) const;
+    /// Throws what PyTorch raises where something else than names stands in the brackets: mesh[0], mesh[0,
+    /// 1]. `index` is it in Python's words; `several` tells whether it is a tuple.
+    [[noreturn]] void refuse_index(const std::string& index, bool several) const;
+    /// The dim that flatten() gave this name, in whichever view of the root; nothing where none did.
+    std::optional<DeviceMesh> flattened(const std::string& name) const;
     /// _flatten: one dim of all this mesh's ranks. "" = names joined by "_" (PyTorch's default). Asking again
     /// for the same gives the same and costs no group call; another layout under a name that is taken throws.
     DeviceMesh flatten(const std::string& new_name = "") const;
@@ -120,9 +147,10 @@ class DeviceMesh {
     DeviceMesh(std::shared_ptr<const Root> root, std::vector<Layout> layouts, Names names);
 
     const Layout& checked_layout(int64_t mesh_dim) const;
-    int64_t only_dim(bool for_group) const;
     int64_t position_inside(GlobalRank rank, const char* what) const;
     GroupCost cost_of(const std::vector<Layout>& dims) const;
+    int64_t base_of_view(const Layout& whole, GlobalRank asking) const;
+    RankExcerpt excerpt(const Layout& layout, int64_t base, int64_t most, bool sorted) const;
     bool is_root() const;
 
     std::shared_ptr<const Root> root_;

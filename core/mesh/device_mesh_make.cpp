@@ -9,6 +9,9 @@ namespace meshscope::mesh {
 
 namespace {
 
+/// PyTorch sets no limit; beyond 64 most of its functions refuse a tensor.
+constexpr size_t kMostDims = 1024;
+
 std::string shape_text(const Shape& shape) {
     std::string text = "(";
     for (size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "" : ",") + std::to_string(shape[d]);
@@ -64,6 +67,9 @@ void check_names(const Shape& shape, const Names& names, bool explicit_ranks) {
 void check_sizes(const Shape& shape, int64_t world_size) {
     if (world_size < 1)
         refuse("mesh.bad_world", {{"world", world_size}}, {"ValueError", "world_size must be positive"});
+    if (shape.size() > kMostDims)  // printing a nested list calls itself once a dim
+        refuse("mesh.too_many_dims",
+               {{"ndim", static_cast<int64_t>(shape.size())}, {"most", static_cast<int64_t>(kMostDims)}}, {});
     for (size_t d = 0; d < shape.size(); ++d) {
         if (shape[d] >= 1) continue;
         // PyTorch has no check of its own here; what stops it is one of its assertions or a tensor function.

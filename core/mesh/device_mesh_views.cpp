@@ -25,6 +25,15 @@ Names in_mesh_order(const Names& names, const std::vector<Layout>& layouts) {
     return sorted;
 }
 
+/// Whether slicing takes these dims in mesh order: not where one was flattened across another, or of it.
+bool can_be_sorted(std::vector<Layout> dims) {
+    std::stable_sort(dims.begin(), dims.end(), [](const Layout& a, const Layout& b) {
+        return (a.stride().empty() ? 0 : a.stride().front()) > (b.stride().empty() ? 0 : b.stride().front());
+    });
+    const Layout whole = collapse(dims);
+    return whole.check_sorted() && whole.check_orthogonal();
+}
+
 }  // namespace
 
 DeviceMesh DeviceMesh::slice(const Names& names) const {
@@ -57,7 +66,7 @@ DeviceMesh DeviceMesh::slice(const Names& names) const {
         } else {
             refuse("mesh.unknown_name",
                    {{"asked", python_tuple(names)},
-                    {"name", name},
+                    {"name", python_repr(name)},
                     {"possible", python_list(possible)},
                     {"mesh", repr()}},
                    {"KeyError", "Invalid mesh_dim_names " + python_tuple(names) +
@@ -66,7 +75,7 @@ DeviceMesh DeviceMesh::slice(const Names& names) const {
     }
     const Layout whole = collapse(dims);
     if (!whole.check_sorted())
-        refuse("mesh.names_out_of_order",
+        refuse(can_be_sorted(dims) ? "mesh.names_out_of_order" : "mesh.names_have_no_order",
                {{"asked", python_tuple(names)},
                 {"possible", python_tuple(in_mesh_order(names, dims))},
                 {"mesh", repr()}},
@@ -77,6 +86,30 @@ DeviceMesh DeviceMesh::slice(const Names& names) const {
                {{"asked", python_tuple(names)}, {"possible", python_list(possible)}, {"mesh", repr()}},
                {"RuntimeError", "Slicing overlapping dim_names " + python_tuple(names) + " is not allowed."});
     return {root_, std::move(dims), names};
+}
+
+void DeviceMesh::refuse_index(const std::string& index, bool several) const {
+    if (names_.empty())
+        refuse("mesh.unnamed", {{"asked", index}, {"mesh", repr()}},
+               {"RuntimeError", "Cannot slice a DeviceMesh without mesh_dim_names!"});
+    Names names = names_;
+    if (is_root()) {
+        const std::lock_guard lock(root_->mutex);
+        for (const auto& [name, layout] : root_->flattened) names.push_back(name);
+    }
+    const std::string possible = python_list(names);
+    refuse("mesh.index_not_names", {{"asked", index}, {"possible", possible}, {"mesh", repr()}},
+           several ? PyTorchError{"KeyError", "Invalid mesh_dim_names " + index +
+                                                  " specified. Valid mesh_dim_names are " + possible + "."}
+                   : PyTorchError{"TypeError", "'int' object is not iterable"});
+}
+
+std::optional<DeviceMesh> DeviceMesh::flattened(const std::string& name) const {
+    const std::lock_guard lock(root_->mutex);
+    const auto found = std::find_if(root_->flattened.begin(), root_->flattened.end(),
+                                    [&](const auto& made) { return made.first == name; });
+    if (found == root_->flattened.end()) return std::nullopt;
+    return DeviceMesh(root_, {found->second}, {name});
 }
 
 DeviceMesh DeviceMesh::flatten(const std::string& new_name) const {
@@ -159,7 +192,7 @@ DeviceMesh DeviceMesh::unflatten(int64_t mesh_dim, Shape sizes, Names names) con
     }
     if (product != shape_[at] || !positive || sizes.empty()) {
         const std::string text =
-            "The product of mesh_sizes=" + python_tuple(sizes) + " is " + std::to_string(product) +
+            "The product of mesh_sizes=" + python_tuple(sizes) + " is " + python_product(sizes) +
             ", but the original dimension at dim=" + std::to_string(mesh_dim) + " has size " +
             std::to_string(shape_[at]) + ". These must be equal for unflatten to work correctly.";
         PyTorchError pytorch{"ValueError", text};
@@ -168,7 +201,7 @@ DeviceMesh DeviceMesh::unflatten(int64_t mesh_dim, Shape sizes, Names names) con
                                     : PyTorchError{"RuntimeError", "invalid shape dimension"};
         refuse("mesh.unflatten_product",
                {{"asked", python_tuple(sizes)},
-                {"product", product},
+                {"product", python_product(sizes)},
                 {"mesh_dim", mesh_dim},
                 {"size", shape_[at]},
                 {"mesh", repr()}},

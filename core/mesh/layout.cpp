@@ -9,7 +9,7 @@ namespace meshscope::mesh {
 
 namespace {
 
-[[noreturn]] void refuse(const char* id, std::vector<MessageArg> args) {
+[[noreturn]] void refuse_layout(const char* id, std::vector<MessageArg> args) {
     throw InvalidArgument({id, std::move(args)});
 }
 
@@ -27,10 +27,10 @@ std::string tuple_text(const std::vector<int64_t>& values) {
 }  // namespace
 
 Layout::Layout(std::vector<int64_t> shape, std::vector<int64_t> stride) {
-    if (shape.size() != stride.size()) refuse("mesh.layout_lengths", {{"shape", shape}, {"stride", stride}});
+    if (shape.size() != stride.size()) refuse_layout("mesh.layout_lengths", {{"shape", shape}, {"stride", stride}});
     for (size_t k = 0; k < shape.size(); ++k)
         if (shape[k] < 1 || stride[k] < 0)
-            refuse("mesh.layout_values", {{"shape", shape}, {"stride", stride}});
+            refuse_layout("mesh.layout_values", {{"shape", shape}, {"stride", stride}});
 
     // From right to left, because the rightmost mode is the innermost one.
     for (size_t k = shape.size(); k-- > 0;) {
@@ -60,7 +60,7 @@ int64_t Layout::cosize() const {
 
 int64_t Layout::offset(int64_t index) const {
     if (index < 0 || index >= numel())
-        refuse("mesh.layout_index", {{"index", index}, {"size", numel()}, {"layout", to_text()}});
+        refuse_layout("mesh.layout_index", {{"index", index}, {"size", numel()}, {"layout", to_text()}});
     int64_t result = 0;
     for (size_t k = shape_.size(); k-- > 0;) {
         result += index % shape_[k] * stride_[k];
@@ -95,7 +95,7 @@ int64_t Layout::base_of(int64_t position) const {
 
 Layout Layout::composition(const Layout& inner) const {
     if (inner.cosize() > numel())
-        refuse("mesh.layout_too_small",
+        refuse_layout("mesh.layout_too_small",
                {{"layout", to_text()}, {"inner", inner.to_text()}, {"size", numel()}});
     std::vector<int64_t> shape, stride;
     for (size_t mode = 0; mode < inner.shape_.size(); ++mode) {
@@ -111,10 +111,10 @@ Layout Layout::composition(const Layout& inner) const {
         std::vector<std::pair<int64_t, int64_t>> kept;
         for (size_t k = shape_.size(); k-- > 1;) {
             if (shape_[k] % rest_stride != 0 && rest_stride % shape_[k] != 0)
-                refuse("mesh.layout_cut_across", {{"layout", to_text()}, {"inner", inner.to_text()}});
+                refuse_layout("mesh.layout_cut_across", {{"layout", to_text()}, {"inner", inner.to_text()}});
             const int64_t keep = std::min(std::max<int64_t>(1, shape_[k] / rest_stride), rest_shape);
             if (rest_shape % keep != 0)
-                refuse("mesh.layout_cut_across", {{"layout", to_text()}, {"inner", inner.to_text()}});
+                refuse_layout("mesh.layout_cut_across", {{"layout", to_text()}, {"inner", inner.to_text()}});
             if (keep != 1) kept.emplace_back(keep, rest_stride * stride_[k]);
             rest_shape /= keep;
             rest_stride = (rest_stride + shape_[k] - 1) / shape_[k];
@@ -139,7 +139,7 @@ Layout Layout::complement(int64_t world) const {
     int64_t covered = 1;  // offsets 0 … covered-1 are reached by what has been placed so far
     for (const auto& [mode_stride, mode_size] : modes) {
         if (covered > mode_stride * mode_size || mode_stride < covered)
-            refuse("mesh.layout_overlaps", {{"layout", to_text()}});
+            refuse_layout("mesh.layout_overlaps", {{"layout", to_text()}});
         shape.push_back(mode_stride / covered);
         stride.push_back(covered);
         covered = mode_size * mode_stride;

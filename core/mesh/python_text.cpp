@@ -1,6 +1,8 @@
 #include "core/mesh/python_text.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace meshscope::mesh {
 
@@ -62,6 +64,47 @@ std::string python_repr(std::string_view text) {
         }
     }
     return result + quote;
+}
+
+std::string python_product(const std::vector<int64_t>& factors) {
+    constexpr uint64_t kBase = 1'000'000'000;
+    std::vector<uint64_t> digits{1};  // to the base of 10^9, the lowest first
+    bool negative = false;
+    const auto times = [&](uint64_t factor) {
+        uint64_t carry = 0;
+        for (uint64_t& digit : digits) {
+            const uint64_t all = digit * factor + carry;
+            digit = all % kBase;
+            carry = all / kBase;
+        }
+        if (carry > 0) digits.push_back(carry);
+    };
+    for (const int64_t factor : factors) {
+        if (factor == 0) return "0";
+        negative = negative != (factor < 0);
+        uint64_t rest = factor < 0 ? 0 - static_cast<uint64_t>(factor) : static_cast<uint64_t>(factor);
+        // In parts of at most the base, so that nothing overflows: a·10^18 + b·10^9 + c.
+        const std::vector<uint64_t> before = digits;
+        std::vector<uint64_t> sum;
+        for (std::size_t shift = 0; rest > 0; ++shift, rest /= kBase) {
+            digits = before;
+            times(rest % kBase);
+            sum.resize(std::max(sum.size(), digits.size() + shift) + 1);
+            for (std::size_t i = 0; i < digits.size(); ++i) sum[i + shift] += digits[i];
+            for (std::size_t i = 0; i + 1 < sum.size(); ++i) {
+                sum[i + 1] += sum[i] / kBase;
+                sum[i] %= kBase;
+            }
+        }
+        while (sum.back() == 0) sum.pop_back();
+        digits = std::move(sum);
+    }
+    std::string text = std::to_string(digits.back());
+    for (std::size_t i = digits.size() - 1; i-- > 0;) {
+        const std::string part = std::to_string(digits[i]);
+        text += std::string(9 - part.size(), '0') + part;
+    }
+    return negative ? "-" + text : text;
 }
 
 std::string python_tuple(const std::vector<std::string>& items) {

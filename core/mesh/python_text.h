@@ -13,6 +13,8 @@ namespace meshscope::mesh {
 /// repr of a str: 'tp', and "it's" where it holds a single quote and no double one. Bytes from 0x80 on stay
 /// (UTF-8).
 std::string python_repr(std::string_view text);
+/// The product as Python's integers have it, which have no end.
+std::string python_product(const std::vector<int64_t>& factors);
 /// A tuple: (), ('tp',), ('replicate', 'shard').
 std::string python_tuple(const std::vector<std::string>& items);
 /// A tuple of numbers: (), (8,), (2, 4).

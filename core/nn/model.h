@@ -74,8 +74,13 @@ class Model : public Module {
     virtual DType target_dtype() const { return DType::float32; }
     /// What the stream looks like between two layers.
     virtual Shape stream_shape(int64_t batch) const = 0;
-    /// Into how many parts sequence parallelism has cut the tokens of the stream; each rank holds one.
+    /// The tokens of a sample that this rank's model works on, before sequence parallelism cuts them; 0: a
+    /// model of no tokens.
+    virtual int64_t tokens() const { return 0; }
+    /// Into how many parts sequence parallelism has cut the tokens of the stream, and which of them this rank
+    /// holds: ⌈tokens / parts⌉ each, the last ones fewer or none (torch.chunk's rule).
     int64_t stream_parts = 1;
+    int64_t stream_part = 0;
     /// Where in the sequence the tokens stand that the model sees. Context parallelism changes it.
     Positions& positions() { return positions_; }
 

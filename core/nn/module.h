@@ -29,6 +29,8 @@ enum class Initial : uint8_t {
     zeros,    ///< a norm's bias
 };
 
+class Tape;
+
 /// One trainable array. Layers and the tape refer to it by handle (Parameter*), never by its memory: FSDP
 /// takes the value away after forward and puts it back before backward.
 struct Parameter {
@@ -41,6 +43,8 @@ struct Parameter {
     Box box{};    ///< which part of the model's array it is: all of it unless tensor parallelism cut it
     Initial initial = Initial::uniform;  ///< how its first values are drawn
     int32_t whole_index = 0;  ///< its index in the whole model, where this one keeps some of its pieces only
+    /// What parallelism does to each gradient that a use of it gives, in place, before anything else sees it.
+    std::function<void(Tape&, const Tensor& grad)> map_grad = {};
 };
 
 /// An array that a layer keeps and no optimizer updates: torch.nn.Module.register_buffer. Of float32, or of
@@ -59,7 +63,6 @@ struct Variable {
 };
 
 class Module;
-class Tape;
 using ModuleHook = std::function<void(Module&)>;
 
 /// Called around a module's work, in the order they were added. Backward hooks fire while the tape runs

@@ -216,6 +216,7 @@ void Tape::accumulate(Variable v, Tensor grad) {
 }
 
 void Tape::accumulate(Parameter& parameter, Tensor grad) {
+    if (parameter.map_grad) parameter.map_grad(*this, grad);
     if (impl_->watcher) impl_->watcher(impl_->running, grad);
     if (!parameter.grad.defined()) {
         parameter.grad = std::move(grad);

@@ -202,12 +202,24 @@ void CallingRank::collective(const Call& call, comm::ProcessGroup& group) {
 }
 
 void CallingRank::message(const Call& call, comm::ProcessGroup& group) {
-    if (call.sends && group.rank().value == call.src)
+    if (call.sends && call.eager && group.rank().value == call.src)
+        send_eagerly(call, group);
+    else if (call.sends && group.rank().value == call.src)
         group.send(filled(call), GroupRank{call.dst},
                    {.cause = {rule_of(CollectiveOp::send), call.label}, .async_op = false});
     else
         group.recv(buffer(call, call.elements), GroupRank{call.src},
                    {.cause = {rule_of(CollectiveOp::recv), call.label}, .async_op = false});
+}
+
+/// From a buffer of the library's own: the rank goes on, and the message is under way beside what it does
+/// next.
+void CallingRank::send_eagerly(const Call& call, comm::ProcessGroup& group) {
+    recorder_.depend(Stream::p2p, recorder_.last_event(Stream::compute));
+    group
+        .send(filled(call), GroupRank{call.dst},
+              {.stream = Stream::p2p, .cause = {"call.send.eager", call.label}})
+        .run();
 }
 
 void CallingRank::work(const Call& call) {

@@ -25,6 +25,7 @@ class CallingRank final : public RankParts {
     void make(std::size_t call);
     void collective(const scenario::Call& call, comm::ProcessGroup& group);
     void message(const scenario::Call& call, comm::ProcessGroup& group);
+    void send_eagerly(const scenario::Call& call, comm::ProcessGroup& group);
     void work(const scenario::Call& call);
     tensor::Tensor filled(const scenario::Call& call);
     tensor::Tensor buffer(const scenario::Call& call, int64_t elements);

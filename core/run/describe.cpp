@@ -1,5 +1,7 @@
 #include "core/run/describe.h"
 
+#include "core/comm/schedule/own/own_algorithm.h"
+
 namespace meshscope::run {
 std::vector<int32_t> node_of_rank(const scenario::Scenario& scenario, const mesh::DeviceMesh& mesh) {
     if (!scenario.node_of_rank.empty()) return scenario.node_of_rank;
@@ -22,6 +24,10 @@ trace::RunInfo describe_run(const scenario::Scenario& scenario, const mesh::Devi
     info.title_zh = scenario.title.zh;
     info.scenario = scenario.source;
     info.scenario_path = scenario.path;
+    if (const auto& own = scenario.parallel.own) {
+        info.algorithm_file = own->file_name();
+        info.algorithm_text = own->text();
+    }
     info.backend = backend;
     info.engine_version = MESHSCOPE_VERSION;
     info.level = level;

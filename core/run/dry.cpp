@@ -6,6 +6,7 @@
 #include "core/comm/dry_group.h"
 #include "core/mesh/roles.h"
 #include "core/run/describe.h"
+#include "core/run/dry_calls.h"
 #include "core/run/groups.h"
 #include "core/run/no_data.h"
 #include "core/run/rank.h"
@@ -19,6 +20,16 @@ std::vector<int64_t> chosen(int64_t size, bool all) {
     for (int64_t c = 0; c < size; ++c)
         if (all || c == 0 || c + 1 == size) coordinates.push_back(c);
     return coordinates;
+}
+
+/// At most so many of them, the first and the last among them where they are two; 0: all.
+std::vector<int32_t> spread(const std::vector<int32_t>& ranks, int32_t most) {
+    const auto n = static_cast<int32_t>(ranks.size());
+    if (most <= 0 || n <= most) return ranks;
+    std::vector<int32_t> some;
+    for (int32_t i = 0; i < most; ++i)
+        some.push_back(ranks[static_cast<std::size_t>(most == 1 ? 0 : int64_t{i} * (n - 1) / (most - 1))]);
+    return some;
 }
 
 }  // namespace
@@ -102,7 +113,8 @@ DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
         !scenario.calls.empty() ||
         (scenario.parallel.data == scenario::DataStrategy::zero1 && scenario.parallel.zero_redundancy);
     const int32_t all_up_to = all_differ ? world_size : options.all_up_to;
-    const std::vector<int32_t> wanted = distinct_ranks(mesh, world_size, all_up_to);
+    const std::vector<int32_t> wanted =
+        spread(distinct_ranks(mesh, world_size, all_up_to), options.most_ranks);
     for (const int32_t rank : wanted) {
         if (options.cancel != nullptr && options.cancel->load()) break;
         comm::DryTransport transport(GlobalRank{rank}, world_size);
@@ -116,6 +128,7 @@ DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
     info.steps = scenario.steps;
     result.trace = std::make_shared<const trace::Trace>(
         trace::merge(std::move(info), groups.groups, std::move(records)));
+    if (!scenario.calls.empty() && result.ranks.size() == ranks) check_dry_calls(*result.trace);
     return result;
 }
 

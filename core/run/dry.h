@@ -15,6 +15,7 @@ namespace meshscope::run {
 /// How a scenario is run dry.
 struct DryOptions {
     int32_t steps = 0;       ///< at most this many steps; 0: all of the scenario's
+    int32_t most_ranks = 0;  ///< of the ranks that stand for all, evenly spread; 0: all of them
     int32_t all_up_to = 64;  ///< every rank of a world up to this size, one of each role of a larger one
     std::function<void(int32_t ranks_done, int32_t ranks)> progress;
     const std::atomic<bool>* cancel =

@@ -16,6 +16,21 @@ std::string word(float x) {
 
 }  // namespace
 
+Message not_finite_message(const NotFinite& found, const std::string& phase) {
+    if (!found.found) return {"run.not_finite_unplaced", {{"step", int64_t{found.step}}}};
+    return {"run.not_finite",
+            {{"value", found.value},
+             {"step", int64_t{found.step}},
+             {"rank", int64_t{found.rank}},
+             {"op", found.op},
+             {"phase", phase},
+             {"microbatch", int64_t{found.microbatch}}}};
+}
+
+Message not_finite_message(const NotFinite& found) {
+    return not_finite_message(found, std::string(name(found.phase)));
+}
+
 std::optional<std::string> first_not_finite(const tensor::Tensor& tensor) {
     if (!tensor.defined() || tensor.n_elements() == 0) return std::nullopt;
     if (tensor.dtype() == DType::float32) {

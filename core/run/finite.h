@@ -8,6 +8,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/kinds.h"
+#include "core/base/message.h"
 #include "core/nn/tape.h"
 #include "core/parallel/strategy.h"
 #include "core/tensor/device.h"
@@ -25,6 +26,10 @@ struct NotFinite {
     std::string value;  ///< "inf", "-inf" or "nan"
     int64_t order = 0;  ///< how manyth tensor of its rank; ranks that run the same program count alike
 };
+
+/// "run.not_finite" with its place, or "run.not_finite_unplaced". `phase`: the phase's word.
+Message not_finite_message(const NotFinite& found, const std::string& phase);
+Message not_finite_message(const NotFinite& found);
 
 /// "inf", "-inf" or "nan" for the first such number of a float32, bfloat16 or float16 tensor; nothing when
 /// all are finite or the tensor holds something else. Cost: one pass over the numbers.

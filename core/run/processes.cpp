@@ -10,7 +10,7 @@
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/base/quick_clock.h"
-#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/schedule/run_schedule.h"
 #include "core/comm/wire.h"
 
 namespace meshscope::run {
@@ -50,7 +50,9 @@ Processes::Processes(comm::Transport& transport, const mesh::DeviceMesh& mesh, c
 int64_t Processes::said_by_first_of(std::span<const GlobalRank> ranks, comm::Channel channel, int64_t mine) {
     const auto me = static_cast<int32_t>(std::ranges::find(ranks, transport_.rank()) - ranks.begin());
     comm::Wire wire(transport_, ranks, me, channel, DType::int64, nullptr, -1);
-    comm::tree_broadcast(wire, 0, reinterpret_cast<std::byte*>(&mine), 1);
+    auto* const bytes = reinterpret_cast<std::byte*>(&mine);
+    comm::run_schedule(wire, Algorithm::tree, {.op = CollectiveOp::broadcast, .elements = 1}, ReduceOp::none, bytes,
+                       bytes);
     return mine;
 }
 
@@ -77,6 +79,7 @@ void Processes::agree(const StartedWith& mine) {
     same("world_size", mine.world_size);
     same("steps_done", mine.steps_done);
     same("level", mine.level);
+    same("algorithm", mine.algorithm);
 }
 
 void Processes::send(GlobalRank to, std::span<const std::byte> bytes) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/base/error.h"
 #include "core/mesh/roles.h"
 #include "core/nn/optim/clip.h"
 #include "core/nn/optim/optimizer.h"
@@ -125,7 +126,8 @@ class Rank : public RankParts {
                 context,
                 parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
                                                 .sequence_parallel = scenario_.parallel.sequence_parallel,
-                                                .loss_parallel = scenario_.parallel.loss_parallel});
+                                                .loss_parallel = scenario_.parallel.loss_parallel,
+                                                .sum_each_norm = norms_lie_apart(context.tp->size())});
         if (context.cp && context.cp->size() > 1)
             context_parallel_ = std::make_unique<parallel::ContextParallel>(context, scenario_.model.seq,
                                                                             scenario_.parallel.context);
@@ -138,10 +140,24 @@ class Rank : public RankParts {
             if (d != roles.pp && coordinate[d] != 0) reports_ = false;
     }
 
+    /// Parameters lie in one flat array, or go to ranks by their size, and the tp ranks' parts differ in
+    /// size: a norm, of which every tp rank has the whole, lies elsewhere on each.
+    bool norms_lie_apart(int64_t tp_ranks) const {
+        using enum scenario::DataStrategy;
+        const scenario::DataStrategy data = scenario_.parallel.data;
+        const nn::ModelSpec& model = scenario_.model;
+        const bool flat = data == fsdp1 || data == zero1 || data == zero2 || data == zero3;
+        const auto uneven = [&](int64_t size) { return size % tp_ranks != 0; };
+        return flat && scenario_.parallel.sequence_parallel &&
+               (uneven(model.vocab) || uneven(model.hidden) || (model.kind == "gpt" && uneven(model.seq)));
+    }
+
     /// Drops all that training has made and goes on from what is on the disk, as a process that was started
     /// again would: the saving's barrier has made sure that it is whole.
     void restart(int32_t steps_done) {
         saver_->finish(steps_done, state());
+        if (saver_->refused())
+            throw InvalidArgument({"checkpoint.restart_not_finite", {{"steps", int64_t{steps_done}}}});
         runner_->finish(has_batch(steps_done - 1), last_joiner(steps_done - 1));
         recorder_.set_phase(Phase::setup);
         optimizer_.reset();

@@ -1,6 +1,7 @@
 #include "core/run/rank_parts.h"
 
 #include <algorithm>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -33,7 +34,8 @@ RankParts::RankParts(comm::Transport& transport, SharedRun& shared)
       device_(shared.dry ? tensor::make_dry_device() : transport.make_device()),
       allocator_(*device_, &recorder_),
       // A dry run asks what would be done; nothing happens to it.
-      transport_(transport, shared.dry ? std::span<const comm::Fault>() : scenario_.faults, shared.checked),
+      transport_(transport, shared.dry ? std::span<const comm::Fault>() : scenario_.faults,
+                 shared.options.round, shared.checked),
       executor_(transport_.top(), mode_of(transport, shared, transport_.faults())) {
     if (comm::DeviceQueues* const queues = executor_.queues()) recorder_.use_clock(queues->clock());
     if (!shared.dry) announce_groups(transport);
@@ -68,7 +70,12 @@ trace::RankRecord RankParts::finish() {
 
 trace::RankRecord RankParts::abandon() noexcept {
     executor_.stop();
-    trace::RankRecord record = recorder_.take();
+    trace::RankRecord record;
+    try {
+        record = recorder_.take();
+    } catch (const std::bad_alloc&) {  // why the run failed is told all the same
+        return record;
+    }
     int64_t last_ns = 0;
     for (const trace::Event& event : record.events)
         last_ns = std::max({last_ns, event.t_issue_ns, event.t_end_ns});
@@ -95,7 +102,8 @@ void RankParts::append_part() {
 
 std::unique_ptr<comm::ProcessGroup> RankParts::make_group(int32_t index, const std::string& name,
                                                           std::vector<GlobalRank> members) {
-    comm::GroupOptions options{.algorithm = scenario_.parallel.algorithm, .checked = shared_.checked};
+    comm::GroupOptions options{
+        .algorithm = scenario_.parallel.algorithm, .own = scenario_.parallel.own, .checked = shared_.checked};
     for (const GlobalRank member : members)
         options.node_of.push_back(shared_.node_of_rank[static_cast<std::size_t>(member.value)]);
     if (only_native_) options.algorithm = Algorithm::native;

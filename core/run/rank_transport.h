@@ -13,8 +13,9 @@ namespace meshscope::run {
 class RankTransport {
   public:
     /// `transport` outlives this.
-    RankTransport(comm::Transport& transport, std::span<const comm::Fault> faults, bool checked)
-        : faults_(faults, transport.rank()), top_(&transport) {
+    RankTransport(comm::Transport& transport, std::span<const comm::Fault> faults, int32_t round,
+                  bool checked)
+        : faults_(faults, transport.rank(), round), top_(&transport) {
         // On every rank, faults of its own or not: under it nobody meets at tables, and all must do the same.
         if (!faults.empty()) top_ = &faulty_.emplace(*top_, faults_);
         if (checked) top_ = &checksums_.emplace(*top_);

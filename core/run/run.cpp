@@ -13,82 +13,22 @@
 #include "core/base/error.h"
 #include "core/base/quick_clock.h"
 #include "core/base/temporary_folder.h"
+#include "core/comm/schedule/own/own_algorithm.h"
 #include "core/run/checkpoint/folder.h"
-#include "core/run/checkpoint/identity.h"
-#include "core/run/checkpoint/load.h"
 #include "core/run/describe.h"
+#include "core/run/fit.h"
 #include "core/run/groups.h"
 #include "core/run/hand_over.h"
+#include "core/run/material.h"
 #include "core/run/mean_by_step.h"
-#include "core/run/no_data.h"
 #include "core/run/partial.h"
 #include "core/run/processes.h"
 #include "core/run/rank.h"
-#include "core/run/sources.h"
+#include "core/tensor/blas.h"
 #include "core/trace/final_parameters.h"
 
 namespace meshscope::run {
 namespace {
-
-/// What a run goes on from, and how it saves.
-struct Checkpoints {
-    std::unique_ptr<const checkpoint::Checkpoint> resumed;
-    checkpoint::SavePlan save;
-};
-
-Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOptions& options,
-                             const nn::Model& model) {
-    const bool again = options.resume == kResumeAuto;
-    std::string resume = options.resume.empty() ? scenario.checkpoint.resume : options.resume;
-    if (again) {
-        resume = checkpoint::newest_before(scenario.checkpoint.folder, scenario.steps);
-        if (resume.empty()) resume = scenario.checkpoint.resume;
-    }
-    Checkpoints checkpoints;
-    if (resume.empty() && scenario.checkpoint.folder.empty()) return checkpoints;
-    // The reader refused these beside [checkpoint]; a caller may still ask to resume.
-    if (scenario.parallel.data == scenario::DataStrategy::ddp && scenario.parallel.ddp.join)
-        throw InvalidArgument({"scenario.join_checkpoint", {}});
-    if (scenario.parallel.data == scenario::DataStrategy::ddp &&
-        scenario.parallel.ddp.hook == parallel::DdpHook::powersgd)
-        throw InvalidArgument({"scenario.powersgd_checkpoint", {}});
-    if (scenario.model.norm != nn::Norm::none) throw InvalidArgument({"scenario.norm_checkpoint", {}});
-    const checkpoint::Identity identity = checkpoint::identity_of(scenario);
-    if (!resume.empty())
-        checkpoints.resumed =
-            std::make_unique<const checkpoint::Checkpoint>(resume, identity, scenario, model);
-    checkpoints.save = checkpoint::plan_saving(scenario, model, identity, checkpoints.resumed.get(), again);
-    return checkpoints;
-}
-
-/// What the ranks work on.
-struct Material {
-    std::unique_ptr<const nn::Model> model;  ///< null: nothing is trained
-    Checkpoints checkpoints;
-    std::unique_ptr<const parallel::InitialValues> drawn;  ///< null: a checkpoint has the first values
-    std::unique_ptr<const Batches> batches;
-
-    const parallel::InitialValues& first_values() const {
-        if (drawn) return *drawn;
-        return *checkpoints.resumed;
-    }
-};
-
-Material open_material(const scenario::Scenario& scenario, const RunOptions& options) {
-    Material material;
-    if (!scenario.calls.empty()) {
-        if (!options.resume.empty() && options.resume != kResumeAuto)
-            throw InvalidArgument({"run.calls_resume", {}});
-        material.drawn = std::make_unique<const NoWeights>();
-        material.batches = std::make_unique<const NoBatches>();
-        return material;
-    }
-    material.model = nn::make_model(scenario.model);
-    material.checkpoints = open_checkpoints(scenario, options, *material.model);
-    if (!material.checkpoints.resumed) material.drawn = open_weights(scenario, *material.model);
-    material.batches = open_batches(scenario, *material.model);
-    return material;
-}
 
 /// The values of the steps before a resumed run's own, then those.
 std::vector<double> with_earlier(std::vector<double> earlier, const std::vector<double>& own) {
@@ -107,10 +47,7 @@ std::optional<int32_t> first_step_not_finite(const trace::RunInfo& info,
             return static_cast<int32_t>(s);
     for (const Evaluated& evaluated : evaluations)
         if (!std::isfinite(evaluated.loss)) return evaluated.step;
-    for (const NamedArray& parameter : parameters)
-        if (!std::all_of(parameter.numbers.begin(), parameter.numbers.end(),
-                         [](float x) { return std::isfinite(x); }))
-            return info.steps - 1;
+    if (!all_finite(parameters)) return info.steps - 1;
     return std::nullopt;
 }
 
@@ -212,7 +149,8 @@ void train_in_process(comm::Transport& transport, SharedRun& shared, const Check
     const int32_t rank = transport.rank().value;
     processes.agree({checksum(shared.scenario), int64_t{scenario::world_size(shared.scenario)},
                      int64_t{checkpoints.resumed ? checkpoints.resumed->manifest().steps : 0},
-                     static_cast<int64_t>(shared.level)});
+                     static_cast<int64_t>(shared.level),
+                     shared.scenario.parallel.own ? int64_t{shared.scenario.parallel.own->checksum()} : 0});
     shared.epoch_ns = processes.start_clock();
     shared.run_id = processes.rank0_says(shared.run_id);
     shared.processes = &processes;
@@ -258,6 +196,12 @@ RunResult run_in_temporary_folder(const scenario::Scenario& scenario, const Back
 
 }  // namespace
 
+bool all_finite(const std::vector<NamedArray>& parameters) {
+    return std::ranges::all_of(parameters, [](const NamedArray& parameter) {
+        return std::ranges::all_of(parameter.numbers, [](float x) { return std::isfinite(x); });
+    });
+}
+
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
                        const RunOptions& options) {
     if (scenario.checkpoint.temporary && scenario.checkpoint.folder.empty())
@@ -267,6 +211,9 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     if (world_size > kMostRunRanks)
         throw InvalidArgument(
             {"run.too_many_ranks", {{"ranks", int64_t{world_size}}, {"most", int64_t{kMostRunRanks}}}});
+    if (!options.force)
+        require_fit(scenario, {options.backend, options.ranks_here, options.level.value_or(scenario.level),
+                               options.library_bytes});
     const bool saves = scenario.checkpoint.saves();
     const GroupTable groups = groups_of(scenario, mesh, saves);
     const Material material = open_material(scenario, options);
@@ -283,12 +230,13 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     using Mode = comm::StreamExecutor::Mode;
     const auto machine_cores = static_cast<int32_t>(std::thread::hardware_concurrency());
     const std::unique_ptr<comm::World> world = backends.open(
-        options.backend, {world_size, chooser, options.init_method, options.timeout, options.tell,
-                          [&](int32_t here) {
-                              return comm::StreamExecutor::choose_mode(here, machine_cores) ==
-                                     Mode::inline_in_wait;
-                          }});
+        options.backend,
+        {world_size, chooser, options.init_method, options.timeout, options.tell, [&](int32_t here) {
+             return comm::StreamExecutor::choose_mode(here, machine_cores) == Mode::inline_in_wait;
+         }});
     const comm::DeviceFacts* const device = world->device();
+    // Before the run's clock starts, not within its first product.
+    if (device == nullptr && material.model) tensor::load_matrix_product_library();
 
     const auto ranks = static_cast<std::size_t>(world_size);
     std::vector<trace::RankRecord> records(ranks);
@@ -306,28 +254,27 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     const int32_t cores = world->whole() ? usable_cores() : machine_cores;
     StopVote vote(options.cancel);
     const trace::Level level = options.level.value_or(scenario.level);
-    SharedRun shared{
-        scenario,
-        options,
-        mesh,
-        groups,
-        material.first_values(),
-        *material.batches,
-        level,
-        comm::StreamExecutor::choose_mode(world->ranks_on_this_machine(), cores),
-        steady_ns(),
-        vote,
-        records,
-        losses,
-        grad_norms,
-        result.parameters,
-        wall_ns,
-        false,
-        checkpoints.resumed.get(),
-        saves ? &checkpoints.save : nullptr,
-        nullptr,
-        &evaluations,
-        node_of_rank(scenario, mesh)};
+    SharedRun shared{scenario,
+                     options,
+                     mesh,
+                     groups,
+                     material.first_values(),
+                     *material.batches,
+                     level,
+                     comm::StreamExecutor::choose_mode(world->ranks_on_this_machine(), cores),
+                     steady_ns(),
+                     vote,
+                     records,
+                     losses,
+                     grad_norms,
+                     result.parameters,
+                     wall_ns,
+                     false,
+                     checkpoints.resumed.get(),
+                     saves ? &checkpoints.save : nullptr,
+                     nullptr,
+                     &evaluations,
+                     node_of_rank(scenario, mesh)};
     std::vector<std::vector<comm::Faults::NeverCame>> never_came(ranks);
     shared.checked = options.checked.value_or(scenario.checked.value_or(
         !scenario.steps_of_lesson.empty() || !scenario.faults.empty() || !scenario.calls.empty()));
@@ -363,6 +310,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
 
     trace::RunInfo info = sum_up(shared, checkpoints);
     result.evaluations = evaluations_of(shared);
+    if (checkpoints.resumed) result.resumed_after = checkpoints.resumed->manifest().steps;
     if (world->whole())
         if (const auto step = first_step_not_finite(info, result.parameters, result.evaluations))
             result.not_finite = find_not_finite(shared, *step, [&](SharedRun& again) {

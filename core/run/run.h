@@ -54,6 +54,7 @@ struct RunOptions {
     std::string init_method;                   ///< see WorldRequest
     std::chrono::milliseconds timeout{0};      ///< see WorldRequest
     std::function<void(const Message&)> tell;  ///< see WorldRequest
+    int64_t library_bytes = 0;                 ///< see RunPlace
     /// Overrides the scenario's level when set.
     std::optional<trace::Level> level;
     /// A checkpoint, or a folder of them, to go on from; overrides the scenario's when set. kResumeAuto: the
@@ -62,6 +63,9 @@ struct RunOptions {
     /// Where a temporary checkpoint ([checkpoint] temporary) is kept; "": in a new folder that is removed
     /// again. Ranks that are processes must be given one, the same for all.
     std::string temporary_folder;
+    /// The restart round of the job, from 0: how often its processes were started again. Faults belong to
+    /// one.
+    int32_t round = 0;
     /// Called after each step on the thread of the first rank that knows the loss: rank 0, but for pipelines
     /// that end elsewhere.
     std::function<void(int32_t steps_done, int32_t steps, double loss)> progress;
@@ -84,6 +88,10 @@ struct RunOptions {
     /// trace::part_path(parts, rank), so that a run that is killed leaves it (recover.h). Who writes the
     /// trace removes them.
     std::string parts;
+    /// Whether the run begins although it is not expected to fit into this machine's memory (fit.h).
+    bool force = false;
+    /// Ranks on this machine, where they are processes; 0: unknown, and nothing is said about memory.
+    int32_t ranks_here = 0;
 };
 
 /// A parameter after training, whole, under PyTorch's name.
@@ -110,6 +118,7 @@ struct RunResult {
     std::optional<NotFinite> not_finite;
     std::vector<Evaluated> evaluations;  ///< of this run, not of the one it went on from
     int64_t wall_ns = 0;                 ///< the steps alone, set-up not counted
+    int32_t resumed_after = 0;  ///< the steps of the checkpoint that it went on from; of RunInfo::steps
     /// What the device's own allocator gave out; nothing where there is none that tells.
     std::optional<comm::DeviceMemory> device_memory;
     std::exception_ptr failure;  ///< what ended the run early; only from run_up_to_failure
@@ -117,13 +126,17 @@ struct RunResult {
         part_failure;  ///< why RunOptions::parts are not whole, as far as this process knows
 };
 
+/// Whether every number of every array is finite: what is not is of no use to whoever reads it back.
+bool all_finite(const std::vector<NamedArray>& parameters);
+
 /// The most ranks a run may start; more can be run dry only.
 inline constexpr int32_t kMostRunRanks = 4096;
 
 /// Really runs a scenario: reads weights and data, starts the ranks, trains, merges the records. Throws
 /// InputError for unusable files and for faults that never came, CommError when a rank failed (the first
 /// cause; DiagnosedError where it is known what the ranks did), InvalidArgument ("run.too_many_ranks",
-/// "run.cannot_step" when another backend than threads is to be stepped). When a number went to NaN or Inf,
+/// "run.does_not_fit…" before anything is started, "run.cannot_step" when another backend than threads is to
+/// be stepped). When a number went to NaN or Inf,
 /// the steps up to there run once more, unrecorded, to find the op and the rank that made it: the same bits
 /// come out again.
 ///

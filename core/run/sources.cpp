@@ -19,14 +19,49 @@ namespace {
 class FileCheck {
   public:
     explicit FileCheck(std::string path) : path_(std::move(path)) {}
-    void add(Message message) { diagnostics_.push_back({std::move(message), {path_, 0, 0, -1}, {}}); }
+    void add(Message message) { found_.push_back({std::move(message)}); }
+    /// What is wrong with the array `name`, which becomes {name}. Arrays of which the same is to be told are
+    /// one mistake: {name} lists them, {n} counts them.
+    void add(const char* id, const std::string& name, std::vector<MessageArg> same) {
+        Message message{id, std::move(same)};
+        std::string told = describe(message);
+        const auto known = std::ranges::find_if(
+            found_, [&](const Found& found) { return !found.names.empty() && found.told == told; });
+        if (known == found_.end())
+            found_.push_back({std::move(message), {name}, std::move(told)});
+        else
+            known->names.push_back(name);
+    }
     void throw_if_any() {
-        if (!diagnostics_.empty()) throw InputError(std::move(diagnostics_));
+        std::vector<Diagnostic> diagnostics;
+        for (Found& found : found_) {
+            if (!found.names.empty()) {
+                found.message.args.push_back({"name", listed(found.names)});
+                found.message.args.push_back({"n", std::ssize(found.names)});
+            }
+            diagnostics.push_back({std::move(found.message), {path_, 0, 0, -1}, {}});
+        }
+        if (!diagnostics.empty()) throw InputError(std::move(diagnostics));
     }
 
   private:
+    struct Found {
+        Message message;
+        std::vector<std::string> names = {};  ///< of the arrays that it is of
+        std::string told = {};                ///< what is the same of them all
+    };
+
+    /// The first of many stand for them.
+    static std::string listed(const std::vector<std::string>& names) {
+        constexpr std::size_t kShown = 12;
+        std::string text;
+        for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
+            text += (text.empty() ? "" : ", ") + names[i];
+        return names.size() > kShown ? text + ", … (" + std::to_string(names.size()) + ")" : text;
+    }
+
     std::string path_;
-    std::vector<Diagnostic> diagnostics_;
+    std::vector<Found> found_;
 };
 
 /// Copies part of a float32 array that was checked to be one.
@@ -60,20 +95,19 @@ class WeightsOfFile final : public parallel::InitialValues {
             wanted.insert(parameter->name);
             const data::NamedTensor* found = file_.find(parameter->name);
             if (!found)
-                check.add({"weights.missing", {{"name", parameter->name}, {"shape", parameter->shape}}});
+                check.add("weights.missing", parameter->name + " " + to_text(MessageValue(parameter->shape)),
+                          {});
             else if (found->dtype != DType::float32)
-                check.add({"weights.dtype",
-                           {{"name", parameter->name}, {"found", std::string(name(found->dtype))}}});
+                check.add("weights.dtype", parameter->name, {{"found", std::string(name(found->dtype))}});
             else if (found->shape != parameter->shape)
-                check.add(
-                    {"weights.shape",
-                     {{"name", parameter->name}, {"found", found->shape}, {"shape", parameter->shape}}});
+                check.add("weights.shape", parameter->name,
+                          {{"found", found->shape}, {"shape", parameter->shape}});
             else
                 check_finite(check, "weights.not_finite", *found);
             by_index_.push_back(found);
         }
         for (const data::NamedTensor& tensor : file_.tensors)
-            if (!wanted.contains(tensor.name)) check.add({"weights.unknown", {{"name", tensor.name}}});
+            if (!wanted.contains(tensor.name)) check.add("weights.unknown", tensor.name, {});
         check.throw_if_any();
     }
     void read(const nn::Parameter& parameter, int64_t first, std::span<float> numbers) const override {
@@ -133,17 +167,13 @@ class BatchesOfFile final : public Batches {
         const std::string wanted = prefix + std::to_string(step);
         const data::NamedTensor* found = file_.find(wanted);
         if (!found)
-            check.add({"data.missing",
-                       {{"name", wanted},
-                        {"steps", int64_t{scenario.steps}},
-                        {"last", int64_t{scenario.steps - 1}}}});
+            check.add("data.missing", wanted,
+                      {{"steps", int64_t{scenario.steps}}, {"last", int64_t{scenario.steps - 1}}});
         else if (found->dtype != dtype)
-            check.add({"data.dtype",
-                       {{"name", wanted},
-                        {"found", std::string(name(found->dtype))},
-                        {"wanted", file_dtype(dtype)}}});
+            check.add("data.dtype", wanted,
+                      {{"found", std::string(name(found->dtype))}, {"wanted", file_dtype(dtype)}});
         else if (found->shape != shape)
-            check.add({"data.shape", {{"name", wanted}, {"found", found->shape}, {"shape", shape}}});
+            check.add("data.shape", wanted, {{"found", found->shape}, {"shape", shape}});
         else if (dtype == DType::int64)
             check_tokens(check, *found, scenario.model.vocab);
         else

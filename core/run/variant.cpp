@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/error.h"
 #include "core/trace/query.h"
 
 namespace meshscope::run {
@@ -59,6 +60,8 @@ VariantRun run_variant(const scenario::Scenario& scenario, const scenario::Varia
         const RunResult result = runner(changed);
         run.trace = result.trace;
         run.failure = result.failure;
+        if (!run.failure && result.not_finite && !changed.expects_divergence)
+            run.failure = std::make_exception_ptr(Error(not_finite_message(*result.not_finite)));
         if (!run.failure && run.trace && run.trace->info.steps < changed.steps)
             throw Cancelled({"lesson.variant_cancelled", {{"variant", variant.id}}});
     } catch (const Cancelled&) {

@@ -39,6 +39,7 @@ struct Call {
 
     int32_t src = 0, dst = 0;  ///< of a message, as group ranks
     bool sends = true, receives = true;
+    bool eager = false;  ///< the send ends when its numbers were copied, not when they were received
 
     DType dtype = DType::float32;
     int64_t elements = 0;  ///< of what a rank puts in (of a scatter: of what its root puts in)

@@ -137,10 +137,12 @@ constexpr Key kKeys[] = {
 
     {"run", "checked", "boolean", "true for lessons, with faults and with calls"},
     {"run", "schedule", "string", "(none)"},
+    {"run", "expect", "string", "(none)"},
 
     {"faults", "kind", "string", "required"},
     {"faults", "rank", "integer", "required"},
     {"faults", "step", "integer", "required"},
+    {"faults", "round", "integer or \"every\"", "0"},
     {"faults", "phase", "string", "(none)"},
     {"faults", "at", "integer", "0"},
     {"faults", "unit", "string", "(none)"},
@@ -161,6 +163,7 @@ constexpr Key kKeys[] = {
     {"call", "root", "integer", "the group's first rank"},
     {"call", "src", "integer", "required for send, recv, send_recv"},
     {"call", "dst", "integer", "required for send, recv, send_recv"},
+    {"call", "eager", "boolean", "false"},
     {"call", "dtype", "string", "\"float32\""},
     {"call", "elements", "integer", "required without values"},
     {"call", "fill", "string", "\"arange\""},
@@ -298,13 +301,17 @@ std::span<const std::string_view> data_strategies() {
     return kStrategies;
 }
 std::span<const std::string_view> algorithms() {
-    // All but `none`, which is no choice.
+    // All but `none`, which is no choice, and `own`, which a file's name stands for.
     static const auto kWords = [] {
-        std::array<std::string_view, kAlgorithms - 1> words;
+        std::array<std::string_view, kAlgorithms - 2> words;
         for (std::size_t i = 0; i < words.size(); ++i) words[i] = name(static_cast<Algorithm>(i + 1));
         return words;
     }();
     return kWords;
+}
+bool names_algorithm_file(std::string_view algorithm) {
+    return algorithm.ends_with(".toml") || algorithm.ends_with(".xml") ||
+           algorithm.find('/') != std::string_view::npos;
 }
 std::span<const std::string_view> tp_plans() {
     return kTpPlans;

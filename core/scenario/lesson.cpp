@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/nearest.h"
 #include "core/base/text.h"
+#include "core/base/text_file.h"
 #include "core/scenario/lesson_lines.h"
-#include "core/scenario/nearest.h"
-#include "core/scenario/text_file.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/time/exposed.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -46,6 +47,11 @@ bool is_of_a_rank(std::string_view figure) {
 }
 
 const time::Clock& ModelledClocks::clock(const time::Profile& profile) {
+    if (trace_.info.level == trace::Level::off)
+        throw InvalidArgument({"query.not_recorded",
+                               {{"what", std::string("collectives, compute")},
+                                {"level", std::string(name(trace_.info.level))},
+                                {"least", std::string(name(trace::Level::collectives))}}});
     const auto found = played_.find(profile.name);
     if (found != played_.end()) return found->second;
     return played_.emplace(profile.name, time::modelled(trace_, profile)).first->second;

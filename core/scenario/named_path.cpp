@@ -15,7 +15,7 @@ fs::path given_path(const Section& section, std::string_view key, const std::str
     const std::optional<std::string> given = section.text(key);
     if (!given) return {};
     if (given->empty()) {
-        section.report(key, {empty_id, {{"key", section.full(key)}}});
+        section.refuse(key, {empty_id, {{"key", section.full(key)}}});
         return {};
     }
     std::error_code error;
@@ -29,6 +29,15 @@ std::string existing_file(const Section& section, std::string_view key, const st
     const fs::path path = given_path(section, key, folder, "scenario.empty_path");
     std::error_code error;
     if (path.empty() || fs::is_regular_file(path, error)) return path.string();
+    if (fs::is_directory(path, error)) {
+        section.report(key,
+                       {"scenario.folder_for_file", {{"key", section.full(key)}, {"path", path.string()}}});
+        return "";
+    }
+    if (fs::exists(path, error)) {
+        section.report(key, {"file.not_regular_input", {{"path", path.string()}}});
+        return "";
+    }
     section.report(key, {"scenario.no_such_file", {{"key", section.full(key)}, {"path", path.string()}}},
                    {"scenario.hint.relative_path", {}});
     return "";

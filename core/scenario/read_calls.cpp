@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <string>
 
+#include "core/base/rank_set.h"
 #include "core/base/toml_number.h"
 #include "core/comm/reduce.h"
 #include "core/scenario/keys.h"
@@ -20,16 +23,6 @@ constexpr double kMostInteger = 16'777'216.0;
 
 bool is_integer(DType dtype) {
     return dtype == DType::int32 || dtype == DType::int64 || dtype == DType::uint8;
-}
-
-/// "0, 1, 5", or "0 to 63" where there are many in a row.
-std::string members_text(const std::vector<int32_t>& ranks) {
-    constexpr std::size_t kMost = 16;
-    if (ranks.size() > kMost && ranks.back() - ranks.front() + 1 == static_cast<int32_t>(ranks.size()))
-        return std::to_string(ranks.front()) + " to " + std::to_string(ranks.back());
-    std::string text;
-    for (const int32_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
-    return text;
 }
 
 /// Reads one [[call]].
@@ -50,6 +43,7 @@ class CallReader {
         read_numbers();
         read_reduction();
         read_places();
+        call_.eager = section_.boolean("eager").value_or(false);
         check_parts();
         refuse_foreign();
         call_.label = section_.text("label").value_or(what_);
@@ -82,8 +76,10 @@ class CallReader {
         if (section_.has("op") && section_.has("work")) {
             section_.report_key("work", {"scenario.keys_exclude",
                                          {{"key", section_.full("work")}, {"other", section_.full("op")}}});
-        } else if (!section_.has("work")) {
-            section_.require("op");
+        } else if (!section_.has("work") && section_.sure("work")) {
+            if (!section_.has("op") && section_.sure("op"))
+                section_.report_key("op", {"scenario.missing_either",
+                                           {{"key", section_.full("op")}, {"other", section_.full("work")}}});
         }
         known_ = op.has_value() != work.has_value();
         if (!known_) return;
@@ -101,23 +97,27 @@ class CallReader {
         }
     }
 
-    void report_rank(std::string_view key, std::size_t index, int64_t rank, const std::string& members) {
-        section_.report_element(
-            key, index,
-            {"scenario.call_member",
-             {{"key", section_.full(key)}, {"rank", rank}, {"group", group_text()}, {"members", members}}});
+    void report_rank(std::string_view key, std::size_t index, int64_t rank,
+                     const std::vector<int32_t>& members) {
+        section_.report_element(key, index,
+                                {"scenario.call_member",
+                                 {{"key", section_.full(key)},
+                                  {"rank", rank},
+                                  {"group", group_text()},
+                                  {"members", rank_list(members)}}});
     }
 
     /// A list of ranks of `among` (ascending), each once; sorted, as new_group sorts them.
-    std::vector<int32_t> rank_list(std::string_view key, const std::vector<int32_t>& among) {
+    std::vector<int32_t> read_ranks(std::string_view key, const std::vector<int32_t>& among) {
         const auto given = section_.integers(key, {0, kMostCallRanks - 1});
         std::vector<int32_t> ranks;
         if (!given) return ranks;
         if (given->empty()) section_.report(key, {"scenario.call_no_ranks", {{"key", section_.full(key)}}});
         for (std::size_t i = 0; i < given->size(); ++i) {
             const auto rank = static_cast<int32_t>((*given)[i]);
-            if (mesh_known_ && !std::ranges::binary_search(among, rank))
-                report_rank(key, i, rank, members_text(among));
+            const bool members_known = mesh_known_ && section_.sure("group");
+            if (members_known && !std::ranges::binary_search(among, rank))
+                report_rank(key, i, rank, among);
             else if (std::ranges::find(ranks, rank) != ranks.end())
                 section_.report_element(
                     key, i,
@@ -140,7 +140,7 @@ class CallReader {
         members_ = whole_mesh();
         if (given == nullptr) return;
         if (given->is_array()) {
-            call_.group_ranks = rank_list("group", members_);
+            call_.group_ranks = read_ranks("group", members_);
             if (!call_.group_ranks.empty()) members_ = call_.group_ranks;
             return;
         }
@@ -154,14 +154,14 @@ class CallReader {
         } else if (mesh_known_) {
             const std::vector<std::string_view> names(scenario_.mesh_names.begin(),
                                                       scenario_.mesh_names.end());
-            section_.report("group",
+            section_.refuse("group",
                             {"scenario.unknown_word", {{"key", section_.full("group")}, {"word", name}}},
                             hint_for(name, names));
         }
     }
 
     std::string group_text() const {
-        if (!call_.group_ranks.empty()) return "[" + members_text(call_.group_ranks) + "]";
+        if (!call_.group_ranks.empty()) return "[" + ranks_text(call_.group_ranks) + "]";
         return call_.mesh_dim.empty() ? "world" : call_.mesh_dim;
     }
     int64_t group_size() const {
@@ -169,7 +169,7 @@ class CallReader {
     }
 
     void read_ranks() {
-        call_.ranks = rank_list("ranks", members_);
+        call_.ranks = read_ranks("ranks", members_);
         // All of them is nobody in particular.
         if (call_.ranks == members_) call_.ranks.clear();
     }
@@ -178,36 +178,42 @@ class CallReader {
     /// PyTorch's group_src and group_dst; otherwise it is the rank itself.
     void read_place(std::string_view key, int32_t& into) {
         const auto given = section_.integer(key, {0, kMostCallRanks - 1});
-        if (!given || !mesh_known_) return;
+        if (!given || !mesh_known_ || !section_.sure("group")) return;
         const auto rank = static_cast<int32_t>(*given);
         if (!call_.mesh_dim.empty()) {
             into = rank;
             if (*given < group_size()) return;
             into = 0;
-            return section_.report(
-                key,
-                {"scenario.call_group_rank",
-                 {{"key", section_.full(key)},
-                  {"rank", *given},
-                  {"group", call_.mesh_dim},
-                  {"size", group_size()}}},
-                {"scenario.hint.range", {{"least", int64_t{0}}, {"most", group_size() - 1}}});
+            std::vector<int32_t> places(static_cast<std::size_t>(group_size()));
+            std::iota(places.begin(), places.end(), 0);
+            return refuse_place(key, rank, places,
+                                {"scenario.call_group_rank",
+                                 {{"key", section_.full(key)},
+                                  {"rank", *given},
+                                  {"group", call_.mesh_dim},
+                                  {"size", group_size()}}});
         }
         const auto found = std::ranges::lower_bound(members_, rank);
         if (found != members_.end() && *found == rank) {
             into = static_cast<int32_t>(found - members_.begin());
             return;
         }
-        const int32_t above = found != members_.end() ? *found : members_.back();
-        const int32_t below = found != members_.begin() ? *(found - 1) : above;
-        section_.report(key,
-                        {"scenario.call_member",
-                         {{"key", section_.full(key)},
-                          {"rank", *given},
-                          {"group", group_text()},
-                          {"members", members_text(members_)}}},
-                        {"scenario.hint.call_member",
-                         {{"rank", int64_t{above - rank < rank - below && above > rank ? above : below}}}});
+        refuse_place(key, rank, members_,
+                     {"scenario.call_member",
+                      {{"key", section_.full(key)},
+                       {"rank", *given},
+                       {"group", group_text()},
+                       {"members", rank_list(members_)}}});
+    }
+
+    /// Offers the nearest of those that are possible.
+    void refuse_place(std::string_view key, int32_t rank, std::vector<int32_t> possible, Message message) {
+        std::ranges::stable_sort(possible, {}, [&](int32_t n) { return std::abs(n - rank); });
+        possible.resize(std::min<std::size_t>(possible.size(), 8));
+        Offer offer;
+        for (const int32_t n : possible) offer.candidates.push_back({{section_.place(key), int64_t{n}}});
+        section_.doubt(key);
+        section_.report_offering(key, std::move(message), {offer});
     }
 
     void read_places() {
@@ -216,15 +222,14 @@ class CallReader {
         read_place("dst", call_.dst);
         if (!is_message()) return;
         const bool both = section_.require("src") && section_.require("dst");
-        if (both && mesh_known_ && section_.node("src")->is_integer() && section_.node("dst")->is_integer() &&
-            call_.src == call_.dst)
+        if (both && mesh_known_ && section_.sure("src", "dst", "group") && call_.src == call_.dst)
             section_.report("dst", {"scenario.call_self", {{"op", what_}}});
     }
 
     void read_reduction() {
         const auto word = section_.word("reduce", call_reduce_ops());
         const auto factor = section_.number("factor", {-1e30, 1e30});
-        if (!reduces()) return;
+        if (!reduces() || !section_.sure("reduce", "dtype")) return;
         call_.reduce_op = word ? *parse_reduce_op(*word) : ReduceOp::sum;
         call_.factor = factor.value_or(1.0);
         if (call_.reduce_op == ReduceOp::premul_sum) {
@@ -283,10 +288,10 @@ class CallReader {
             if (row == nullptr) return wrong();
             std::vector<double>& numbers = call_.values.emplace_back();
             for (const toml::node& element : *row) {
-                const double number = toml_number(element).value_or(std::nan(""));
-                if (!std::isfinite(number)) return wrong();
-                if (!check_value("values", number)) return;
-                numbers.push_back(number);
+                const std::optional<double> number = toml_number(element);
+                if (!number) return wrong();
+                if (!check_value("values", *number)) return;
+                numbers.push_back(*number);
             }
         }
         if (mesh_known_ && static_cast<int64_t>(call_.values.size()) != mesh_ranks_)
@@ -310,24 +315,27 @@ class CallReader {
         const bool cuts =
             is(CollectiveOp::scatter) || is(CollectiveOp::reduce_scatter) || is(CollectiveOp::all_to_all);
         const int64_t parts = group_size();
-        if (!cuts || !mesh_known_ || parts < 1 || call_.elements % parts == 0) return;
-        const int64_t below = call_.elements / parts * parts;
-        Message hint{"scenario.hint.batch_above", {{"above", parts}}};
-        if (below > 0) hint = {"scenario.hint.batch", {{"below", below}, {"above", below + parts}}};
-        section_.report(
+        if (!cuts || !mesh_known_ || !section_.sure("group") || parts < 1 || call_.elements % parts == 0)
+            return;
+        std::vector<Offer> offers;
+        if (!section_.has("values"))
+            offers = offers_around(section_.place("elements"), call_.elements, parts, kMostElements);
+        section_.report_offering(
             section_.has("values") ? "values" : "elements",
-            {"scenario.call_parts", {{"op", what_}, {"elements", call_.elements}, {"ranks", parts}}}, hint);
+            {"scenario.call_parts", {{"op", what_}, {"elements", call_.elements}, {"ranks", parts}}},
+            std::move(offers));
     }
 
     void refuse_foreign() {
         if (!known_) return;
         const auto refuse = [&](std::initializer_list<std::string_view> keys) {
-            refuse_for_kind(section_, keys, what_);
+            refuse_for_kind(section_, keys, what_, is_work() ? "work" : "op");
         };
         if (!is_work()) refuse({"bytes"});
         if (is_work()) refuse({"group"});
         if (is_message()) refuse({"ranks"});
         if (!is_message()) refuse({"src", "dst"});
+        if (!is_message() || !call_.sends) refuse({"eager"});
         if (!is_rooted()) refuse({"root"});
         if (!reduces()) refuse({"reduce", "factor"});
         if (!fills()) refuse({"fill", "offset", "values"});
@@ -363,7 +371,8 @@ bool read_calls(const Section& root, Scenario& s) {
     }
     for (const Section& section : root.sections("call"))
         s.calls.push_back(CallReader(section, mesh_known, s).read());
-    if (s.calls.empty() && root.node("call")->is_array()) root.report_key("call", {"scenario.no_calls", {}});
+    if (s.calls.empty() && root.has("call") && root.sure("call"))
+        root.report_key("call", {"scenario.no_calls", {}});
     return mesh_known;
 }
 

@@ -22,6 +22,16 @@ std::optional<std::string> compared_file(const Section& compare, std::size_t at,
     std::error_code error;
     const fs::path there = fs::path(given).is_absolute() ? fs::path(given) : fs::path(s.folder) / given;
     const std::string path = fs::absolute(there, error).lexically_normal().string();
+    if (fs::is_directory(path, error)) {
+        compare.report_element(
+            "scenarios", at,
+            {"scenario.folder_for_file", {{"key", compare.full("scenarios")}, {"path", path}}});
+        return std::nullopt;
+    }
+    if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+        compare.report_element("scenarios", at, {"file.not_regular_input", {{"path", path}}});
+        return std::nullopt;
+    }
     if (!fs::is_regular_file(path, error)) {
         compare.report_element(
             "scenarios", at, {"scenario.no_such_file", {{"key", compare.full("scenarios")}, {"path", path}}},

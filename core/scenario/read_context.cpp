@@ -6,7 +6,8 @@
 
 #include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
-#include "core/scenario/nearest.h"
+#include "core/scenario/mesh_offers.h"
+#include "core/scenario/read_model.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -18,34 +19,25 @@ struct Division {
     int64_t size = 0, parts = 0;
 
     bool fine() const { return size % parts == 0; }
-    /// The nearest sizes that would do, and what else would: `id` or `id`_above, where there is none below.
-    Message hint(std::string id, std::string sizes) const {
-        const int64_t below = size / parts * parts;
-        if (below == 0) id += "_above";
-        return {id, {{"below", below}, {"above", below + parts}, {"sizes", std::move(sizes)}}};
+    /// The nearest sizes that would do, and the nearest sizes of the cp dim.
+    std::vector<Offer> offers(const std::string& place, const Scenario& s) const {
+        return joined(offers_around(place, size, parts, kMostSize),
+                      offers_of_dim(s, *mesh::roles_of(s.mesh_names).cp, [](int64_t) { return true; }));
     }
 };
 
 /// Ring attention and Ulysses cut the sequence; ring attention's load balance cuts it twice as often.
-void check_sequence(const Section& model, const Scenario& s, int64_t ranks, int64_t tp_ranks) {
+void check_sequence(const Section& model, const Scenario& s, int64_t ranks) {
     const bool balanced = s.parallel.context.load_balance;
     const int64_t seq = s.model.seq;
     const Division cut{seq, balanced ? 2 * ranks : ranks};
     const std::vector<MessageArg> args{
         {"key", model.full("seq")}, {"size", seq}, {"parts", cut.parts}, {"ranks", ranks}};
-    const int64_t halves = seq % 2 == 0 ? seq / 2 : 1;
-    const std::string sizes = dividing_all({balanced ? halves : seq}, std::min(seq, 2 * ranks));
-    if (!cut.fine() && balanced && seq % ranks == 0) {
-        model.report("seq", {"scenario.cp_seq_balanced", args},
-                     cut.hint("scenario.hint.cp_unbalanced", sizes));
-    } else if (!cut.fine()) {
-        model.report("seq", {balanced ? "scenario.cp_seq_balanced" : "scenario.cp_seq", args},
-                     cut.hint("scenario.hint.cp_divides", sizes));
-    } else if (const Division again{seq, ranks * tp_ranks}; s.parallel.sequence_parallel && !again.fine()) {
-        model.report("seq",
-                     {"scenario.cp_seq_tp",
-                      {{"key", model.full("seq")}, {"size", seq}, {"ranks", ranks}, {"tp_ranks", tp_ranks}}},
-                     again.hint("scenario.hint.cp_divides", sizes));
+    if (!cut.fine()) {
+        std::vector<Offer> offers = cut.offers(model.place("seq"), s);
+        if (balanced && seq % ranks == 0) offers.push_back({{{{"parallel.cp_load_balance", false}}}});
+        model.report_offering("seq", {balanced ? "scenario.cp_seq_balanced" : "scenario.cp_seq", args},
+                              std::move(offers));
     }
 }
 
@@ -54,14 +46,16 @@ void check_heads(const Section& model, const Scenario& s, int64_t ranks, int64_t
     const int64_t kv_heads = s.model.kv_heads > 0 ? s.model.kv_heads : s.model.heads;
     const auto check = [&](std::string_view key, int64_t heads) {
         const Division shared{heads, ranks * tp_ranks};
-        if (shared.fine()) return;
-        model.report(
+        // What tensor parallelism alone cannot share out was told where that was read.
+        if (shared.fine() || heads % tp_ranks != 0) return;
+        std::vector<Offer> offers = shared.offers(model.place(key), s);
+        offers.push_back({{{{"parallel.cp", std::string("allgather")}}}});  // which leaves heads whole
+        model.report_offering(
             key, {"scenario.cp_heads", {{"key", model.full(key)}, {"size", heads}, {"parts", shared.parts}}},
-            shared.hint("scenario.hint.cp_heads",
-                        dividing_all({s.model.heads / tp_ranks, kv_heads / tp_ranks}, kv_heads)));
+            std::move(offers));
     };
-    check("heads", s.model.heads);
-    if (kv_heads != s.model.heads) check("kv_heads", kv_heads);
+    if (model.sure("heads")) check("heads", s.model.heads);
+    if (kv_heads != s.model.heads && model.sure("kv_heads")) check("kv_heads", kv_heads);
 }
 
 }  // namespace
@@ -79,14 +73,15 @@ void read_context_parallel(const Section& parallel, const Section& mesh, const S
             if (parallel.has(key))
                 parallel.report_key(
                     key,
-                    {"scenario.key_needs_dim", {{"key", parallel.full(key)}, {"dim", std::string("cp")}}},
-                    {"scenario.hint.cp_dim_example", {}});
+                    {"scenario.key_needs_dim", {{"key", parallel.full(key)}, {"dim", std::string("cp")}}}, {},
+                    {offer_of_new_dim(s, "cp")});
         return;
     }
     if (s.model.kind == "toy" || s.model.kind == "mlp") {
         mesh.report_element("names", *roles.cp, {"scenario.cp_needs_tokens", {{"kind", s.model.kind}}});
         return;
     }
+    if (!parallel.sure("cp")) return;
     if (s.parallel.sequence_parallel && s.model.kind == "gpt")
         parallel.report_key("sequence_parallel", {"scenario.cp_sequence_gpt", {}});
     const bool ulysses = cp.method == ContextMethod::ulysses;
@@ -97,7 +92,7 @@ void read_context_parallel(const Section& parallel, const Section& mesh, const S
     const int64_t ranks = s.mesh_shape[*roles.cp];
     const int64_t tp_ranks = roles.tp && *roles.tp < s.mesh_shape.size() ? s.mesh_shape[*roles.tp] : 1;
     cp.load_balance = !ulysses && balance.value_or(s.model.seq % (2 * ranks) == 0);
-    if (ranks > 1) check_sequence(model, s, ranks, tp_ranks);
+    if (ranks > 1) check_sequence(model, s, ranks);
     if (ulysses) check_heads(model, s, ranks, tp_ranks);
 }
 

@@ -23,6 +23,7 @@ void read_powersgd(const Section& parallel, Scenario& s) {
     p.warm_start = table.boolean("warm_start").value_or(true);
     p.seed = static_cast<uint64_t>(table.integer("seed", {0, int64_t{1} << 62}).value_or(0));
     if (s.parallel.data != DataStrategy::ddp) return;  // the key itself was refused
+    if (!parallel.sure("ddp_hook") || !table.sure("start_iteration", "error_feedback", "warm_start")) return;
     if (s.parallel.ddp.hook != parallel::DdpHook::powersgd) {
         if (table.present()) parallel.report_key("powersgd", {"scenario.powersgd_without_hook", {}});
         return;
@@ -40,6 +41,7 @@ void read_powersgd(const Section& parallel, Scenario& s) {
 /// What Join does not go together with.
 void check_join(const Section& root, const Section& parallel, const Scenario& s) {
     const parallel::DdpOptions& ddp = s.parallel.ddp;
+    if (!parallel.sure("join")) return;
     if (!ddp.join) {
         if (parallel.has("divide_by_initial_world_size"))
             parallel.report_key("divide_by_initial_world_size", {"scenario.divide_without_join", {}});
@@ -48,15 +50,16 @@ void check_join(const Section& root, const Section& parallel, const Scenario& s)
     if (parallel.has("schedule")) parallel.report("join", {"scenario.join_pipeline", {}});
     if (ddp.static_graph) parallel.report("join", {"scenario.join_static_graph", {}});
     if (root.section("checkpoint").present()) parallel.report("join", {"scenario.join_checkpoint", {}});
-    if (!ddp.divide_by_initial_world_size && ddp.hook != parallel::DdpHook::none)
+    if (parallel.sure("ddp_hook") && !ddp.divide_by_initial_world_size && ddp.hook != parallel::DdpHook::none)
         parallel.report("divide_by_initial_world_size", {"scenario.join_hook_divides", {}});
 }
 
 /// [data] batches: one number a data-parallel rank, and some rank has one for every step.
-void read_batches(const Section& root, bool mesh_known, Scenario& s) {
+void read_batches(const Section& root, const Section& parallel, bool mesh_known, Scenario& s) {
     const Section data = root.section("data");
-    const auto batches = data.integers("batches", {0, s.steps});
-    if (!batches) return;
+    const bool steps_known = root.section("train").sure("steps");
+    const auto batches = data.integers("batches", {0, steps_known ? s.steps : kMostIterations});
+    if (!batches || !parallel.sure("join", "data")) return;
     if (!s.parallel.ddp.join || s.parallel.data != DataStrategy::ddp) {
         data.report_key("batches", {"scenario.batches_without_join", {}});
         return;
@@ -68,7 +71,7 @@ void read_batches(const Section& root, bool mesh_known, Scenario& s) {
                                 {{"found", static_cast<int64_t>(batches->size())}, {"ranks", ranks}}});
         return;
     }
-    if (batches->empty() || *std::ranges::max_element(*batches) != s.steps) {
+    if (batches->empty() || (steps_known && *std::ranges::max_element(*batches) != s.steps)) {
         data.report("batches", {"scenario.batches_steps", {{"steps", int64_t{s.steps}}}});
         return;
     }
@@ -87,7 +90,7 @@ void read_ddp(const Section& root, const Section& parallel, bool mesh_known, Sce
     ddp.join = parallel.boolean("join").value_or(false);
     ddp.divide_by_initial_world_size = parallel.boolean("divide_by_initial_world_size").value_or(true);
     read_powersgd(parallel, s);
-    read_batches(root, mesh_known, s);
+    read_batches(root, parallel, mesh_known, s);
     if (s.parallel.data != DataStrategy::ddp) return;
     if (ddp.static_graph && ddp.find_unused_parameters)
         parallel.report("find_unused_parameters", {"scenario.static_finds_unused", {}});

@@ -1,6 +1,7 @@
 #include "core/scenario/read_evaluation.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/mesh/roles.h"
 
@@ -25,7 +26,8 @@ void read_evaluation(const Section& root, Scenario& s) {
     if (!eval.present()) return;
     eval.require("every");
     eval.require("samples");
-    s.evaluation.every = static_cast<int32_t>(eval.integer("every", {1, s.steps}).value_or(0));
+    const int64_t last = root.section("train").sure("steps") ? s.steps : std::numeric_limits<int32_t>::max();
+    s.evaluation.every = static_cast<int32_t>(eval.integer("every", {1, last}).value_or(0));
     s.evaluation.samples = eval.integer("samples", {1, kMostSamples}).value_or(0);
     const int64_t micro_batch = s.global_batch / data_parallel_size(s) / s.accumulate;
     s.evaluation.batch = eval.integer("batch", {1, kMostSamples}).value_or(std::max<int64_t>(1, micro_batch));

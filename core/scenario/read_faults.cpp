@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/comm/chooser.h"
@@ -14,11 +15,15 @@ namespace {
 constexpr int64_t kMostCalls = int64_t{1} << 20;
 constexpr int64_t kMostMs = 600'000;
 constexpr int64_t kMostBit = int64_t{1} << 40;
+constexpr std::array<std::string_view, 1> kExpected{"divergence"};
 constexpr std::array<std::string_view, 5> kPhases{"setup", "forward", "backward", "optimizer", "evaluation"};
 
 void read_run(const Section& root, Scenario& s) {
     const Section run = root.section("run");
     s.checked = run.boolean("checked");
+    s.expects_divergence = run.word("expect", kExpected).has_value();
+    if (s.expects_divergence && root.has("call"))
+        run.report("expect", {"scenario.expect_without_training", {}});
     const auto schedule = run.text("schedule");
     if (!schedule) return;
     try {
@@ -40,7 +45,18 @@ void refuse_foreign_keys(const Section& section, comm::FaultKind kind) {
         refuse_for_kind(section, {"hop"}, word);
 }
 
-void read_fault(const Section& section, bool mesh_known, Scenario& s) {
+/// The restart round that a fault belongs to; nothing: every one.
+std::optional<int32_t> read_round(const Section& section) {
+    constexpr int64_t kMostRounds = 1'000'000;
+    const toml::node* const node = section.node("round");
+    if (node == nullptr || node->is_integer())
+        return static_cast<int32_t>(section.integer("round", {0, kMostRounds}).value_or(0));
+    if (node->value<std::string_view>() == "every") return std::nullopt;
+    section.wrong_type("round", "integer or \"every\"", *node);
+    return 0;
+}
+
+void read_fault(const Section& section, bool mesh_known, bool steps_known, Scenario& s) {
     comm::Fault fault;
     int64_t ranks = 1;
     for (const int64_t n : s.mesh_shape) ranks *= n;
@@ -54,11 +70,13 @@ void read_fault(const Section& section, bool mesh_known, Scenario& s) {
     }
     const int64_t last_rank = mesh_known ? ranks - 1 : kMostRanks - 1;
     fault.rank = static_cast<int32_t>(section.integer("rank", {0, last_rank}).value_or(0));
-    fault.step = static_cast<int32_t>(section.integer("step", {-1, s.steps - 1}).value_or(0));
+    const int64_t last_step = steps_known ? s.steps - 1 : std::numeric_limits<int32_t>::max();
+    fault.step = static_cast<int32_t>(section.integer("step", {-1, last_step}).value_or(0));
+    fault.round = read_round(section);
     if (const auto phase = section.word("phase", kPhases)) {
         fault.phase = enumerator<Phase>(kPhases, *phase);
         // Set-up is no step, and every step's phases are those of a step.
-        if ((*fault.phase == Phase::setup) != (fault.step == -1))
+        if (section.sure("step") && (*fault.phase == Phase::setup) != (fault.step == -1))
             section.report("phase", {"scenario.fault_setup", {{"step", int64_t{fault.step}}}});
     }
     if (const auto at = section.integer("at", {0, kMostCalls})) fault.at = static_cast<int32_t>(*at);
@@ -81,7 +99,8 @@ void read_fault(const Section& section, bool mesh_known, Scenario& s) {
 
 void read_faults(const Section& root, bool mesh_known, Scenario& s) {
     read_run(root, s);
-    for (const Section& section : root.sections("faults")) read_fault(section, mesh_known, s);
+    const bool steps_known = root.section("train").sure("steps");
+    for (const Section& section : root.sections("faults")) read_fault(section, mesh_known, steps_known, s);
 }
 
 }  // namespace meshscope::scenario

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/error.h"
+#include "core/mesh/question_text.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/lesson.h"
 #include "core/scenario/lesson_lines.h"
@@ -23,15 +25,37 @@ Text both_languages(const Section& section) {
     return {required_text(section, "en"), required_text(section, "zh")};
 }
 
+/// Whether all ids of a list are known: the others' references can then be checked.
+bool ids_known(const Section& parent, std::string_view key) {
+    const std::vector<Section> entries = parent.sections(key);
+    return parent.sure(key) &&
+           std::all_of(entries.begin(), entries.end(), [](const Section& entry) { return entry.sure("id"); });
+}
+
+/// The same of everything that a text can name in {{…}}.
+bool numbers_known(const Section& lesson) {
+    if (!ids_known(lesson, "number") || !ids_known(lesson, "variant")) return false;
+    const std::vector<Section> variants = lesson.sections("variant");
+    return std::all_of(variants.begin(), variants.end(),
+                       [](const Section& variant) { return ids_known(variant, "number"); });
+}
+
+/// What the texts of a lesson may refer to.
+struct Known {
+    std::set<std::string> numbers;
+    bool all_numbers = true, all_steps = true;  ///< false: some could not be read
+};
+
 /// Reports {{id}} placeholders that no [[lesson.number]] and no variant has, or that are not closed.
-void check_numbers(const Section& section, const Text& text, const std::set<std::string>& numbers) {
+void check_numbers(const Section& section, const Text& text, const Known& known) {
     for (const auto& [key, words] : {std::pair("en", &text.en), std::pair("zh", &text.zh)}) {
         std::string line = *words;
         std::ranges::replace(line, '\n', ' ');
         for (LineMistake& mistake : line_mistakes(line, {.in_code = true}))
             section.report(key, std::move(mistake.message), std::move(mistake.hint));
         for (const std::string& id : number_ids(line))
-            if (!numbers.count(id)) section.report(key, {"scenario.unknown_number", {{"id", id}}});
+            if (known.all_numbers && !known.numbers.count(id))
+                section.report(key, {"scenario.unknown_number", {{"id", id}}});
     }
 }
 
@@ -45,10 +69,12 @@ int64_t ranks_shown(const Scenario& s, const Scenario::LessonStep& step, bool ow
 }
 
 void read_choices(const Section& quiz, Scenario::Quiz& q) {
+    bool sure = true;
     for (const Section& choice : quiz.sections("choice")) {
         Scenario::Choice c;
         c.text = both_languages(choice);
         c.right = choice.boolean("right").value_or(false);
+        sure = sure && choice.sure("right");
         const Section hint = choice.section("hint");
         if (hint.present()) c.hint = both_languages(hint);
         q.choices.push_back(std::move(c));
@@ -57,6 +83,8 @@ void read_choices(const Section& quiz, Scenario::Quiz& q) {
         std::count_if(q.choices.begin(), q.choices.end(), [](const auto& c) { return c.right; });
     if (q.kind != "choice") {
         if (quiz.has("choice")) quiz.report_key("choice", {"scenario.choices_not_for", {{"kind", q.kind}}});
+    } else if (!sure || !quiz.sure("choice")) {
+        // Which one is right was to be said where a mistake was reported.
     } else if (q.choices.size() < 2) {
         quiz.report("id", {"scenario.too_few_choices", {{"id", q.id}}});
     } else if (right != 1) {
@@ -65,20 +93,20 @@ void read_choices(const Section& quiz, Scenario::Quiz& q) {
     }
 }
 
-void read_quiz(const Section& quiz, Scenario& s, std::set<std::string>& seen,
-               const std::set<std::string>& numbers) {
+void read_quiz(const Section& quiz, Scenario& s, std::set<std::string>& seen, const Known& known) {
     Scenario::Quiz q;
     q.id = read_id(quiz, seen);
     q.step = required_text(quiz, "step");
     const bool known_step = std::any_of(s.steps_of_lesson.begin(), s.steps_of_lesson.end(),
                                         [&](const auto& step) { return step.id == q.step; });
-    if (!q.step.empty() && !known_step) quiz.report("step", {"scenario.unknown_step", {{"step", q.step}}});
+    if (!q.step.empty() && known.all_steps && !known_step)
+        quiz.report("step", {"scenario.unknown_step", {{"step", q.step}}});
     quiz.require("kind");
     const std::optional<std::string> kind = quiz.word("kind", quiz_kinds());
     q.kind = kind.value_or("");
     const Section question = quiz.section("question");
     if (question.present() || quiz.require("question")) q.question = both_languages(question);
-    check_numbers(question, q.question, numbers);
+    check_numbers(question, q.question, known);
     q.answer = quiz.text("answer").value_or("");
     q.answer_at = quiz.position_of("answer");
     if (kind && *kind != "choice") quiz.require("answer");
@@ -88,7 +116,7 @@ void read_quiz(const Section& quiz, Scenario& s, std::set<std::string>& seen,
         q.hints.push_back({required_text(hint, "when"), both_languages(hint)});
     const Section reveal = quiz.section("reveal");
     if (reveal.present()) q.reveal = both_languages(reveal);
-    check_numbers(reveal, q.reveal, numbers);
+    check_numbers(reveal, q.reveal, known);
     s.quizzes.push_back(std::move(q));
 }
 
@@ -102,6 +130,7 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
     if (const auto chapter = lesson.integer("chapter", {1, kChapters}))
         s.chapter = static_cast<int32_t>(*chapter);
     std::set<std::string> seen;
+    const bool world_known = mesh_known && root.section("mesh").sure("world");
     for (const Section& step : lesson.sections("step")) {
         Scenario::LessonStep out;
         out.id = read_id(step, seen);
@@ -110,6 +139,11 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
         out.at = step.text("at").value_or("");
         out.at_position = step.position_of("at");
         out.slice = step.text("slice").value_or("");
+        try {
+            static_cast<void>(mesh::parse_questions(out.slice));
+        } catch (const InvalidArgument& error) {
+            step.report("slice", error.message());
+        }
         const Section mesh = step.section("mesh");
         if (mesh.present()) {
             mesh.require("shape");
@@ -118,7 +152,7 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
             out.mesh_names = std::move(keys.names);
         }
         if (const auto rank =
-                step.integer("rank", {0, ranks_shown(s, out, step.has("mesh"), mesh_known) - 1}))
+                step.integer("rank", {0, ranks_shown(s, out, step.has("mesh"), world_known) - 1}))
             out.rank = static_cast<int32_t>(*rank);
         s.steps_of_lesson.push_back(std::move(out));
     }
@@ -126,9 +160,9 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
     if (only_threads.present()) s.only_threads = both_languages(only_threads);
     s.numbers = read_number_tables(lesson, s.folder);
     s.variants = read_variants(root, lesson, s.folder);
-    const std::set<std::string> numbers = number_names(s);
+    const Known known{number_names(s), numbers_known(lesson), ids_known(lesson, "step")};
     seen.clear();
-    for (const Section& quiz : root.sections("quiz")) read_quiz(quiz, s, seen, numbers);
+    for (const Section& quiz : root.sections("quiz")) read_quiz(quiz, s, seen, known);
     seen.clear();
     for (const Section& check : root.sections("check")) {
         Scenario::Check out;

@@ -6,7 +6,6 @@
 #include "core/data/sampler.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/named_path.h"
-#include "core/scenario/nearest.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -19,36 +18,33 @@ bool is_transformer(const std::string& kind) {
     return kind == "gpt" || kind == "llama";
 }
 
-/// Heads must divide dim, key/value heads must divide heads, and rotary positions turn pairs.
-bool check_heads(const Section& model, const nn::ModelSpec& spec) {
+/// Heads must divide dim, key/value heads must divide heads, and rotary positions turn pairs. What was
+/// refused is doubted, and stands for a number that is possible, so that all else is looked at. Whether there
+/// is one.
+bool replace_bad_heads(const Section& model, nn::ModelSpec& spec) {
     const int64_t pairs = spec.kind == "llama" ? 2 : 1;
-    bool fine = true;
     if (spec.dim % (spec.heads * pairs) != 0) {
-        const int64_t step = spec.heads * pairs;
-        std::vector<int64_t> dims;
-        if (spec.dim > step) dims.push_back(spec.dim / step * step);
-        dims.push_back((spec.dim / step + 1) * step);
-        const std::vector<int64_t> heads =
-            nearest_of(spec.heads, spec.dim, [&](int64_t n) { return spec.dim % (n * pairs) == 0; });
         const bool odd = spec.dim % spec.heads == 0;
-        Message hint{"scenario.hint.dims", {{"dims", dims}, {"heads", spec.heads}}};
-        if (!heads.empty())
-            hint = {"scenario.hint.heads", {{"values", heads}, {"dims", dims}, {"heads", spec.heads}}};
-        model.report(
+        model.report_offering(
             "heads",
             {odd ? "scenario.odd_head_dim" : "scenario.heads", {{"heads", spec.heads}, {"dim", spec.dim}}},
-            hint);
-        fine = false;
+            joined(offers_around("model.heads", spec.heads, 1, spec.dim,
+                                 [&](int64_t n) { return spec.dim % (n * pairs) == 0; }),
+                   offers_around("model.dim", spec.dim, spec.heads * pairs, kMostSize)));
+        model.doubt("heads");
     }
     if (spec.kind == "llama" && spec.heads % spec.kv_heads != 0) {
-        model.report(
-            "kv_heads", {"scenario.kv_heads", {{"kv_heads", spec.kv_heads}, {"heads", spec.heads}}},
-            {"scenario.hint.kv_heads", {{"values", nearest_of(spec.kv_heads, spec.heads, [&](int64_t n) {
-                                             return spec.heads % n == 0;
-                                         })}}});
-        fine = false;
+        model.report_offering("kv_heads",
+                              {"scenario.kv_heads", {{"kv_heads", spec.kv_heads}, {"heads", spec.heads}}},
+                              joined(offers_around("model.kv_heads", spec.kv_heads, 1, spec.heads,
+                                                   [&](int64_t n) { return spec.heads % n == 0; }),
+                                     offers_around("model.heads", spec.heads, spec.kv_heads, spec.dim,
+                                                   [&](int64_t n) { return spec.dim % n == 0; })));
+        model.doubt("kv_heads");
     }
-    return fine;
+    if (!model.sure("heads")) spec.heads = 1;
+    if (!model.sure("heads", "kv_heads")) spec.kv_heads = spec.heads;
+    return spec.dim % pairs == 0;
 }
 
 /// How many parameters a model has; sizes are at most 2^20, layers at most 10^4: below 2^60.
@@ -68,7 +64,7 @@ int64_t n_parameters(const nn::ModelSpec& m) {
 bool read_sizes(const Section& model, nn::ModelSpec& spec) {
     const bool transformer = is_transformer(spec.kind);
     bool fine = true;
-    const auto size = [&](std::string_view key, int64_t& into, bool needed, int64_t most = 1 << 20) {
+    const auto size = [&](std::string_view key, int64_t& into, bool needed, int64_t most = kMostSize) {
         const bool missing = needed && !model.require(key);
         const auto value = model.integer(key, {1, most});
         if (value) into = *value;
@@ -89,7 +85,8 @@ bool read_sizes(const Section& model, nn::ModelSpec& spec) {
     spec.tied = model.boolean("tied").value_or(false);
     spec.rope_theta = model.number("rope_theta", {0, 1e12, false}).value_or(spec.rope_theta);
     if (!fine || !sized) return false;
-    if (transformer && !check_heads(model, spec)) return false;
+    if (transformer && !replace_bad_heads(model, spec)) return false;
+    if (!model.sure("heads", "kv_heads")) return true;
     const int64_t parameters = n_parameters(spec);
     if (parameters > kMostParameters)
         model.report("layers",
@@ -109,8 +106,9 @@ void read_sampler(const Section& data, Scenario& s) {
     s.data_sampler = data.word("sampler", samplers()).value_or("contiguous") == "distributed";
     s.data_shuffle = data.boolean("shuffle").value_or(false);
     s.data_drop_last = data.boolean("drop_last").value_or(false);
+    if (!data.sure("sampler", "file")) return;
     if (s.data_sampler && !data.has("file")) {
-        if (data.require("samples") && s.data_samples < 1)
+        if (data.require("samples") && data.sure("samples") && s.data_samples < 1)
             data.report("samples", {"scenario.sampler_needs_samples", {}});
         if (s.data_shuffle && s.data_samples > data::kMostShuffled)
             data.report("samples",
@@ -131,14 +129,13 @@ std::string made_kind(const std::string& model_kind) {
 void read_model(const Section& root, const Section& model, Scenario& s) {
     if (!model.present()) {
         root.require("model");
+        s.model.kind = "";
         return;
     }
     model.require("kind");
     const std::optional<std::string> kind = model.word("kind", model_kinds());
-    if (kind) {
-        s.model.kind = *kind;
-        refuse_foreign_sizes(model, *kind);
-    }
+    s.model.kind = kind.value_or("");
+    if (kind) refuse_foreign_sizes(model, *kind);
     nn::ModelSpec spec;
     spec.kind = kind.value_or("");
     if (read_sizes(model, spec)) s.model = spec;
@@ -155,13 +152,13 @@ void read_data(const Section& root, Scenario& s) {
     s.data_file = existing_file(data, "file", s.folder);
     s.data_kind = made_kind(s.model.kind);
     const std::optional<std::string> kind = data.word("kind", data_kinds());
-    if (kind && *kind != s.data_kind)
+    if (kind && !s.model.kind.empty() && *kind != s.data_kind)
         data.report("kind", {"scenario.data_kind", {{"kind", *kind}, {"model", s.model.kind}}},
                     {"scenario.hint.known", {{"known", s.data_kind}}});
     s.data_samples = data.integer("samples", {0, kMostSamples}).value_or(0);
     s.data_seed = static_cast<uint64_t>(data.integer("seed", kSeed).value_or(0));
     read_sampler(data, s);
-    if (!data.has("file") || data.text("file") == "") return;  // an empty name was reported; it names no data
+    if (!data.has("file") || !data.sure("file")) return;
     for (const std::string_view key : {"kind", "samples", "seed", "sampler"})
         if (data.has(key))
             data.report_key(

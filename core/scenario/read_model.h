@@ -5,6 +5,9 @@
 
 namespace meshscope::scenario {
 
+/// The most that a size of a model (dim, hidden, vocab, seq …) may be.
+inline constexpr int64_t kMostSize = 1 << 20;
+
 /// Reads [model] into `scenario`, whose folder is set. The sizes are taken over all together, or, where one
 /// of them is wrong (which is reported, with the nearest possible values), none of them.
 void read_model(const Section& root, const Section& model, Scenario& scenario);

@@ -1,10 +1,12 @@
 #include "core/scenario/read_norm.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/mesh_offers.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -18,8 +20,18 @@ void check_strategy(const Section& model, const Scenario& s) {
     const DataStrategy data = s.parallel.data;
     if (data == DataStrategy::ddp || (data == DataStrategy::none && !is_sync(s))) return;
     const std::string word(data_strategies()[static_cast<std::size_t>(data)]);
-    model.report("norm", {is_sync(s) ? "scenario.norm_sync_data" : "scenario.norm_data", {{"data", word}}},
-                 {"scenario.hint.known", {{"known", std::string(is_sync(s) ? "ddp" : "none, ddp")}}});
+    Offer strategies;
+    if (!is_sync(s)) strategies.candidates.push_back({{"parallel.data", std::string("none")}});
+    strategies.candidates.push_back({{"parallel.data", std::string("ddp")}});
+    // A mesh whose dim was named for the strategy needs the other name.
+    const Offer renamed = offer_of_data_dims(s, {{data_parallel_size(s)}}, {"replicate"});
+    for (Candidate mesh : renamed.candidates) {
+        mesh.insert(mesh.begin(), {"parallel.data", std::string("ddp")});
+        strategies.candidates.push_back(std::move(mesh));
+    }
+    model.report_offering("norm",
+                          {is_sync(s) ? "scenario.norm_sync_data" : "scenario.norm_data", {{"data", word}}},
+                          {strategies});
 }
 
 /// PyTorch: "Expected more than 1 value per channel when training".
@@ -29,9 +41,12 @@ void check_rows(const Section& model, const Scenario& s) {
     if (s.global_batch % parts != 0) return;  // reported
     const int64_t rows = s.global_batch / parts * (is_sync(s) ? ranks : 1);
     if (rows > 1) return;
-    Message hint{"scenario.hint.norm_rows", {{"batch", 2 * parts}}};
-    if (!is_sync(s) && ranks > 1) hint = {"scenario.hint.norm_rows_or_sync", {{"batch", 2 * parts}}};
-    model.report("norm", {"scenario.norm_one_row", {{"batch", s.global_batch}, {"parts", parts}}}, hint);
+    std::vector<Offer> offers =
+        offers_around("train.global_batch", s.global_batch, parts, std::numeric_limits<int32_t>::max());
+    // Which takes the rows of all ranks together.
+    if (!is_sync(s) && ranks > 1) offers.push_back({{{{"model.norm", std::string("sync_batch")}}}});
+    model.report_offering("norm", {"scenario.norm_one_row", {{"batch", s.global_batch}, {"parts", parts}}},
+                          std::move(offers));
 }
 
 }  // namespace
@@ -39,7 +54,7 @@ void check_rows(const Section& model, const Scenario& s) {
 void check_norm(const Section& root, bool mesh_known, const Scenario& s) {
     if (s.model.norm == nn::Norm::none) return;
     const Section model = root.section("model");
-    check_strategy(model, s);
+    if (root.section("parallel").sure("data")) check_strategy(model, s);
     if (s.recompute != nn::Recompute::none)
         root.section("train").report("recompute", {"scenario.norm_recompute", {}});
     const Section checkpoint = root.section("checkpoint");
@@ -53,7 +68,7 @@ void check_norm(const Section& root, bool mesh_known, const Scenario& s) {
     const mesh::Roles roles = mesh::roles_of(s.mesh_names);
     for (const auto& dim : {roles.tp, roles.pp, roles.cp})
         if (dim) root.section("mesh").report("names", {"scenario.norm_mesh", {{"dim", s.mesh_names[*dim]}}});
-    check_rows(model, s);
+    if (root.section("train").sure("global_batch", "accumulate")) check_rows(model, s);
 }
 
 }  // namespace meshscope::scenario

@@ -1,6 +1,7 @@
 #include "core/scenario/read_parallel.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "core/scenario/read_ddp.h"
 #include "core/scenario/read_fsdp2.h"
 #include "core/scenario/read_model.h"
+#include "core/scenario/read_own_algorithm.h"
 #include "core/scenario/read_pipeline.h"
 #include "core/scenario/read_recompute.h"
 #include "core/scenario/read_sharding.h"
@@ -71,10 +73,14 @@ Message dims_hint(DataStrategy strategy) {
 
 void check_names(const Section& mesh, const Names& names) {
     for (std::size_t i = 0; i < names.size(); ++i) {
-        if (!is_name(names[i])) mesh.report_element("names", i, {"scenario.bad_name", {{"name", names[i]}}});
+        const auto refuse = [&](const char* id) {
+            mesh.doubt("names");
+            mesh.report_element("names", i, {id, {{"name", names[i]}}});
+        };
+        if (!is_name(names[i])) refuse("scenario.bad_name");
         if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
             names.begin() + static_cast<std::ptrdiff_t>(i))
-            mesh.report_element("names", i, {"scenario.name_twice", {{"name", names[i]}}});
+            refuse("scenario.name_twice");
     }
 }
 
@@ -85,7 +91,11 @@ bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
     const auto world = mesh.integer("world", {1, kMostRanks});
     if (mesh.has("shape") && given.shape.empty()) return false;
     if (!given.shape.empty()) s.mesh_shape = given.shape;
-    if (!mesh.has("shape") && mesh.has("names")) mesh.require("shape");
+    if (!mesh.has("shape") && mesh.has("names")) {
+        mesh.require("shape");
+        return false;
+    }
+    if (!mesh.sure("shape", "names")) return false;
 
     const std::size_t ndim = s.mesh_shape.size();
     const Names given_data = data_names(given.names);
@@ -98,13 +108,11 @@ bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
         s.mesh_names = role;
         // Which dim holds the replicas must be said: fully_shard takes no unnamed mesh of two dims either.
         if (ndim > 1 && !mesh.has("names"))
-            mesh.report(
+            mesh.report_offering(
                 "shape",
                 {"scenario.mesh_unnamed", {{"strategy", strategy_word(strategy)}, {"shape", s.mesh_shape}}},
-                {"scenario.hint.mesh_unnamed",
-                 {{"replicas", s.mesh_shape[0]},
-                  {"shards", s.mesh_shape[1]},
-                  {"ranks", s.mesh_shape[0] * s.mesh_shape[1]}}});
+                {{{{{"mesh.names", Names{"replicate", "shard"}}}}},
+                 {{{{"mesh.shape", std::vector<int64_t>{s.mesh_shape[0] * s.mesh_shape[1]}}}}}});
     } else if (!mesh.has("names") && ndim > 1 && strategy_known && strategy == DataStrategy::none) {
         mesh.require("names");
     }
@@ -119,14 +127,15 @@ bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
     int64_t ranks = 1;
     for (const int64_t size : s.mesh_shape) ranks *= size;
     if (world && *world < ranks) {
-        mesh.report("world",
-                    {"scenario.mesh_larger_than_world",
-                     {{"shape", s.mesh_shape}, {"needed", ranks}, {"world", *world}}},
-                    {"scenario.hint.world_at_least", {{"least", ranks}}});
+        mesh.report_offering("world",
+                             {"scenario.mesh_larger_than_world",
+                              {{"shape", s.mesh_shape}, {"needed", ranks}, {"world", *world}}},
+                             {{{{{"mesh.world", ranks}}}}});
     } else {
         s.world_size = world;
     }
-    return true;
+    // Without the strategy nobody knows the names that were left out.
+    return strategy_known || mesh.has("names") || ndim == 1;
 }
 
 /// DataParallel is one process with several devices: nothing else can share it.
@@ -141,18 +150,23 @@ void check_one_process(const Section& root, const Section& parallel, const Scena
 /// says all of them.
 void check_micro_batch(const Section& train, const Scenario& s, int64_t ranks, int64_t microbatches) {
     if (!s.micro_batch || *s.micro_batch * ranks * microbatches == s.global_batch) return;
-    train.report("micro_batch",
-                 {"scenario.micro_batch",
-                  {{"batch", s.global_batch},
-                   {"micro", *s.micro_batch},
-                   {"accumulate", microbatches},
-                   {"ranks", ranks},
-                   {"product", *s.micro_batch * ranks * microbatches}}},
-                 {"scenario.hint.micro_batch", {{"micro", s.global_batch / (ranks * microbatches)}}});
+    const int64_t product = *s.micro_batch * ranks * microbatches;
+    const int64_t parts = std::max<int64_t>(1, s.global_batch / (*s.micro_batch * ranks));
+    train.report_offering("micro_batch",
+                          {"scenario.micro_batch",
+                           {{"batch", s.global_batch},
+                            {"micro", *s.micro_batch},
+                            {"accumulate", microbatches},
+                            {"ranks", ranks},
+                            {"product", product}}},
+                          {{{{{"train.micro_batch", s.global_batch / (ranks * microbatches)}}}},
+                           {{{{s.parallel.pipeline ? "parallel.microbatches" : "train.accumulate", parts}}}},
+                           {{{{"train.global_batch", product}}}}});
 }
 
 /// An epoch must end with a whole batch: all steps have equally many samples.
-void check_sampler(const Section& train, const Scenario& s, int64_t ranks) {
+void check_sampler(const Section& root, const Section& train, const Scenario& s, int64_t ranks) {
+    if (!root.section("data").sure("sampler", "samples", "drop_last", "file")) return;
     if (!s.data_sampler || s.data_samples < 1 || !s.data_file.empty()) return;
     const data::DistributedSampler sampler({.samples = s.data_samples,
                                             .world_size = ranks,
@@ -161,37 +175,44 @@ void check_sampler(const Section& train, const Scenario& s, int64_t ranks) {
                                             .drop_last = s.data_drop_last});
     const int64_t rows = s.global_batch / ranks, each = sampler.samples_per_rank();
     if (s.data_drop_last ? each >= rows : each % rows == 0) return;
-    train.report("global_batch",
-                 {"scenario.sampler_short_batch",
-                  {{"samples", s.data_samples},
-                   {"ranks", ranks},
-                   {"each", each},
-                   {"rows", rows},
-                   {"left", each % rows}}},
-                 each >= rows
-                     ? Message{"scenario.hint.sampler_drop_last", {{"samples", each / rows * rows * ranks}}}
-                     : Message{"scenario.hint.sampler_samples", {{"samples", s.global_batch}}});
+    std::vector<Offer> offers =
+        offers_around("data.samples", s.data_samples, rows * ranks, std::numeric_limits<int32_t>::max());
+    offers.push_back({{{{"data.drop_last", true}}}});
+    train.report_offering("global_batch",
+                          {"scenario.sampler_short_batch",
+                           {{"samples", s.data_samples},
+                            {"ranks", ranks},
+                            {"each", each},
+                            {"rows", rows},
+                            {"left", each % rows}}},
+                          std::move(offers));
 }
 
-void check_batch(const Section& train, const Scenario& s) {
-    if (!train.has("global_batch")) return;
+void check_batch(const Section& root, const Section& parallel, const Section& train, const Scenario& s) {
+    if (!train.has("global_batch") || !train.sure("global_batch", "accumulate")) return;
+    if (!parallel.sure("schedule") || (parallel.has("schedule") && !s.parallel.pipeline)) return;
     const int64_t ranks = data_parallel_size(s);
     const int64_t microbatches = s.parallel.pipeline ? s.parallel.pipeline->microbatches : s.accumulate;
     const int64_t parts = ranks * microbatches;  // at most 2^12 · 2^31
     if (s.global_batch % parts == 0) {
         check_micro_batch(train, s, ranks, microbatches);
-        check_sampler(train, s, ranks);
+        check_sampler(root, train, s, ranks);
         return;
     }
-    const int64_t below = s.global_batch / parts * parts;
-    const Message hint = below > 0
-                             ? Message{"scenario.hint.batch", {{"below", below}, {"above", below + parts}}}
-                             : Message{"scenario.hint.batch_above", {{"above", parts}}};
-    train.report(
+    // A [train] micro_batch, too, must fit; and where the batch must stay, another number of micro-batches
+    // may.
+    std::vector<Offer> offers =
+        offers_around("train.global_batch", s.global_batch, parts, std::numeric_limits<int32_t>::max());
+    if (s.global_batch % ranks == 0)
+        offers = joined(std::move(offers),
+                        offers_around(s.parallel.pipeline ? "parallel.microbatches" : "train.accumulate",
+                                      microbatches, 1, s.global_batch / ranks,
+                                      [&](int64_t n) { return s.global_batch / ranks % n == 0; }));
+    train.report_offering(
         "global_batch",
         {"scenario.batch_does_not_divide",
          {{"batch", s.global_batch}, {"ranks", ranks}, {"accumulate", microbatches}, {"parts", parts}}},
-        hint);
+        std::move(offers));
 }
 
 /// One unit of [parallel] units: a module's name, or a list of them.
@@ -260,6 +281,9 @@ void read_units(const Section& parallel, Scenario& s) {
 }
 
 void read_algorithm(const Section& parallel, Scenario& s) {
+    const toml::node* const named = parallel.node("algorithm");
+    if (named != nullptr && names_algorithm_file(named->value_or(std::string_view())))
+        return read_own_algorithm(parallel, s);
     if (const auto word = parallel.word("algorithm", algorithms()))
         s.parallel.algorithm = *parse_algorithm(*word);
 }
@@ -268,6 +292,16 @@ void read_parallel_options(const Section& parallel, Scenario& s) {
     s.parallel.bucket_cap_mb = parallel.number("bucket_cap_mb", {0, 1e6, false});
     read_algorithm(parallel, s);
     if (model_is_known(s)) read_units(parallel, s);
+}
+
+/// The strategy's word. HSDP has none of its own, as in PyTorch.
+std::optional<std::string> read_strategy(const Section& parallel) {
+    const toml::node* const node = parallel.node("data");
+    const std::string word = node ? node->value_or(std::string()) : std::string();
+    if (word != "hsdp" && word != "HSDP") return parallel.word("data", data_strategies());
+    parallel.refuse("data", {"scenario.unknown_word", {{"key", parallel.full("data")}, {"word", word}}},
+                    {"scenario.hint.hsdp", {}});
+    return std::nullopt;
 }
 
 }  // namespace
@@ -289,7 +323,7 @@ MeshKeys read_mesh_keys(const Section& mesh) {
         return {{}, names.value_or(Names{})};
     }
     if (names && names->size() != shape->size())
-        mesh.report("names", {"scenario.names_count",
+        mesh.refuse("names", {"scenario.names_count",
                               {{"names", static_cast<int64_t>(names->size())},
                                {"dims", static_cast<int64_t>(shape->size())},
                                {"shape", *shape}}});
@@ -298,8 +332,8 @@ MeshKeys read_mesh_keys(const Section& mesh) {
 
 bool read_mesh_and_parallel(const Section& root, const Section& model, const Section& train, Scenario& s) {
     const Section parallel = root.section("parallel");
-    const std::optional<std::string> strategy = parallel.word("data", data_strategies());
-    const bool strategy_known = strategy || !parallel.has("data");
+    const std::optional<std::string> strategy = read_strategy(parallel);
+    const bool strategy_known = parallel.sure("data");
     if (strategy) {
         const auto found = std::find(data_strategies().begin(), data_strategies().end(), *strategy);
         s.parallel.data = static_cast<DataStrategy>(found - data_strategies().begin());
@@ -316,7 +350,7 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     if (mesh_known && s.parallel.data == DataStrategy::dp) check_one_process(root, parallel, s);
     if (mesh_known) read_tensor_parallel(parallel, model, s);
     if (mesh_known) read_context_parallel(parallel, mesh, model, s);
-    if (mesh_known && strategy_known) check_batch(train, s);
+    if (mesh_known && strategy_known) check_batch(root, parallel, train, s);
     read_recompute(train, parallel, s);
     return mesh_known;
 }

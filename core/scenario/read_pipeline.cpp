@@ -2,6 +2,7 @@
 
 #include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/mesh_offers.h"
 #include "core/scenario/read_model.h"
 
 namespace meshscope::scenario {
@@ -17,7 +18,7 @@ std::optional<ScheduleKind> read_kind(const Section& parallel) {
     if (!text) return std::nullopt;
     const auto kind = parallel::pipeline::parse_schedule_kind(*text);
     if (!kind)
-        parallel.report("schedule",
+        parallel.refuse("schedule",
                         {"scenario.unknown_word", {{"key", parallel.full("schedule")}, {"word", *text}}},
                         hint_for(*text, parallel::pipeline::schedule_names()));
     return kind;
@@ -31,11 +32,11 @@ void refuse_combinations(const Section& parallel, const Section& train, const Sc
     using enum DataStrategy;
     const DataStrategy data = s.parallel.data;
     if (data != none && data != ddp && data != fsdp2 && data != zero1)
-        parallel.report(
+        parallel.report_offering(
             "data",
             {"scenario.pipeline_strategy",
              {{"strategy", std::string(data_strategies()[static_cast<std::size_t>(data)])}}},
-            {data == zero2 ? "scenario.hint.pipeline_zero2" : "scenario.hint.pipeline_fsdp2", {}});
+            {{{{{"parallel.data", std::string("fsdp2")}}}}, {{{{"parallel.data", std::string("zero1")}}}}});
     if (train.has("accumulate") && s.accumulate > 1)
         train.report("accumulate", {"scenario.pipeline_accumulate", {{"accumulate", int64_t{s.accumulate}}}});
     if (s.parallel.fsdp2.set_is_last_backward)
@@ -47,20 +48,25 @@ void check_stages(const Section& parallel, const Section& model, const ScheduleS
                   const Scenario& s) {
     const int64_t layers = nn::make_model(s.model)->n_layers();
     if (layers < shape.stages()) {
-        const int64_t ranks = layers / shape.stages_per_rank;
-        Message hint{"scenario.hint.pipeline_one_stage", {{"layers", layers}}};
-        if (ranks > 0)
-            hint = {"scenario.hint.pipeline_ranks",
-                    {{"ranks", ranks}, {"stages_per_rank", int64_t{shape.stages_per_rank}}}};
-        parallel.report(
+        std::vector<Offer> offers = offers_of_dim(s, *mesh::roles_of(s.mesh_names).pp, [&](int64_t n) {
+            return n * shape.stages_per_rank <= layers;
+        });
+        if (model.has("layers")) offers.push_back({{{{"model.layers", int64_t{shape.stages()}}}}});
+        if (shape.stages_per_rank > 1) {
+            Candidate single{{"parallel.schedule", std::string("1F1B")}};
+            if (parallel.has("stages_per_rank")) single.push_back({"parallel.stages_per_rank", {}});
+            offers.push_back({{single}});
+        }
+        parallel.report_offering(
             "schedule",
-            {"pipeline.too_few_layers", {{"layers", layers}, {"stages", int64_t{shape.stages()}}}}, hint);
+            {"pipeline.too_few_layers", {{"layers", layers}, {"stages", int64_t{shape.stages()}}}},
+            std::move(offers));
     }
     if (s.model.tied && shape.stages() > 1)
-        model.report("tied",
-                     {"scenario.pipeline_tied",
-                      {{"stages", int64_t{shape.stages()}}, {"last", int64_t{shape.stages() - 1}}}},
-                     {"scenario.hint.pipeline_tied", {}});
+        model.report_offering("tied",
+                              {"scenario.pipeline_tied",
+                               {{"stages", int64_t{shape.stages()}}, {"last", int64_t{shape.stages() - 1}}}},
+                              {{{{{"model.tied", false}}}}});
 }
 
 }  // namespace
@@ -72,19 +78,34 @@ void read_pipeline(const Section& parallel, const Section& mesh, const Section& 
     const auto microbatches = parallel.integer("microbatches", {1, kMostMicrobatches});
     const auto stages_per_rank = parallel.integer("stages_per_rank", {1, kMostMicrobatches});
     if (!parallel.has("schedule")) {
-        if (dim)
-            mesh.report("names", {"scenario.pp_needs_schedule", {}},
-                        hint_for("", parallel::pipeline::schedule_names()));
+        if (!parallel.sure("schedule")) return;
+        if (dim) {
+            Offer schedules{{}, 3};
+            for (const std::string_view name : parallel::pipeline::schedule_names()) {
+                Candidate candidate{{"parallel.schedule", std::string(name)}};
+                if (!parallel.has("microbatches") && *dim < s.mesh_shape.size())
+                    candidate.push_back({"parallel.microbatches", s.mesh_shape[*dim]});
+                schedules.candidates.push_back(std::move(candidate));
+            }
+            mesh.report_offering("names", {"scenario.pp_needs_schedule", {}}, {schedules});
+            return;  // what a schedule's keys are for is known once there is one
+        }
         for (const char* key : {"microbatches", "stages_per_rank"})
             if (parallel.has(key))
                 parallel.report_key(key, {"scenario.key_needs_schedule", {{"key", parallel.full(key)}}});
         return;
     }
-    if (!dim) parallel.report("schedule", {"scenario.schedule_needs_pp", {}});
-    const bool complete = parallel.require("microbatches");
+    if (!dim) {
+        Offer with_dim = offer_of_new_dim(s, "pp");
+        if (!parallel.has("microbatches"))
+            for (Candidate& candidate : with_dim.candidates)
+                candidate.push_back({"parallel.microbatches", int64_t{2}});
+        parallel.report_offering("schedule", {"scenario.schedule_needs_pp", {}}, {std::move(with_dim)});
+    }
+    const bool complete = !dim || parallel.require("microbatches");
     refuse_combinations(parallel, train, s);
     if (!kind || !complete || !microbatches || !dim || *dim >= s.mesh_shape.size()) return;
-    if (parallel.has("stages_per_rank") && !stages_per_rank) return;
+    if (!parallel.sure("stages_per_rank")) return;
 
     const ScheduleShape shape{
         *kind, static_cast<int32_t>(s.mesh_shape[*dim]),
@@ -92,7 +113,27 @@ void read_pipeline(const Section& parallel, const Section& mesh, const Section& 
         static_cast<int32_t>(*microbatches)};
     if (auto reason = parallel::pipeline::why_impossible(shape)) {
         const bool stages = reason->id == "pipeline.stages_per_rank";
-        parallel.report(stages ? "stages_per_rank" : "microbatches", std::move(*reason));
+        std::vector<Offer> offers;
+        if (stages) {
+            offers.push_back({{{{"parallel.stages_per_rank", int64_t{default_stages_per_rank(*kind)}}}}});
+        } else {
+            const auto fits = [&](ScheduleShape other) {
+                return !parallel::pipeline::why_impossible(other).has_value();
+            };
+            offers = joined(
+                offers_around(
+                    "parallel.microbatches", *microbatches, 1, kMostMicrobatches,
+                    [&](int64_t n) {
+                        return fits({*kind, shape.ranks, shape.stages_per_rank, static_cast<int32_t>(n)});
+                    }),
+                offers_of_dim(s, *dim, [&](int64_t n) {
+                    return fits({*kind, static_cast<int32_t>(n), shape.stages_per_rank, shape.microbatches});
+                }));
+            // What schedules alone would offer may not fit the batch.
+            if (reason->id == "pipeline.microbatches_rounds") reason->id = "scenario.microbatches_rounds";
+        }
+        parallel.report_offering(stages ? "stages_per_rank" : "microbatches", std::move(*reason),
+                                 std::move(offers));
         return;
     }
     if (model_is_known(s)) check_stages(parallel, model, shape, s);

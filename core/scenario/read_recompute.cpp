@@ -50,15 +50,16 @@ bool splits_backward(ScheduleKind kind) {
 
 void refuse_split_backward(const Section& parallel, const Scenario& s) {
     if (!s.parallel.pipeline || !splits_backward(s.parallel.pipeline->kind)) return;
-    std::string known;
+    Offer schedules{{}, 3};
     for (int k = 0; k < parallel::pipeline::kScheduleKinds; ++k) {
         const auto kind = static_cast<ScheduleKind>(k);
-        if (!splits_backward(kind)) known += (known.empty() ? "" : ", ") + std::string(name(kind));
+        if (!splits_backward(kind))
+            schedules.candidates.push_back({{"parallel.schedule", std::string(name(kind))}});
     }
-    parallel.report(
+    parallel.report_offering(
         "schedule",
         {"scenario.recompute_split", {{"schedule", std::string(name(s.parallel.pipeline->kind))}}},
-        {"scenario.hint.known", {{"known", known}}});
+        {schedules});
 }
 
 }  // namespace

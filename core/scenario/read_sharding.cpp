@@ -7,6 +7,7 @@
 #include "core/mesh/roles.h"
 #include "core/parallel/units.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/mesh_offers.h"
 #include "core/scenario/read_model.h"
 
 namespace meshscope::scenario {
@@ -37,7 +38,7 @@ std::size_t place_of(const std::array<std::string_view, N>& words, const std::st
 /// fsdp1.
 void read_backward_prefetch(const Section& section, Scenario& s) {
     const toml::node* node = section.node("backward_prefetch");
-    if (!node) return;
+    if (!node || !section.sure("data")) return;
     if (const auto* flag = node->as_boolean()) {
         s.parallel.fsdp2.backward_prefetch = flag->get();
         s.parallel.fsdp1.backward_prefetch = flag->get() ? BackwardPrefetch::pre : BackwardPrefetch::none;
@@ -58,6 +59,7 @@ void read_backward_prefetch(const Section& section, Scenario& s) {
 
 /// How many units for fsdp2, a boolean for the others.
 void read_forward_prefetch(const Section& section, Scenario& s) {
+    if (!section.sure("data")) return;  // what the key may hold depends on it
     if (s.parallel.data == DataStrategy::fsdp2) {
         const auto units = section.integer("forward_prefetch", kPrefetchedUnits);
         s.parallel.fsdp2.forward_prefetch_units = static_cast<int32_t>(units.value_or(0));
@@ -66,14 +68,15 @@ void read_forward_prefetch(const Section& section, Scenario& s) {
     }
 }
 
-/// The meshes of two dims with as many ranks, for a hint: "[2, 4], [4, 2]".
-std::string two_dim_meshes(int64_t ranks) {
-    std::string text;
-    for (int64_t shard = 2; shard <= ranks; ++shard)
-        if (ranks % shard == 0)
-            text += (text.empty() ? "[" : ", [") + std::to_string(ranks / shard) + ", " +
-                    std::to_string(shard) + "]";
-    return text.empty() ? "[2, 2]" : text;
+/// The meshes of two data dims with as many ranks; of four where these cannot be cut in two.
+Offer two_dim_meshes(const Scenario& s, int64_t ranks) {
+    std::vector<std::vector<int64_t>> shapes;
+    for (int64_t shard = 2; shard < ranks; ++shard)
+        if (ranks % shard == 0) shapes.push_back({ranks / shard, shard});
+    if (shapes.empty()) shapes.push_back({2, 2});
+    Offer offer = offer_of_data_dims(s, shapes, {"replicate", "shard"});
+    offer.wanted = 3;
+    return offer;
 }
 
 /// The sizes of the dims that the data strategy works on, whatever stands between them.
@@ -87,7 +90,7 @@ std::vector<int64_t> data_sizes(const Scenario& s) {
 
 /// Hybrid sharding needs replicas and shards, the others one dim.
 void check_dims(const Section& section, const Scenario& s) {
-    if (s.parallel.data != DataStrategy::fsdp1) return;
+    if (s.parallel.data != DataStrategy::fsdp1 || !section.sure("sharding_strategy")) return;
     const std::vector<int64_t> sizes = data_sizes(s);
     const bool two = sizes.size() == 2;
     const bool hybrid = is_hybrid(s.parallel.fsdp1.strategy);
@@ -95,17 +98,21 @@ void check_dims(const Section& section, const Scenario& s) {
     int64_t ranks = 1;
     for (const int64_t n : sizes) ranks *= n;
     if (hybrid && !two) {
-        section.report("sharding_strategy",
-                       {"scenario.hybrid_needs_two_dims", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
-                       {"scenario.hint.hybrid_meshes", {{"meshes", two_dim_meshes(ranks)}}});
+        section.report_offering(
+            "sharding_strategy",
+            {"scenario.hybrid_needs_two_dims", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
+            {two_dim_meshes(s, ranks), {{{{"parallel.sharding_strategy", std::string("full_shard")}}}}});
     } else if (hybrid && sizes[1] == 1) {
-        section.report("sharding_strategy",
-                       {"scenario.hybrid_shard_of_one", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
-                       {"scenario.hint.hybrid_meshes", {{"meshes", two_dim_meshes(ranks)}}});
+        section.report_offering(
+            "sharding_strategy",
+            {"scenario.hybrid_shard_of_one", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
+            {two_dim_meshes(s, ranks)});
     } else if (!hybrid && two) {
-        section.report(section.has("sharding_strategy") ? "sharding_strategy" : "data",
-                       {"scenario.flat_needs_one_dim", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
-                       {"scenario.hint.flat_meshes", {{"ranks", ranks}}});
+        section.report_offering(
+            section.has("sharding_strategy") ? "sharding_strategy" : "data",
+            {"scenario.flat_needs_one_dim", {{"strategy", strategy}, {"shape", s.mesh_shape}}},
+            {offer_of_data_dims(s, {{ranks}}, {"shard"}),
+             {{{{"parallel.sharding_strategy", std::string("hybrid_shard")}}}}});
     }
 }
 
@@ -118,8 +125,10 @@ void check_wrap(const Section& section, const Scenario& s) {
         parallel::plan_units(*model, parallel::units_by_size(*model, least), parallel::NoUnits::root_only);
     } catch (const InvalidArgument& error) {
         // Only the embedding and the head share one.
-        section.report("wrap_min_elements", error.message(),
-                       {"scenario.hint.wrap_shared", {{"least", s.model.vocab * s.model.dim + 1}}});
+        section.report_offering(
+            "wrap_min_elements", error.message(),
+            {{{{{"parallel.wrap_min_elements", s.model.vocab * s.model.dim + 1}}}},
+             {{{{"parallel.wrap", std::string("layers")}, {"parallel.wrap_min_elements", {}}}}}});
     }
 }
 
@@ -133,14 +142,14 @@ void read_wrap(const Section& section, Scenario& s) {
     if (wrap && *wrap == "size") {
         if (section.require("wrap_min_elements") && least) options.wrap_min_elements = *least;
         check_wrap(section, s);
-    } else if (section.has("wrap_min_elements")) {
+    } else if (section.has("wrap_min_elements") && section.sure("wrap")) {
         section.report_key("wrap_min_elements", {"scenario.wrap_min_without_size", {}});
     }
 }
 
 /// The reductions' type when none is given: fsdp2 reduces in the parameters' own float32 (PyTorch 2.15),
 /// fsdp1 in the type that is gathered.
-void read_precision(const Section& section, Scenario& s) {
+void read_precision(const Section& section, bool mesh_known, Scenario& s) {
     const Section table = section.section("mixed_precision");
     parallel::MixedPrecision& precision = s.parallel.precision;
     if (const auto word = table.word("param", kPrecisions)) precision.param = *parse_dtype(*word);
@@ -149,7 +158,7 @@ void read_precision(const Section& section, Scenario& s) {
     const std::vector<int64_t> sizes = data_sizes(s);
     const bool whole = s.parallel.fsdp1.strategy == parallel::ShardingStrategy::no_shard ||
                        (!sizes.empty() && sizes.back() == 1);
-    if (s.parallel.data == DataStrategy::fsdp1 && table.present() && whole)
+    if (s.parallel.data == DataStrategy::fsdp1 && table.present() && mesh_known && whole)
         section.report_key("mixed_precision", {"scenario.precision_needs_shards", {}});
     s.parallel.fsdp1.precision = precision;
 }
@@ -171,7 +180,7 @@ void read_sharding(const Section& section, bool mesh_known, Scenario& s) {
     fsdp1.limit_all_gathers = section.boolean("limit_all_gathers").value_or(true);
     fsdp1.use_orig_params = section.boolean("use_orig_params").value_or(true);
     read_wrap(section, s);
-    read_precision(section, s);
+    read_precision(section, mesh_known, s);
     if (const auto word = section.word("zero_variant", kVariants))
         s.parallel.zero_redundancy = *word == "pytorch";
     if (mesh_known) check_dims(section, s);

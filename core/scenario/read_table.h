@@ -9,10 +9,6 @@
 
 namespace meshscope::scenario {
 
-/// The text as TOML. Throws InputError "scenario.syntax" and, for a text over the limit,
-/// "scenario.too_large".
-toml::table parse_toml(std::string_view text, const std::string& path);
-
 /// The one reader of scenarios: from the table of a file, whatever made it. `path` and `source` go into the
 /// scenario. Throws InputError with every mistake.
 Scenario read_table(const toml::table& table, const std::string& path, std::string source);

@@ -5,24 +5,23 @@
 
 #include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
-#include "core/scenario/nearest.h"
+#include "core/scenario/mesh_offers.h"
+#include "core/scenario/read_model.h"
 
 namespace meshscope::scenario {
 namespace {
 
-/// Refuses a size of the model that the tp ranks cannot share evenly. What is proposed instead divides
-/// `whole`, too, where that is not 0 (heads must divide the model's dim): it shall not be refused next.
-void check_divides(const Section& model, std::string_view key, int64_t size, int64_t ranks,
-                   const std::vector<int64_t>& together, int64_t whole = 0) {
+/// Refuses a size of the model that the tp ranks cannot share evenly.
+void check_divides(const Section& model, std::string_view key, int64_t size, const Scenario& s) {
+    const std::size_t tp = *mesh::roles_of(s.mesh_names).tp;
+    const int64_t ranks = s.mesh_shape[tp];
     if (size % ranks == 0) return;
-    const std::vector<int64_t> values = nearest_of(size, whole > 0 ? whole : size + ranks, [&](int64_t n) {
-        return n % ranks == 0 && (whole == 0 || whole % n == 0);
-    });
-    const int64_t most = *std::min_element(together.begin(), together.end());
-    model.report(
+    const bool heads = key == "heads";  // they must divide dim, too; most numbers need not be tried
+    model.report_offering(
         key, {"scenario.tp_does_not_divide", {{"key", model.full(key)}, {"size", size}, {"ranks", ranks}}},
-        {values.empty() ? "scenario.hint.tp_dim" : "scenario.hint.tp_divides",
-         {{"values", values}, {"sizes", dividing_all(together, most)}}});
+        joined(offers_around(model.place(key), size, ranks, kMostSize,
+                             [&](int64_t n) { return !heads || s.model.dim % n == 0; }),
+               offers_of_dim(s, tp, [&](int64_t n) { return size % n == 0; })));
 }
 
 }  // namespace
@@ -39,13 +38,14 @@ void read_tensor_parallel(const Section& parallel, const Section& model, Scenari
             if (parallel.has(key))
                 parallel.report_key(
                     key,
-                    {"scenario.key_needs_dim", {{"key", parallel.full(key)}, {"dim", std::string("tp")}}},
-                    {"scenario.hint.dim_example", {}});
+                    {"scenario.key_needs_dim", {{"key", parallel.full(key)}, {"dim", std::string("tp")}}}, {},
+                    {offer_of_new_dim(s, "tp")});
         return;
     }
+    if (s.model.kind.empty()) return;  // what it is to be was not understood
     const bool tokens = s.model.kind == "gpt" || s.model.kind == "llama";
     for (const char* key : {"sequence_parallel", "loss_parallel"})
-        if (parallel.boolean(key).value_or(false) && !tokens)
+        if ((std::string_view(key) == "loss_parallel" ? p.loss_parallel : p.sequence_parallel) && !tokens)
             parallel.report_key(
                 key, {"scenario.key_needs_tokens", {{"key", parallel.full(key)}, {"kind", s.model.kind}}});
     if (p.sequence_parallel && p.tp_plan_linear)
@@ -54,19 +54,9 @@ void read_tensor_parallel(const Section& parallel, const Section& model, Scenari
                                          {"other", parallel.full("sequence_parallel")}}});
     if (!tokens || s.model.heads < 1) return;
 
-    const int64_t ranks = s.mesh_shape[*roles.tp];
     const int64_t kv_heads = s.model.kv_heads > 0 ? s.model.kv_heads : s.model.heads;
-    std::vector<int64_t> together{s.model.heads, kv_heads};
-    check_divides(model, "heads", s.model.heads, ranks, together, s.model.dim);
-    if (kv_heads != s.model.heads) check_divides(model, "kv_heads", kv_heads, ranks, together);
-    if (!p.sequence_parallel) return;
-    check_divides(model, "seq", s.model.seq, ranks, {s.model.seq});
-    // Where parameters lie in one flat array, or go to ranks by their size, the norms' gradients, which the
-    // tp ranks sum, lie at the same place on all of them only where every cut is even.
-    using enum DataStrategy;
-    const bool flat = p.data == fsdp1 || p.data == zero1 || p.data == zero2 || p.data == zero3;
-    if (flat) check_divides(model, "hidden", s.model.hidden, ranks, {s.model.hidden});
-    if (flat || !p.loss_parallel) check_divides(model, "vocab", s.model.vocab, ranks, {s.model.vocab});
+    if (model.sure("heads")) check_divides(model, "heads", s.model.heads, s);
+    if (kv_heads != s.model.heads && model.sure("kv_heads")) check_divides(model, "kv_heads", kv_heads, s);
 }
 
 }  // namespace meshscope::scenario

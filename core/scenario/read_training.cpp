@@ -71,12 +71,13 @@ void read_checkpoint(const Section& root, Scenario& s) {
         checkpoint.report_key("folder", {"scenario.checkpoint_two_folders", {}});
     if (const auto after = checkpoint.integer("restart_after", {0, kCount.most})) {
         c.restart_after = static_cast<int32_t>(*after);
-        if (*after >= s.steps)
+        if (root.section("train").sure("steps") && *after >= s.steps)
             checkpoint.report("restart_after", {"scenario.restart_behind_end",
                                                 {{"after", *after}, {"steps", int64_t{s.steps}}}});
     }
     for (const std::string_view key : {"every", "kind", "keep", "restart_after"})
-        if (checkpoint.has(key) && !checkpoint.has("folder") && !c.temporary) {
+        if (checkpoint.has(key) && !checkpoint.has("folder") && !c.temporary &&
+            checkpoint.sure("temporary")) {
             checkpoint.require("folder");
             break;
         }
@@ -121,7 +122,7 @@ std::optional<time::Profile> read_profile(const Section& section, std::string_vi
 }
 
 bool read_training(const Section& root, Scenario& scenario) {
-    if (root.has("call")) {
+    if (root.has("call") || !root.sure("call")) {
         const bool mesh_known = read_calls(root, scenario);
         read_record(root, scenario);
         read_hardware(root, scenario);

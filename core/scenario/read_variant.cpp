@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/nearest.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/modelled.h"
-#include "core/scenario/nearest.h"
 #include "core/scenario/read_table.h"
 #include "core/scenario/read_training.h"
 
@@ -136,10 +136,10 @@ void read_unset(const Section& root, const Section& section, Variant& variant) {
             continue;
         }
         const std::vector<std::string> parts = parts_of(names[i]);
-        const toml::node* node = root.node(parts.front());
-        for (std::size_t p = 1; node && p < parts.size(); ++p)
-            node = node->as_table() ? node->as_table()->get(parts[p]) : nullptr;
-        if (!node) section.report_element("unset", i, {"scenario.variant_unset_absent", {{"key", names[i]}}});
+        Section table = root;
+        for (std::size_t p = 0; p + 1 < parts.size(); ++p) table = table.section(parts[p]);
+        if (!table.has(parts.back()) && table.sure(parts.back()))
+            section.report_element("unset", i, {"scenario.variant_unset_absent", {{"key", names[i]}}});
         variant.changes.push_back({names[i], ""});
     }
 }
@@ -159,11 +159,11 @@ Variant read_variant(const Section& root, const Section& section, const std::str
                                nearest_key(key.name)});
         variant.changes.push_back({key.name, toml_text(*key.value)});
     }
-    if (!section.has("set") && !section.has("unset"))
+    if (!section.has("set") && !section.has("unset") && section.sure("set", "unset"))
         section.report("id", {"scenario.variant_changes_nothing", {{"id", variant.id}}});
     variant.ends = section.text("ends").value_or("");
-    if (const auto ends = section.text("ends"); ends && !is_message_id(*ends))
-        section.report("ends", {"scenario.variant_bad_end", {{"ends", *ends}}});
+    if (!variant.ends.empty() && !is_message_id(variant.ends))
+        section.refuse("ends", {"scenario.variant_bad_end", {{"ends", variant.ends}}});
     variant.numbers = read_number_tables(section, folder);
     if (!variant.ends.empty() && section.has("number"))
         section.report_key("number", {"scenario.variant_number_with_end", {{"id", variant.id}}});
@@ -178,7 +178,7 @@ void refuse_for_figure(const Section& section, const LessonNumber& number) {
                 key, {"scenario.modelled_key", {{"key", section.full(key)}, {"figure", number.modelled}}});
     };
     if (number.modelled.empty()) {
-        if (section.has("modelled")) return;  // a word that is none was told
+        if (section.has("modelled") || !section.sure("modelled")) return;  // reported
         for (const std::string_view key : {"rank", "hardware", "decimals"})
             if (section.has(key))
                 section.report_key(key, {"scenario.needs_modelled", {{"key", section.full(key)}}});
@@ -199,7 +199,7 @@ std::string read_id(const Section& entry, std::set<std::string>& seen, bool free
                            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
                        });
     if (id->empty() || !(plain || free_text)) {
-        entry.report("id", {"scenario.bad_id", {{"id", *id}}});
+        entry.refuse("id", {"scenario.bad_id", {{"id", *id}}});
         return "";
     }
     if (!seen.insert(*id).second) entry.report("id", {"scenario.id_twice", {{"id", *id}}});
@@ -213,7 +213,8 @@ std::vector<LessonNumber> read_number_tables(const Section& section, const std::
         LessonNumber out;
         out.id = read_id(number, seen);
         out.modelled = number.word("modelled", modelled_figures()).value_or("");
-        if (out.modelled.empty() ? !number.has("modelled") : is_of_events(out.modelled))
+        if (out.modelled.empty() ? !number.has("modelled") && number.sure("modelled")
+                                 : is_of_events(out.modelled))
             number.require("sql");
         out.sql = number.text("sql").value_or("");
         out.at = number.position_of(number.has("sql") ? "sql" : "id");

@@ -4,13 +4,14 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/base/text_file.h"
+#include "core/base/toml_text.h"
 #include "core/mesh/roles.h"
 #include "core/scenario/read_compare.h"
 #include "core/scenario/read_lesson.h"
 #include "core/scenario/read_table.h"
 #include "core/scenario/read_training.h"
 #include "core/scenario/section.h"
-#include "core/scenario/text_file.h"
 #include "core/trace/query.h"
 
 namespace meshscope::scenario {
@@ -32,6 +33,19 @@ void check_format(const Section& root) {
     }
 }
 
+/// Everything but the variants; mistakes go into `diagnostics`.
+Scenario read_all(const toml::table& table, const std::string& path, Diagnostics& diagnostics) {
+    Scenario scenario;
+    scenario.path = path;
+    scenario.folder = std::filesystem::path(path).parent_path().string();
+    const Section root(diagnostics, &table, "", {1, 1});
+    check_format(root);
+    const bool mesh_known = read_training(root, scenario);
+    read_compare(root, scenario);
+    read_lesson_content(root, mesh_known, scenario);
+    return scenario;
+}
+
 /// A variant that is to run must be readable. Its mistakes are the file's: they stand where it wrote them.
 void check_variants(const Scenario& scenario) {
     std::vector<Diagnostic> found;
@@ -48,33 +62,17 @@ void check_variants(const Scenario& scenario) {
 
 }  // namespace
 
-toml::table parse_toml(std::string_view text, const std::string& path) {
-    if (static_cast<int64_t>(text.size()) > kMostTextBytes)
-        throw InputError({{{"scenario.too_large", {{"most", kMostTextBytes}}}, {path, 0, 0, -1}, {}}});
-    try {
-        return toml::parse(text, path);
-    } catch (const toml::parse_error& error) {
-        const toml::source_position at = error.source().begin;
-        throw InputError({{{"scenario.syntax", {{"detail", std::string(error.description())}}},
-                           {path, static_cast<int>(at.line), static_cast<int>(at.column), -1},
-                           {}}});
-    }
-}
-
 Scenario read_table(const toml::table& table, const std::string& path, std::string source) {
-    Scenario scenario;
-    scenario.path = path;
-    scenario.folder = std::filesystem::path(path).parent_path().string();
-    scenario.source = std::move(source);
-
     Diagnostics diagnostics(path);
-    const Section root(diagnostics, &table, "", {1, 1});
-    check_format(root);
-    const bool mesh_known = read_training(root, scenario);
-    read_compare(root, scenario);
-    read_lesson_content(root, mesh_known, scenario);
-    if (!diagnostics.empty()) throw InputError(diagnostics.take());
-    return scenario;
+    Scenario scenario = read_all(table, path, diagnostics);
+    scenario.source = std::move(source);
+    if (diagnostics.empty()) return scenario;
+    resolve_offers(diagnostics.refusals(), table, [&](const toml::table& changed) {
+        Diagnostics found(path);
+        static_cast<void>(read_all(changed, path, found));
+        return found.take();
+    });
+    throw InputError(diagnostics.take());
 }
 
 int64_t data_parallel_size(const Scenario& s) {

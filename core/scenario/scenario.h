@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,10 @@
 #include "core/scenario/call.h"
 #include "core/time/profile.h"
 #include "core/trace/event.h"
+
+namespace meshscope::comm {
+class OwnAlgorithm;
+}  // namespace meshscope::comm
 
 namespace meshscope::scenario {
 
@@ -78,6 +83,8 @@ struct Scenario {
         bool zero_redundancy = false;      ///< zero1 as PyTorch's ZeroRedundancyOptimizer
         std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
         Algorithm algorithm = Algorithm::ring;
+        std::shared_ptr<const comm::OwnAlgorithm>
+            own;                         ///< Algorithm::own: the file, proved for the mesh's dims
         bool tp_plan_linear = false;     ///< tp_plan = "linear"; "block" otherwise
         bool sequence_parallel = false;
         bool loss_parallel = false;
@@ -110,6 +117,7 @@ struct Scenario {
     std::vector<int32_t> node_of_rank;   ///< [hardware] ranks_per_node; empty: the rows of the mesh's first dim
 
     std::optional<bool> checked;         ///< [run] checked: calls are compared across ranks
+    bool expects_divergence = false;     ///< [run] expect = "divergence": the run is to come to NaN or Inf
     std::string schedule;                ///< [run] schedule: which rank runs when; "" = all at once
     std::vector<comm::Fault> faults;     ///< [[faults]]
     std::vector<SourcePosition> fault_positions;  ///< where each stands

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <sstream>
 
+#include "core/base/nearest.h"
 #include "core/base/toml_number.h"
 #include "core/scenario/keys.h"
-#include "core/scenario/nearest.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -31,6 +32,11 @@ std::string_view type_name(const toml::node& node) {
     }
 }
 
+/// The system and SQLite take the part before a NUL for the whole: "a.toml\0b" would be the file a.toml.
+bool has_nul(const std::string& text) {
+    return text.find('\0') != std::string::npos;
+}
+
 /// "1e10", not "1e+10": as people write it in a file.
 std::string text_of(double value) {
     std::ostringstream out;
@@ -42,25 +48,30 @@ std::string text_of(double value) {
 
 }  // namespace
 
-void Diagnostics::add(toml::source_position at, Message message, Message hint) {
-    found_.push_back({std::move(message),
-                      {file_, static_cast<int>(at.line), static_cast<int>(at.column), -1},
-                      std::move(hint)});
+void Diagnostics::add(toml::source_position at, Message message, Message hint, std::vector<Offer> offers) {
+    found_.push_back({{std::move(message),
+                       {file_, static_cast<int>(at.line), static_cast<int>(at.column), -1},
+                       std::move(hint)},
+                      std::move(offers)});
 }
 
 std::vector<Diagnostic> Diagnostics::take() {
-    std::stable_sort(found_.begin(), found_.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    std::vector<Diagnostic> found;
+    for (Refusal& refusal : found_) found.push_back(std::move(refusal.diagnostic));
+    found_.clear();
+    std::stable_sort(found.begin(), found.end(), [](const Diagnostic& a, const Diagnostic& b) {
         return std::pair(a.position.line, a.position.column) < std::pair(b.position.line, b.position.column);
     });
-    return std::move(found_);
+    return found;
 }
 
 void refuse_for_kind(const Section& section, std::initializer_list<std::string_view> names,
-                     const std::string& kind) {
+                     const std::string& kind, std::string_view kind_key) {
     for (const std::string_view key : names)
         if (section.has(key))
-            section.report_key(key,
-                               {"scenario.key_not_for_kind", {{"key", section.full(key)}, {"kind", kind}}});
+            section.report_key(
+                key, {"scenario.key_not_for_kind",
+                      {{"key", section.full(key)}, {"kind_key", std::string(kind_key)}, {"kind", kind}}});
 }
 
 std::string join(std::span<const std::string_view> words) {
@@ -77,23 +88,36 @@ Message hint_for(std::string_view word, std::span<const std::string_view> known)
 
 Section::Section(Diagnostics& diagnostics, const toml::table* table, std::string path,
                  toml::source_position where)
-    : diagnostics_(&diagnostics), table_(table), path_(std::move(path)), where_(where) {
+    : diagnostics_(&diagnostics), table_(table), path_(std::move(path)), place_(path_), where_(where) {
     refuse_unknown_keys();
 }
 
 void Section::refuse_unknown_keys() const {
-    if (!table_) return;
+    // A table that two readers read is one table of the user's.
+    if (!table_ || !diagnostics_->first_look_at(table_)) return;
     const std::vector<Key> known = keys_of(path_);
     std::vector<std::string_view> names;
     for (const Key& key : known)
         if (key.support == KeySupport::now) names.push_back(key.name);
+    std::set<std::string> guessed;
     for (const auto& [key, value] : *table_) {
         const std::string_view word = key.str();
         const auto found =
             std::find_if(known.begin(), known.end(), [&](const Key& k) { return k.name == word; });
         if (found == known.end()) {
+            Message hint = hint_for(word, names);
+            if (const MessageValue* const meant = hint.find("guess")) {
+                const std::string& guess = std::get<std::string>(*meant);
+                const toml::node* const there = table_->get(guess);
+                // A key cannot be written twice; two lists of tables make one.
+                const bool clash = there && !(there->is_array_of_tables() && value.is_array_of_tables());
+                if (clash || !guessed.insert(guess).second)
+                    hint = {"scenario.hint.key_is_there", {{"guess", guess}}};
+                else if (!there)
+                    diagnostics_->doubt(table_, guess);
+            }
             diagnostics_->add(key.source().begin, {"scenario.unknown_key", {{"key", full(word)}}},
-                              hint_for(word, names));
+                              std::move(hint));
         } else if (found->support == KeySupport::later) {
             diagnostics_->add(key.source().begin, {"scenario.not_supported", {{"key", full(word)}}});
         }
@@ -102,6 +126,10 @@ void Section::refuse_unknown_keys() const {
 
 std::string Section::full(std::string_view key) const {
     return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+}
+
+std::string Section::place(std::string_view key) const {
+    return place_.empty() ? std::string(key) : place_ + "." + std::string(key);
 }
 
 toml::source_position Section::at(std::string_view key) const {
@@ -126,8 +154,13 @@ void Section::report(std::string_view key, Message message, Message hint) const 
     diagnostics_->add(value_at(key), std::move(message), std::move(hint));
 }
 
-void Section::report_key(std::string_view key, Message message, Message hint) const {
-    diagnostics_->add(at(key), std::move(message), std::move(hint));
+void Section::report_offering(std::string_view key, Message message, std::vector<Offer> offers) const {
+    diagnostics_->add(value_at(key), std::move(message), {}, std::move(offers));
+}
+
+void Section::report_key(std::string_view key, Message message, Message hint,
+                         std::vector<Offer> offers) const {
+    diagnostics_->add(at(key), std::move(message), std::move(hint), std::move(offers));
 }
 
 void Section::report_at(Diagnostic diagnostic) const {
@@ -141,14 +174,24 @@ void Section::report_element(std::string_view key, std::size_t index, Message me
     diagnostics_->add(element ? element->source().begin : at(key), std::move(message), std::move(hint));
 }
 
+bool Section::sure(std::string_view key) const {
+    return !doubted_ && !(table_ && diagnostics_->is_doubted(table_, key));
+}
+
+void Section::refuse(std::string_view key, Message message, Message hint) const {
+    diagnostics_->doubt(table_, key);
+    report(key, std::move(message), std::move(hint));
+}
+
 void Section::wrong_type(std::string_view key, std::string_view wanted, const toml::node& found) const {
-    report(key,
+    refuse(key,
            {"scenario.wrong_type",
             {{"key", full(key)}, {"wanted", std::string(wanted)}, {"found", std::string(type_name(found))}}});
 }
 
 void Section::wrong_element(std::string_view key, std::size_t index, std::string_view wanted,
                             const toml::node& found) const {
+    diagnostics_->doubt(table_, key);
     report_element(key, index,
                    {"scenario.wrong_type",
                     {{"key", full(key) + "[" + std::to_string(index) + "]"},
@@ -158,7 +201,7 @@ void Section::wrong_element(std::string_view key, std::size_t index, std::string
 
 bool Section::require(std::string_view key) const {
     if (has(key)) return true;
-    diagnostics_->add(where_, {"scenario.missing_key", {{"key", full(key)}}});
+    if (sure(key)) diagnostics_->add(where_, {"scenario.missing_key", {{"key", full(key)}}});
     return false;
 }
 
@@ -172,7 +215,7 @@ std::optional<int64_t> Section::integer(std::string_view key, IntegerRange range
     }
     const int64_t n = integer->get();
     if (n < range.least || n > range.most) {
-        report(key, {"scenario.out_of_range", {{"key", full(key)}, {"value", n}}},
+        refuse(key, {"scenario.out_of_range", {{"key", full(key)}, {"value", n}}},
                {"scenario.hint.range", {{"least", range.least}, {"most", range.most}}});
         return std::nullopt;
     }
@@ -189,11 +232,11 @@ std::optional<double> Section::number(std::string_view key, NumberRange range) c
     }
     const bool inside = *x <= range.most && (range.least_itself ? *x >= range.least : *x > range.least);
     if (!std::isfinite(*x)) {
-        report(key, {"scenario.not_finite", {{"key", full(key)}, {"value", text_of(*x)}}});
+        refuse(key, {"scenario.not_finite", {{"key", full(key)}, {"value", text_of(*x)}}});
         return std::nullopt;
     }
     if (!inside) {
-        report(key, {"scenario.out_of_range", {{"key", full(key)}, {"value", text_of(*x)}}},
+        refuse(key, {"scenario.out_of_range", {{"key", full(key)}, {"value", text_of(*x)}}},
                {range.least_itself ? "scenario.hint.range" : "scenario.hint.range_above",
                 {{"least", text_of(range.least)}, {"most", text_of(range.most)}}});
         return std::nullopt;
@@ -212,9 +255,16 @@ std::optional<bool> Section::boolean(std::string_view key) const {
 std::optional<std::string> Section::text(std::string_view key) const {
     const toml::node* value = node(key);
     if (!value) return std::nullopt;
-    if (const auto* s = value->as_string()) return s->get();
-    wrong_type(key, "string", *value);
-    return std::nullopt;
+    const auto* s = value->as_string();
+    if (!s) {
+        wrong_type(key, "string", *value);
+        return std::nullopt;
+    }
+    if (has_nul(s->get())) {
+        refuse(key, {"scenario.text_with_nul", {{"key", full(key)}}});
+        return std::nullopt;
+    }
+    return s->get();
 }
 
 std::optional<std::string> Section::word(std::string_view key, std::span<const std::string_view> words,
@@ -222,10 +272,10 @@ std::optional<std::string> Section::word(std::string_view key, std::span<const s
     std::optional<std::string> found = text(key);
     if (!found || std::find(words.begin(), words.end(), *found) != words.end()) return found;
     if (std::find(later.begin(), later.end(), *found) != later.end()) {
-        report(key, {"scenario.word_not_supported", {{"key", full(key)}, {"word", *found}}},
+        refuse(key, {"scenario.word_not_supported", {{"key", full(key)}, {"word", *found}}},
                {"scenario.hint.known", {{"known", join(words)}}});
     } else {
-        report(key, {"scenario.unknown_word", {{"key", full(key)}, {"word", *found}}},
+        refuse(key, {"scenario.unknown_word", {{"key", full(key)}, {"word", *found}}},
                hint_for(*found, words));
     }
     return std::nullopt;
@@ -247,6 +297,7 @@ std::optional<std::vector<int64_t>> Section::integers(std::string_view key, Inte
             return std::nullopt;
         }
         if (integer->get() < each.least || integer->get() > each.most) {
+            diagnostics_->doubt(table_, key);
             report_element(key, i, {"scenario.out_of_range", {{"key", full(key)}, {"value", integer->get()}}},
                            {"scenario.hint.range", {{"least", each.least}, {"most", each.most}}});
             return std::nullopt;
@@ -293,6 +344,12 @@ std::optional<std::vector<std::string>> Section::texts(std::string_view key) con
             return std::nullopt;
         }
         result.push_back(element.value_or(std::string()));
+        if (has_nul(result.back())) {
+            doubt(key);
+            report_element(key, i,
+                           {"scenario.text_with_nul", {{"key", full(key) + "[" + std::to_string(i) + "]"}}});
+            return std::nullopt;
+        }
     }
     return result;
 }
@@ -302,7 +359,10 @@ Section Section::section(std::string_view key) const {
     const toml::table* inner = value ? value->as_table() : nullptr;
     if (value && !inner) wrong_type(key, "table", *value);
     const bool bracketed = inner && inner->source().begin.line > 0;
-    return Section(*diagnostics_, inner, full(key), bracketed ? inner->source().begin : at(key));
+    Section section(*diagnostics_, inner, full(key), bracketed ? inner->source().begin : at(key));
+    section.doubted_ = !sure(key);
+    section.place_ = place(key);
+    return section;
 }
 
 std::vector<Section> Section::sections(std::string_view key) const {
@@ -319,8 +379,10 @@ std::vector<Section> Section::sections(std::string_view key) const {
             return {};
         }
     std::vector<Section> result;
-    for (const toml::node& element : *array)
+    for (const toml::node& element : *array) {
         result.emplace_back(*diagnostics_, element.as_table(), full(key), element.source().begin);
+        result.back().place_ = place(key) + "." + std::to_string(result.size() - 1);
+    }
     return result;
 }
 

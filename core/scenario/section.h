@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/scenario/offer.h"
 
 namespace meshscope::scenario {
 
@@ -18,15 +21,27 @@ class Diagnostics {
   public:
     explicit Diagnostics(std::string file) : file_(std::move(file)) {}
     const std::string& file() const { return file_; }
-    void add(toml::source_position at, Message message, Message hint = {});
-    void add(Diagnostic diagnostic) { found_.push_back(std::move(diagnostic)); }
+    void add(toml::source_position at, Message message, Message hint = {}, std::vector<Offer> offers = {});
+    void add(Diagnostic diagnostic) { found_.push_back({std::move(diagnostic), {}}); }
     bool empty() const { return found_.empty(); }
+    /// All of them, with what is offered instead; for resolve_offers().
+    std::vector<Refusal>& refusals() { return found_; }
     /// All of them in file order.
     std::vector<Diagnostic> take();
 
+    /// Whether `table` was not looked at before; from now on it was.
+    bool first_look_at(const toml::table* table) { return looked_at_.insert(table).second; }
+    /// Notes that nobody knows what `key` of `table` was to be: its value was refused, or its name misspelt.
+    void doubt(const toml::table* table, std::string_view key) { doubted_.emplace(table, key); }
+    bool is_doubted(const toml::table* table, std::string_view key) const {
+        return doubted_.count({table, std::string(key)}) > 0;
+    }
+
   private:
     std::string file_;
-    std::vector<Diagnostic> found_;
+    std::vector<Refusal> found_;
+    std::set<const toml::table*> looked_at_;
+    std::set<std::pair<const toml::table*, std::string>> doubted_;
 };
 
 /// What a whole number or a number may be; both ends count.
@@ -51,6 +66,14 @@ class Section {
 
     bool present() const { return table_ != nullptr; }
     bool has(std::string_view key) const { return node(key) != nullptr; }
+    /// Whether the key is what the user meant, or left out by the user's wish. False once its value was
+    /// refused, and where a misspelt key was probably meant: then what the reader goes on with is a guess,
+    /// and what does not fit the guess is no mistake of the user's. Ask after the key was read.
+    bool sure(std::string_view key) const;
+    template <class... Keys>
+    bool sure(std::string_view key, std::string_view next, Keys... more) const {
+        return sure(key) && sure(next, more...);
+    }
     /// Where a key stands, or the table when it is absent.
     toml::source_position at(std::string_view key) const;
     /// Where its value stands; where the key does, when the file does not say.
@@ -60,6 +83,8 @@ class Section {
     toml::source_position where() const { return where_; }
     /// "train.steps", for messages.
     std::string full(std::string_view key) const;
+    /// The same with the table's number in its list, for edits.
+    std::string place(std::string_view key) const;
 
     std::optional<int64_t> integer(std::string_view key, IntegerRange range) const;
     std::optional<double> number(std::string_view key, NumberRange range) const;
@@ -77,12 +102,20 @@ class Section {
     /// An array of tables.
     std::vector<Section> sections(std::string_view key) const;
 
-    /// Reports that `key` must be there; true when it is.
+    /// Reports that `key` must be there; true when it is. One that was misspelt was reported as that.
     bool require(std::string_view key) const;
     /// Reports a mistake of a value, of the key itself (it should not be there), or of an element of its
     /// array.
     void report(std::string_view key, Message message, Message hint = {}) const;
-    void report_key(std::string_view key, Message message, Message hint = {}) const;
+    void report_key(std::string_view key, Message message, Message hint = {},
+                    std::vector<Offer> offers = {}) const;
+    /// Reports a mistake of a value together with what could be written instead; each candidate is shown only
+    /// if the file with it has that mistake no more, and no other.
+    void report_offering(std::string_view key, Message message, std::vector<Offer> offers) const;
+    /// The same as report(), where it is not known now what the key was to be: see sure().
+    void refuse(std::string_view key, Message message, Message hint = {}) const;
+    /// Only that.
+    void doubt(std::string_view key) const { diagnostics_->doubt(table_, key); }
     /// Reports a mistake of another file that this one names, with its own position.
     void report_at(Diagnostic diagnostic) const;
     void report_element(std::string_view key, std::size_t index, Message message, Message hint = {}) const;
@@ -96,12 +129,14 @@ class Section {
     Diagnostics* diagnostics_;
     const toml::table* table_;
     std::string path_;
+    std::string place_;  ///< path_ with the numbers of list elements
     toml::source_position where_;
+    bool doubted_ = false;  ///< what stands there is no table, or has another name
 };
 
-/// Reports the keys of a section that have no meaning for its kind.
+/// Reports the keys of a section that have no meaning for its kind, which the key `kind_key` says.
 void refuse_for_kind(const Section& section, std::initializer_list<std::string_view> names,
-                     const std::string& kind);
+                     const std::string& kind, std::string_view kind_key = "kind");
 
 /// "ring, direct"
 std::string join(std::span<const std::string_view> words);

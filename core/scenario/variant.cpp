@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "core/base/toml_text.h"
 #include "core/scenario/read_table.h"
 #include "core/scenario/read_variant.h"
 

@@ -1,7 +1,5 @@
 #include "core/scenario/with_strategy.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -9,6 +7,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/toml_text.h"
 #include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/section.h"
@@ -92,7 +91,7 @@ Scenario with_strategy(const Scenario& s, std::string_view strategy) {
         throw InvalidArgument({"scenario.strategy_needs_data_mesh", {{"strategy", std::string(strategy)}}});
     if (strategy == "hsdp" && (ranks % 2 != 0 || ranks < 4) && own_word(s) != "hsdp")
         throw InvalidArgument({"scenario.strategy_needs_even_ranks", {{"ranks", ranks}}});
-    toml::table root = toml::parse(s.source, s.path);
+    toml::table root = parse_toml(s.source, s.path);
     const int64_t each_node = ranks_per_node(s, ranks);
     for (const std::string_view key : kLeftOut) root.erase(key);
     root.insert_or_assign("mesh", mesh_of(s, strategy, ranks, each_node));

@@ -10,9 +10,9 @@ namespace meshscope::tensor {
 /// flops.
 ///
 /// Done by one of the libraries of this build, the same for the whole program: oneDNN on processors with
-/// AVX-512, else OpenBLAS, else our plain loops; use_matrix_product_library() names another. Throws
-/// InvalidArgument: "kernel.too_large" where the library's sizes are too small for a dim,
-/// "kernel.product_refused".
+/// AVX-512, else OpenBLAS, else our plain loops; use_matrix_product_library() names another. The first
+/// product loads it, unless load_matrix_product_library() did. Throws InvalidArgument: "kernel.too_large"
+/// where the library's sizes are too small for a dim, "kernel.product_refused", and what loading throws.
 void matrix_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
                     const float* b, float beta, float* c);
 
@@ -44,7 +44,14 @@ void block_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int
 /// this build does not have it.
 void use_matrix_product_library(std::string_view word);
 
-/// For people: "oneDNN", "OpenBLAS" or "plain loops".
+/// For people: "oneDNN", "OpenBLAS" or "plain loops". Loads nothing.
 std::string_view matrix_product_library();
+
+/// What loading it maps, and a first product, roughly; 0 once it is loaded.
+int64_t matrix_product_library_bytes();
+
+/// Loads what products go through now, so that the first product is as fast as the others. Throws
+/// InvalidArgument "kernel.blas_not_loaded" {name, reason}, std::bad_alloc where it cannot be mapped.
+void load_matrix_product_library();
 
 }  // namespace meshscope::tensor

@@ -1,12 +1,15 @@
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <new>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
 #include "core/base/error.h"
 #include "core/tensor/blas_library.h"
+#include "core/tensor/room.h"
 #include "core/tensor/vector_loops.h"
 
 // OpenMP's, which oneDNN is built on; declared here so that nothing else needs to be compiled for OpenMP.
@@ -62,6 +65,9 @@ bool suits_matmul(const Form& form) {
     return form.m >= kLeast && form.n >= kLeast && form.k >= kLeast && form.n <= kMostOfB / form.k &&
            (!form.transpose_a || form.a_stride % kNumbersOfPage == 0);
 }
+
+/// For the code of a form, which takes 1 MiB or two. oneDNN does not see where none could be mapped for it.
+constexpr int64_t kRoomForCode = int64_t{16} << 20;
 
 const dnnl::engine& processor() {
     static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -126,7 +132,12 @@ void multiply(const Form& form, const float* a, const float* b, float* c) {
     thread_local const dnnl::stream stream(processor());
     try {
         if (kept.size() >= kMost) kept.clear();
-        kept.try_emplace(form, form).first->second(stream, a, b, c);
+        auto found = kept.find(form);
+        if (found == kept.end()) {
+            const HeldRoom room(kRoomForCode);
+            found = kept.try_emplace(form, form).first;
+        }
+        found->second(stream, a, b, c);
     } catch (const dnnl::error& e) {
         refuse(e.status, form);
     }
@@ -164,18 +175,21 @@ void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k
         return;
     }
     use_one_thread();
+    static std::atomic<bool> made{false};  // the first dnnl_sgemm makes all its code
+    std::optional<HeldRoom> room;
     const Form form{transpose_a, transpose_b, beta != 0.0F, m, n, k, a.stride, b.stride, c_stride};
     if (alpha == 1.0F && suits_matmul(form)) return multiply(form, a.data, b.data, c);
+    if (!made) room.emplace(kRoomForCode);
     const dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha,
                                             a.data, a.stride, b.data, b.stride, beta, c, c_stride);
     if (status != dnnl_success) refuse(status, form);
+    made = true;
 }
 
 }  // namespace
-
-const BlasLibrary& onednn() {
-    static const BlasLibrary library{"oneDNN", "onednn", product};
-    return library;
-}
-
 }  // namespace meshscope::tensor
+
+extern "C" const meshscope::tensor::BlasLibrary* meshscope_blas_library() {
+    static const meshscope::tensor::BlasLibrary library{"oneDNN", "onednn", meshscope::tensor::product};
+    return &library;
+}

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/base/address_space.h"
 #include "core/base/error.h"
 #include "core/tensor/blas.h"
 #include "core/tensor/device.h"
@@ -12,6 +13,7 @@ namespace meshscope::tensor {
 namespace {
 
 [[noreturn]] void out_of_memory(int64_t bytes) {
+    give_up_reserve();
     throw DeviceError({"device.out_of_memory", {{"bytes", bytes}}});
 }
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "core/tensor/room.h"
+
 namespace meshscope::tensor {
 namespace {
 
@@ -84,6 +86,7 @@ std::byte* LargeBlocks::take(int64_t bytes) {
 
 std::byte* LargeBlocks::map(int64_t size) {
     if (!has_room(size)) return nullptr;
+    const auto held = lock_for_mapping();
     void* const memory = mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;

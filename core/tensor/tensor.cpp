@@ -77,8 +77,16 @@ Tensor Allocator::empty(Shape shape, DType dtype, MemoryCategory category, std::
     result.n_elements_ = count(shape);
     result.shape_ = std::move(shape);
     result.dtype_ = dtype;
-    result.storage_ =
-        LocalPtr<Storage>(new Storage(*device_, sink_, next_id_, result.bytes(), category, label));
+    try {
+        result.storage_ =
+            LocalPtr<Storage>(new Storage(*device_, sink_, next_id_, result.bytes(), category, label));
+    } catch (const DeviceError& error) {
+        if (error.message().id != "device.out_of_memory" || label.empty()) throw;
+        throw DeviceError({"device.out_of_memory_for",
+                           {{"bytes", result.bytes()},
+                            {"what", std::string(label)},
+                            {"category", std::string(name(category))}}});
+    }
     ++next_id_;
     return result;
 }

@@ -56,7 +56,7 @@ Clock measured(const trace::Trace& trace);
 /// formulas of Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH"
 /// (2005), with γ once in each reducing hop.
 ///
-/// A trace that recorded no hops (Level::collectives) is timed by formula_ns(), the same formulas, at the
+/// A trace that recorded no hops (Level::collectives) is timed by unrecorded_ns(), from the same steps, at the
 /// slowest kind of link in the group.
 ///
 /// `absent`: what becomes of a collective that a member never issued. A trace of some ranks of a world (run

@@ -1,16 +1,18 @@
 #include "core/time/read_profile.h"
 
-#include <toml++/toml.h>
-
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "core/base/error.h"
+#include "core/base/nearest.h"
+#include "core/base/text_file.h"
 #include "core/base/toml_number.h"
+#include "core/base/toml_text.h"
 
 namespace meshscope::embedded {
 std::string_view time_profiles(std::string_view file);
@@ -40,29 +42,54 @@ class Reader {
              {}});
     }
     void throw_if_any() {
-        if (!diagnostics_.empty()) throw InputError(std::move(diagnostics_));
+        if (diagnostics_.empty()) return;
+        std::ranges::stable_sort(diagnostics_, {}, [](const Diagnostic& d) {
+            return std::pair(d.position.line, d.position.column);
+        });
+        throw InputError(std::move(diagnostics_));
     }
 
-    /// A table that must be there, with these keys and no others; empty when it is not.
+    /// A table that must be there, with these keys and no others. Where it is not, that is told, and what is
+    /// given is nowhere(): whatever is missing from it was told with it.
     const toml::table& table(const toml::table& in, const std::string& name,
                              const std::set<std::string>& keys) {
-        static const toml::table kEmpty;
         const std::string key = name.substr(name.rfind('.') + 1);
         const toml::node* node = in.get(key);
-        if (node == nullptr || !node->is_table()) {
-            add(node == nullptr ? in.source() : node->source(), {"time.profile.missing", {{"key", name}}});
-            return kEmpty;
+        if (node == nullptr) {
+            missing(in, name);
+            return nowhere();
+        }
+        if (!node->is_table()) {
+            not_a_table(*node, name);
+            return nowhere();
         }
         only(*node->as_table(), name, keys);
         return *node->as_table();
+    }
+    void not_a_table(const toml::node& node, const std::string& name) {
+        add(node.source(), {"time.profile.not_a_table", {{"key", name}}});
+    }
+    /// Tells that `name` is missing from `in`; not where another key there seems to be that one misspelt,
+    /// which was told.
+    void missing(const toml::table& in, const std::string& name) {
+        if (&in != &nowhere() && !meant_.contains(name))
+            add(in.source(), {"time.profile.missing", {{"key", name}}});
     }
     void only(const toml::table& in, const std::string& name, const std::set<std::string>& keys) {
         for (const auto& [key, value] : in) {
             if (keys.contains(std::string(key.str()))) continue;
             std::string known;
-            for (const std::string& each : keys) known += (known.empty() ? "" : ", ") + each;
+            std::vector<std::string> absent;
+            for (const std::string& each : keys) {
+                known += (known.empty() ? "" : ", ") + each;
+                if (!in.contains(each)) absent.push_back(each);
+            }
             add(key.source(),
                 {"time.profile.unknown_key", {{"key", full(name, key.str())}, {"known", known}}});
+            const std::string meant = nearest(key.str(), absent);
+            if (meant.empty()) continue;
+            meant_.insert(full(name, meant));
+            diagnostics_.back().hint = {"scenario.hint.did_you_mean", {{"guess", meant}}};
         }
     }
     /// A number times `unit`; 0 when it is left out.
@@ -70,8 +97,7 @@ class Reader {
                   double most = 1e30) {
         const toml::node* node = in.get(key);
         if (node == nullptr) {
-            if (wanted == Wanted::positive)
-                add(in.source(), {"time.profile.missing", {{"key", full(name, key)}}});
+            if (wanted == Wanted::positive) missing(in, full(name, key));
             return 0;
         }
         const std::optional<double> value = toml_number(*node);
@@ -99,8 +125,14 @@ class Reader {
     }
 
   private:
+    static const toml::table& nowhere() {
+        static const toml::table kNone;
+        return kNone;
+    }
+
     std::string path_;
     std::vector<Diagnostic> diagnostics_;
+    std::set<std::string> meant_;  ///< keys that another one seems to be, misspelt
 };
 
 int64_t nanoseconds(double ns) {
@@ -132,14 +164,14 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
     const toml::node* kernels = compute.get("kernels");
     if (kernels == nullptr) return;
     if (!kernels->is_table()) {
-        reader.add(kernels->source(), {"time.profile.missing", {{"key", std::string("compute.kernels")}}});
+        reader.not_a_table(*kernels, "compute.kernels");
         return;
     }
     for (const auto& [key, value] : *kernels->as_table()) {
         const std::string kernel(key.str());
         const std::string path = "compute.kernels." + kernel;
         if (!value.is_table()) {
-            reader.add(value.source(), {"time.profile.missing", {{"key", path + ".gflops"}}});
+            reader.not_a_table(value, path);
             continue;
         }
         const toml::table& speeds = *value.as_table();
@@ -201,20 +233,15 @@ Profile named_profile(std::string_view name) {
 }
 
 Profile parse_profile(std::string_view text, const std::string& path) {
-    toml::table root;
-    try {
-        root = toml::parse(text, path);
-    } catch (const toml::parse_error& error) {
-        Reader reader(path);
-        reader.add(error.source(), {"time.profile.syntax", {{"detail", std::string(error.description())}}});
-        reader.throw_if_any();
-    }
+    const toml::table root = parse_toml(text, path);
     Reader reader(path);
     Profile profile;
     reader.only(root, "", {"name", "compute", "links"});
     const auto name = root["name"].value<std::string>();
-    if (!name || name->empty())
-        reader.add(root.source(), {"time.profile.missing", {{"key", std::string("name")}}});
+    if (!root.contains("name"))
+        reader.missing(root, "name");
+    else if (!name || name->empty())
+        reader.add(root.get("name")->source(), {"time.profile.not_a_name", {{"key", std::string("name")}}});
     profile.name = name.value_or("");
     read_compute(reader, root, profile);
     read_links(reader, root, profile);
@@ -224,12 +251,7 @@ Profile parse_profile(std::string_view text, const std::string& path) {
 }
 
 Profile read_profile(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    // << takes a file that gives nothing for a failure, so that an empty one is found out before.
-    if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-    if (!in.is_open() || in.bad() || !text) throw IoError({"time.profile_not_read", {{"path", path}}});
-    return parse_profile(text.str(), path);
+    return parse_profile(read_text_file(path), path);
 }
 
 std::string profile_text(const Profile& profile, const std::string& comment) {

@@ -19,7 +19,7 @@ Profile named_profile(std::string_view name);
 /// with line and column.
 Profile parse_profile(std::string_view text, const std::string& path);
 
-/// The same from a file; IoError ("time.profile_not_read": path) when it cannot be read.
+/// The same from a file; IoError as read_text_file() when it cannot be read.
 Profile read_profile(const std::string& path);
 
 /// The file that reads back as `profile`, figures to six digits.

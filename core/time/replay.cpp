@@ -1,14 +1,18 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/comm/schedule/own/own_algorithm.h"
 #include "core/time/clock.h"
 #include "core/time/hops.h"
+#include "core/time/unrecorded.h"
 
 namespace meshscope::time {
 namespace {
@@ -322,13 +326,37 @@ class Replay {
         return found;
     }
 
+    /// The algorithm of the run's file; null where the record's text is none for so many ranks.
+    const comm::OwnAlgorithm* own(int32_t members) {
+        if (trace_.info.algorithm_text.empty()) return nullptr;
+        try {
+            if (!own_)
+                own_ = comm::OwnAlgorithm::parse(trace_.info.algorithm_text, trace_.info.algorithm_file);
+            own_->proved(members);
+        } catch (const Error&) {
+            return nullptr;
+        }
+        return own_.get();
+    }
+
+    /// The time of a collective without hops. Of the many alike in a run one is reckoned.
+    int64_t unrecorded(const Instance& instance) {
+        Unrecorded known = summary(instance);
+        if (known.event->algorithm == Algorithm::own) known.own = own(known.members);
+        const auto [at, is_new] = unrecorded_.try_emplace(
+            std::tuple(instance.group, known.event->op, known.event->algorithm, known.event->dtype,
+                       known.sent_bytes, known.full_bytes));
+        if (is_new) at->second = unrecorded_ns(profile_, known);
+        return at->second;
+    }
+
     /// Times the hops of a collective that all members have reached; the members' ends by position.
     std::vector<int64_t> run(const Instance& instance) {
         const int64_t begin = instance.begin_ns + profile_.launch_ns;
         const size_t members = instance.ranks.size();
         if (instance.hops.empty()) {
             if (trace_.info.level >= trace::Level::hops || members < 2) return std::vector(members, begin);
-            return std::vector(members, begin + formula_ns(profile_, summary(instance)));
+            return std::vector(members, begin + unrecorded(instance));
         }
         for (size_t i = 0; i < members; ++i) position_[instance.ranks[i]] = static_cast<int32_t>(i);
         std::vector<TimedHop> hops;
@@ -365,6 +393,8 @@ class Replay {
         cannot_replay(first->rank, first->id);
     }
 
+    std::map<std::tuple<int32_t, CollectiveOp, Algorithm, DType, int64_t, int64_t>, int64_t> unrecorded_;
+    std::shared_ptr<const comm::OwnAlgorithm> own_;
     const trace::Trace& trace_;
     const Profile& profile_;
     Absent absent_;

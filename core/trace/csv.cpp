@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/replace_file.h"
+#include "core/base/text.h"
 #include "core/trace/export.h"
 
 namespace meshscope::trace {
@@ -41,7 +42,7 @@ std::string csv_line(const std::vector<std::string>& fields) {
     std::string line;
     for (std::size_t i = 0; i < fields.size(); ++i) {
         if (i > 0) line += ',';
-        append_field(line, fields[i]);
+        append_field(line, printable(fields[i], "\n\t"));
     }
     return line + "\r\n";
 }

@@ -62,8 +62,15 @@ struct Dependency {
     int32_t on = 0;
 };
 
-/// One piece of a collective on one link. Recorded by the receiver. src and dst are global ranks; for direct
-/// copies inside a rank (its own part of a gather) no hop is written, because nothing travels.
+/// One stretch of what a hop carried, where it carried several.
+struct HopPiece {
+    int32_t chunk = 0;   ///< as Hop::chunk
+    int64_t offset = 0;  ///< as Hop::offset; -1: it passes through dst and is no part of its result
+    int64_t elements = 0;
+};
+
+/// One message of a collective on one link. Recorded by the receiver. src and dst are global ranks; for
+/// direct copies inside a rank (its own part of a gather) no hop is written, because nothing travels.
 struct Hop {
     int32_t event = 0;  ///< the receiver's event
     int32_t round = 0;  ///< 0, 1, …: hops of one round happen at the same time
@@ -71,13 +78,17 @@ struct Hop {
     int32_t dst = 0;
     int32_t chunk = 0;    ///< which part of the buffer, counted as the algorithm cuts it
     uint8_t reduces = 0;  ///< 1: added into what dst holds; 0: replaces it
-    int64_t offset = 0;   ///< first element in dst's result buffer
+    /// How many stretches it carried, `pieces` of them in the order of the message; the first has this chunk
+    /// and offset. 0: one, which is named here.
+    int32_t n_pieces = 0;
+    int64_t offset = 0;  ///< first element in dst's result buffer
     int64_t elements = 0;
     int64_t bytes = 0;
     int64_t t_begin_ns = 0;
     int64_t t_end_ns = 0;
     int64_t values =
         -1;  ///< first of `elements` numbers in the rank's value table: what travelled; -1 = not kept
+    int64_t pieces = -1;  ///< first of `n_pieces` in the rank's piece table; -1 where that is 0
 };
 
 /// What a buffer held. Kept at Level::values when it has at most kMaxRecordedValues elements.

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "core/base/json_text.h"
 
 namespace meshscope::trace {
 namespace {
@@ -35,8 +36,9 @@ bool read_numbers(const json& from, std::vector<float>& to) {
 
 bool read_shape(const json& from, std::vector<int64_t>& to) {
     for (const json& extent : from) {
-        if (!extent.is_number_integer()) return false;
-        to.push_back(extent.get<int64_t>());
+        const std::optional<int64_t> n = json_whole<int64_t>(extent);
+        if (!n) return false;
+        to.push_back(*n);
     }
     return true;
 }
@@ -69,11 +71,11 @@ std::string parameters_json(const std::vector<FinalParameter>& parameters) {
         for (const float x : p.numbers) numbers.push_back(static_cast<double>(x));
         root.push_back({{"name", p.name}, {"shape", p.shape}, {"numbers", std::move(numbers)}});
     }
-    return root.dump();
+    return json_text(root);
 }
 
 std::optional<std::vector<FinalParameter>> parameters_from_json(std::string_view text) {
-    const json root = json::parse(text, nullptr, false);
+    const json root = parse_json<json>(text);
     if (!root.is_array() || root.empty()) return std::nullopt;
     std::vector<FinalParameter> found;
     int64_t numbers = 0;

@@ -202,7 +202,7 @@ void pack_hops(std::span<const Hop> hops, std::vector<std::byte>& blob) {
         put(blob, h.dst);
         put(blob, h.chunk);
         put(blob, int32_t{h.reduces});
-        put(blob, int32_t{0});
+        put(blob, h.n_pieces);
         put(blob, h.offset);
         put(blob, h.elements);
         put(blob, h.bytes);
@@ -220,6 +220,7 @@ Hop unpack_hop(const std::byte* b, int32_t event) {
     h.dst = get<int32_t>(b + 8);
     h.chunk = get<int32_t>(b + 12);
     h.reduces = static_cast<uint8_t>(get<int32_t>(b + 16));
+    h.n_pieces = get<int32_t>(b + 20);
     h.offset = get<int64_t>(b + 24);
     h.elements = get<int64_t>(b + 32);
     h.bytes = get<int64_t>(b + 40);

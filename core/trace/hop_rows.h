@@ -19,9 +19,10 @@ namespace meshscope::trace {
 ///          8     4  dst                      40     8  bytes
 ///         12     4  chunk                    48     8  t_begin_ns
 ///         16     4  reduces (0 or 1)         56     8  t_end_ns
-///         20     4  0                        64     8  values
+///         20     4  n_pieces                 64     8  values
 ///
-/// All are signed two's complement. The event is not in it: the row that holds the blob names it.
+/// All are signed two's complement. The event is not in it: the row that holds the blob names it. Nor is
+/// where the pieces stand: they follow each other as the hops do.
 inline constexpr std::size_t kHopBytes = 72;
 
 /// Appends `hops` to `blob`.

@@ -22,10 +22,11 @@ bool same_list(const std::vector<T>& a, const std::vector<T>& b, const Same& sam
 
 bool same_info(const RunInfo& a, const RunInfo& b) {
     return a.failure == b.failure && a.title_en == b.title_en && a.title_zh == b.title_zh &&
-           a.scenario == b.scenario && a.scenario_path == b.scenario_path && a.backend == b.backend &&
-           a.engine_version == b.engine_version && a.level == b.level && a.world_size == b.world_size &&
-           a.mesh_shape == b.mesh_shape && a.mesh_names == b.mesh_names && a.mesh_ranks == b.mesh_ranks &&
-           a.node_of_rank == b.node_of_rank && a.steps == b.steps &&
+           a.scenario == b.scenario && a.algorithm_file == b.algorithm_file &&
+           a.algorithm_text == b.algorithm_text && a.scenario_path == b.scenario_path &&
+           a.backend == b.backend && a.engine_version == b.engine_version && a.level == b.level &&
+           a.world_size == b.world_size && a.mesh_shape == b.mesh_shape && a.mesh_names == b.mesh_names &&
+           a.mesh_ranks == b.mesh_ranks && a.node_of_rank == b.node_of_rank && a.steps == b.steps &&
            same_list(a.losses, b.losses, same_number) && same_list(a.grad_norms, b.grad_norms, same_number) &&
            same_list(a.parameters, b.parameters, [](const FinalParameter& x, const FinalParameter& y) {
                return x.name == y.name && x.shape == y.shape && same_list(x.numbers, y.numbers, same_value);
@@ -53,7 +54,11 @@ struct SameRank {
         return a.event == b.event && a.round == b.round && a.src == b.src && a.dst == b.dst &&
                a.chunk == b.chunk && a.reduces == b.reduces && a.offset == b.offset &&
                a.elements == b.elements && a.bytes == b.bytes && a.values == b.values &&
+               a.n_pieces == b.n_pieces && a.pieces == b.pieces &&
                (!times || (a.t_begin_ns == b.t_begin_ns && a.t_end_ns == b.t_end_ns));
+    }
+    bool operator()(const HopPiece& a, const HopPiece& b) const {
+        return a.chunk == b.chunk && a.offset == b.offset && a.elements == b.elements;
     }
     bool operator()(const Snapshot& a, const Snapshot& b) const {
         return a.event == b.event && a.kind == b.kind && a.values == b.values && a.elements == b.elements;
@@ -72,9 +77,9 @@ struct SameRank {
     }
     bool operator()(const RankTrace& a, const RankTrace& b) const {
         return same_list(a.events, b.events, *this) && same_list(a.dependencies, b.dependencies, *this) &&
-               same_list(a.hops, b.hops, *this) && same_list(a.snapshots, b.snapshots, *this) &&
-               same_list(a.memory, b.memory, *this) && same_list(a.parameters, b.parameters, *this) &&
-               same_list(a.values, b.values, same_value);
+               same_list(a.hops, b.hops, *this) && same_list(a.pieces, b.pieces, *this) &&
+               same_list(a.snapshots, b.snapshots, *this) && same_list(a.memory, b.memory, *this) &&
+               same_list(a.parameters, b.parameters, *this) && same_list(a.values, b.values, same_value);
     }
 };
 

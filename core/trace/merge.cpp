@@ -63,8 +63,9 @@ Trace merge(RunInfo info, std::vector<Group> groups, std::vector<RankRecord> rec
         std::stable_sort(record.snapshots.begin(), record.snapshots.end(), by_event);
         std::stable_sort(record.dependencies.begin(), record.dependencies.end(), by_event);
         trace.ranks.push_back({std::move(record.events), std::move(record.dependencies),
-                               std::move(record.hops), std::move(record.snapshots), std::move(record.values),
-                               std::move(record.memory), std::move(record.parameters)});
+                               std::move(record.hops), std::move(record.pieces), std::move(record.snapshots),
+                               std::move(record.values), std::move(record.memory),
+                               std::move(record.parameters)});
         record = {};
     }
     trace.strings = strings.take();

@@ -1,6 +1,7 @@
 #include "core/trace/part_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <iterator>
 #include <system_error>
 
-#include "core/base/error.h"
+#include "core/base/cannot_write.h"
 #include "core/base/pack.h"
 #include "core/trace/record_bytes.h"
 
@@ -28,6 +29,8 @@ void pack(Packer& packer, const PartHead& head) {
     packer.add(info.title_zh);
     packer.add(info.scenario);
     packer.add(info.scenario_path);
+    packer.add(info.algorithm_file);
+    packer.add(info.algorithm_text);
     packer.add(info.backend);
     packer.add(info.level);
     packer.add(info.world_size);
@@ -52,6 +55,8 @@ PartHead unpack_head(Unpacker& unpacker) {
     info.title_zh = unpacker.text();
     info.scenario = unpacker.text();
     info.scenario_path = unpacker.text();
+    info.algorithm_file = unpacker.text();
+    info.algorithm_text = unpacker.text();
     info.backend = unpacker.text();
     info.level = unpacker.get<Level>();
     info.world_size = unpacker.get<int32_t>();
@@ -69,6 +74,18 @@ PartHead unpack_head(Unpacker& unpacker) {
     return head;
 }
 
+/// Whether each hop's pieces are there, one hop's behind the other's.
+bool holds_its_pieces(const RankRecord& rows) {
+    int64_t next = 0;
+    const bool in_order = std::ranges::all_of(rows.hops, [&](const Hop& h) {
+        if (h.n_pieces == 0) return h.pieces == -1;
+        if (h.n_pieces < 0 || h.pieces != next) return false;
+        next += h.n_pieces;
+        return true;
+    });
+    return in_order && next == static_cast<int64_t>(rows.pieces.size());
+}
+
 /// Whether what `rows` points at in its values is there, and nothing twice: so it stands in what a recorder
 /// gave, and so putting it in order costs no more than the file is long.
 bool holds_its_values(const RankRecord& rows) {
@@ -82,7 +99,8 @@ bool holds_its_values(const RankRecord& rows) {
     return std::ranges::all_of(rows.snapshots,
                                [&](const Snapshot& s) { return take(s.values, s.elements); }) &&
            std::ranges::all_of(rows.hops,
-                               [&](const Hop& h) { return h.values < 0 || take(h.values, h.elements); });
+                               [&](const Hop& h) { return h.values < 0 || take(h.values, h.elements); }) &&
+           holds_its_pieces(rows);
 }
 
 std::vector<std::byte> chunk(Packer& packer) {
@@ -110,6 +128,10 @@ std::vector<std::byte> whole_file(const std::string& path) {
         throw IoError(Message{"trace.cannot_open",
                               {{"path", path}, {"reason", std::generic_category().message(error)}}});
     };
+    // Opening a pipe would wait for a writer, and a device may have no end.
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+        throw IoError(Message{"file.not_regular_input", {{"path", path}}});
     std::ifstream in(path, std::ios::binary);
     if (!in) refuse(errno);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
@@ -119,19 +141,43 @@ std::vector<std::byte> whole_file(const std::string& path) {
     return bytes;
 }
 
+/// Whether something has this name that no run left: nothing like that is written over or removed.
+bool is_others(const std::string& path) {
+    struct stat status {};
+    if (lstat(path.c_str(), &status) != 0) return false;
+    if (!S_ISREG(status.st_mode)) return true;
+    std::string begin(kMagic.size(), '\0');
+    std::ifstream in(path, std::ios::binary);
+    in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<std::size_t>(in.gcount()));
+    return !kMagic.starts_with(begin);  // one that was just begun is ours
+}
+
 }  // namespace
 
 std::string part_path(const std::string& trace_path, int32_t rank) {
     return trace_path + ".rank-" + std::to_string(rank) + ".part";
 }
 
+bool has_parts(const std::string& trace_path, int32_t ranks) {
+    for (int32_t rank = 0; !trace_path.empty() && rank < ranks; ++rank)
+        if (access(part_path(trace_path, rank).c_str(), F_OK) == 0) return true;
+    return false;
+}
+
 PartWriter::PartWriter(const std::string& trace_path, const PartHead& head)
     : path_(part_path(trace_path, head.rank)) {
-    file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (is_others(path_)) {
+        failure_ = Message{"part.taken", {{"path", path_}}};
+        return;
+    }
+    file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     write(std::as_bytes(std::span(kMagic)));
     Packer packer;
     pack(packer, head);
     write(chunk(packer));
+    // Without its head nobody could read it.
+    if (failure_ && file_ >= 0) unlink(path_.c_str());
 }
 
 PartWriter::~PartWriter() {
@@ -153,8 +199,7 @@ void PartWriter::write(std::span<const std::byte> bytes) {
         const ssize_t written = file_ < 0 ? -1 : ::write(file_, bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR) continue;
         if (written < 0)
-            failure_ = Message{"file.cannot_write",
-                               {{"path", path_}, {"reason", std::generic_category().message(errno)}}};
+            failure_ = cannot_write(path_, errno);
         else
             bytes = bytes.subspan(static_cast<std::size_t>(written));
     }
@@ -202,7 +247,8 @@ Part read_part(const std::string& path) {
 }
 
 void remove_parts(const std::string& trace_path, int32_t ranks) noexcept {
-    for (int32_t rank = 0; rank < ranks; ++rank) unlink(part_path(trace_path, rank).c_str());
+    for (int32_t rank = 0; rank < ranks; ++rank)
+        if (const std::string path = part_path(trace_path, rank); !is_others(path)) unlink(path.c_str());
 }
 
 }  // namespace meshscope::trace

@@ -23,6 +23,9 @@ struct PartHead {
 /// Where a rank's part lies while a run that will write `trace_path` lasts: "hsdp.mscope.rank-3.part".
 std::string part_path(const std::string& trace_path, int32_t rank);
 
+/// Whether a rank of a run that was to write `trace_path` left its steps beside it.
+bool has_parts(const std::string& trace_path, int32_t ranks);
+
 /// What one rank recorded, appended while its run lasts, so that a run that is killed leaves it. The file is
 /// eight bytes "MESHPART" and then chunks: 8 bytes length, and what a Packer laid down, whose last four bytes
 /// are the CRC-32C of the rest. It is for the same build on the same kind of machine, and outlives the

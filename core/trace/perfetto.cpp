@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/json_text.h"
 #include "core/base/replace_file.h"
 #include "core/trace/export.h"
 
@@ -57,9 +57,9 @@ std::string_view kineto_name(DType dtype) {
     return "unknown";
 }
 
-/// Any bytes as a JSON string; what is not UTF-8 becomes U+FFFD.
-std::string json_text(std::string_view text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+/// Any bytes as a JSON string.
+std::string json_string(std::string_view text) {
+    return json_text(nlohmann::json(text));
 }
 
 /// Nanoseconds as µs with three decimals: no rounding, so slices that touch do not overlap.
@@ -71,29 +71,46 @@ std::string micros(int64_t ns) {
     return (negative ? "-" : "") + std::to_string(magnitude / 1000) + "." + fraction;
 }
 
-std::string rank_list(const std::vector<int32_t>& ranks) {
+std::string bracketed(const std::vector<int32_t>& ranks) {
     std::string text = "[";
     for (std::size_t i = 0; i < ranks.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
     return text + "]";
 }
 
-/// Lanes of a stream: events that overlap in time stand in different ones.
-constexpr int kLaneStride = 8;  // more than there are streams: tid = 1 + stream + kLaneStride · lane
+/// Lanes of a track: events that overlap in time stand in different ones.
+constexpr int kLaneStride = 8;  // more than there are tracks: tid = 1 + track + kLaneStride · lane
+
+/// Where an event stands: on its stream's track; a collective that was called on the compute stream itself
+/// (at set-up, tensor parallelism's) on one beside it: communication never stands among what is computed.
+constexpr int kBesideCompute = 6;
+int track_of(const Event& e) {
+    const bool beside = e.kind == EventKind::collective && e.stream == Stream::compute;
+    return beside ? kBesideCompute : static_cast<int>(e.stream);
+}
+
+std::string title_of_track(int track) {
+    return track == kBesideCompute ? "communication" : std::string(name(static_cast<Stream>(track)));
+}
+
+/// Compute first, then what it waits for.
+int order_of_track(int track) {
+    return track == kBesideCompute ? 50 : 100 * track;
+}
 
 class Exporter {
   public:
     Exporter(const Trace& trace, const TextSink& out) : trace_(trace), out_(out) {
-        for (const std::string& text : trace.strings) quoted_.push_back(json_text(text));
+        for (const std::string& text : trace.strings) quoted_.push_back(json_string(text));
         for (const Group& group : trace.groups) {
             // 10 ranks or 10,000: the list is a text, as Kineto writes it
-            group_args_.push_back(",\"Process Group Description\":" + json_text(group.mesh_dim) +
-                                  ",\"Process Group Ranks\":\"" + rank_list(group.ranks) +
+            group_args_.push_back(",\"Process Group Description\":" + json_string(group.mesh_dim) +
+                                  ",\"Process Group Ranks\":\"" + bracketed(group.ranks) +
                                   "\",\"Group size\":" + std::to_string(group.ranks.size()));
         }
     }
 
     void write() {
-        buffer_ = "{\"displayTimeUnit\":\"ns\",\"traceName\":" + json_text(trace_.info.title_en) +
+        buffer_ = "{\"displayTimeUnit\":\"ns\",\"traceName\":" + json_string(trace_.info.title_en) +
                   ",\"distributedInfo\":";
         distributed_info();
         buffer_ += ",\"traceEvents\":[\n";
@@ -113,15 +130,15 @@ class Exporter {
     }
 
     void distributed_info() {
-        buffer_ += "{\"backend\":" + json_text(trace_.info.backend) +
+        buffer_ += "{\"backend\":" + json_string(trace_.info.backend) +
                    ",\"rank\":0,\"world_size\":" + std::to_string(trace_.info.world_size) +
                    ",\"pg_count\":" + std::to_string(trace_.groups.size()) + ",\"pg_config\":[";
         for (std::size_t g = 0; g < trace_.groups.size(); ++g) {
             const Group& group = trace_.groups[g];
             buffer_ += std::string(g > 0 ? "," : "") + "{\"pg_name\":\"" + std::to_string(g) +
-                       "\",\"pg_desc\":" + json_text(group.mesh_dim) +
+                       "\",\"pg_desc\":" + json_string(group.mesh_dim) +
                        ",\"pg_size\":" + std::to_string(group.ranks.size()) +
-                       ",\"ranks\":" + rank_list(group.ranks) + "}";
+                       ",\"ranks\":" + bracketed(group.ranks) + "}";
         }
         buffer_ += "]}";
     }
@@ -135,9 +152,9 @@ class Exporter {
     void rank(std::size_t r) {
         metadata(r, 0, "process_name", "\"name\":\"rank " + std::to_string(r) + "\"");
         metadata(r, 0, "process_sort_index", "\"sort_index\":" + std::to_string(r));
-        std::map<Stream, std::vector<const Event*>> streams;
-        for (const Event& e : trace_.ranks[r].events) streams[e.stream].push_back(&e);
-        for (auto& [stream, events] : streams) {
+        std::map<int, std::vector<const Event*>> tracks;
+        for (const Event& e : trace_.ranks[r].events) tracks[track_of(e)].push_back(&e);
+        for (auto& [track, events] : tracks) {
             std::stable_sort(events.begin(), events.end(), [](const Event* a, const Event* b) {
                 return std::pair(a->t_begin_ns, a->t_end_ns) < std::pair(b->t_begin_ns, b->t_end_ns);
             });
@@ -145,10 +162,10 @@ class Exporter {
             for (const Event* e : events) {
                 std::size_t lane = 0;
                 while (lane < lane_end.size() && lane_end[lane] > e->t_begin_ns) ++lane;
-                const int tid = 1 + static_cast<int>(stream) + kLaneStride * static_cast<int>(lane);
+                const int tid = 1 + track + kLaneStride * static_cast<int>(lane);
                 if (lane == lane_end.size()) {
                     lane_end.push_back(0);
-                    name_lane(r, tid, stream, lane);
+                    name_lane(r, tid, track, lane);
                 }
                 lane_end[lane] = e->t_end_ns;
                 slice(r, tid, *e);
@@ -157,12 +174,12 @@ class Exporter {
         memory(r);
     }
 
-    void name_lane(std::size_t r, int tid, Stream stream, std::size_t lane) {
-        std::string title(name(stream));
+    void name_lane(std::size_t r, int tid, int track, std::size_t lane) {
+        std::string title = title_of_track(track);
         if (lane > 0) title += " (" + std::to_string(lane + 1) + ")";
         metadata(r, tid, "thread_name", "\"name\":\"" + title + "\"");
         metadata(r, tid, "thread_sort_index",
-                 "\"sort_index\":" + std::to_string(100 * static_cast<int>(stream) + static_cast<int>(lane)));
+                 "\"sort_index\":" + std::to_string(order_of_track(track) + static_cast<int>(lane)));
     }
 
     void slice(std::size_t r, int tid, const Event& e) {
@@ -171,7 +188,7 @@ class Exporter {
         std::string title(is_collective ? name(e.op) : trace_.text(e.name));
         if (e.unit != 0) title += " " + std::string(trace_.text(e.unit));
         buffer_ += std::string("{\"ph\":\"X\",\"cat\":\"") + (is_collective ? "collective" : "compute") +
-                   "\",\"name\":" + json_text(title) + ",\"pid\":" + std::to_string(r) +
+                   "\",\"name\":" + json_string(title) + ",\"pid\":" + std::to_string(r) +
                    ",\"tid\":" + std::to_string(tid) + ",\"ts\":" + micros(e.t_begin_ns) +
                    ",\"dur\":" + micros(e.t_end_ns - e.t_begin_ns) +
                    ",\"args\":{\"event\":" + std::to_string(e.id) + ",\"Rank\":" + std::to_string(r) +

@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/trace/number_list.h"
+#include "core/trace/recorded.h"
 #include "core/trace/sqlite.h"
 #include "core/trace/tables.h"
 
@@ -46,11 +47,47 @@ extern "C" int on_progress(void* data) {
     return budget->end == Budget::End::none ? 0 : 1;
 }
 
-/// Reading tables and calling functions is all that is allowed; PRAGMA, ATTACH and every change are not.
-extern "C" int on_authorize(void*, int action, const char*, const char* name, const char*, const char*) {
+/// A table that is empty in a record of a lower level, which does not mean that there was nothing.
+struct Recorded {
+    std::string_view table;
+    const char* view;  ///< what a reader knows it as
+    Level least;
+};
+constexpr Recorded kRecorded[] = {{"event", "collectives, compute", Level::collectives},
+                                  {"dependency", "dependencies", Level::collectives},
+                                  {"memory_change", "memory", Level::collectives},
+                                  {"parameter_run", "parameters", Level::collectives},
+                                  {"hop_block", "hops", Level::hops},
+                                  {"hop_piece", "hop_pieces", Level::hops},
+                                  {"snapshot", "buffers", Level::values},
+                                  {"value_block", "buffers", Level::values}};
+
+/// What a query may read of a record, and what it asked for that the record does not hold.
+struct Doors {
+    Level level = Level::values;
+    const Recorded* lacking = nullptr;
+};
+
+/// Reading tables and calling functions is all that is allowed; PRAGMA, ATTACH and every change are not. Nor
+/// is what was not recorded: unknown is not zero.
+extern "C" int on_authorize(void* data, int action, const char* table, const char* name, const char*,
+                            const char* view) {
+    const auto is = [](const char* text, std::string_view word) { return text != nullptr && text == word; };
     switch (action) {
+        case SQLITE_READ: {
+            auto& doors = *static_cast<Doors*>(data);
+            // One column of a view counts another table's rows: it alone is unknown, and reads as NULL.
+            if (is(table, "collectives") && is(name, "hops") && doors.level < Level::hops)
+                return SQLITE_IGNORE;
+            if (is(table, "hop_block") && is(view, "collectives")) return SQLITE_OK;
+            for (const Recorded& each : kRecorded)
+                if (is(table, each.table) && each.least > doors.level) {
+                    doors.lacking = &each;
+                    return SQLITE_DENY;
+                }
+            return SQLITE_OK;
+        }
         case SQLITE_SELECT:
-        case SQLITE_READ:
         case SQLITE_RECURSIVE:
             return SQLITE_OK;
         case SQLITE_FUNCTION: {
@@ -123,6 +160,7 @@ bool is_blank(std::string_view text) {
 
 struct TraceDatabase::Impl {
     sqlite::Database database;
+    Doors doors{};
 
     /// From here on the connection reads only, and only what is small enough.
     void close_doors() {
@@ -131,6 +169,8 @@ struct TraceDatabase::Impl {
             sqlite::Statement row(database, std::string("SELECT max(length(data)) FROM ") + table);
             if (row.step()) largest = std::max(largest, row.integer(0));
         }
+        sqlite::Statement level(database, "SELECT value FROM meta WHERE key = 'level'");
+        if (level.step()) doors.level = static_cast<Level>(level.integer(0));
         sqlite3* db = database.raw();
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH,
                       static_cast<int>(std::max<int64_t>(512 << 10, largest + 4096)));
@@ -144,7 +184,7 @@ struct TraceDatabase::Impl {
         // would take for a change.
         database.exec("SELECT * FROM json_each(NULL); SELECT * FROM json_tree(NULL)");
         database.exec("PRAGMA query_only = ON");
-        sqlite3_set_authorizer(db, on_authorize, nullptr);
+        sqlite3_set_authorizer(db, on_authorize, &doors);
     }
 };
 
@@ -179,6 +219,7 @@ void TraceDatabase::query(std::string_view sql, const QueryLimits& limits,
     sqlite3* db = impl_->database.raw();
     Budget budget{limits};
     budget.bytes_before = sqlite3_memory_used();
+    impl_->doors.lacking = nullptr;
     sqlite3_progress_handler(db, kStride, on_progress, &budget);
     struct Off {  // whatever happens, the handler must not outlive the budget
         sqlite3* db;
@@ -207,6 +248,11 @@ void TraceDatabase::query(std::string_view sql, const QueryLimits& limits,
                 throw Cancelled(Message{"query.cancelled", {}});
         }
     } catch (const sqlite::Failure& failure) {
+        if (const Recorded* const lacking = impl_->doors.lacking)
+            throw InvalidArgument(Message{"query.not_recorded",
+                                          {{"what", std::string(lacking->view)},
+                                           {"level", std::string(name(impl_->doors.level))},
+                                           {"least", std::string(name(lacking->least))}}});
         const std::string reason = failure.what();
         if (budget.end == Budget::End::cancelled) throw Cancelled(Message{"query.cancelled", {}});
         if (budget.end == Budget::End::steps)

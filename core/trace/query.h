@@ -50,6 +50,7 @@ class TraceDatabase {
     /// Runs one SELECT. Throws InvalidArgument
     ///   "query.sql" {reason}            SQLite does not understand it
     ///   "query.not_allowed" {reason}    anything but reading this trace
+    ///   "query.not_recorded" {what, level, least}  the record's level does not hold it
     ///   "query.empty", "query.more_than_one"
     ///   "query.too_many_rows" {rows}, "query.too_long" {steps}, "query.too_large" {bytes}: a limit was
     ///   reached; "query.result_too_large" {bytes} likewise

@@ -22,13 +22,25 @@ void settle(RankRecord& record) {
     for (Hop& h : record.hops)
         if (h.values >= 0) h.values = move_values(h.values, h.elements);
     record.values = std::move(values);
+    std::vector<HopPiece> pieces;
+    pieces.reserve(record.pieces.size());
+    for (Hop& h : record.hops) {
+        if (h.n_pieces == 0) continue;
+        const auto first = record.pieces.begin() + h.pieces;
+        h.pieces = static_cast<int64_t>(pieces.size());
+        pieces.insert(pieces.end(), first, first + h.n_pieces);
+    }
+    record.pieces = std::move(pieces);
 }
 
 void append(RankRecord& record, RankRecord more) {
     const auto first_value = static_cast<int64_t>(record.values.size());
     for (Snapshot& snapshot : more.snapshots) snapshot.values += first_value;
-    for (Hop& hop : more.hops)
+    const auto first_piece = static_cast<int64_t>(record.pieces.size());
+    for (Hop& hop : more.hops) {
         if (hop.values >= 0) hop.values += first_value;
+        if (hop.pieces >= 0) hop.pieces += first_piece;
+    }
     const auto behind = [](auto& all, auto& next) {
         all.insert(all.end(), std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
     };
@@ -36,6 +48,7 @@ void append(RankRecord& record, RankRecord more) {
     behind(record.events, more.events);
     behind(record.dependencies, more.dependencies);
     behind(record.hops, more.hops);
+    behind(record.pieces, more.pieces);
     behind(record.snapshots, more.snapshots);
     behind(record.values, more.values);
     behind(record.memory, more.memory);

@@ -74,13 +74,15 @@ class Reader {
         table("meta", "key", [&](TableReader& row) {
             const std::string key(row.text());
             if (key == "backend" || key == "engine_version" || key == "scenario" || key == "scenario_path" ||
-                key == "title_en" || key == "title_zh" || key == "failure" || key == "parameters")
+                key == "title_en" || key == "title_zh" || key == "failure" || key == "parameters" ||
+                key == "algorithm_file" || key == "algorithm_text")
                 texts[key] = row.text();
             else
                 numbers[key] = row.integer(0, kMaxInt32);
         });
         const std::size_t optional =
-            (texts.contains("failure") ? 1U : 0U) + (texts.contains("parameters") ? 1U : 0U);
+            (texts.contains("failure") ? 1U : 0U) + (texts.contains("parameters") ? 1U : 0U) +
+            (texts.contains("algorithm_file") ? 1U : 0U) + (texts.contains("algorithm_text") ? 1U : 0U);
         if (texts.size() != 6 + optional || numbers.size() != 7) throw Damage{"meta"};
         const auto number = [&](const char* key) {
             const auto found = numbers.find(key);
@@ -92,8 +94,12 @@ class Reader {
         info.engine_version = texts["engine_version"];
         info.scenario = texts["scenario"];
         info.scenario_path = texts["scenario_path"];
+        // Files are looked for beside it, and the system would take the part before a NUL for the whole name.
+        if (info.scenario_path.find('\0') != std::string::npos) throw Damage{"meta"};
         info.title_en = texts["title_en"];
         info.title_zh = texts["title_zh"];
+        if (texts.contains("algorithm_file")) info.algorithm_file = texts["algorithm_file"];
+        if (texts.contains("algorithm_text")) info.algorithm_text = texts["algorithm_text"];
         if (texts.contains("failure")) info.failure = texts["failure"];
         if (texts.contains("parameters")) {
             auto parameters = parameters_from_json(texts["parameters"]);
@@ -273,6 +279,30 @@ class Reader {
             for (std::size_t at = 0; at < blob.size(); at += kHopBytes)
                 list.push_back(unpack_hop(blob.data() + at, event));
         });
+    }
+
+    /// Behind each other in the order of the hops, of which each says how many it has.
+    void pieces() {
+        if (version_ < 3) return;
+        table("hop_piece", "rank, event, hop, ordinal", [&](TableReader& row) {
+            RankTrace& of = rank(row);
+            row.skip();
+            row.skip();
+            row.skip();
+            HopPiece piece;
+            piece.chunk = row.int32();
+            piece.offset = row.integer();
+            piece.elements = row.integer();
+            of.pieces.push_back(piece);
+        });
+        for (RankTrace& each : trace_.ranks) {
+            int64_t next = 0;
+            for (Hop& hop : each.hops) {
+                if (hop.n_pieces < 0) throw Damage{"hop_block"};
+                hop.pieces = hop.n_pieces == 0 ? -1 : next;
+                next += hop.n_pieces;
+            }
+        }
     }
 
     void snapshots() {

@@ -4,9 +4,9 @@ namespace meshscope::trace {
 namespace {
 
 /// What a struct takes in this build; another build's record is refused by it.
-constexpr uint64_t kLayout = sizeof(Event) + 1000 * sizeof(Hop) + 1000000 * sizeof(MemoryChange) +
-                             1000000000 * (sizeof(Snapshot) + sizeof(Dependency)) +
-                             1000000000000 * sizeof(ParameterRun);
+constexpr uint64_t kLayout =
+    sizeof(Event) + 1000 * (sizeof(Hop) + sizeof(HopPiece)) + 1000000 * sizeof(MemoryChange) +
+    1000000000 * (sizeof(Snapshot) + sizeof(Dependency)) + 1000000000000 * sizeof(ParameterRun);
 
 }  // namespace
 
@@ -16,6 +16,7 @@ void pack(Packer& packer, const RankRecord& record) {
     packer.add(record.events);
     packer.add(record.dependencies);
     packer.add(record.hops);
+    packer.add(record.pieces);
     packer.add(record.snapshots);
     packer.add(record.values);
     packer.add(record.memory);
@@ -29,6 +30,7 @@ RankRecord unpack_record(Unpacker& unpacker) {
     record.events = unpacker.list<Event>();
     record.dependencies = unpacker.list<Dependency>();
     record.hops = unpacker.list<Hop>();
+    record.pieces = unpacker.list<HopPiece>();
     record.snapshots = unpacker.list<Snapshot>();
     record.values = unpacker.list<float>();
     record.memory = unpacker.list<MemoryChange>();

@@ -84,6 +84,7 @@ struct Recorder::Impl {
     Blocks<Hop, 1024> hops;
     std::vector<Snapshot> snapshots;
     std::vector<float> values;
+    std::vector<HopPiece> pieces;
 
     /// Puts times in the place of a device's stamps; 0 is none, and stays.
     void read_clock(RankRecord& record) const {
@@ -275,7 +276,7 @@ void Recorder::begin_collective(int32_t event, Algorithm algorithm, bool at_once
     it.t_begin_ns = impl_->clock == nullptr ? it.t_issue_ns : impl_->begins_to_run_ns();
 }
 
-void Recorder::add_hop(Hop hop, std::span<const float> travelled) {
+void Recorder::add_hop(Hop hop, std::span<const float> travelled, std::span<const HopPiece> pieces) {
     if (hop.event < 0 || level_ < Level::hops) return;
     hop.values = -1;
     const auto n = static_cast<int64_t>(travelled.size());
@@ -283,6 +284,9 @@ void Recorder::add_hop(Hop hop, std::span<const float> travelled) {
         hop.values = static_cast<int64_t>(impl_->values.size());
         impl_->values.insert(impl_->values.end(), travelled.begin(), travelled.end());
     }
+    hop.n_pieces = static_cast<int32_t>(pieces.size());
+    hop.pieces = pieces.empty() ? -1 : static_cast<int64_t>(impl_->pieces.size());
+    impl_->pieces.insert(impl_->pieces.end(), pieces.begin(), pieces.end());
     impl_->hops.push(hop);
 }
 
@@ -347,20 +351,19 @@ RankRecord Recorder::since(Mark& mark) const {
     record.parameters = tail(impl_->parameters, mark.parameters);
     record.snapshots = tail(impl_->snapshots, mark.snapshots);
     record.values = tail(impl_->values, mark.values);
-    const auto first_value = static_cast<int64_t>(mark.values);
+    record.pieces = tail(impl_->pieces, mark.pieces);
+    const auto first_value = static_cast<int64_t>(mark.values),
+               first_piece = static_cast<int64_t>(mark.pieces);
     for (Snapshot& snapshot : record.snapshots) snapshot.values -= first_value;
-    for (Hop& hop : record.hops)
+    for (Hop& hop : record.hops) {
         if (hop.values >= 0) hop.values -= first_value;
+        if (hop.pieces >= 0) hop.pieces -= first_piece;
+    }
     impl_->read_clock(record);
     settle(record);
-    mark = {impl_->strings.strings().size(),
-            impl_->events.size(),
-            impl_->ran.size(),
-            impl_->dependencies.size(),
-            impl_->hops.size(),
-            impl_->snapshots.size(),
-            impl_->values.size(),
-            impl_->memory.size(),
+    mark = {impl_->strings.strings().size(), impl_->events.size(), impl_->ran.size(),
+            impl_->dependencies.size(),      impl_->hops.size(),   impl_->pieces.size(),
+            impl_->snapshots.size(),         impl_->values.size(), impl_->memory.size(),
             impl_->parameters.size()};
     return record;
 }
@@ -379,6 +382,7 @@ RankRecord Recorder::take() {
     impl_->read_clock(record);
     record.snapshots = std::exchange(impl_->snapshots, {});
     record.values = std::exchange(impl_->values, {});
+    record.pieces = std::exchange(impl_->pieces, {});
     for (std::vector<int32_t>& waiting : impl_->pending) waiting.clear();
     impl_->last_on_stream.fill(-1);
     impl_->live.clear();

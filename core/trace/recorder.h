@@ -23,6 +23,7 @@ struct RankRecord {
     std::vector<Event> events;
     std::vector<Dependency> dependencies;
     std::vector<Hop> hops;  ///< those this rank received
+    std::vector<HopPiece> pieces;
     std::vector<Snapshot> snapshots;
     std::vector<float> values;
     std::vector<MemoryChange> memory;
@@ -115,8 +116,8 @@ class Recorder final : public MemorySink {
     /// issued by this thread just now, so the clock need not be read again, and the halves are one; the same
     /// for begin and end, and only for what has no hops.
     void begin_collective(int32_t event, Algorithm algorithm, bool at_once = false);
-    void add_hop(Hop hop,
-                 std::span<const float> travelled);  ///< Level::hops; the numbers only at Level::values
+    /// Level::hops; the numbers only at Level::values. `pieces`: of a hop that carries several.
+    void add_hop(Hop hop, std::span<const float> travelled, std::span<const HopPiece> pieces = {});
     void add_snapshot(int32_t event, SnapshotKind kind, std::span<const float> numbers);  ///< Level::values
     void end_collective(int32_t event, int64_t sent_bytes, bool at_once = false);
 
@@ -134,8 +135,8 @@ class Recorder final : public MemorySink {
 
     /// How far a record was copied by since().
     struct Mark {
-        std::size_t strings = 0, events = 0, ran = 0, dependencies = 0, hops = 0, snapshots = 0, values = 0,
-                    memory = 0, parameters = 0;
+        std::size_t strings = 0, events = 0, ran = 0, dependencies = 0, hops = 0, pieces = 0, snapshots = 0,
+                    values = 0, memory = 0, parameters = 0;
     };
     /// A copy of what was recorded since `mark`, which moves on to here: the copies of a whole run, one
     /// behind the other (append(), settle()), are what take() gives. Call when no collective is under way and

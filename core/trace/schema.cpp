@@ -1,5 +1,7 @@
 #include "core/trace/schema.h"
 
+#include <algorithm>
+
 namespace meshscope::trace {
 
 // Tables are singular and hold numbers; views are plural and are for reading. docs/trace.md describes both.
@@ -40,6 +42,9 @@ const std::vector<Statement>& statements() {
          "PRIMARY KEY(rank, ordinal)) WITHOUT ROWID"},
         {"CREATE TABLE hop_block(rank INTEGER, event INTEGER, hops INTEGER, data BLOB, "
          "PRIMARY KEY(rank, event)) WITHOUT ROWID"},
+        {"CREATE TABLE hop_piece(rank INTEGER, event INTEGER, hop INTEGER, ordinal INTEGER, chunk INTEGER, "
+         "offset INTEGER, elements INTEGER, PRIMARY KEY(rank, event, hop, ordinal)) WITHOUT ROWID",
+         3},
         {"CREATE TABLE snapshot(rank INTEGER, ordinal INTEGER, event INTEGER, kind INTEGER, first_value "
          "INTEGER, "
          "elements INTEGER, PRIMARY KEY(rank, ordinal)) WITHOUT ROWID"},
@@ -84,6 +89,9 @@ const std::vector<Statement>& statements() {
          "h.src AS src, h.dst AS dst, h.chunk AS chunk, h.bytes AS bytes, h.offset AS offset, "
          "h.elements AS elements, h.reduces AS reduces, h.t_begin_ns AS t_begin_ns, h.t_end_ns AS t_end_ns "
          "FROM hop_block b, hop_rows(b.data) h"},
+        {"CREATE VIEW hop_pieces AS SELECT rank, event AS collective, hop, ordinal, chunk, "
+         "nullif(offset, -1) AS offset, elements FROM hop_piece",
+         3},
         {"CREATE VIEW memory AS SELECT m.rank AS rank, m.ordinal AS ordinal, m.step AS step, "
          "(SELECT text FROM word WHERE id = m.phase) AS phase, "
          "(SELECT text FROM word WHERE id = m.category) AS category, "
@@ -125,6 +133,7 @@ std::vector<std::string> sections(int32_t version) {
                                    "rank_info", "event",         "dependency",   "hop_block",
                                    "snapshot",  "value_block",   "memory_change"};
     if (version >= 2) names.emplace_back("parameter_run");
+    if (version >= 3) names.insert(std::ranges::find(names, "hop_block") + 1, "hop_piece");
     return names;
 }
 

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "core/trace/hop_rows.h"
@@ -27,6 +28,19 @@ std::string uri(const std::string& path, const char* flags) {
     return out + "?" + flags;
 }
 
+/// Where the disk is full SQLite has a code for it and forgets errno; of other failures of the system it may
+/// leave it to errno.
+Failure failure_of(sqlite3* db, int code) {
+    const int last = errno, primary = code & 0xFF;
+    int system_error = 0;
+    if (primary == SQLITE_FULL) system_error = ENOSPC;
+    if (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) {
+        system_error = sqlite3_system_errno(db);
+        if (system_error == 0) system_error = last;
+    }
+    return {code, sqlite3_errmsg(db), system_error};
+}
+
 }  // namespace
 
 Database Database::open(const std::string& name, int flags) {
@@ -34,7 +48,8 @@ Database Database::open(const std::string& name, int flags) {
     const int code =
         sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
     Database database(raw);
-    if (code != SQLITE_OK) throw Failure(code, raw != nullptr ? sqlite3_errmsg(raw) : sqlite3_errstr(code));
+    if (code != SQLITE_OK && raw == nullptr) throw Failure(code, sqlite3_errstr(code));
+    if (code != SQLITE_OK) throw failure_of(raw, code);
     sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, kMaxLength);
     sqlite3_limit(raw, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -74,12 +89,12 @@ Database::~Database() {
 
 void Database::exec(const std::string& sql) {
     const int code = sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
-    if (code != SQLITE_OK) throw Failure(code, sqlite3_errmsg(db_));
+    if (code != SQLITE_OK) throw failure_of(db_, code);
 }
 
 void Database::close() {
     const int code = sqlite3_close(db_);
-    if (code != SQLITE_OK) throw Failure(code, sqlite3_errmsg(db_));
+    if (code != SQLITE_OK) throw failure_of(db_, code);
     db_ = nullptr;
 }
 
@@ -94,7 +109,7 @@ Statement::~Statement() {
 }
 
 void Statement::check(int code) const {
-    if (code != SQLITE_OK) throw Failure(code, sqlite3_errmsg(db_));
+    if (code != SQLITE_OK) throw failure_of(db_, code);
 }
 
 void Statement::bind_null(int i) {

@@ -14,11 +14,14 @@ namespace meshscope::trace::sqlite {
 /// SQLite said no. Only within this room: its callers turn it into the error that fits.
 class Failure : public std::runtime_error {
   public:
-    Failure(int code, const std::string& text) : std::runtime_error(text), code_(code) {}
+    Failure(int code, const std::string& text, int system_error = 0)
+        : std::runtime_error(text), code_(code), system_error_(system_error) {}
     int code() const { return code_; }
+    /// errno, where it was the system that said no; else 0.
+    int system_error() const { return system_error_; }
 
   private:
-    int code_;
+    int code_, system_error_;
 };
 
 /// A connection. Move-only; closes itself. hop_rows() (see hop_rows.h) is registered on every one.

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 #include <system_error>
 #include <utility>
 
-#include "core/base/error.h"
+#include "core/base/cannot_write.h"
 #include "core/base/replace_file.h"
+#include "core/trace/old_pieces.h"
 #include "core/trace/schema.h"
 #include "core/trace/table_io.h"
 #include "core/trace/tables.h"
@@ -69,8 +71,8 @@ Head read_head(const std::string& path) {
 }
 
 /// What the header of the file says, before SQLite sees it (https://www.sqlite.org/fileformat.html,
-/// section 1.3).
-void check_head(const std::string& path, const Head& head) {
+/// section 1.3). Gives the schema's version.
+int64_t check_head(const std::string& path, const Head& head) {
     constexpr std::string_view kMagic{"SQLite format 3\0", 16};
     if (head.size == 0) refuse(path, Message{"trace.empty", {}});
     const std::size_t seen = std::min(head.read, kMagic.size());
@@ -94,7 +96,10 @@ void check_head(const std::string& path, const Head& head) {
     if (!plain) refuse_damaged(path, "header");
     if (head.size < expected) cut(expected);
     if (head.size > expected) refuse_damaged(path, "file");
+    return version;
 }
+
+constexpr int kNoMemory = 7;  // SQLITE_NOMEM
 
 }  // namespace
 
@@ -105,6 +110,8 @@ void write_trace(const Trace& trace, const std::string& path) {
         write_tables(database, trace);
         database.close();
     } catch (const sqlite::Failure& failure) {
+        if (failure.code() == kNoMemory) throw std::bad_alloc();
+        if (failure.system_error() != 0) throw IoError(cannot_write(path, failure.system_error()));
         throw IoError(
             Message{"file.cannot_write", {{"path", path}, {"reason", std::string(failure.what())}}});
     }
@@ -112,16 +119,17 @@ void write_trace(const Trace& trace, const std::string& path) {
 }
 
 OpenTrace open_trace(const std::string& path) {
-    check_head(path, read_head(path));
+    const int64_t version = check_head(path, read_head(path));
     try {
         sqlite::Database database = sqlite::Database::read_only(path);
         Trace trace = read_tables(database);
         validate(trace);
+        if (version < 3) name_old_pieces(trace);
         return {std::move(database), std::move(trace)};
     } catch (const Damage& damage) {
         refuse_damaged(path, damage.section);
     } catch (const sqlite::Failure& failure) {
-        if (failure.code() == 7 /* SQLITE_NOMEM */) throw std::bad_alloc();
+        if (failure.code() == kNoMemory) throw std::bad_alloc();
         refuse_damaged(path, "file");
     } catch (const InvalidArgument&
                  error) {  // validate(): a file whose checksums hold but whose content cannot be

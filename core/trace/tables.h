@@ -21,6 +21,7 @@ void each_part(Parts& parts) {
     parts.events();
     parts.dependencies();
     parts.hops();
+    parts.pieces();
     parts.values();
     parts.memory();
     parts.parameters();

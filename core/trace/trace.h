@@ -34,6 +34,8 @@ struct RunInfo {
     std::string title_en, title_zh;
     std::string scenario;       ///< the scenario file's text
     std::string scenario_path;  ///< as given by the user; may be empty
+    /// The file that Algorithm::own means, without its folder, and its text; "" where no event has it.
+    std::string algorithm_file, algorithm_text;
     std::string backend = "threads";
     std::string engine_version;
     Level level = Level::values;
@@ -60,6 +62,7 @@ struct RankTrace {
     std::vector<Event> events;
     std::vector<Dependency> dependencies;
     std::vector<Hop> hops;
+    std::vector<HopPiece> pieces;  ///< of the hops that have several, in the hops' order
     std::vector<Snapshot> snapshots;
     std::vector<float> values;
     std::vector<MemoryChange> memory;

@@ -119,6 +119,7 @@ void check_parts(const Trace& trace, const RankTrace& rank, int64_t r) {
                rank.events[static_cast<std::size_t>(event)].kind == EventKind::collective;
     };
     int32_t before = 0;
+    int64_t next_piece = 0;
     for (std::size_t i = 0; i < rank.hops.size(); ++i) {
         const Hop& h = rank.hops[i];
         const At at{"hops", r, static_cast<int64_t>(i)};
@@ -133,7 +134,18 @@ void check_parts(const Trace& trace, const RankTrace& rank, int64_t r) {
         at.require(h.bytes >= 0, "bytes");
         at.require(h.t_begin_ns <= h.t_end_ns, "t_end_ns");
         at.require(h.values == -1 || inside(h.values, h.elements, count(rank.values)), "values");
+        at.require(h.pieces == (h.n_pieces == 0 ? -1 : next_piece), "pieces");
+        at.require(inside(next_piece, h.n_pieces, count(rank.pieces)), "pieces");
+        int64_t left = h.elements;
+        for (const int64_t end = next_piece + h.n_pieces; next_piece < end; ++next_piece) {
+            const HopPiece& piece = rank.pieces[static_cast<std::size_t>(next_piece)];
+            at.require(piece.offset >= -1, "offset");
+            at.require(piece.elements >= 0 && piece.elements <= left, "elements");
+            left -= piece.elements;
+        }
+        at.require(h.n_pieces == 0 || left == 0, "elements");
     }
+    At{"hops", r, count(rank.hops)}.require(next_piece == count(rank.pieces), "pieces");
     before = 0;
     for (std::size_t i = 0; i < rank.snapshots.size(); ++i) {
         const Snapshot& s = rank.snapshots[i];

@@ -6,6 +6,7 @@
 #include "core/trace/final_parameters.h"
 #include "core/trace/hop_rows.h"
 #include "core/trace/schema.h"
+#include "core/trace/recorded.h"
 #include "core/trace/table_io.h"
 #include "core/trace/tables.h"
 #include "core/trace/words.h"
@@ -64,6 +65,10 @@ class Writer {
             {"scenario", info.scenario}, {"scenario_path", info.scenario_path},
             {"title_en", info.title_en}, {"title_zh", info.title_zh},
         };
+        if (!info.algorithm_text.empty()) {
+            texts["algorithm_file"] = info.algorithm_file;
+            texts["algorithm_text"] = info.algorithm_text;
+        }
         if (!info.failure.empty()) texts["failure"] = info.failure;
         if (!info.parameters.empty()) texts["parameters"] = parameters_json(info.parameters);
         const std::map<std::string, int64_t> numbers{
@@ -157,6 +162,7 @@ class Writer {
                 s.bytes += e.sent_bytes;
             }
         }
+        const int64_t recorded = first_recorded_step(trace_);
         const auto count =
             std::max({static_cast<std::size_t>(info.steps), info.losses.size(), info.grad_norms.size()});
         table("step_info", 6, [&](TableWriter& rows) {
@@ -164,6 +170,10 @@ class Writer {
                 rows.add(static_cast<int64_t>(i));
                 i < info.losses.size() ? rows.add(info.losses[i]) : rows.null();
                 i < info.grad_norms.size() ? rows.add(info.grad_norms[i]) : rows.null();
+                if (info.level == Level::off || static_cast<int64_t>(i) < recorded) {
+                    rows.null().null().null().end_row();  // unknown is not zero
+                    continue;
+                }
                 const Sums s =
                     sums.contains(static_cast<int32_t>(i)) ? sums[static_cast<int32_t>(i)] : Sums{};
                 rows.add(s.collectives).add(s.compute).add(s.bytes).end_row();
@@ -207,10 +217,13 @@ class Writer {
                 coordinate[r].empty() ? rows.null() : rows.add(std::string_view(coordinate[r]));
                 const std::vector<int32_t>& node = trace_.info.node_of_rank;
                 node.empty() ? rows.null() : rows.add(int64_t{node[r]});
-                rows.add(static_cast<int64_t>(rank.events.size()))
-                    .add(number_of_collectives)
-                    .add(bytes)
-                    .add(peak);
+                if (trace_.info.level == Level::off)
+                    rows.null().null().null().null();
+                else
+                    rows.add(static_cast<int64_t>(rank.events.size()))
+                        .add(number_of_collectives)
+                        .add(bytes)
+                        .add(peak);
                 peak_ordinal < 0 ? rows.null().null() : rows.add(peak_step).add(peak_ordinal);
                 rows.end_row();
             }
@@ -280,6 +293,25 @@ class Writer {
                     rows.add(static_cast<int64_t>(end - begin))
                         .add(std::span<const std::byte>(blob))
                         .end_row();
+                }
+            }
+        });
+    }
+
+    void pieces() {
+        table("hop_piece", 7, [&](TableWriter& rows) {
+            for (std::size_t r = 0; r < trace_.ranks.size(); ++r) {
+                int64_t hop = 0;
+                int32_t event = -1;
+                for (const Hop& h : trace_.ranks[r].hops) {
+                    hop = h.event == event ? hop + 1 : 0;
+                    event = h.event;
+                    for (int64_t i = 0; i < h.n_pieces; ++i) {
+                        const HopPiece& piece =
+                            trace_.ranks[r].pieces[static_cast<std::size_t>(h.pieces + i)];
+                        rows.add(static_cast<int64_t>(r)).add(int64_t{event}).add(hop).add(i);
+                        rows.add(int64_t{piece.chunk}).add(piece.offset).add(piece.elements).end_row();
+                    }
                 }
             }
         });

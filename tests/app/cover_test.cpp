@@ -13,7 +13,8 @@ using test::Harness;
 namespace {
 
 /// A document of one step that asks this.
-session::AppState asking(const std::string& kind, const std::string& answer, double tolerance = 0) {
+session::AppState asking(const std::string& kind, const std::string& answer, double tolerance = 0,
+                         session::Asked asked = session::Asked::bytes) {
     auto document = std::make_shared<session::Document>();
     session::LessonStep step;
     step.id = "step";
@@ -24,6 +25,7 @@ session::AppState asking(const std::string& kind, const std::string& answer, dou
     quiz.kind = kind;
     quiz.answer = answer;
     quiz.tolerance = tolerance;
+    if (kind == "number") quiz.asked = asked;
     document->quizzes.push_back(quiz);
     session::AppState state;
     state.document = document;
@@ -82,13 +84,19 @@ TEST_CASE("an amount that is asked for is a question mark, however it is written
 }
 
 TEST_CASE("a small number is left out where it counts, and stays where it names") {
-    const session::AppState state = asking("number", "3");
-    CHECK(masked(state, "rank 3, step 3, chunk 3, layers.3, (0, 3), [2, 3]") ==
+    using session::Asked;
+    const session::AppState calls = asking("number", "3", 0, Asked::calls);
+    CHECK(masked(calls, "rank 3, step 3, chunk 3, layers.3, (0, 3), [2, 3]") ==
           "rank 3, step 3, chunk 3, layers.3, (0, 3), [2, 3]");
-    CHECK(masked(state, "3× · 3 次 · calls: 3 · 3 B · 3 hops · 3 ms") ==
-          "?× · ? 次 · calls: ? · ? B · ? hops · 3 ms");
-    CHECK(masked(state, "3 → 12", true) == "? → 12");
-    CHECK(masked(state, "chunk 0 [3]: 1/4") == "chunk 0 [?]: 1/4");
+    // The quantity that is asked, and no other of the same number.
+    CHECK(masked(calls, "3× · 3 次 · calls: 3 · 3 B · 3 hops · 3 ms · 2·3/4 · chunk 0 [3]") ==
+          "?× · ? 次 · calls: ? · 3 B · ? hops · 3 ms · 2·3/4 · chunk 0 [3]");
+    const session::AppState elements = asking("number", "3", 0, Asked::elements);
+    CHECK(masked(elements, "3 → 12", true) == "? → 12");
+    CHECK(masked(elements, "chunk 0 [3]: 1/4 · 3 B · 3×") == "chunk 0 [?]: 1/4 · 3 B · 3×");
+    CHECK(masked(asking("number", "3", 0, Asked::bytes), "3 B · 3× · 3 elements") == "? B · 3× · 3 elements");
+    CHECK(masked(asking("number", "0", 0, Asked::other), "rank 0 has sent 0 of 1,536 B") ==
+          "rank 0 has sent 0 of 1,536 B");
     CHECK(masked(asking("choice", "1"), "1 B, [0, 1]") == "1 B, [0, 1]");
 }
 
@@ -197,4 +205,38 @@ TEST_CASE("which ranks take part is not drawn while that is asked") {
     answer(app);
     app.settle();
     CHECK(places() > 0);
+}
+
+TEST_CASE("what a question asks for is told by what its answer selects of the record") {
+    using session::Asked;
+    using session::asked_by;
+    CHECK(asked_by("SELECT bytes FROM collectives WHERE rank = 0") == Asked::bytes);
+    CHECK(asked_by("SELECT coalesce(sum(h.bytes), 0) FROM hops h JOIN collectives c") == Asked::bytes);
+    CHECK(asked_by("select SUM(delta_bytes)\nFROM memory") == Asked::bytes);
+    CHECK(asked_by("SELECT DISTINCT in_elements FROM collectives") == Asked::elements);
+    CHECK(asked_by("SELECT count(*) FROM collectives WHERE step = 1") == Asked::calls);
+    CHECK(asked_by("SELECT DISTINCT h.dst FROM hops h") == Asked::peer);
+    // Of another run, of another unit, or a name.
+    CHECK(asked_by("SELECT 2 * (8 - 1) * 4 * in_elements / 8 FROM collectives") == Asked::other);
+    CHECK(asked_by("SELECT sum(delta_bytes) / 4 FROM memory") == Asked::other);
+    CHECK(asked_by("SELECT count(*) FROM ranks") == Asked::other);
+    CHECK(asked_by("SELECT 3") == Asked::other);
+    CHECK(asked_by("WITH a AS (SELECT bytes FROM collectives) SELECT max(bytes) FROM a") == Asked::other);
+}
+
+TEST_CASE("nothing is left out of an export, and to export answers no question") {
+    Harness app;
+    go(app, "65_true_reduce_scatter", 3);
+    REQUIRE(panels::open_question(app.state()) != nullptr);
+    app.stage().act(session::SetView{view::ViewKind::collective});
+    app.settle();
+    CHECK_FALSE(has(told(app), "840 B"));
+    Harness exported;
+    session::AppState state = app.state();
+    state.uncovered = true;  // as gui::Exporter and --render do
+    exported.stage().resume(state);
+    exported.frames(3);
+    CHECK(has(told(exported), "840 B"));
+    CHECK_FALSE(has(told(exported), "?"));
+    CHECK(panels::open_question(app.state()) != nullptr);
 }

@@ -1,10 +1,15 @@
 #include <sys/stat.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "display.h"
 #include "tests/folder.h"
+#include "tests/patience.h"
 #include "tests/test.h"
 #include "tests/tree.h"
 
@@ -48,7 +53,7 @@ TEST_CASE("what the command line asks wrongly is told before anything runs, with
             {folder.file("lesson"), "--render", folder.file("a"), "--mp4", folder.file(file)}, folder);
         INFO(film.second);
         CHECK(film.first == 2);
-        CHECK(film.second.find("would overwrite") != std::string::npos);
+        CHECK(film.second.find("is no MP4 file, so it is not overwritten") != std::string::npos);
         const auto dump =
             run_without_display({folder.file("lesson"), "--dump-state", folder.file(file)}, folder);
         CHECK(dump.first == 2);
@@ -269,6 +274,70 @@ TEST_CASE("without a display the program says so in both languages and exits wit
         const std::string said = output_of({"cat", log}, {}, folder.path.string());
         CHECK(said.find(words) != std::string::npos);
         CHECK(said.find("--render") != std::string::npos);
+    }
+}
+
+TEST_CASE("what could be shown on no display is told before that there is none") {
+    const Folder folder;
+    std::ofstream(folder.file("bad.toml")) << "format = 1\n[model]\nkind = \"toys\"\n";
+    const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+        {{"nosuch"}, "nosuch"},
+        {{folder.file("bad.toml")}, "model.kind"},
+        {{"63", "nosuch"}, "nosuch"},
+        {{"--lang", "xx"}, "xx"},
+        {{"63", "--widht", "3"}, "--widht"}};
+    for (const auto& [words, told] : cases) {
+        std::vector<std::string> command{kApp};
+        command.insert(command.end(), words.begin(), words.end());
+        const std::string log = folder.file("log");
+        Child app(command, {"DISPLAY=", "WAYLAND_DISPLAY="}, log);
+        const int code = app.wait();
+        const std::string said = content(log);
+        INFO(words.front() << ": " << said);
+        CHECK(code != 69);
+        CHECK(code != 0);
+        CHECK(said.find(told) != std::string::npos);
+        CHECK(said.find("no display") == std::string::npos);
+    }
+}
+
+TEST_CASE(
+    "frames and films that a signal stops end with its code, say what stays, and leave no hidden part") {
+    for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+        const Folder folder;
+        const std::string frames = folder.file("frames"), log = folder.file("log");
+        Child app({kApp, "63", "--render", frames, "--frames", "100000", "--mp4", folder.file("film.mp4"),
+                   "--lang", "en"},
+                  {"DISPLAY=", "WAYLAND_DISPLAY="}, log);
+        const auto from = std::chrono::steady_clock::now();
+        while (!fs::exists(frames + "/frame_00002.png") && std::chrono::steady_clock::now() - from < kGuard)
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        kill(app.pid(), signal);
+        CHECK(app.wait() == code);
+        const std::string said = content(log);
+        INFO(said);
+        CHECK(said.find(" of 100000 frames") != std::string::npos);
+        CHECK(said.find(frames) != std::string::npos);
+        // The frames and the log: no film, and no part of one.
+        CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 2);
+    }
+}
+
+TEST_CASE("without OpenGL's library a film is refused with 69 and the package that brings it") {
+    const Folder folder;
+    output_of(
+        {"sh", "-c", "mkdir '" + folder.file("lib") + "' && : > '" + folder.file("lib/libGL.so.1") + "'"}, {},
+        folder.path.string());
+    for (const auto& [language, words] :
+         {std::pair<std::string, std::string>{"en", "libGL.so.1 is missing"}, {"zh", "缺少 libGL.so.1"}}) {
+        const std::string log = folder.file(language);
+        Child app({kApp, "63", "--render", folder.file("frames"), "--frames", "1", "--lang", language},
+                  {"DISPLAY=", "WAYLAND_DISPLAY=", "LD_LIBRARY_PATH=" + folder.file("lib")}, log);
+        INFO(content(log));
+        CHECK(app.wait() == 69);
+        const std::string said = content(log);
+        CHECK(said.find(words) != std::string::npos);
+        CHECK(said.find("libgl1") != std::string::npos);
     }
 }
 

@@ -1,5 +1,7 @@
 #include "app/gui/session/dropped.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 
 #include "app/gui/session/session.h"
@@ -9,6 +11,7 @@
 #include "harness.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/thrown.h"
 #include "tests/tree.h"
 
 using namespace meshscope;
@@ -74,6 +77,23 @@ TEST_CASE("a checkpoint is one by its manifest: its folder, the folder of severa
     folder.write("bad/manifest.json", "{");
     CHECK(look_at_drop(folder.file("bad")).kind == Kind::checkpoint);
     CHECK(look_at_drop(folder.file("bad")).alone.id != "drop.checkpoint_alone");
+}
+
+TEST_CASE("a pipe is waited for nowhere: not as a file, not as a checkpoint's manifest, not to be opened") {
+    const Folder folder;
+    const std::string pipe = folder.file("pipe");
+    for (const std::string& path : {pipe, folder.file("pipe.toml"), folder.file("manifest.json")})
+        REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+    CHECK(what(look_at_drop(pipe)) == "drop.what.binary");
+    CHECK(what(look_at_drop(folder.path.string())) == "drop.what.folder");
+    CHECK_FALSE(session::is_database(pipe));
+    for (const std::string& path : {pipe, folder.file("pipe.toml"), std::string("/dev/null")}) {
+        CHECK(test::thrown_id([&] { session::load_document(path, {}, nullptr); }) ==
+              "file.not_regular_input");
+        CHECK(test::thrown_id([&] { session::preview(path, {}); }) == "file.not_regular_input");
+    }
+    CHECK(test::thrown_id([&] { session::load_document(folder.path.string(), {}, nullptr); }) ==
+          "file.is_a_folder");
 }
 
 TEST_CASE("anything else is refused by what it is") {

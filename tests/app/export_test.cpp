@@ -1,3 +1,4 @@
+#include <imgui.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -7,10 +8,13 @@
 #include <fstream>
 #include <optional>
 
+#include "app/gui/main/bench_app.h"
 #include "app/gui/main/exporter.h"
 #include "app/gui/main/options.h"
 #include "app/gui/main/render_film.h"
+#include "app/gui/session/lesson_document.h"
 #include "app/gui/window/headless_context.h"
+#include "app/gui/window/imgui_compat.h"
 #include "core/base/error.h"
 #include "harness.h"
 #include "tests/folder.h"
@@ -62,7 +66,7 @@ std::size_t count(const std::string& text, const std::string& part) {
     return found;
 }
 
-/// While it lives no file of this process grows beyond so many bytes: what a full disk does to a writer.
+/// While it lives no file of this process grows beyond so many bytes: as under `ulimit -f`.
 class SmallDisk {
   public:
     explicit SmallDisk(rlim_t bytes) {
@@ -172,7 +176,7 @@ TEST_CASE("a cancelled export leaves nothing, and the file that was there as it 
     CHECK(folder.files() == 1);
 }
 
-TEST_CASE("a full disk ends an export with its reason and nothing half written") {
+TEST_CASE("a file that may grow no further ends an export with its reason and nothing half written") {
     const Folder folder;
     const window::HeadlessContext context;
     const auto told = [&](const std::string& name) -> std::string {
@@ -189,9 +193,7 @@ TEST_CASE("a full disk ends an export with its reason and nothing half written")
     for (const char* name : {"a.png", "a.svg", "a.html", "a.mp4", "a.gif"}) {
         INFO(name);
         folder.write(name, "mine");
-        const bool film =
-            gui::export_kind(name) == ExportKind::mp4 || gui::export_kind(name) == ExportKind::gif;
-        CHECK(told(name) == (film ? "window.film_failed" : "file.cannot_write"));
+        CHECK(told(name) == "file.too_large");
         CHECK(content(folder.file(name)) == "mine");
     }
     CHECK(folder.files() == 5);
@@ -225,4 +227,75 @@ TEST_CASE("a page holds every event of the run, and nothing in it is loaded from
     CHECK(static_cast<std::size_t>(std::count(tail.begin(), tail.end(), ',')) ==
           18 * events + (events - test::lesson()->trace->ranks.size()) + test::lesson()->trace->ranks.size() -
               1);
+}
+
+namespace {
+
+/// 4 ranks that do 200 steps: 192,800 events.
+std::shared_ptr<const session::Document> long_run() {
+    static const auto made = session::make_document(
+        std::make_shared<const trace::Trace>(gui::made_trace(4, int64_t{4} * 241 * 200)), "long", nullptr);
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a run of 192,800 events is drawn and exported from every view, as vectors, as pixels and as frames") {
+    const Folder folder;
+    REQUIRE(long_run()->trace->ranks.size() == 4);
+    for (const std::string_view name : view::kViewNames) {
+        INFO(name);
+        const auto kind = *view::view_named(name);
+        for (const std::string ending : {".svg", ".png"}) {
+            ExportJob wanted = job(folder.file(std::string(name) + ending), kind);
+            session::Effects ignored;
+            session::apply(wanted.state, session::ShowDocument{long_run()}, ignored);
+            session::apply(wanted.state, session::SetView{kind}, ignored);
+            make(std::move(wanted));
+            CHECK(fs::file_size(folder.file(std::string(name) + ending)) > 300);
+        }
+        gui::Options options;
+        options.render = folder.file("frames_" + std::string(name));
+        options.frames = 1;
+        options.width = 960;
+        options.height = 540;
+        options.view = kind;
+        gui::render_film(long_run(), options, test::catalogue(), "", nullptr);
+        CHECK(fs::exists(folder.path / ("frames_" + std::string(name)) / "frame_00000.png"));
+    }
+}
+
+TEST_CASE(
+    "what is narrower than a few pixels is drawn as one: a long run's frame stays below 50,000 corners") {
+    for (const std::string_view name : view::kViewNames) {
+        window::ImGuiHost host;
+        gui::Stage stage(host, test::catalogue());
+        stage.act(session::ShowDocument{long_run()});
+        stage.act(session::SetView{*view::view_named(name)});
+        ImDrawData* data = nullptr;
+        for (int i = 0; i < 3; ++i) data = stage.frame(1280, 720, 1.0);
+        INFO(name);
+        CHECK(data->TotalVtxCount < 50000);
+    }
+}
+
+TEST_CASE("a list of more corners than 16 bits count is cut into draws, one line of 100,000 points too") {
+    const window::HeadlessContext context;
+    window::GlHost gl(nullptr);
+    gl.prepare(window::theme(window::ThemeKind::dark), 1, "");
+    gl.begin(400, 300, 0.1F);
+    std::vector<ImVec2> line;
+    for (int i = 0; i < 100000; ++i)
+        line.push_back({static_cast<float>(i % 400), static_cast<float>(i / 400)});
+    ImDrawList& list = *ImGui::GetForegroundDrawList();
+    compat::polyline(list, line.data(), static_cast<int>(line.size()), IM_COL32_WHITE, true, 2);
+    for (int i = 0; i < 50000; ++i) list.AddRectFilled({0, 0}, {9, 9}, IM_COL32_WHITE);
+    const ImDrawData* data = gl.end();
+    CHECK(data->TotalVtxCount > 300000);
+    for (int l = 0; l < data->CmdListsCount; ++l)
+        for (const ImDrawCmd& cmd : data->CmdLists[l]->CmdBuffer)
+            for (unsigned i = 0; i < cmd.ElemCount; ++i)
+                REQUIRE(data->CmdLists[l]->IdxBuffer[static_cast<int>(cmd.IdxOffset + i)] + cmd.VtxOffset <
+                        static_cast<unsigned>(data->CmdLists[l]->VtxBuffer.Size));
 }

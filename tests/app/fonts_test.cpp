@@ -39,6 +39,21 @@ TEST_CASE("faces have the design's sizes, times the scale") {
     CHECK(fonts.font(view::Face::mono_title)->FontSize == 30);
 }
 
+TEST_CASE("a text with U+0000, or with bytes that are no UTF-8, takes no letter from a face") {
+    for (const std::string& text :
+         {std::string("a\0b", 3), std::string("\0", 1), std::string("\xff\xfe\0é", 5)}) {
+        ImFontAtlas atlas;
+        window::FontSet fonts;
+        fonts.build(atlas, window::find_fonts(), text + "分", 1.0F);
+        for (const view::Face face : {view::Face::body, view::Face::mono}) {
+            CHECK(fonts.font(face)->IsLoaded());
+            for (const char32_t c : {U'a', U'\\', U'分'}) CHECK(fonts.has(face, c));
+        }
+        const window::FontMeasure measure(fonts);
+        CHECK(measure.width(text, view::Face::body) > measure.width("u", view::Face::body));
+    }
+}
+
 TEST_CASE("without font files the built-in face is used, and it is said") {
     ImFontAtlas atlas;
     window::FontSet fonts;

@@ -74,11 +74,11 @@ TEST_CASE("a question is open until it is revealed") {
     const auto& ref = app.state().selection.event;
     REQUIRE(ref.has_value());
     const int64_t sent = dp.trace->event(app.state().selection.event_rank.value_or(0), *ref).sent_bytes;
-    CHECK(panels::Cover(app.state()).asks(sent));
-    CHECK_FALSE(panels::Cover(app.state()).asks(sent + 1));
+    CHECK(panels::Cover(app.state()).asks_bytes(sent));
+    CHECK_FALSE(panels::Cover(app.state()).asks_bytes(sent + 1));
     app.stage().act(session::Guess{"copied-bytes", "660"});
     app.stage().act(session::Reveal{"copied-bytes"});
-    CHECK_FALSE(panels::Cover(app.state()).asks(sent));
+    CHECK_FALSE(panels::Cover(app.state()).asks_bytes(sent));
 }
 
 TEST_CASE("every character of what stands around a lesson's steps has a glyph") {

@@ -1,6 +1,8 @@
 #include "app/gui/session/live_run.h"
 
+#include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include "harness.h"
@@ -135,6 +137,100 @@ TEST_CASE("a deadlock that is made rank by rank is named by the engine, with wha
     CHECK_FALSE(live.now().world.diagnosis->ranks.empty());
     CHECK(live.now().document->trace->info.losses.size() == 1);
     CHECK_FALSE(live.now().document->trace->info.failure.empty());
+    // Nobody came to an end, and nobody is said to have.
+    for (int32_t r = 0; r < 4; ++r) CHECK(live.rank(r).stands != Stands::gone);
+    CHECK(view::broke_off(live.now().world) ==
+          std::any_of(live.now().world.ranks.begin(), live.now().world.ranks.end(),
+                      [](const view::LiveRank& rank) {
+                          return rank.stands == Stands::failed || rank.stands == Stands::stopped;
+                      }));
+}
+
+TEST_CASE("of a run in which a rank dies that one has failed, and the others are not said to have finished") {
+    Driven live(request({{"faults.kind", "\"kill\""}, {"faults.rank", "3"}, {"faults.step", "1"}}));
+    live.let_go(0, LetGoHow::all);
+    REQUIRE(live.now().world.ended);
+    REQUIRE(live.now().world.diagnosis);
+    CHECK(view::live_sentence(live.rank(3)).id == "live.failed");
+    for (int32_t r = 0; r < 3; ++r) {
+        INFO(r << ": " << view::live_sentence(live.rank(r)).id);
+        CHECK(live.rank(r).stands != Stands::gone);
+        CHECK(live.rank(r).stands != Stands::failed);
+    }
+    CHECK(view::broke_off(live.now().world));
+    Driven whole(request());
+    whole.let_go(0, LetGoHow::all);
+    REQUIRE(whole.now().world.ended);
+    for (int32_t r = 0; r < 4; ++r) CHECK(view::live_sentence(whole.rank(r)).id == "live.gone");
+    CHECK_FALSE(view::broke_off(whole.now().world));
+}
+
+TEST_CASE("a message that carries no tensor is told apart from one that does") {
+    Driven live(request());
+    live.let_go(0, LetGoHow::collective);
+    REQUIRE(live.rank(0).stands == Stands::held);
+    // Before a call its members compare what they call: 560 bytes (core/comm/compare_calls.h).
+    CHECK(live.rank(0).bytes == 560);
+    CHECK(live.rank(0).carries == view::LiveRank::Carries::fingerprint);
+    CHECK(view::live_sentence(live.rank(0)).id == "live.post.fingerprint");
+    // Before each message of a tensor its checksum travels.
+    bool checksum = false;
+    for (int i = 0; i < 60 && !live.now().world.ended; ++i)
+        for (int32_t r = 0; r < 4 && !live.now().world.ended; ++r) {
+            if (live.rank(r).stands != Stands::held) continue;
+            live.let_go(r, LetGoHow::hop);
+            for (const view::LiveRank& rank : live.now().world.ranks) {
+                if (rank.stands != Stands::held || (rank.next != "post" && rank.next != "receive")) continue;
+                const std::string what = rank.bytes == 560 ? ".fingerprint" : ".checksum";
+                CHECK(view::live_sentence(rank).id == "live." + rank.next + what);
+                checksum = checksum || rank.bytes == 4;
+            }
+        }
+    CHECK(checksum);
+    view::LiveRank tensor = live.rank(0);
+    tensor.stands = Stands::held;
+    tensor.next = "post";
+    tensor.carries = view::LiveRank::Carries::tensor;
+    CHECK(view::live_sentence(tensor).id == "live.post");
+}
+
+TEST_CASE("a group that is named by its ranks has them told once, folded") {
+    CallReport call;
+    call.op = "barrier";
+    call.sequence = 3;
+    call.group_ranks.resize(60);
+    std::iota(call.group_ranks.begin(), call.group_ranks.end(), 0);
+    call.group = to_text(std::vector<int64_t>(call.group_ranks.begin(), call.group_ranks.end()));
+    const auto told = [&](i18n::Language language) {
+        return view::live_call(call, [&](const std::string& id, std::vector<MessageArg> args) {
+            return test::catalogue().text({id, std::move(args)}, language);
+        });
+    };
+    CHECK(told(i18n::Language::en) == signature(call) + " #3 of [0–59]");
+    CHECK(told(i18n::Language::zh) == "[0–59] 的 " + signature(call) + " #3");
+    call.group = "dp";
+    CHECK(told(i18n::Language::en) == signature(call) + " #3 of dp [0–59]");
+}
+
+TEST_CASE("the members that have not come to a call stand in its picture, marked as not there") {
+    Driven live(request());
+    for (int i = 0; i < 20 && live.rank(0).stands != Stands::waiting; ++i)
+        live.let_go(0, LetGoHow::collective);
+    REQUIRE(live.rank(0).stands == Stands::waiting);
+    const trace::Trace& trace = *live.now().document->trace;
+    int32_t call = -1;
+    for (const trace::Event& e : trace.ranks[0].events)
+        if (e.kind == trace::EventKind::collective) call = e.id;
+    REQUIRE(call >= 0);
+    Harness app(1600, 1000);
+    app.open(live.now().document);
+    app.stage().act(session::SetView{view::ViewKind::collective});
+    app.stage().act(session::SelectEvent{{0, call}, true});
+    app.frames(3);
+    const auto& group = trace.groups[static_cast<std::size_t>(trace.event(0, call).group)].ranks;
+    REQUIRE(group.size() > 1);
+    for (const int32_t rank : group) CHECK_NOTHROW(app.shape("rank", rank));
+    for (const panels::Overflow& o : app.stage().overflows()) CHECK(o.measured <= o.available);
 }
 
 TEST_CASE("a held run is given up at once, wherever its ranks stand") {

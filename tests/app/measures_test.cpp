@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "app/gui/panels/cover.h"
 #include "app/gui/window/imgui_host.h"
 #include "drawn_text.h"
 #include "harness.h"
@@ -142,6 +143,31 @@ TEST_CASE("whatever stands in the window can be read: both languages, three them
             }
     INFO(lines(wrong));
     CHECK(wrong.empty());
+}
+
+TEST_CASE(
+    "controls are never covered: the speed of playing keeps its number while that number is asked for") {
+    Looker looker;
+    session::AppState state;
+    session::Effects effects;
+    session::apply(state, session::ShowDocument{test::lesson("42_ddp")}, effects);
+    std::size_t asked = 0;
+    const auto steps = static_cast<int32_t>(state.document->steps.size());
+    for (int32_t step = 0; step < steps; ++step) {
+        session::apply(state, session::GoToLessonStep{step}, effects);
+        const session::QuizCard* quiz = panels::open_question(state);
+        if (quiz == nullptr || quiz->asked != session::Asked::calls || quiz->answer != "2") continue;
+        session::apply(state, session::SetSpeed{2}, effects);
+        const auto texts = looker.look({"speed", state}, {1280, 720, 1}, Language::en, ThemeKind::dark, 3);
+        const auto drawn = [&](const char* words) {
+            return std::any_of(texts.begin(), texts.end(),
+                               [&](const DrawnText& t) { return t.text == words; });
+        };
+        CHECK(drawn("2×"));
+        CHECK_FALSE(drawn("?×"));
+        ++asked;
+    }
+    CHECK(asked > 0);
 }
 
 TEST_CASE("the measures find what they are for") {

@@ -202,6 +202,24 @@ std::vector<WindowPlace> make_places() {
     out.push_back({"mismatch", held("63_hsdp", skip, 4000)});
     out.push_back({"deadlock", held("82_skipped", {}, 4000)});
 
+    // Ended early: a lesson's exercise, in the view it opens in and beside the lesson, and a lesson of its
+    // own.
+    Way broken(hsdp);
+    broken.step(7)
+        .act(session::StartExercise{sandbox::variant_changes(session::scenario_text(*hsdp.state().document),
+                                                             hsdp.state().document->trace->info.scenario_path,
+                                                             "break")})
+        .act(session::RunSandbox{})
+        .act(session::ToggleSandbox{});
+    add("ended", broken);
+    add("ended_memory", Way(broken).view(ViewKind::memory));
+    add("ended_folded", Way(broken).act(session::ToggleEnd{}).view(ViewKind::mesh));
+    add("ended_compare", Way(broken).view(ViewKind::compare));
+    Way dead("84_dead_rank");
+    for (const auto& quiz : dead.state().document->quizzes)
+        dead.act(session::Guess{quiz.id, quiz.answer}).act(session::Reveal{quiz.id});
+    add("ended_lesson", dead.step(2));
+
     Way presenting(hsdp);
     presenting.step(3).act(session::TogglePresenter{});
     add("presenter", presenting);

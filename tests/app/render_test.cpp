@@ -6,6 +6,8 @@
 #include <iterator>
 
 #include "app/gui/main/render_film.h"
+#include "app/gui/main/storyboard.h"
+#include "app/gui/session/lesson_document.h"
 #include "app/gui/window/film.h"
 #include "core/base/error.h"
 #include "harness.h"
@@ -16,6 +18,7 @@ using namespace meshscope;
 namespace fs = std::filesystem;
 using test::content;
 using test::Folder;
+using test::Harness;
 
 namespace {
 
@@ -188,4 +191,155 @@ TEST_CASE("frames go to a folder that exists or can be made, not to a tree that 
 TEST_CASE("words for a shell are quoted where they must be") {
     CHECK(window::as_shell_line({"ffmpeg", "-i", "a b'c.png", "x.mp4"}) == "ffmpeg -i 'a b'\\''c.png' x.mp4");
     CHECK(window::find_program("ffmpeg", "/nowhere:") == "");
+}
+
+namespace {
+
+/// What a film is made of when nothing but its length is named.
+gui::Options short_film(const fs::path& folder, int frames) {
+    gui::Options o;
+    o.render = folder.string();
+    o.frames = frames;
+    o.width = 640;
+    o.height = 360;
+    o.language = view::Language::en;
+    return o;
+}
+
+std::vector<std::string> frames_of(const std::shared_ptr<const session::Document>& document,
+                                   const gui::Options& o) {
+    gui::render_film(document, o, test::catalogue(), "", nullptr);
+    std::vector<std::string> frames;
+    for (int i = 0; i < o.frames; ++i) {
+        char name[32];
+        std::snprintf(name, sizeof(name), "frame_%05d.png", i);
+        frames.push_back(content(fs::path(o.render) / name));
+        REQUIRE(frames.back().size() > 1000);
+    }
+    return frames;
+}
+
+int differing(const std::vector<std::string>& frames) {
+    int n = 0;
+    for (size_t i = 1; i < frames.size(); ++i) n += frames[i] != frames[i - 1] ? 1 : 0;
+    return n;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "in the film of a lesson at least half of the frames differ from the one before, run to run the same") {
+    const Folder folder;
+    const auto frames = frames_of(test::lesson(), short_film(folder.path / "a", 60));
+    CHECK(differing(frames) >= 30);
+    gui::Options whole = short_film(folder.path / "b", 60);
+    whole.from = 0;  // all of the run said in words
+    whole.to = 1;
+    CHECK(frames_of(test::lesson(), whole) == frames);
+    gui::Options zh = short_film(folder.path / "zh", 60);
+    zh.language = view::Language::zh;
+    const auto chinese = frames_of(test::lesson(), zh);
+    CHECK(differing(chinese) >= 30);
+    for (size_t i = 0; i < frames.size(); ++i) CHECK(chinese[i] != frames[i]);
+}
+
+TEST_CASE("a run without a lesson is filmed in the timeline, where each frame differs from the one before") {
+    const Folder folder;
+    const auto run = session::make_document(test::lesson()->trace, "run", nullptr);
+    const auto frames = frames_of(run, short_film(folder.path / "a", 8));
+    CHECK(differing(frames) == 7);
+    gui::Options named = short_film(folder.path / "b", 8);
+    named.view = view::ViewKind::timeline;
+    CHECK(frames_of(run, named) == frames);
+    named.render = (folder.path / "c").string();
+    named.view = view::ViewKind::memory;
+    CHECK(frames_of(run, named) != frames);
+}
+
+TEST_CASE("a storyboard has every step of the lesson in its order, in its own view and at its own moment") {
+    const auto lesson = gui::without_questions(*test::lesson());
+    CHECK(lesson->quizzes.empty());
+    CHECK(lesson->before.empty());
+    CHECK(lesson->after.empty());
+    CHECK(lesson->trace == test::lesson()->trace);
+    REQUIRE(lesson->steps.size() == 8);
+    const std::vector<gui::Shot> shots = gui::storyboard(*lesson, lesson->modelled, 300);
+    REQUIRE(shots.size() == 8);
+    int frames = 0;
+    for (size_t i = 0; i < shots.size(); ++i) {
+        INFO(i);
+        const gui::Shot& shot = shots[i];
+        const session::LessonStep& step = lesson->steps[i];
+        frames += shot.frames;
+        CHECK(shot.step == static_cast<int32_t>(i));
+        CHECK(shot.from_ns.has_value() == step.at.has_value());
+        // One step of eight stands still: 1 part for it, 2 for each other.
+        CHECK(shot.frames == (step.at ? 40 : 20));
+        if (!step.at) continue;
+        const time::Interval event =
+            lesson->modelled.events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
+        CHECK(*shot.from_ns <= event.begin_ns);
+        CHECK(*shot.to_ns >= event.end_ns);
+        if (step.view == view::ViewKind::collective) CHECK(*shot.from_ns == event.begin_ns);
+        if (step.view == view::ViewKind::memory) {
+            const int32_t in = lesson->trace->event(step.at->rank, step.at->event).step;
+            CHECK(*shot.to_ns < time::span_of_step(*lesson->trace, lesson->modelled, in).end_ns);
+        }
+        CHECK(shot.still == 8);
+    }
+    CHECK(frames == 300);
+
+    Harness harness;
+    harness.open(lesson);
+    gui::Projector projector(shots);
+    for (size_t i = 0; i < shots.size(); ++i) {
+        const gui::Shot& shot = shots[i];
+        for (int frame = 0; frame < shot.frames; ++frame) {
+            CHECK(projector.advance(harness.stage()) == (frame == 0));
+            CHECK(harness.state().view == lesson->steps[i].view);
+            CHECK(harness.state().lesson_step == static_cast<int32_t>(i));
+            if (!shot.from_ns) continue;
+            if (frame < shot.still) CHECK(harness.state().cursor.t_ns == *shot.from_ns);
+            if (frame == shot.frames - 1) CHECK(harness.state().cursor.t_ns == *shot.to_ns);
+        }
+    }
+    CHECK_FALSE(projector.advance(harness.stage()));
+}
+
+TEST_CASE("a film too short for all steps leaves some out, in the same order") {
+    const auto& lesson = *test::lesson();
+    for (const int n : {2, 3, 7, 9}) {
+        INFO(n);
+        int frames = 0, last = -1;
+        for (const gui::Shot& shot : gui::storyboard(lesson, lesson.modelled, n)) {
+            CHECK(shot.frames >= 1);
+            CHECK(*shot.step > last);
+            last = *shot.step;
+            frames += shot.frames;
+        }
+        CHECK(frames == n);
+    }
+}
+
+TEST_CASE("a place or a part that is named is filmed instead of the lesson's steps") {
+    const auto& lesson = *test::lesson();
+    const gui::Options plain = short_film("a", 300);
+    CHECK(gui::tours_lesson(plain, lesson, 300));
+    CHECK_FALSE(gui::tours_lesson(plain, lesson, 1));  // a still picture
+    CHECK_FALSE(gui::tours_lesson(plain, *session::make_document(lesson.trace, "run", nullptr), 300));
+    gui::Options o = plain;
+    o.view = view::ViewKind::memory;
+    CHECK_FALSE(gui::tours_lesson(o, lesson, 300));
+    o = plain;
+    o.lesson_step = 0;
+    CHECK_FALSE(gui::tours_lesson(o, lesson, 300));
+    o = plain;
+    o.rank = 2;
+    CHECK_FALSE(gui::tours_lesson(o, lesson, 300));
+    o = plain;
+    o.at = gui::At{false, 10};
+    CHECK_FALSE(gui::tours_lesson(o, lesson, 300));
+    o = plain;
+    o.to = 0.5;
+    CHECK_FALSE(gui::tours_lesson(o, lesson, 300));
 }

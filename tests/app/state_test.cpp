@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "app/gui/session/actions.h"
 #include "app/gui/session/keys.h"
+#include "app/gui/view/collective_view.h"
 #include "harness.h"
 #include "tests/test.h"
 
@@ -293,4 +296,97 @@ TEST_CASE("without a document nothing that needs one does anything") {
     CHECK(m.state.cursor.t_ns == 0);
     CHECK_FALSE(m.state.playing);
     CHECK_FALSE(shown_event(m.state));
+}
+
+TEST_CASE("a selected event is let go when the cursor leaves it, by keys, by playing and on the ruler") {
+    Machine m = opened();
+    const trace::Trace& trace = *m.state.document->trace;
+    const auto call = std::find_if(
+        trace.ranks[0].events.begin(), trace.ranks[0].events.end(),
+        [](const trace::Event& e) { return e.step == 1 && e.kind == trace::EventKind::collective; });
+    REQUIRE(call != trace.ranks[0].events.end());
+    const time::Interval at = m.state.document->modelled.events[0][static_cast<size_t>(call->id)];
+    const auto pinned = [&] { return m.state.selection.event == call->id; };
+    const auto pin = [&] {
+        m.act(SelectEvent{{0, call->id}, true});
+        REQUIRE(pinned());
+    };
+    pin();
+    m.act(SetCursor{at.begin_ns});
+    CHECK(pinned());
+    m.act(SetCursor{at.end_ns});
+    CHECK(pinned());  // its end is still of it
+    m.act(SetCursor{at.begin_ns - 1});
+    CHECK_FALSE(pinned());
+    CHECK(m.state.selection.rank == 0);  // whom the picture is about stays
+    pin();
+    m.act(JumpTo{false});
+    CHECK_FALSE(pinned());
+    pin();
+    m.act(JumpTo{true});
+    CHECK_FALSE(pinned());
+    pin();
+    for (int i = 0; i < 40 && m.state.cursor.t_ns <= at.end_ns; ++i) {
+        m.act(StepHop{1});
+        m.settle();
+        CHECK(pinned() == (m.state.cursor.t_ns <= at.end_ns));
+    }
+    CHECK_FALSE(pinned());
+    pin();
+    m.act(TogglePlay{});
+    for (int i = 0; i < 100000 && m.state.playing && m.state.cursor.t_ns <= at.end_ns; ++i) {
+        CHECK(pinned());
+        m.act(Tick{0.001});
+    }
+    CHECK_FALSE(pinned());
+    m.act(TogglePlay{});
+    // The other clock has it elsewhere, and the cursor goes along.
+    pin();
+    m.act(SetClock{time::ClockKind::measured});
+    CHECK(pinned());
+}
+
+TEST_CASE("in the view of calls the facts are those of the call in the picture, wherever the cursor is") {
+    Machine m = opened();
+    m.act(SetView{view::ViewKind::collective});
+    const Document& document = *m.state.document;
+    m.act(SelectRank{1});
+    for (int64_t k = 0; k <= 200; ++k) {
+        m.act(SetCursor{document.modelled.end_ns * k / 200});
+        const auto facts = shown_event(m.state);
+        const auto picture =
+            view::shown_collective(*document.trace, document.modelled, m.state.cursor, m.state.selection);
+        REQUIRE(facts);
+        REQUIRE(picture);
+        CHECK(facts->rank == picture->rank);
+        CHECK(facts->event == picture->event);
+    }
+    // A computation that is selected stands beside the call of its unit.
+    for (const trace::Event& e : document.trace->ranks[1].events) {
+        if (e.kind != trace::EventKind::compute || document.trace->text(e.unit) != "net1" || e.step != 0)
+            continue;
+        m.act(SelectEvent{{1, e.id}, true});
+        const auto picture =
+            view::shown_collective(*document.trace, document.modelled, m.state.cursor, m.state.selection);
+        REQUIRE(picture);
+        CHECK(document.trace->text(document.trace->event(1, picture->event).unit) == "net1");
+    }
+}
+
+TEST_CASE("a link to a unit in a lesson's text goes to a call of that unit where calls are shown") {
+    test::Harness app(1600, 1000);
+    app.open(test::lesson());
+    app.stage().act(GoToLessonStep{1});
+    app.frames(3);
+    REQUIRE(app.state().view == view::ViewKind::collective);
+    for (int i = 0; i < 6; ++i) {
+        app.click(app.widget("body.0/0"));  // "To compute net1, …"
+        const AppState& s = app.state();
+        const auto picture =
+            view::shown_collective(*s.document->trace, *shown_clock(s), s.cursor, s.selection);
+        REQUIRE(picture);
+        const trace::Event& shown = s.document->trace->event(picture->rank, picture->event);
+        CHECK(s.document->trace->text(shown.unit) == "net1");
+        CHECK(shown_event(s) == view::EventRef{picture->rank, picture->event});
+    }
 }

@@ -91,9 +91,23 @@ TEST_CASE("a slice is typed as Python writes it, or shorter") {
     for (const char* typed :
          {"mesh[\"replicate\", \"shard\"]", "\"replicate\",\"shard\"", "replicate, shard",
           "mesh['replicate','shard']", "mesh[(\"replicate\", \"shard\")]", "replicate,shard,"}) {
-        CHECK(panels::slice_names(typed) == "replicate,shard");
+        CHECK(panels::read_slice(typed).slice == "replicate,shard");
     }
-    CHECK(panels::slice_names("") == "");
+    CHECK(panels::read_slice("").slice == "");
+    // Any other question stays as it was typed; of what cannot be read nothing is taken.
+    for (const char* typed :
+         {"mesh[\"replicate\", \"shard\"]._flatten(\"dp\")", "mesh", "mesh[()]",
+          "mesh[\"a\", \"b\"]._flatten(); a_b, c", "mesh[\"replicate\"][\"replicate\"]"}) {
+        const panels::TypedSlice read = panels::read_slice(typed);
+        CHECK_FALSE(read.error.has_value());
+        CHECK(read.slice == typed);
+        CHECK(panels::slice_text(read.slice) == typed);
+        CHECK(panels::toggled_slice(read.slice, {"replicate", "shard"}, 1) == "shard");
+    }
+    for (const char* typed : {"mesh[\"a\"", "replicate shard", "mesh[\"a\"].flatten()", "a,,b", "2 x"}) {
+        CHECK(panels::read_slice(typed).error.has_value());
+        CHECK(panels::read_slice(typed).slice == "");
+    }
     // A dim that is pressed comes into the slice, in the mesh's order, and goes out of it again.
     const std::vector<std::string> names{"dp", "shard", "tp"};
     CHECK(panels::toggled_slice("", names, 1) == "shard");
@@ -161,4 +175,29 @@ TEST_CASE("code wider than a line is broken behind its marks, not inside a name"
     CHECK(set("`a_very_long_name_of_it`", 60) == std::vector<std::string>{"a_very_long_", "name_of_it"});
     CHECK(wrap("f(gradient_accumulation_steps=2)", 150) ==
           std::vector<std::string>{"f(gradient_accumulation_steps=", "2)"});
+}
+
+TEST_CASE("a word of a million letters is set and wrapped in few measurements, each letter a few times") {
+    /// Counts what it is asked.
+    class Counting final : public view::TextMeasure {
+      public:
+        float width(const std::string& text, view::Face face) const override {
+            ++calls;
+            letters += text.size();
+            return TestMeasure().width(text, face);
+        }
+        float line_height(view::Face) const override { return 20; }
+        mutable std::size_t calls = 0, letters = 0;
+    };
+    const std::string word(1000000, 'x');
+    const Counting wrapped;
+    const auto lines = panels::wrap(wrapped, "name " + word, view::Face::body, 500);  // 100 letters a line
+    CHECK(lines.size() == 10001);
+    CHECK(wrapped.calls < 10001 * 20);
+    CHECK(wrapped.letters < word.size() * 30);
+    const Counting set;
+    const auto pieces = panels::set_text(set, {{Span::Look::plain, word, ""}}, 500);
+    CHECK(pieces.back().line == 9999);
+    CHECK(set.letters < word.size() * 30);
+    CHECK(panels::break_pieces(word + "，" + word) == std::vector<std::string>{word + "，", word});
 }

@@ -4,8 +4,10 @@
 using namespace meshscope;
 
 TEST_CASE("every word of a vocabulary reads back as itself") {
-    for (int i = 0; i < 11; ++i) CHECK(parse_collective_op(name(static_cast<CollectiveOp>(i))) == static_cast<CollectiveOp>(i));
-    for (int i = 0; i < 10; ++i) CHECK(parse_reduce_op(name(static_cast<ReduceOp>(i))) == static_cast<ReduceOp>(i));
+    for (int i = 0; i < 11; ++i)
+        CHECK(parse_collective_op(name(static_cast<CollectiveOp>(i))) == static_cast<CollectiveOp>(i));
+    for (int i = 0; i < 10; ++i)
+        CHECK(parse_reduce_op(name(static_cast<ReduceOp>(i))) == static_cast<ReduceOp>(i));
     for (int i = 0; i < 6; ++i) CHECK(parse_dtype(name(static_cast<DType>(i))) == static_cast<DType>(i));
     for (int i = 0; i < kMemoryCategories; ++i)
         CHECK(parse_memory_category(name(static_cast<MemoryCategory>(i))) == static_cast<MemoryCategory>(i));

@@ -1,12 +1,13 @@
-#include "core/base/error.h"
 #include "core/base/message.h"
+#include "core/base/error.h"
 #include "tests/test.h"
 
 using namespace meshscope;
 
 TEST_CASE("a message describes itself with its typed arguments") {
-    const Message message{"mesh.larger_than_world",
-                          {{"needed", int64_t{8}}, {"shape", std::vector<int64_t>{2, 2, 2}}, {"name", std::string("tp")}}};
+    const Message message{
+        "mesh.larger_than_world",
+        {{"needed", int64_t{8}}, {"shape", std::vector<int64_t>{2, 2, 2}}, {"name", std::string("tp")}}};
     CHECK(describe(message) == "mesh.larger_than_world(needed=8, shape=[2, 2, 2], name=tp)");
     REQUIRE(message.find("needed") != nullptr);
     CHECK(std::get<int64_t>(*message.find("needed")) == 8);
@@ -14,7 +15,8 @@ TEST_CASE("a message describes itself with its typed arguments") {
 }
 
 TEST_CASE("an input error carries every mistake and reports the first") {
-    const InputError error({{{"scenario.unknown_key", {}}, {"s.toml", 3, 1, -1}, {}}, {{"scenario.wrong_type", {}}, {"s.toml", 9, 4, -1}, {}}});
+    const InputError error({{{"scenario.unknown_key", {}}, {"s.toml", 3, 1, -1}, {}},
+                            {{"scenario.wrong_type", {}}, {"s.toml", 9, 4, -1}, {}}});
     CHECK(error.diagnostics().size() == 2);
     CHECK(std::string(error.what()) == "scenario.unknown_key()");
 }

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "core/base/error.h"
+#include "core/base/open_parts.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -56,6 +57,23 @@ TEST_CASE("without a commit the old file stays and the part goes") {
     CHECK(folder.files() == 1);
 }
 
+TEST_CASE("who ends at once may remove what is being written, and nothing else") {
+    const Folder folder;
+    replace_file(folder.file("a"), "old");
+    ReplaceFile whole(folder.file("b"));
+    whole.write("new");
+    whole.commit();
+    const ReplaceFile half(folder.file("a")), other(folder.file("c"));
+    replace_file(whole.part_path(), "another's, by the same name");
+    CHECK(folder.files() == 5);
+    remove_open_parts();
+    CHECK_FALSE(fs::exists(half.part_path()));
+    CHECK_FALSE(fs::exists(other.part_path()));
+    CHECK(content(folder.file("a")) == "old");
+    CHECK(content(folder.file("b")) == "new");
+    CHECK(fs::exists(whole.part_path()));
+}
+
 TEST_CASE("a disk that takes no more leaves the old file and says why") {
     const Folder folder;
     replace_file(folder.file("a"), "old");
@@ -73,7 +91,7 @@ TEST_CASE("a disk that takes no more leaves the old file and says why") {
     }
     setrlimit(RLIMIT_FSIZE, &before);
     std::signal(SIGXFSZ, handler);
-    CHECK(id == "file.cannot_write");
+    CHECK(id == "file.too_large");
     CHECK(content(folder.file("a")) == "old");
     CHECK(folder.files() == 1);
 }

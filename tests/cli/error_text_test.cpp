@@ -32,7 +32,7 @@ TEST_CASE("exceptions have the exit codes of the contract") {
     CHECK(describe_it(CommError(message, GlobalRank{1})).exit_code == ExitCode::peer_lost);
     CHECK(describe_it(CommError({"comm.timeout", {}}, GlobalRank{1})).exit_code == ExitCode::timeout);
     CHECK(describe_it(DeviceError(message)).exit_code == ExitCode::internal);
-    CHECK(describe_it(std::bad_alloc()).exit_code == ExitCode::internal);
+    CHECK(describe_it(std::bad_alloc()).exit_code == ExitCode::out_of_memory);
     CHECK(describe_it(std::runtime_error("x")).exit_code == ExitCode::internal);
     CHECK(static_cast<int>(ExitCode::backend_missing) == 69);
     CHECK(static_cast<int>(ExitCode::timeout) == 124);
@@ -46,7 +46,7 @@ TEST_CASE("every mistake of a file is told with its place and its hint, in the c
           {"scenario.hint.did_you_mean", {{"guess", std::string("steps")}}}}});
     const auto en = describe_it(error);
     CHECK(en.lines == std::vector<std::string>{"s.toml:4:1: train.steps is missing",
-                                               "s.toml:5:3: there is no key train.stepz",
+                                               "s.toml:5:3: unknown key train.stepz",
                                                "    did you mean steps?"});
     CHECK(describe_it(error, Language::zh).lines[0] == "s.toml:4:1: 缺少 train.steps");
     CHECK(en.json.find("\"id\":\"scenario.unknown_key\"") != std::string::npos);
@@ -54,12 +54,141 @@ TEST_CASE("every mistake of a file is told with its place and its hint, in the c
     CHECK(en.json.find("\"hint_id\":\"scenario.hint.did_you_mean\"") != std::string::npos);
 }
 
+TEST_CASE("one change that is offered is not told as any of several") {
+    const auto hint = [](int64_t n, const std::string& changes, Language language) {
+        return describe_it(InputError({{{"scenario.unknown_key", {{"key", std::string("a.b")}}},
+                                        {"s.toml", 5, 3, -1},
+                                        {"scenario.hint.offers", {{"n", n}, {"changes", changes}}}}}),
+                           language)
+            .lines.at(1);
+    };
+    CHECK(hint(1, "x = 6", Language::en) == "    this works: x = 6");
+    CHECK(hint(2, "x = 6; x = 9", Language::en) == "    any of these works: x = 6; x = 9");
+    CHECK(hint(1, "x = 6", Language::zh) == "    改成这样即可：x = 6");
+    CHECK(hint(2, "x = 6; x = 9", Language::zh) == "    改成下面任意一种都可以：x = 6; x = 9");
+}
+
+namespace {
+
+/// All of `ranks` ranks in call 3 of a group of them; by `elements(rank)` what they bring.
+template <class Elements>
+Diagnosis mismatch(int32_t ranks, const std::vector<int32_t>& culprits, const Elements& elements) {
+    Diagnosis d;
+    d.differs = {"count"};
+    d.culprits = culprits;
+    for (int32_t r = 0; r < ranks; ++r) {
+        RankReport report;
+        report.rank = r;
+        report.state = RankState::in_call;
+        CallReport& call = report.call;
+        call.op = "all_reduce";
+        call.group = "w";
+        for (int32_t member = 0; member < ranks; ++member) call.group_ranks.push_back(member);
+        call.sequence = 3;
+        call.reduce_op = "sum";
+        call.dtype = "float32";
+        call.in_elements = call.out_elements = elements(r);
+        d.ranks.push_back(std::move(report));
+    }
+    return d;
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("of 128 ranks two that bring another size are named, the others as ranges, and each call once") {
+    const DiagnosedError error(
+        mismatch(128, {22, 110}, [](int32_t r) { return r == 22 || r == 110 ? 1025 : 262144; }),
+        GlobalRank{0});
+    const auto en = describe_it(error), zh = describe_it(error, Language::zh);
+    CHECK(en.lines[0] ==
+          "the 128 ranks of the group w (0–127) do not make the same call 3; they differ in count: ranks 22, "
+          "110 call all_reduce(sum, float32, in 1025, out 1025), but the 126 others (0–21, 23–109, 111–127) "
+          "call all_reduce(sum, float32, in 262144, out 262144)");
+    CHECK(has(zh.lines[0], "。其中 2 个（rank 22, 110）调用的是"));
+    CHECK(has(zh.lines[0], "其余 126 个（rank 0–21, 23–109, 111–127）"));
+    // A program is told each of them.
+    const auto told = nlohmann::json::parse(en.json)["errors"][0];
+    CHECK(told["args"]["rest"].size() == 126);
+    CHECK(told["diagnosis"]["ranks"].size() == 128);
+    CHECK(told["diagnosis"]["group_ranks"].size() == 128);
+}
+
+TEST_CASE("ranks that differ from the others each in their own way are told one by one") {
+    const DiagnosedError error(
+        mismatch(16, {3, 4, 9}, [](int32_t r) { return r == 9             ? 7
+                                                       : r == 3 || r == 4 ? 6
+                                                                          : 5; }),
+        GlobalRank{0});
+    const std::string line = describe_it(error).lines[0];
+    CHECK(has(line,
+              "ranks 3, 4, 9 call (3, 4: all_reduce(sum, float32, in 6, out 6); 9: all_reduce(sum, float32, "
+              "in 7, out 7)), but the 13 others (0–2, 5–8, 10–15) call all_reduce("));
+}
+
+TEST_CASE("where no majority says which is right, ranks that make the same call are told together") {
+    std::vector<int32_t> all;
+    for (int32_t r = 0; r < 64; ++r) all.push_back(r);
+    const std::string halves =
+        describe_it(
+            DiagnosedError(mismatch(64, all, [](int32_t r) { return r < 32 ? 5 : 6; }), GlobalRank{0}))
+            .lines[0];
+    CHECK(has(halves, ": 0–31: all_reduce(sum, float32, in 5, out 5); 32–63: all_reduce("));
+    // Even where each brings something else, a sentence stays one.
+    const std::string each =
+        describe_it(DiagnosedError(mismatch(64, all, [](int32_t r) { return r; }), GlobalRank{0})).lines[0];
+    CHECK(has(each, "0: all_reduce("));
+    CHECK(each.ends_with("…"));
+    CHECK(each.size() < 700);
+}
+
+TEST_CASE("a deadlock of many ranks shows its beginning and its end, and is told to programs whole") {
+    Diagnosis d = mismatch(128, {}, [](int32_t) { return 1; });
+    d.kind = DiagnosisKind::deadlock;
+    for (RankReport& report : d.ranks) {
+        report.waits_for = (report.rank + 1) % 128;
+        d.cycle.push_back(report.rank);
+    }
+    const auto told = describe_it(DiagnosedError(d, GlobalRank{0}));
+    CHECK(has(told.lines[0], "0 → 1 → 2 → 3 → 4 → 5 → … → 126 → 127 → 0"));
+    CHECK(told.lines[0].size() < 1500);
+    CHECK(nlohmann::json::parse(told.json)["errors"][0]["diagnosis"]["cycle"].size() == 128);
+}
+
+TEST_CASE("a message shows seven parts of a long set of ranks and counts the others, in both languages") {
+    std::vector<int64_t> peers;
+    for (int64_t r = 0; r < 40; ++r) peers.push_back(r * r);
+    const CommError error({"comm.waiting_aside",
+                           {{"rank", int64_t{5}},
+                            {"peers", peers},
+                            {"n_peers", static_cast<int64_t>(peers.size())},
+                            {"waited_s", int64_t{5}},
+                            {"timeout_s", int64_t{9}}}},
+                          GlobalRank{5});
+    CHECK(has(describe_it(error).lines[0], "ranks 0, 1, 4, 9, 16, 25, 36 and 33 more"));
+    CHECK(
+        has(describe_it(error, Language::zh).lines[0], "等待 rank 0, 1, 4, 9, 16, 25, 36 及另外 33 个 已有"));
+    peers = {7};
+    const CommError one({"comm.waiting_aside",
+                         {{"rank", int64_t{5}},
+                          {"peers", peers},
+                          {"n_peers", static_cast<int64_t>(peers.size())},
+                          {"waited_s", int64_t{5}},
+                          {"timeout_s", int64_t{9}}}},
+                        GlobalRank{5});
+    CHECK(has(describe_it(one).lines[0], "for rank 7"));
+    CHECK(has(describe_it(one, Language::zh).lines[0], "等待 rank 7 已有"));
+}
+
 TEST_CASE("a name out of a file cannot steer the terminal that it is told on") {
     const InputError error({{{"scenario.unknown_key", {{"key", std::string("\x1b[2J\xc2\x9b\x7f键\tx")}}},
                              {"s\r.toml", 5, 3, -1},
                              {}}});
     CHECK(describe_it(error).lines ==
-          std::vector<std::string>{"s\\x0d.toml:5:3: there is no key \\x1b[2J\\x9b\\x7f键\tx"});
+          std::vector<std::string>{"s\\u000d.toml:5:3: unknown key \\u001b[2J\\u009b\\u007f键\tx"});
 }
 
 TEST_CASE("a diagnosis has its exit code by whether a retry may help, and is told to programs whole") {
@@ -76,7 +205,8 @@ TEST_CASE("a diagnosis has its exit code by whether a retry may help, and is tol
     CHECK(code(DiagnosisKind::timeout) == ExitCode::timeout);
     // A rank in another process is told the sentence only.
     for (const char* id :
-         {"diagnosis.mismatch", "diagnosis.mismatch_tie", "comm.deadlock", "comm.peer_finished"})
+         {"diagnosis.mismatch", "diagnosis.mismatch_tie", "comm.deadlock", "comm.peer_finished",
+          "comm.peers_finished", "comm.never_received", "comm.never_sent"})
         CHECK(describe_it(CommError({id, {}}, GlobalRank{0}, true)).exit_code == ExitCode::check_failed);
 
     Diagnosis d;
@@ -112,6 +242,49 @@ TEST_CASE("a diagnosis has its exit code by whether a retry may help, and is tol
     CHECK(told["ranks"][0]["state"] == "waiting");
 }
 
+TEST_CASE("a wait in vain is told by what it was for, each once, and what is not known is not told") {
+    const auto waiting = [](int32_t rank, const char* op, std::vector<int32_t> missing) {
+        RankReport report;
+        report.rank = rank;
+        report.state = RankState::waiting;
+        report.waits_for = missing.front();
+        report.call.op = op;
+        report.call.group = "w";
+        report.call.group_ranks = {0, 1, 2, 3};
+        report.call.sequence = 0;
+        report.missing = std::move(missing);
+        return report;
+    };
+    const auto told = [](std::vector<RankReport> reports, Language language) {
+        Diagnosis d;
+        d.kind = DiagnosisKind::missing;
+        for (const RankReport& report : reports)
+            d.culprits.insert(d.culprits.end(), report.missing.begin(), report.missing.end());
+        d.ranks = std::move(reports);
+        return describe_it(DiagnosedError(d, GlobalRank{0}), language);
+    };
+    const auto send = told({waiting(0, "send", {1})}, Language::en);
+    CHECK(send.exit_code == ExitCode::check_failed);
+    CHECK(
+        send.lines[0] ==
+        "the message of rank 0 to rank 1 was never received: send() #0 of w [0–3]. Rank 1 has already ended "
+        "or gone past it without the recv that belongs to it. Every send needs a recv on the other rank");
+    CHECK(has(told({waiting(1, "recv", {0})}, Language::en).lines[0],
+              "rank 1 waits for a message from rank 0 that was never sent: recv() #0 of w [0–3]. Rank 0"));
+    CHECK(told({waiting(0, "barrier", {2, 3}), waiting(1, "barrier", {2, 3})}, Language::en).lines[0] ==
+          "ranks 0, 1 wait for ranks 2, 3 in barrier() #0 of w [0–3], but those have already ended or gone "
+          "past it without making the call");
+    CHECK(told({waiting(0, "barrier", {2}), waiting(1, "barrier", {2})}, Language::zh).lines[0] ==
+          "rank 0, 1 在 barrier() #0 of w [0–3] 中等待 rank 2，但它没有发起这次调用就已经结束或越过了它");
+    const std::vector<RankReport> apart{waiting(1, "recv", {0}), waiting(3, "barrier", {2})};
+    for (const Language language : {Language::en, Language::zh})
+        CHECK(has(told(apart, language).lines[0],
+                  "1 → 0: recv() #0 of w [0–3]; 3 → 2: barrier() #0 of w [0–3]"));
+    CHECK(nlohmann::json::parse(
+              told(apart, Language::en).json)["errors"][0]["diagnosis"]["ranks"][1]["missing"] ==
+          std::vector<int>{2});
+}
+
 TEST_CASE("a time-out says what is known, and that the rest cannot be") {
     comm::CallInfo call;
     call.group = std::make_shared<const comm::GroupInfo>(
@@ -126,8 +299,9 @@ TEST_CASE("a time-out says what is known, and that the rest cannot be") {
     CHECK(d.ranks[0].state == RankState::unknown);
     CHECK(d.ranks[1].waits_for == 2);
     const std::string line = describe_it(DiagnosedError(d, GlobalRank{1})).lines[0];
-    CHECK(line.find("rank 1 heard nothing of rank 2") == 0);
-    CHECK(line.find("barrier() #3 of world [0, 1, 2]") != std::string::npos);
+    CHECK(line.find("rank 1 waited for rank 2 for too long") == 0);
+    CHECK_FALSE(has(line, "known to do"));  // nothing is known of rank 2
+    CHECK(line.find("barrier() #3 of world [0–2]") != std::string::npos);
     CHECK(comm::lost_diagnosis(GlobalRank{1}, calls, GlobalRank{2}, 3).ranks[2].state == RankState::lost);
 }
 
@@ -152,7 +326,7 @@ TEST_CASE("why another rank failed first is told in words, in the language, what
         CHECK(text.lines[0].find('{') == std::string::npos);
     }
     // The cause's own arguments are not taken for the outer sentence's.
-    CHECK(told(differ, Language::en).lines[0].starts_with("stopped because rank 1 failed first: rank 1 was"));
+    CHECK(told(differ, Language::en).lines[0].starts_with("stopped because rank 1 failed: rank 1 was"));
     const auto args = nlohmann::json::parse(told(differ, Language::en).json)["errors"][0]["args"];
     CHECK(args["cause.id"] == "run.processes_differ");
     CHECK(args["cause.first"] == 3);
@@ -160,7 +334,7 @@ TEST_CASE("why another rank failed first is told in words, in the language, what
     CHECK(told({"error.unforeseen", {{"what", std::string("out of luck")}}}, Language::en)
               .lines[0]
               .ends_with("out of luck"));
-    CHECK(told({}, Language::en).lines[0].find("not yet said why") != std::string::npos);
+    CHECK(told({}, Language::en).lines[0].find("the cause is not known") != std::string::npos);
     // The exit code is the cause's.
     CHECK(told({"comm.operation_timeout", {}}, Language::en).exit_code == ExitCode::timeout);
     CHECK(told({"comm.deadlock", {}}, Language::en).exit_code == ExitCode::check_failed);

@@ -12,6 +12,7 @@
 #include "app/i18n/catalogue.h"
 #include "backends/tcp/frame.h"
 #include "backends/tcp/handshake.h"
+#include "core/scenario/keys.h"
 #include "tests/test.h"
 #include "tests/tree.h"
 
@@ -57,6 +58,9 @@ bool is_something_else(const std::string& text) {
                                                    "data.drop_last",     "optimizer.kind",
                                                    "optimizer.momentum", "optim.net1.weight.exp_avg"};
     if (kCheckpoint.count(text)) return true;
+    // The keys of a scenario, which a refusal offers with other values.
+    for (const scenario::Key& key : scenario::keys())
+        if (text == std::string(key.table) + "." + std::string(key.name)) return true;
     if (kExtensions.count(text.substr(text.rfind('.') + 1)) || kKnown.count(text)) return true;
     // Compute events are named after kernels, in PyTorch's words; they are shown as they are.
     static const std::regex kKernels(
@@ -67,7 +71,7 @@ bool is_something_else(const std::string& text) {
         "([._]parts?)?(\\.(backward|combine|merge|input_grad|statistics|weight_grad))?|"
         "tp\\.(copy|share_input|sum_partial|vocab_cross_entropy|loss\\.(row_max|row_sum_exp|pick_targets))|"
         "cp\\.(cut|pack|unpack|exchange|ring_attention)|"
-        "sp\\.(copy_in|copy_out|pack|unpack|gather_for_all|gather_parts|scatter_sum)");
+        "sp\\.(copy_in|copy_out|pack|pad|unpack|gather_for_all|gather_parts|scatter_sum)");
     static const std::regex kModules("(net1|net2|layers|blocks|tok|pos|train|model|layer)\\..*");
     static const std::regex kTables(
         "(lesson\\.(step|number|only_threads|variant)(\\.(mesh|number))?|quiz\\.(choice(\\.hint)?|hint|"
@@ -163,13 +167,19 @@ TEST_CASE("a word takes the form that fits its number") {
           "{n|rank|ranks} {n|rank} {n|a|b|c} {|a|b}");
     CHECK(i18n::fill("{n|rank} {n|a|b|c}", {{"n", int64_t{1}}}) == "{n|rank} {n|a|b|c}");
     CHECK(i18n::placeholders("{n} {n|rank|ranks} {m|a|b}") == std::vector<std::string>{"m", "n"});
+    CHECK(i18n::placeholders("{p|rank|ranks} {p:ranks} {q:other}") == std::vector<std::string>{"p"});
+    const auto folded = [](std::vector<int64_t> list) {
+        return i18n::fill("{p|rank|ranks} {p:ranks}, {p}", {{"p", std::move(list)}});
+    };
+    CHECK(folded({4}) == "rank 4, [4]");
+    CHECK(folded({0, 1, 2}) == "ranks 0–2, [0, 1, 2]");
 }
 
 TEST_CASE("no English text counts one of a thing in the plural") {
     // Where a number stands before a plural, a form for one must stand beside it; those listed are never one.
     static const std::set<std::string> kNeverOne{
-        "run.too_many_ranks",       "scenario.too_large", "lesson.too_large",       "scenario.mesh_too_large",
-        "query.too_many_rows",      "query.too_large",    "query.result_too_large", "query.too_long",
+        "run.too_many_ranks",       "toml.too_large",  "lesson.too_large",       "scenario.mesh_too_large",
+        "query.too_many_rows",      "query.too_large", "query.result_too_large", "query.too_long",
         "cli.mesh.world_too_large", "sampler.too_many"};
     const Catalogue catalogue = Catalogue::embedded();
     const std::regex plural(
@@ -200,6 +210,39 @@ TEST_CASE("what the system says of a file is told in the language, where it is k
     CHECK(told("No space left on device", Language::zh).find("No space") == std::string::npos);
     CHECK(told("No space left on device", Language::en).find("No space left on device") != std::string::npos);
     CHECK(told("something else", Language::zh).find("something else") != std::string::npos);
+}
+
+TEST_CASE("the types of a scenario's values have Chinese words, all that the sources name") {
+    const Catalogue catalogue = Catalogue::embedded();
+    std::set<std::string> types;
+    const std::regex named(
+        R"re((?:wrong_type|wrong_element)\([^;"]*(?:"[a-z_]*", [^;"]*)?"((?:[a-z ,]|\\")+)", [^",;]*\);|kReshardType = "((?:[^"]|\\")+)";|            return "([a-z ]+)";)re");
+    for (const auto& entry : fs::directory_iterator(fs::path(test::source_root()) / "core/scenario")) {
+        const std::string name = entry.path().filename().string();
+        if (!name.ends_with(".cpp") ||
+            (!name.starts_with("read_") && name != "section.cpp" && name != "scenario.cpp"))
+            continue;
+        const std::string text = read(entry.path());
+        for (std::sregex_iterator found(text.begin(), text.end(), named), end; found != end; ++found)
+            for (std::size_t group = 1; group <= 3; ++group)
+                if ((*found)[group].matched)
+                    types.insert(std::regex_replace((*found)[group].str(), std::regex(R"(\\)"), ""));
+    }
+    CHECK(types.size() >= 15);
+    for (const std::string& type : types) {
+        INFO(type);
+        REQUIRE(catalogue.find("type." + type, Language::zh) != nullptr);
+        CHECK(*catalogue.find("type." + type, Language::en) == type);
+        // Only words that are written so in a file stay as they are, between quotes.
+        const std::string zh =
+            std::regex_replace(*catalogue.find("type." + type, Language::zh), std::regex("\"[a-z]+\""), "");
+        CHECK_FALSE(std::regex_search(zh, std::regex("[a-z]")));
+        const Message message{
+            "scenario.wrong_type",
+            {{"key", std::string("mesh.shape")}, {"wanted", type}, {"found", std::string("table")}}};
+        CHECK(catalogue.text(message, Language::zh).ends_with("，不能是表"));
+        CHECK(catalogue.text(message, Language::en).ends_with(type + ", not table"));
+    }
 }
 
 TEST_CASE("what the system says of files, names and connections has Chinese words") {
@@ -235,7 +278,7 @@ TEST_CASE("Chinese texts call a backend by its Chinese word, and put no blank be
     CHECK(catalogue.text({"backend.unknown", {{"name", std::string("foo")}}}, Language::zh)
               .starts_with("没有叫 foo 的后端"));
     CHECK(catalogue.text({"cli.run.part_failed", {{"failure", std::string("无法写入")}}}, Language::zh)
-              .ends_with("将无法完整恢复：无法写入"));
+              .ends_with("记录不完整：无法写入"));
 }
 
 TEST_CASE("why a connection or a frame was refused is told in words, in both languages") {

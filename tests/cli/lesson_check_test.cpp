@@ -22,7 +22,7 @@ TEST_CASE("lesson check finds each kind of broken promise") {
         return text.replace(text.find(from), from.size(), to);
     };
     check(kScenario, kText, "");
-    check(with(kScenario, "= 1 FROM", "= 9 FROM"), kText, ": its query gave 0");
+    check(with(kScenario, "= 1 FROM", "= 9 FROM"), kText, ": the query returned 0");
     check(with(kScenario, "WHERE rank = 0 LIMIT 1\"\n[[lesson", "WHERE rank = 9\"\n[[lesson"), kText,
           "event of step one: ");
     check(with(kScenario, "when = \"1\"", "when = \"2\""), kText, "quiz how-many: ");
@@ -33,12 +33,12 @@ TEST_CASE("lesson check finds each kind of broken promise") {
     check(kScenario, with(kText, "## break", "## two\n\nMore.\n\n## break"), "one, two");
     check(with(kScenario, "chapter = 1\n", ""), kText, "chapter is missing");
     check(with(kScenario, "chapter = 1\n", "chapter = 2\n"), kText,
-          "the folder 11_a stands in another chapter");
+          "the folder 11_a belongs to another chapter");
     check(with(kScenario, "id = \"break\"", "id = \"other\""), kText, "id \"break\"");
     check(with(kScenario, "batch_does_not_divide", "mesh_dims"), kText,
           "variant break ended with scenario.batch_does_not_divide; it must end with scenario.mesh_dims");
     check(with(kScenario, "ends = \"scenario.batch_does_not_divide\"\n", ""), kText,
-          "a global batch of 8 cannot be cut");
+          "a global batch of 8 cannot be split");
     check(with(kScenario, "[3] }\n", "[4] }\n"), kText, "variant break ran to its end");
     check(with(kScenario, "set = { \"parallel.reshard_after_forward\" = false }",
                "set = { faults = [{ kind = \"kill\", rank = 1, step = 1 }] }"),
@@ -64,6 +64,20 @@ TEST_CASE("lesson check sees that the languages name other numbers") {
     CHECK(ended.out.find(
               "change: the English text names the numbers [change.gathers], the Chinese text [gathers]") !=
           std::string::npos);
+}
+
+TEST_CASE("a number that there is not, in one language's text, is one mistake") {
+    const program::Folder folder;
+    write_lesson(folder, kScenario, kText);
+    std::string zh = kText;
+    const std::string from = "Now {{change.gathers}}.";
+    zh.replace(zh.find(from), from.size(), "Now {{change.gather}}.");
+    folder.write("11_a/lesson.zh.md", zh);
+    const auto ended = program::run({"lesson", "check", "a", "--scenarios", folder.file("")});
+    INFO(ended.out);
+    CHECK(ended.exit_code == 1);
+    CHECK(ended.out.find("no [[lesson.number]] is called \"change.gather\"") != std::string::npos);
+    CHECK(ended.out.find("failed") == ended.out.rfind("failed"));
 }
 
 TEST_CASE("lesson check speaks Chinese, and points at the SQL that failed") {
@@ -108,19 +122,19 @@ TEST_CASE("lesson check tells the line of every mistake in a text and what would
             if (line.find("failed") == 0) CHECK(line.find(".md:") != std::string::npos);
     };
     check(with(kText, "along", "\xff along"),
-          {"lesson.en.md:10:51: the byte FF belongs to no UTF-8 text", "save the file as UTF-8"});
+          {"lesson.en.md:10:51: byte FF is not valid UTF-8", "save the file as UTF-8"});
     check(with(kText, "## one: Gathering", "## one"),
-          {"lesson.en.md:8: the section \"one\" has no heading", "write ## one: and a heading"});
+          {"lesson.en.md:8: the section \"one\" has no heading", "write ## one: followed by a heading"});
     check(with(kText, "{{gathers}} gathers", "{{gathers gathers"),
-          {"lesson.zh.md:10:31: {{ is opened and not closed", "a number is written {{id}}"}, "zh");
+          {"lesson.zh.md:10:31: {{ is opened but not closed", "a number is written {{id}}"}, "zh");
     check(with(kText, "{{gathers}} gathers", "{{gatherz}} gathers"),
           {"links en one: ", "lesson.en.md:10:31: no [[lesson.number]] is called \"gatherz\"",
-           "did you mean gathers?", "lesson.zh.md:8: one: the English text names"});
+           "did you mean gathers?"});
     check(with(kText, "dim:shard", "dim:sard"),
           {"lesson.en.md:10:57: the link [shard](dim:sard) points at nothing", "possible: shard"});
     check(with(kText, "rank:1", "rank:2"), {"lesson.en.md:10:4: ", "possible: ranks 0 to 1"});
-    check(with(kText, "## one:", "### one:"), {"lesson.en.md:8:1: no heading begins with ###"});
-    check(with(kText, "- Change them.", "* Change them."), {"lesson.en.md:6:1: * at the beginning"});
+    check(with(kText, "## one:", "### one:"), {"lesson.en.md:8:1: a heading cannot begin with ###"});
+    check(with(kText, "- Change them.", "* Change them."), {"lesson.en.md:6:1: * at the start of a line"});
     check(with(kText, "- Change them.\n", ""), {"lesson.en.md:3: goals needs two to four points"});
     check(with(kText, "- e\n", ""), {"lesson.en.md:25: summary needs exactly five points"});
     check(with(kText, "## break: Three ranks\n\n8 samples on 3 ranks.\n\n", ""),
@@ -149,6 +163,6 @@ TEST_CASE("a question's text in the scenario is held to the same rules") {
     write_lesson(folder, open, kText);
     const auto ended = program::run({"lesson", "check", folder.file("11_a")});
     CHECK(ended.exit_code == 1);
-    CHECK(ended.out.find("{{ is opened and not closed") != std::string::npos);
+    CHECK(ended.out.find("{{ is opened but not closed") != std::string::npos);
     CHECK(ended.out.find("scenario.toml:") != std::string::npos);
 }

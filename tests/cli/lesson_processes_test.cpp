@@ -109,7 +109,7 @@ TEST_CASE("lesson check starts processes for the lesson and each variant, of as 
     CHECK(has(ended.out, "ok      11_a  number change.ranks\n"));
     CHECK(has(ended.out, "ok      11_a  variant dead\n"));   // its process was killed, the other says so
     CHECK(has(ended.out, "ok      11_a  variant other\n"));  // both say that their calls differ
-    CHECK(has(ended.out, "skipped  11_a  variant break: comm.peer_finished is known exactly only where"));
+    CHECK(has(ended.out, "skipped  11_a  variant break: comm.peer_finished is only known exactly when"));
     CHECK(!has(ended.out, "failed"));
     CHECK(lesson.run("numbers", {"--backend", "tcp"}).out == lesson.run("numbers").out);
     CHECK(has(lesson.run("numbers", {"--backend", "tcp"}).out, "change.ranks = 4\n"));
@@ -121,7 +121,7 @@ TEST_CASE("a promise that does not hold between processes fails the check") {
     const auto ended = Lesson("", wrong).run("check", {"--backend", "tcp"});
     CHECK(ended.exit_code == 1);
     CHECK(has(ended.out, "failed  11_a  check both ranks, two steps: "));
-    CHECK(has(ended.out, ": its query gave 0\n"));
+    CHECK(has(ended.out, ": the query returned 0\n"));
 }
 
 TEST_CASE(
@@ -160,7 +160,7 @@ TEST_CASE("a lesson that is true of threads alone says why, and is not run betwe
     CHECK(lesson.run("check").exit_code == 0);
     const auto told = lesson.run("run", {"--backend", "tcp"});
     CHECK(told.exit_code == 2);
-    CHECK(has(told.err, "11_a can be run on threads only: who waits is seen"));
+    CHECK(has(told.err, "11_a only runs on threads: who waits is seen"));
 }
 
 TEST_CASE("a lesson is told from processes as from threads, and its trace says so") {

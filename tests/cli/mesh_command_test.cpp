@@ -139,12 +139,14 @@ TEST_CASE("mesh ends with the contract's exit codes, and says what was wrong") {
         {{"--shape", "2,2", "--names", "a,a"}, 65, "stands twice"},
         {{"--shape", "2,2", "--ranks", "0,1,1,2", "--world", "8"}, 65, "rank 1 stands twice"},
         {{"--shape", "0,4"}, 65, "size 0"},
-        {{"--shape", "2,x"}, 2, "x is no whole number"},
-        {{"--shape", "2,"}, 2, "is no whole number"},
+        {{"--shape", "2,x"}, 2, "\"x\" is no whole number"},
+        {{"--shape", "2,"}, 2, "\"\" is no whole number"},
         {{"--shape", "2,2", "--names", "a,b", "--unflatten", "a2:b"}, 2, "DIM=SIZES:NAMES"},
         {{"--shape", "2,2", "--rank", "4"}, 2, "no rank 4 in a world of 4"},
         {{"--shape", "2,2", "--world", "4000000000"}, 2, "too large"},
-        {{"--shape", "30000,30000"}, 2, "too much to print"},
+        {{"--shape", "30000,30000", "--json"}, 2, "too much for --json"},
+        {{"--shape", "2,2", "--names", "a,b", "--flatten", "=a,b"}, 2, "[NAME=]DIMS"},
+        {{"--shape", "2,2", "--names", "a,b", "--ask", "mesh[\"a\"].x"}, 65, "cannot be read from x on"},
         {{}, 2, "--shape"},
     };
     for (const Row& row : rows) {
@@ -202,4 +204,95 @@ TEST_CASE("a size below 1 is told without PyTorch's sentence about something els
     CHECK(ended.exit_code == 65);
     CHECK(ended.out.find("has size -1") != std::string::npos);
     CHECK(ended.out.find("PyTorch") == std::string::npos);
+}
+
+TEST_CASE("mesh answers in the order asked: a slice may name what stands flattened before it") {
+    const std::vector<std::string> mesh{"--shape", "2,1,1,3", "--names", "a,b,c,d"};
+    const auto ask = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), mesh.begin(), mesh.end());
+        words.emplace_back("--json");
+        const Ended ended = run_mesh(words);
+        CHECK(ended.exit_code == 0);
+        return json::parse(ended.out)["per_rank"][1];
+    };
+    const json after = ask({"--flatten", "b,c", "--slice", "a,b_c,d"});
+    CHECK(after["slices"][0]["mesh"] == json::parse("[[[0,1,2]],[[3,4,5]]]"));
+    CHECK(after["slices"][0]["names"] == json::parse(R"(["a","b_c","d"])"));
+    const json before = ask({"--slice", "a,b_c,d", "--flatten", "b,c"});
+    CHECK(before["slices"][0]["pytorch_error"] == "KeyError");
+    // A name of one's own, a concatenation, an expression, in their turn.
+    const json named = ask({"--flatten", "x=a,b", "--concatenate", "d,x", "--ask", "mesh['x']; x, d",
+                            "--slice=x,d", "--unflatten", "d=3x1:u,v"});
+    CHECK(named["flatten"][0]["names"] == json::parse(R"(["x"])"));
+    CHECK(named["concatenate"][0]["mesh"] == json::parse("[[0,3],[1,4],[2,5]]"));
+    REQUIRE(named["asked"].size() == 2);
+    CHECK(named["asked"][0]["mesh"] == json::parse("[1,4]"));
+    CHECK(named["asked"][1] == named["slices"][0]);
+    CHECK(named["unflatten"][0]["shape"] == json::parse("[2,1,1,3,1]"));
+    // Order holds for flattened names too: a_c of (a,b,c) reaches over b.
+    const Ended ended =
+        run_mesh({"--shape", "2,2,2", "--names", "dp,cp,tp", "--flatten", "dp,tp", "--slice", "dp_tp,cp"});
+    CHECK(ended.out.find("Mesh dim indices should be in ascending order.") != std::string::npos);
+}
+
+TEST_CASE("a mesh of any size is printed at once: long lists are cut and counted") {
+    const Ended ended = run_mesh({"--shape", "16777216"});
+    INFO(ended.out);
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.out.size() < 8000);
+    CHECK(ended.out.find("[0, 1, 2, … 16777215] (16777216)") != std::string::npos);
+    CHECK(ended.out.find("64 of 16777216 ranks shown") != std::string::npos);
+    const Ended cube = run_mesh({"--shape", "1024,1024,1024", "--names", "a,b,c", "--flatten", "a,c",
+                                 "--slice", "a,b", "--rank", "7"});
+    INFO(cube.out);
+    CHECK(cube.exit_code == 0);
+    // Rank 7 is (0, 0, 7): a steps by 2^20, b by 2^10; the flattened group holds all a and c.
+    CHECK(cube.out.find("[7, 1048583, 2097159, … 1072693255] (1024)") != std::string::npos);
+    CHECK(cube.out.find("[0, 1, 2, … 1072694271] (1048576)") != std::string::npos);
+    CHECK(cube.out.find("[7, 1031, 2055, … 1073740807] (1048576)") != std::string::npos);
+    CHECK(cube.out.find("1048576 groups in all") != std::string::npos);
+}
+
+TEST_CASE("a mesh of very many dims is printed or refused, whatever their sizes") {
+    std::string dims = "1";
+    for (int i = 1; i < 1024; ++i) dims += ",1";
+    CHECK(run_mesh({"--shape", dims, "--json"}).exit_code == 0);
+    CHECK(run_mesh({"--shape", dims}).exit_code == 0);
+    for (int i = 0; i < 50000; ++i) dims += ",1";
+    const Ended more = run_mesh({"--shape", dims, "--json"}, true);
+    CHECK(more.exit_code == 65);
+    CHECK(more.out.find("not 51024") != std::string::npos);
+    std::string twos = "2";
+    for (int i = 1; i < 40; ++i) twos += ",2";
+    const Ended two = run_mesh({"--shape", twos}, true);
+    CHECK(two.exit_code == 65);
+    CHECK(two.out.find("1099511627776 ranks") != std::string::npos);
+}
+
+TEST_CASE("mesh --ask answers what a mesh's methods answer, in words and as JSON") {
+    const std::string asked =
+        "mesh.size(); mesh[\"tp\"].get_local_rank(); mesh.get_group(\"dp\"); mesh.shape; mesh[0]; "
+        "mesh.get_group()";
+    const Ended told = run_mesh({"--shape", "2,2", "--names", "dp,tp", "--ask", asked});
+    INFO(told.out << told.err);
+    CHECK(told.exit_code == 0);
+    for (const char* part :
+         {"mesh.size()\n4\n", "rank  get_local_rank\n   0  0\n   1  1\n",
+          "rank  get_group\n   0  [0, 2]\n   1  [1, 3]\n", "mesh.shape\n(2, 2)\n",
+          "TypeError: 'int' object is not iterable", "RuntimeError: ('Found the DeviceMesh have 2"})
+        CHECK(told.out.find(part) != std::string::npos);
+    const Ended ended =
+        run_mesh({"--shape", "2,2", "--names", "dp,tp", "--rank", "3", "--json", "--ask", asked});
+    const json got = json::parse(ended.out)["per_rank"][0]["asked"];
+    REQUIRE(got.size() == 6);
+    CHECK(got[0] == json{{"value", 4}});
+    CHECK(got[1] == json{{"value", 1}});
+    CHECK(got[2] == json{{"value", {1, 3}}});
+    CHECK(got[3] == json{{"value", {2, 2}}});
+    CHECK(got[4]["pytorch_error"] == "TypeError");
+    CHECK(got[5]["pytorch_error"] == "RuntimeError");
+    const Ended unreadable = run_mesh({"--shape", "2", "--names", "dp", "--ask", "mesh.sizes()"}, true);
+    CHECK(unreadable.exit_code == 65);
+    for (const char* part : {"sizes()", ".get_group(\"a\")", ".mesh_dim_names"})
+        CHECK(unreadable.out.find(part) != std::string::npos);
 }

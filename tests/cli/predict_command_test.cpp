@@ -70,7 +70,7 @@ TEST_CASE("predict prints tables in both languages, with a column for the formul
     const std::string path = write_scenario(folder);
     const auto english = program::run({"--lang", "en", "predict", path});
     CHECK(english.exit_code == 0);
-    for (const char* part : {"4 of 4 ranks run dry", "all_gather", "reduce_scatter", "sharded parameters",
+    for (const char* part : {"4 of 4 ranks dry-run", "all_gather", "reduce_scatter", "sharded parameters",
                              "activations", "formula", "arXiv 1910.02054", "arXiv 2205.05198", "classroom"}) {
         INFO(part);
         CHECK(english.out.find(part) != std::string::npos);
@@ -80,7 +80,7 @@ TEST_CASE("predict prints tables in both languages, with a column for the formul
     CHECK(chinese.exit_code == 0);
     CHECK(chinese.out.find("公式") != std::string::npos);
     CHECK(chinese.out.find("Korthikanti 等人") != std::string::npos);
-    for (const char* part : {"切开的参数", "激活", "建模时钟", "未被掩盖", "mesh 维度"}) {
+    for (const char* part : {"分片参数", "激活", "建模时钟", "未被掩盖", "mesh 维度"}) {
         INFO(part);
         CHECK(chinese.out.find(part) != std::string::npos);
     }
@@ -116,7 +116,7 @@ TEST_CASE("predict goes as far as the first evaluation and says how far it went,
         CHECK(answer[how]["ranks"][0]["peak_step"] == 3);  // the evaluation's samples are four steps'
         CHECK(answer[how]["ranks"][0]["peak_bytes"] == answer["predicted"]["ranks"][0]["peak_bytes"]);
     }
-    CHECK(program::run({"--lang", "en", "predict", path}).out.find("Of 7 steps the first 5 were run") !=
+    CHECK(program::run({"--lang", "en", "predict", path}).out.find("Of 7 steps only the first 5 were run") !=
           std::string::npos);
     CHECK(program::run({"--lang", "zh", "predict", path}).out.find("共 7 步，只运行了前 5 步") !=
           std::string::npos);
@@ -135,6 +135,17 @@ TEST_CASE("predict refuses what it cannot do, with the contract's exit codes") {
     CHECK(program::run({"predict", path, "--profile", "abacus"}).exit_code != 0);
     std::ofstream(folder.file("bad.toml")) << "format = 1\n[model]\nkind = \"tony\"\n";
     CHECK(program::run({"predict", folder.file("bad.toml")}).exit_code == 65);
+}
+
+TEST_CASE("of calls whose ops differ predict tells what the run tells, and nothing more") {
+    const program::Folder folder;
+    const std::string path = folder.file("calls.toml");
+    std::ofstream(path) << "format = 1\n[mesh]\nshape = [2]\n[[call]]\nop = \"barrier\"\nranks = [0]\n"
+                           "[[call]]\nop = \"all_reduce\"\nelements = 4\nranks = [1]\n";
+    const auto predicted = program::run({"predict", path}), ran = program::run({"run", path});
+    CHECK(predicted.exit_code == 1);
+    CHECK(ran.err.find("they differ in op: ") != std::string::npos);
+    CHECK(predicted.err == ran.err);
 }
 
 TEST_CASE(

@@ -54,6 +54,7 @@ Ended run(const std::vector<std::string>& words, const How& how) {
         dup2(err_file, 2);
         if (how.in_file.empty()) close(0);
         if (!how.folder.empty() && chdir(how.folder.c_str()) != 0) _exit(126);
+        if (how.prepare) how.prepare();
         become(words, how.environment);
     }
     if (how.interrupt_after_ms > 0) {

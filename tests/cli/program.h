@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct How {
     std::vector<std::string> environment{};  ///< "NAME=value" beside LC_ALL=C
     std::string folder{};                    ///< where it is started; else where the test runs
     std::string in_file = "/dev/null";       ///< its standard input; "" for none at all
+    std::function<void()> prepare{};         ///< done by the child before it becomes the program: a limit
 };
 
 Ended run(const std::vector<std::string>& words, const How& how = {});

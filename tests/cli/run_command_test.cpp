@@ -121,7 +121,7 @@ TEST_CASE("run tells losses and checks in words, and exits with 1 when a check f
     CHECK(fine.out.find("ok      it holds") != std::string::npos);
     const auto failed = program::run({"run", folder.write("bad.toml", kToy + good + bad)});
     CHECK(failed.exit_code == 1);
-    CHECK(failed.out.find("failed  it does not: its query gave 0") != std::string::npos);
+    CHECK(failed.out.find("failed  it does not: the query returned 0") != std::string::npos);
     CHECK(failed.out.find("failed  no SQL: ") != std::string::npos);
     const auto quiet = program::run({"run", folder.file("bad.toml"), "--quiet"});
     CHECK(quiet.exit_code == 1);
@@ -158,8 +158,9 @@ TEST_CASE("a run that goes to NaN or Inf names the op and the rank, and its JSON
     const auto ended =
         program::run({"run", folder.write("s.toml", text), "-q", "--json", folder.file("o.json")});
     INFO(ended.err);
-    CHECK(ended.exit_code == 0);
-    CHECK(ended.err.find("inf came first in step 0 on rank 3, made by mse (forward") != std::string::npos);
+    CHECK(ended.exit_code == 79);
+    CHECK(ended.err.find("inf first appeared in step 0 on rank 3, produced by mse (forward") !=
+          std::string::npos);
     const json out = golden::read_json(folder.file("o.json"));
     CHECK(out["losses"][0].is_null());
     CHECK(out["not_finite"]["rank"] == 3);
@@ -251,7 +252,7 @@ TEST_CASE("a run that fails says who did what, as JSON too, and leaves the recor
     const auto ended = program::run({"run", scenario, "--json", "-", "--trace", folder.file("t.mscope")});
     CHECK(ended.exit_code == 1);
     CHECK(ended.err.find("rank 1 calls all_reduce(sum, int32") != std::string::npos);
-    CHECK(ended.err.find("ranks 0, 2 call all_reduce(sum, float32") != std::string::npos);
+    CHECK(ended.err.find("the 2 others (0, 2) call all_reduce(sum, float32") != std::string::npos);
     const json told = json::parse(ended.out)["errors"][0];
     CHECK(told["id"] == "diagnosis.mismatch");
     CHECK(told["diagnosis"]["culprits"] == std::vector<int>{1});

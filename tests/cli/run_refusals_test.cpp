@@ -20,17 +20,18 @@ TEST_CASE("a bad scenario lists all its mistakes, exits with 65, and overwrites 
     const std::string old = folder.write("o.json", "old");
     const auto ended = program::run({"run", bad, "--json", old});
     CHECK(ended.exit_code == 65);
-    CHECK(ended.err.find(bad + ":4:1: train.steps is missing") != std::string::npos);
-    CHECK(ended.err.find(bad + ":5:1: there is no key train.stepz") != std::string::npos);
+    // The misspelt key is one mistake; the one that it was to be is not missed besides.
+    CHECK(ended.err.find("is missing") == std::string::npos);
+    CHECK(ended.err.find(bad + ":5:1: unknown key train.stepz") != std::string::npos);
     CHECK(ended.err.find("did you mean steps?") != std::string::npos);
     CHECK(ended.err.find(bad + ":6:16: train.global_batch cannot be 0") != std::string::npos);
     CHECK(program::content(old) == "old");
     const auto as_json = program::run({"run", bad, "--json", "-"});
     CHECK(as_json.exit_code == 65);
     const json errors = json::parse(as_json.out)["errors"];
-    REQUIRE(errors.size() == 3);
-    CHECK(errors[1]["id"] == "scenario.unknown_key");
-    CHECK(errors[1]["line"] == 5);
+    REQUIRE(errors.size() == 2);
+    CHECK(errors[0]["id"] == "scenario.unknown_key");
+    CHECK(errors[0]["line"] == 5);
 }
 
 TEST_CASE("damaged weights are bad input too, named by file and byte") {
@@ -75,12 +76,12 @@ TEST_CASE("a place where nothing can be written is told before the first step, a
     for (const char* option : {"--trace", "--json", "--save"}) {
         fails({"run", scenario, option, folder.file("d")},
               folder.file("d") + " could not be written: Is a directory");
-        fails({"run", scenario, option, "/proc/nope"}, "/proc is no folder that you may write to");
+        fails({"run", scenario, option, "/proc/nope"}, "/proc is not a writable folder");
     }
     for (const std::string& place : {std::string("/proc/nope"), folder.file("plain/below/it")}) {
         const std::string saving =
             folder.write("saving.toml", kToy + "[checkpoint]\nfolder = \"" + place + "\"\n");
-        fails({"run", saving}, place + " cannot be written");
+        fails({"run", saving}, "cannot write " + place);
     }
     // But the variant of a lesson that is to show a save that fails comes to it.
     const std::string failing = folder.write(
@@ -90,7 +91,7 @@ TEST_CASE("a place where nothing can be written is told before the first step, a
             "set = { \"checkpoint.folder\" = \"/proc/nope\" }\nends = \"checkpoint.save_failed\"\n");
     const auto ended = program::run({"run", failing, "--variant", "break"});
     CHECK(ended.exit_code == 74);
-    CHECK(ended.err.find("no checkpoint was saved: /proc/nope") != std::string::npos);
+    CHECK(ended.err.find("the checkpoint could not be saved: /proc/nope") != std::string::npos);
     CHECK(std::filesystem::is_empty(folder.file("d")));
     CHECK(folder.files() == before + 2);  // saving.toml, failing.toml
     const std::string deep = folder.write("saving.toml", kToy + "[checkpoint]\nfolder = \"not/yet/there\"\n");
@@ -107,7 +108,7 @@ TEST_CASE("a run that goes on says from where, and an empty name is no name") {
     std::string longer = kToy;
     longer.replace(longer.find("steps = 2"), 9, "steps = 3");
     folder.write("s.toml", longer);
-    const std::string told = "goes on from " + folder.file("c/step_000002") + ", 2 steps done\n";
+    const std::string told = "resuming from " + folder.file("c/step_000002") + ", 2 steps done\n";
     const auto second = program::run({"run", scenario, "--resume", folder.file("c")});
     CHECK(second.exit_code == 0);
     CHECK(second.err == told);
@@ -124,7 +125,7 @@ TEST_CASE("a run that goes on says from where, and an empty name is no name") {
     }
     const auto nameless = program::run({"run", ""});
     CHECK(nameless.exit_code == 2);
-    CHECK(nameless.err == "meshscope: SCENARIO is empty; name what is meant\n");
+    CHECK(nameless.err == "meshscope: SCENARIO is empty\n");
 }
 
 TEST_CASE("an option that the backend would leave aside is refused, and so is a time-out that is none") {
@@ -140,13 +141,13 @@ TEST_CASE("an option that the backend would leave aside is refused, and so is a 
         return ended.err;
     };
     CHECK(refused({"--init-method", "tcp://127.0.0.1:1"})
-              .find("--init-method means nothing to the backend threads; it is for tcp, nccl") !=
+              .find("--init-method does not apply to the backend threads, only to tcp, nccl") !=
           std::string::npos);
     CHECK(refused({"--backend", "mpi", "--init-method", "env://"}).find("backend mpi") != std::string::npos);
-    CHECK(refused({"--timeout", "5"}).find("--timeout means nothing to the backend threads") !=
+    CHECK(refused({"--timeout", "5"}).find("--timeout does not apply to the backend threads") !=
           std::string::npos);
     CHECK(refused({"--max-restarts", "2"})
-              .find("--max-restarts means nothing to the backend threads; it is for tcp, nccl, mpi") !=
+              .find("--max-restarts does not apply to the backend threads, only to tcp, nccl, mpi") !=
           std::string::npos);
     for (const char* none : {"0", "-1", "86401", "nan", "1.5", "soon"})
         CHECK(refused({"--backend", "tcp", "--timeout", none}).find("--timeout") != std::string::npos);
@@ -189,8 +190,7 @@ TEST_CASE("a mesh for hybrid sharding without names is told with the names it ne
     const auto ended = program::run({"run", folder.write("s.toml", unnamed)});
     CHECK(ended.exit_code == 65);
     CHECK(ended.err.find("s.toml:8:9: parallel.data = \"fsdp2\" on mesh [2, 2]") != std::string::npos);
-    CHECK(ended.err.find("names = [\"replicate\", \"shard\"]: 2 replicas, each cut over 2 ranks") !=
-          std::string::npos);
+    CHECK(ended.err.find("mesh.names = [\"replicate\", \"shard\"]; mesh.shape = [4]") != std::string::npos);
 }
 
 TEST_CASE("no output may be a file that the run reads, under whatever name") {
@@ -243,9 +243,9 @@ TEST_CASE(
     for (const char* none : {"fair", "random", "pct:1", "pct:1:0"})
         CHECK(told({"--schedule", none})
                   .starts_with(std::string("meshscope: --schedule: ") + none +
-                               " is no schedule; write random:SEED"));
+                               " is not a valid schedule; write random:SEED"));
     CHECK(told({"--schedule", "random:1", "--backend", "tcp"})
-              .starts_with("meshscope: --schedule means nothing to the backend tcp; it is for threads"));
+              .starts_with("meshscope: --schedule does not apply to the backend tcp, only to threads"));
     for (const char* none : {"foo://x", "x:29400", "file://x", "env"})
         CHECK(told({"--backend", "tcp", "--init-method", none}) ==
               std::string("meshscope: --init-method: ") + none +

@@ -36,7 +36,7 @@ TEST_CASE("sampler shuffles as PyTorch does, and its table marks padding and the
     CHECK(table.exit_code == 0);
     CHECK(table.out.find("0 2 4 6 | (8 10)") != std::string::npos);
     CHECK(table.out.find("1 3 5 7 | (9 0*)") != std::string::npos);
-    CHECK(table.out.find("padding (1 in all)") != std::string::npos);
+    CHECK(table.out.find("padding (1 in total)") != std::string::npos);
     const auto cut =
         program::run({"sampler", "--samples", "11", "--world", "2", "--drop-last", "--lang", "zh"});
     CHECK(cut.out.find("末尾的 1 个样本被丢弃") != std::string::npos);

@@ -71,6 +71,8 @@ TEST_CASE("schedule says what it cannot run and what it could, with the contract
     says({"--kind", "DualPipe", "--ranks", "2", "--microbatches", "4"}, 2, "did you mean DualPipeV?");
     says({"--kind", "nonsense", "--ranks", "2", "--microbatches", "4"}, 2, "there is no schedule nonsense");
     says({"--kind", "gpipe", "--ranks", "0", "--microbatches", "4"}, 65, "at least 1 rank");
+    says({"--kind", "gpipe", "--ranks", "-9223372036854775808", "--microbatches", "4"}, 65,
+         "got -9223372036854775808 ranks");
     says({"--kind", "gpipe", "--ranks", "4194304", "--microbatches", "4194304"}, 2, "actions");
     says({"--kind", "gpipe", "--ranks", "2", "--microbatches", "4", "--comms"}, 2, "--comms needs");
     says({"--kind", "gpipe", "--ranks", "2", "--microbatches", "4", "--csv", "--json"}, 2, "");

@@ -13,15 +13,38 @@ using namespace meshscope::cli;
 TEST_CASE("Chinese takes two columns of a terminal") {
     CHECK(display_width("rank") == 4);
     CHECK(display_width("分片 → 2") == 4 + 4);
-    CHECK(display_width("\xff\xfe") == 2);
+    CHECK(display_width("\xff\xfe") == 8);             // \\xff\\xfe
     CHECK(display_width("\x1b[36m分片\x1b[0m") == 4);  // colours take no room
-    CHECK(display_width("\x1b[3") == 0);               // cut short
+    CHECK(display_width("\x1b[123456;36m") == 0);
+    CHECK(display_width("\x1b[3") == 8);  // cut short, it is none: \\u001b[3
+    CHECK(display_width("\x1b[2J") == 9);
 }
 
 TEST_CASE("a table's columns line up in both languages") {
     std::ostringstream out;
     print_table({{"名字", "n"}, {{"a", "1"}, {"分片组", "100"}}, {false, true}}, out);
     CHECK(out.str() == "名字      n\na         1\n分片组  100\n");
+}
+
+TEST_CASE("a table's columns line up whatever its cells are written with") {
+    // Marks on the letter before them take no column, emoji and Korean take two, what is not shown itself
+    // stands there as it is written out.
+    CHECK(display_width("e\u0301") == 1);
+    CHECK(display_width("\u0915\u094d\u0937") == 2);
+    CHECK(display_width("\U0001f680") == 2);
+    CHECK(display_width("\u1112\u1161\u11ab") == 2);
+    CHECK(display_width("がか\u3099") == 4);
+    CHECK(display_width("\u2614") == 2);
+    CHECK(cut_to_width("e\u0301a", 1) == "e\u0301");
+    std::ostringstream out;
+    print_table({{}, {{"e\u0301", "1"}, {"ab", "2"}, {"\U0001f680", "3"}}, {}}, out);
+    CHECK(out.str() == "e\u0301   1\nab  2\n\U0001f680  3\n");
+}
+
+TEST_CASE("a cell is one line of its table, whatever is in it") {
+    std::ostringstream out;
+    print_table({{}, {{"a\nb\x1b[2K", "\x1b[31m1\x1b[0m"}, {"c", "2"}}, {}}, out);
+    CHECK(out.str() == "a\\u000ab\\u001b[2K  \x1b[31m1\x1b[0m\nc                  2\n");
 }
 
 TEST_CASE("milliseconds are written without an exponent, whatever they are") {
@@ -105,4 +128,18 @@ TEST_CASE("no lesson breaks inside a short piece of code or before Chinese punct
     }
     CHECK(lessons > 40);
     CHECK(lines > 5000);
+}
+
+TEST_CASE("a table of many ranks has one row for those that are alike") {
+    Table table;
+    for (int rank = 0; rank < 128; ++rank)
+        table.rows.push_back(
+            {std::to_string(rank), "[" + std::to_string(rank) + "]", rank == 22 ? "9" : "7"});
+    Table few = table;
+    few.rows.resize(kMostRankRows);
+    fold_rank_rows(few, {1});
+    CHECK(few.rows.size() == kMostRankRows);
+    fold_rank_rows(table, {1});
+    CHECK(table.rows ==
+          std::vector<std::vector<std::string>>{{"0–21, 23–127", "…", "7"}, {"22", "[22]", "9"}});
 }

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/copy_bytes.h"
 #include "tests/contract/harness.h"
 #include "tests/test.h"
 

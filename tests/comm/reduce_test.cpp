@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/comm/algorithms/algorithms.h"
+#include "core/comm/copy_bytes.h"
 #include "core/comm/parts.h"
 #include "core/tensor/dtype.h"
 

@@ -64,7 +64,10 @@ trace::Trace one(CollectiveOp op, int32_t p, int64_t n, Algorithm algorithm, boo
         info.node_of_rank.push_back(node_of.empty() ? 0 : node_of[static_cast<std::size_t>(r)]);
     }
     if (!hops)
-        for (trace::RankRecord& record : records) record.hops.clear();
+        for (trace::RankRecord& record : records) {
+            record.hops.clear();
+            record.pieces.clear();
+        }
     return trace::merge(info, {group}, std::move(records));
 }
 

@@ -207,19 +207,19 @@ TEST_CASE("all_to_all transposes parts: what r sends to q is what q gets from r"
 TEST_CASE("send and recv carry buffers of any size between any pair, in order") {
     check_cases(
         [](Rank& rank, comm::ProcessGroup& world, const Case& c) {
-            // Everyone sends two messages to the next rank before it takes those of the rank before.
+            // Everyone posts two messages to the next rank before it takes those of the rank before.
             const int32_t p = rank.world_size();
             if (p == 1) return input_of(c.dtype, 0, mine(c, 0));
             const int32_t next = (rank.rank() + 1) % p;
             const int32_t previous = (rank.rank() + p - 1) % p;
             const Tensor first = rank.tensor(input_of(c.dtype, rank.rank(), mine(c, rank.rank())), c.dtype);
             const Tensor second = rank.tensor(input_of(c.dtype, rank.rank(), 2), c.dtype);
-            world.send(first, GroupRank{next}).wait();
-            world.send(second, GroupRank{next}).wait();
+            comm::Work sent[] = {world.send(first, GroupRank{next}), world.send(second, GroupRank{next})};
             const Tensor a = rank.zeros(mine(c, previous), c.dtype);
             const Tensor b = rank.zeros(2, c.dtype);
             world.recv(a, GroupRank{previous}).wait();
             world.recv(b, GroupRank{previous}).wait();
+            for (comm::Work& each : sent) each.wait();
             return bytes_of(b) == input_of(c.dtype, previous, 2) ? bytes_of(a) : Bytes{};
         },
         [](const Case& c, int32_t r, int32_t p) {

@@ -65,7 +65,7 @@ Drawn draw(Dice& dice, int32_t p) {
     Drawn d;
     d.op = dice.one_of(kOps);
     // Any wish, also one the op has not, and the choice by size.
-    d.algorithm = static_cast<Algorithm>(1 + dice.below(kAlgorithms - 1));
+    d.algorithm = static_cast<Algorithm>(1 + dice.below(kAlgorithms - 2));
     d.dtype = dice.one_of(kDTypes);
     d.reduce_op = dice.one_of(reduce_ops_of(d.dtype));
     d.root = static_cast<int32_t>(dice.below(p));

@@ -7,8 +7,8 @@
 
 #include "backends/cuda/cuda_world.h"
 #include "backends/cuda/load_gpu.h"
-#include "backends/module/find_module.h"
 #include "backends/registry.h"
+#include "core/base/find_module.h"
 
 namespace meshscope::gpu {
 
@@ -18,8 +18,7 @@ namespace meshscope::gpu {
 inline std::unique_ptr<run::Backends> stand_in_registry(const std::string& variable = "",
                                                         const std::string& value = "") {
     const char* const named = std::getenv("MESHSCOPE_TEST_GPU_MODULE");
-    const std::string module =
-        named == nullptr ? backends::find_module(backends::cuda::kStandInModule) : named;
+    const std::string module = named == nullptr ? find_module(backends::cuda::kStandInModule) : named;
     return backends::make_registry([=](const char* name) {
         if (!variable.empty() && name == variable) return value;
         return std::string_view(name) == backends::cuda::kModuleVariable ? module : std::string();

@@ -300,6 +300,31 @@ TEST_CASE("a lesson of a fault has its trace and its error: SQL sees why it ende
                     .failure);
 }
 
+TEST_CASE("what is recorded of a run that fails does not depend on which rank was slow") {
+    const std::string rule = "rule = \"ddp.bucket.all_reduce\"\n";
+    const std::string late = "ms = 150\n";
+    for (const char* kind : {"skip", "kill"}) {
+        const std::string broken = kDdp + fault(kind, 2, 1, rule);
+        const auto recorded = [&](const std::string& delay) {
+            Ended ended = run_it(broken + delay);
+            REQUIRE(ended.partial);
+            trace::Trace trace = *ended.partial;
+            trace.info.scenario.clear();  // names the delay
+            return trace;
+        };
+        const trace::Trace quick = recorded("");
+        // In the middle of a call, and before one: others are long through, or stuck, meanwhile.
+        for (const int32_t rank : {0, 1})
+            for (const std::string& where :
+                 {rule + "hop = 1\n", rule + "hop = 3\n", std::string("phase = \"backward\"\n"),
+                  std::string("phase = \"forward\"\n")}) {
+                INFO(kind << ", rank " << rank << " late, " << where);
+                const trace::Trace slow = recorded(fault("delay", rank, 1, late + where));
+                CHECK(trace::identical(quick, slow, trace::Ignore::times));
+            }
+    }
+}
+
 TEST_CASE("a dry run asks what would be done: no fault happens to it") {
     const auto scenario = scenario::parse_scenario(kFsdp + fault("kill", 1, 1), "f.toml");
     const auto dry = run::run_dry(scenario).trace;

@@ -115,7 +115,7 @@ TEST_CASE("a run on the stand-in says so, and its figures are no GPU's") {
     CHECK(told["device_memory"]["own_bytes"].get<int64_t>() > 2 * (int64_t{32} << 20));
     CHECK(told["device_memory"]["most_in_use_bytes"] > told["device_memory"]["own_bytes"]);
     CHECK(told["memory"][0]["peak_tensors"].get<int64_t>() > 0);
-    CHECK(has(ended.err, "on no GPU"));
+    CHECK(has(ended.err, "not on a GPU"));
     // On the CPU there is no such figure, and nothing to say.
     const auto threads = program::run({"run", scenario, "--quiet", "--json", "-"});
     CHECK(threads.err.empty());

@@ -19,8 +19,8 @@
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/load_gpu.h"
 #include "backends/cuda/stand_in/stand_in.h"
-#include "backends/module/find_module.h"
 #include "core/base/error.h"
+#include "core/base/find_module.h"
 #include "core/base/random.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/kernels.h"
@@ -35,7 +35,7 @@ using tensor::Shape;
 using tensor::Tensor;
 
 inline std::string stand_in_path() {
-    return backends::find_module(backends::cuda::kStandInModule);
+    return find_module(backends::cuda::kStandInModule);
 }
 
 inline const MeshscopeGpu& stand_in() {

@@ -31,7 +31,19 @@ std::string scenario(int64_t steps, bool checked) {
            std::to_string(steps) +
            "\nglobal_batch = 8\nclip_norm = 1.0\n[optimizer]\nkind = \"adamw\"\nlr = 0.001\n"
            "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsdp2\"\n[record]\nlevel = \"off\"\n[run]\nchecked = " +
-           (checked ? "true" : "false") + "\n";
+           (checked ? "true" : "false") +
+           "\n[checkpoint]\nfolder = \"saved\"\nevery = " + std::to_string(steps / 2) + "\n";
+}
+
+/// Whether the save after so many steps has begun, or ended. What is seen from the end of one to the
+/// beginning of the next belongs to training, however long a machine takes to start the processes and to end
+/// them.
+enum class Save : uint8_t { begun, ended };
+bool saved(const Folder& folder, int64_t steps, Save save) {
+    std::string name = std::to_string(steps);
+    name.insert(0, name.size() < 6 ? 6 - name.size() : 0, '0');
+    const fs::path path = folder.path / "saved" / ("step_" + name);
+    return fs::exists(path) || (save == Save::begun && fs::exists(path.string() + ".tmp"));
 }
 
 /// What a process has at one moment.
@@ -66,8 +78,9 @@ Sample middle(std::vector<Sample> samples) {
     return {of(&Sample::kib), of(&Sample::threads), of(&Sample::files)};
 }
 
-/// Runs to the end and watches every process of the job; each must have at the end what it had half-way.
-/// Returns how many processes that were: those that lived long enough to be seen 18 times.
+/// Runs to the end and watches every process of the job from a fourth of the steps to three fourths; each
+/// must have at the end of that what it had at the beginning. Returns how many processes that were: those
+/// that lived long enough to be seen 18 times.
 std::size_t watch(const std::string& backend, int64_t steps, bool checked) {
     const Folder folder;
     const std::string mark = folder.path.filename().string();
@@ -77,10 +90,14 @@ std::size_t watch(const std::string& backend, int64_t steps, bool checked) {
     // Its environment is what it was started with from the moment on in which it becomes the program.
     REQUIRE(within(60, [&] { return !having({{"TEST_MARK", mark}}).empty(); }));
     std::map<pid_t, std::vector<Sample>> seen;
+    bool begun = false, over = false;
     const auto interval = std::chrono::milliseconds(steps > 20'000 ? 500 : 5);
     for (std::vector<pid_t> living{job.pid()}; !living.empty(); living = having({{"TEST_MARK", mark}})) {
+        begun = begun || saved(folder, steps / 2, Save::ended);
+        over = over || saved(folder, steps, Save::begun);
         for (const pid_t process : living)
-            if (const Sample taken = sample(process); taken.files > 0) seen[process].push_back(taken);
+            if (const Sample taken = sample(process); begun && !over && taken.files > 0)
+                seen[process].push_back(taken);
         std::this_thread::sleep_for(interval);
     }
     const int code = job.wait(10);
@@ -94,12 +111,12 @@ std::size_t watch(const std::string& backend, int64_t steps, bool checked) {
             const auto begin = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * part / 6);
             return middle({begin, begin + static_cast<std::ptrdiff_t>(samples.size() / 6)});
         };
-        const Sample early = at(3), late = at(5);
+        const Sample early = at(0), late = at(5);
         std::ostringstream figures;
         figures << backend << (checked ? ", checked, " : ", ") << steps << " steps, process " << process
                 << ": " << early.kib << " KiB, " << early.threads << " threads, " << early.files
-                << " files half-way; " << late.kib << " KiB, " << late.threads << " threads, " << late.files
-                << " files towards the end";
+                << " files after half of them; " << late.kib << " KiB, " << late.threads << " threads, "
+                << late.files << " files towards the end";
         INFO(figures.str());
         if (std::getenv("MESHSCOPE_LONG_STEPS") != nullptr) WARN(figures.str());
         CHECK(late.threads == early.threads);

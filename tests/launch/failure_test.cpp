@@ -153,5 +153,14 @@ TEST_CASE("what is known of an end is told by id and arguments, for every langua
     killed.secondary = true;
     CHECK(describe(line_on(killed, last_words(killed))) ==
           "launch.failed_too(rank=2, node=0, code=7, cause.id=launch.said, cause.text=no such file)");
+    // Who only saw something between the ranks has not failed.
+    for (const char* id : {"comm.operation_timeout", "mpi.timeout", "comm.peer_silent_idle", "comm.peer_lost",
+                           "comm.never_received", "diagnosis.mismatch", "comm.deadlock"}) {
+        killed.id = id;
+        killed.secondary = false;
+        CHECK(line_on(killed, last_words(killed)).id == "launch.ended_first");
+    }
+    killed.id = "checkpoint.save_failed";
+    CHECK(line_on(killed, last_words(killed)).id == "launch.failed");
     CHECK(describe(ended_by_signal(200)) == "launch.ended_by_signal(signal=200, name=?)");
 }

@@ -81,6 +81,19 @@ TEST_CASE("a launcher opens as many files as it must, and its workers may as man
     CHECK(refused.err.find("allows 64;") != std::string::npos);
 }
 
+TEST_CASE("when nobody reads its output any more a launcher ends its workers, and itself as by SIGPIPE") {
+    const Folder folder;
+    // A minute is more than it needs, and less than for ever.
+    const std::string launch =
+        "TEST_MARK=" + mark(folder) + " timeout 60 " + meshscope::test::bin_folder() +
+        "/meshscope launch -n 2 -- sh -c 'trap \"\" PIPE; while :; do echo line; sleep 0.01; done'";
+    const auto ended = run(shell({"-n", "1", "--no-prefix"},
+                                 "{ " + launch + "; echo $? > " + folder.file("code") + "; } | head -n 1"));
+    CHECK(ended.out.ends_with("]: line\n"));
+    CHECK(content(folder.file("code")) == "141\n");
+    CHECK(within(10, [&] { return having({{"TEST_MARK", mark(folder)}}).empty(); }));
+}
+
 TEST_CASE("logs hold each worker's output by round and rank") {
     const Folder folder;
     const auto ended =
@@ -88,6 +101,23 @@ TEST_CASE("logs hold each worker's output by round and rank") {
     CHECK(ended.exit_code == 0);
     CHECK(content(folder.file("logs/0/1/stdout.log")) == "1\n");
     CHECK(content(folder.file("logs/0/0/stderr.log")) == "e0\n");
+    // A later job's go on from there.
+    CHECK(run(shell({"-n", "2", "--log-dir", folder.file("logs")}, "echo $RANK")).exit_code == 0);
+    CHECK(content(folder.file("logs/0/1/stdout.log")) == "1\n1\n");
+}
+
+TEST_CASE("a log of somebody else's is not appended to unless told") {
+    const Folder folder;
+    folder.write("logs/0/0/stdout.log", "mine\n");
+    const auto refused =
+        run(shell({"-n", "1", "--log-dir", folder.file("logs")}, "touch " + folder.file("started")));
+    INFO(refused.err);
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err.find("logs/0/0/stdout.log exists") != std::string::npos);
+    CHECK(content(folder.file("logs/0/0/stdout.log")) == "mine\n");
+    CHECK_FALSE(std::filesystem::exists(folder.file("started")));
+    CHECK(run(shell({"-n", "1", "--force", "--log-dir", folder.file("logs")}, "echo on")).exit_code == 0);
+    CHECK(content(folder.file("logs/0/0/stdout.log")) == "mine\non\n");
 }
 
 TEST_CASE("a failed worker stops all, all start again as often as allowed, and the report names it first") {
@@ -107,7 +137,7 @@ TEST_CASE("a failed worker stops all, all start again as often as allowed, and t
     CHECK(report["root_cause"]["exit_code"] == 7);
     CHECK(report["root_cause"]["secondary"] == false);
     CHECK(report["errors"].size() == 1);  // the others were stopped by us
-    CHECK(ended.err.find("rank 1 (node 0) failed first, exit code 7: it left no word of why") !=
+    CHECK(ended.err.find("rank 1 (node 0) failed first, exit code 7: no error was recorded") !=
           std::string::npos);
 }
 
@@ -254,8 +284,8 @@ TEST_CASE("what cannot be started, and options that do not fit, are told") {
         for (const std::string seconds : {"nan", "-nan", "inf", "-1", "86401", "soon"}) {
             const auto wrong = run({"launch", std::string(option) + "=" + seconds, "--", "true"});
             CHECK(wrong.exit_code == 2);
-            CHECK(wrong.err.find(option + (": " + seconds) + " is out of range; possible are 0 to 86400") !=
-                  std::string::npos);
+            CHECK(wrong.err.find(std::string(option) + " cannot be \"" + seconds +
+                                 "\": it takes a number from 0 to 86400 (seconds)") != std::string::npos);
         }
     // An address that others can reach needs a secret.
     CHECK(run({"launch", "-n", "1", "--nodes", "1", "--node-rank", "0", "--rdzv-endpoint", "127.0.0.1:0",

@@ -80,7 +80,7 @@ TEST_CASE("a launcher that waits for other nodes stops when it is told to") {
     REQUIRE(endpoint_of(folder.file("e0")) != "");
     kill(first.pid(), SIGTERM);
     CHECK(first.wait(60) == 128 + SIGTERM);
-    CHECK(content(folder.file("e0")).find("stopped while other nodes were waited for") != std::string::npos);
+    CHECK(content(folder.file("e0")).find("interrupted while waiting for other nodes") != std::string::npos);
 }
 
 TEST_CASE("a node whose output nobody reads is no lost one, and goes on when it is read") {
@@ -171,7 +171,7 @@ TEST_CASE("nodes that come and go change the world size and count as no restart"
     const std::string said = content(folder.file("e0"));
     INFO(said);
     for (const char* words :
-         {"another node came to take part", "node 1 has said nothing for 5 s", "node 1 was told to stop"})
+         {"another node is joining", "node 1 has sent nothing for 5 s", "node 1 was told to stop"})
         CHECK(said.find(words) != std::string::npos);
     CHECK(lines() ==
           std::vector<std::string>{"0 size 2 restarts 0", "0 size 2 restarts 0", "1 size 4 restarts 0",
@@ -240,18 +240,21 @@ TEST_CASE("nodes say what they wait for after five seconds, and give up after --
     const auto said = [&](const char* name) { return content(folder.file(std::string(name) + "-err")); };
     CHECK(orphan->wait(30) == 75);
     INFO(said("orphan"));
-    CHECK(said("orphan").find("no connection to 127.0.0.1:1, where the others are met, after 5") !=
-          std::string::npos);
+    CHECK(said("orphan").find("no connection to the rendezvous at 127.0.0.1:1 after 3") != std::string::npos);
     CHECK(said("orphan").find("no connection to the store at 127.0.0.1:1 within 6") != std::string::npos);
     CHECK(lonely->wait(30) == 75);
     INFO(said("lonely"));
-    CHECK(said("lonely").find("1 of at least 2 nodes is here after 5") != std::string::npos);
-    CHECK(said("lonely").find("only 1 of at least 2 nodes came within 6") != std::string::npos);
+    for (const char* words : {"1 of at least 2 nodes has joined at 127.0.0.1:", " after 3",
+                              "only 1 of at least 2 nodes joined at 127.0.0.1:", " within 6"})
+        CHECK(said("lonely").find(words) != std::string::npos);
+    // Twice: while it waits, and at the end.
+    const std::string missing = "missing --node-rank: ";
+    CHECK(said("lonely").find(missing) != said("lonely").rfind(missing));
     CHECK(guest->wait(30) == 75);
     INFO(said("guest"));
-    CHECK(said("guest").find("the job has its 2 nodes (--nodes), so this one has waited 5") !=
+    CHECK(said("guest").find("the job has its 2 nodes (--nodes), so this one has waited 3") !=
           std::string::npos);
-    CHECK(said("guest").find("the job has its 2 nodes already") != std::string::npos);
+    CHECK(said("guest").find("the job already has its 2 nodes") != std::string::npos);
     folder.write("over", "");
     CHECK(leader->wait(30) == 0);
     CHECK(member->wait(30) == 0);
@@ -279,10 +282,10 @@ TEST_CASE("a worker that lost its peer with the peer's node used up no restart, 
     CHECK(first.wait(60) == 0);
     const std::string said = content(folder.file("e0"));
     INFO(said);
-    CHECK(said.find("node 1 has said nothing for 5 s") != std::string::npos);
+    CHECK(said.find("node 1 has sent nothing for 5 s") != std::string::npos);
     CHECK(said.find(" (node 0) ended after it, exit code 75: rank 2 is gone") != std::string::npos);
     CHECK(said.find("failed first") == std::string::npos);
-    CHECK(said.find("restarts so far: 0 of at most 0; this is none") != std::string::npos);
+    CHECK(said.find("restarts so far: 0 of at most 0; this one does not count") != std::string::npos);
     CHECK(said.find("restart 0 of") == std::string::npos);
 }
 

@@ -52,9 +52,9 @@ Made run(const std::string& name, const std::string& script) {
     return made;
 }
 
-void check_stuck(const Made& made) {
+void check_stuck(const Made& made, const char* id = "launch.starter_stuck") {
     REQUIRE(made.told.size() == 1);
-    CHECK(made.told[0] == "launch.starter_stuck(program=sh, seconds=0.7)");
+    CHECK(made.told[0] == std::string(id) + "(program=sh, seconds=0.7)");
     CHECK(made.result.outcome == Outcome::failed);
     REQUIRE(made.result.failures.size() == 1);
     CHECK(made.result.failures[0].exit_code == 75);
@@ -75,6 +75,17 @@ TEST_CASE("a starter that goes on without its ranks is ended, whether one is gon
         run("dead", "TEST_RANK=0 sleep 100 & (TEST_RANK=1 sh -c 'sleep 0.1; exit 3' & exec sleep 100)"));
     // All came and went between two looks.
     check_stuck(run("gone", "TEST_RANK=0 true & TEST_RANK=1 true & exec sleep 100"));
+}
+
+TEST_CASE("a starter that never starts anything is ended, and one that a signal ended is no rank") {
+    const Made idle = run("idle", "exec sleep 100");
+    check_stuck(idle, "launch.starter_idle");
+    CHECK(idle.seconds >= 1.4);  // it is given twice the time
+    const Made killed = run("killed", "TEST_RANK=0 sleep 100 & TEST_RANK=1 sleep 100 & kill -9 $$");
+    REQUIRE(killed.result.failures.size() == 1);
+    CHECK(killed.result.failures[0].id == kStarterKilled);
+    CHECK(killed.result.failures[0].exit_code == 137);
+    CHECK(killed.left == 0);
 }
 
 TEST_CASE("a starter with all of its ranks is left alone, however long, and before it has any") {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/cli/program.h"
+#include "tests/held_port.h"
 #include "tests/launch/processes.h"
 #include "tests/test.h"
 
@@ -21,17 +22,6 @@ sockaddr_in loopback(uint16_t port) {
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return address;
-}
-
-/// A port that nobody had a moment ago.
-uint16_t free_port() {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address = loopback(0);
-    socklen_t size = sizeof address;
-    REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0);
-    REQUIRE(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-    ::close(socket);
-    return ntohs(address.sin_port);
 }
 
 /// Says something that is no protocol of ours, and waits until it is sent away; false when nobody listens.
@@ -62,7 +52,8 @@ TEST_CASE("strangers whose refusal nobody reads do not keep the ranks from joini
     const int full = ::open(unread.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
     const std::array<char, 4096> bytes{};
     while (::write(full, bytes.data(), bytes.size()) > 0) continue;
-    const uint16_t port = free_port();
+    const meshscope::test::HeldPort held;
+    const uint16_t port = held.number();
     const auto place = [&](int rank) {
         const std::string text = std::to_string(rank);
         return std::vector<std::string>{"RANK=" + text,          "LOCAL_RANK=" + text,

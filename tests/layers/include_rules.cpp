@@ -41,7 +41,7 @@ const std::map<std::string, Rooms>& table() {
             {"core/memory", first},
             {"core/nn", first},
             {"core/data", first},
-            {"core/time", first},
+            {"core/time", first + Rooms{"core/comm"}},  // for the steps of a collective that left no hops
             {"core/parallel", second},
             {"core/scenario", second + Rooms{"core/parallel"}},
             {"core/run", all_core},
@@ -60,11 +60,9 @@ const std::map<std::string, Rooms>& table() {
             {"app/gui/main", window + Rooms{"app/html", "backends"}},
             {"app/gui", window + Rooms{"app/gui/main", "backends"}},  // files beside the rooms
         };
-        for (const char* name : {"module", "threads", "tcp"}) made[std::string("backends/") + name] = backend;
-        const Rooms modular = backend + Rooms{"backends/module"};
-        made["backends/mpi"] = modular;
-        made["backends/cuda"] = modular + Rooms{"backends/threads"};  // its ranks are threads
-        made["backends/nccl"] = modular + Rooms{"backends/cuda"};     // the table of a GPU module
+        for (const char* name : {"threads", "tcp", "mpi"}) made[std::string("backends/") + name] = backend;
+        made["backends/cuda"] = backend + Rooms{"backends/threads"};  // its ranks are threads
+        made["backends/nccl"] = backend + Rooms{"backends/cuda"};     // the table of a GPU module
         return made;
     }();
     return rooms;

@@ -57,3 +57,31 @@ TEST_CASE("the time for one rank's answer does not grow with the world") {
     INFO("10^3 ranks: " << small << " us, 2*10^9 ranks: " << large << " us");
     CHECK(large < 20 * small + 200);
 }
+
+TEST_CASE("excerpts are the ends of the lists they stand for") {
+    const DeviceMesh mesh = DeviceMesh::init({3, 4, 5}, {"a", "b", "c"}, 60);
+    // Concatenated the other way round and flattened, the layout does not rise; groups are sorted all the
+    // same.
+    const DeviceMesh turned = DeviceMesh::concatenate({mesh.slice({"c"}), mesh.slice({"a"})});
+    const DeviceMesh flat = turned.flatten("ca");
+    const auto cut = [](const Numbers& all, int64_t most) {
+        const auto size = static_cast<int64_t>(all.size());
+        RankExcerpt excerpt{size, all, all.back()};
+        if (size > most) excerpt.first.resize(3);
+        return excerpt;
+    };
+    for (const DeviceMesh& one : {mesh, turned, flat, mesh.slice({"a", "c"})})
+        for (const int64_t most : {3, 16, 64})
+            for (int32_t rank = 0; rank < 60; rank += 7) {
+                CHECK(one.ranks_excerpt(GlobalRank{rank}, most) == cut(one.ranks(GlobalRank{rank}), most));
+                for (int64_t dim = 0; dim < one.ndim(); ++dim) {
+                    CHECK(one.group_excerpt(GlobalRank{rank}, dim, most) ==
+                          cut(one.group(GlobalRank{rank}, dim), most));
+                    const std::vector<Numbers> groups = one.all_groups(dim);
+                    const std::vector<RankExcerpt> excerpts = one.group_excerpts(dim, 8, most);
+                    CHECK(one.group_count(dim) == static_cast<int64_t>(groups.size()));
+                    REQUIRE(excerpts.size() == std::min<size_t>(8, groups.size()));
+                    for (size_t g = 0; g < excerpts.size(); ++g) CHECK(excerpts[g] == cut(groups[g], most));
+                }
+            }
+}

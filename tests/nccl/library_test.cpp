@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "backends/module/find_module.h"
 #include "core/base/error.h"
+#include "core/base/find_module.h"
 #include "tests/nccl/fake.h"
 #include "tests/test.h"
 
@@ -61,7 +61,7 @@ TEST_CASE("the real module, too, loads the stand-in by the same path") {
     const Library library = load({MESHSCOPE_REAL_NCCL_MODULE, MESHSCOPE_FAKE_NCCL});
     CHECK(library.on_host);
     CHECK(library.version_text() == "2.28.9");
-    CHECK(std::filesystem::equivalent(backends::find_module(kModule), MESHSCOPE_REAL_NCCL_MODULE));
+    CHECK(std::filesystem::equivalent(find_module(kModule), MESHSCOPE_REAL_NCCL_MODULE));
 }
 
 TEST_CASE("the real library says its version where there is no GPU") {

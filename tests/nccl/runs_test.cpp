@@ -4,9 +4,9 @@
 
 #include "backends/cuda/cuda_world.h"
 #include "backends/cuda/load_gpu.h"
-#include "backends/module/find_module.h"
 #include "backends/nccl/gpu_rank_device.h"
 #include "core/base/error.h"
+#include "core/base/find_module.h"
 #include "tests/nccl/backends.h"
 #include "tests/run/golden_run.h"
 #include "tests/test.h"
@@ -43,7 +43,7 @@ run::RunOptions options() {
 }
 
 const MeshscopeGpu& stand_in() {
-    return backends::cuda::load_gpu_module(backends::find_module(backends::cuda::kStandInModule));
+    return backends::cuda::load_gpu_module(find_module(backends::cuda::kStandInModule));
 }
 
 std::vector<std::string> differences(const std::string& name, const run::Backends& backends,
@@ -118,7 +118,7 @@ TEST_CASE("the mesh's groups of a run are made by splits of the world") {
 }
 
 TEST_CASE("the registry opens nccl for one rank with all it needs, and says what is missing otherwise") {
-    const std::string gpu = backends::find_module(backends::cuda::kStandInModule);
+    const std::string gpu = find_module(backends::cuda::kStandInModule);
     const auto whole = registry_with(MESHSCOPE_NCCL_MODULE, MESHSCOPE_FAKE_NCCL, gpu);
     CHECK(differences("toy_single", *whole) == std::vector<std::string>{});
     const nlohmann::json gold = golden::read_case("toy_single");

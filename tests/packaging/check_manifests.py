@@ -240,6 +240,13 @@ def check_dockerfile(path, root, bases=("debian:12",), stages_meant=2):
                     raise Fault(f"Dockerfile: there is no {source}")
     if froms != stages_meant:
         raise Fault(f"{path.name}: {stages_meant} stages were meant")
+    # Opened by name while the program runs, so nothing else tells that one is not there.
+    linked = re.findall(r"meshscope_blas_module\((\w+) ", (root / "core/tensor/CMakeLists.txt").read_text())
+    for library in ["libmeshscope_core.so"] + [f"meshscope_blas_{word}.so" for word in linked]:
+        if f"/build/lib/{library}" not in logical:
+            raise Fault(f"{path.name}: {library} is not in the image")
+    if not linked:
+        raise Fault("core/tensor/CMakeLists.txt: no module of a matrix library")
 
 
 def main():

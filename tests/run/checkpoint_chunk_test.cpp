@@ -1,9 +1,14 @@
 // Boxes of an array: the pieces of any range fill it exactly, and what two boxes share is copied to its
 // place.
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/run/checkpoint/layout.h"
 #include "core/run/checkpoint/manifest.h"
@@ -77,11 +82,12 @@ TEST_CASE("what two boxes share is copied from the one's numbers to the other's"
 }
 
 TEST_CASE("a layout travels as whole numbers and comes back as it was") {
-    Layout layout{{0.1, -0.0, 1e-300}, {2.5}, {3, 1, 2}, {{4, 7, {{{0, 2}, {3, 1}}, {{3, 2}, {0, 1}}}}}};
+    Layout layout{{0.1, -0.0, 1e-300}, {2.5}, {3, 1, 2}, false, {{4, 7, {{{0, 2}, {3, 1}}, {{3, 2}, {0, 1}}}}}};
     const Layout back = decode(encode(layout));
     CHECK(back.losses == layout.losses);
     CHECK(back.grad_norms == layout.grad_norms);
     CHECK(back.strategy_state == layout.strategy_state);
+    CHECK_FALSE(back.finite);
     REQUIRE(back.pieces.size() == 1);
     CHECK(back.pieces[0].parameter == 4);
     CHECK(back.pieces[0].steps == 7);
@@ -176,4 +182,58 @@ TEST_CASE("boxes that do not make up their array are refused, checksum or not") 
     CHECK(refused({{{{0, 0}, {8}}, 0, "w"}}) == "checkpoint.bad_chunks");
     CHECK(refused({{{{-1, 0}, {4, 2}}, 0, "w"}}) == "checkpoint.bad_chunks");
     CHECK(refused({}) == "checkpoint.bad_chunks");
+}
+
+TEST_CASE(
+    "of a manifest no number is taken that its place cannot hold, and no name that is another folder's") {
+    using nlohmann::ordered_json;
+    Manifest manifest;
+    manifest.kind = "rank0";
+    manifest.steps = 1;
+    manifest.losses = {1};
+    manifest.optimizer_steps = {{"w", 1}};
+    manifest.files = {{"whole.safetensors", 8, 1}};
+    manifest.tensors = {{"model.w", {2}, {{{{0}, {2}}, 0, "model.w"}}}};
+    const auto refused = [&](const std::function<void(ordered_json&)>& change) {
+        ordered_json whole = ordered_json::parse(to_json(manifest));
+        change(whole["checkpoint"]);
+        const std::string body = whole["checkpoint"].dump();
+        Crc32c crc;
+        crc.add(body.data(), body.size());
+        std::array<char, 9> hex{};
+        std::snprintf(hex.data(), hex.size(), "%08x", static_cast<unsigned>(crc.value()));
+        whole["crc32c"] = hex.data();
+        try {
+            parse_manifest(whole.dump(), "m");
+        } catch (const InputError& error) {
+            return error.diagnostics().at(0).message.id;
+        }
+        return std::string();
+    };
+    CHECK(refused([](ordered_json&) {}).empty());
+    const std::string damaged = "checkpoint.manifest_damaged";
+    constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();  // 0 in its lower 32 bits
+    for (const ordered_json& number :
+         {ordered_json(kLeast), ordered_json(int64_t{1} << 32), ordered_json(1e300), ordered_json(0.0),
+          ordered_json(std::numeric_limits<uint64_t>::max()), ordered_json("0"), ordered_json(true)}) {
+        INFO(number.dump());
+        const auto with = [&](const char* place) {
+            return refused([&](ordered_json& body) { body[ordered_json::json_pointer(place)] = number; });
+        };
+        CHECK(with("/tensors/0/chunks/0/file") == damaged);
+        CHECK(with("/steps") == damaged);
+        CHECK(with("/world_size") == damaged);
+        CHECK((number.is_number_integer() || with("/files/0/bytes") == damaged));
+        CHECK_FALSE(with("/tensors/0/shape/0").empty());
+        CHECK_FALSE(with("/optimizer_steps/w").empty());
+    }
+    for (const std::string& name : {std::string("../w"), std::string("/w"), std::string("a/b"),
+                                    std::string(".."), std::string(), std::string("w\0x", 3)})
+        CHECK(refused([&](ordered_json& body) { body["files"][0]["name"] = name; }) == damaged);
+    std::string deep = "0";
+    for (int i = 0; i < 30; ++i) deep = "[" + deep + "]";
+    CHECK(refused([&](ordered_json& body) { body["more"] = ordered_json::parse(deep); }).empty());
+    deep = std::string(100'000, '[') + std::string(100'000, ']');
+    const std::string text = to_json(manifest);
+    CHECK_THROWS_AS(parse_manifest("{\"deep\": " + deep + "," + text.substr(1), "m"), InputError);
 }

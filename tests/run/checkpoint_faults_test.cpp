@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "core/base/error.h"
+#include "core/base/folder_mark.h"
 #include "core/run/checkpoint/folder.h"
 #include "tests/run/checkpoint_helper.h"
 #include "tests/test.h"
@@ -16,6 +17,7 @@ namespace {
 
 struct Refusal {
     std::string id, file;
+    Message hint = {};
 };
 
 /// How a run of this scenario is refused; "" when it is not.
@@ -23,7 +25,8 @@ Refusal refusal(const std::string& toml, const test::Folder& folder) {
     try {
         run_at(toml, folder);
     } catch (const InputError& error) {
-        return {error.diagnostics().at(0).message.id, error.diagnostics().at(0).position.file};
+        const Diagnostic& first = error.diagnostics().at(0);
+        return {first.message.id, first.position.file, first.hint};
     } catch (const IoError& error) {
         return {error.message().id, ""};
     }
@@ -48,6 +51,7 @@ TEST_CASE("a flipped bit anywhere in a checkpoint is found, and named by its fil
     const Saved saved;
     int files = 0;
     for (const auto& entry : fs::directory_iterator(saved.newest())) {
+        if (entry.path().filename() == kFolderMark) continue;  // says whose the folder is, nothing more
         const std::string whole = test::content(entry.path());
         ++files;
         // Every tenth of the file, the first and the last byte.
@@ -91,6 +95,7 @@ TEST_CASE("a run that was killed while it saved leaves the older checkpoint the 
             INFO(name << " with " << written << " files");
             const Saved saved;
             fs::create_directory(saved.folder.path / name);
+            if (written > 0) mark_folder(saved.folder.file(name));
             for (int rank = 0; rank < written; ++rank) {
                 const std::string file = "rank_0000" + std::to_string(rank) + ".safetensors";
                 fs::copy_file(saved.newest() / file, saved.folder.path / name / file);
@@ -138,7 +143,10 @@ TEST_CASE("a checkpoint of another training is refused, each difference named") 
     using Keys = std::vector<std::string>;
     CHECK(with("hidden = 10", "hidden = 12") == Keys{"model.hidden"});
     CHECK(with("kind = \"mlp\"\ndim = 6\nhidden = 10\nlayers = 2", "kind = \"toy\"") ==
-          Keys{"model.kind", "model.dim", "model.hidden", "model.layers"});
+          Keys{"model.kind"});  // that a toy has no sizes of its own is the same difference
+    CHECK(with("seed = 3", "seed = 3\nsampler = \"distributed\"") == Keys{"data.sampler"});
+    CHECK(with("samples = 480\nseed = 3", "seed = 4\nsampler = \"distributed\"\nsamples = 480") ==
+          Keys{"data.seed", "data.sampler"});
     CHECK(with("seed = 3", "seed = 4") == Keys{"data.seed"});
     CHECK(with("samples = 480\nseed = 3", "samples = 479\nseed = 4") == Keys{"data.samples", "data.seed"});
     CHECK(with("global_batch = 24", "global_batch = 12") == Keys{"train.global_batch"});
@@ -154,12 +162,31 @@ TEST_CASE(
     CHECK(run::checkpoint::complete_checkpoints(saved.folder.file("a")).size() == 2);
 }
 
+TEST_CASE("to go on from a folder in use is offered only where that is possible") {
+    const Saved saved;
+    const auto offered = [&](const std::string& toml) {
+        const Refusal refused = refusal(toml, saved.folder);
+        CHECK(refused.id == "checkpoint.folder_in_use");
+        return refused.hint;
+    };
+    // The newest has four steps: a run of four is finished, one of six goes on.
+    CHECK(offered(text(6, kFsdp4, "folder = \"a\"\n")).id == "checkpoint.hint.folder_in_use");
+    const Message finished = offered(text(4, kFsdp4, "folder = \"a\"\n"));
+    CHECK(finished.id == "checkpoint.hint.folder_finished");
+    CHECK(to_text(*finished.find("done")) == "4");
+    std::string other = text(6, kFsdp4, "folder = \"a\"\n");
+    other.replace(other.find("hidden = 10"), 11, "hidden = 12");
+    CHECK(offered(other).id == "checkpoint.hint.other_folder");
+    overwrite(saved.newest() / "manifest.json", "{}");
+    CHECK(offered(text(6, kFsdp4, "folder = \"a\"\n")).id == "checkpoint.hint.other_folder");
+}
+
 TEST_CASE("a save that fails says why, and leaves the checkpoint before it whole") {
     const std::string kind = GENERATE("sharded", "rank0");
     const Saved saved;
     const std::string before = test::content(saved.newest() / "rank_00001.safetensors");
     const std::string toml = text(6, kFsdp4, "resume = \"a\"\nfolder = \"a\"\nkind = \"" + kind + "\"\n");
-    std::string id, kept;
+    std::string id, kept, reason;
     const auto attempt = [&] {
         id.clear();
         try {
@@ -167,6 +194,7 @@ TEST_CASE("a save that fails says why, and leaves the checkpoint before it whole
         } catch (const IoError& error) {
             id = error.message().id;
             if (const MessageValue* value = error.message().find("kept")) kept = to_text(*value);
+            if (const MessageValue* value = error.message().find("reason")) reason = to_text(*value);
         }
     };
     // The disk takes no more than 300 bytes a file.
@@ -181,6 +209,7 @@ TEST_CASE("a save that fails says why, and leaves the checkpoint before it whole
     std::signal(SIGXFSZ, handler);
     CHECK(id == "checkpoint.save_failed_kept");
     CHECK(kept == saved.newest().string());
+    CHECK(reason.find("ulimit -f: 300") != std::string::npos);
     CHECK(test::content(saved.newest() / "rank_00001.safetensors") == before);
     CHECK_FALSE(fs::exists(saved.folder.path / "a/step_000006.tmp"));
     CHECK(run::checkpoint::complete_checkpoints(saved.folder.file("a")).size() == 2);

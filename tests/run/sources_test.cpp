@@ -71,3 +71,45 @@ TEST_CASE("a data file of tokens is judged: type, shape and every token") {
               x.shape = {x.shape[0] / 2, 2 * x.shape[1]};
           }).size() == 1);
 }
+
+TEST_CASE("one mistake of several arrays of a file is one message that lists them") {
+    const auto without = [](const std::vector<std::string>& names) {
+        return [names](data::SafetensorsFile& file) {
+            std::erase_if(file.tensors, [&](const data::NamedTensor& t) {
+                return std::ranges::find(names, t.name) != names.end();
+            });
+        };
+    };
+    const std::vector<std::string> missing = mistakes(without({"x1", "y1", "y0"}));
+    REQUIRE(missing.size() == 1);
+    CHECK(missing[0].find("name=y0, x1, y1") != std::string::npos);
+    CHECK(missing[0].find("n=3") != std::string::npos);
+    const auto wrong_type = mistakes([](data::SafetensorsFile& file) {
+        for (data::NamedTensor& t : file.tensors) {
+            t.dtype = DType::float32;
+            t.shape.push_back(2);
+        }
+    });
+    REQUIRE(wrong_type.size() == 1);
+    CHECK(wrong_type[0].starts_with("data.dtype"));
+    // Weights that are missing are one message, each with its shape.
+    const test::Folder folder;
+    data::write_safetensors(folder.file("w.safetensors"), {});
+    const auto scenario = scenario::parse_scenario("format = 1\n[model]\nkind = \"toy\"\nweights = \"" +
+                                                       folder.file("w.safetensors") +
+                                                       "\"\n[train]\nsteps = 1\nglobal_batch = 8\n",
+                                                   "s.toml");
+    try {
+        run::open_weights(scenario, *nn::make_model(scenario.model));
+        FAIL("weights were found");
+    } catch (const InputError& error) {
+        REQUIRE(error.diagnostics().size() == 1);
+        CHECK(to_text(*error.diagnostics()[0].message.find("name")) ==
+              "net1.weight [10, 10], net1.bias [10], net2.weight [5, 10], net2.bias [5]");
+    }
+    // What differs is told apart.
+    CHECK(mistakes([&](data::SafetensorsFile& file) {
+              without({"x1"})(file);
+              named(file, "y1").shape = {1, named(file, "y1").n_elements()};
+          }).size() == 2);
+}

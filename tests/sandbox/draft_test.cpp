@@ -124,6 +124,6 @@ TEST_CASE("a run is called after what was changed") {
 TEST_CASE("a text that is no TOML is a mistake like any other") {
     const Draft draft("format = = 1\n", "broken.toml");
     REQUIRE(draft.mistakes().size() == 1);
-    CHECK(draft.mistakes()[0].diagnostic.message.id == "scenario.syntax");
+    CHECK(draft.mistakes()[0].diagnostic.message.id == "toml.syntax.value");
     CHECK(draft.mistakes()[0].diagnostic.position.line == 1);
 }

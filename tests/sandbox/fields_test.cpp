@@ -72,6 +72,21 @@ TEST_CASE("what is of another type is left to the engine's reader, which says so
     for (const auto& [key, typed] : {std::pair<std::string, std::string>{"train.steps", "many"},
                                      {"train.steps", "1.5"},
                                      {"mesh.shape", "2, two"},
+                                     {"mesh.shape", "2, x"},
+                                     {"mesh.shape", "2 x"},
+                                     {"mesh.shape", "2x"},
+                                     {"mesh.shape", "x2"},
+                                     {"mesh.shape", "2,,2"},
+                                     {"mesh.shape", "2, 2,"},
+                                     {"mesh.shape", "[2, 2"},
+                                     {"mesh.shape", "(2), 2"},
+                                     {"mesh.shape", "2.2"},
+                                     {"mesh.names", "replicate,, shard"},
+                                     {"mesh.names", "\"replicate, shard"},
+                                     {"mesh.names", "replicate[shard]"},
+                                     {"train.steps", "2 # two"},
+                                     {"train.steps", "2, 2"},
+                                     {"optimizer.lr", "0.1 0.2"},
                                      {"optimizer.lr", "fast"},
                                      {"parallel.reshard_after_forward", "perhaps"},
                                      {"train.steps", "3\n[faults]"},
@@ -80,6 +95,7 @@ TEST_CASE("what is of another type is left to the engine's reader, which says so
         Draft draft(kFile, "f.toml");
         draft.edit(changes_for(field(key), typed, draft.reading()));
         CHECK_FALSE(draft.mistakes_at(key).empty());
+        CHECK(shown(field(key), draft.reading()) == typed);  // it stays, to be mended
         draft.undo();
         CHECK(draft.mistakes().empty());
     }
@@ -130,4 +146,18 @@ TEST_CASE("a fault is chosen by its kind and stands somewhere at once, without a
     draft.undo();
     draft.undo();
     CHECK(draft.text() == kFile);
+}
+
+TEST_CASE("an algorithm that is a file is typed, a built-in one is chosen") {
+    const auto kind = [](const std::string& value) {
+        const Draft draft(kFile + "algorithm = \"" + value + "\"\n", "");
+        for (const FieldGroup& group : fields_of(draft.reading()))
+            for (const Field& each : group.fields)
+                if (each.key() == "parallel.algorithm") return each.kind;
+        FAIL("no field");
+        return FieldKind::raw;
+    };
+    CHECK(kind("ring") == FieldKind::words);
+    CHECK(kind("my_ring.toml") == FieldKind::text);
+    CHECK(kind("allreduce.xml") == FieldKind::text);
 }

@@ -3,7 +3,7 @@
 
 #include "app/gui/sandbox/fields.h"
 #include "app/gui/sandbox/toml_text.h"
-#include "core/scenario/text_file.h"
+#include "core/base/text_file.h"
 #include "tests/folder.h"
 #include "tests/test.h"
 #include "tests/tree.h"
@@ -67,7 +67,7 @@ TEST_CASE("every lesson's scenario is saved in both forms, and the reader takes 
     std::size_t count = 0;
     for (const fs::path& file : lessons()) {
         INFO(file);
-        const std::string text = scenario::read_text_file(file.string());
+        const std::string text = read_text_file(file.string());
         const std::string before = told(scenario::read_scenario(file.string()));
         for (const SaveForm form : {SaveForm::whole, SaveForm::brief}) {
             const std::string saved =
@@ -89,7 +89,7 @@ TEST_CASE("every lesson's scenario is saved in both forms, and the reader takes 
 TEST_CASE("every lesson can be edited: its fields hold its values, and an edit and its undo are exact") {
     for (const fs::path& file : lessons()) {
         INFO(file);
-        const std::string text = scenario::read_text_file(file.string());
+        const std::string text = read_text_file(file.string());
         Draft draft(text, file.string());
         CHECK(draft.mistakes().empty());
         for (const FieldGroup& group : fields_of(draft.reading()))

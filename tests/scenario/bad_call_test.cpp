@@ -5,6 +5,7 @@
 
 using namespace meshscope;
 using test::Case;
+using test::changes_in;
 using test::mistakes;
 
 namespace {
@@ -35,7 +36,7 @@ int64_t number(const Message& message, const std::string& name) {
 
 TEST_CASE("a call that no rank could make is refused, with the place of the mistake") {
     const std::vector<Case> cases{
-        {"no op", kFour + "elements = 2\n", {"4:1 scenario.missing_key"}},
+        {"no op", kFour + "elements = 2\n", {"4:1 scenario.missing_either"}},
         {"an unknown op", kFour + "op = \"allreduce\"\nelements = 2\n", {"5:6 scenario.unknown_word"}},
         {"op and work", kFour + "op = \"barrier\"\nwork = \"read\"\n", {"6:1 scenario.keys_exclude"}},
         {"no elements", kFour + "op = \"all_reduce\"\n", {"4:1 scenario.missing_key"}},
@@ -105,6 +106,15 @@ TEST_CASE("a call that no rank could make is refused, with the place of the mist
         {"an integer that no double holds among the values",
          kFour + "op = \"all_reduce\"\ndtype = \"int32\"\nvalues = [[9007199254740993], [2], [3], [4]]\n",
          {"7:10 scenario.call_value"}},
+        {"a value that no integer is",
+         kFour + "op = \"all_reduce\"\ndtype = \"int32\"\nvalues = [[nan], [2], [3], [4]]\n",
+         {"7:10 scenario.call_value"}},
+        {"a value without end among integers",
+         kFour + "op = \"all_reduce\"\ndtype = \"int64\"\nvalues = [[1], [-inf], [3], [4]]\n",
+         {"7:10 scenario.call_value"}},
+        {"NaN and Inf in a tensor of floats, which holds them",
+         kFour + "op = \"all_reduce\"\nvalues = [[nan], [inf], [-inf], [4]]\n",
+         {"(none)"}},
         {"values and elements",
          kFour + "op = \"all_reduce\"\nvalues = [[1], [2], [3], [4]]\nelements = 1\n",
          {"7:1 scenario.keys_exclude"}},
@@ -134,12 +144,14 @@ TEST_CASE("the refusal of a call says what would be right") {
     const Diagnostic parts = only(kFour + "op = \"scatter\"\nelements = 6\n");
     CHECK(number(parts.message, "elements") == 6);
     CHECK(number(parts.message, "ranks") == 4);
-    CHECK(number(parts.hint, "below") == 4);
-    CHECK(number(parts.hint, "above") == 8);
+    CHECK(changes_in(parts.hint) == "call.elements = 4; call.elements = 8");
     const Diagnostic root = only(kFour + "op = \"broadcast\"\nelements = 2\ngroup = [0, 3]\nroot = 1\n");
-    CHECK(number(root.hint, "rank") == 0);
+    CHECK(changes_in(root.hint) == "call.root = 0");
     const Diagnostic far = only(kFour + "op = \"broadcast\"\nelements = 2\ngroup = [0, 3]\nroot = 2\n");
-    CHECK(number(far.hint, "rank") == 3);
+    CHECK(changes_in(far.hint) == "call.root = 3");
+    // The nearest is the sender itself.
+    const Diagnostic self = only(kFour + "op = \"send\"\nelements = 2\nsrc = 3\ndst = 5\n");
+    CHECK(changes_in(self.hint) == "call.dst = 2");
 }
 
 TEST_CASE("roots, senders and receivers are counted in their group, and a group is sorted") {
@@ -155,4 +167,18 @@ TEST_CASE("roots, senders and receivers are counted in their group, and a group 
     CHECK(read.calls[0].label == "send_recv");
     CHECK(read.calls[1].root == 2);
     CHECK(read.calls[1].label == "x");
+}
+
+TEST_CASE(
+    "a key that a call has no use for is told with the key that says so, a call without any with both") {
+    const auto says = [](const std::string& text, const std::string& name) {
+        const Message message = only(text).message;
+        const MessageValue* const value = message.find(name);
+        REQUIRE(value != nullptr);
+        return std::get<std::string>(*value);
+    };
+    CHECK(says(kFour + "op = \"barrier\"\nelements = 3\n", "kind_key") == "op");
+    CHECK(says(kFour + "work = \"read\"\nbytes = 3\nroot = 1\n", "kind_key") == "work");
+    CHECK(says(kFour + "elements = 2\n", "key") == "call.op");
+    CHECK(says(kFour + "elements = 2\n", "other") == "call.work");
 }

@@ -51,6 +51,8 @@ TEST_CASE("mistakes of compare stand at the name that is wrong") {
           Found{"8:13 scenario.compare_count"});
     CHECK(mistakes(folder, "scenarios = [\"b.toml\", \"none.toml\"]\n") ==
           Found{"8:24 scenario.no_such_file"});
+    CHECK(mistakes(folder, "scenarios = [\"b.toml\", \".\"]\n") == Found{"8:24 scenario.folder_for_file"});
+    CHECK(mistakes(folder, "scenarios = [\"/dev/null\"]\n") == Found{"8:14 file.not_regular_input"});
     CHECK(mistakes(folder, "scenarios = [\"b.toml\", \"./b.toml\"]\n") ==
           Found{"8:24 scenario.compare_twice"});
     CHECK(mistakes(folder, "scenarios = [\"a.toml\"]\n") == Found{"8:14 scenario.compare_itself"});

@@ -27,6 +27,12 @@ inline std::vector<std::string> mistakes(const std::string& text) {
     return mistakes_of([&] { scenario::parse_scenario(text, "bad.toml"); });
 }
 
+/// What a hint offers, as TOML: "model.heads = 8; mesh.shape = [4]"; the whole hint where it offers nothing.
+inline std::string changes_in(const Message& hint) {
+    const MessageValue* const changes = hint.find("changes");
+    return changes ? to_text(*changes) : describe(hint);
+}
+
 struct Case {
     const char* what;
     std::string text;

@@ -1,11 +1,15 @@
 // How TCP ranks find each other, and what they are told when they do not.
 #include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
 #include <thread>
 
 #include "backends/tcp/socket.h"
 #include "core/base/error.h"
 #include "tests/contract/harness.h"
 #include "tests/folder.h"
+#include "tests/held_port.h"
 #include "tests/patience.h"
 #include "tests/tcp/world.h"
 #include "tests/test.h"
@@ -32,13 +36,8 @@ TEST_CASE("a rank that knows another token is told so early, by whichever side i
         options.timeouts.connect = rank == 0 ? milliseconds(5'000) : test::kGuard;
         return thrown_id<Error>([&] { TcpWorld(options).run([](comm::Transport&) {}); });
     };
-    uint16_t port = 0;
-    {
-        backends::tcp::StoreServer probe({});
-        port = probe.port();
-    }
-    for (const std::string& method :
-         {"file://" + folder.file("meet"), "tcp://127.0.0.1:" + std::to_string(port)}) {
+    const test::HeldPort port;
+    for (const std::string& method : {"file://" + folder.file("meet"), "tcp://127.0.0.1:" + port.text()}) {
         std::string first, second;
         std::thread other([&] { first = join(0, Token::random(), method); });
         const auto begin = Clock::now();
@@ -97,7 +96,7 @@ TEST_CASE("ranks that do not come are named when the time is over") {
         error = std::current_exception();
     }
     CHECK(told(error, "missing").id == "tcp.ranks_missing");
-    CHECK(told(error, "missing").arg == "[0]");  // rank 1 calls rank 0 first
+    CHECK(told(error, "missing").arg == "[0, 2]");
     options.rank = 0;
     try {
         TcpWorld(options).run([](comm::Transport&) {});
@@ -107,14 +106,50 @@ TEST_CASE("ranks that do not come are named when the time is over") {
     CHECK(told(error, "missing").arg == "[1, 2]");
 }
 
-TEST_CASE("a rank that came but is not reached is told with its address and why") {
-    uint16_t port = 0;
-    const backends::tcp::Fd deaf = backends::tcp::listen_on({"127.0.0.1", 0});  // takes nobody in
-    {
-        const backends::tcp::Fd closed = backends::tcp::listen_on({"127.0.0.1", 0});
-        port = port_of(closed);
+TEST_CASE("a rank that waits for others to join says soon where, and which of them are missing") {
+    const test::HeldPort port;
+    const test::Folder folder;
+    for (const std::string& method : {"file://" + folder.file("meet"), "tcp://127.0.0.1:" + port.text()}) {
+        std::mutex mutex;
+        std::map<int32_t, std::string> said;
+        const std::string right = "[1, 3] " + method;
+        // Until all three have said what is right; one that joined early may first have missed more.
+        const auto all_said = [&] {
+            const std::lock_guard lock(mutex);
+            return said[0] == right && said[2] == right && said[4] == right;
+        };
+        std::atomic<bool> done = false;
+        const auto join = [&](int32_t rank) {
+            TcpOptions options;
+            options.rank = rank;
+            options.world_size = 5;
+            options.init_method = method;
+            options.timeouts.connect = test::kGuard;
+            options.timeouts.unusual_meeting = milliseconds(1'000);
+            options.stopped = [&] {
+                if (all_said()) done = true;
+                return done.load();
+            };
+            options.log = [&, rank](const Message& message) {
+                const std::lock_guard lock(mutex);
+                if (message.id == "tcp.awaits_ranks" && said[rank] != right)
+                    said[rank] =
+                        to_text(*message.find("missing")) + " " + to_text(*message.find("init_method"));
+            };
+            return thrown_id<Error>([&] { TcpWorld(options).run([](comm::Transport&) {}); });
+        };
+        std::vector<std::thread> ranks;
+        for (const int32_t rank : {0, 2, 4}) ranks.emplace_back([&, rank] { join(rank); });
+        for (std::thread& rank : ranks) rank.join();
+        // Rank 2 and rank 4 call rank 0 and then wait for rank 1.
+        for (const int32_t rank : {0, 2, 4}) CHECK(said[rank] == right);
     }
-    for (const auto& [there, reason] : {std::pair{port, std::string("Connection refused")},
+}
+
+TEST_CASE("a rank that came but is not reached is told with its address and why") {
+    const test::HeldPort closed;                                                // where nobody listens
+    const backends::tcp::Fd deaf = backends::tcp::listen_on({"127.0.0.1", 0});  // takes nobody in
+    for (const auto& [there, reason] : {std::pair{closed.number(), std::string("Connection refused")},
                                         std::pair{port_of(deaf), std::string("too_slow")}}) {
         const test::Folder folder;
         const std::string address = "127.0.0.1:" + std::to_string(there);

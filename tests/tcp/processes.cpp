@@ -7,7 +7,10 @@
 #include <array>
 #include <csignal>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
+#include <thread>
 
 namespace meshscope::test {
 
@@ -75,6 +78,23 @@ Processes::Ended Processes::wait(int32_t rank, milliseconds limit) {
     ::waitpid(child.pid, &ended.status, 0);
     child.reaped = true;
     return ended;
+}
+
+backends::tcp::TcpOptions options_of(const Folder& folder, int32_t rank, int32_t n) {
+    backends::tcp::TcpOptions options;
+    options.rank = rank;
+    options.world_size = n;
+    options.init_method = "file://" + folder.file("meet");
+    options.run_id = "processes";
+    return options;
+}
+
+void mark(const Folder& folder, const std::string& name) {
+    std::ofstream(folder.path / name) << 1;
+}
+void await_mark(const Folder& folder, const std::string& name) {
+    while (!std::filesystem::exists(folder.path / name))
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
 }  // namespace meshscope::test

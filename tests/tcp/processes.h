@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/tcp/tcp_world.h"
+#include "tests/folder.h"
 #include "tests/patience.h"
 
 namespace meshscope::test {
@@ -43,5 +45,12 @@ class Processes {
     };
     std::vector<Child> children_;
 };
+
+/// The options of a rank of a world of `n`, which meets in the folder.
+backends::tcp::TcpOptions options_of(const Folder& folder, int32_t rank, int32_t n);
+
+/// Tells who waits in await_mark() for the same name, whichever process it is.
+void mark(const Folder& folder, const std::string& name);
+void await_mark(const Folder& folder, const std::string& name);
 
 }  // namespace meshscope::test

@@ -67,7 +67,7 @@ TEST_CASE(
         const auto receive = [&](GlobalRank from, Channel channel, const std::vector<std::byte>& expected) {
             transport.receive(from, channel, static_cast<int64_t>(expected.size()), [&](auto bytes) {
                 if (!std::equal(bytes.begin(), bytes.end(), expected.begin()))
-                    throw std::runtime_error("other bytes than were sent");
+                    throw std::runtime_error("different bytes than were sent");
             });
         };
         if (transport.rank() == kZero) {

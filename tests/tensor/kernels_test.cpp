@@ -114,7 +114,8 @@ TEST_CASE("the matrix product handles every transposition") {
 TEST_CASE("every matrix library computes the same product of blocks") {
     // Against sums in double; odd sizes, rows further apart than they are long (of 1021, a page), both betas;
     // the last two are beyond our own loops, where the library has two ways and alpha decides, among others.
-    for (const BlasLibrary* library : blas_libraries()) {
+    for (const BlasChoice& choice : blas_choices()) {
+        const BlasLibrary* const library = &load_blas(choice);
         CAPTURE(library->name);
         for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 1},
                                                                          {3, 5, 7},
@@ -155,7 +156,8 @@ TEST_CASE("a library answers for more forms than it keeps code for") {
     const auto a = normals((kLeast + kForms) * k, 1), b = normals(k * n, 2);
     std::vector<float> c(static_cast<std::size_t>((kLeast + kForms) * n));
     const double wanted = element({a, k}, {b, n}, 0, 0, k);  // the same in each form
-    for (const BlasLibrary* library : blas_libraries()) {
+    for (const BlasChoice& choice : blas_choices()) {
+        const BlasLibrary* const library = &load_blas(choice);
         CAPTURE(library->name);
         for (const int64_t first : {int64_t{0}, kForms - 5})  // the last ones again, which are kept
             for (int64_t m = kLeast + first; m < kLeast + kForms; ++m) {
@@ -167,7 +169,8 @@ TEST_CASE("a library answers for more forms than it keeps code for") {
 }
 
 TEST_CASE("a product of a lower matrix computes what counts") {
-    for (const BlasLibrary* library : blas_libraries()) {
+    for (const BlasChoice& choice : blas_choices()) {
+        const BlasLibrary* const library = &load_blas(choice);
         CAPTURE(library->name);
         for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 1},
                                                                          {32, 32, 16},

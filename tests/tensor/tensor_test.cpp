@@ -112,9 +112,14 @@ TEST_CASE("what cannot be is refused") {
     CHECK(count({}) == 1);
     CHECK(count({0, INT64_MAX}) == 0);
     const std::size_t reports = log.lines.size();
-    CHECK(test::thrown_id([&] {
-              allocator.empty({int64_t{1} << 52U}, DType::float32, MemoryCategory::inputs, "huge");
-          }) == "device.out_of_memory");
+    try {
+        allocator.empty({int64_t{1} << 52U}, DType::float32, MemoryCategory::inputs, "huge");
+        FAIL("it was given");
+    } catch (const DeviceError& error) {  // what it was for is told
+        CHECK(error.message().id == "device.out_of_memory_for");
+        CHECK(to_text(*error.message().find("what")) == "huge");
+        CHECK(to_text(*error.message().find("category")) == "inputs");
+    }
     CHECK(log.lines.size() == reports);
 }
 

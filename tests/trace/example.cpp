@@ -141,8 +141,24 @@ Trace large(int32_t ranks, int32_t events, int32_t hops) {
                 e.out_elements = 4 * ranks;
                 e.sent_bytes = 16 * (ranks - 1);
                 for (int32_t h = 0; h < hops; ++h) {
-                    record.hops.push_back({i, h, (rank + ranks - 1) % ranks, rank, h, 0, 4 * h, 4, 16, time,
-                                           time + h, static_cast<int64_t>(record.values.size())});
+                    Hop hop;
+                    hop.event = i;
+                    hop.round = hop.chunk = h;
+                    hop.src = (rank + ranks - 1) % ranks;
+                    hop.dst = rank;
+                    hop.offset = 4 * h;
+                    hop.elements = 4;
+                    hop.bytes = 16;
+                    hop.t_begin_ns = time;
+                    hop.t_end_ns = time + h;
+                    hop.values = static_cast<int64_t>(record.values.size());
+                    if (h % 2 == 1) {  // one of three elements, and one that passes through
+                        hop.n_pieces = 2;
+                        hop.pieces = static_cast<int64_t>(record.pieces.size());
+                        record.pieces.push_back({h, 4 * h, 3});
+                        record.pieces.push_back({0, -1, 1});
+                    }
+                    record.hops.push_back(hop);
                     for (int v = 0; v < 4; ++v) record.values.push_back(static_cast<float>(h + v) / 3.0F);
                 }
             }

@@ -93,6 +93,26 @@ TEST_CASE("the Perfetto export has a slice an event, with Kineto's arguments") {
     CHECK(ns(gather.at("ts")) == trace.event(1, 1).t_begin_ns);
 }
 
+TEST_CASE("no collective stands among what is computed: those called on the compute stream have a thread") {
+    Trace trace = example::merged();
+    for (RankTrace& rank : trace.ranks)
+        for (Event& e : rank.events) e.stream = Stream::compute;
+    const json document = json::parse(perfetto(trace));
+    CHECK(hold_to_format(document) == 6);
+    std::map<std::pair<int, int>, std::string> threads;
+    std::map<std::string, std::set<std::string>> stand_on;
+    std::map<std::string, int> order;
+    for (const json& e : document.at("traceEvents")) {
+        const std::pair<int, int> at{e.at("pid"), e.at("tid")};
+        if (e.at("name") == "thread_name") threads[at] = e.at("args").at("name");
+        if (e.at("name") == "thread_sort_index") order[threads[at]] = e.at("args").at("sort_index");
+        if (e.at("ph") == "X") stand_on[threads[at]].insert(e.at("cat"));
+    }
+    CHECK(stand_on == std::map<std::string, std::set<std::string>>{{"compute", {"compute"}},
+                                                                   {"communication", {"collective"}}});
+    CHECK(order["compute"] < order["communication"]);
+}
+
 TEST_CASE("memory is a counter by category that ends where the ledger ends") {
     const json document = json::parse(perfetto(example::merged()));
     std::vector<json> counters;

@@ -1,5 +1,10 @@
 #include "core/trace/part_file.h"
 
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -193,10 +198,35 @@ TEST_CASE("a part that cannot be written is told, and nothing else happens") {
     REQUIRE(nowhere.failure());
     CHECK(nowhere.failure()->id == "file.cannot_write");
     nowhere.append(RankRecord(), {}, {});
-    // A device that is always full.
-    const std::string full = folder.file("full.mscope");
-    std::filesystem::create_symlink("/dev/full", part_path(full, 1));
-    const PartWriter writer(full, head());
+    // What somebody else has put where the part would be is not written through.
+    const std::string taken = folder.file("taken.mscope");
+    std::filesystem::create_symlink("/dev/full", part_path(taken, 1));
+    const PartWriter writer(taken, head());
     REQUIRE(writer.failure());
-    CHECK(writer.failure()->id == "file.cannot_write");
+    CHECK(writer.failure()->id == "part.taken");
+}
+
+TEST_CASE("a part that has no room for its head is not left") {
+    const test::Folder folder;
+    const std::string path = folder.file("t.mscope");
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto handled = std::signal(SIGXFSZ, SIG_IGN);
+    for (const rlim_t most : {0U, 4U, 20U}) {
+        const rlimit limit{most, before.rlim_max};
+        REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+        const PartWriter writer(path, head());
+        REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+        CHECK(writer.failure());
+        CHECK_FALSE(std::filesystem::exists(part_path(path, 1)));
+        CHECK(writer.failure()->id.starts_with("file."));
+    }
+    std::signal(SIGXFSZ, handled);
+}
+
+TEST_CASE("a part that is a pipe or a device is not waited for") {
+    const test::Folder folder;
+    REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+    for (const std::string& path : {folder.file("pipe"), std::string("/dev/zero")})
+        CHECK(test::thrown_id([&] { read_part(path); }) == "file.not_regular_input");
 }

@@ -10,11 +10,15 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/trace/old_pieces.h"
+#include "core/trace/query.h"
+#include "core/trace/validate.h"
 #include "tests/test.h"
 #include "tests/trace/example.h"
 #include "tests/trace/folder.h"
@@ -100,7 +104,7 @@ TEST_CASE("a file says what it is in its SQLite header") {
     const std::string bytes = example::content(path);
     CHECK(bytes.substr(0, 16) == std::string("SQLite format 3\0", 16));
     CHECK(bytes.substr(68, 4) == "MScp");
-    CHECK(bytes.substr(60, 4) == std::string("\0\0\0\2", 4));
+    CHECK(bytes.substr(60, 4) == std::string("\0\0\0\3", 4));
     write_trace(example::large(2, 10, 1), folder.file("b"));
     write_trace(example::large(2, 10, 1), folder.file("c"));
     CHECK(example::content(folder.file("b")) == example::content(folder.file("c")));
@@ -112,6 +116,14 @@ TEST_CASE("paths with every kind of character work") {
         write_trace(example::merged(), folder.file(name));
         CHECK(reading(folder.file(name)).empty());
     }
+}
+
+TEST_CASE("a trace whose scenario has a NUL in its path is refused: the name before it is another file's") {
+    const Folder folder;
+    Trace trace = example::merged();
+    trace.info.scenario_path = "/etc/x.toml\0y/s.toml"s;
+    write_trace(trace, folder.file("a.mscope"));
+    CHECK(reading(folder.file("a.mscope")) == "trace.damaged");
 }
 
 TEST_CASE("files that are no traces are refused by what they are") {
@@ -142,7 +154,7 @@ TEST_CASE("a file of a later version names both versions") {
         read_trace(path);
         FAIL("it was read");
     } catch (const InputError& e) {
-        CHECK(describe(e.message()) == "trace.newer_version(file_version=7, tool_version=2)");
+        CHECK(describe(e.message()) == "trace.newer_version(file_version=7, tool_version=3)");
         CHECK(e.diagnostics().front().position.file == path);
     }
 }
@@ -155,8 +167,8 @@ TEST_CASE("a file of version 1 is read: it lacks who keeps what") {
     write_trace(trace, path);
     // The older file: without the table, its view and its checksum.
     tamper(path,
-           "DROP VIEW parameters; DROP TABLE parameter_run; DELETE FROM checksum WHERE section = "
-           "'parameter_run'; "
+           "DROP VIEW parameters; DROP TABLE parameter_run; DROP VIEW hop_pieces; DROP TABLE hop_piece; "
+           "DELETE FROM checksum WHERE section IN ('parameter_run', 'hop_piece'); "
            "PRAGMA user_version = 1");
     for (RankTrace& rank : trace.ranks) rank.parameters.clear();
     CHECK(identical(read_trace(path), trace));
@@ -167,6 +179,78 @@ TEST_CASE("a file of version 1 is read: it lacks who keeps what") {
     write_trace(example::merged(), path);
     tamper(path, "PRAGMA user_version = 1");
     CHECK(reading(path) == "trace.damaged");
+}
+
+TEST_CASE("the pieces of a hop stand in a view of their own, and wrong ones are refused") {
+    const Folder folder;
+    const std::string path = folder.file("a.mscope");
+    const Trace trace = example::large(2, 4, 2);
+    write_trace(trace, path);
+    std::string rows;
+    const QueryResult found = query(read_trace(path),
+                                    "SELECT rank, hop, ordinal, chunk, offset, elements FROM hop_pieces "
+                                    "WHERE collective = 1 ORDER BY rank, hop, ordinal");
+    for (const auto& row : found.rows) {
+        for (const auto& cell : row) {
+            const auto* number = std::get_if<int64_t>(&cell);
+            rows += (number != nullptr ? std::to_string(*number) : "-") + " ";
+        }
+        rows += "| ";
+    }
+    CHECK(rows == "0 1 0 1 4 3 | 0 1 1 0 - 1 | 1 1 0 1 4 3 | 1 1 1 0 - 1 | ");
+
+    const auto wrong = [&](const std::function<void(RankTrace&)>& change) -> std::string {
+        Trace changed = trace;
+        change(changed.ranks[0]);
+        try {
+            validate(changed);
+        } catch (const InvalidArgument& error) {
+            return describe(error.message());
+        }
+        return ""s;
+    };
+    CHECK(wrong([](RankTrace&) {}).empty());
+    CHECK(wrong([](RankTrace& r) { r.pieces[0].elements = 4; }).find("field=elements") != std::string::npos);
+    CHECK(wrong([](RankTrace& r) { r.pieces[0].elements = 2; }).find("field=elements") != std::string::npos);
+    CHECK(wrong([](RankTrace& r) { r.pieces[1].offset = -2; }).find("field=offset") != std::string::npos);
+    CHECK(wrong([](RankTrace& r) { r.pieces.pop_back(); }).find("field=pieces") != std::string::npos);
+    CHECK(wrong([](RankTrace& r) { r.pieces.push_back({}); }).find("field=pieces") != std::string::npos);
+    CHECK(wrong([](RankTrace& r) { r.hops[1].n_pieces = -1; }).find("field=pieces") != std::string::npos);
+}
+
+TEST_CASE("Bruck's hops of older files get the pieces that they carried") {
+    const auto hop = [](int32_t src, int32_t chunk, int64_t offset, int64_t elements) {
+        Hop made;
+        made.src = src;
+        made.dst = 0;
+        made.chunk = chunk;
+        made.offset = offset;
+        made.elements = elements;
+        return made;
+    };
+    Trace trace;
+    trace.groups.push_back({"world", {0, 1, 2, 3, 4}});
+    Event event;
+    event.algorithm = Algorithm::bruck;
+    event.op = CollectiveOp::all_gather;
+    event.group = 0;
+    event.out_elements = 10;
+    trace.ranks.resize(1);
+    RankTrace& rank = trace.ranks[0];
+    rank.events.assign(2, event);
+    rank.events[1].op = CollectiveOp::all_to_all;
+    rank.hops = {hop(1, 1, 2, 2), hop(4, 4, 8, 6)};
+    rank.hops.push_back(hop(3, 3, 6, 4));  // d = 2: slots 2 (of rank 3) and 3 (of rank 2)
+    rank.hops.push_back(hop(4, 4, 8, 4));  // d = 1: slots 1 (of rank 4) and 3, which passes through
+    rank.hops[2].event = rank.hops[3].event = 1;
+    name_old_pieces(trace);
+    CHECK(rank.hops[0].n_pieces == 0);
+    std::string said;
+    for (const HopPiece& piece : rank.pieces)
+        said += std::to_string(piece.chunk) + "@" + std::to_string(piece.offset) + "+" +
+                std::to_string(piece.elements) + " ";
+    CHECK(said == "4@8+2 0@0+4 3@6+2 2@4+2 4@8+2 2@-1+2 ");
+    CHECK((rank.hops[1].pieces == 0 && rank.hops[2].pieces == 2 && rank.hops[3].pieces == 4));
 }
 
 TEST_CASE("a file cut anywhere is refused, and as cut") {
@@ -269,7 +353,7 @@ TEST_CASE("a disk that is full leaves the old trace as it was") {
     }
     setrlimit(RLIMIT_FSIZE, &before);
     std::signal(SIGXFSZ, handler);
-    CHECK(ids == "file.cannot_write file.cannot_write file.cannot_write file.cannot_write ");
+    CHECK(ids == "file.too_large file.too_large file.too_large file.too_large ");
     CHECK(identical(read_trace(path), trace));
     CHECK(folder.files() == 1);
     CHECK_THROWS_AS(write_trace(trace, folder.file("none/a")), IoError);

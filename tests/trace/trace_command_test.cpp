@@ -42,7 +42,7 @@ TEST_CASE("trace info tells the run, as a table and as JSON") {
     CHECK(table.out.find("Two ranks") != std::string::npos);
     CHECK(table.out.find("all_gather") != std::string::npos);
     const Ended chinese = program::run({"--lang", "zh", "trace", "info", w.path});
-    for (const char* head : {"操作", "mesh 维度", "次数", "发出字节", "坐标", "节点", "峰值"})
+    for (const char* head : {"操作", "mesh 维度", "次数", "发送字节数", "坐标", "节点", "峰值"})
         CHECK(chinese.out.find(head) != std::string::npos);
     CHECK(chinese.out.find("peak_bytes") == std::string::npos);
     const Ended ended = run({"info", w.path, "--json"});
@@ -76,7 +76,7 @@ TEST_CASE("trace query answers as a table, JSON or CSV") {
           json::parse(R"([[0,"all_gather",null,0.5,"a,b"],[1,"all_gather",null,0.5,"a,b"]])"));
     CHECK(json::parse(run({"query", w.path, "SELECT 1 WHERE 0", "--json"}).out).at("rows").empty());
     // a text must not steer the terminal
-    CHECK(run({"query", w.path, "SELECT char(27) || '[2J' AS t"}).out == "t\n\\x1b[2J\n");
+    CHECK(run({"query", w.path, "SELECT char(27) || '[2J' AS t"}).out == "t\n\\u001b[2J\n");
 }
 
 TEST_CASE("trace query refuses with exit 65 and SQLite's reason") {
@@ -97,7 +97,10 @@ TEST_CASE("trace export writes what the library writes") {
     std::string expected;
     write_perfetto(w.trace, [&](std::string_view text) { expected += text; });
     CHECK(example::content(out) == expected);
-    CHECK(run({"export", "csv", w.path, "-o", out, "--what", "hops"}).exit_code == 0);
+    // A file of another kind stays, unless told otherwise.
+    CHECK(run({"export", "csv", w.path, "-o", out, "--what", "hops"}).exit_code == 2);
+    CHECK(example::content(out) == expected);
+    CHECK(run({"export", "csv", w.path, "-o", out, "--what", "hops", "--force"}).exit_code == 0);
     expected.clear();
     write_csv(TraceDatabase(w.trace), "hops", [&](std::string_view text) { expected += text; });
     CHECK(example::content(out) == expected);

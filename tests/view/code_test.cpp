@@ -312,6 +312,19 @@ TEST_CASE("texts of Code and why fit at every size in both languages, for every 
     }
 }
 
+TEST_CASE("what is done during set-up is told so, not as of step -1") {
+    const auto trace = trace_of(many_runs()[1]);
+    const auto& events = trace->ranks[0].events;
+    const auto first = std::find_if(events.begin(), events.end(), [](const auto& e) { return e.step < 0; });
+    REQUIRE(first != events.end());
+    Stage stage(trace, view::Language::en);
+    const view::EventRef ref{0, first->id};
+    for (const auto& picture :
+         {view::code_view(stage.at(ref, {656, 668})), view::code_facts(stage.at(ref, {460, 668}))})
+        for (const std::string& line : picture.text_lines) CHECK(line.find("step -1") == std::string::npos);
+    CHECK_FALSE(test::says_part(view::code_facts(stage.at(ref, {460, 668})), "step"));
+}
+
 TEST_CASE("a record too large to be counted in every frame tells its own rank's events") {
     auto large = std::make_shared<trace::Trace>(*trace_of(kHsdp));
     const trace::Event last = large->ranks[3].events.back();

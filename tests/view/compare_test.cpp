@@ -9,59 +9,13 @@
 #include "core/run/run.h"
 #include "core/trace/agreement.h"
 #include "tests/test.h"
+#include "tests/view/compare_stage.h"
 #include "tests/view/picture_check.h"
-#include "tests/view/stage.h"
 
 using namespace meshscope;
+using namespace meshscope::test::compare;
 
 namespace {
-
-const std::string kHead =
-    "format = 1\n[model]\nkind = \"toy\"\nseed = 1\n[train]\nsteps = 3\nglobal_batch = 8\n"
-    "[hardware]\nranks_per_node = 2\n[mesh]\n";
-const std::string kDdp = kHead + "shape = [4]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n";
-const std::string kUnits = "units = [[\"net1\"], [\"net2\"]]\n";
-const std::string kFsdp = kHead + "shape = [4]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\n" + kUnits;
-const std::string kHsdp =
-    kHead + "shape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = \"fsdp2\"\n" + kUnits;
-
-std::shared_ptr<const trace::Trace> trace_of(const std::string& text) {
-    const auto registry = backends::make_registry();
-    return run::run_scenario(scenario::parse_scenario(text, "test.toml"), *registry).trace;
-}
-
-/// DDP, FSDP2 and HSDP of the same model and data, as the window lays them side by side.
-struct Side {
-    explicit Side(std::vector<std::shared_ptr<const trace::Trace>> given,
-                  view::Language l = view::Language::en)
-        : traces(std::move(given)), measure(l == view::Language::zh ? 1.6F : 1.45F), texts(l), language(l) {
-        for (const auto& t : traces) clocks.push_back(time::modelled(*t, time::classroom()));
-    }
-    std::vector<view::ComparedRun> runs(std::size_t front = 0, int32_t rank = 0) const {
-        static const char* const kNames[] = {"DDP", "FSDP2", "HSDP (2,2)",
-                                             "a run with a rather long name.mscope"};
-        std::vector<view::ComparedRun> out;
-        for (std::size_t i = 0; i < traces.size(); ++i)
-            out.push_back({kNames[i], *traces[i], clocks[i], rank, i == front});
-        return out;
-    }
-    view::Input input(view::Size size, std::size_t front = 0) const {
-        const int64_t middle = time::span_of_step(*traces[front], clocks[front], 2).begin_ns + 1;
-        return {*traces[front], clocks[front], {middle}, selection, size, language, measure, texts};
-    }
-    std::vector<std::shared_ptr<const trace::Trace>> traces;
-    std::vector<time::Clock> clocks;
-    test::FakeMeasure measure;
-    test::CatalogueTexts texts;
-    view::Language language;
-    view::Selection selection;
-};
-
-const std::vector<std::shared_ptr<const trace::Trace>>& three() {
-    static const std::vector<std::shared_ptr<const trace::Trace>> runs{trace_of(kDdp), trace_of(kFsdp),
-                                                                       trace_of(kHsdp)};
-    return runs;
-}
 
 const view::Difference& row(const std::vector<view::Difference>& rows, const std::string& id,
                             const std::string& op = "") {
@@ -161,6 +115,20 @@ TEST_CASE("weights agree by bits, within rounding, or not: counted number by num
     CHECK(nan.all.largest == std::numeric_limits<double>::infinity());
 }
 
+TEST_CASE("a run that recorded nothing, or not this step, has no figures, and none of them is zero") {
+    const auto off = trace_of(kDdp + "[record]\nlevel = \"off\"\n");
+    const Side side({three()[0], off});
+    const auto runs = side.runs();
+    const std::vector<view::RunFigures> figures{view::run_figures(runs[0], 2), view::run_figures(runs[1], 2)};
+    const auto rows = view::differences(figures);
+    REQUIRE(rows.size() >= 4);
+    for (const view::Difference& row : rows) {
+        INFO(row.id);
+        CHECK(row.text(1) == "—");
+        CHECK(view::change_text(row.values[0], row.values[1]).empty());
+    }
+}
+
 TEST_CASE("what cannot be compared is told with its reason") {
     using State = trace::WeightAgreement::State;
     const auto base = weights({1, 2, 3}, {4});
@@ -214,7 +182,7 @@ TEST_CASE("weights that differ, are missing or belong to another model are told 
     CHECK(test::says_part(view::compare_facts(differ.input({420, 800}), differ.runs()), "They differ"));
     changed->info.parameters.clear();
     const auto bare = view::compare_facts(differ.input({420, 800}), differ.runs());
-    CHECK(test::says_part(bare, "Cannot be told"));
+    CHECK(test::says_part(bare, "Can't compare"));
     CHECK(test::find(bare, "number").empty());
     CHECK(std::any_of(bare.text_lines.begin(), bare.text_lines.end(), [](const auto& l) {
         return l.find("keeps no final parameters") != std::string::npos;
@@ -283,7 +251,7 @@ TEST_CASE("runs of plain calls stand side by side, and are said to have no weigh
         "format = 1\n[mesh]\nshape = [2]\n[[call]]\nop = \"all_reduce\"\nelements = 4\n";
     const Side side({trace_of(calls), trace_of(calls)});
     const auto facts = view::compare_facts(side.input({420, 800}), side.runs());
-    CHECK(test::says_part(facts, "Cannot be told"));
+    CHECK(test::says_part(facts, "Can't compare"));
     const auto told = [&](std::string_view words) {
         return std::any_of(facts.text_lines.begin(), facts.text_lines.end(),
                            [&](const auto& l) { return l.find(words) != std::string::npos; });
@@ -296,21 +264,4 @@ TEST_CASE("one run alone: the comparison says how to lay a second beside it") {
     const Side side({three()[0]});
     CHECK(test::says_part(view::compare_view(side.input({900, 600}), side.runs()), "Only one run is open"));
     CHECK(test::says_part(view::compare_facts(side.input({400, 600}), side.runs()), "With a second run"));
-}
-
-TEST_CASE("runs of other lengths, meshes and sizes stand side by side") {
-    std::string brief = kDdp;
-    brief.replace(brief.find("steps = 3"), 9, "steps = 1");
-    brief.replace(brief.find("[4]"), 3, "[2]");
-    brief.replace(brief.find("ranks_per_node = 2"), 18, "ranks_per_node = 1");
-    const Side side({three()[2], trace_of(brief)});
-    CHECK(view::compared_step(*side.traces[1], 2) == 0);
-    auto runs = side.runs(0, 1);
-    const auto picture = view::compare_view(side.input({1000, 700}), runs);
-    CHECK_FALSE(test::find(picture, "run_event", 1).empty());
-    const auto facts = view::compare_facts(side.input({420, 800}), runs);
-    CHECK(std::any_of(facts.text_lines.begin(), facts.text_lines.end(), [](const auto& l) {
-        return l.find("trained 3 steps") != std::string::npos &&
-               l.find("cannot be equal") != std::string::npos;
-    }));
 }

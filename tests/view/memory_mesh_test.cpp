@@ -129,8 +129,28 @@ TEST_CASE("the slice's table tells every rank its own row, as PyTorch does") {
     for (const auto& line : refused.text_lines)
         exact = exact || line.find("Mesh dim indices should be in ascending order.") != std::string::npos;
     CHECK(exact);
-    CHECK(view::slice_names("mesh['a', \"b\"]") == mesh::Names{"a", "b"});
-    CHECK(view::slice_names(" a ,b") == mesh::Names{"a", "b"});
+}
+
+TEST_CASE("the mesh's box takes any question, several one after the other, and says what it cannot read") {
+    Toy toy;
+    toy.selection.asking_rank = 1;
+    view::MeshOptions options;
+    options.shape = {2, 2, 2};
+    options.names = {"replicate", "shard", "tp"};
+    const auto tables = [&](const char* asked) {
+        toy.selection.slice = asked;
+        return view::mesh_table(toy.at(0), options);
+    };
+    CHECK(says(tables("mesh[\"replicate\", \"shard\"]._flatten(\"dp\")"), "[1, 3, 5, 7]"));
+    CHECK(says(tables("mesh[\"replicate\", \"shard\"]._flatten(\"dp\"); mesh[\"dp\", \"tp\"]"),
+               "[[0, 1], [2, 3], [4, 5], [6, 7]]"));
+    // The order counts: nothing has been flattened yet.
+    tables("mesh[\"dp\", \"tp\"]; mesh[\"replicate\", \"shard\"]._flatten(\"dp\")");
+    CHECK(says(view::mesh_facts(toy.at(0, {460, 700}), options), "KeyError"));
+    tables("mesh[\"replicate\"] please");
+    const auto facts = view::mesh_facts(toy.at(0, {460, 700}), options);
+    CHECK(says(facts, "This cannot be read"));
+    CHECK_FALSE(says(facts, "PyTorch refuses this"));
 }
 
 TEST_CASE("dims keep their hue and line: replicate double pink, shard solid sky, tp dotted green") {
@@ -196,4 +216,50 @@ TEST_CASE("lines break at spaces and between Chinese characters, never before a 
     for (const char c : joined)
         if (c != ' ') squeezed += c;
     CHECK(squeezed == without);
+}
+
+TEST_CASE(
+    "every machine is drawn round its ranks and no others, whatever the mesh's shape and its ranks a "
+    "machine") {
+    const std::vector<std::vector<int64_t>> shapes{{6},       {2, 3},    {3, 2},      {4, 5},
+                                                   {2, 2, 2}, {2, 3, 4}, {2, 2, 2, 3}};
+    for (const auto& shape : shapes) {
+        int32_t ranks = 1;
+        for (const int64_t size : shape) ranks *= static_cast<int32_t>(size);
+        for (int32_t each = 1; each < ranks; ++each)
+            for (const bool in_turn : {false, true}) {  // rank by rank on the machines, too
+                Toy toy;
+                auto& info = toy.trace.info;
+                info.world_size = ranks;
+                info.mesh_shape = shape;
+                info.mesh_names.assign(shape.size(), "");
+                for (std::size_t d = 0; d < shape.size(); ++d) info.mesh_names[d] = "d" + std::to_string(d);
+                info.mesh_ranks.clear();
+                info.node_of_rank.clear();
+                const int32_t machines = (ranks + each - 1) / each;
+                for (int32_t r = 0; r < ranks; ++r) {
+                    info.mesh_ranks.push_back(r);
+                    info.node_of_rank.push_back(in_turn ? r % machines : r / each);
+                }
+                toy.trace.ranks.resize(static_cast<std::size_t>(ranks));
+                toy.clock = time::modelled(toy.trace, time::classroom());
+                const auto picture = view::mesh_view(toy.at(0));
+                INFO("dims " << shape.size() << ", ranks " << ranks << ", each " << each << ", in turn "
+                             << in_turn);
+                for (int32_t r = 0; r < ranks; ++r) {
+                    const auto bodies = find(picture, "rank", r);
+                    REQUIRE(!bodies.empty());
+                    const view::Rect box = bodies[0]->box;
+                    const view::Point middle{box.x + box.w / 2, box.y + box.h / 2};
+                    for (int32_t node = 0; node < machines; ++node) {
+                        bool inside = false;
+                        for (const auto* part : find(picture, "node", node))
+                            inside = inside || (part->kind == view::ShapeKind::polygon &&
+                                                view::inside(part->points, middle));
+                        CHECK(inside ==
+                              (machines > 1 && info.node_of_rank[static_cast<std::size_t>(r)] == node));
+                    }
+                }
+            }
+    }
 }

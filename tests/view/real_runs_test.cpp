@@ -196,7 +196,7 @@ TEST_CASE("a hop is shown over all it carries: outlined at its receiver, dashed 
         CHECK(outlined(drawn(hop.sender), from, view::Stroke::dashed) == hop.hop.elements);
         ++hops;
         wide += std::count_if(to.pieces.begin(), to.pieces.end(),
-                              [&](const auto& p) { return view::covers(state, hop, p); }) > 1;
+                              [&](const auto& p) { return view::covers(hop, p); }) > 1;
     }
     CHECK(hops == (ranks == 4 ? 16 : 6));  // 2·log2(4) rounds of 4; on 3: one folds in, two exchange, one out
     CHECK(wide > 0);

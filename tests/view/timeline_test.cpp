@@ -244,3 +244,45 @@ TEST_CASE("the lanes scroll by as much as brings a chosen rank into view whole, 
         }
     }
 }
+
+TEST_CASE("communication never stands among what is computed, on whatever stream it was called") {
+    trace::Trace trace = test::toy_hsdp();
+    // As TP's all_reduces and set-up's broadcasts are: collectives on the compute stream.
+    int moved = 0;
+    for (auto& rank : trace.ranks)
+        for (auto& event : rank.events)
+            if (event.kind == trace::EventKind::collective && event.stream == Stream::all_reduce) {
+                event.stream = Stream::compute;
+                ++moved;
+            }
+    REQUIRE(moved > 0);
+    const time::Clock clock = time::modelled(trace, time::classroom());
+    const view::Selection selection;
+    const test::FakeMeasure measure;
+    const test::CatalogueTexts texts{view::Language::en};
+    const view::Input input{trace, clock, {0}, selection, {2000, 1400}, view::Language::en, measure, texts};
+    const auto picture = view::timeline_view(input);
+    std::size_t checked = 0;
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+        const auto rank = static_cast<int32_t>(r);
+        const auto lane = [&](view::Lane which) {
+            const auto found = find(picture, "lane", rank, static_cast<int64_t>(which));
+            REQUIRE_FALSE(found.empty());
+            return found[0]->box;
+        };
+        const auto compute = lane(view::Lane::compute), calls = lane(view::Lane::communication);
+        CHECK(calls.y >= compute.y + compute.h);
+        for (const auto& event : trace.ranks[r].events) {
+            if (event.stream != Stream::compute) continue;
+            const auto& own = event.kind == trace::EventKind::collective ? calls : compute;
+            for (const auto* bar : find(picture, "event", rank, event.id)) {
+                if (bar->kind != view::ShapeKind::rect) continue;
+                CHECK(bar->box.y >= own.y - 4);
+                CHECK(bar->box.y + bar->box.h <= own.y + own.h + 4);
+                ++checked;
+            }
+        }
+    }
+    CHECK(checked > 20);
+    CHECK(test::says(picture, "communication"));
+}

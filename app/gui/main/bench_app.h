@@ -10,9 +10,10 @@
 
 namespace meshscope::gui {
 
-/// A record as a large run leaves it, made without running one: `ranks` ranks on a mesh (ranks/64, 8, 8) of
-/// replicate, shard and tp, whose every step gathers, computes, sums and scatters layer by layer, `events` in
-/// all (rounded to whole ranks). The same arguments give the same record. `ranks`: a multiple of 64.
+/// A record as a large run leaves it, made without running one: `ranks` ranks on a mesh (ranks/64, 8, 8), of
+/// fewer than 64 (ranks/4, 2, 2), of replicate, shard and tp, whose every step gathers, computes, sums and
+/// scatters layer by layer, `events` in all (rounded to whole ranks). The same arguments give the same
+/// record. `ranks`: a multiple of 64, or below that of 4.
 trace::Trace made_trace(int32_t ranks, int64_t events);
 
 /// How fast the window is, as JSON lines given to `print`: frames a second of every view on the lesson

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/gui/main/stage.h"
+#include "app/gui/main/storyboard.h"
 #include "app/gui/main/words.h"
 #include "app/gui/view/svg.h"
 #include "app/gui/window/film.h"
@@ -50,6 +51,7 @@ view::Picture stacked(const std::vector<panels::Drawn>& drawn) {
     for (const panels::Drawn& part : drawn) {
         if (part.panel == "facts") continue;
         for (view::Shape shape : part.picture.shapes) {
+            if (shape.id.kind == "end_show" || shape.id.kind == "end_fold") continue;  // buttons
             shape.box.y += all.height;
             for (view::Point& point : shape.points) point.y += all.height;
             all.shapes.push_back(std::move(shape));
@@ -62,6 +64,7 @@ view::Picture stacked(const std::vector<panels::Drawn>& drawn) {
 
 /// What is open in front of the view is no part of an export of it.
 session::AppState without_overlays(session::AppState state) {
+    state.uncovered = true;
     state.playing = state.palette = state.key_sheet = state.copy_view = false;
     state.glide.reset();
     state.export_sheet.reset();
@@ -94,6 +97,9 @@ struct Exporter::Impl {
                          ? job.frames
                          : std::max(1, static_cast<int>(std::lround(job.seconds * job.frames_per_s)));
             open_film(path_value);
+            projector =
+                Projector(job.tour ? storyboard(*job.state.document, *session::shown_clock(job.state), frames)
+                                   : std::vector<Shot>{{{}, job.from_ns, job.to_ns, 1, frames}});
         } else {
             job.path = file_to_write(job.path);
         }
@@ -164,9 +170,8 @@ struct Exporter::Impl {
     }
 
     void add_frame() {
-        const double part = frames > 1 ? static_cast<double>(done) / (frames - 1) : 0.0;
-        stage->act(session::SetCursor{job.from_ns +
-                                      std::llround(part * static_cast<double>(job.to_ns - job.from_ns))});
+        if (projector.advance(*stage))
+            for (int settling = 0; settling < 2; ++settling) draw(0);
         draw(1.0 / job.frames_per_s);
         film->add(shot());
         if (done + 1 == frames) film->finish();
@@ -188,6 +193,7 @@ struct Exporter::Impl {
     const i18n::Catalogue& catalogue;
     ExportKind kind;
     int done = 0, frames = 1;
+    Projector projector{{}};
     std::optional<window::Film> film;
     std::optional<window::FrameBuffer> target;
     std::unique_ptr<window::ImGuiHost> host;

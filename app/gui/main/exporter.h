@@ -21,6 +21,7 @@ struct ExportJob {
     int width = 1280, height = 720;  ///< pixels of the picture
     float content_scale = 1;         ///< of the display it was seen on
     int64_t from_ns = 0, to_ns = 0;  ///< of a film: where the cursor goes
+    bool tour = false;               ///< a film of the lesson's steps instead (storyboard.h)
     double seconds = 10;
     int frames_per_s = 0;  ///< 0: 30 for mp4, 12 for gif
     int frames = 0;        ///< 0: seconds × frames_per_s

@@ -25,8 +25,12 @@ Window
 Without a display
   --export FILE             what is seen, by FILE's ending: .png .svg .gif .mp4
                             .html (a page with the run inside)
+  --force                   also where a file of another kind has that name
   --render FOLDER           writes frame_00000.png … there
   --from 0 --to 1           the part of the run, as fractions
+                            A film (--render, .gif, .mp4) of a lesson plays its steps, each in its own view, without
+                            the questions. With --view, --step, --rank, --at or a part of the run it plays that
+                            instead; of a run without a lesson it shows the timeline, or --view.
   --frames N                how many frames (else --seconds × --fps)
   --seconds S --fps 30
   --mp4 FILE                and a film of them, by ffmpeg
@@ -45,7 +49,8 @@ Examples
   meshscope-app hsdp --view memory --export peak.svg
   meshscope-app hsdp --render frames --seconds 10 --mp4 hsdp.mp4
 
-In the window, ? lists the keys. Exit codes: 0 fine, 2 usage, 65 bad input, 69 no display or no EGL, 74 input/output.
+In the window, ? lists the keys. Exit codes: 0 fine, 2 usage, 65 bad input, 69 no display or no EGL, 74 input/output,
+130 and 143 stopped by Ctrl-C or SIGTERM.
 )";
 
 constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布式训练
@@ -69,8 +74,12 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
 没有显示器时
   --export FILE             导出看到的画面，格式由 FILE 的结尾决定：.png .svg .gif .mp4
                             .html（一个装着这次运行的网页）
+  --force                   即使同名文件是别的类型，也覆盖它
   --render FOLDER           把 frame_00000.png … 写到那里
   --from 0 --to 1           运行的哪一段，用比例表示
+                            课程的影片（--render、.gif、.mp4）依次播放课程的每一步，各用自己的视图，不含提问。
+                            给了 --view、--step、--rank、--at 或只要运行的一段时，就只播放指定的内容；
+                            没有课程的运行显示时间线，也可以用 --view 指定。
   --frames N                多少帧（否则是 --seconds × --fps）
   --seconds S --fps 30
   --mp4 FILE                再用 ffmpeg 做成影片

@@ -12,7 +12,10 @@ using trace::RankTrace;
 using trace::StringId;
 using trace::Trace;
 
-constexpr int32_t kInner = 8;  ///< ranks of a shard group, and of a tp group
+/// Ranks of a shard group, and of a tp group.
+int32_t inner_of(int32_t ranks) {
+    return ranks < 64 ? 2 : 8;
+}
 constexpr int32_t kLayers = 30;
 
 struct Strings {
@@ -28,12 +31,12 @@ struct Strings {
 /// One rank's events, one behind the other on one clock: all ranks do the same at the same time.
 class Rank {
   public:
-    Rank(RankTrace& record, Strings& strings, int32_t rank, int32_t outer)
+    Rank(RankTrace& record, Strings& strings, int32_t rank, int32_t outer, int32_t inner)
         : record_(record), strings_(strings) {
-        const int32_t tp = rank / kInner, shard = rank / (kInner * kInner) * kInner + rank % kInner,
-                      replicate = rank % (kInner * kInner);
+        const int32_t tp = rank / inner, shard = rank / (inner * inner) * inner + rank % inner,
+                      replicate = rank % (inner * inner);
         // Groups stand in the table as replicate, shard, tp.
-        groups_ = {replicate, kInner * kInner + shard, kInner * kInner + outer * kInner + tp};
+        groups_ = {replicate, inner * inner + shard, inner * inner + outer * inner + tp};
     }
 
     void compute(const char* name, const std::string& unit, Phase phase, int32_t step) {
@@ -111,31 +114,31 @@ Trace made_trace(int32_t ranks, int64_t events) {
     Trace trace;
     trace.strings = {""};
     Strings strings{trace};
-    const int32_t outer = ranks / (kInner * kInner);
+    const int32_t inner = inner_of(ranks), outer = ranks / (inner * inner);
     trace::RunInfo& info = trace.info;
     info.title_en = info.title_zh = "made";
     info.level = trace::Level::collectives;
     info.world_size = ranks;
-    info.mesh_shape = {outer, kInner, kInner};
+    info.mesh_shape = {outer, inner, inner};
     info.mesh_names = {"replicate", "shard", "tp"};
     for (int32_t r = 0; r < ranks; ++r) {
         info.mesh_ranks.push_back(r);
-        info.node_of_rank.push_back(r / kInner);
+        info.node_of_rank.push_back(r / inner);
     }
-    for (int32_t g = 0; g < kInner * kInner; ++g) {
+    for (int32_t g = 0; g < inner * inner; ++g) {
         trace::Group group{"replicate", {}};
-        for (int32_t o = 0; o < outer; ++o) group.ranks.push_back(o * kInner * kInner + g);
+        for (int32_t o = 0; o < outer; ++o) group.ranks.push_back(o * inner * inner + g);
         trace.groups.push_back(std::move(group));
     }
     for (int32_t o = 0; o < outer; ++o)
-        for (int32_t t = 0; t < kInner; ++t) {
+        for (int32_t t = 0; t < inner; ++t) {
             trace::Group group{"shard", {}};
-            for (int32_t s = 0; s < kInner; ++s) group.ranks.push_back((o * kInner + s) * kInner + t);
+            for (int32_t s = 0; s < inner; ++s) group.ranks.push_back((o * inner + s) * inner + t);
             trace.groups.push_back(std::move(group));
         }
-    for (int32_t g = 0; g < outer * kInner; ++g) {
+    for (int32_t g = 0; g < outer * inner; ++g) {
         trace::Group group{"tp", {}};
-        for (int32_t t = 0; t < kInner; ++t) group.ranks.push_back(g * kInner + t);
+        for (int32_t t = 0; t < inner; ++t) group.ranks.push_back(g * inner + t);
         trace.groups.push_back(std::move(group));
     }
     const int64_t each = std::max<int64_t>(1, (events + ranks - 1) / ranks);
@@ -145,7 +148,7 @@ Trace made_trace(int32_t ranks, int64_t events) {
     for (int32_t r = 0; r < ranks; ++r) {
         RankTrace& record = trace.ranks[static_cast<std::size_t>(r)];
         record.events.reserve(static_cast<std::size_t>(each));
-        Rank rank(record, strings, r, outer);
+        Rank rank(record, strings, r, outer, inner);
         for (int64_t i = 0; i < each - info.steps * a_step; ++i)
             rank.compute("init", "model", Phase::setup, -1);
         for (int32_t step = 0; step < info.steps; ++step) step_of(rank, step);

@@ -3,20 +3,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "app/gui/main/bench_app.h"
 #include "app/gui/main/exporter.h"
 #include "app/gui/main/help.h"
 #include "app/gui/main/options.h"
 #include "app/gui/main/render_film.h"
+#include "app/gui/main/storyboard.h"
 #include "app/gui/main/window_loop.h"
 #include "app/gui/main/words.h"
 #include "app/gui/session/session.h"
@@ -24,7 +28,10 @@
 #include "app/gui/window/headless_context.h"
 #include "app/i18n/catalogue.h"
 #include "app/i18n/error_text.h"
+#include "core/base/address_space.h"
 #include "core/base/error.h"
+#include "core/base/file_kind.h"
+#include "core/base/open_parts.h"
 #include "core/base/replace_file.h"
 #include "core/base/same_file.h"
 
@@ -32,7 +39,18 @@ namespace meshscope::gui {
 namespace {
 
 // A signal handler can reach nothing else.
-volatile std::sig_atomic_t g_cancelled = 0;
+volatile std::sig_atomic_t g_cancelled = 0;  ///< the signal that asked to stop
+volatile std::sig_atomic_t g_polled = 0;     ///< what runs looks at g_cancelled
+
+extern "C" void on_cancel(int signal) {
+    // A second one means it, and where nobody looks at the flag the first does.
+    if (g_polled == 0 || g_cancelled != 0) {
+        remove_open_parts();
+        std::signal(signal, SIG_DFL);
+        std::raise(signal);
+    }
+    g_cancelled = signal;
+}
 
 std::string environment(const char* name) {
     const char* value = std::getenv(name);
@@ -80,6 +98,10 @@ class Program {
             if (!options.render.empty()) return film(options);
             if (!options.export_to.empty()) return export_file(options);
             if (environment("DISPLAY").empty() && environment("WAYLAND_DISPLAY").empty()) {
+                // What could not be shown on any display is told first.
+                if (!options.open.empty()) static_cast<void>(session::preview(options.open, places()));
+                for (const std::string& name : options.beside)
+                    static_cast<void>(session::preview(name, places()));
                 tell({"app.no_display", {}});
                 return static_cast<int>(i18n::ExitCode::backend_missing);
             }
@@ -97,7 +119,11 @@ class Program {
             const bool usage = ours && id != "app.lesson_unknown";
             return usage ? fail(error, static_cast<int>(i18n::ExitCode::usage)) : fail(error);
         } catch (const DeviceError& error) {
-            return fail(error, static_cast<int>(i18n::ExitCode::backend_missing));
+            const i18n::ErrorText text = i18n::describe_error(error, catalogue_, language_);
+            const bool memory = text.exit_code == i18n::ExitCode::out_of_memory;
+            return fail(error, static_cast<int>(memory ? text.exit_code : i18n::ExitCode::backend_missing));
+        } catch (const Cancelled& error) {
+            return g_cancelled != 0 ? fail(error, 128 + g_cancelled) : fail(error);
         } catch (const std::exception& error) {
             return fail(error);
         }
@@ -125,6 +151,7 @@ class Program {
     static void check_before(Options& options) {
         for (std::string* output : {&options.mp4, &options.dump_state, &options.export_to})
             if (!output->empty()) *output = file_to_write(*output);
+        if (!options.force) refuse_other_kinds(options);
         if (options.open.empty()) return;
         session::Preview preview;
         try {
@@ -137,6 +164,18 @@ class Program {
         for (const std::string& output : {options.mp4, options.dump_state, options.export_to})
             refuse_to_overwrite(output, options.beside);
         if (preview.lesson_steps) check_step(options, *preview.lesson_steps);
+    }
+
+    static void refuse_other_kinds(const Options& options) {
+        refuse_other_kind(options.mp4, FileKind::mp4);
+        refuse_other_kind(options.dump_state, FileKind::json);
+        if (options.export_to.empty()) return;
+        constexpr std::array kKinds{
+            std::pair{ExportKind::svg, FileKind::svg}, std::pair{ExportKind::png, FileKind::png},
+            std::pair{ExportKind::gif, FileKind::gif}, std::pair{ExportKind::mp4, FileKind::mp4},
+            std::pair{ExportKind::html, FileKind::html}};
+        for (const auto& [format, kind] : kKinds)
+            if (export_kind(options.export_to) == format) refuse_other_kind(options.export_to, kind);
     }
 
     static void check_step(const Options& options, int32_t steps) {
@@ -167,12 +206,20 @@ class Program {
 
     int film(const Options& options) const {
         const auto document = load(options);
-        const auto progress = [](int done, int all) {
+        const bool terminal = isatty(STDERR_FILENO) == 1;
+        const auto progress = [&](int done, int all) {
+            if (g_cancelled != 0)
+                throw Cancelled(
+                    {"app.film_cancelled",
+                     {{"done", int64_t{done}}, {"frames", int64_t{all}}, {"folder", options.render}}});
+            if (!terminal) return;
             std::fprintf(stderr, "\r%d / %d", done, all);
             if (done == all) std::fputc('\n', stderr);
         };
-        const FilmReport report = render_film(document, options, catalogue_, environment("PATH"), progress,
-                                              load_beside(options, *document));
+        const Beside beside = load_beside(options, *document);
+        g_polled = 1;
+        const FilmReport report =
+            render_film(document, options, catalogue_, environment("PATH"), progress, beside);
         tell({"app.rendered", {{"frames", int64_t{report.frames}}, {"folder", report.folder}}});
         if (!report.mp4.empty()) tell({"app.film", {{"path", report.mp4}}});
         if (!report.command.empty()) tell({"app.no_ffmpeg", {{"command", report.command}}});
@@ -182,13 +229,20 @@ class Program {
     /// The same exporter as the window's, off screen. Ctrl-C ends it after the present frame; nothing is left
     /// then.
     int export_file(const Options& options) const {
-        const auto document = load(options);
+        auto document = load(options);
         ExportJob job;
         job.path = options.export_to;
+        const ExportKind kind = export_kind(job.path);
+        const bool film = kind == ExportKind::gif || kind == ExportKind::mp4;
+        const int frames = options.frames > 0 ? options.frames : 2;  // else seconds of them
+        job.tour = film && tours_lesson(options, *document, frames);
+        if (job.tour) document = without_questions(*document);
         session::Effects ignored;
         for (const session::Action& action :
              first_actions(options, document, load_beside(options, *document)))
             session::apply(job.state, action, ignored);
+        if (const auto view = usual_film_view(options, frames); film && !job.tour && view)
+            session::apply(job.state, session::SetView{*view}, ignored);
         const auto moment = [&](double part) {
             return std::llround(part * static_cast<double>(session::shown_clock(job.state)->end_ns));
         };
@@ -201,11 +255,9 @@ class Program {
         job.seconds = options.seconds;
         job.frames = options.frames;
         if (options.fps_given) job.frames_per_s = options.frames_per_s;
-        const ExportKind kind = export_kind(job.path);
         std::optional<window::HeadlessContext> context;
         if (kind != ExportKind::svg && kind != ExportKind::html) context.emplace();
-        std::signal(SIGINT, [](int) { g_cancelled = 1; });
-        std::signal(SIGTERM, [](int) { g_cancelled = 1; });
+        g_polled = 1;
         Exporter exporter(std::move(job), catalogue_, environment("PATH"));
         const bool progress = isatty(STDERR_FILENO) == 1 && exporter.all() > 1;
         while (!exporter.step()) {
@@ -253,5 +305,13 @@ class Program {
 int main(int argc, char** argv) {
     // A file that may not grow any more is told as a full disk is.
     std::signal(SIGXFSZ, SIG_IGN);
-    return meshscope::gui::Program().run({argv + 1, argv + argc});
+    std::signal(SIGINT, meshscope::gui::on_cancel);
+    std::signal(SIGTERM, meshscope::gui::on_cancel);
+    try {
+        meshscope::spare_address_space();
+        return meshscope::gui::Program().run({argv + 1, argv + argc});
+    } catch (const std::bad_alloc&) {  // too little even for the texts
+        std::fputs("meshscope-app: out of memory / 内存不足\n", stderr);
+        return static_cast<int>(meshscope::i18n::ExitCode::out_of_memory);
+    }
 }

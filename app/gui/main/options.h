@@ -30,7 +30,7 @@ struct Options {
     std::optional<At> at;
     std::optional<time::ClockKind> clock;
     bool reduced_motion = false;
-    std::string export_to;  ///< a file whose ending tells the format; "" = a window
+    std::string export_to;           ///< a file whose ending tells the format; "" = a window
     std::string render;              ///< folder of frames; "" = a window
     std::optional<double> from, to;  ///< fractions of the run; 0 and 1, but see step_moment
     int width = 1280, height = 720;
@@ -46,6 +46,7 @@ struct Options {
     int lesson_step = -1;    ///< from 0
     /// A single frame of a lesson's step shows the moment that the step stops at, unless one is named.
     bool step_moment() const { return lesson_step >= 0 && frames == 1 && !from && !to; }
+    bool force = false;  ///< files of another kind may be written over
     bool help = false, version = false;
 };
 

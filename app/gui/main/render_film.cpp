@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "app/gui/main/stage.h"
+#include "app/gui/main/storyboard.h"
 #include "app/gui/view/format.h"
 #include "app/gui/window/film.h"
 #include "app/gui/window/frame_buffer.h"
 #include "app/gui/window/headless_context.h"
 #include "app/gui/window/png.h"
 #include "core/base/error.h"
+#include "core/base/file_kind.h"
 
 namespace meshscope::gui {
 namespace {
@@ -61,6 +63,12 @@ void make_folder(const std::string& name) {
     if (!fs::is_directory(parent, error))
         throw IoError({"window.no_folder", {{"path", name}, {"folder", parent.string()}}});
     if (!fs::create_directory(name, error)) throw IoError({"window.cannot_write", {{"path", name}}});
+}
+
+std::string frame_file(const std::string& folder, int frame) {
+    char name[32];
+    std::snprintf(name, sizeof(name), "frame_%05d.png", frame);
+    return (std::filesystem::path(folder) / name).string();
 }
 
 }  // namespace
@@ -118,19 +126,43 @@ void set_up(Stage& stage, const Options& options, std::shared_ptr<const session:
         stage.act(action);
 }
 
+namespace {
+
+/// A stage ready for the first frame, and what it shows then.
+Projector set_up_film(Stage& stage, const Options& options, std::shared_ptr<const session::Document> document,
+                      int frames, const Beside& beside) {
+    const bool tour = tours_lesson(options, *document, frames);
+    if (tour) document = without_questions(*document);
+    set_up(stage, options, document, beside);
+    // It is watched, not answered: an open question leaves nothing out of it.
+    session::AppState whole = stage.state();
+    whole.uncovered = true;
+    stage.resume(std::move(whole));
+    // One picture of a run that ended early is of where it broke off, as it opens.
+    const bool broke_off = document->end && !document->end_is_taught && frames == 1;
+    if (options.step_moment() || (broke_off && !options.from && !options.to)) return Projector({});
+    if (tour) return Projector(storyboard(*document, *session::shown_clock(stage.state()), frames));
+    if (const auto view = usual_film_view(options, frames)) stage.act(session::SetView{*view});
+    const double from = options.from.value_or(0), to = options.to.value_or(1);
+    return Projector({{{}, moment(stage.state(), from), moment(stage.state(), to), 1, frames}});
+}
+
+}  // namespace
+
 FilmReport render_film(std::shared_ptr<const session::Document> document, const Options& options,
                        const i18n::Catalogue& catalogue, const std::string& path_value,
                        const std::function<void(int, int)>& progress, const Beside& beside) {
     make_folder(options.render);
-
-    Studio studio(options, catalogue);
-    set_up(studio.stage, options, std::move(document), beside);
     const int frames =
         options.frames > 0
             ? options.frames
             : std::max(1, static_cast<int>(std::lround(options.seconds * options.frames_per_s)));
+    for (int i = 0; !options.force && i < frames; ++i)
+        refuse_other_kind(frame_file(options.render, i), FileKind::png);
+
+    Studio studio(options, catalogue);
     const double seconds = 1.0 / options.frames_per_s;
-    const double from = options.from.value_or(0), to = options.to.value_or(1);
+    Projector projector = set_up_film(studio.stage, options, std::move(document), frames, beside);
 
     FilmReport report{frames, options.render, "", ""};
     std::optional<window::Film> film;
@@ -146,14 +178,11 @@ FilmReport render_film(std::shared_ptr<const session::Document> document, const 
     // ImGui settles sizes of scrolling parts in the frame after it first sees them.
     for (int i = 0; i < 3; ++i) studio.draw(1.0);
     for (int i = 0; i < frames; ++i) {
-        const double part = frames > 1 ? static_cast<double>(i) / (frames - 1) : 0.0;
-        if (!options.step_moment())
-            studio.stage.act(session::SetCursor{moment(studio.stage.state(), from + part * (to - from))});
+        if (projector.advance(studio.stage))
+            for (int settling = 0; settling < 2; ++settling) studio.draw(0);
         studio.draw(seconds);
         const window::Image image = studio.target.read();
-        char name[32];
-        std::snprintf(name, sizeof(name), "frame_%05d.png", i);
-        window::write_png((std::filesystem::path(options.render) / name).string(), image);
+        window::write_png(frame_file(options.render, i), image);
         if (film) film->add(image);
         if (progress) progress(i + 1, frames);
     }

@@ -22,8 +22,9 @@ struct FilmReport {
 /// What stands beside the document: see session::AppState::runs.
 using Beside = std::vector<std::shared_ptr<const session::Document>>;
 
-/// Draws the frames of a document without any display and writes frame_00000.png … into options.render, the
-/// cursor going from `from` to `to` (fractions of the run) in equal steps. The same arguments give the same
+/// Draws the frames of a document without any display and writes frame_00000.png … into options.render: a
+/// tour of its lesson (storyboard.h), or the cursor going from `from` to `to` (fractions of the run) in equal
+/// steps. The same arguments give the same
 /// bytes. Throws DeviceError without EGL, IoError when the disk refuses. `path_value`: PATH, where ffmpeg is
 /// looked for.
 FilmReport render_film(std::shared_ptr<const session::Document> document, const Options& options,

@@ -1,9 +1,9 @@
 #include "app/gui/main/state_dump.h"
+#include "core/base/json_text.h"
 
 #include <imgui.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 namespace meshscope::gui {
 
@@ -63,6 +63,16 @@ std::string state_as_json(const Stage& stage) {
                 {"cycle", diagnosis ? diagnosis->cycle : std::vector<int32_t>{}},
                 {"waits_for", waits}};
     }
+    nlohmann::json ended = nullptr;
+    if (s.document && s.document->end) {
+        const view::RunEnd& end = *s.document->end;
+        ended = {{"id", end.what.id},
+                 {"title", view::end_title(end).id},
+                 {"ranks", end.ranks},
+                 {"step", end.step},
+                 {"taught", s.document->end_is_taught},
+                 {"at_ns", view::broke_off_ns(*s.document->trace, *session::shown_clock(s), end)}};
+    }
     nlohmann::json shown = nullptr;
     if (const auto event = session::shown_event(s)) shown = {{"rank", event->rank}, {"event", event->event}};
     const nlohmann::json json = {
@@ -81,6 +91,7 @@ std::string state_as_json(const Stage& stage) {
         {"playing", s.playing},
         {"speed", s.speed},
         {"shown", shown},
+        {"ended", ended},
         {"offers", offers},
         {"lesson_step", s.lesson_step},
         {"quizzes", quizzes},
@@ -113,7 +124,7 @@ std::string state_as_json(const Stage& stage) {
         {"typing", stage.typing()},
         {"boxes", boxes},
         {"places", places}};
-    return json.dump();
+    return json_text(json);
 }
 
 }  // namespace meshscope::gui

@@ -1,6 +1,7 @@
 #include "app/gui/main/window_loop.h"
 
 #include <imgui.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -38,7 +39,7 @@ void dump(const Stage& stage, const std::string& path, std::string& last) {
     const std::string now = state_as_json(stage);
     if (now == last) return;
     last = now;
-    const std::string beside = path + ".part";
+    const std::string beside = path + ".part-" + std::to_string(::getpid());  // nobody else's name
     {
         std::ofstream out(beside, std::ios::binary | std::ios::trunc);
         out << now << '\n';
@@ -290,7 +291,10 @@ class Loop {
         // Where it was looked at last; what the command line says of the first goes before.
         const session::Place* place = session::place_kept(kept_, *stage_.state().document);
         const bool told = options_.view || options_.lesson_step >= 0 || options_.rank || options_.at;
-        if (place != nullptr && (opened_ || !told)) stage_.act(session::RestorePlace{*place});
+        // A run that ended early is opened where it broke off.
+        const session::Document& front = *stage_.state().document;
+        const bool broke_off = front.end && !front.end_is_taught;
+        if (place != nullptr && !broke_off && (opened_ || !told)) stage_.act(session::RestorePlace{*place});
         if (opened_) return;
         opened_ = true;
         if (!options_.open.empty()) tell_settings();  // what was told before has gone with what was in front

@@ -88,8 +88,9 @@ std::vector<view::ComparedRun> compared_runs(const session::AppState& state) {
             same == 1 ? document.name : document.name + " (" + std::to_string(same) + ")";
         const time::Clock& clock =
             state.clock == time::ClockKind::measured ? document.measured : document.modelled;
-        runs.push_back(
-            {name, *document.trace, clock, session::lane_rank(state, i), state.runs[i] == state.document});
+        runs.push_back({name, *document.trace, clock, session::lane_rank(state, i),
+                        state.runs[i] == state.document, document.end ? &*document.end : nullptr,
+                        &document.traits});
     }
     return runs;
 }

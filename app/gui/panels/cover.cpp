@@ -32,12 +32,12 @@ size_t number_end(std::string_view text, size_t at) {
 }
 
 struct Unit {
-    enum class Kind { none, amount, time };
+    enum class Kind { none, bytes, elements, calls, time };
     Kind kind = Kind::none;
     double scale = 1;
 };
 
-/// What stands behind a number: bytes and counts make it an amount; a time is never asked for.
+/// What stands behind a number: its unit. A time is never asked for.
 Unit unit_behind(std::string_view rest) {
     if (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
     const auto is = [&](std::string_view name) {
@@ -49,17 +49,22 @@ Unit unit_behind(std::string_view rest) {
     constexpr std::array<std::pair<const char*, double>, 4> kBytes{
         {{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
     for (const auto& [name, scale] : kBytes)
-        if (is(name)) return {Unit::Kind::amount, scale};
-    for (const char* name : {"B", "×", "%", "次", "个", "轮", "call", "calls", "times", "element", "elements",
-                             "hop", "hops", "round", "rounds", "row", "rows", "slice", "slices"})
-        if (is(name)) return {Unit::Kind::amount, 1};
+        if (is(name)) return {Unit::Kind::bytes, scale};
+    if (is("B")) return {Unit::Kind::bytes, 1};
+    for (const char* name : {"element", "elements", "个元素", "number", "numbers", "个数"})
+        if (is(name)) return {Unit::Kind::elements, 1};
+    for (const char* name : {"×", "次", "跳", "call", "calls", "times", "hop", "hops"})
+        if (is(name)) return {Unit::Kind::calls, 1};
     return {};
 }
 
-/// "calls: 6", "[64]": a number that stands for how many.
-bool told_as_amount(std::string_view before, std::string_view rest) {
-    return before.ends_with(": ") || before.ends_with("：") ||
-           (before.ends_with('[') && !rest.empty() && rest.front() == ']');
+/// "calls: 6": a number that stands for how many times.
+bool told_as_calls(std::string_view before) {
+    return before.ends_with(": ") || before.ends_with("：");
+}
+/// "[64]": for how many elements.
+bool told_as_elements(std::string_view before, std::string_view rest) {
+    return before.ends_with('[') && !rest.empty() && rest.front() == ']';
 }
 
 /// The text with "[?]" for its lists "[0, 2]" that `wanted` says yes to; those inside another list stay.
@@ -87,7 +92,7 @@ std::string without_lists(const std::string& text, const Wanted& wanted) {
 }  // namespace
 
 const session::QuizCard* open_question(const session::AppState& state) {
-    if (!state.document || state.document->steps.empty()) return nullptr;
+    if (!state.document || state.document->steps.empty() || state.uncovered) return nullptr;
     const session::LessonStep& step = state.document->steps[static_cast<size_t>(state.lesson_step)];
     for (const session::QuizCard& quiz : state.document->quizzes) {
         const auto found = state.quizzes.find(quiz.id);
@@ -100,7 +105,8 @@ const session::QuizCard* open_question(const session::AppState& state) {
 Cover::Cover(const session::AppState& state) : quiz_(open_question(state)), selection_(state.selection) {
     if (quiz_ == nullptr) return;
     const bool ranks = quiz_->kind == "ranks" || quiz_->kind == "order";
-    number_ = quiz_->kind == "number";
+    if (quiz_->kind == "number") asked_ = quiz_->asked;
+    number_ = asked_ != session::Asked::other && asked_ != session::Asked::peer;
     if (number_) answer_ = std::atof(quiz_->answer.c_str());
     if (ranks) list_ = scenario::list_items(quiz_->answer);
     if (list_.size() < 2) list_.clear();  // "rank 3" is a name that stands everywhere
@@ -112,7 +118,7 @@ Cover::Cover(const session::AppState& state) : quiz_(open_question(state)), sele
 }
 
 bool Cover::hides(const std::string& slice) const {
-    return quiz_ != nullptr && !slice.empty() && (number_ || slice != own_slice_);
+    return quiz_ != nullptr && !slice.empty() && (quiz_->kind == "number" || slice != own_slice_);
 }
 
 bool Cover::asks(const std::vector<int32_t>& ranks) const {
@@ -141,14 +147,20 @@ std::string Cover::without_number(const std::string& text, bool amount) const {
         std::erase(digits, ',');
         const double value = std::atof(digits.c_str());
         const Unit unit = unit_behind(rest);
-        const bool counts = amount || value >= 100 || unit.kind == Unit::Kind::amount ||
-                            told_as_amount(std::string_view(text).substr(0, i), rest);
+        const std::string_view before = std::string_view(text).substr(0, i);
+        const bool bare = unit.kind == Unit::Kind::none;
+        using Kind = Unit::Kind;
+        const bool counts = asked_ == session::Asked::bytes
+                                ? unit.kind == Kind::bytes || (bare && value >= 100)
+                            : asked_ == session::Asked::elements
+                                ? unit.kind == Kind::elements ||
+                                      (bare && (amount || value >= 100 || told_as_elements(before, rest)))
+                                : unit.kind == Kind::calls || (bare && told_as_calls(before));
         const size_t point = digits.find('.');
         const double decimals =
             point == std::string::npos ? 0 : static_cast<double>(digits.size() - point - 1);
         const double rounding = unit.scale > 1 ? unit.scale / std::pow(10, decimals) / 2 : 0;
-        const bool asked = unit.kind != Unit::Kind::time && counts &&
-                           (same(value, 1, 0) || same(value, unit.scale, rounding));
+        const bool asked = counts && (same(value, 1, 0) || same(value, unit.scale, rounding));
         out += asked ? "?" : shown;
         i = end;
     }
@@ -196,7 +208,7 @@ void Cover::mask(view::Picture& picture, std::string_view panel) const {
 view::MeshOptions Cover::mesh_options() const {
     view::MeshOptions options;
     options.covered = groups_;
-    if (number_) options.asked = answer_;
+    if (asked_ == session::Asked::calls) options.asked = answer_;
     return options;
 }
 

@@ -25,16 +25,21 @@ class Cover {
     bool open() const { return quiz_ != nullptr; }
     /// A "?" may stand anywhere: the facts say what it means.
     bool leaves_out() const { return number_ || groups_ || !list_.empty(); }
-    /// It asks for this number, or for one that would be taken for it.
-    bool asks(int64_t number) const { return number_ && same(static_cast<double>(number), 1, 0); }
+    /// It asks for bytes, and for so many or for as many as would be taken for them.
+    bool asks_bytes(int64_t number) const {
+        return asked_ == session::Asked::bytes && same(static_cast<double>(number), 1, 0);
+    }
+    /// It asks to whom something is sent: a picture of who sends to whom would answer.
+    bool asks_peer() const { return asked_ == session::Asked::peer; }
     /// It asks for the group of just these ranks: a picture of its members would answer.
     bool asks(const std::vector<int32_t>& ranks) const;
     /// The mesh's groups or the slice would answer: no hull, no sheet, no list of members.
     bool groups() const { return groups_; }
 
-    /// The text with "?" for what is asked: an amount (a number of 100 or more, one with a unit, any where
-    /// `amount` says so) or the list of ranks. Times, and the numbers of ranks, steps and chunks stay. The
-    /// text itself where nothing is open. Cost: linear.
+    /// The text with "?" for what is asked, in its own unit: bytes where bytes are asked, elements (any where
+    /// `amount` says that they are), calls; of bytes and elements also bare numbers of 100 or more; or the
+    /// list of ranks. Other quantities of the same number, times and the numbers of ranks, steps and chunks
+    /// stay. The text itself where nothing is open. Cost: linear.
     std::string mask(const std::string& text, bool amount = false) const;
     /// The same for all that this panel's picture shows and tells; takes the hulls out of the mesh's where
     /// groups() says so.
@@ -55,7 +60,9 @@ class Cover {
     view::Selection selection_;
     std::string own_slice_;  ///< the step's
     double answer_ = 0;
-    bool number_ = false, groups_ = false;
+    session::Asked asked_ = session::Asked::other;
+    bool number_ = false;  ///< it asks for a number that the run recorded
+    bool groups_ = false;
     std::vector<std::string> list_;  ///< what a question for ranks or an order asks, two or more
 };
 

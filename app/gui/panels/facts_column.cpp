@@ -24,6 +24,7 @@ using view::EventFacts;
 std::string shown_value(const Ui& ui, const view::Fact& fact) {
     const bool amount =
         fact.label == ui.say("view.fact.elements") || fact.label == ui.say("view.fact.padding");
+    if (ui.cover.asks_peer() && fact.label == ui.say("view.fact.peer")) return "?";
     return ui.cover.mask(fact.value, amount);
 }
 
@@ -157,6 +158,24 @@ float code(Ui& ui, Memory& memory, const EventFacts& facts, float x, float y, fl
     return y + 16;
 }
 
+/// How the run ended early, in sentences: what happened, why, what to do next.
+std::vector<std::string> end_words(const Ui& ui) {
+    const view::RunEnd* end = told_end(ui);
+    if (end == nullptr) return {};
+    const Message title = view::end_title(*end), next = view::end_next(*end);
+    return {ui.say(title.id, title.args), ui.say(end->what.id, end->what.args), ui.say(next.id, next.args)};
+}
+
+/// The same at the head of the facts.
+float ended(Ui& ui, float x, float y, float w) {
+    const std::vector<std::string> words = end_words(ui);
+    if (words.empty()) return y;
+    y = section_head(ui, x, y, w, ui.say("view.end.head"), "");
+    ui.cross({x + 8, y + ui.line(Face::body) / 2}, Token::err);
+    y = paragraph(ui, x + 24, y, w - 24, words.front(), Face::body, Token::text) + 4;
+    return paragraph(ui, x, y, w, words[1], Face::caption, Token::soft) + 16;
+}
+
 /// Why something is left out here.
 float covered(Ui& ui, const std::string& why, float x, float y, float w) {
     return paragraph(ui, x, y, w, why, Face::caption, Token::mute) + 12;
@@ -205,7 +224,7 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
         y = row(ui, x, y, w, fact.label, shown_value(ui, fact), fact.mono);
     if (!facts.how.empty()) y = paragraph(ui, x, y + 4, w, facts.how, Face::caption, Token::soft) + 4;
     y += 8;
-    if (!facts.sent.empty() && ui.cover.asks(event.sent_bytes))
+    if (!facts.sent.empty() && ui.cover.asks_bytes(event.sent_bytes))
         y = covered(ui, ui.say("ui.covered.bytes"), x, y, w);
     else
         y = bytes_card(ui, facts, x, y, w);
@@ -249,8 +268,9 @@ std::string scene_text(Ui& ui, Memory& memory) {
             case ViewKind::collective:
                 return collective_picture(ui, input.size.width, input.size.height);
             case ViewKind::timeline:
-                return view::timeline_view(
-                    input, {.begin_ns = ui.state.range_begin_ns, .end_ns = ui.state.range_end_ns});
+                return view::timeline_view(input, {.begin_ns = ui.state.range_begin_ns,
+                                                   .end_ns = ui.state.range_end_ns,
+                                                   .end = told_end(ui)});
             case ViewKind::memory:
                 return view::memory_view(input);
             case ViewKind::parameters:
@@ -279,7 +299,7 @@ std::string as_text(const Ui& ui) {
     for (const view::Fact& fact : facts.rows) text += fact.label + ": " + shown_value(ui, fact) + "\n";
     if (!facts.how.empty()) text += facts.how + "\n";
     const trace::Event& event = ui.state.document->trace->event(ref->rank, ref->event);
-    if (!facts.sent.empty() && ui.cover.asks(event.sent_bytes))
+    if (!facts.sent.empty() && ui.cover.asks_bytes(event.sent_bytes))
         text += ui.say("ui.covered.bytes") + "\n";
     else if (!facts.sent.empty())
         text += ui.say("ui.facts.sent") + ": " + facts.sent + "\n" + facts.formula + "\n";
@@ -290,12 +310,13 @@ std::string as_text(const Ui& ui) {
 }  // namespace
 
 std::string view_as_text(Ui& ui, Memory& memory) {
-    std::string text;
+    std::string text, ended;
+    for (const std::string& line : end_words(ui)) ended += line + "\n";
     if (auto picture = facts_picture(ui, memory, {0, 0, 360, 600})) {
         ui.cover.mask(*picture, "facts");
         for (const std::string& line : picture->text_lines) text += line + "\n";
     }
-    return scene_text(ui, memory) + (text.empty() ? as_text(ui) : text);
+    return ended + scene_text(ui, memory) + (text.empty() ? as_text(ui) : text);
 }
 
 void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
@@ -307,8 +328,10 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     Region region(ui, "facts", {box.x + 1, box.y, box.w - 1, box.h});
     const float x = box.x + 24, w = box.w - 48;
     float y = region.top() + 16;
+    const float first = y;
     if (ui.cover.leaves_out()) y = covered(ui, ui.say("ui.covered"), x, y, w) - 12;
-    const float top = ui.cover.leaves_out() ? y : region.top();
+    y = ended(ui, x, y, w);
+    const float top = y > first ? y : region.top();
     view::Picture picture;
     if (const auto drawn = facts_picture(ui, memory, box)) {
         picture = *drawn;

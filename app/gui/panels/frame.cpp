@@ -20,11 +20,16 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     wishes.drawer_open = s.facts_drawer;
     wishes.split = s.split;
     wishes.sandbox = s.live || (s.sandbox && s.sandbox->open);
-    const Layout at = arrange(width, height, wishes);
+    Layout at = arrange(width, height, wishes);
+    if (told_end(ui) != nullptr) {
+        wishes.banner = banner_height(ui, at.scene.w);
+        at = arrange(width, height, wishes);
+        end_banner(ui, memory, at.banner);
+    }
     scene_host(ui, memory, at.scene, at.lower.w <= 0);
     if (at.lower.w > 0) {
         lower_host(ui, memory, at.lower);
-        splitter(ui, memory, at.splitter, at.scene.h + at.splitter.h + at.lower.h);
+        splitter(ui, memory, at.splitter, at.scene.y, at.scene.h + at.splitter.h + at.lower.h);
     }
     if (at.lesson.w > 0) {
         if (s.live)

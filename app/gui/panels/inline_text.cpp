@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "app/gui/view/fitting.h"
 #include "app/gui/window/fonts.h"
 
 namespace meshscope::panels {
@@ -20,6 +21,16 @@ bool ends(char32_t c) {
 }
 bool opens(char32_t c) {
     return std::u32string_view(U"（「『“‘《【").find(c) != std::u32string_view::npos;
+}
+
+/// Of a text that is not empty. Cost: O(1), since these are asked for at every letter.
+char32_t last_point(const std::string& text) {
+    size_t at = text.size() - 1;
+    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U && text.size() - at < 4) --at;
+    return window::code_points(std::string_view(text).substr(at))[0];
+}
+char32_t first_point(const std::string& text) {
+    return window::code_points(std::string_view(text).substr(0, view::next_letter(text, 0)))[0];
 }
 
 }  // namespace
@@ -71,8 +82,8 @@ std::vector<Span> parse_inline(const std::string& text) {
 }
 
 bool may_break(const std::string& before, const std::string& after) {
-    const char32_t last = window::code_points(letters(before).back())[0];
-    const char32_t first = window::code_points(letters(after).front())[0];
+    const char32_t last = last_point(before);
+    const char32_t first = first_point(after);
     if (ends(first) || opens(last) || last == U'(' || last == U'[') return false;
     return is_wide(last) || closes(last) || is_wide(first) || opens(first);
 }
@@ -113,15 +124,14 @@ std::vector<std::string> break_pieces(const std::string& text) {
             glue = false;
         } else if (is_wide(c) || opens(c)) {
             if (!glue || !word.empty()) {
-                const bool after_opening =
-                    !word.empty() && opens(window::code_points(letters(word).back())[0]);
+                const bool after_opening = !word.empty() && opens(last_point(word));
                 if (!after_opening) flush();
             }
             word += letter;
             glue = false;
         } else {
             if (!word.empty()) {
-                const char32_t last = window::code_points(letters(word).back())[0];
+                const char32_t last = last_point(word);
                 if (is_wide(last) && !opens(last)) flush();
             }
             word += letter;
@@ -132,7 +142,7 @@ std::vector<std::string> break_pieces(const std::string& text) {
     // A closing mark whose word was already given away goes back to it.
     std::vector<std::string> joined;
     for (std::string& piece : pieces) {
-        const bool closing = piece != "\n" && closes(window::code_points(piece)[0]);
+        const bool closing = piece != "\n" && closes(first_point(piece));
         if (closing && !joined.empty() && joined.back() != "\n" && joined.back() != " ") {
             joined.back() += piece;
         } else {

@@ -43,16 +43,20 @@ Layout arrange(float width, float height, const LayoutWishes& wishes) {
         at.transport = {0, height - transport, lesson, transport};
     }
     const float middle = std::max(0.0F, width - lesson - right);
+    const float banner = std::min(std::round(wishes.banner), std::round(centre * kMostBanner));
+    const float top = kTopBar + banner;
+    if (banner > 0) at.banner = {lesson, kTopBar, middle, banner};
+    centre -= banner;
     // Two squeezed pictures show less than one whole: the lower one has its own tab.
     const bool low = centre < kLeastCentre;
     if (wishes.whole_left || wishes.scene_only || low) {
-        at.scene = {lesson, kTopBar, middle, centre};
+        at.scene = {lesson, top, middle, centre};
         return at;
     }
     const float upper = std::round((centre - kSplitter) * wishes.split);
-    at.scene = {lesson, kTopBar, middle, upper};
-    at.splitter = {lesson, kTopBar + upper, middle, kSplitter};
-    at.lower = {lesson, kTopBar + upper + kSplitter, middle, centre - upper - kSplitter};
+    at.scene = {lesson, top, middle, upper};
+    at.splitter = {lesson, top + upper, middle, kSplitter};
+    at.lower = {lesson, top + upper + kSplitter, middle, centre - upper - kSplitter};
     return at;
 }
 

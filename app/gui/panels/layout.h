@@ -8,7 +8,7 @@ using view::Rect;
 
 /// Where the parts of the window stand, in logical pixels. Parts that are not shown have no width.
 struct Layout {
-    Rect top_bar, lesson, transport, foot, scene, splitter, lower, facts;
+    Rect top_bar, lesson, transport, foot, banner, scene, splitter, lower, facts;
     bool facts_is_drawer = false;
 };
 
@@ -20,6 +20,7 @@ struct LayoutWishes {
     bool drawer_open = false;
     bool sandbox = false;  ///< stands in the lesson's place, a little wider, whatever is folded
     float split = 0.515F;
+    float banner = 0;  ///< above the scene, at most kMostBanner of the centre's height; 0: none
 };
 
 /// Columns 300 | 656 | 324 at 1280, 372 | 804 | 424 at 1600, 420 | 1032 | 468 at 1920, 460 | … | 520 at most;
@@ -28,6 +29,6 @@ struct LayoutWishes {
 Layout arrange(float width, float height, const LayoutWishes& wishes);
 
 inline constexpr float kTopBar = 52, kTransport = 120, kLowTransport = 72, kSplitter = 8, kFoot = 72,
-                       kLeastCentre = 400;
+                       kLeastCentre = 400, kMostBanner = 0.45F;
 
 }  // namespace meshscope::panels

@@ -46,9 +46,26 @@ void steps_buttons(Ui& ui, Memory& memory, float x, float y, float w) {
     }
 }
 
-/// A run without a lesson: what it was.
-float about_run(Ui& ui, float x, float y, float w) {
+}  // namespace
+
+float back_to_lesson(Ui& ui, Memory& memory, float x, float y, float w, ButtonLook look) {
+    const auto lesson = session::open_lesson(ui.state);
+    if (!lesson) return y;
+    const std::string words =
+        ui.fit(ui.say("ui.lesson.return"), ui.say("ui.lesson.return.short"), w - 48, Face::body);
+    const float wide = std::min(w, button_width(ui, words, true));
+    if (button(ui, memory, "back_to_lesson", {x, y, wide, 38}, words, look, true, Icon::previous,
+               ui.pick(lesson->title)))
+        ui.act(session::BackToLesson{});
+    return y + 38 + 20;
+}
+
+namespace {
+
+/// A run without a lesson: what it was, and the way back to the lesson that is open beside it.
+float about_run(Ui& ui, Memory& memory, float x, float y, float w) {
     const trace::RunInfo& info = ui.state.document->trace->info;
+    y = back_to_lesson(ui, memory, x, y, w, ButtonLook::primary);
     y = paragraph(ui, x, y, w, ui.state.document->name, Face::lesson_title, Token::text) + 12;
     std::string mesh;
     for (size_t i = 0; i < info.mesh_shape.size(); ++i) {
@@ -80,10 +97,8 @@ float make_change(Ui& ui, Memory& memory, const std::string& id, float x, float 
     const float wide = std::min(w, button_width(ui, words, false));
     if (!button(ui, memory, "make." + id, {x, y, wide, 38}, words)) return y + 46;
     const std::string& text = session::scenario_text(*ui.state.document);
-    std::vector<sandbox::Change> changes =
-        sandbox::variant_changes(text, ui.state.document->trace->info.scenario_path, id);
-    ui.act(session::ToggleSandbox{});
-    if (!changes.empty()) ui.act(session::EditSandbox{std::move(changes)});
+    ui.act(session::StartExercise{
+        sandbox::variant_changes(text, ui.state.document->trace->info.scenario_path, id)});
     return y + 46;
 }
 
@@ -124,13 +139,9 @@ void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     for (const session::QuizCard& quiz : document.quizzes) {
         if (quiz.step == step.id) y = quiz_card(ui, memory, quiz, x - 4, y, w + 8) + 16;
     }
-    // How a run ended answers what its first step asks: it is told behind that, and behind each open
-    // question.
-    if (document.failure && ui.state.lesson_step > 0 && !ui.cover.open()) {
-        y = paragraph(ui, x, y, w, ui.say("ui.lesson.ended"), Face::caption, Token::mute) + 2;
-        y = paragraph(ui, x, y, w, ui.say(document.failure->id, document.failure->args), Face::body,
-                      Token::soft) +
-            20;
+    if (const view::RunEnd* end = told_end(ui)) {
+        y = paragraph(ui, x, y, w, ui.say("view.end.head"), Face::caption, Token::mute) + 2;
+        y = paragraph(ui, x, y, w, ui.say(end->what.id, end->what.args), Face::body, Token::soft) + 20;
     }
     if (ui.state.lesson_step + 1 == count) y = lesson_parts(ui, memory, document.after, x, y + 8, w);
     region.content_ends(y + 4);
@@ -147,7 +158,7 @@ void lesson_column(Ui& ui, Memory& memory, Rect box) {
     const session::Document& document = *ui.state.document;
     if (document.steps.empty()) {
         Region region(ui, key, box);
-        region.content_ends(about_run(ui, x, region.top() + 20, w) + 16);
+        region.content_ends(about_run(ui, memory, x, region.top() + 20, w) + 16);
         return;
     }
     const float foot = std::min(kStepsButtons, box.h);
@@ -163,15 +174,24 @@ void foot_row(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "foot";
     ui.fill({controls, box.y, box.w - controls, box.h}, Token::panel);
     ui.hairline(box.x, box.y, box.w);
-    if (ui.state.document->steps.empty()) return;
+    if (ui.state.document->steps.empty()) {
+        // Where the column is folded the way back stands here.
+        if (box.w - controls > 120)
+            back_to_lesson(ui, memory, controls + 16, box.y + (box.h - 38) / 2, box.w - controls - 40);
+        return;
+    }
     const session::LessonStep& step = ui.state.document->steps[static_cast<size_t>(ui.state.lesson_step)];
     const float x = box.x + controls + 16, room = box.x + box.w - x - 24 - 96;
     const std::string full = std::to_string(ui.state.lesson_step + 1) + " · " + ui.pick(step.title);
     const std::string brief =
         std::to_string(ui.state.lesson_step + 1) + " / " + std::to_string(ui.state.document->steps.size());
     const std::string line = ui.fit(full, brief, room, Face::body);
-    ui.text({x, box.y, std::max(0.0F, room), box.h}, line, Face::body, Token::soft);
     if (room < 0) return;
+    // The line leads to what it names: from the comparison back to the step.
+    const Touch t = touch(ui, memory, "foot_step", {x, box.y + 8, ui.width(line, Face::body), box.h - 16});
+    ui.text({x, box.y, room, box.h}, line, Face::body, t.hovered ? Token::text : Token::soft);
+    if (t.hovered) tooltip(ui, ui.say("ui.lesson.return"));
+    if (t.pressed) ui.act(session::BackToLesson{});
     const auto count = static_cast<int32_t>(ui.state.document->steps.size());
     const float y = box.y + (box.h - 38) / 2;
     if (button(ui, memory, "lesson_back", {box.x + box.w - 24 - 88, y, 40, 38}, "", ButtonLook::plain,

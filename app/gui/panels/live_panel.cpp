@@ -18,6 +18,8 @@ float state_of(Ui& ui, const view::LiveWorld& world, float x, float y, float w) 
         ui.cross({x + 8, y + 14}, Token::err);
         return paragraph(ui, x + 24, y + 2, w - 24, ui.say(words.id, words.args), Face::body, Token::err) + 8;
     }
+    if (world.ended && view::broke_off(world))
+        return paragraph(ui, x, y, w, ui.say("live.ended.broke"), Face::body, Token::err) + 8;
     const char* id = world.ended ? "live.ended" : world.going ? "live.going" : "live.what";
     return paragraph(ui, x, y, w, ui.say(id), Face::body, Token::soft) + 8;
 }
@@ -48,7 +50,9 @@ float rank_row(Ui& ui, Memory& memory, const view::LiveWorld& world, const view:
     }
     const Message stands = view::live_sentence(rank);
     y = paragraph(ui, x, y, w, ui.say(stands.id, stands.args), Face::caption,
-                  rank.stands == Stands::waiting ? Token::warn : Token::soft);
+                  rank.stands == Stands::failed    ? Token::err
+                  : rank.stands == Stands::waiting ? Token::warn
+                                                   : Token::soft);
     if (!rank.call.op.empty()) {
         const auto say = [&ui](const std::string& id, std::vector<MessageArg> args) {
             return ui.say(id, std::move(args));
@@ -66,8 +70,9 @@ void live_panel(Ui& ui, Memory& memory, Rect box) {
     const view::LiveWorld& world = live.world;
     ui.fill(box, Token::panel);
     const float x = box.x + 24, w = box.w - 48;
+    const float head = std::max(0.0F, back_to_lesson(ui, memory, x, box.y + 12, w) - box.y - 12);
     {
-        Region region(ui, "live", {box.x, box.y, box.w, box.h - kLiveFoot});
+        Region region(ui, "live", {box.x, box.y + head, box.w, box.h - kLiveFoot - head});
         float y = region.top() + 16;
         y = paragraph(ui, x, y, w, ui.say("live.title"), Face::lesson_title, Token::text) + 4;
         y = paragraph(ui, x, y, w, live.name, Face::mono_small, Token::mute) + 8;

@@ -2,6 +2,7 @@
 
 #include "app/gui/panels/overlay.h"
 #include "app/gui/panels/panels.h"
+#include "app/gui/view/fitting.h"
 
 namespace meshscope::panels {
 namespace {
@@ -17,12 +18,7 @@ void row(Ui& ui, Memory& memory, const session::PaletteItem& item, std::size_t i
     const bool with_note = note > 0 && note < room / 2;
     const float words = room - (with_note ? note + 16 : 0);
     // The other language's label would be found, but only this one is shown.
-    std::string label = ui.pick(item.label);
-    if (ui.width(label, Face::body) > words) {
-        const std::vector<std::string> lines =
-            wrap(ui.measure, label, Face::body, words - ui.width("…", Face::body));
-        label = lines.front() + "…";
-    }
+    const std::string label = view::elided(ui.measure, ui.pick(item.label), Face::body, words);
     ui.text({box.x + 14, box.y, words, box.h}, label, Face::body, chosen ? Token::text : Token::soft);
     if (with_note)
         ui.text({box.x + box.w - 14 - note, box.y, note, box.h}, item.note, Face::mono_small, Token::mute);

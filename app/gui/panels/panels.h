@@ -7,6 +7,7 @@
 #include "app/gui/panels/ui.h"
 #include "app/gui/panels/widgets.h"
 #include "app/gui/view/input.h"
+#include "app/gui/view/run_end.h"
 #include "app/gui/view/traffic_view.h"
 
 namespace meshscope::panels {
@@ -15,6 +16,8 @@ namespace meshscope::panels {
 
 void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width);
 void lesson_column(Ui& ui, Memory& memory, Rect box);
+/// A button back to the lesson that is open, where one is; returns the y below it.
+float back_to_lesson(Ui& ui, Memory& memory, float x, float y, float w, ButtonLook look = ButtonLook::plain);
 /// The sandbox: the fields of the scenario, their mistakes, run, undo, save.
 void sandbox_panel(Ui& ui, Memory& memory, Rect box);
 /// A run whose ranks are held: who waits for whom, and what lets them go.
@@ -26,6 +29,13 @@ float quiz_card(Ui& ui, Memory& memory, const session::QuizCard& quiz, float x, 
 void transport(Ui& ui, Memory& memory, Rect box);
 /// The controls and the lesson's step in one row, where the lesson column is folded.
 void foot_row(Ui& ui, Memory& memory, Rect box);
+/// How the run in front ended, where it did not come to its end; nothing where it did, and while that would
+/// answer the lesson's question.
+const view::RunEnd* told_end(const Ui& ui);
+/// The banner that tells it, above the scene; its height is what banner_height() says, or less: then it
+/// scrolls.
+void end_banner(Ui& ui, Memory& memory, Rect box);
+float banner_height(const Ui& ui, float width);
 /// `alone`: there is no lower part, so what it would hold (the mesh's table) follows below and scrolls.
 void scene_host(Ui& ui, Memory& memory, Rect box, bool alone);
 /// What stands under the scene: the timeline, or the mesh view's table.
@@ -36,7 +46,8 @@ void timeline_host(Ui& ui, Memory& memory, Rect box);
 void traffic_host(Ui& ui, Memory& memory, Rect box);
 view::TrafficOptions traffic_options(const Ui& ui, Memory& memory);
 void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer);
-void splitter(Ui& ui, Memory& memory, Rect box, float centre_height);
+/// Between the scene, which begins at `top`, and the lower part; both are `height` high together.
+void splitter(Ui& ui, Memory& memory, Rect box, float top, float height);
 void welcome(Ui& ui, Memory& memory, Rect box);
 void loading_card(Ui& ui, Memory& memory, Rect box);
 void error_box(Ui& ui, Memory& memory, Rect box);

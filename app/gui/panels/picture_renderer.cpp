@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/gui/panels/strokes.h"
+#include "core/base/text.h"
 
 namespace meshscope::panels {
 namespace {
@@ -148,8 +149,9 @@ class Renderer {
         if (hidden(s)) return;  // measured all the same: what does not fit is told wherever it stands
         const float size = ui_.fonts.pixels(s.face);
         const ImVec2 top = at({x, s.box.y + s.box.h / 2});
+        const std::string words = printable(s.text);
         ui_.draw->AddText(ui_.fonts.font(s.face), size, {std::round(top.x), std::round(top.y - size / 2)},
-                          text_colour(s), s.text.data(), s.text.data() + s.text.size());
+                          text_colour(s), words.data(), words.data() + words.size());
     }
 
     /// Ink takes whichever of ink and white reads better on what lies under it; compute bars have a word

@@ -265,8 +265,12 @@ void follow_link(Ui& ui, const std::string& link) {
     } else if (kind == "dim") {
         select_group(ui, what);
     } else if (kind == "unit") {
-        go_to_event(ui,
-                    [&](const trace::Event& e) { return ui.state.document->trace->text(e.unit) == what; });
+        // The view of calls shows one: it goes to those alone.
+        const bool calls = ui.state.view == view::ViewKind::collective;
+        go_to_event(ui, [&](const trace::Event& e) {
+            return ui.state.document->trace->text(e.unit) == what &&
+                   (!calls || e.kind == trace::EventKind::collective);
+        });
     } else if (kind == "event") {
         go_to_event(ui, [&](const trace::Event& e) {
             return e.kind == trace::EventKind::collective && name(e.op) == what;

@@ -315,8 +315,9 @@ void sandbox_panel(Ui& ui, Memory& memory, Rect box) {
     const float x = box.x + 24, w = box.w - 48;
     const bool asks = sandbox.saving && !ui.state.running;
     const float low = asks ? 152.0F : kSandboxFoot;
+    const float head = std::max(0.0F, back_to_lesson(ui, memory, x, box.y + 12, w) - box.y - 12);
     {
-        Region region(ui, "sandbox", {box.x, box.y, box.w, box.h - low});
+        Region region(ui, "sandbox", {box.x, box.y + head, box.w, box.h - low - head});
         float y = region.top() + 16;
         if (button(ui, memory, "sandbox.at.close", {x + w - 36, y - 2, 36, 36}, "×", ButtonLook::plain, true,
                    Icon::none, ui.say("keys.sandbox")))

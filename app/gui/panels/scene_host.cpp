@@ -41,12 +41,22 @@ float slice_box(Ui& ui, Memory& memory, Rect box) {
     const bool entered = text_field(ui, memory, id, {box.x + 24, box.y + 12, w, 42}, ui.say("ui.slice.hint"));
     const bool pressed =
         button(ui, memory, "slice_enter", {box.x + 24 + w + 8, box.y + 12, enter_w, 42}, enter);
+    std::string& wrong = memory.fields["slice_wrong"];  // the text that cannot be read; it stays in the field
     if (entered || pressed) {
-        const std::string slice = slice_names(memory.fields[id]);
-        memory.fields[id] = slice_text(slice);
-        set_slice(ui, slice);
+        const TypedSlice read = read_slice(memory.fields[id]);
+        wrong = read.error ? memory.fields[id] : "";
+        if (!read.error) {
+            memory.fields[id] = last = slice_text(read.slice);
+            set_slice(ui, read.slice);
+        }
     }
-    return 58;
+    if (wrong.empty() || wrong != memory.fields[id]) return 58;
+    const std::optional<Message> error = read_slice(wrong).error;
+    if (!error) return 58;
+    ui.outline({box.x + 20, box.y + 8, w + 8, 50}, Token::err, 8, 1.5F);
+    const float below = paragraph(ui, box.x + 24, box.y + 62, box.w - 48, ui.say(error->id, error->args),
+                                  Face::caption, Token::err);
+    return below - box.y + 4;
 }
 
 /// The end of a round of the collective on show.
@@ -141,14 +151,16 @@ view::Picture collective_picture(const Ui& ui, float width, float height) {
     if (const auto shown = view::shown_collective(input)) {
         const trace::Trace& trace = *ui.state.document->trace;
         const trace::Event& event = trace.event(shown->rank, shown->event);
-        if (event.group >= 0 && ui.cover.asks(trace.groups[static_cast<size_t>(event.group)].ranks)) {
+        const bool members =
+            event.group >= 0 && ui.cover.asks(trace.groups[static_cast<size_t>(event.group)].ranks);
+        if (members || ui.cover.asks_peer()) {
             view::Painter painter(input);
-            const std::string why = ui.say("ui.covered.members");
+            const std::string why = ui.say(members ? "ui.covered.members" : "ui.covered.peer");
             painter.tell(why);
             painter.paragraph(why, {24, 20}, Face::body, Token::soft, width - 48);
             return painter.take();
         }
-        options.covered = ui.cover.asks(event.sent_bytes);
+        options.covered = ui.cover.asks_bytes(event.sent_bytes);
     }
     return view::collective_view(input, options);
 }
@@ -201,6 +213,10 @@ void click(Ui& ui, const view::Id& id, bool twice) {
         ui.act(session::SelectRank{a});
     } else if (id.kind.starts_with("parameter") || id.kind == "weight") {
         select_parameter(ui, id);
+    } else if (id.kind == "end_show") {
+        if (!twice) ui.act(session::GoToEnd{});
+    } else if (id.kind == "end_fold") {
+        if (!twice) ui.act(session::ToggleEnd{});
     } else if (id.kind == "clock") {
         ui.act(session::SetClock{static_cast<time::ClockKind>(id.a)});
     } else if (id.kind == "hop") {
@@ -341,7 +357,7 @@ void lower_host(Ui& ui, Memory& memory, Rect box) {
     if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
 }
 
-void splitter(Ui& ui, Memory& memory, Rect box, float centre_height) {
+void splitter(Ui& ui, Memory& memory, Rect box, float top, float height) {
     ui.fill(box, Token::panel);
     ui.hairline(box.x, box.y, box.w);
     const Touch t = touch(ui, memory, "splitter", box);
@@ -349,8 +365,8 @@ void splitter(Ui& ui, Memory& memory, Rect box, float centre_height) {
     ui.fill({box.x + box.w / 2 - 20, box.y + 2, 40, 4}, live ? Token::accent : Token::line2, 2);
     if (live) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeNS);
     if (t.held) {
-        const float y = ImGui::GetIO().MousePos.y / ui.scale - kTopBar - kSplitter / 2;
-        ui.act(session::SetSplit{y / std::max(1.0F, centre_height - kSplitter)});
+        const float y = ImGui::GetIO().MousePos.y / ui.scale - top - kSplitter / 2;
+        ui.act(session::SetSplit{y / std::max(1.0F, height - kSplitter)});
     }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "app/gui/view/fitting.h"
+
 namespace meshscope::panels {
 namespace {
 
@@ -87,10 +89,25 @@ class Setter {
     void put_part(SetPiece part, std::string_view marks) {
         if (!fits(part.width) && x_ > 0) newline();
         if (fits(part.width)) return place(std::move(part));
-        std::vector<std::string> parts = marks.empty() ? letters(part.text) : cut_behind(part.text, marks);
-        if (parts.size() == 1 && marks.empty())
-            return place(std::move(part));  // a letter wider than the line
-        for (std::string& smaller : parts) put_part({part.span, smaller, 0, wide(part.span, smaller), 0}, "");
+        if (marks.empty()) return put_lines(part);
+        for (std::string& smaller : cut_behind(part.text, marks))
+            put_part({part.span, smaller, 0, wide(part.span, smaller), 0}, "");
+    }
+
+    /// What has no mark to break behind: as much as fits, line by line.
+    void put_lines(const SetPiece& part) {
+        for (size_t at = 0; at < part.text.size();) {
+            size_t end =
+                view::line_end(measure_, part.text, at, face_of(spans_[part.span]), width_ + 0.5F - x_);
+            if (end == at && x_ > 0) {
+                newline();
+                continue;
+            }
+            if (end == at) end = view::next_letter(part.text, at);  // a letter wider than the line
+            const std::string piece = part.text.substr(at, end - at);
+            place({part.span, piece, 0, wide(part.span, piece), 0});
+            at = end;
+        }
     }
 
     void place(SetPiece piece) {

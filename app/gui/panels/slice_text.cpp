@@ -1,30 +1,50 @@
 #include "app/gui/panels/slice_text.h"
 
-namespace meshscope::panels {
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/mesh/question_text.h"
 
-std::string slice_text(const std::string& names) {
-    if (names.empty()) return {};
+namespace meshscope::panels {
+namespace {
+
+/// Names and commas, as read_slice() writes a plain slice.
+bool is_plain(const std::string& slice) {
+    return slice.find_first_of("[](){};\"' \\\n") == std::string::npos;
+}
+
+}  // namespace
+
+std::string slice_text(const std::string& slice) {
+    if (slice.empty() || slice == "mesh" || !is_plain(slice)) return slice;
     std::string text = "mesh[\"";
-    for (const char c : names) text += c == ',' ? std::string("\", \"") : std::string(1, c);
+    for (const char c : slice) text += c == ',' ? std::string("\", \"") : std::string(1, c);
     return text + "\"]";
 }
 
-std::string slice_names(const std::string& typed) {
-    std::string inner = typed;
-    const size_t open = inner.find('[');
-    if (open != std::string::npos) inner = inner.substr(open + 1, inner.rfind(']') - open - 1);
-    std::string names;
-    for (const char c : inner) {
-        if (c != '"' && c != '\'' && c != ' ' && c != '(' && c != ')' && c != '[' && c != ']') names += c;
+TypedSlice read_slice(const std::string& typed) {
+    const std::string text(trimmed(typed));
+    try {
+        const std::vector<mesh::Question> questions = mesh::parse_questions(text);
+        if (questions.empty()) return {};
+        const mesh::Question& first = questions.front();
+        if (questions.size() > 1 || first.kind != mesh::QuestionKind::slice || !first.of.empty() ||
+            first.names.empty())
+            return {text, {}};
+        std::string names;
+        for (const std::string& name : first.names) {
+            if (name.empty() || name.find(',') != std::string::npos || !is_plain(name)) return {text, {}};
+            names += (names.empty() ? "" : ",") + name;
+        }
+        return {names == "mesh" ? text : names, {}};
+    } catch (const InvalidArgument& error) {
+        return {"", error.message()};
     }
-    while (!names.empty() && names.back() == ',') names.pop_back();
-    return names;
 }
 
 std::string toggled_slice(const std::string& slice, const std::vector<std::string>& names, int64_t dim) {
     if (dim < 0 || dim >= static_cast<int64_t>(names.size())) return slice;
     const std::string& pressed = names[static_cast<size_t>(dim)];
-    const std::string within = "," + slice + ",";
+    const std::string within = is_plain(slice) ? "," + slice + "," : ",";
     std::string kept;
     for (const std::string& name : names)
         if ((within.find("," + name + ",") != std::string::npos) != (name == pressed))

@@ -30,6 +30,7 @@ void timeline_host(Ui& ui, Memory& memory, Rect box) {
     view::TimelineOptions options;
     options.begin_ns = ui.state.range_begin_ns;
     options.end_ns = ui.state.range_end_ns;
+    options.end = told_end(ui);
     float& scroll = memory.scrolls["timeline"];
     const view::Input input = view_input(ui, box.w, box.h);
     options.scroll_y = scroll;

@@ -87,8 +87,9 @@ void transport(Ui& ui, Memory& memory, Rect box) {
     if (s.pressed) ui.act(session::SetSpeed{next_speed(ui.state.speed)});
 
     if (box.h < kTransport) return;
-    std::vector<std::string> lines = ui.status.empty() ? by_parts(ui, ui.say("ui.transport_hint"), w)
-                                                       : wrap(ui.measure, ui.status, Face::caption, w);
+    std::vector<std::string> lines = ui.status.empty()
+                                         ? by_parts(ui, ui.say("ui.transport_hint"), w)
+                                         : wrap(ui.measure, ui.cover.mask(ui.status), Face::caption, w);
     if (lines.size() > 2) lines = wrap(ui.measure, ui.say("ui.transport_hint.short"), Face::caption, w);
     float line_y = y + 52;
     for (const std::string& words : lines) {

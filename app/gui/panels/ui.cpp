@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "app/gui/panels/inline_text.h"
+#include "app/gui/view/fitting.h"
 #include "app/gui/window/imgui_compat.h"
+#include "core/base/text.h"
 
 namespace meshscope::panels {
 
@@ -38,9 +40,9 @@ float Ui::line(Face face) const {
 
 void Ui::text(Rect box, const std::string& full, Face face, Token token, Align align) {
     if (full.empty()) return;
-    const bool of_run = cover.open() && (panel == "facts" || panel == "transport");
+    const bool of_run = cover.open() && panel == "facts";
     const std::string masked = of_run ? cover.mask(full) : std::string();
-    const std::string& words = of_run ? masked : full;
+    const std::string words = printable(of_run ? masked : full);
     const float wide = width(words, face);
     // Glyphs stand on whole pixels, so at most two pixels come from rounding.
     if (wide > box.w + 2 / scale) overflows.push_back({panel, words, wide, box.w});
@@ -109,24 +111,26 @@ std::vector<std::string> wrap(const view::TextMeasure& measure, const std::strin
             continue;
         }
         // One word wider than the whole line (a path, a call): better after a separator than within a name.
-        for (const std::string& letter : letters(piece)) {
-            const float step = measure.width(letter, face);
-            if (used + step > width && !lines.back().empty()) {
-                std::string& full = lines.back();
-                std::string rest;
-                // Between two names rather than between the words of one.
-                for (const char* marks : {"./(,:=-", "_"}) {
-                    const size_t at = full.find_last_of(marks);
-                    if (at == std::string::npos || at * 3 <= full.size()) continue;
-                    rest = full.substr(at + 1);
-                    full.resize(at + 1);
-                    break;
-                }
-                used = measure.width(rest, face);
-                lines.push_back(std::move(rest));
+        for (size_t at = 0; at < piece.size();) {
+            std::string& full = lines.back();
+            size_t end = view::line_end(measure, piece, at, face, width - used);
+            if (end == at && full.empty())
+                end = view::next_letter(piece, at);  // a letter wider than the line
+            full.append(piece, at, end - at);
+            used = measure.width(full, face);
+            at = end;
+            if (at == piece.size()) break;
+            std::string rest;
+            // Between two names rather than between the words of one.
+            for (const char* marks : {"./(,:=-", "_"}) {
+                const size_t mark = full.find_last_of(marks);
+                if (mark == std::string::npos || mark * 3 <= full.size()) continue;
+                rest = full.substr(mark + 1);
+                full.resize(mark + 1);
+                break;
             }
-            lines.back() += letter;
-            used += step;
+            used = measure.width(rest, face);
+            lines.push_back(std::move(rest));
         }
     }
     return lines;

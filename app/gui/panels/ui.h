@@ -73,7 +73,7 @@ class Ui {
     float line(Face face) const;
 
     /// One line of text whose box is `box` (vertically centred). Records an overflow when it is wider than
-    /// the box. What tells of the run (the facts, the status line) goes through the cover.
+    /// the box. What the facts tell of the run goes through the cover; controls never do.
     void text(Rect box, const std::string& full, Face face, Token token, Align align = Align::left);
     /// The first of the two that fits in `available`; "" when neither does.
     std::string fit(const std::string& full, const std::string& brief, float available, Face face) const;

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "app/gui/panels/panels.h"
+#include "app/gui/view/fitting.h"
 #include "app/gui/view/paint.h"
 
 namespace meshscope::panels {
@@ -114,9 +115,7 @@ float recent_rows(Ui& ui, Memory& memory, float x, float y, float w) {
             ui.fill(box, Token::raised, 8);
             tooltip(ui, recent[i].path);
         }
-        std::string name = recent[i].name;
-        if (ui.width(name, Face::body) > w - 16)
-            name = wrap(ui.measure, name, Face::body, w - 16 - ui.width("…", Face::body)).front() + "…";
+        const std::string name = view::elided(ui.measure, recent[i].name, Face::body, w - 16);
         ui.text({x + 8, y, w - 16, 36}, name, Face::body, t.hovered ? Token::text : Token::soft);
         if (t.pressed) ui.act(session::OpenPath{recent[i].path});
         y += 38;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "app/gui/window/imgui_compat.h"
+#include "core/base/text.h"
 
 namespace meshscope::panels {
 
@@ -46,7 +47,7 @@ void tooltip(Ui& ui, const std::string& text) {
     ImGui::PushFont(ui.fonts.font(Face::caption));
     ImGui::BeginTooltip();
     for (const std::string& line : wrap(ui.measure, text, Face::caption, 320))
-        ImGui::TextUnformatted(line.c_str());
+        ImGui::TextUnformatted(printable(line).c_str());
     ImGui::EndTooltip();
     ImGui::PopFont();
     ImGui::PopStyleVar();
@@ -201,12 +202,21 @@ float key_cap(Ui& ui, float x, float y, const std::string& label) {
     return wide;
 }
 
+namespace {
+
+/// Makes room for what is typed or pasted: nothing of it is cut off.
+int resized(ImGuiInputTextCallbackData* data) {
+    if (data->EventFlag != ImGuiInputTextFlags_CallbackResize) return 0;
+    auto& text = *static_cast<std::string*>(data->UserData);
+    text.resize(static_cast<size_t>(data->BufTextLen));
+    data->Buf = text.data();
+    return 0;
+}
+
+}  // namespace
+
 bool text_field(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::string& hint) {
     std::string& value = memory.fields[id];
-    char buffer[4096];
-    const size_t length = std::min(value.size(), sizeof(buffer) - 1);
-    std::memcpy(buffer, value.data(), length);
-    buffer[length] = '\0';
     ImFont* font = ui.fonts.font(Face::mono);
     const float pad = std::max(0.0F, (ui.px(box.h) - ui.fonts.pixels(Face::mono)) / 2);
     ImGui::PushFont(font);
@@ -219,9 +229,9 @@ bool text_field(Ui& ui, Memory& memory, const std::string& id, Rect box, const s
         memory.activate = false;
         ImGui::SetKeyboardFocusHere();
     }
-    const bool entered = ImGui::InputTextWithHint(("##" + id).c_str(), hint.c_str(), buffer, sizeof(buffer),
-                                                  ImGuiInputTextFlags_EnterReturnsTrue);
-    value = buffer;
+    const bool entered = ImGui::InputTextWithHint(
+        ("##" + id).c_str(), hint.c_str(), value.data(), value.capacity() + 1,
+        ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackResize, resized, &value);
     const bool active = ImGui::IsItemActive();
     if (active) ui.typing = true;
     if (active || memory.focus == id) ui.outline(box, Token::accent, 8, 2);

@@ -28,13 +28,25 @@ bool Draft::edit(const std::vector<Change>& changes, bool typing) {
     if (next == text()) return false;
     const std::string key = typing && changes.size() == 1 ? changes.front().key : "";
     const bool goes_on = !key.empty() && key == typing_key_ && at_ > 0 && at_ + 1 == texts_.size();
-    if (!goes_on) {
-        texts_.resize(at_ + 1);
-        texts_.emplace_back();
-        ++at_;
-    }
-    texts_[at_] = std::move(next);
+    if (goes_on)
+        texts_[at_] = std::move(next);
+    else
+        enter(std::move(next));
     typing_key_ = key;
+    read();
+    return true;
+}
+
+void Draft::enter(std::string next) {
+    texts_.resize(at_ + 1);
+    texts_.push_back(std::move(next));
+    ++at_;
+}
+
+bool Draft::start_anew() {
+    if (text() == texts_.front()) return false;
+    enter(texts_.front());
+    typing_key_.clear();
     read();
     return true;
 }

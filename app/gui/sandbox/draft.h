@@ -29,6 +29,8 @@ class Draft {
     /// One edit. `typing`: goes on with the edit of the same key before, if that was typing too. False where
     /// nothing changes.
     bool edit(const std::vector<Change>& changes, bool typing = false);
+    /// The text as it was opened, as one more edit; false where it is that already.
+    bool start_anew();
     bool can_undo() const { return at_ > 0; }
     bool can_redo() const { return at_ + 1 < texts_.size(); }
     bool undo();
@@ -42,6 +44,7 @@ class Draft {
 
   private:
     void read();
+    void enter(std::string next);
     std::string path_;
     std::vector<std::string> texts_;
     std::size_t at_ = 0;

@@ -7,6 +7,7 @@
 #include "app/gui/sandbox/toml_text.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/base/toml_text.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/read_table.h"
 
@@ -20,14 +21,14 @@ constexpr std::array<std::string_view, 3> kOfOneRun{"lesson", "quiz", "check"};
 constexpr std::array<std::string_view, 2> kSeveral{"faults", "call"};
 
 toml::table parse(std::string_view text) {
-    return scenario::parse_toml(text, "");
+    return parse_toml(text, "");
 }
 
 /// Null where the text is no TOML: an edit that went wrong, which has another way.
 std::unique_ptr<toml::table> try_parse(std::string_view text) {
     try {
-        return std::make_unique<toml::table>(toml::parse(text));
-    } catch (const toml::parse_error&) {
+        return std::make_unique<toml::table>(parse(text));
+    } catch (const InputError&) {
         return nullptr;
     }
 }

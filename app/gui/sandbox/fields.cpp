@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "app/gui/sandbox/toml_text.h"
 #include "core/base/text.h"
@@ -23,6 +24,7 @@ constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward"
 struct Kinds {
     std::string model, data, optimizer, sampler, fault, call;
     bool tp = false, cp = false, pp = false, calls = false;
+    bool own_algorithm = false;  ///< a file's name
 };
 
 std::string unquoted(const std::string& toml) {
@@ -41,6 +43,7 @@ Kinds kinds_of(const Reading& r) {
     k.cp = names.find("\"cp\"") != std::string::npos;
     k.pp = names.find("\"pp\"") != std::string::npos;
     k.calls = r.values.count("call") > 0;
+    k.own_algorithm = scenario::names_algorithm_file(word("parallel", "algorithm"));
     return k;
 }
 
@@ -86,7 +89,8 @@ std::vector<OfferedGroup> offered(const Kinds& k) {
           {{"parallel", "loss_parallel", flag}, k.tp && tokens},
           {{"parallel", "cp", words, scenario::context_methods()}, k.cp},
           {{"parallel", "cp_load_balance", flag}, k.cp},
-          {{"parallel", "algorithm", words, scenario::algorithms()}}}},
+          {{"parallel", "algorithm", words, scenario::algorithms()}, !k.own_algorithm},
+          {{"parallel", "algorithm", text}, k.own_algorithm}}},
         {"train",
          {{{"train", "steps", integer}, trains},
           {{"train", "global_batch", integer}, trains},
@@ -140,32 +144,71 @@ std::vector<OfferedGroup> offered(const Kinds& k) {
     };
 }
 
-/// The words of a list, however they are set apart: "2, 2", "[2, 2]", "2 2", "2x2".
-std::vector<std::string> parts_of(const std::string& typed, bool numbers) {
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/// Takes one pair of brackets off, where the text has both.
+std::string_view without_brackets(std::string_view text) {
+    for (const char* pair : {"[]", "()"})
+        if (text.size() >= 2 && text.front() == pair[0] && text.back() == pair[1])
+            return trimmed(text.substr(1, text.size() - 2));
+    return text;
+}
+
+/// The words of a list, however they are set apart: "2, 2", "[2, 2]", "2 2", "2x2", "2 × 2". Nothing where a
+/// part of the text would have to be passed over: "2,,2", "[2", "2, 2,", "\"a".
+std::optional<std::vector<std::string>> parts_of(const std::string& typed, bool numbers) {
+    constexpr std::string_view kTimes = "\xC3\x97";
+    const std::string_view text = without_brackets(trimmed(typed));
     std::vector<std::string> parts;
-    std::string part;
-    const auto end = [&] {
-        if (!part.empty()) parts.push_back(part);
-        part.clear();
+    std::size_t at = 0;
+    const auto blanks = [&] {
+        while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
     };
-    for (std::size_t i = 0; i < typed.size(); ++i) {
-        const char c = typed[i];
-        const bool times = numbers && (typed.compare(i, 2, "\xC3\x97") == 0 || c == 'x');
-        if (times || std::string_view(", \t[]()\"'").find(c) != std::string_view::npos) {
-            end();
-            if (times && c != 'x') ++i;
-        } else {
-            part += c;
+    while (at < text.size()) {
+        if (!parts.empty()) {  // what sets it apart from the one before
+            const std::size_t before = at;
+            blanks();
+            const bool times = numbers && (text.substr(at, 2) == kTimes ||
+                                           (text[at] == 'x' && at + 1 < text.size() &&
+                                            (is_digit(text[at + 1]) || text[at + 1] == ' ')));
+            if (times)
+                at += text[at] == 'x' ? 1 : 2;
+            else if (text[at] == ',')
+                ++at;
+            else if (at == before)
+                return std::nullopt;
+            blanks();
         }
+        std::string part;
+        if (at < text.size() && (text[at] == '"' || text[at] == '\'')) {
+            const std::size_t end = text.find(text[at], at + 1);
+            if (end == std::string_view::npos) return std::nullopt;
+            part = text.substr(at + 1, end - at - 1);
+            at = end + 1;
+        } else {
+            const std::size_t begin = at;
+            while (at < text.size() &&
+                   std::string_view(", \t[]()\"'").find(text[at]) == std::string_view::npos &&
+                   !(numbers && text.substr(at, 2) == kTimes) &&
+                   !(numbers && text[at] == 'x' && at > begin && is_digit(text[at - 1])))
+                ++at;
+            if (at == begin) return std::nullopt;
+            part = text.substr(begin, at - begin);
+        }
+        parts.push_back(part);
     }
-    end();
     return parts;
 }
 
-/// What the text would be as a value of that type; "" where it is none.
+/// What the text would be as a value of that type; "" where it is none, or not all of it is: TOML would take
+/// "2 # two" for 2.
 std::string as_value(const std::string& typed, bool (*fits)(const toml::node&)) {
     const auto value = parse_value(typed);
-    return value && fits(*value) ? typed : "";
+    const auto alone = parse_value("[" + typed + "]");
+    const bool whole = alone && alone->is_array() && alone->as_array()->size() == 1;
+    return value && whole && fits(*value) ? typed : "";
 }
 
 bool is_integer(const toml::node& node) {
@@ -196,11 +239,16 @@ std::string to_toml(const Field& field, const std::string& typed) {
             return value_or_string(typed, is_anything);
         case FieldKind::list:
         case FieldKind::names: {
+            const auto parts = parts_of(typed, field.kind == FieldKind::list);
+            const auto fits = [&](const std::string& part) {
+                return field.kind == FieldKind::names || !as_value(part, is_integer).empty();
+            };
+            // Otherwise as it was typed, so that it is told and stays to be mended.
+            if (!parts || !std::ranges::all_of(*parts, fits)) break;
             std::string made;
-            for (const std::string& part : parts_of(typed, field.kind == FieldKind::list))
+            for (const std::string& part : *parts)
                 made +=
-                    (made.empty() ? "" : ", ") +
-                    (field.kind == FieldKind::list ? value_or_string(part, is_integer) : string_text(part));
+                    (made.empty() ? "" : ", ") + (field.kind == FieldKind::list ? part : string_text(part));
             return "[" + made + "]";
         }
         case FieldKind::words:

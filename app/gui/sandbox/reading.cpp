@@ -6,6 +6,7 @@
 
 #include "app/gui/sandbox/edit_text.h"
 #include "app/gui/sandbox/toml_text.h"
+#include "core/base/toml_text.h"
 #include "core/scenario/read_table.h"
 
 namespace meshscope::sandbox {
@@ -77,7 +78,7 @@ Reading read_text(std::string_view text, const std::string& path) {
     Reading reading;
     std::vector<Place> places;
     try {
-        toml::table root = scenario::parse_toml(text, path);
+        toml::table root = parse_toml(text, path);
         const bool was_lesson = root["lesson"]["step"].is_array();
         root.erase("lesson");
         root.erase("quiz");
@@ -98,7 +99,7 @@ Reading read_text(std::string_view text, const std::string& path) {
 
 Mistake locate(std::string_view text, const Diagnostic& diagnostic) {
     try {
-        return {key_of(places_of(scenario::parse_toml(text, "")), diagnostic), diagnostic};
+        return {key_of(places_of(parse_toml(text, "")), diagnostic), diagnostic};
     } catch (const InputError&) {
         return {"", diagnostic};
     }

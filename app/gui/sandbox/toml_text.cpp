@@ -7,6 +7,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "core/base/error.h"
+#include "core/base/toml_text.h"
 #include "core/scenario/keys.h"
 
 namespace meshscope::sandbox {
@@ -140,13 +142,13 @@ std::string value_text(const toml::node& node) {
 std::unique_ptr<toml::node> parse_value(std::string_view text) {
     try {
         // A line of its own, so that nothing after the value goes unseen.
-        const toml::table made = toml::parse("value = " + std::string(text) + "\n");
+        const toml::table made = parse_toml("value = " + std::string(text) + "\n", "");
         if (made.size() != 1) return nullptr;
         std::unique_ptr<toml::node> copy;
         made.get("value")->visit(
             [&](const auto& value) { copy = std::make_unique<std::remove_cvref_t<decltype(value)>>(value); });
         return copy;
-    } catch (const toml::parse_error&) {
+    } catch (const InputError&) {
         return nullptr;
     }
 }

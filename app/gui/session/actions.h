@@ -84,6 +84,12 @@ struct ClearSelection {};
 struct GoToLessonStep {
     int32_t index;
 };
+/// The lesson that is open comes to the front at the step where it was left; what stands before it closes.
+struct BackToLesson {};
+/// The cursor goes to where the run in front ended early, on the timeline.
+struct GoToEnd {};
+/// How the run ended early is told in full, or by its title alone.
+struct ToggleEnd {};
 struct Guess {
     std::string quiz, guess;
 };
@@ -190,13 +196,14 @@ struct Tick {
 using AnyAction = std::variant<
     SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo, TogglePlay,
     SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink, SelectParameter, MoveSelection,
-    SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep, Guess, ShowHint, Reveal, SetRange, SetSplit,
-    ToggleLesson, ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument,
-    ShowDocument, OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError,
-    ShowLoading, CancelLoading, SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport,
-    ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember, RestorePlace,
-    OfferLessons, Tick, ToggleSandbox, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf,
-    AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
+    SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep, BackToLesson, GoToEnd, ToggleEnd, Guess,
+    ShowHint, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet, DismissError, ShowToast,
+    CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside, AddDocument, BringToFront, SelectInRun,
+    CloseRun, SetLaneRank, ShowError, ShowLoading, CancelLoading, SetReducedMotion, ToggleExport, StartExport,
+    AskReplace, CancelExport, ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView,
+    CopyCommand, Remember, RestorePlace, OfferLessons, Tick, ToggleSandbox, StartExercise, EditSandbox,
+    UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskSave, SaveSandbox, ShowRunning, RunEnded,
+    RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 
 /// Any of them. How a variant of so many kinds is copied, moved and put away is compiled once, not in every
 /// panel that acts.

@@ -1,6 +1,8 @@
 #include "app/gui/session/actions.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "app/gui/session/cursor_moves.h"
 #include "app/gui/session/open_runs.h"
@@ -150,6 +152,13 @@ struct Applier {
         }
     }
     void operator()(const GoToLessonStep& a) const { enter_lesson_step(s, a.index); }
+    void operator()(const BackToLesson&) const {
+        if (!open_lesson(s)) return;
+        if (s.live) (*this)(StopLive{});
+        back_to_lesson(s);
+    }
+    void operator()(const GoToEnd&) const { go_to_end(s); }
+    void operator()(const ToggleEnd&) const { s.end_folded = !s.end_folded; }
     void operator()(const Guess& a) const {
         QuizState& quiz = s.quizzes[a.quiz];
         if (!quiz.revealed) quiz.guess = a.guess;
@@ -276,6 +285,10 @@ struct Applier {
         else if (!open_sandbox(s) && s.document)
             effects.tell.push_back({"sandbox.no_scenario", {{"name", s.document->name}}});
     }
+    void operator()(const StartExercise& a) const {
+        if (!start_exercise(s, a.changes) && s.document)
+            effects.tell.push_back({"sandbox.no_scenario", {{"name", s.document->name}}});
+    }
     void operator()(const EditSandbox& a) const {
         if (s.sandbox) s.sandbox->draft.edit(a.changes, a.typing);
     }
@@ -314,7 +327,11 @@ struct Applier {
     void operator()(const RunEnded& a) const {
         if (!s.document) return;  // closed meanwhile
         add_run(s, a);
-        if (a.request.what_if.empty()) bring_to_front(s, s.runs.size() - 1);
+        if (!a.request.what_if.empty()) return;
+        const bool compares = s.view == view::ViewKind::compare;
+        bring_to_front(s, s.runs.size() - 1);
+        // Why it ended early is seen on the timeline.
+        if (s.document->end && !compares) s.view = view::ViewKind::timeline;
     }
     void operator()(const RunRefused& a) const {
         if (s.sandbox && a.request.what_if.empty()) s.sandbox->draft.run_ended_with(a.found);
@@ -345,11 +362,32 @@ struct Applier {
     }
 };
 
+/// By keys, by playing, on the ruler; other actions that move the cursor choose what it goes to.
+bool moves_cursor(const Action& action) {
+    return std::visit(
+        [](const auto& a) {
+            using A = std::decay_t<decltype(a)>;
+            return std::is_same_v<A, SetCursor> || std::is_same_v<A, StepHop> ||
+                   std::is_same_v<A, StepEvent> || std::is_same_v<A, JumpTo> ||
+                   std::is_same_v<A, TogglePlay> || std::is_same_v<A, Reveal> || std::is_same_v<A, Tick>;
+        },
+        action.any());
+}
+
 }  // namespace
 
 void apply(AppState& state, const Action& action, Effects& effects) {
-    const int64_t before = state.cursor.t_ns;
+    const int64_t before = state.cursor.t_ns, rested = resting_time(state);
+    const auto pinned = std::pair(state.selection.event_rank, state.selection.event);
     std::visit(Applier{state, effects}, action.any());
+    // The cursor has left the selected event, or is about to: picture and facts are of what is under it
+    // again.
+    if (moves_cursor(action) && state.selection.event && resting_time(state) != rested &&
+        pinned == std::pair(state.selection.event_rank, state.selection.event) &&
+        !cursor_on_selected(state, !std::holds_alternative<StepEvent>(action.any()))) {
+        state.selection.event_rank.reset();
+        state.selection.event.reset();
+    }
     if (!state.what_ifs.empty())
         std::erase_if(state.what_ifs, [&](const WhatIfRun& run) {
             return std::find(state.runs.begin(), state.runs.end(), run.answer) == state.runs.end();

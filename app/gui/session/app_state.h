@@ -112,6 +112,13 @@ struct Remembered {
 };
 inline constexpr std::size_t kMostRecent = 12;
 
+/// Where the reader left a lesson that is open while another run is in front.
+struct LessonPlace {
+    std::weak_ptr<const Document> lesson;
+    int32_t step = 0;
+    std::map<std::string, QuizState> quizzes;
+};
+
 /// Everything that decides what is on screen. Plain data: the window draws it, apply() changes it, tests read
 /// it.
 struct AppState {
@@ -139,6 +146,9 @@ struct AppState {
 
     int32_t lesson_step = 0;
     std::map<std::string, QuizState> quizzes;
+    std::vector<LessonPlace> lesson_places;  ///< of lessons among `runs` that are not in front
+    bool uncovered = false;                  ///< an export: what the open question asks for is shown
+    bool end_folded = false;                 ///< of how the run ended early the title alone is told
 
     int64_t range_begin_ns = 0, range_end_ns = 0;  ///< the timeline's range; end <= begin: all
     float split = 0.515F;                          ///< the scene's share of the height
@@ -185,6 +195,9 @@ inline constexpr std::size_t kMostRuns = 4;
 
 /// Where the run in front stands among the runs; 0 when nothing is open.
 std::size_t front_run(const AppState& state);
+/// The lesson that is open: the run in front where it is one, else the first of the runs that is; null where
+/// none is.
+std::shared_ptr<const Document> open_lesson(const AppState& state);
 /// Whose lanes the comparison shows of a run: its own choice, else the rank in focus, where it has that rank.
 int32_t lane_rank(const AppState& state, std::size_t run);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/view/common.h"
+
 namespace meshscope::session {
 namespace {
 
@@ -24,6 +26,25 @@ int64_t resting_time(const AppState& s) {
     return s.glide ? s.glide->to_ns : s.cursor.t_ns;
 }
 
+bool cursor_on_selected(const AppState& s, bool end_too) {
+    const view::Selection& chosen = s.selection;
+    if (!s.document || !chosen.event || !chosen.event_rank) return false;
+    const trace::Trace& trace = *s.document->trace;
+    const time::Clock& clock = *shown_clock(s);
+    const int64_t t = resting_time(s);
+    const auto within = [&](int32_t rank, int32_t event) {
+        const time::Interval at = clock.events[static_cast<size_t>(rank)][static_cast<size_t>(event)];
+        return at.begin_ns <= t && (t < at.end_ns || (t == at.end_ns && (end_too || at.begin_ns == t)));
+    };
+    if (within(*chosen.event_rank, *chosen.event)) return true;
+    const trace::Event& event = trace.event(*chosen.event_rank, *chosen.event);
+    if (event.kind != trace::EventKind::collective || event.group < 0) return false;
+    for (const int32_t rank : trace.groups[static_cast<size_t>(event.group)].ranks)
+        for (const trace::Event& other : trace.ranks[static_cast<size_t>(rank)].events)
+            if (view::same_collective(event, other) && within(rank, other.id)) return true;
+    return false;
+}
+
 void glide_to(AppState& s, int64_t t, double seconds) {
     t = clamp_time(s, t);
     s.playing = false;
@@ -33,7 +54,14 @@ void glide_to(AppState& s, int64_t t, double seconds) {
 
 int64_t carry_over(const AppState& s, const time::Clock& from, const time::Clock& to) {
     const int32_t rank = s.selection.rank.value_or(s.selection.asking_rank);
-    const auto ref = view::event_at(*s.document->trace, from, s.cursor, rank);
+    auto ref = view::event_at(*s.document->trace, from, s.cursor, rank);
+    // What is selected stays under the cursor, where it was.
+    if (s.selection.event && s.selection.event_rank) {
+        const time::Interval at = from.events[static_cast<size_t>(*s.selection.event_rank)]
+                                             [static_cast<size_t>(*s.selection.event)];
+        if (at.begin_ns <= s.cursor.t_ns && s.cursor.t_ns <= at.end_ns)
+            ref = view::EventRef{*s.selection.event_rank, *s.selection.event};
+    }
     if (!ref) return 0;
     const time::Interval a = from.events[static_cast<size_t>(ref->rank)][static_cast<size_t>(ref->event)];
     const time::Interval b = to.events[static_cast<size_t>(ref->rank)][static_cast<size_t>(ref->event)];

@@ -11,6 +11,10 @@ void move_cursor(AppState& state, int64_t t_ns);
 /// Where the cursor will rest: a second press while it glides starts from where the first one leads, so that
 /// fast presses are not lost.
 int64_t resting_time(const AppState& state);
+/// Whether the cursor stands, or will rest, in the selected event, or in what another member of its group
+/// does of the same call; `end_too`: where it ends, too, which is where the next one may begin. False without
+/// an event.
+bool cursor_on_selected(const AppState& state, bool end_too = true);
 /// Goes there in so many seconds at speed 1; at once with reduced motion.
 void glide_to(AppState& state, int64_t t_ns, double seconds);
 /// The same place of the run on another clock: as far into the event under the cursor as before.

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/view/compare_figures.h"
+#include "app/gui/view/run_end.h"
 #include "app/gui/view/state.h"
 #include "app/gui/view/stepping.h"
-#include "core/base/message.h"
 #include "core/scenario/scenario.h"
 #include "core/time/clock.h"
 #include "core/trace/trace.h"
@@ -37,6 +38,18 @@ struct LessonPart {
     Text title, body;  ///< as a step's; an empty title: the panel's own words
 };
 
+/// What a question for a number asks for, where that is something that is recorded of the run.
+enum class Asked : uint8_t {
+    other,     ///< a rank's number, a step, what another run would give: nothing on screen is left out
+    bytes,     ///< sent, or held in memory
+    elements,  ///< put into a collective, or got out of it
+    calls,     ///< how many collectives, or hops of one
+    peer,      ///< to whom something is sent
+};
+/// By what the SQL of the answer selects: "sum(bytes)" asks for bytes, "count(*)" of collectives for calls.
+/// What is computed from several columns is recorded nowhere.
+Asked asked_by(const std::string& sql);
+
 /// A question of a step, with its answer as the trace gave it.
 struct QuizCard {
     struct Choice {
@@ -52,6 +65,7 @@ struct QuizCard {
     std::vector<Choice> choices;
     std::string answer;  ///< what the trace says: "110"; "2" (index of the right choice); "0,2"
     double tolerance = 0;
+    Asked asked = Asked::other;  ///< of kind number
     std::vector<Hint> hints;
     Text reveal;
 };
@@ -65,8 +79,10 @@ struct Document {
     std::vector<LessonStep> steps;
     std::vector<LessonPart> before, after;  ///< shown above the first step, below the last
     std::vector<QuizCard> quizzes;
-    std::optional<Message> failure;  ///< what ended the run before its end
-    std::string path;                ///< what it was opened from; "" for what was made otherwise
+    std::optional<view::RunEnd> end;     ///< how the run ended, where it did not come to its end
+    std::vector<view::RunTrait> traits;  ///< what the run was of, for comparisons
+    bool end_is_taught = false;          ///< the lesson's own fault ends it: its steps lead there
+    std::string path;                    ///< what it was opened from; "" for what was made otherwise
     /// The scenario's [compare]: what is opened beside it.
     std::vector<scenario::Scenario::Compared> compare;
     /// Data strategies that the same scenario can be run with, to stand beside it.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/gui/session/document.h"
+#include "core/base/start_thread.h"
 
 namespace meshscope::session {
 
@@ -25,11 +26,16 @@ class DocumentMaker {
     /// Begins. `wake` (may be empty) is called on the other thread whenever there is news.
     DocumentMaker(Progress progress, Make make, std::function<void()> wake)
         : progress_(std::move(progress)), make_(std::move(make)), wake_(std::move(wake)) {
-        thread_ = std::thread([this] { run(); });
+        try {
+            thread_ = start_thread([this] { run(); });
+        } catch (...) {  // told as a making that failed is
+            error_ = std::current_exception();
+            done_ = true;
+        }
     }
     ~DocumentMaker() {
         cancel_ = true;
-        thread_.join();
+        if (thread_.joinable()) thread_.join();
     }
     DocumentMaker(const DocumentMaker&) = delete;
     DocumentMaker& operator=(const DocumentMaker&) = delete;

@@ -21,8 +21,11 @@ using Kind = Dropped::Kind;
 
 constexpr std::size_t kLooked = 64 * 1024;
 
-/// The first bytes of a file; nothing where it cannot be read.
+/// The first bytes of a file; nothing where it cannot be read, or is a pipe or a device (to open such a one
+/// may wait for ever).
 std::optional<std::string> head(const std::string& path) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) return std::nullopt;
     std::ifstream in(path, std::ios::binary);
     if (!in) return std::nullopt;
     std::string bytes(kLooked, '\0');
@@ -52,9 +55,9 @@ std::string joined(const std::vector<int64_t>& numbers) {
 
 std::optional<Dropped> checkpoint(const fs::path& folder) {
     std::error_code error;
-    bool inside = fs::exists(folder / run::checkpoint::kManifestName, error);
+    bool inside = fs::is_regular_file(folder / run::checkpoint::kManifestName, error);
     for (const auto& entry : fs::directory_iterator(folder, error))
-        inside = inside || fs::exists(entry.path() / run::checkpoint::kManifestName, error);
+        inside = inside || fs::is_regular_file(entry.path() / run::checkpoint::kManifestName, error);
     if (!inside) return {};
     Dropped dropped{Kind::checkpoint, folder.string(), {}};
     try {

@@ -80,7 +80,11 @@ class HeldWorld final : public comm::World {
                 if (held_.leave) throw CommError({"live.left", {}}, plain.rank());
                 body(transport);
             } catch (...) {
-                held_.failed = true;
+                // What fails in a message is told to all of them; what fails beside one is this rank's own.
+                int32_t none = -1;
+                if (!held_.failed.exchange(true))
+                    held_.first.compare_exchange_strong(none, plain.rank().value);
+                held_.broke[static_cast<std::size_t>(plain.rank().value)] = true;
                 gone = true;
                 throw;
             }

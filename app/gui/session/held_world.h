@@ -12,10 +12,12 @@ namespace meshscope::session {
 
 /// What a held run's ranks and whoever holds them share.
 struct Held {
-    explicit Held(std::size_t ranks) : gone(ranks) {}
-    std::atomic<bool> leave{false};       ///< every rank ends where it next sends or receives
-    std::atomic<bool> failed{false};      ///< a rank failed: the others follow
-    std::vector<std::atomic<bool>> gone;  ///< [rank]: its body is over
+    explicit Held(std::size_t ranks) : gone(ranks), broke(ranks) {}
+    std::atomic<bool> leave{false};        ///< every rank ends where it next sends or receives
+    std::atomic<bool> failed{false};       ///< a rank failed: the others follow
+    std::vector<std::atomic<bool>> gone;   ///< [rank]: its body is over
+    std::vector<std::atomic<bool>> broke;  ///< [rank]: and did not come to its end
+    std::atomic<int32_t> first{-1};        ///< the rank that failed first by itself; -1: none did
 };
 
 /// Backends whose worlds can be left at any moment: with Held::leave every rank throws CommError

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "app/gui/session/run_traits.h"
 #include "core/base/error.h"
 #include "core/scenario/evaluate.h"
 #include "core/scenario/lesson.h"
@@ -192,10 +193,21 @@ void add_lesson(Document& document, const Scenario& scenario,
         }
         quiz.answer = numbers.answer(from.answer);
         quiz.tolerance = from.tolerance;
+        if (from.kind == "number") quiz.asked = session::asked_by(from.answer);
         for (const Scenario::Quiz::Hint& hint : from.hints)
             quiz.hints.push_back({hint.when, numbers.fill(hint.text)});
         quiz.reveal = numbers.fill(from.reveal);
         document.quizzes.push_back(std::move(quiz));
+    }
+}
+
+/// The scenario that a record was made from; nothing where it does not say, or is of another version.
+std::optional<Scenario> scenario_of(const trace::RunInfo& info) {
+    if (info.scenario.empty()) return {};
+    try {
+        return scenario::parse_scenario(info.scenario, info.scenario_path);
+    } catch (const Error&) {
+        return {};  // what it recorded is shown all the same
     }
 }
 
@@ -210,7 +222,14 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
     document->measured = time::measured(*trace);
     document->modelled = time::modelled(*trace, scenario != nullptr ? scenario->hardware : time::classroom());
     document->trace = std::move(trace);
+    std::optional<Scenario> read;
+    if (scenario == nullptr) read = scenario_of(document->trace->info);
+    const Scenario* const of = read ? &*read : scenario;
+    const bool trains = of != nullptr && of->calls.empty();
+    document->end = view::run_end(*document->trace, trains ? of->steps : -1);
+    document->traits = run_traits(document->trace->info, of);
     if (scenario != nullptr) add_lesson(*document, *scenario, variants);
+    document->end_is_taught = !document->steps.empty() && !scenario->faults.empty();
     return document;
 }
 

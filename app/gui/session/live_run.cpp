@@ -1,5 +1,6 @@
 #include "app/gui/session/live_run.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include "app/gui/session/lesson_document.h"
 #include "app/i18n/error_text.h"
 #include "backends/registry.h"
+#include "core/base/start_thread.h"
 #include "core/run/run.h"
 
 namespace meshscope::session {
@@ -175,6 +177,21 @@ struct LiveRun::Worker final : public comm::Chooser {
         return {};
     }
 
+    static view::LiveRank::Carries carries_of(const NextStep& next) {
+        using Carries = view::LiveRank::Carries;
+        const bool message = next.what == NextStep::What::post || next.what == NextStep::What::receive;
+        if (!message || next.channel.carries_tensors()) return Carries::tensor;
+        return next.channel.value < 0 ? Carries::fingerprint : Carries::checksum;
+    }
+
+    /// How a rank's run ended.
+    Stands end_of(int32_t rank, const std::optional<Diagnosis>& diagnosis) const {
+        if (!held.broke[static_cast<std::size_t>(rank)]) return Stands::gone;
+        const bool culprit = diagnosis && std::find(diagnosis->culprits.begin(), diagnosis->culprits.end(),
+                                                    rank) != diagnosis->culprits.end();
+        return culprit || held.first == rank ? Stands::failed : Stands::stopped;
+    }
+
     /// Who could go on is held; who is missing waits for what it did last, or is gone.
     void look(std::span<const NextStep> runnable) {
         for (view::LiveRank& rank : ranks_) {
@@ -187,6 +204,7 @@ struct LiveRun::Worker final : public comm::Chooser {
             rank.next = comm::name(next.what);
             rank.peer = next.what == NextStep::What::start ? -1 : next.peer.value;
             rank.bytes = next.bytes;
+            rank.carries = carries_of(next);
             rank.call = next.call != nullptr ? comm::report_of(*next.call) : CallReport{};
         }
     }
@@ -227,7 +245,7 @@ struct LiveRun::Worker final : public comm::Chooser {
         now.world.ended = ended;
         now.world.diagnosis = diagnosis;
         for (view::LiveRank& rank : now.world.ranks) {
-            if (ended) rank.stands = Stands::gone;
+            if (ended) rank.stands = end_of(rank.rank, diagnosis);
             if (!diagnosis) continue;
             for (const RankReport& report : diagnosis->ranks)
                 if (report.rank == rank.rank && report.waits_for >= 0) {
@@ -239,7 +257,12 @@ struct LiveRun::Worker final : public comm::Chooser {
         }
         std::exception_ptr trouble;
         try {
-            if (trace && has_events(*trace)) now.document = make_document(trace, request.name, nullptr);
+            if (trace && has_events(*trace)) {
+                const auto made = make_document(trace, request.name, nullptr);
+                // Ranks that are held have not ended early. Nobody else has the document yet.
+                if (!ended) std::const_pointer_cast<Document>(made)->end.reset();
+                now.document = made;
+            }
         } catch (...) {
             trouble = std::current_exception();  // told; the ranks stand as they stand all the same
         }
@@ -283,7 +306,11 @@ void LiveRun::start(const RunRequest& request) {
     if (!reading.scenario) return;  // it was not offered
     worker_ = std::make_unique<Worker>(request, reading.scenario, wake_);
     Worker& worker = *worker_;
-    worker.thread = std::thread([&worker] { worker.run(); });
+    try {
+        worker.thread = start_thread([&worker] { worker.run(); });
+    } catch (...) {
+        worker.failure = std::current_exception();
+    }
 }
 
 void LiveRun::let_go(const LetGo& how) {

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <exception>
 #include <filesystem>
 #include <map>
+#include <tuple>
 
 #include "app/gui/session/dropped.h"
 #include "app/gui/session/lesson_document.h"
@@ -45,6 +45,9 @@ std::string scenario_file(const std::string& what, const Places& places) {
         if (scenario::names_lesson(what, folder)) return offer.id;
         known += (known.empty() ? "" : ", ") + folder;
     }
+    if (fs::is_directory(what, ignored)) throw IoError({"file.is_a_folder", {{"path", what}}});
+    // Opening a pipe would wait for a writer, for ever if need be.
+    if (fs::exists(what, ignored)) throw IoError({"file.not_regular_input", {{"path", what}}});
     throw InvalidArgument({"app.lesson_unknown", {{"name", what}, {"known", known}}});
 }
 
@@ -77,16 +80,17 @@ std::shared_ptr<const Document> with_comparison(const std::shared_ptr<const Docu
     return document;
 }
 
-/// What a run that ended early says of it.
-std::optional<Message> message_of(const std::exception_ptr& failure) {
-    if (!failure) return {};
-    try {
-        std::rethrow_exception(failure);
-    } catch (const Error& error) {
-        return error.message();
-    } catch (const std::exception&) {
-        return {};  // no words for it in either language
-    }
+/// Whether a record was made with the faults that its lesson has now. One with others (its exercise, a test)
+/// is no run of the lesson: what ended it is not what the lesson's steps tell of.
+bool has_lesson_faults(const scenario::Scenario& recorded) {
+    const auto same = [](const comm::Fault& a, const comm::Fault& b) {
+        return std::tie(a.kind, a.rank, a.step, a.phase, a.at, a.unit, a.rule, a.hop, a.ms, a.field, a.bit,
+                        a.round) == std::tie(b.kind, b.rank, b.step, b.phase, b.at, b.unit, b.rule, b.hop,
+                                             b.ms, b.field, b.bit, b.round);
+    };
+    const scenario::Scenario now = scenario::read_scenario(recorded.path);
+    return std::equal(now.faults.begin(), now.faults.end(), recorded.faults.begin(), recorded.faults.end(),
+                      same);
 }
 
 /// The scenario that a trace was made from.
@@ -103,7 +107,8 @@ std::shared_ptr<const Document> open_trace(const std::string& path, const std::a
     if (!info.scenario.empty()) {
         try {
             const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, info.scenario_path);
-            const bool lesson = is_lesson(fs::path(info.scenario_path).parent_path());
+            const bool lesson =
+                is_lesson(fs::path(info.scenario_path).parent_path()) && has_lesson_faults(scenario);
             std::map<std::string, std::string> numbers;
             if (lesson) numbers = variant_numbers(scenario, cancel);
             // A file is one run: what it compared with was others.
@@ -112,6 +117,7 @@ std::shared_ptr<const Document> open_trace(const std::string& path, const std::a
         } catch (const InputError&) {
             // The lesson beside the trace is not the one that was run: show the run without it.
         } catch (const InvalidArgument&) {
+        } catch (const IoError&) {  // the scenario that was run lies there no more
         }
     }
     return make_document(trace, name, nullptr);
@@ -183,11 +189,8 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Pla
     if (name.empty()) name = file.filename().string();
     if (!strategy.empty()) name = strategy;
     if (!resume.empty()) name += " · " + fs::path(resume).filename().string();
-    auto document =
-        with_comparison(make_document(result.trace, name, &scenario, variant_numbers(scenario, cancel)), what,
-                        scenario, strategy.empty() && resume.empty());
-    std::const_pointer_cast<Document>(document)->failure = message_of(result.failure);
-    return document;
+    return with_comparison(make_document(result.trace, name, &scenario, variant_numbers(scenario, cancel)),
+                           what, scenario, strategy.empty() && resume.empty());
 }
 
 std::shared_ptr<const Document> retimed(const Document& document, const std::string& profile) {

@@ -48,8 +48,32 @@ void note_recent(AppState& s) {
     if (recent.size() > kMostRecent) recent.resize(kMostRecent);
 }
 
+/// Where the lesson in front is left.
+void leave_lesson(AppState& s) {
+    std::erase_if(s.lesson_places, [&](const LessonPlace& place) {
+        const auto lesson = place.lesson.lock();
+        return lesson == nullptr || lesson == s.document;
+    });
+    if (s.document && !s.document->steps.empty())
+        s.lesson_places.push_back({s.document, s.lesson_step, s.quizzes});
+}
+
+/// At the step where it was left, with what was guessed there; else at its first, where what was answered
+/// once stays answered.
+void enter_lesson(AppState& s) {
+    for (const LessonPlace& place : s.lesson_places)
+        if (place.lesson.lock() == s.document) {
+            s.quizzes = place.quizzes;
+            return enter_lesson_step(s, place.step);
+        }
+    enter_lesson_step(s, 0);
+    for (const auto& [quiz, guess] : s.remembered.progress[s.document->name].answers)
+        s.quizzes[quiz] = {guess, false, true};
+}
+
 /// Another document is in front; what stands beside it stays.
 void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
+    leave_lesson(s);
     s.document = std::move(document);
     s.loading.reset();
     s.error.reset();
@@ -62,22 +86,56 @@ void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
     s.lesson_step = 0;
     s.range_begin_ns = s.range_end_ns = 0;
     if (!s.document) return;
+    s.end_folded = s.document->end_is_taught;
     note_recent(s);
-    if (s.document->steps.empty()) {
+    if (s.document->steps.empty())
         s.selection.rank = 0;
-    } else {
-        enter_lesson_step(s, 0);
-        // What was answered once stays answered.
-        for (const auto& [quiz, guess] : s.remembered.progress[s.document->name].answers)
-            s.quizzes[quiz] = {guess, false, true};
-    }
+    else
+        enter_lesson(s);
+    if (s.document->end && !s.document->end_is_taught) go_to_end(s);
 }
 
 }  // namespace
 
+void go_to_end(AppState& s) {
+    if (!s.document || !s.document->end || s.document->trace->ranks.empty()) return;
+    const view::RunEnd& end = *s.document->end;
+    s.playing = false;
+    s.view = view::ViewKind::timeline;
+    s.selection.rank = s.selection.asking_rank = end.at.rank;
+    s.selection.event_rank.reset();
+    s.selection.event.reset();
+    const auto& events = s.document->trace->ranks[static_cast<std::size_t>(end.at.rank)].events;
+    if (static_cast<std::size_t>(end.at.event) < events.size()) {
+        s.selection.event_rank = end.at.rank;
+        s.selection.event = end.at.event;
+        // From the step of the last thing that is known to the one that the run was in.
+        const int32_t from = events[static_cast<std::size_t>(end.at.event)].step;
+        show_step(s, end.step);
+        const int64_t end_ns = s.range_end_ns;
+        if (from < end.step) show_step(s, from);
+        s.range_end_ns = std::max(s.range_end_ns, end_ns);
+    }
+    move_cursor(s, view::broke_off_ns(*s.document->trace, *shown_clock(s), end));
+}
+
+void back_to_lesson(AppState& s) {
+    const auto lesson = open_lesson(s);
+    if (!lesson) return;
+    if (s.sandbox) s.sandbox->open = false;
+    s.lesson_folded = s.key_sheet = false;
+    if (lesson != s.document)
+        put_in_front(s, lesson);
+    else
+        enter_lesson_step(s, s.lesson_step);
+}
+
 void show(AppState& s, std::shared_ptr<const Document> document) {
     s.runs.clear();
     s.lane_ranks.clear();
+    // What is opened anew begins anew.
+    s.document.reset();
+    s.lesson_places.clear();
     if (document) {
         s.runs.push_back(document);
         s.lane_ranks.emplace_back();

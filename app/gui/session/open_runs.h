@@ -12,6 +12,11 @@ void enter_lesson_step(AppState& state, int32_t index);
 void show(AppState& state, std::shared_ptr<const Document> document);
 /// The front stays where the others view it, at the same part of the same step.
 void bring_to_front(AppState& state, std::size_t run);
+/// The open lesson is in front again, at the step where it was left, and nothing stands before it.
+void back_to_lesson(AppState& state);
+/// The cursor, the selection and the timeline go to where the run in front ended early; nothing where it did
+/// not.
+void go_to_end(AppState& state);
 void close_run(AppState& state, std::size_t run);
 /// What a held run recorded so far takes the place of what it had recorded before, and stays in front.
 void show_live(AppState& state, const ShowLive& action);

@@ -55,6 +55,14 @@ bool open_sandbox(AppState& s) {
     return true;
 }
 
+bool start_exercise(AppState& s, const std::vector<sandbox::Change>& changes) {
+    if (!open_sandbox(s)) return false;
+    s.sandbox->saving.reset();
+    s.sandbox->draft.start_anew();
+    s.sandbox->draft.edit(changes);
+    return true;
+}
+
 void add_run(AppState& s, const RunEnded& ended) {
     if (s.runs.size() >= kMostRuns) {
         std::size_t out = s.runs.size() - 1;

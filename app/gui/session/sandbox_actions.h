@@ -7,6 +7,8 @@ namespace meshscope::session {
 /// The sandbox for what is in front: the one there is where its run is in front, else a new one. False where
 /// the run says nothing of its scenario.
 bool open_sandbox(AppState& state);
+/// The sandbox with these changes and no others; what was edited before comes back by Undo. False as above.
+bool start_exercise(AppState& state, const std::vector<sandbox::Change>& changes);
 /// The sandbox's run, or an answer, stands beside the others; the oldest answer makes room.
 void add_run(AppState& state, const RunEnded& ended);
 /// What is asked to be run now; nothing where a run is under way or the scenario has mistakes.

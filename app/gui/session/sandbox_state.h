@@ -58,6 +58,10 @@ struct SaveRequest {
 
 // What a user can do in the sandbox, and what comes of it.
 struct ToggleSandbox {};
+/// What a lesson tells to break or to change, made of the lesson's own scenario whatever was tried before.
+struct StartExercise {
+    std::vector<sandbox::Change> changes;
+};
 struct EditSandbox {
     std::vector<sandbox::Change> changes;
     bool typing = false;

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "app/gui/session/commands.h"
 #include "app/gui/session/key_names.h"
 #include "core/base/error.h"
+#include "core/base/json_text.h"
 #include "core/base/replace_file.h"
-#include "core/scenario/text_file.h"
+#include "core/base/text_file.h"
 
 namespace meshscope::session {
 namespace {
@@ -32,17 +32,24 @@ class Reader {
     std::optional<T> get(const char* key) const {
         const auto found = json_.find(key);
         if (found == json_.end() || found->is_null()) return {};
-        // The library would make some number of 1e300, which is undefined.
-        constexpr bool whole = std::is_integral_v<T> && !std::is_same_v<T, bool>;
-        if (whole && !found->is_number_integer()) {
-            wrong(key);
-            return {};
-        }
-        try {
-            return found->template get<T>();
-        } catch (const ordered_json::exception&) {
-            wrong(key);
-            return {};
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+            const std::optional<T> whole = json_whole<T>(*found);
+            if (!whole) wrong(key);
+            return whole;
+        } else {
+            try {
+                auto value = found->template get<T>();
+                // The system would take the part before a NUL for the whole name of a file.
+                if constexpr (std::is_same_v<T, std::string>)
+                    if (value.find('\0') != std::string::npos) {
+                        wrong(key);
+                        return {};
+                    }
+                return value;
+            } catch (const ordered_json::exception&) {
+                wrong(key);
+                return {};
+            }
         }
     }
     template <class T>
@@ -128,7 +135,7 @@ void read_keys(const Reader& in, OwnKeys& keys, std::vector<Message>& said) {
         for (const ordered_json& word : words) {
             const auto press = word.is_string() ? parse_key(word.get<std::string>()) : std::nullopt;
             if (!press) {
-                said.push_back({"settings.unknown_key", {{"name", name}, {"key", word.dump()}}});
+                said.push_back({"settings.unknown_key", {{"name", name}, {"key", json_text(word)}}});
                 return;
             }
             presses.push_back(*press);
@@ -192,7 +199,7 @@ void keep_copy(const std::string& path, const std::string& text, std::vector<Mes
     });
     const std::string to = path + ".before";
     try {
-        if (!left_out || (fs::exists(to) && scenario::read_text_file(to) == text)) return;
+        if (!left_out || (fs::exists(to) && read_text_file(to) == text)) return;
         replace_file(to, text);
         said.push_back({"settings.copied", {{"to", to}}});
     } catch (const std::exception&) {
@@ -211,7 +218,7 @@ std::string settings_path(const std::string& xdg_config_home, const std::string&
 
 ReadSettings parse_settings(const std::string& text, bool& broken) {
     ReadSettings read;
-    const ordered_json json = ordered_json::parse(text, nullptr, false);
+    const ordered_json json = parse_json<ordered_json>(text);
     broken = !json.is_object();
     if (broken) return read;
     Settings& s = read.settings;
@@ -274,7 +281,7 @@ ReadSettings read_settings(const std::string& path) {
     if (path.empty() || !fs::exists(path, error)) return read;
     std::string text;
     try {
-        text = scenario::read_text_file(path);
+        text = read_text_file(path);
     } catch (const IoError&) {
         read.said.push_back({"settings.unreadable", {{"path", path}}});
         read.stays = true;
@@ -325,7 +332,7 @@ std::string settings_text(const Settings& s) {
     }
     for (const Unfinished& one : s.unfinished)
         json["unfinished"].push_back({{"what", one.what}, {"name", one.name}, {"path", one.path}});
-    return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    return json_text(json, 2) + "\n";
 }
 
 void write_settings(const std::string& path, const Settings& settings) {

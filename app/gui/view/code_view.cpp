@@ -185,9 +185,10 @@ class CodePage {
             p_.label(pill, event_.badge, Face::caption, Token::soft);
             x += badge + 16;
         }
+        const int32_t step = in_.trace.event(facts_.ref.rank, facts_.ref.event).step;
         const std::string whose =
             "rank " + std::to_string(facts_.ref.rank) + " · " +
-            p_.say("view.step", {arg("step", in_.trace.event(facts_.ref.rank, facts_.ref.event).step)});
+            (step < 0 ? p_.say("view.phase.setup") : p_.say("view.step", {arg("step", step)}));
         p_.tell(event_.op + " " + event_.unit + " · " + event_.badge + " · " + whose);
         if (x + p_.width(whose, Face::caption) <= sheet_.right)
             p_.text(whose, {sheet_.right, sheet_.y + (line - small) / 2}, Face::caption, Token::mute,
@@ -344,7 +345,8 @@ void waited_for(Sheet& s, const Input& in, const CodeFacts& f) {
 void same_rule(Sheet& s, const Input& in, const CodeFacts& f) {
     Painter& p = s.p;
     const trace::Event& e = in.trace.event(f.ref.rank, f.ref.event);
-    const char* id = e.kind == trace::EventKind::compute ? "view.code.same_op" : "view.code.same_rule";
+    std::string id = e.kind == trace::EventKind::compute ? "view.code.same_op" : "view.code.same_rule";
+    if (e.step < 0) id += ".setup";
     s.head(p.say(id, {arg("step", e.step)}), p.say("view.code.begins"));
     // A long list shows those around the event itself.
     const auto own = std::find(f.same.begin(), f.same.end(), f.ref);

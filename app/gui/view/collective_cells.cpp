@@ -13,7 +13,7 @@ namespace {
 const HopState* coming(const CollectiveState& state, std::size_t member, const Piece& piece) {
     for (const auto& h : state.hops) {
         if (h.landed || h.receiver != static_cast<int32_t>(member)) continue;
-        if (covers(state, h, piece) && (h.flying || h.hop.round == state.round)) return &h;
+        if (covers(h, piece) && (h.flying || h.hop.round == state.round)) return &h;
     }
     return nullptr;
 }
@@ -102,7 +102,7 @@ class BufferRow {
         }
         if (box.w < 12 || box.h < 12) return;  // too small for edges and words
         const bool leaving = std::any_of(s_.hops.begin(), s_.hops.end(), [&](const HopState& h) {
-            return h.flying && h.sender == static_cast<int32_t>(m_) && covers(s_, h, piece);
+            return h.flying && h.sender == static_cast<int32_t>(m_) && covers(h, piece);
         });
         if (hop || leaving) {
             // Where it comes from is told by the hue: the sender's for what lands, its own for what leaves.
@@ -190,7 +190,7 @@ std::string load_of(const Painter& p, const CollectiveState& state, const HopSta
     std::string words;
     if (h.hop.elements <= 3 && !b.values.empty() && state.op != CollectiveOp::all_to_all) {
         for (const auto& piece : b.pieces) {
-            if (!covers(state, h, piece)) continue;
+            if (!covers(h, piece)) continue;
             for (int64_t i = 0; i < std::min(piece.elements, h.hop.elements); ++i) {
                 const auto at = static_cast<std::size_t>(piece.offset + i);
                 if (at < b.values.size() && b.known[at])

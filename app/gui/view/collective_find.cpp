@@ -45,21 +45,50 @@ std::vector<trace::CollectiveInstance> parallel_instances(const trace::Trace& tr
     return out;
 }
 
+namespace {
+
+/// The call of a computation: the last one of its unit that had ended when it began, in its step.
+std::optional<int32_t> call_before(const trace::Trace& trace, const time::Clock& clock, int32_t rank,
+                                   const trace::Event& event) {
+    const auto& events = trace.ranks[static_cast<std::size_t>(rank)].events;
+    const auto& times = clock.events[static_cast<std::size_t>(rank)];
+    const int64_t begin_ns = times[static_cast<std::size_t>(event.id)].begin_ns;
+    std::optional<std::size_t> found;
+    for (std::size_t e = 0; e < events.size() && e < times.size(); ++e) {
+        if (events[e].kind != trace::EventKind::collective || events[e].unit != event.unit ||
+            events[e].step != event.step || times[e].end_ns > begin_ns)
+            continue;
+        if (!found || times[e].end_ns >= times[*found].end_ns) found = e;
+    }
+    if (!found || event.unit == 0) return std::nullopt;
+    return events[*found].id;
+}
+
+}  // namespace
+
 std::optional<ShownCollective> shown_collective(const Input& input) {
-    if (const auto* e = selected_event(input); e && e->kind == trace::EventKind::collective)
-        return ShownCollective{*input.selection.event_rank, e->id};
-    if (input.trace.ranks.empty()) return std::nullopt;
-    const int32_t rank = focus_rank(input);
+    return shown_collective(input.trace, input.clock, input.cursor, input.selection);
+}
+
+std::optional<ShownCollective> shown_collective(const trace::Trace& trace, const time::Clock& clock,
+                                                Cursor cursor, const Selection& selection) {
+    if (const auto* e = selected_event(trace, selection)) {
+        if (e->kind == trace::EventKind::collective) return ShownCollective{*selection.event_rank, e->id};
+        if (const auto call = call_before(trace, clock, *selection.event_rank, *e))
+            return ShownCollective{*selection.event_rank, *call};
+    }
+    if (trace.ranks.empty()) return std::nullopt;
+    const int32_t rank = focus_rank(trace, selection);
     const auto r = static_cast<std::size_t>(rank);
-    const auto& events = input.trace.ranks[r].events;
-    const auto& times = input.clock.events[r];
+    const auto& events = trace.ranks[r].events;
+    const auto& times = clock.events[r];
     std::optional<std::size_t> running, coming, ended;
     for (std::size_t e = 0; e < events.size() && e < times.size(); ++e) {
         if (events[e].kind != trace::EventKind::collective) continue;
         const auto& t = times[e];
-        if (t.begin_ns <= input.cursor.t_ns && input.cursor.t_ns < t.end_ns) {
+        if (t.begin_ns <= cursor.t_ns && cursor.t_ns < t.end_ns) {
             if (!running || t.begin_ns >= times[*running].begin_ns) running = e;
-        } else if (t.begin_ns > input.cursor.t_ns) {
+        } else if (t.begin_ns > cursor.t_ns) {
             if (!coming || t.begin_ns < times[*coming].begin_ns) coming = e;
         } else if (!ended || t.end_ns >= times[*ended].end_ns) {
             ended = e;

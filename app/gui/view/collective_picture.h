@@ -48,6 +48,10 @@ class CollectivePicture {
     // Breaks at the picture's edge; gives the y below.
     float draw_legend(const std::vector<Entry>& entries, float x, float y);
     float footer();
+    // The members of the shown group whose record has no such call: it broke off, or they are held before it.
+    // A row of their circles above `bottom`; gives the y above it.
+    float absent(float bottom);
+    std::vector<int32_t> absent_ranks() const;
     // All groups that make this call, in a grid; where they do not fit, the shown one and a note.
     void groups(Rect area);
     // "node 0" and where the group stands in the other mesh dims.

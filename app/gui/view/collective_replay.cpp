@@ -92,12 +92,24 @@ void Replay::collect_hops() {
             h.sender = member_of[hop.src];
             h.index = static_cast<int32_t>(i);
             h.hop = hop;
-            h.offset = hop.offset;
-            state_.hops.push_back(h);
+            h.pieces = pieces_of(m, hop, h.sender);
+            state_.hops.push_back(std::move(h));
             state_.rounds = std::max(state_.rounds, hop.round + 1);
         }
     std::stable_sort(state_.hops.begin(), state_.hops.end(),
                      [](const HopState& a, const HopState& b) { return a.hop.round < b.hop.round; });
+}
+
+// What a hop carries, as it is recorded. An all_to_all of one part names the part that its sender read; it is
+// the sender's in the receiver's buffer.
+std::vector<trace::HopPiece> Replay::pieces_of(std::size_t member, const trace::Hop& hop,
+                                               int32_t sender) const {
+    const auto& all = rank(member).pieces;
+    if (hop.n_pieces > 0) {
+        const auto first = all.begin() + hop.pieces;
+        return {first, first + hop.n_pieces};
+    }
+    return {{state_.op == CollectiveOp::all_to_all ? sender : hop.chunk, hop.offset, hop.elements}};
 }
 
 // How the buffer is cut, before anything has travelled.
@@ -125,15 +137,18 @@ std::vector<Piece> Replay::cut(std::size_t member, int64_t elements) const {
         }
         case CollectiveOp::all_to_all: {
             // Even parts, where no hops tell. Else those of the hops, and the rest is the member's own: a
-            // permute has one part that is not empty.
+            // permute has one part that is not empty. An algorithm of a file has even parts, in many chunks.
             std::vector<int64_t> counts(n, elements / static_cast<int64_t>(n));
-            if (!state_.hops.empty() && state_.algorithm != Algorithm::bruck) {
+            if (!state_.hops.empty() && state_.algorithm != Algorithm::own) {
                 counts.assign(n, 0);
                 counts[member] = elements;
                 for (const auto& h : state_.hops) {
                     if (h.receiver != static_cast<int32_t>(member)) continue;
-                    counts[static_cast<std::size_t>(h.sender)] = h.hop.elements;
-                    counts[member] -= h.hop.elements;
+                    for (const auto& piece : h.pieces) {
+                        if (piece.offset < 0) continue;
+                        counts[static_cast<std::size_t>(piece.chunk)] = piece.elements;
+                        counts[member] -= piece.elements;
+                    }
                 }
             }
             int64_t at = 0;
@@ -150,14 +165,15 @@ std::vector<Piece> Replay::cut(std::size_t member, int64_t elements) const {
 }
 
 // all_reduce, reduce, broadcast, send: as the hops cut it, as finely as they do (halving-doubling's early
-// hops carry many chunks at once).
+// hops name many chunks at once).
 std::vector<Piece> Replay::cut_by_hops(std::size_t member, int64_t elements) const {
     std::map<int32_t, Piece> seen;
-    for (const auto& h : state_.hops) {
-        const Piece piece{h.hop.chunk, h.hop.offset, h.hop.elements, 0, 0, 0};
-        const auto [at, first] = seen.emplace(h.hop.chunk, piece);
-        if (!first && piece.elements < at->second.elements) at->second = piece;
-    }
+    for (const auto& h : state_.hops)
+        for (const auto& carried : h.pieces) {
+            const Piece piece{carried.chunk, carried.offset, carried.elements, 0, 0, 0};
+            const auto [at, first] = seen.emplace(piece.chunk, piece);
+            if (!first && piece.elements < at->second.elements) at->second = piece;
+        }
     std::vector<Piece> pieces;
     for (const auto& [chunk, piece] : seen) pieces.push_back(piece);
     if (pieces.empty() && elements > 0) pieces.push_back({0, 0, elements, 0, 0, 0});
@@ -238,8 +254,7 @@ bool Replay::holds_source(std::size_t m) const {
 
 // Pieces that stay what one rank gave: whose, their number tells.
 bool Replay::keeps_origins() const {
-    return state_.op == CollectiveOp::all_gather ||
-           (state_.op == CollectiveOp::all_to_all && state_.algorithm == Algorithm::bruck);
+    return state_.op == CollectiveOp::all_gather || state_.op == CollectiveOp::all_to_all;
 }
 
 Piece* Replay::piece_of(std::size_t member, int32_t chunk) {
@@ -248,34 +263,38 @@ Piece* Replay::piece_of(std::size_t member, int32_t chunk) {
     return nullptr;
 }
 
+// The piece that a hop takes along, or null: the first that it names and that is not empty.
+const Piece* Replay::source_of(const HopState& h) {
+    const Piece* const named = piece_of(static_cast<std::size_t>(h.sender), h.pieces.front().chunk);
+    if (named == nullptr || named->elements > 0 || h.hop.elements == 0) return named;
+    for (const Piece& p : state_.buffers[static_cast<std::size_t>(h.sender)].pieces)
+        if (p.elements > 0 && covers(h, p)) return &p;
+    return named;
+}
+
 // Whose data each hop carries: all rounds played through once, senders as they stood before the round.
 void Replay::trace_contributions() {
     const auto untouched = state_.buffers;
     each_round(state_.hops, [&](std::size_t begin, std::size_t end) {
         for (std::size_t k = begin; k < end; ++k) {
             auto& h = state_.hops[k];
-            const Piece* source = state_.op == CollectiveOp::all_to_all
-                                      ? nullptr
-                                      : piece_of(static_cast<std::size_t>(h.sender), h.hop.chunk);
-            if (source != nullptr && source->elements == 0 && h.hop.elements > 0)  // what it names is empty
-                for (const Piece& p : state_.buffers[static_cast<std::size_t>(h.sender)].pieces)
-                    if (p.elements > 0 && covers(state_, h, p)) source = &p;
-            h.from =
-                source && source->from_count > 0 ? source->from : bit(static_cast<std::size_t>(h.sender));
-            h.from_count = source && source->from_count > 0 ? source->from_count : 1;
-            if (keeps_origins()) {  // it may carry several ranks' pieces
+            h.from = bit(static_cast<std::size_t>(h.sender));
+            h.from_count = 1;
+            if (keeps_origins()) {  // whose they are, their numbers tell
                 h.from = 0;
                 h.from_count = 0;
                 for (const Piece& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces)
-                    if (covers(state_, h, p)) {
+                    if (covers(h, p)) {
                         h.from |= bit(static_cast<std::size_t>(p.chunk));
                         ++h.from_count;
                     }
+            } else if (const Piece* source = source_of(h); source != nullptr && source->from_count > 0) {
+                h.from = source->from;
+                h.from_count = source->from_count;
             }
-            if (const Piece* target =
-                    piece_of(static_cast<std::size_t>(h.receiver), landing_chunk(state_, h)))
-                h.offset = target->offset +
-                           (state_.op == CollectiveOp::all_reduce ? h.hop.offset - target->offset : 0);
+            if (h.hop.n_pieces > 0 || state_.op == CollectiveOp::all_reduce) continue;
+            if (const Piece* target = piece_of(static_cast<std::size_t>(h.receiver), h.pieces.front().chunk))
+                h.pieces.front().offset = target->offset;
         }
         for (std::size_t k = begin; k < end; ++k) mark(state_.hops[k]);
     });
@@ -284,7 +303,7 @@ void Replay::trace_contributions() {
 
 void Replay::mark(const HopState& h) {
     for (Piece& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces) {
-        if (!covers(state_, h, p)) continue;
+        if (!covers(h, p)) continue;
         if (h.hop.reduces) {
             p.from |= h.from;
             p.from_count += h.from_count;
@@ -307,25 +326,18 @@ void Replay::land(HopState& h) {
     auto& b = state_.buffers[static_cast<std::size_t>(h.receiver)];
     const auto& values = rank(static_cast<std::size_t>(h.receiver)).values;
     if (h.hop.values < 0 || b.values.empty()) return;
-    const auto bring = [&](int64_t to, int64_t from, int64_t elements) {
-        for (int64_t i = 0; i < elements; ++i) {
-            auto at = static_cast<std::size_t>(to + i);
-            if (at >= b.values.size() && state_.op == CollectiveOp::all_gather)
-                at -= b.values.size();  // around
+    int64_t from = h.hop.values;
+    for (const trace::HopPiece& piece : h.pieces) {
+        for (int64_t i = 0; i < piece.elements && piece.offset >= 0; ++i) {
+            const auto at = static_cast<std::size_t>(piece.offset + i);
             if (at >= b.values.size() || from + i >= static_cast<int64_t>(values.size())) break;
             const float came = values[static_cast<std::size_t>(from + i)];
             b.values[at] =
                 h.hop.reduces && b.known[at] ? combine(state_.reduce_op, b.values[at], came) : came;
             b.known[at] = 1;
         }
-    };
-    if (state_.op == CollectiveOp::all_to_all && state_.algorithm == Algorithm::bruck) {
-        for (const auto& [chunk, first] : arrivals(state_, h))
-            if (const Piece* piece = piece_of(static_cast<std::size_t>(h.receiver), chunk))
-                bring(piece->offset, h.hop.values + first, piece->elements);
-        return;
+        from += piece.elements;
     }
-    bring(h.offset, h.hop.values, h.hop.elements);
 }
 
 // Where one round brings a chunk from several ranks (direct), the engine adds in rank order, its own part
@@ -334,7 +346,7 @@ void Replay::land(HopState& h) {
 void Replay::sum_in_rank_order(std::size_t begin, std::size_t end, std::size_t k,
                                const std::vector<BufferState>& before) {
     const auto& first = state_.hops[k];
-    if (!first.landed || !first.hop.reduces || first.hop.values < 0) return;
+    if (!first.landed || !first.hop.reduces || first.hop.values < 0 || first.hop.n_pieces > 0) return;
     const auto same = [&](const HopState& h) {
         return h.landed && h.hop.reduces && h.receiver == first.receiver && h.hop.chunk == first.hop.chunk;
     };
@@ -351,7 +363,7 @@ void Replay::sum_in_rank_order(std::size_t begin, std::size_t end, std::size_t k
               [](const HopState* x, const HopState* y) { return x->sender < y->sender; });
     const auto& values = rank(static_cast<std::size_t>(first.receiver)).values;
     for (int64_t i = 0; i < first.hop.elements; ++i) {
-        const auto at = static_cast<std::size_t>(first.offset + i);
+        const auto at = static_cast<std::size_t>(first.pieces.front().offset + i);
         if (at >= b.values.size()) return;
         bool started = false, own_added = !held.known[at];
         float sum = 0;

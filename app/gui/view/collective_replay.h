@@ -32,7 +32,9 @@ class Replay {
     void fill_own(std::size_t m, BufferState& b) const;
     bool holds_source(std::size_t m) const;
     bool keeps_origins() const;
+    std::vector<trace::HopPiece> pieces_of(std::size_t member, const trace::Hop& hop, int32_t sender) const;
     Piece* piece_of(std::size_t member, int32_t chunk);
+    const Piece* source_of(const HopState& h);
     void trace_contributions();
     void mark(const HopState& h);
     void land(HopState& h);

@@ -24,42 +24,15 @@ void show_output(const Replay& replay, CollectiveState& state, std::size_t m) {
     }
 }
 
-bool is_bruck_all_to_all(const CollectiveState& state) {
-    return state.op == CollectiveOp::all_to_all && state.algorithm == Algorithm::bruck;
-}
-
 }  // namespace
 
-int32_t landing_chunk(const CollectiveState& state, const HopState& hop) {
-    return state.op == CollectiveOp::all_to_all ? hop.sender : hop.hop.chunk;
-}
-
-bool covers(const CollectiveState& state, const HopState& hop, const Piece& piece) {
-    if (piece.chunk == landing_chunk(state, hop)) return true;
-    if (is_bruck_all_to_all(state)) {
-        const auto arrived = arrivals(state, hop);
-        return std::any_of(arrived.begin(), arrived.end(),
-                           [&](const auto& a) { return a.first == piece.chunk; });
-    }
-    const bool ranges = state.op == CollectiveOp::all_reduce || state.op == CollectiveOp::all_gather ||
-                        state.op == CollectiveOp::reduce_scatter || state.op == CollectiveOp::broadcast;
-    const int64_t whole = state.buffers[static_cast<std::size_t>(hop.receiver)].elements;
-    if (!ranges || piece.elements <= 0 || whole <= 0) return false;
-    return (piece.offset - hop.hop.offset + whole) % whole + piece.elements <= hop.hop.elements;
-}
-
-std::vector<std::pair<int32_t, int64_t>> arrivals(const CollectiveState& state, const HopState& hop) {
-    const auto n = static_cast<int32_t>(state.ranks.size());
-    const int32_t d = (hop.receiver - hop.sender + n) % n;
-    int64_t slots = 0;
-    std::vector<std::pair<int32_t, int64_t>> out;
-    for (int32_t i = d; i < n; ++i) {
-        if ((i & d) == 0) continue;
-        if (i < 2 * d) out.emplace_back((hop.receiver - i + n) % n, slots);
-        ++slots;
-    }
-    for (auto& [chunk, first] : out) first *= hop.hop.elements / slots;
-    return out;
+bool covers(const HopState& hop, const Piece& piece) {
+    return std::ranges::any_of(hop.pieces, [&](const trace::HopPiece& carried) {
+        if (carried.offset < 0) return false;
+        const bool inside = piece.elements > 0 && piece.offset >= carried.offset &&
+                            piece.offset + piece.elements <= carried.offset + carried.elements;
+        return inside || carried.chunk == piece.chunk;
+    });
 }
 
 bool is_result(const CollectiveState& state, std::size_t member, const Piece& piece) {

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "core/time/clock.h"
@@ -41,8 +40,10 @@ struct HopState {
     int32_t sender = 0;    ///< position in ranks
     int32_t index = 0;     ///< in the receiver's RankTrace::hops
     trace::Hop hop;
-    int64_t offset = 0;  ///< where it lands in the receiver's shown buffer
-    uint64_t from = 0;   ///< whose data travels
+    /// What it carries, one at least, in the order of the message; offsets count in the receiver's shown
+    /// buffer.
+    std::vector<trace::HopPiece> pieces;
+    uint64_t from = 0;  ///< whose data travels
     int32_t from_count = 0;
     time::Interval when;
     float progress = 0;  ///< 0 before it leaves, 1 once it has landed; linear in time
@@ -84,19 +85,10 @@ CollectiveState collective_after(const trace::Trace& trace, const trace::Collect
 std::vector<trace::CollectiveInstance> parallel_instances(const trace::Trace& trace, int32_t rank,
                                                           int32_t event);
 
-/// The piece of the receiver that a hop names: gathers name it by the chunk's owner, all_to_all by the
-/// sender.
-int32_t landing_chunk(const CollectiveState& state, const HopState& hop);
-
-/// Whether a hop carries this piece of its receiver, which in a reduction is the same piece of its sender:
-/// the one it names, and where pieces lie side by side every one in its range (recursive doubling's and
-/// Bruck's hops carry several; a range goes on at the buffer's beginning). Of a Bruck all_to_all: those that
-/// have arrived; the hop has others with it, which are only passing through.
-bool covers(const CollectiveState& state, const HopState& hop, const Piece& piece);
-
-/// Where in the message of a Bruck all_to_all's hop the pieces stand that have arrived: (piece, first
-/// element).
-std::vector<std::pair<int32_t, int64_t>> arrivals(const CollectiveState& state, const HopState& hop);
+/// Whether a hop carries this piece of its receiver's buffer, which in a reduction is the same piece of its
+/// sender's: one that it names, or that lies in the range of one (halving-doubling's hops carry several
+/// chunks that lie side by side). What only passes through the receiver is no piece of its buffer.
+bool covers(const HopState& hop, const Piece& piece);
 
 /// True for the piece in which a rank's own result stands when the collective is over.
 bool is_result(const CollectiveState& state, std::size_t member, const Piece& piece);

@@ -10,10 +10,35 @@
 #include "app/gui/view/stepping.h"
 
 namespace meshscope::view {
+namespace {
+
+/// Bytes of a member's hops as its receivers recorded them, landed or not.
+int64_t seen_to_send(const CollectiveState& s, std::size_t member) {
+    int64_t bytes = 0;
+    for (const HopState& hop : s.hops)
+        if (static_cast<std::size_t>(hop.sender) == member) bytes += hop.hop.bytes;
+    return bytes;
+}
+
+/// In a run that failed, a call may have ended on some of its members only: on one that it did not, the
+/// record counts no bytes, though others received some of it.
+bool broke_off_on(const trace::Trace& trace, const CollectiveState& s, std::size_t member) {
+    if (trace.info.failure.empty() || is_point_to_point(s.op)) return false;
+    const BufferState& its = s.buffers[member];
+    return seen_to_send(s, member) > trace.event(its.rank, its.event).sent_bytes;
+}
+
+bool broke_off(const trace::Trace& trace, const CollectiveState& s) {
+    for (std::size_t m = 0; m < s.buffers.size(); ++m)
+        if (broke_off_on(trace, s, m)) return true;
+    return false;
+}
+
+}  // namespace
 
 Picture CollectivePicture::draw() {
     const float top = header();
-    float bottom = footer();
+    float bottom = absent(footer());
     // The row of all hops comes last: only where the ranks keep room for their cards.
     const float h = std::clamp(in_.size.height * 0.28F, 120.F, 250.F);
     const bool pairs = own().ranks.size() <= 2;
@@ -44,10 +69,11 @@ float CollectivePicture::header() {
         arg("where", where), arg("hop", int64_t{std::min(s.round + 1, s.rounds)}), arg("hops", s.rounds)};
     // A record that was cut off may have one rank of many in it.
     const bool alone = in_.trace.groups[static_cast<std::size_t>(e.group)].ranks.size() < 2;
-    const char* state = s.rounds == 0                       ? (alone ? "alone" : "still")
-                        : !s.begun                          ? "coming"
-                        : s.finished || s.round >= s.rounds ? "done"
-                                                            : "hop";
+    const bool over = s.finished || s.round >= s.rounds;
+    const char* state = s.rounds == 0 ? (alone ? "alone" : "still")
+                        : !s.begun    ? "coming"
+                        : !over       ? "hop"
+                                      : (broke_off(in_.trace, s) ? "broke" : "done");
     const std::string full = p_.say(std::string("view.collective.") + state, args);
     const std::string brief = p_.say(std::string("view.collective.") + state + ".short", args);
     tell_.push_back(op + "  " + full);
@@ -148,8 +174,10 @@ float CollectivePicture::footer() {
     const std::vector<MessageArg> args{arg("rank", s.buffers[m].rank),
                                        arg("sent", format_count(s.buffers[m].sent_bytes)),
                                        arg("all", format_exact_bytes(e.sent_bytes))};
-    const std::string full = p_.say("view.collective.sent", args),
-                      brief = p_.say("view.collective.sent.short", args);
+    // Of a call that broke off nobody knows how much it was to be.
+    const std::string sent =
+        broke_off_on(in_.trace, s, m) ? "view.collective.sent.broke" : "view.collective.sent";
+    const std::string full = p_.say(sent, args), brief = p_.say(sent + ".short", args);
     tell_.push_back(full +
                     (formula ? "  " + formula->text + " = " + format_exact_bytes(formula->bytes) : ""));
     p_.layer = kWords;
@@ -185,12 +213,61 @@ float CollectivePicture::footer() {
     return y - 8;
 }
 
+std::vector<int32_t> CollectivePicture::absent_ranks() const {
+    // Of a group of all ranks only two take part in a send.
+    if (is_point_to_point(event().op)) return {};
+    std::vector<int32_t> out;
+    const auto& there = instances_[own_].ranks;
+    for (const int32_t rank : group(own_).ranks)
+        if (std::find(there.begin(), there.end(), rank) == there.end()) out.push_back(rank);
+    return out;
+}
+
+float CollectivePicture::absent(float bottom) {
+    const std::vector<int32_t> ranks = absent_ranks();
+    if (ranks.empty()) return bottom;
+    const std::vector<MessageArg> args{arg("ranks", std::vector<int64_t>(ranks.begin(), ranks.end()))};
+    const std::string full = p_.say("view.collective.absent", args);
+    tell_.push_back(full);
+    const float line = p_.line_height(Face::body), size = std::max(26.F, line), y = bottom - size;
+    const float right = in_.size.width - kPad;
+    p_.layer = kWords;
+    const std::string words =
+        p_.fit({p_.say("view.collective.absent.short"), full}, Face::caption, (right - kPad) * 0.6F);
+    float x = kPad + 4;
+    if (!words.empty()) {
+        p_.text(words, {x, y + (size - p_.line_height(Face::caption)) / 2}, Face::caption, Token::warn);
+        x += p_.width(words, Face::caption) + 12;
+    }
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const std::string name = "rank " + std::to_string(ranks[i]);
+        const float w = p_.width(name, Face::body) + 20;
+        const std::string rest = "+" + std::to_string(ranks.size() - i);
+        const bool last = i + 1 == ranks.size();
+        if (x + w + (last ? 0 : 8 + p_.width(rest, Face::caption)) > right) {
+            if (x + p_.width(rest, Face::caption) <= right)
+                p_.text(rest, {x, y + (size - p_.line_height(Face::caption)) / 2}, Face::caption,
+                        Token::warn);
+            break;
+        }
+        const Id id{"rank", ranks[i]};
+        p_.layer = kCards;
+        auto& box = p_.rect({x, y, w, size}, Token::ghost, 8, id);
+        box.stroke = in_.selection.rank == ranks[i] ? Token::sel : Token::line2;
+        box.stroke_style = Stroke::dashed;
+        p_.layer = kCells;
+        p_.label({x, y, w, size}, name, Face::body, Token::soft, Token::none, id);
+        x += w + 8;
+    }
+    return y - 10;
+}
+
 void CollectivePicture::tell() {
     for (auto& line : tell_) p_.tell(std::move(line));
     for (std::size_t i = 0; i < states_.size(); ++i) {
         const auto& s = states_[i];
         const std::vector<int64_t> ranks(s.ranks.begin(), s.ranks.end());
-        p_.tell(group(i).mesh_dim + " " + format_list(ranks));
+        p_.tell(group(i).mesh_dim + " " + format_ranks(ranks));
         for (std::size_t m = 0; m < s.ranks.size(); ++m) {
             std::string parts;
             for (const auto& piece : s.buffers[m].pieces)

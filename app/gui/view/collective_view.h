@@ -12,7 +12,8 @@ struct CollectiveOptions {
     bool covered = false;         ///< the bytes are what a lesson's open question asks: they are left out
 };
 
-/// The collective the picture is about: the selected event when it is a collective; else the one under the
+/// The collective the picture is about: the selected event when it is a collective; of a selected computation
+/// the last call of its unit in its step that had ended before it, where there is one; else the one under the
 /// cursor on the selected rank (or the asking rank), the latest begun; else the next one to come; else the
 /// last. Nothing when the trace has no collective. Cost: O(events of the rank).
 struct ShownCollective {
@@ -20,6 +21,8 @@ struct ShownCollective {
     int32_t event = 0;
 };
 std::optional<ShownCollective> shown_collective(const Input& input);
+std::optional<ShownCollective> shown_collective(const trace::Trace& trace, const time::Clock& clock,
+                                                Cursor cursor, const Selection& selection);
 
 /// The collective under the cursor: its ranks in their arrangement, buffers cut in chunks, chunks in flight
 /// at the cursor, partial sums, padding, bytes sent so far beside the formula. Other groups that make the

@@ -4,10 +4,13 @@
 
 namespace meshscope::view {
 
-int32_t focus_rank(const Input& input) {
-    const auto& s = input.selection;
+int32_t focus_rank(const trace::Trace& trace, const Selection& s) {
     const int32_t rank = s.rank ? *s.rank : s.event_rank ? *s.event_rank : s.asking_rank;
-    return std::clamp(rank, 0, std::max(0, static_cast<int32_t>(input.trace.ranks.size()) - 1));
+    return std::clamp(rank, 0, std::max(0, static_cast<int32_t>(trace.ranks.size()) - 1));
+}
+
+int32_t focus_rank(const Input& input) {
+    return focus_rank(input.trace, input.selection);
 }
 
 std::vector<std::string> event_labels(const Painter& painter, const trace::Trace& trace,
@@ -66,10 +69,13 @@ std::string op_mark(CollectiveOp op) {
 }
 
 const trace::Event* selected_event(const Input& input) {
-    const auto& s = input.selection;
+    return selected_event(input.trace, input.selection);
+}
+
+const trace::Event* selected_event(const trace::Trace& trace, const Selection& s) {
     if (!s.event_rank || !s.event || *s.event_rank < 0 || *s.event < 0) return nullptr;
-    if (static_cast<std::size_t>(*s.event_rank) >= input.trace.ranks.size()) return nullptr;
-    const auto& events = input.trace.ranks[static_cast<std::size_t>(*s.event_rank)].events;
+    if (static_cast<std::size_t>(*s.event_rank) >= trace.ranks.size()) return nullptr;
+    const auto& events = trace.ranks[static_cast<std::size_t>(*s.event_rank)].events;
     return static_cast<std::size_t>(*s.event) < events.size() ? &events[static_cast<std::size_t>(*s.event)]
                                                               : nullptr;
 }
@@ -148,7 +154,7 @@ void event_bar(Painter& p, const trace::Event& event, const Rect& box, const Id&
 }
 
 void event_bar_words(Painter& p, const trace::Event& event, const Rect& box, const std::string& words,
-                 Token colour, Token on, const Id& id) {
+                     Token colour, Token on, const Id& id) {
     if (event.kind == trace::EventKind::collective && event_pattern(event.op) != Fill::solid) {
         const float w = p.width(words, Face::caption) + 6;
         p.rect({box.x + (box.w - w) / 2, box.y + 1.5F, w, box.h - 3}, Token::panel, 2).fill_alpha = 0.85F;

@@ -10,6 +10,7 @@ namespace meshscope::view {
 /// The rank a picture speaks of: the selected one, else the selected event's, else the asking rank; within
 /// the world.
 int32_t focus_rank(const Input& input);
+int32_t focus_rank(const trace::Trace& trace, const Selection& selection);
 
 /// "forward net1" and its short forms, longest first: the label of an event's bar.
 std::vector<std::string> event_labels(const Painter& painter, const trace::Trace& trace,
@@ -23,10 +24,11 @@ std::string op_mark(CollectiveOp op);
 void event_bar(Painter& painter, const trace::Event& event, const Rect& box, const Id& id);
 /// The word in an event's bar, no wider than it. Hatches stop around it: letters on lines are not read.
 void event_bar_words(Painter& painter, const trace::Event& event, const Rect& box, const std::string& words,
-                 Token colour, Token on, const Id& id);
+                     Token colour, Token on, const Id& id);
 
 /// The selected event, when there is one and it exists.
 const trace::Event* selected_event(const Input& input);
+const trace::Event* selected_event(const trace::Trace& trace, const Selection& selection);
 
 /// True when the rank's steps are cut into micro-batches. Cost: O(its events) where they are not.
 bool has_microbatches(const trace::Trace& trace, int32_t rank);

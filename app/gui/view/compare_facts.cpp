@@ -73,10 +73,15 @@ class Proof {
         }
         s_.head(p_.say("view.compare.agree"),
                 compared ? p_.say("view.compare.numbers", {arg("n", format_count(numbers))}) : "");
-        const char* id = !compared ? "view.compare.verdict.unknown"
-                         : bits    ? "view.compare.verdict.bits"
-                         : agree   ? "view.compare.verdict.close"
-                                   : "view.compare.verdict.differ";
+        const bool ended = std::any_of(runs_.begin(), runs_.end(), [](const ComparedRun& run) {
+            return run.end != nullptr && run.end->kind != RunEnd::Kind::not_finite &&
+                   run.trace.info.parameters.empty();
+        });
+        const char* id = !compared && ended ? "view.compare.verdict.ended"
+                         : !compared        ? "view.compare.verdict.unknown"
+                         : bits             ? "view.compare.verdict.bits"
+                         : agree            ? "view.compare.verdict.close"
+                                            : "view.compare.verdict.differ";
         const Token colour = !compared ? Token::mute : agree ? Token::ok : Token::err;
         const float line = p_.line_height(Face::title);
         const Point c{s_.x + 15, s_.y + line / 2};
@@ -129,6 +134,10 @@ class Proof {
         const trace::RunInfo& info = run.trace.info;
         if (info.losses.empty() && info.failure.empty())
             return p_.say("view.compare.nothing_trained", {arg("name", run.name)});
+        if (run.end != nullptr)
+            return p_.say(run.end->kind == RunEnd::Kind::not_finite ? "view.compare.not_finite"
+                                                                    : "view.compare.ended_early",
+                          {arg("name", run.name)});
         return p_.say("view.compare.not_kept",
                       {arg("name", run.name), arg("most", format_count(trace::kMostFinalNumbers))});
     }

@@ -8,6 +8,7 @@
 #include "app/gui/view/timeline_bars.h"
 #include "core/memory/ledger.h"
 #include "core/time/exposed.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::view {
 namespace {
@@ -35,7 +36,14 @@ std::optional<int64_t> bytes_between_nodes(const trace::Trace& trace, int32_t st
 RunFigures count_figures(const ComparedRun& run, int32_t step) {
     RunFigures f;
     f.step = step;
+    // A step that the run ended in has no loss that all ranks know of.
+    f.whole = run.end == nullptr || run.end->kind == RunEnd::Kind::not_finite || step < run.trace.info.steps;
     f.span = step_span(run.trace, run.clock, step);
+    if (run.trace.info.level == trace::Level::off ||
+        (step >= 0 && step < trace::first_recorded_step(run.trace))) {
+        f.step_ns = f.exposed_ns = f.peak_bytes = f.calls = f.sent_bytes = -1;  // unknown is not zero
+        return f;
+    }
     f.step_ns = f.span.end_ns - f.span.begin_ns;
     if (run.rank < 0 || static_cast<std::size_t>(run.rank) >= run.trace.ranks.size()) return f;
     f.exposed_ns = time::overlap(run.trace, run.clock, run.rank, step).exposed_ns;
@@ -45,8 +53,10 @@ RunFigures count_figures(const ComparedRun& run, int32_t step) {
         if (e.step != step || e.kind != trace::EventKind::collective || e.phase == Phase::evaluation)
             continue;
         ++f.calls;
-        f.sent_bytes += e.sent_bytes;
-        f.sent_by_op[e.op] += e.sent_bytes;
+        int64_t& by_op = f.sent_by_op[e.op];
+        const bool told = tells_sent_bytes(e);
+        f.sent_bytes = told && f.sent_bytes >= 0 ? f.sent_bytes + e.sent_bytes : -1;
+        by_op = told && by_op >= 0 ? by_op + e.sent_bytes : -1;
     }
     f.between_nodes = bytes_between_nodes(run.trace, step);
     return f;
@@ -55,7 +65,10 @@ RunFigures count_figures(const ComparedRun& run, int32_t step) {
 }  // namespace
 
 int32_t compared_step(const trace::Trace& trace, int32_t step) {
-    return std::clamp(step, 0, std::max(0, trace.info.steps - 1));
+    int32_t last = trace.info.steps - 1;
+    for (const trace::RankTrace& rank : trace.ranks)
+        if (!rank.events.empty()) last = std::max(last, rank.events.back().step);
+    return std::clamp(step, 0, std::max(0, last));
 }
 
 RunFigures run_figures(const ComparedRun& run, int32_t step) {
@@ -63,6 +76,10 @@ RunFigures run_figures(const ComparedRun& run, int32_t step) {
     // Runs stand side by side for as long as the cursor goes through a step.
     thread_local Remembered<std::pair<int32_t, int32_t>, RunFigures> remembered(16);
     return *remembered.of(run.trace, &run.clock, {run.rank, step}, [&] { return count_figures(run, step); });
+}
+
+std::string figure_time(int64_t ns) {
+    return ns < 0 ? "—" : format_time(ns);
 }
 
 std::string Difference::text(std::size_t run) const {
@@ -90,7 +107,8 @@ std::vector<Difference> differences(const std::vector<RunFigures>& figures) {
         for (const CollectiveOp op : ops)
             add({"view.compare.sent_by", std::string(name(op)), false, true, {}}, [op](const RunFigures& f) {
                 const auto found = f.sent_by_op.find(op);
-                return found == f.sent_by_op.end() ? int64_t{0} : found->second;
+                if (found != f.sent_by_op.end()) return found->second;
+                return f.calls < 0 ? int64_t{-1} : int64_t{0};
             });
     add({"view.compare.nodes", "", false, true, {}},
         [](const RunFigures& f) { return f.between_nodes.value_or(-1); });

@@ -6,24 +6,39 @@
 #include <vector>
 
 #include "app/gui/view/format.h"
+#include "app/gui/view/run_end.h"
 #include "core/time/clock.h"
 #include "core/trace/agreement.h"
 #include "core/trace/trace.h"
 
 namespace meshscope::view {
 
+/// One thing that a run was of, under the scenario file's own key: "model.layers", "4".
+struct RunTrait {
+    enum class Kind : uint8_t {
+        work,   ///< what is computed: runs that differ in it do not compare
+        where,  ///< on how much of what
+        how,    ///< what a comparison is about
+    };
+    Kind kind = Kind::how;
+    std::string key, value;
+};
+
 /// One of the runs that stand side by side. References must live while it is used.
 struct ComparedRun {
     std::string name;  ///< what its lanes are called; no two are the same
     const trace::Trace& trace;
     const time::Clock& clock;
-    int32_t rank = 0;    ///< whose lanes are shown and whose bytes are counted
-    bool front = false;  ///< the run that the other views show
+    int32_t rank = 0;                               ///< whose lanes are shown and whose bytes are counted
+    bool front = false;                             ///< the run that the other views show
+    const RunEnd* end = nullptr;                    ///< how it ended early; null: it did not
+    const std::vector<RunTrait>* traits = nullptr;  ///< what it was of; null: not known
 };
 
-/// What one rank of a run did in one step.
+/// What one rank of a run did in one step; -1 where the record does not tell.
 struct RunFigures {
     int32_t step = 0;
+    bool whole = true;    ///< false: the run ended within this step
     time::Interval span;  ///< the step on the run's clock, over all ranks, no evaluation counted
     int64_t step_ns = 0, exposed_ns = 0, peak_bytes = 0;
     int64_t calls = 0;       ///< collectives; a send or a recv counts as one
@@ -36,8 +51,11 @@ struct RunFigures {
 /// Cost: a pass over the step's events and hops of all ranks; in a large record once a rank and step.
 RunFigures run_figures(const ComparedRun& run, int32_t step);
 
-/// The step of every run that stands beside step `step` of the first: the same number, or its last where it
-/// has fewer.
+/// A time of the figures; "—" where the record does not tell it.
+std::string figure_time(int64_t ns);
+
+/// The step of every run that stands beside step `step` of the front run: the same number, or the last of
+/// which it recorded anything. Cost: a look at each rank.
 int32_t compared_step(const trace::Trace& trace, int32_t step);
 
 /// One line of the table of differences. Less is better in all of them.

@@ -13,8 +13,8 @@ constexpr float kPad = kComparePad, kCard = kCompareCard, kRadius = kCompareRadi
 class Table {
   public:
     Table(Painter& painter, float width, const std::vector<ComparedRun>& runs,
-          const std::vector<RunFigures>& figures, int32_t step)
-        : p_(painter), width_(width), runs_(runs), figures_(figures), step_(step) {}
+          const std::vector<RunFigures>& figures, const std::vector<Unlike>& unlike)
+        : p_(painter), width_(width), runs_(runs), figures_(figures), unlike_(unlike) {}
 
     float draw(float top) {
         const auto rows = differences(figures_);
@@ -26,7 +26,8 @@ class Table {
         float y = top + 12;
         const std::string head = p_.say("view.compare.differences", {arg("base", runs_[0].name)});
         const std::string note =
-            p_.say("view.compare.note", {arg("rank", runs_[0].rank), arg("step", step_)});
+            p_.say(same_steps(figures_) ? "view.compare.note" : "view.compare.note.steps",
+                   {arg("rank", int64_t{runs_[0].rank}), arg("step", int64_t{figures_[0].step})});
         for (const std::string& line : p_.wrap(head, Face::body, end - left)) {
             p_.text(line, {left, y}, Face::body, Token::text);
             y += p_.line_height(Face::body);
@@ -41,6 +42,13 @@ class Table {
                 p_.text(part, {column_x(i), at}, Face::body, i == 0 ? Token::soft : Token::text, Align::left,
                         {"run", static_cast<int64_t>(i)});
                 at += p_.line_height(Face::body);
+            }
+            if (!same_steps(figures_)) {
+                const std::string own = step_words(p_, figures_[i]);
+                for (const std::string& part : p_.wrap(own, Face::caption, column_width_ - 12)) {
+                    p_.text(part, {column_x(i), at}, Face::caption, Token::soft);
+                    at += caption();
+                }
             }
             heads = std::max(heads, at);
         }
@@ -77,7 +85,7 @@ class Table {
         std::string told = label + ":";
         for (std::size_t i = 0; i < runs_.size(); ++i) {
             cell(row, index, i, y);
-            const std::string change = i > 0 ? change_text(row.values[0], row.values[i]) : "";
+            const std::string change = change_of(row, i);
             told += " " + runs_[i].name + " " + row.text(i) + (change.empty() ? "" : " (" + change + ")") +
                     (i + 1 < runs_.size() ? "," : "");
         }
@@ -85,21 +93,31 @@ class Table {
         return std::max(y + number + 16, label_y) + 4;
     }
 
+    /// How a value changes; "" where nothing may be said of that.
+    std::string change_of(const Difference& row, std::size_t i) const {
+        if (i == 0 || unlike_[i].verdict == Verdict::none) return "";
+        return change_text(row.values[0], row.values[i]);
+    }
+
     /// The value, how it changes, and a bar from the first run's value: to the right more, to the left less.
     void cell(const Difference& row, std::size_t index, std::size_t i, float y) {
         const float x0 = column_x(i), room = column_width_ - 20;
         const Id id{"difference", static_cast<int64_t>(index), static_cast<int64_t>(i)};
         const int64_t base = row.values[0], value = row.values[i];
-        const std::string text = row.text(i), change = i > 0 ? change_text(base, value) : "";
+        const std::string text = row.text(i), change = change_of(row, i);
         const float line = p_.line_height(Face::mono), small = p_.line_height(Face::caption);
-        const Token colour = value > base ? Token::err : value < base ? Token::ok : Token::mute;
+        const bool judged = unlike_[i].verdict == Verdict::better_or_worse;
+        const Token colour = !judged        ? Token::soft
+                             : value > base ? Token::err
+                             : value < base ? Token::ok
+                                            : Token::mute;
         const std::string shown = p_.fit({text}, Face::mono, room);
         const Face face = shown.empty() ? Face::mono_small : Face::mono;
         if (p_.width(text, face) <= room) p_.text(text, {x0, y}, face, Token::text, Align::left, id);
         const float after = x0 + p_.width(text, face) + 10;
         if (!change.empty() && after + p_.width(change, Face::caption) <= x0 + room)
             p_.text(change, {after, y + (line - small) / 2}, Face::caption, colour, Align::left, id);
-        if (i == 0 || base < 0 || value < 0) return;
+        if (i == 0 || base < 0 || value < 0 || unlike_[i].verdict == Verdict::none) return;
         // Half the column is 100 %; what is beyond has its end cut off, and the figure says how much.
         const float middle = x0 + room / 2, bar_y = y + line + 4;
         p_.layer = 3;
@@ -125,15 +143,35 @@ class Table {
     float width_;
     const std::vector<ComparedRun>& runs_;
     const std::vector<RunFigures>& figures_;
-    int32_t step_;
+    const std::vector<Unlike>& unlike_;
     float label_width_ = 0, column_width_ = 0, first_column_ = 0;
 };
 
 }  // namespace
 
+bool same_steps(const std::vector<RunFigures>& figures) {
+    return std::all_of(figures.begin(), figures.end(),
+                       [&](const RunFigures& f) { return f.step == figures.front().step && f.whole; });
+}
+
+std::string step_words(const Painter& painter, const RunFigures& figures) {
+    return painter.say(figures.whole ? "view.step" : "view.compare.step.part",
+                       {arg("step", int64_t{figures.step})});
+}
+
+std::string exposed_words(const Painter& painter, const RunFigures& figures, bool brief) {
+    const std::string time = figure_time(figures.exposed_ns);
+    if (brief || figures.exposed_ns < 0)
+        return painter.say("view.compare.exposed.brief", {arg("time", time)});
+    const double share = figures.step_ns > 0
+                             ? static_cast<double>(figures.exposed_ns) / static_cast<double>(figures.step_ns)
+                             : 0;
+    return painter.say("view.compare.exposed.of", {arg("time", time), arg("percent", format_percent(share))});
+}
+
 float compare_table(Painter& painter, float width, const std::vector<ComparedRun>& runs,
-                    const std::vector<RunFigures>& figures, int32_t step, float top) {
-    return Table(painter, width, runs, figures, step).draw(top);
+                    const std::vector<RunFigures>& figures, const std::vector<Unlike>& unlike, float top) {
+    return Table(painter, width, runs, figures, unlike).draw(top);
 }
 
 }  // namespace meshscope::view

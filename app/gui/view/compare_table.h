@@ -1,7 +1,9 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "app/gui/view/compare_alike.h"
 #include "app/gui/view/compare_figures.h"
 #include "app/gui/view/paint.h"
 
@@ -10,9 +12,16 @@ namespace meshscope::view {
 /// Of every card of the comparison: around it, inside it, its corners.
 inline constexpr float kComparePad = 16, kCompareCard = 16, kCompareRadius = 12;
 
+/// True when all runs show the same whole step.
+bool same_steps(const std::vector<RunFigures>& figures);
+/// "step 1", "step 1, up to where it ended".
+std::string step_words(const Painter& painter, const RunFigures& figures);
+/// "12 ms exposed, 30 %"; brief: without the share.
+std::string exposed_words(const Painter& painter, const RunFigures& figures, bool brief);
+
 /// The card of what differs from the first run, with sign, percent and a bar: its upper edge at `top` of a
-/// picture of `width`. Gives its lower edge. `step` is what the lanes show. Cost: the table's cells.
+/// picture of `width`. Gives its lower edge. `unlike`: what may be said of each. Cost: the table's cells.
 float compare_table(Painter& painter, float width, const std::vector<ComparedRun>& runs,
-                    const std::vector<RunFigures>& figures, int32_t step, float top);
+                    const std::vector<RunFigures>& figures, const std::vector<Unlike>& unlike, float top);
 
 }  // namespace meshscope::view

@@ -6,6 +6,7 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/compare_table.h"
+#include "app/gui/view/compare_title.h"
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_layout.h"
 #include "core/time/exposed.h"
@@ -23,19 +24,20 @@ class Comparison {
         const ComparedRun* front = &runs.front();
         for (const ComparedRun& run : runs)
             if (run.front) front = &run;
-        step_ = std::max(0, step_at(front->trace, front->clock, input.cursor.t_ns));
+        const int32_t step = std::max(0, step_at(front->trace, front->clock, input.cursor.t_ns));
         for (const ComparedRun& run : runs) {
-            figures_.push_back(run_figures(run, compared_step(run.trace, step_)));
+            figures_.push_back(run_figures(run, compared_step(run.trace, step)));
             longest_ = std::max(longest_, figures_.back().step_ns);
+            unlike_.push_back(unlike(runs.front(), figures_.front(), run, figures_.back()));
             if (&run == front) cursor_ns_ = input.cursor.t_ns - figures_.back().span.begin_ns;
         }
         p_.picture().content_height = 1e6F;  // known at the end
     }
 
     Picture draw() {
-        float y = title();
+        float y = compare_title(p_, in_, runs_, unlike_, options_.both_clocks);
         y = lanes_card(y);
-        y = compare_table(p_, in_.size.width, runs_, figures_, step_, y + 16);
+        y = compare_table(p_, in_.size.width, runs_, figures_, unlike_, y + 16);
         Picture picture = p_.take();
         picture.height = picture.content_height = std::max(in_.size.height, y + 12);
         return picture;
@@ -45,70 +47,15 @@ class Comparison {
     float caption() const { return p_.line_height(Face::caption); }
     float right() const { return in_.size.width - kPad; }
 
-    float title() {
-        p_.layer = 5;
-        float y = 14;
-        const std::string words =
-            p_.say("view.compare.title", {arg("runs", static_cast<int64_t>(runs_.size()))});
-        p_.text(words, {kPad + 4, y}, Face::title, Token::text);
-        p_.tell(words);
-        float x = kPad + 4 + p_.width(words, Face::title) + 20;
-        const float width = clock_width();
-        if (x + width > right()) {
-            x = kPad + 4;
-            y += p_.line_height(Face::title) + 6;
-        }
-        const float h = std::max(28.F, caption() + 4);
-        clock_switch(x, y, h);
-        std::set<std::string> profiles;
-        for (const ComparedRun& run : runs_) profiles.insert(run.clock.profile);
-        if (profiles.size() > 1) {
-            y += h + 6;
-            std::string list;
-            for (const ComparedRun& run : runs_)
-                list += (list.empty() ? "" : ", ") + run.name + ": " + run.clock.profile;
-            const std::string note = p_.say("view.compare.profiles", {arg("list", list)});
-            p_.tell(note);
-            return p_.paragraph(note, {kPad + 4, y}, Face::caption, Token::warn, right() - kPad - 4) + 6;
-        }
-        return y + h + 10;
-    }
-
-    std::vector<time::ClockKind> kinds() const {
-        if (!options_.both_clocks) return {in_.clock.kind};
-        return {time::ClockKind::modelled, time::ClockKind::measured};
-    }
-    std::string clock_words(time::ClockKind kind) const {
-        return p_.say(kind == time::ClockKind::modelled ? "view.clock.modelled" : "view.clock.measured");
-    }
-    float clock_width() const {
-        float w = 4;
-        for (const auto kind : kinds()) w += p_.width(clock_words(kind), Face::caption) + 28;
-        return w;
-    }
-    void clock_switch(float x, float y, float h) {
-        p_.rect({x, y, clock_width(), h}, Token::inset, 6).stroke = Token::line;
-        float at = x + 2;
-        for (const auto kind : kinds()) {
-            const std::string words = clock_words(kind);
-            const float w = p_.width(words, Face::caption) + 28;
-            const bool on = kind == in_.clock.kind;
-            p_.rect({at, y + 2, w, h - 4}, on ? Token::accentbg : Token::none, 5,
-                    {"clock", static_cast<int64_t>(kind)});
-            p_.label({at, y, w, h}, words, Face::caption, on ? Token::text : Token::mute);
-            at += w;
-        }
-    }
-
     // ---- the lanes ----
 
-    std::vector<Stream> streams_of(std::size_t run) const {
-        std::set<Stream> used{Stream::compute};
-        for (const trace::Event* e : events_of(run)) used.insert(e->stream);
-        std::vector<Stream> out;
-        for (const Stream s : {Stream::compute, Stream::all_gather, Stream::reduce_scatter,
-                               Stream::all_reduce, Stream::copy, Stream::p2p})
-            if (used.count(s) != 0) out.push_back(s);
+    std::vector<Lane> lanes_of(std::size_t run) const {
+        std::set<Lane> used;
+        for (const trace::Event* e : events_of(run)) used.insert(lane_of(*e));
+        if (used.empty()) used.insert(Lane::compute);
+        std::vector<Lane> out;
+        for (const Lane lane : lane_order())
+            if (used.count(lane) != 0) out.push_back(lane);
         return out;
     }
     std::vector<const trace::Event*> events_of(std::size_t run) const {
@@ -127,10 +74,21 @@ class Comparison {
     float name_room() const { return x0_ - 20 - kPad - kCard - 24; }
     float head_height(std::size_t run) const {
         return p_.line_height(Face::body) * static_cast<float>(name_lines(run, name_room()).size()) + 2 +
-               p_.line_height(Face::mono) + 2 + 2 * caption() + 6;
+               p_.line_height(Face::mono) + 2 + 2 * caption() + 6 +
+               caption() * static_cast<float>(own_lines(run).size());
+    }
+    /// Which step this is where that is not the same for all, and how the run ended early.
+    std::vector<std::string> own_lines(std::size_t run) const {
+        std::vector<std::string> lines;
+        if (!same_steps(figures_)) lines = p_.wrap(step_words(p_, figures_[run]), Face::caption, name_room());
+        if (runs_[run].end == nullptr) return lines;
+        const Message title = end_title(*runs_[run].end);
+        for (std::string& line : p_.wrap(p_.say(title.id, title.args), Face::caption, name_room()))
+            lines.push_back(std::move(line));
+        return lines;
     }
     float block_height(std::size_t run) const {
-        const auto lanes = static_cast<float>(streams_of(run).size());
+        const auto lanes = static_cast<float>(lanes_of(run).size());
         const float bars = lanes * (kBar + kLaneGap) + 22;  // and the line of the difference below
         return std::max(head_height(run), bars) + 2 * kBlockPad;
     }
@@ -157,7 +115,9 @@ class Comparison {
         p_.rect({kPad, top, right() - kPad, 0}, Token::panel, kRadius).stroke = Token::line;
         p_.layer = 5;
         float y = top + 12;
-        const std::string words_of_step = p_.say("view.step", {arg("step", step_)});
+        const std::string words_of_step = same_steps(figures_)
+                                              ? p_.say("view.step", {arg("step", int64_t{figures_[0].step})})
+                                              : p_.say("view.compare.steps");
         p_.text(words_of_step, {kPad + kCard, y}, Face::body, Token::text);
         y = legend(kPad + kCard + p_.width(words_of_step, Face::body) + 24, y);
         const float ruler_y = y + 4;
@@ -231,18 +191,10 @@ class Comparison {
             .id = {"cursor"};
     }
 
-    std::string exposed_words(std::size_t i, bool brief) const {
-        const RunFigures& f = figures_[i];
-        const std::string percent =
-            f.step_ns > 0 ? format_percent(static_cast<double>(f.exposed_ns) / static_cast<double>(f.step_ns))
-                          : "0";
-        return p_.say(brief ? "view.compare.exposed.brief" : "view.compare.exposed.of",
-                      {arg("time", format_time(f.exposed_ns)), arg("percent", percent)});
-    }
     float gutter_width(std::size_t i) const {
         return std::max({std::min(180.F, p_.width(runs_[i].name, Face::body) + 28),
-                         p_.width(format_time(figures_[i].step_ns), Face::mono),
-                         p_.width(exposed_words(i, true), Face::caption),
+                         p_.width(figure_time(figures_[i].step_ns), Face::mono),
+                         p_.width(exposed_words(p_, figures_[i], true), Face::caption),
                          p_.width("rank 000", Face::caption) + 64});
     }
 
@@ -264,19 +216,37 @@ class Comparison {
                 p_.layer = 3;
                 p_.rect({l, top + 2, r - l, 4}, Token::warn, 0, {"exposed", static_cast<int64_t>(i)});
             }
-        const auto streams = streams_of(i);
-        for (const Stream stream : streams) {
-            lane(i, stream, y);
+        for (const Lane one : lanes_of(i)) {
+            lane(i, one, y);
             y += kBar + kLaneGap;
         }
         // Where the step ends, and how that lies to the first run's end.
         p_.layer = 4;
-        const float end = x(f.step_ns);
-        p_.line({end, top + 6}, {end, bottom - 4}, Token::sel, 1.4F);
+        if (f.step_ns >= 0) p_.line({x(f.step_ns), top + 6}, {x(f.step_ns), bottom - 4}, Token::sel, 1.4F);
         if (i > 0) difference_line(i, top, bottom);
-        const std::string change = change_text(figures_[0].step_ns, f.step_ns);
-        p_.tell(run.name + " · rank " + std::to_string(run.rank) + ": " + format_time(f.step_ns) +
-                (i > 0 && !change.empty() ? " (" + change + ")" : "") + ", " + exposed_words(i, false));
+        broke_off(i, top, bottom);
+        const bool judged = unlike_[i].verdict != Verdict::none;
+        const std::string change = judged ? change_text(figures_[0].step_ns, f.step_ns) : "";
+        p_.tell(run.name + " · rank " + std::to_string(run.rank) + " · " + step_words(p_, f) + ": " +
+                figure_time(f.step_ns) + (i > 0 && !change.empty() ? " (" + change + ")" : "") + ", " +
+                exposed_words(p_, figures_[i], false));
+    }
+
+    /// Where in this step the run ended early.
+    void broke_off(std::size_t i, float top, float bottom) {
+        const ComparedRun& run = runs_[i];
+        if (run.end == nullptr || run.end->step != figures_[i].step) return;
+        const float at = x(broke_off_ns(run.trace, run.clock, *run.end) - figures_[i].span.begin_ns);
+        p_.layer = 6;
+        auto& line = p_.line({at, top + 4}, {at, bottom - 4}, Token::err, 2);
+        line.stroke_style = Stroke::dashed;
+        line.id = {"broke_off", static_cast<int64_t>(i)};
+        const bool values = run.end->kind == RunEnd::Kind::not_finite;
+        const std::string words = p_.say(values ? "view.end.mark.not_finite" : "view.end.mark");
+        const Message title = end_title(*run.end);
+        p_.tell(run.name + ": " + p_.say(title.id, title.args));
+        p_.try_text(words, {at + 6, bottom - caption() - 6}, Face::caption, Token::err, Align::left,
+                    {"broke_off", static_cast<int64_t>(i)});
     }
 
     /// Name, whose lanes, the step's time and what of it is exposed.
@@ -298,12 +268,21 @@ class Comparison {
             y += line;
         }
         y += 2;
-        p_.text(format_time(figures_[i].step_ns), {left, y}, Face::mono, Token::text);
+        p_.text(figure_time(figures_[i].step_ns), {left, y}, Face::mono, Token::text);
         y += p_.line_height(Face::mono) + 2;
         const std::string exposed =
-            p_.fit({exposed_words(i, false), exposed_words(i, true)}, Face::caption, room);
+            p_.fit({exposed_words(p_, figures_[i], false), exposed_words(p_, figures_[i], true)},
+                   Face::caption, room);
         if (!exposed.empty()) p_.text(exposed, {left, y}, Face::caption, Token::warn);
         y += caption() + 2;
+        const std::size_t steps =
+            same_steps(figures_) ? 0
+                                 : p_.wrap(step_words(p_, figures_[i]), Face::caption, name_room()).size();
+        const auto own = own_lines(i);
+        for (std::size_t k = 0; k < own.size(); ++k) {
+            p_.text(own[k], {left, y}, Face::caption, k < steps ? Token::text : Token::err);
+            y += caption();
+        }
         // Which rank: arrows where there are others.
         const std::string rank = "rank " + std::to_string(run.rank);
         const bool others = run.trace.ranks.size() > 1;
@@ -324,29 +303,29 @@ class Comparison {
         if (others) arrow("lane_more", 1);
     }
 
-    void lane(std::size_t i, Stream stream, float y) {
+    void lane(std::size_t i, Lane lane, float y) {
         const ComparedRun& run = runs_[i];
         const RunFigures& f = figures_[i];
         const auto& times = run.clock.events[static_cast<std::size_t>(run.rank)];
         std::vector<Bar> bars;
         for (const trace::Event* e : events_of(i)) {
-            if (e->stream != stream) continue;
+            if (lane_of(*e) != lane) continue;
             const time::Interval& t = times[static_cast<std::size_t>(e->id)];
             bars.push_back({x(t.begin_ns - f.span.begin_ns), x(t.end_ns - f.span.begin_ns), e->id, 1});
         }
         std::sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.x0 < b.x0; });
         const auto& events = run.trace.ranks[static_cast<std::size_t>(run.rank)].events;
-        for (const Bar& bar : merge_lane(bars, events)) one_bar(i, stream, bar, y);
+        for (const Bar& bar : merge_lane(bars, events)) one_bar(i, lane, bar, y);
     }
 
-    void one_bar(std::size_t i, Stream stream, const Bar& bar, float y) {
+    void one_bar(std::size_t i, Lane lane, const Bar& bar, float y) {
         const ComparedRun& run = runs_[i];
         const Id id = run.front ? Id{"event", run.rank, bar.event}
                                 : Id{"run_event", static_cast<int64_t>(i), bar.event};
         const Rect box{bar.x0 + 0.5F, y, std::max(1.5F, bar.x1 - bar.x0 - 1), kBar};
         p_.layer = 2;
         if (bar.count > 1) {
-            p_.rect({bar.x0, y, std::max(2.F, bar.x1 - bar.x0), kBar}, stream_hue(stream), 0, id).fill_alpha =
+            p_.rect({bar.x0, y, std::max(2.F, bar.x1 - bar.x0), kBar}, lane_hue(lane), 0, id).fill_alpha =
                 0.6F;
             return;
         }
@@ -355,7 +334,7 @@ class Comparison {
         const auto labels = event_labels(p_, run.trace, e);
         if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
             event_bar_words(p_, e, box, words, Token::text,
-                        e.kind == trace::EventKind::compute ? Token::compute : Token::none, id);
+                            e.kind == trace::EventKind::compute ? Token::compute : Token::none, id);
         const bool picked =
             run.front && in_.selection.event_rank == run.rank && in_.selection.event == bar.event;
         if (!picked) return;
@@ -364,12 +343,18 @@ class Comparison {
     }
 
     void difference_line(std::size_t i, float top, float bottom) {
+        if (unlike_[i].verdict == Verdict::none) return;
         const int64_t base = figures_[0].step_ns, own = figures_[i].step_ns;
+        if (base < 0 || own < 0) return;
         const float from = x(base), to = x(own), y = bottom - 14;
         p_.layer = 1;  // under the bars, whose words it would cross
         p_.line({from, top + 6}, {from, bottom - 4}, Token::soft).stroke_style = Stroke::dashed;
         p_.layer = 4;
-        const Token colour = own > base ? Token::err : own < base ? Token::ok : Token::mute;
+        const bool judged = unlike_[i].verdict == Verdict::better_or_worse;
+        const Token colour = !judged      ? Token::soft
+                             : own > base ? Token::err
+                             : own < base ? Token::ok
+                                          : Token::mute;
         if (own != base) p_.line({from, y}, {to, y}, colour, 3);
         const std::string change = change_text(base, own);
         const std::string sign = own > base ? "+" : "";
@@ -389,8 +374,8 @@ class Comparison {
     const std::vector<ComparedRun>& runs_;
     const CompareOptions& options_;
     Painter p_;
-    int32_t step_ = 0;
     std::vector<RunFigures> figures_;
+    std::vector<Unlike> unlike_;
     int64_t longest_ = 0, end_ns_ = 1, cursor_ns_ = -1;
     float x0_ = 0, x1_ = 1;
 };

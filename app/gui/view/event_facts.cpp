@@ -4,6 +4,7 @@
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/common.h"
 #include "app/gui/view/stepping.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::view {
 namespace {
@@ -63,7 +64,7 @@ class Describer {
         if (e_.group >= 0 && static_cast<std::size_t>(e_.group) < in_.trace.groups.size()) {
             const auto& group = in_.trace.groups[static_cast<std::size_t>(e_.group)];
             const std::vector<int64_t> ranks(group.ranks.begin(), group.ranks.end());
-            row("view.fact.group", group_words(ranks));
+            row("view.fact.group", format_ranks(ranks));
             row("view.fact.dim", group.mesh_dim);
         }
         row("view.fact.elements", e_.in_elements == e_.out_elements
@@ -74,11 +75,14 @@ class Describer {
         if (e_.reduce_op != ReduceOp::none) type += ", " + std::string(name(e_.reduce_op));
         row("view.fact.dtype", type);
         if (e_.peer >= 0) row("view.fact.peer", "rank " + std::to_string(e_.peer));
-        const std::string algorithm(name(e_.algorithm));
+        const std::string word(name(e_.algorithm));
+        const std::string& file = in_.trace.info.algorithm_file;
+        const bool named = e_.algorithm == Algorithm::own && !file.empty();
+        const std::string algorithm = named ? word + " (" + file + ")" : word;
         // A transfer is one hop by its name already.
         const bool transfer = e_.op == CollectiveOp::send || e_.op == CollectiveOp::recv;
         if (e_.algorithm != Algorithm::none) {
-            if (!transfer) f_.how = p_.say("view.algorithm." + algorithm);
+            if (!transfer) f_.how = p_.say("view.algorithm." + word);
             const int32_t hops = rounds();
             row("view.fact.algorithm",
                 hops > 0 ? p_.say("view.fact.hops", {arg("algorithm", algorithm), arg("hops", hops)})
@@ -89,6 +93,10 @@ class Describer {
         row("view.fact.sequence", format_count(e_.sequence));
         when();
         duration();
+        if (!tells_sent_bytes(e_)) {
+            f_.sent = p_.say("view.fact.not_told");
+            return;
+        }
         f_.sent = format_exact_bytes(e_.sent_bytes);
         if (const auto formula = byte_formula(in_.trace, e_)) {
             f_.formula = formula->text;
@@ -107,12 +115,6 @@ class Describer {
                     if (hop.event == instance.events[m]) most = std::max(most, hop.round + 1);
         }
         return most;
-    }
-
-    static std::string group_words(const std::vector<int64_t>& ranks) {
-        if (ranks.size() <= 8) return format_list(ranks);
-        return "[" + std::to_string(ranks[0]) + ", " + std::to_string(ranks[1]) + ", …, " +
-               std::to_string(ranks.back()) + "] (" + std::to_string(ranks.size()) + ")";
     }
 
     void duration() {
@@ -136,6 +138,7 @@ EventFacts describe_event(const Input& input, EventRef ref) {
 
 std::optional<ByteFormula> byte_formula(const trace::Trace& trace, const trace::Event& event) {
     if (event.kind != trace::EventKind::collective || event.group < 0) return std::nullopt;
+    if (event.algorithm == Algorithm::own) return std::nullopt;  // its file says what it sends, no formula
     const auto n = static_cast<int64_t>(trace.groups[static_cast<std::size_t>(event.group)].ranks.size());
     const int64_t element = bytes_per_element(event.dtype);
     const auto part = [&](int64_t elements, bool twice) -> std::optional<ByteFormula> {

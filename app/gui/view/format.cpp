@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/rank_set.h"
+
 namespace meshscope::view {
 namespace {
 
@@ -85,6 +87,11 @@ std::string format_number(float value, int digits) {
 
 std::string format_list(const std::vector<int64_t>& values) {
     return joined(values, "[", "]");
+}
+
+std::string format_ranks(const std::vector<int64_t>& ranks) {
+    if (ranks.size() <= kShownRankParts) return format_list(ranks);
+    return "[" + ranks_text(ranks) + "] (" + std::to_string(ranks.size()) + ")";
 }
 
 std::string format_tuple(const std::vector<int64_t>& values) {

@@ -25,6 +25,8 @@ std::string format_percent(double share);
 std::string format_number(float value, int digits = 3);
 /// "[0, 1]"; "(0, 1)".
 std::string format_list(const std::vector<int64_t>& values);
+/// "[0, 1, 4]"; of more than eight ranks "[0–127] (128)" (core/base/rank_set.h).
+std::string format_ranks(const std::vector<int64_t>& ranks);
 std::string format_tuple(const std::vector<int64_t>& values);
 
 }  // namespace meshscope::view

@@ -7,6 +7,7 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/paint.h"
+#include "core/base/rank_set.h"
 
 namespace meshscope::view {
 namespace {
@@ -81,19 +82,47 @@ class Live {
         if (!bad) line.stroke_style = Stroke::dotted;
     }
 
+    void broken_ring(Point middle) {
+        constexpr int kParts = 10;
+        for (int k = 0; k < kParts; ++k) {
+            const auto at_angle = [&](float turn) {
+                const float angle = 2 * std::numbers::pi_v<float> * (static_cast<float>(k) + turn) / kParts;
+                return Point{middle.x + circle_ * std::cos(angle), middle.y + circle_ * std::sin(angle)};
+            };
+            p_.line(at_angle(0), at_angle(0.55F), Token::mute, 1.4F);
+        }
+    }
+
+    void cross(Point c) {
+        p_.layer = 4;
+        p_.circle(c, 6, Token::panel);
+        for (const float way : {-1.F, 1.F})
+            p_.line({c.x - 3, c.y - 3 * way}, {c.x + 3, c.y + 3 * way}, Token::err, 1.8F);
+    }
+
     void dot(const LiveRank& rank) {
         const Point middle = at(rank.rank, ring_);
         const bool bad = in_ring(rank.rank) || is_culprit(rank.rank);
         const bool held = rank.stands == LiveRank::Stands::held && !world_.ended;
         const Id id{"live_rank", rank.rank};
         p_.layer = 2;
+        const bool stopped = rank.stands == LiveRank::Stands::stopped;
+        const bool failed = rank.stands == LiveRank::Stands::failed;
         Shape& shape = p_.circle(middle, circle_,
                                  rank.stands == LiveRank::Stands::gone ? Token::ghost
                                  : held                                ? Token::accentbg
                                                                        : Token::raised,
                                  id);
-        shape.stroke = bad ? Token::err : held ? Token::accent : Token::line2;
-        shape.width = bad || held ? 2 : 1;
+        shape.stroke = bad || failed ? Token::err
+                       : held        ? Token::accent
+                       : stopped     ? Token::mute
+                                     : Token::line2;
+        shape.width = bad || failed || held ? 2 : 1;
+        if (stopped) {  // a broken outline
+            shape.stroke = Token::none;
+            broken_ring(middle);
+        }
+        if (failed) cross({middle.x + circle_ * 0.75F, middle.y - circle_ * 0.75F});
         if (in_.selection.rank == rank.rank) {
             Shape& chosen = p_.circle(middle, circle_ + 4, Token::none);
             chosen.pattern = Fill::none;
@@ -117,16 +146,28 @@ class Live {
 
 }  // namespace
 
+bool broke_off(const LiveWorld& world) {
+    return std::any_of(world.ranks.begin(), world.ranks.end(), [](const LiveRank& rank) {
+        return rank.stands == LiveRank::Stands::failed || rank.stands == LiveRank::Stands::stopped;
+    });
+}
+
 Message live_sentence(const LiveRank& rank) {
     const MessageArg peer{"peer", int64_t{rank.peer}}, bytes{"bytes", format_exact_bytes(rank.bytes)};
+    // Beside tensors travel the descriptions of calls and checksums, whose bytes are no tensor's.
+    const std::string what = rank.carries == LiveRank::Carries::fingerprint ? ".fingerprint"
+                             : rank.carries == LiveRank::Carries::checksum  ? ".checksum"
+                                                                            : "";
     if (rank.stands == LiveRank::Stands::gone) return {"live.gone", {}};
+    if (rank.stands == LiveRank::Stands::failed) return {"live.failed", {}};
+    if (rank.stands == LiveRank::Stands::stopped) return {"live.stopped", {}};
     if (rank.stands == LiveRank::Stands::waiting) {
         if (rank.peer < 0) return {"live.waits", {}};
         if (rank.next == "wait") return {"live.waits.read", {peer}};
-        return {"live.waits.message", {peer}};
+        return {"live.waits.message" + what, {peer}};
     }
-    if (rank.next == "post") return {"live.post", {bytes, peer}};
-    if (rank.next == "receive") return {"live.receive", {bytes, peer}};
+    if (rank.next == "post") return {"live.post" + what, {bytes, peer}};
+    if (rank.next == "receive") return {"live.receive" + what, {bytes, peer}};
     if (rank.next == "wait") return {"live.look", {peer}};
     return {"live.start", {}};
 }
@@ -134,12 +175,13 @@ Message live_sentence(const LiveRank& rank) {
 std::string live_call(
     const CallReport& call,
     const std::function<std::string(const std::string& id, std::vector<MessageArg> args)>& say) {
-    const std::vector<MessageArg> of_group{
-        {"call", signature(call)},
-        {"sequence", int64_t{call.sequence}},
-        {"group", call.group},
-        {"ranks", std::vector<int64_t>(call.group_ranks.begin(), call.group_ranks.end())}};
-    std::string text = say("live.at", of_group);
+    const std::vector<MessageArg> of_group{{"call", signature(call)},
+                                           {"sequence", int64_t{call.sequence}},
+                                           {"group", call.group},
+                                           {"ranks", rank_list(call.group_ranks)}};
+    // A group of no mesh dim is named by its ranks, each of them: those are told once, and folded.
+    const bool named_by_ranks = call.group == to_text(rank_list(call.group_ranks));
+    std::string text = say(named_by_ranks ? "live.at.ranks" : "live.at", of_group);
     if (!call.phase.empty())
         text = say(
             "live.at.step",

@@ -16,13 +16,22 @@ struct LiveRank {
     enum class Stands : uint8_t {
         held,     ///< could go on, if it were let
         waiting,  ///< cannot: `peer` must act first
-        gone      ///< has nothing more to do
+        gone,     ///< has come to its end
+        failed,   ///< has not: the run broke off at it
+        stopped   ///< has not: it was ended since another failed
+    };
+    /// What its message is.
+    enum class Carries : uint8_t {
+        tensor,       ///< elements
+        fingerprint,  ///< what the sender calls, by which the members see that all make the same call
+        checksum      ///< of the message that follows it
     };
     int32_t rank = 0;
     Stands stands = Stands::held;
     std::string next;  ///< comm::NextStep::What: "start", "post", "receive", "wait"
     int32_t peer = -1;
     int64_t bytes = 0;
+    Carries carries = Carries::tensor;
     CallReport call;  ///< what it is in; no op: in none
 };
 
@@ -39,6 +48,9 @@ struct LiveWorld {
 /// the culprits in the colour of errors. Ids: "live_rank" a = rank. Its text lines say the same. As high as
 /// it needs for its width.
 Picture live_view(const Input& input, const LiveWorld& world);
+
+/// Whether one of its ranks broke off.
+bool broke_off(const LiveWorld& world);
 
 /// What a rank would do next or waits for, as one sentence.
 Message live_sentence(const LiveRank& rank);

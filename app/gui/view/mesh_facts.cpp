@@ -5,6 +5,7 @@
 #include "app/gui/view/mesh_question.h"
 #include "app/gui/view/mesh_view.h"
 #include "app/gui/view/paint.h"
+#include "core/mesh/value.h"
 
 namespace meshscope::view {
 namespace {
@@ -35,12 +36,13 @@ class Facts {
     Picture draw() {
         p_.layer = 2;
         if (q_.error) {
-            heading("view.mesh.refused", q_.expression);
+            heading(q_.unreadable ? "view.mesh.unreadable" : "view.mesh.refused", q_.expression);
             y_ = mesh_error(p_, *q_.error, {kPad, y_}, right_ - kPad) + 20;
         }
         if (q_.mesh) {
             const auto& shown = q_.slice && !q_.error ? *q_.slice : *q_.mesh;
-            if (!q_.error) got(shown);
+            if (!q_.error && q_.value) got_value();
+            if (!q_.error && !q_.value) got(shown);
             layouts();
             if (!asked_ || *asked_ != static_cast<double>(q_.mesh->cost().new_group)) costs();
         }
@@ -64,6 +66,32 @@ class Facts {
         y_ += 10;
         p_.tell("");
         p_.tell(words);
+    }
+
+    /// What the asking rank gets where a value was asked for: mesh.get_group("dp"), as Python prints it.
+    void got_value() {
+        heading("view.mesh.got", "rank " + std::to_string(q_.asking));
+        const mesh::Reply reply = mesh::reply(*q_.value, GlobalRank{q_.asking});
+        if (reply.error) {
+            y_ = mesh_error(p_, *reply.error, {kPad, y_}, right_ - kPad) + 20;
+            return;
+        }
+        constexpr int64_t kMostRanks = 64;  // the picture shows the others
+        const std::string text =
+            mesh::value_text(mesh::value_for(*q_.value, GlobalRank{q_.asking}, kMostRanks));
+        p_.tell(text);
+        const float pad = 16;
+        const auto lines = p_.wrap(text, Face::mono, right_ - kPad - 2 * pad);
+        const float line = p_.line_height(Face::mono), h = 2 * 12 + line * static_cast<float>(lines.size());
+        p_.layer = 1;
+        p_.rect({kPad, y_, right_ - kPad, h}, Token::inset, 8, {"answer"}).stroke = Token::line;
+        p_.layer = 2;
+        float y = y_ + 12;
+        for (const auto& words : lines) {
+            p_.text(words, {kPad + pad, y}, Face::mono, Token::text, Align::left, {"answer"});
+            y += line;
+        }
+        y_ += h + 20;
     }
 
     void got(const mesh::DeviceMesh& shown) {

@@ -73,9 +73,11 @@ class MeshPicture {
     // as an arrow between the first two sheets and "tp = 0" under them.
     void corner_axes();
     float lowest() const;
-    // A machine is drawn round its ranks where they stand together; else not at all, since a box round others
+    // A machine is drawn round its ranks where they stand together; else in parts, since a box round others
     // would lie.
     void nodes();
+    // The ranks of a machine, ascending, cut where a box round them would have others in it.
+    std::vector<std::vector<int64_t>> parts_of(const std::vector<int64_t>& ranks, float margin) const;
     // Once all lines are known: beside its machine, off the frames of the groups where there is room.
     void node_names();
     std::vector<Point> round_of(const std::vector<int64_t>& members, float margin) const;
@@ -117,8 +119,10 @@ class MeshPicture {
         int32_t node;
         Rect ranks;
         float margin;
+        int64_t part, parts;  ///< the machine lies in so many places, of which this is one
     };
-    std::vector<Machine> machines_;  ///< those that are shown
+    bool node_name(const Machine& machine, const std::string& words, const Id& id);
+    std::vector<Machine> machines_;  ///< each part
     MeshLayout at_;
     Rect area_, card_;
     Detail detail_ = Detail::circle;

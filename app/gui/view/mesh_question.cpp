@@ -6,30 +6,9 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/paint.h"
 #include "core/base/error.h"
+#include "core/mesh/question_text.h"
 
 namespace meshscope::view {
-
-mesh::Names slice_names(const std::string& text) {
-    std::string inner = text;
-    if (const auto open = inner.find('['); open != std::string::npos) {
-        const auto close = inner.rfind(']');
-        inner = inner.substr(open + 1, close == std::string::npos ? std::string::npos : close - open - 1);
-    }
-    mesh::Names names;
-    std::string word;
-    const auto end = [&] {
-        if (!word.empty()) names.push_back(word);
-        word.clear();
-    };
-    for (const char c : inner) {
-        if (c == ',')
-            end();
-        else if (c != ' ' && c != '"' && c != '\'' && c != '(' && c != ')')
-            word += c;
-    }
-    end();
-    return names;
-}
 
 int64_t MeshQuestion::index_of(int64_t rank) const {
     const auto at = std::find(ranks.begin(), ranks.end(), rank);
@@ -42,6 +21,36 @@ Token MeshQuestion::hue(std::size_t dim) const {
 Stroke MeshQuestion::stroke(std::size_t dim) const {
     return dim_stroke(names[dim], dim);
 }
+
+namespace {
+
+/// One question after the other, on one mesh: the last one's answer, or the first refusal.
+void ask(MeshQuestion& q, const std::vector<mesh::Question>& questions) {
+    for (const mesh::Question& question : questions) {
+        q.expression = mesh::pytorch_expression(question);
+        const auto derived = mesh::derive(*q.mesh, question);
+        if (derived.error || derived.steps.empty()) {
+            q.slice.reset();
+            q.error = derived.error;
+            return;
+        }
+        q.slice = derived.steps.back();
+        if (question.kind == mesh::QuestionKind::value)
+            q.value = derived;
+        else
+            q.value.reset();
+    }
+    if (questions.empty() || questions.back().kind != mesh::QuestionKind::slice ||
+        !questions.back().of.empty())
+        return;
+    const mesh::Names& wanted = questions.back().names;
+    for (const auto& name : wanted)
+        if (const auto at = std::find(q.names.begin(), q.names.end(), name); at != q.names.end())
+            q.kept.push_back(static_cast<std::size_t>(at - q.names.begin()));
+    q.sliced = !wanted.empty() && q.kept.size() == wanted.size();
+}
+
+}  // namespace
 
 MeshQuestion mesh_question(const Input& input, const MeshOptions& options) {
     MeshQuestion q;
@@ -71,21 +80,13 @@ MeshQuestion mesh_question(const Input& input, const MeshOptions& options) {
         q.error = e.message();
         return q;
     }
-    const auto wanted = slice_names(input.selection.slice);
-    if (wanted.empty()) return q;
-    mesh::Question question;
-    question.names = wanted;
-    q.expression = mesh::pytorch_expression(question);
-    const auto derived = mesh::derive(*q.mesh, question);
-    if (derived.error || derived.steps.empty()) {
-        q.error = derived.error;
-        return q;
+    try {
+        ask(q, mesh::parse_questions(input.selection.slice));
+    } catch (const Error& e) {
+        q.expression = input.selection.slice;
+        q.error = e.message();
+        q.unreadable = true;
     }
-    q.slice = derived.steps.back();
-    for (const auto& name : wanted)
-        if (const auto at = std::find(q.names.begin(), q.names.end(), name); at != q.names.end())
-            q.kept.push_back(static_cast<std::size_t>(at - q.names.begin()));
-    q.sliced = q.kept.size() == wanted.size();
     return q;
 }
 

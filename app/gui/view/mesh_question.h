@@ -9,7 +9,7 @@
 
 namespace meshscope::view {
 
-/// The mesh a picture shows and the question in its slice box: shared by the three mesh pictures.
+/// The mesh a picture shows and the questions in its slice box: shared by the three mesh pictures.
 struct MeshQuestion {
     std::optional<mesh::DeviceMesh> mesh;
     mesh::Shape shape;
@@ -20,8 +20,10 @@ struct MeshQuestion {
     bool sliced = false;            ///< a slice was asked for and allowed
     std::vector<std::size_t> kept;  ///< its mesh dims, in order
     std::optional<mesh::DeviceMesh> slice;
-    std::optional<Message> error;  ///< the refusal of the mesh or of the slice
-    std::string expression;        ///< mesh["replicate", "shard"]
+    std::optional<mesh::Derived> value;  ///< mesh.get_group("dp"): `slice` is what it was asked of
+    std::optional<Message> error;        ///< the refusal of the mesh or of the question
+    bool unreadable = false;             ///< it is not PyTorch's: the box's text is no question
+    std::string expression;  ///< mesh["replicate", "shard"]: the last question, or the one refused
 
     /// The row-major index of a rank, or -1.
     int64_t index_of(int64_t rank) const;

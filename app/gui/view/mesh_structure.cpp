@@ -22,50 +22,79 @@ void MeshPicture::nodes() {
         if (rank < q_.node_of_rank.size()) members[q_.node_of_rank[rank]].push_back(i);
     }
     if (members.size() < 2) return;
+    const float margin = detail_ == Detail::card ? 9.F : std::min(14.F, at_.pitch() * 0.14F);
     for (const auto& [node, ranks] : members) {
-        const float margin = detail_ == Detail::card ? 9.F : std::min(14.F, at_.pitch() * 0.14F);
-        const auto outline = round_of(ranks, margin);
-        if (!alone(outline, ranks)) continue;
-        // A slice's sheets are boxes already: then the machine has its name alone.
-        if (!q_.sliced) {
-            p_.layer = kNodes;
-            auto& shape = p_.polygon(outline, Token::panel, {"node", node});
-            shape.stroke = Token::line;
-            keep_off(outline, true);
+        const auto parts = parts_of(ranks, margin);
+        if (q_.sliced && parts.size() > 1) continue;
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+            // A slice's sheets are boxes already: then the machine has its name alone.
+            if (!q_.sliced) {
+                const auto outline = round_of(parts[k], margin);
+                p_.layer = kNodes;
+                auto& shape = p_.polygon(outline, Token::panel, {"node", node});
+                shape.stroke = parts.size() > 1 ? Token::line2 : Token::line;
+                if (parts.size() > 1) shape.stroke_style = Stroke::dashed;
+                keep_off(outline, true);
+            }
+            Rect all = body(parts[k][0]);
+            for (const int64_t i : parts[k]) all = join(all, body(i));
+            machines_.push_back(
+                {node, all, margin, static_cast<int64_t>(k), static_cast<int64_t>(parts.size())});
         }
-        Rect all = body(ranks[0]);
-        for (const int64_t i : ranks) all = join(all, body(i));
-        machines_.push_back({node, all, margin});
     }
+}
+
+std::vector<std::vector<int64_t>> MeshPicture::parts_of(const std::vector<int64_t>& ranks,
+                                                        float margin) const {
+    if (alone(round_of(ranks, margin), ranks)) return {ranks};
+    std::vector<std::vector<int64_t>> parts;
+    for (const int64_t i : ranks) {
+        if (!parts.empty()) {
+            parts.back().push_back(i);
+            if (alone(round_of(parts.back(), margin), ranks)) continue;
+            parts.back().pop_back();
+        }
+        parts.push_back({i});
+    }
+    return parts;
 }
 
 void MeshPicture::node_names() {
     p_.layer = kWords;
-    const float line = p_.line_height(Face::caption);
     for (const Machine& machine : machines_) {
-        const Rect& all = machine.ranks;
-        const float edge = std::max(machine.margin, q_.sliced ? kSheetEdge + 2 : 0.F);
-        const std::string words = p_.say("view.node", {arg("node", machine.node)});
+        std::vector<std::string> choices{p_.say("view.node", {arg("node", machine.node)})};
+        if (machine.parts > 1)
+            choices.insert(choices.begin(),
+                           p_.say("view.node.part", {arg("node", machine.node), arg("part", machine.part + 1),
+                                                     arg("parts", machine.parts)}));
         const Id id{"node", machine.node};
-        const float w = p_.width(words, Face::caption);
-        const Point places[] = {{all.x - machine.margin, all.y - edge - line},
-                                {all.x - machine.margin, all.y + all.h + edge},
-                                {all.x + all.w + edge_of(at_.pitch_x) + 8, all.y + all.h / 2 - line / 2}};
-        const auto put = [&](bool across) {
-            return std::any_of(std::begin(places), std::end(places), [&](const Point& at) {
-                if (across != crossed({at.x - 2, at.y + 2, w + 4, line - 4}) ||
-                    !p_.try_text(words, at, Face::caption, Token::mute, Align::left, id))
-                    return false;
-                if (!across) return true;
-                // Where nothing else is left, a line stops at the name instead of running through it.
-                p_.layer = kRanks;
-                p_.rect({at.x - 4, at.y, w + 8, line - 1}, Token::bg, 3, id);
-                p_.layer = kWords;
-                return true;
-            });
-        };
-        if (!put(false)) put(true);
+        for (const std::string& words : choices)
+            if (node_name(machine, words, id)) break;
     }
+}
+
+bool MeshPicture::node_name(const Machine& machine, const std::string& words, const Id& id) {
+    const float line = p_.line_height(Face::caption);
+    const Rect& all = machine.ranks;
+    const float edge = std::max(machine.margin, q_.sliced ? kSheetEdge + 2 : 0.F);
+    const float w = p_.width(words, Face::caption);
+    const Point places[] = {{all.x - machine.margin, all.y - edge - line},
+                            {all.x - machine.margin, all.y + all.h + edge},
+                            {all.x + all.w + edge_of(at_.pitch_x) + 8, all.y + all.h / 2 - line / 2}};
+    const auto put = [&](bool across) {
+        return std::any_of(std::begin(places), std::end(places), [&](const Point& at) {
+            if (across != crossed({at.x - 2, at.y + 2, w + 4, line - 4}) ||
+                !p_.try_text(words, at, Face::caption, Token::mute, Align::left, id))
+                return false;
+            if (!across) return true;
+            // Where nothing else is left, a line stops at the name instead of running through it.
+            p_.layer = kRanks;
+            p_.rect({at.x - 4, at.y, w + 8, line - 1}, Token::bg, 3, id);
+            p_.layer = kWords;
+            return true;
+        });
+    };
+    return put(false) || put(true);
 }
 
 std::vector<Point> MeshPicture::round_of(const std::vector<int64_t>& members, float margin) const {

@@ -290,7 +290,7 @@ void MeshPicture::tell() {
                 format_tight(coordinate(i)));
     for (std::size_t d = 0; d < q_.shape.size(); ++d)
         for (int64_t i = 0; i < count_; ++i)
-            if (coordinate(i)[d] == 0) p_.tell(q_.names[d] + " " + format_list(group_ranks(i, d)));
+            if (coordinate(i)[d] == 0) p_.tell(q_.names[d] + " " + format_ranks(group_ranks(i, d)));
 }
 
 Picture mesh_view(const Input& input, const MeshOptions& options) {

@@ -22,10 +22,6 @@ struct MeshOptions {
     std::optional<double> asked;
 };
 
-/// The dims that a slice box's text names: "replicate,shard", with or without quotes, brackets, spaces,
-/// "mesh[…]".
-mesh::Names slice_names(const std::string& text);
-
 /// The mesh as a grid of ranks: axes, group lines in each dim's hue and pattern, nodes, the slice's sheets
 /// pulled apart, the selected rank's groups as hulls. Reads only RunInfo's mesh of the trace. Ids: "rank" a =
 /// rank; "group" a = mesh dim, b = first rank of the group; "axis" a = mesh dim; "node" a = node; "sheet" a =

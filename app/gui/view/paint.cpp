@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "app/gui/view/fitting.h"
 #include "app/gui/view/utf8.h"
 
 namespace meshscope::view {
@@ -140,8 +141,10 @@ bool Painter::try_text(const std::string& words, Point at, Face face, Token colo
 }
 
 std::string Painter::fit(const std::vector<std::string>& choices, Face face, float room) const {
+    // No label has room for that many bytes, and to measure them for each of many bars would take long.
+    constexpr std::size_t kMostBytes = 16384;
     for (const auto& choice : choices)
-        if (!choice.empty() && width(choice, face) <= room) return choice;
+        if (!choice.empty() && choice.size() <= kMostBytes && width(choice, face) <= room) return choice;
     return "";
 }
 
@@ -163,17 +166,16 @@ std::vector<std::string> Painter::wrap(const std::string& words, Face face, floa
             lines.push_back(current);
             current = piece == " " ? "" : piece;
         }
+        if (piece == " " || width(current, face) <= room) continue;
         // A single word wider than the line: cut where it is full.
-        while (piece != " " && width(current, face) > room) {
-            const auto letters = code_points(current);
-            if (letters.size() < 2) break;
-            std::string head;
-            std::size_t n = 0;
-            while (n + 1 < letters.size() && width(head + letters[n], face) <= room) head += letters[n++];
-            if (n == 0) break;
-            lines.push_back(head);
-            current = current.substr(head.size());
+        std::size_t from = 0;
+        while (true) {
+            const std::size_t end = line_end(input_.measure, current, from, face, room);
+            if (end == from || end == current.size()) break;
+            lines.push_back(current.substr(from, end - from));
+            from = end;
         }
+        current.erase(0, from);
     }
     while (!current.empty() && current.back() == ' ') current.pop_back();
     if (!current.empty()) lines.push_back(current);

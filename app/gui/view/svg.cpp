@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/base/text.h"
+
 namespace meshscope::view {
 namespace {
 
@@ -12,23 +14,6 @@ std::string num(float value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.2f", static_cast<double>(value));
     return text.data();
-}
-
-std::string escaped(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '&')
-            out += "&amp;";
-        else if (c == '"')
-            out += "&quot;";
-        else
-            out += c;
-    }
-    return out;
 }
 
 std::string dashes(Stroke style, float width) {
@@ -191,7 +176,7 @@ class Writer {
                  (is_mono(s.face) ? "DejaVu Sans Mono, WenQuanYi Micro Hei" : "WenQuanYi Micro Hei") +
                  "\" font-size=\"" + num(size) + "\" fill=\"" + colour_of_text(s) + "\" fill-opacity=\"" +
                  num(s.fill_alpha) + "\" text-anchor=\"" + anchor + "\" xml:space=\"preserve\">" +
-                 escaped(s.text) + "</text>\n";
+                 xml_text(s.text) + "</text>\n";
     }
 
     void write(const Shape& s) {

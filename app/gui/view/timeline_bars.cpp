@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "app/gui/view/paint.h"
 #include "app/gui/view/remembered.h"
 
 namespace meshscope::view {
@@ -20,10 +21,10 @@ struct Steps {
     int64_t begin_ns = std::numeric_limits<int64_t>::max();  ///< of the first event, set-up too
 };
 
-std::array<char, 8> scan_streams(const trace::Trace& trace) {
-    std::array<char, 8> used{};
+std::array<char, kLanes> scan_lanes(const trace::Trace& trace) {
+    std::array<char, kLanes> used{};
     for (const auto& rank : trace.ranks)
-        for (const auto& event : rank.events) used[static_cast<std::size_t>(event.stream)] = 1;
+        for (const auto& event : rank.events) used[static_cast<std::size_t>(lane_of(event))] = 1;
     return used;
 }
 
@@ -111,14 +112,34 @@ std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& 
     return out;
 }
 
-std::vector<Stream> streams_in_use(const trace::Trace& trace) {
-    thread_local Remembered<char, std::array<char, 8>> remembered(kKept);
-    const auto scan = [&] { return scan_streams(trace); };
-    const std::array<char, 8> used = is_large(trace) ? *remembered.of(trace, nullptr, 0, scan) : scan();
-    std::vector<Stream> out;
-    for (const Stream s : {Stream::compute, Stream::all_gather, Stream::reduce_scatter, Stream::all_reduce,
-                           Stream::copy, Stream::p2p})
-        if (used[static_cast<std::size_t>(s)]) out.push_back(s);
+Lane lane_of(const trace::Event& event) {
+    const bool call = event.kind == trace::EventKind::collective;
+    return call && event.stream == Stream::compute ? Lane::communication : static_cast<Lane>(event.stream);
+}
+
+const std::array<Lane, kLanes>& lane_order() {
+    static constexpr std::array<Lane, kLanes> order{
+        Lane::compute,    Lane::communication, Lane::all_gather, Lane::reduce_scatter,
+        Lane::all_reduce, Lane::copy,          Lane::p2p};
+    return order;
+}
+
+std::string lane_name(Lane lane, const Texts& texts) {
+    return lane == Lane::communication ? texts.text({"view.lane.communication", {}})
+                                       : std::string(name(static_cast<Stream>(lane)));
+}
+
+Token lane_hue(Lane lane) {
+    return lane == Lane::communication ? Token::soft : stream_hue(static_cast<Stream>(lane));
+}
+
+std::vector<Lane> lanes_in_use(const trace::Trace& trace) {
+    thread_local Remembered<char, std::array<char, kLanes>> remembered(kKept);
+    const auto scan = [&] { return scan_lanes(trace); };
+    const std::array<char, kLanes> used = is_large(trace) ? *remembered.of(trace, nullptr, 0, scan) : scan();
+    std::vector<Lane> out;
+    for (const Lane lane : lane_order())
+        if (used[static_cast<std::size_t>(lane)]) out.push_back(lane);
     return out;
 }
 

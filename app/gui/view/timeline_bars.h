@@ -1,16 +1,41 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "app/gui/view/picture.h"
+#include "app/gui/view/texts.h"
 #include "core/base/kinds.h"
 #include "core/time/clock.h"
 #include "core/trace/trace.h"
 
 namespace meshscope::view {
 
-/// Streams on which any rank has an event, compute first: the lanes of the timeline.
-std::vector<Stream> streams_in_use(const trace::Trace& trace);
+/// Where a rank's events stand in a timeline: a lane a stream, and one for collectives that were called on
+/// the compute stream itself (TP's all_reduces, broadcasts at set-up). PyTorch runs those beside it too,
+/// while it waits: communication never stands among what is computed. Streams have their own numbers.
+enum class Lane : uint8_t {
+    compute = static_cast<uint8_t>(Stream::compute),
+    all_gather = static_cast<uint8_t>(Stream::all_gather),
+    reduce_scatter = static_cast<uint8_t>(Stream::reduce_scatter),
+    all_reduce = static_cast<uint8_t>(Stream::all_reduce),
+    copy = static_cast<uint8_t>(Stream::copy),
+    p2p = static_cast<uint8_t>(Stream::p2p),
+    communication
+};
+inline constexpr std::size_t kLanes = 7;
+Lane lane_of(const trace::Event& event);
+/// Lanes in the order they are drawn, compute and what it waits for first.
+const std::array<Lane, kLanes>& lane_order();
+/// The stream's name; of the lane beside compute a word of ours.
+std::string lane_name(Lane lane, const Texts& texts);
+Token lane_hue(Lane lane);
+
+/// Lanes on which any rank has an event, as lane_order() has them.
+std::vector<Lane> lanes_in_use(const trace::Trace& trace);
 
 /// One bar of a lane: an event, or several that are too narrow to tell apart.
 struct Bar {

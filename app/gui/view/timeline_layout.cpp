@@ -5,20 +5,19 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
-#include "app/gui/view/timeline_bars.h"
 
 namespace meshscope::view {
 
 TimelineLayout timeline_layout(const Input& input, const TimelineOptions& options) {
     TimelineLayout out;
-    out.lanes = streams_in_use(input.trace);
-    if (out.lanes.empty()) out.lanes.push_back(Stream::compute);
+    out.lanes = lanes_in_use(input.trace);
+    if (out.lanes.empty()) out.lanes.push_back(Lane::compute);
     const auto width = [&](const std::string& s, Face f) { return input.measure.width(s, f); };
     const auto ranks = std::max<std::size_t>(1, input.trace.ranks.size());
     const float rank_names = width("rank " + std::to_string(ranks - 1), Face::body);
     float lane_names = 0;
-    for (const Stream s : out.lanes)
-        lane_names = std::max(lane_names, width(std::string(name(s)), Face::caption));
+    for (const Lane lane : out.lanes)
+        lane_names = std::max(lane_names, width(lane_name(lane, input.texts), Face::caption));
     // The names may take a third of the width; below that the lanes show their marks alone.
     out.names = kTimelinePad + rank_names + 16 + lane_names + 12 < input.size.width * 0.38F;
     out.gutter_names = kTimelinePad + rank_names + 16 + (out.names ? lane_names : 8.F);
@@ -46,6 +45,20 @@ TimelineLayout timeline_layout(const Input& input, const TimelineOptions& option
         out.pad = low.pad + part * (out.pad - low.pad);
     }
     out.block = out.block_height();
+    return out;
+}
+
+std::vector<std::pair<float, float>> exposed_parts(const time::Overlap& overlap, const TimeAxis& axis) {
+    std::vector<std::pair<float, float>> out;
+    for (const auto& part : overlap.exposed) {
+        const float l = std::clamp(axis.x(part.begin_ns), axis.x0, axis.x1),
+                    r = std::clamp(axis.x(part.end_ns), axis.x0, axis.x1);
+        if (r <= l) continue;
+        if (!out.empty() && l - out.back().second < 1)
+            out.back().second = std::max(out.back().second, r);
+        else
+            out.emplace_back(l, r);
+    }
     return out;
 }
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_view.h"
+#include "core/time/exposed.h"
 
 namespace meshscope::view {
 
@@ -15,7 +18,7 @@ inline constexpr float kTimelinePad = 24, kTimelineHeader = 44;
 /// Where the timeline's lanes lie; heights give a little where that lets every rank be seen at once.
 struct TimelineLayout {
     TimeAxis axis;
-    std::vector<Stream> lanes;
+    std::vector<Lane> lanes;
     float gutter_names = 0;  // right end of the lane names
     bool names = true;       // room for the lanes' names
     float block = 0;         // height of one rank
@@ -33,6 +36,10 @@ struct TimelineLayout {
     float block_height() const { return lane_y(lanes.size() - 1) + lane_height(lanes.size() - 1) + 2 * pad; }
 };
 TimelineLayout timeline_layout(const Input& input, const TimelineOptions& options);
+
+/// From where to where on the axis a rank waits for communication, ascending: parts less than a pixel apart
+/// are one.
+std::vector<std::pair<float, float>> exposed_parts(const time::Overlap& overlap, const TimeAxis& axis);
 
 /// 1, 2 or 5 times a power of ten, so that ticks stand at least `least_px` apart.
 int64_t tick_step(const TimeAxis& axis, float least_px);

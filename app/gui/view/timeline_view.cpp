@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
@@ -13,7 +16,8 @@
 namespace meshscope::view {
 namespace {
 
-constexpr float kApart = 8;  // between words of the ruler
+constexpr float kApart = 8;      // between words of the ruler
+constexpr float kStepApart = 5;  // between the lines at which steps begin
 
 class Timeline {
   public:
@@ -32,9 +36,11 @@ class Timeline {
     Picture draw() {
         // As much more than the height as makes the last rank stand whole: scrolling goes by whole ranks.
         const int32_t hidden = static_cast<int32_t>(in_.trace.ranks.size()) - at_.shown(in_.size.height);
+        if (options_.end != nullptr) broke_off_ = broke_off_ns(in_.trace, in_.clock, *options_.end);
         header();
         ruler();
         lanes();
+        broke_off();
         cursor();
         Picture picture = p_.take();
         picture.content_height = in_.size.height + at_.block * static_cast<float>(std::max(0, hidden));
@@ -119,8 +125,10 @@ class Timeline {
             p_.reserve({left - kApart, a.ruler_y - 1, w + 2 * kApart, line + 2});
             p_.label({left, a.ruler_y - 1, w, line + 2}, now, Face::mono_small, Token::onacc);
         }
+        broke_off_words();
         p_.layer = 0;
-        for (std::size_t s = 0; s < intervals_.size(); ++s) step_mark(static_cast<int32_t>(s), bottom);
+        float last = -kStepApart;
+        for (std::size_t s = 0; s < intervals_.size(); ++s) step_mark(static_cast<int32_t>(s), bottom, last);
         const int64_t step = tick_step(a, 64);
         bool unit = true;  // the first number says it for all
         for (int64_t t = a.begin_ns / step * step; t <= a.end_ns; t += step) {
@@ -135,7 +143,52 @@ class Timeline {
         }
     }
 
-    void step_mark(int32_t s, float bottom) {
+    bool sees(int64_t t) const { return x(t) >= at_.axis.x0 - 1 && x(t) <= at_.axis.x1 + 1; }
+
+    /// Where the run ended early: a word on the ruler, before its numbers.
+    void broke_off_words() {
+        if (!broke_off_) return;
+        const bool values = options_.end->kind == RunEnd::Kind::not_finite;
+        const std::string words = p_.say(values ? "view.end.mark.not_finite" : "view.end.mark");
+        p_.tell(words + ": " + format_time(*broke_off_));
+        if (!sees(*broke_off_)) return;
+        const float w = p_.width(words, Face::caption), cx = x(*broke_off_);
+        p_.layer = 6;
+        // Beside the line; where the cursor stands on it, beside the cursor's time.
+        const float pill = p_.width(format_time(in_.cursor.t_ns), Face::mono_small) / 2 + 16;
+        const float now = x(in_.cursor.t_ns);
+        for (const float left : {cx + 6, cx - 6 - w, now + pill, now - pill - w})
+            if (left >= at_.axis.x0 && left + w <= in_.size.width &&
+                p_.try_text(words, {left, at_.axis.ruler_y}, Face::caption, Token::err, Align::left,
+                            {"broke_off"})) {
+                p_.reserve(
+                    {left - kApart, at_.axis.ruler_y, w + 2 * kApart, p_.line_height(Face::mono_small)});
+                return;
+            }
+    }
+
+    /// A line over all lanes, and a cross at the lanes of those whom the diagnosis names.
+    void broke_off() {
+        if (!broke_off_ || !sees(*broke_off_)) return;
+        const float cx = x(*broke_off_);
+        p_.layer = 6;
+        auto& line = p_.line({cx, at_.axis.lanes_y - 14}, {cx, in_.size.height}, Token::err, 2);
+        line.id = {"broke_off"};
+        line.stroke_style = Stroke::dashed;
+        for (const int32_t rank : options_.end->ranks) {
+            const float top = at_.axis.lanes_y + at_.block * (static_cast<float>(rank) -
+                                                              std::round(options_.scroll_y / at_.block));
+            if (top < at_.axis.lanes_y - 0.5F || top + at_.block > in_.size.height + 0.5F) continue;
+            const Point c{cx, top + at_.pad + at_.compute / 2};
+            p_.circle(c, 9, Token::panel, {"broke_off", rank}).stroke = Token::err;
+            for (const float way : {-1.F, 1.F})
+                p_.line({c.x - 4, c.y - 4 * way}, {c.x + 4, c.y + 4 * way}, Token::err, 2);
+        }
+    }
+
+    /// `last`: where the mark before it stands. Where steps are narrower than can be told apart some have
+    /// none.
+    void step_mark(int32_t s, float bottom, float& last) {
         const auto whole = interval_of(s);
         if (whole.end_ns <= whole.begin_ns) return;
         const std::string words = p_.say("view.step", {arg("step", s)});
@@ -143,6 +196,8 @@ class Timeline {
         if (x(whole.begin_ns) < at_.axis.x0 || x(whole.begin_ns) > at_.axis.x1 || in_.trace.info.steps < 2)
             return;
         const float sx = std::floor(x(whole.begin_ns)) + 0.5F;
+        if (sx - last < kStepApart) return;
+        last = sx;
         auto& line = p_.line({sx, at_.axis.lanes_y - 14}, {sx, bottom}, Token::mute);
         line.stroke_style = Stroke::dashed;
         line.stroke_alpha = 0.7F;
@@ -181,9 +236,8 @@ class Timeline {
     // The solid amber line on the ruler: where the chosen rank waits for communication.
     void cap() {
         p_.layer = 4;
-        for (const auto& part : time::overlap(in_.trace, in_.clock, focus_).exposed)
-            if (const float l = clipped(part.begin_ns), r = clipped(part.end_ns); r > l)
-                p_.rect({l, at_.axis.lanes_y - 12, r - l, 4}, Token::warn, 0, {"exposed", focus_});
+        for (const auto& [l, r] : exposed_parts(time::overlap(in_.trace, in_.clock, focus_), at_.axis))
+            p_.rect({l, at_.axis.lanes_y - 12, r - l, 4}, Token::warn, 0, {"exposed", focus_});
     }
 
     void block(std::size_t r, float top) {
@@ -192,9 +246,8 @@ class Timeline {
         const float height = at_.block;
         const float visible = std::min(height, in_.size.height - top);
         p_.layer = 0;
-        for (const auto& part : time::overlap(in_.trace, in_.clock, rank).exposed)
-            if (const float l = clipped(part.begin_ns), right = clipped(part.end_ns); right > l)
-                p_.rect({l, top, right - l, visible}, Token::warn, 0, {"exposed", rank}).fill_alpha = 0.075F;
+        for (const auto& [l, right] : exposed_parts(time::overlap(in_.trace, in_.clock, rank), at_.axis))
+            p_.rect({l, top, right - l, visible}, Token::warn, 0, {"exposed", rank}).fill_alpha = 0.075F;
         if (r > 0) p_.line({0, top + 0.5F}, {in_.size.width, top + 0.5F}, Token::line);
         p_.layer = 3;
         waits_ = waits(in_.trace, in_.clock, rank);
@@ -220,17 +273,16 @@ class Timeline {
     }
 
     void lane_name(int32_t rank, std::size_t lane, float y, float h) {
-        const Stream stream = at_.lanes[lane];
         p_.layer = 3;
         const bool full = at_.names && (rank == focus_ || lane == 0);
-        const Id id{"lane", rank, static_cast<int64_t>(stream)};
+        const Id id{"lane", rank, static_cast<int64_t>(at_.lanes[lane])};
         const Rect place{kTimelinePad, y, at_.gutter_names - kTimelinePad, h};
         p_.rect(place, Token::none, 0, id);
         if (full)
-            p_.label(place, std::string(name(stream)), Face::caption, Token::mute, Token::none, id,
-                     Align::right);
+            p_.label(place, view::lane_name(at_.lanes[lane], in_.texts), Face::caption, Token::mute,
+                     Token::none, id, Align::right);
         else
-            p_.circle({at_.gutter_names - 4, y + h / 2}, 2.6F, stream_hue(stream));
+            p_.circle({at_.gutter_names - 4, y + h / 2}, 2.6F, lane_hue(at_.lanes[lane]));
     }
 
     void bars(std::size_t r, std::size_t lane, float y, float h) {
@@ -238,7 +290,7 @@ class Timeline {
         const auto& times = in_.clock.events[r];
         std::vector<Bar> found;
         for (std::size_t e = 0; e < events.size() && e < times.size(); ++e) {
-            if (events[e].stream != at_.lanes[lane]) continue;
+            if (lane_of(events[e]) != at_.lanes[lane]) continue;
             if (times[e].end_ns < at_.axis.begin_ns || times[e].begin_ns > at_.axis.end_ns) continue;
             found.push_back(
                 {clipped(times[e].begin_ns), clipped(times[e].end_ns), static_cast<int32_t>(e), 1});
@@ -258,7 +310,7 @@ class Timeline {
         const bool calls = first.kind == trace::EventKind::collective;
         p_.layer = 2;
         p_.rect({bar.x0, y, std::max(2.F, bar.x1 - bar.x0), h},
-                calls ? op_hue(first.op) : stream_hue(at_.lanes[lane]), 0, {"merged", rank, bar.event})
+                calls ? op_hue(first.op) : lane_hue(at_.lanes[lane]), 0, {"merged", rank, bar.event})
             .fill_alpha = 0.6F;
     }
 
@@ -277,7 +329,8 @@ class Timeline {
         const auto labels = event_labels(p_, in_.trace, event);
         if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
             event_bar_words(p_, event, box, words, dim ? Token::mute : Token::text,
-                        event.kind == trace::EventKind::compute && !dim ? Token::compute : Token::none, id);
+                            event.kind == trace::EventKind::compute && !dim ? Token::compute : Token::none,
+                            id);
         p_.alpha = 1;
         wait(r, event, box);
         p_.layer = 6;
@@ -317,6 +370,7 @@ class Timeline {
     TimelineLayout at_;
     int32_t focus_;
     int32_t step_ = -1;
+    std::optional<int64_t> broke_off_;  // when the run ended early
     const trace::Event* selected_ = nullptr;
     std::vector<char> about_;                // units of the selected parameter; empty: none is selected
     std::vector<time::Interval> intervals_;  // of the steps

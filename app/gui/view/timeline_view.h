@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "app/gui/view/input.h"
+#include "app/gui/view/run_end.h"
 
 namespace meshscope::view {
 
@@ -11,7 +12,8 @@ struct TimelineOptions {
     int64_t end_ns = 0;
     float scroll_y =
         0;  ///< how far the lanes are scrolled up; header and ruler stay (Picture::content_height)
-    bool both_clocks = true;  ///< the other clock exists: show the switch of clock kinds
+    const RunEnd* end = nullptr;  ///< how the run ended early: its place is marked; null: it did not
+    bool both_clocks = true;      ///< the other clock exists: show the switch of clock kinds
 };
 
 /// Where time stands in the picture; the panel scrubs, zooms and pans with it.
@@ -30,8 +32,9 @@ float timeline_scroll_to(const Input& input, const TimelineOptions& options, int
 
 /// Lanes of ranks × streams with the clock's bars, exposed communication in amber, cursor, ruler. The picture
 /// may be higher than the size: the panel scrolls. Ids: "event" a = rank, b = event id; "merged" a = rank, b
-/// = first event id; "lane" a = rank, b = stream; "rank" a = rank; "step" a = step; "exposed" a = rank;
-/// "clock" a = time::ClockKind (the switch's two halves); "cursor". Cost: O(events in range).
+/// = first event id; "lane" a = rank, b = Lane; "rank" a = rank; "step" a = step; "exposed" a = rank;
+/// "clock" a = time::ClockKind (the switch's two halves); "broke_off" a = rank (-1: the line over all of
+/// them): where the run ended early; "cursor". Cost: O(events in range).
 Picture timeline_view(const Input& input, const TimelineOptions& options = {});
 
 }  // namespace meshscope::view

@@ -1,5 +1,6 @@
 #include "app/gui/window/film.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +9,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "core/base/error.h"
+#include "core/base/cannot_write.h"
+#include "core/base/start_thread.h"
 
 namespace meshscope::window {
 namespace {
@@ -88,6 +90,7 @@ Film::Film(const std::string& ffmpeg, const std::string& mp4, int width, int hei
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail();
     child_ = ::fork();
+    const int refused = child_ < 0 ? errno : 0;
     if (child_ == 0) {
         ::dup2(ends[0], STDIN_FILENO);
         ::execv(arguments[0], arguments.data());
@@ -98,6 +101,7 @@ Film::Film(const std::string& ffmpeg, const std::string& mp4, int width, int hei
     if (child_ < 0) {
         ::close(socket_);
         socket_ = -1;
+        throw_if_limited(refused);
         fail();
     }
 }
@@ -116,6 +120,11 @@ void Film::fail() const {
         throw IoError({"file.cannot_write",
                        {{"path", file_.path()},
                         {"reason", std::make_error_code(std::errc::no_space_on_device).message()}}});
+    rlimit limit{};
+    const auto size = std::filesystem::file_size(file_.part_path(), error);
+    if (!error && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        size >= limit.rlim_cur)
+        throw IoError(cannot_write(file_.path(), EFBIG));
     throw IoError({"window.film_failed", {{"path", file_.path()}}});
 }
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <initializer_list>
 
+#include "core/base/text.h"
+
 namespace meshscope::window {
 namespace {
 
@@ -74,7 +76,9 @@ std::vector<Message> FontSet::build(ImFontAtlas& atlas, const FontFiles& files, 
 
     ImFontGlyphRangesBuilder used;
     used.AddRanges(atlas.GetGlyphRangesDefault());
-    used.AddText(text.data(), text.data() + text.size());
+    // As it is drawn. A U+0000 among the ranges would end them: the atlas would have no letter at all.
+    const std::string shown = printable(text);
+    used.AddText(shown.data(), shown.data() + shown.size());
     used.AddText(kSymbols);
     ImVector<ImWchar> ranges;
     used.BuildRanges(&ranges);
@@ -118,6 +122,7 @@ bool FontSet::has(view::Face face, char32_t code_point) const {
 }
 
 float FontMeasure::width(const std::string& text, view::Face face) const {
+    if (has_unseen(text)) return width(printable(text), face);  // as it is drawn
     const ImFont* font = fonts_.font(face);
     return font->CalcTextSizeA(fonts_.pixels(face), 1e9F, 0, text.data(), text.data() + text.size()).x /
            fonts_.scale();

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "app/gui/window/drawing_room.h"
 #include "app/gui/window/gl.h"
 #include "core/base/error.h"
 
@@ -109,6 +110,7 @@ int end_of_display(void* /*display*/) {
 
 GlfwWindow::GlfwWindow(int width, int height, const std::string& title)
     : title_(title), events_(std::make_unique<Events>()) {
+    require_drawing_room();
     if (glfwInit() != GLFW_TRUE) fail();
     try {
         make(width, height);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/window/drawing_room.h"
 #include "core/base/error.h"
 
 namespace meshscope::window {
@@ -18,8 +19,9 @@ struct HeadlessContext::Impl {
         if (display == EGL_NO_DISPLAY) return;
         eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
         if (context != EGL_NO_CONTEXT) eglDestroyContext(display, context);
-        // No eglTerminate: EGL has one display a platform for the whole process, and other contexts may stand on it.
-        // Mesa would also unload its driver and lose the memory that the driver keeps for the next one.
+        // No eglTerminate: EGL has one display a platform for the whole process, and other contexts may stand
+        // on it. Mesa would also unload its driver and lose the memory that the driver keeps for the next
+        // one.
         display = EGL_NO_DISPLAY;
         context = EGL_NO_CONTEXT;
     }
@@ -57,6 +59,7 @@ struct HeadlessContext::Impl {
 };
 
 HeadlessContext::HeadlessContext() : impl_(std::make_unique<Impl>()) {
+    require_drawing_room();
     const std::string surfaceless = impl_->open(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY);
     if (surfaceless.empty()) return;
     impl_->close();

@@ -2,6 +2,8 @@
 
 #include <imgui.h>
 
+#include <algorithm>
+
 /// What changed in ImGui between 1.86 (Debian 12) and 1.92: the rest of the window only calls these.
 namespace meshscope::compat {
 
@@ -13,8 +15,19 @@ inline void rect(ImDrawList& list, ImVec2 a, ImVec2 b, ImU32 colour, float round
 #endif
 }
 
+/// Points of one line that ImGui can take at once: it makes up to four vertices of each, and those of one
+/// line must be counted by a 16-bit index.
+inline constexpr int kMostPoints = 8192;
+
 inline void polyline(ImDrawList& list, const ImVec2* points, int count, ImU32 colour, bool closed,
                      float thickness) {
+    if (count > kMostPoints) {
+        for (int at = 0; at + 1 < count; at += kMostPoints - 1)
+            polyline(list, points + at, std::min(kMostPoints, count - at), colour, false, thickness);
+        const ImVec2 last[] = {points[count - 1], points[0]};
+        if (closed) polyline(list, last, 2, colour, false, thickness);
+        return;
+    }
     const ImDrawFlags flags = closed ? ImDrawFlags_Closed : ImDrawFlags_None;
 #if IMGUI_VERSION_NUM >= 19280
     list.AddPolyline(points, count, colour, thickness, flags);

@@ -4,16 +4,45 @@
 #include <backends/imgui_impl_opengl3.h>
 #include <imgui.h>
 
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
 #include "app/gui/window/gl.h"
+#include "core/base/error.h"
 
 namespace meshscope::window {
 
-ImGuiHost::ImGuiHost() : context_(ImGui::CreateContext()), files_(find_fonts()) {
+namespace {
+
+/// ImGui uses what it is given unseen.
+void* allocate(std::size_t bytes, void*) {
+    void* const memory = std::malloc(bytes);
+    if (memory == nullptr && bytes > 0) throw std::bad_alloc();
+    return memory;
+}
+
+void release(void* memory, void*) {
+    std::free(memory);
+}
+
+ImGuiContext* new_context() {
+    ImGui::SetAllocatorFunctions(allocate, release);
+    return ImGui::CreateContext();
+}
+
+}  // namespace
+
+ImGuiHost::ImGuiHost() : context_(new_context()), files_(find_fonts()) {
     ImGui::SetCurrentContext(context_);
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;
     io.LogFilename = nullptr;
     io.ConfigWindowsMoveFromTitleBarOnly = true;
+    // A draw list may have more vertices than its 16-bit indices count: it is cut into draws with an offset
+    // each. The OpenGL renderer, which always has 3.3, does the same; without one only the lists are looked
+    // at.
+    io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
 }
 
 ImGuiHost::~ImGuiHost() {
@@ -57,8 +86,10 @@ GlHost::~GlHost() {
 
 void GlHost::attach(GLFWwindow* window) {
     window_ = window;
+    // It opens libGL.so.1 by itself, also where EGL made the context; without it no call of OpenGL may
+    // follow.
+    if (!ImGui_ImplOpenGL3_Init("#version 330 core")) throw DeviceError({"window.no_opengl", {}});
     if (window_ != nullptr) ImGui_ImplGlfw_InitForOpenGL(window_, true);
-    ImGui_ImplOpenGL3_Init("#version 330 core");
     // Later on the atlas may be built anew before the next frame, which then needs something to put it in.
     if (ImGui::GetFrameCount() > 0) ImGui_ImplOpenGL3_CreateDeviceObjects();
     attached_ = true;

@@ -83,8 +83,11 @@ class Transformer final : public Model {
     DType input_dtype() const override { return DType::int64; }
     DType target_dtype() const override { return DType::int64; }
     Shape stream_shape(int64_t batch) const override {
-        const int64_t tokens = positions_.tokens.defined() ? positions_.tokens.n_elements() : spec_.seq;
-        return {batch, tokens / stream_parts, spec_.dim};
+        const int64_t each = (tokens() + stream_parts - 1) / stream_parts;
+        return {batch, std::clamp<int64_t>(tokens() - stream_part * each, 0, each), spec_.dim};
+    }
+    int64_t tokens() const override {
+        return positions_.tokens.defined() ? positions_.tokens.n_elements() : spec_.seq;
     }
 
   private:

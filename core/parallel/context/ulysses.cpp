@@ -36,6 +36,9 @@ Tensor exchanged(Tape& tape, const Tensor& x, int cut_dim, int join_dim, comm::P
                                       unit + " all_to_all");
     };
     const Cut leaving = Cut::of(x.shape(), cut_dim, ranks);
+    if (!leaving.even())
+        throw InvalidArgument(
+            {"sp.uneven", {{"shape", x.shape()}, {"tensor_dim", int64_t{cut_dim}}, {"ranks", ranks}}});
     const Shape shape = scaled(scaled(x.shape(), cut_dim, 1, ranks), join_dim, ranks, 1);
     const Cut coming = Cut::of(shape, join_dim, ranks);
 

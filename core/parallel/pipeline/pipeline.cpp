@@ -61,8 +61,10 @@ std::optional<double> Pipeline::run(int32_t step, const Tensor& x, const Tensor&
         if (action.parts.empty()) perform(action);
         for (const Action& part : action.parts) perform(part);
     }
+    // As PyTorch's schedules do: all sends are waited for at the end of the step.
     for (comm::Work& work : sends_) work.wait(Stream::p2p);
     sends_.clear();
+    n_left_ = 0;
     x_ = y_ = {};
     Stage* const last = find(schedule_.shape.stages() - 1);
     if (!last) return std::nullopt;
@@ -157,8 +159,7 @@ void Pipeline::send(Stage& stage, int32_t microbatch, bool activation) {
                            .cause = {activation ? "pp.send.activation" : "pp.send.gradient", stage.name()}}));
     // It leaves at once where no receive stands before it in the queue; else with the wait for that one.
     if (activations_.empty() && gradients_.empty()) {
-        for (comm::Work& work : sends_) work.wait(Stream::p2p);
-        sends_.clear();
+        for (; n_left_ < sends_.size(); ++n_left_) sends_[n_left_].run();
     }
 }
 

@@ -22,9 +22,9 @@ struct Microbatch {
 ///
 /// Communication stands in the record's p2p stream, in the order that add_send_recv_in_time() gives it, so
 /// neighbours agree on it and nobody waits in a circle. A receive is issued where the schedule has it and
-/// waited for by the compute that reads it; a send is buffered and holds nobody up. Neighbouring stages on
-/// one rank (the turn of a V) hand over the tensor itself. Source: torch/distributed/pipelining/schedules.py,
-/// _PipelineScheduleRuntime; stage.py.
+/// waited for by the compute that reads it; a send is one that does not wait (isend), and is waited for at
+/// the end of the step. Neighbouring stages on one rank (the turn of a V) hand over the tensor itself.
+/// Source: torch/distributed/pipelining/schedules.py, _PipelineScheduleRuntime; stage.py.
 ///
 /// One difference from PyTorch: the first stage's I does the input gradients inside the stage, PyTorch leaves
 /// them to its W (stage.py, backward_one_chunk).
@@ -86,7 +86,8 @@ class Pipeline final : public StepRunner {
     Tensor x_, y_;
     std::map<Key, Receive> activations_, gradients_;
     std::map<Key, Tensor> local_activations_, local_gradients_;  ///< handed over on this rank
-    std::vector<comm::Work> sends_;
+    std::vector<comm::Work> sends_;                              ///< of this step
+    std::size_t n_left_ = 0;  ///< of those, how many are known to have left
 };
 
 }  // namespace meshscope::parallel::pipeline

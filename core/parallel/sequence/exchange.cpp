@@ -19,11 +19,14 @@ class Exchange {
   public:
     Exchange(Tape& tape, comm::ProcessGroup& group) : tape_(tape), group_(group), unit_(tape.unit()) {}
 
-    Tensor all_gather(const Tensor& part, int tensor_dim, std::string_view rule) {
-        const Shape whole = scaled(part.shape(), tensor_dim, group_.size(), 1);
+    /// `size`: of the whole in that dim, which an uneven part does not tell.
+    Tensor all_gather(const Tensor& part, int tensor_dim, int64_t size, std::string_view rule) {
+        const Shape whole = resized(part.shape(), tensor_dim, size);
         const Cut cut = Cut::of(whole, tensor_dim, group_.size());
-        const Tensor joined = empty(whole, part.dtype(), cut.in_order(), "all_gather");
-        group_.all_gather(joined, part, {}, {.cause = {rule, unit_}, .async_op = false});
+        const Tensor joined = empty(resized(whole, tensor_dim, cut.rows.padded_rows()), part.dtype(),
+                                    cut.in_order(), "all_gather");
+        group_.all_gather(joined, padded(part, tensor_dim, cut), {},
+                          {.cause = {rule, unit_}, .async_op = false});
         if (cut.in_order()) return joined;
         const Tensor result = empty(whole, part.dtype(), true, "all_gather");
         copy_parts(result, joined, cut, true);
@@ -34,28 +37,57 @@ class Exchange {
         const Cut cut = Cut::of(whole.shape(), tensor_dim, group_.size());
         Tensor joined = whole;
         if (!cut.in_order()) {
-            joined = empty(whole.shape(), whole.dtype(), false, "reduce_scatter");
+            joined = empty(resized(whole.shape(), tensor_dim, cut.rows.padded_rows()), whole.dtype(), false,
+                           "reduce_scatter");
+            if (!cut.even()) zero(joined);
             copy_parts(whole, joined, cut, false);
         }
-        const Tensor result =
-            empty(scaled(whole.shape(), tensor_dim, 1, group_.size()), whole.dtype(), true, "reduce_scatter");
+        const Tensor result = empty(resized(whole.shape(), tensor_dim, cut.rows.rows_per_rank()),
+                                    whole.dtype(), true, "reduce_scatter");
         group_.reduce_scatter(result, joined, ReduceOp::sum, {}, {.cause = {rule, unit_}, .async_op = false});
-        return result;
+        return unpadded(result, tensor_dim, cut);
     }
 
     /// This rank's part.
     Tensor own_part(const Tensor& whole, int tensor_dim) {
         const Cut cut = Cut::of(whole.shape(), tensor_dim, group_.size());
+        const int64_t rank = group_.rank().value, run = cut.run_of(rank);
         const Tensor result =
-            empty(scaled(whole.shape(), tensor_dim, 1, group_.size()), whole.dtype(), true, "part");
+            empty(resized(whole.shape(), tensor_dim, cut.rows.rows_of(rank)), whole.dtype(), true, "part");
         const ComputeScope scope(tape_.recorder(), "sp.pack", unit_, 0, 2 * result.bytes());
-        for (int64_t o = 0; o < cut.outer; ++o)
-            kernels().copy(result.slice(o * cut.run, cut.run),
-                           whole.slice((o * cut.parts + group_.rank().value) * cut.run, cut.run));
+        for (int64_t o = 0; run > 0 && o < cut.outer; ++o)
+            kernels().copy(result.slice(o * run, run), whole.slice(cut.begin(rank, o), run));
         return result;
     }
 
   private:
+    /// A part as it travels: of the first one's size, with zeros at its end where it is smaller.
+    Tensor padded(const Tensor& part, int tensor_dim, const Cut& cut) {
+        if (cut.rows.rows_of(group_.rank().value) == cut.rows.rows_per_rank()) return part;
+        const Tensor result = empty(resized(part.shape(), tensor_dim, cut.rows.rows_per_rank()), part.dtype(),
+                                    false, "padded part");
+        zero(result);
+        const ComputeScope scope(tape_.recorder(), "sp.pack", unit_, 0, 2 * part.bytes());
+        copy_padded(kernels(), part, result, tensor_dim, true);
+        return result;
+    }
+
+    /// The other way.
+    Tensor unpadded(const Tensor& part, int tensor_dim, const Cut& cut) {
+        const int64_t rows = cut.rows.rows_of(group_.rank().value);
+        if (rows == cut.rows.rows_per_rank()) return part;
+        const Tensor result =
+            empty(resized(part.shape(), tensor_dim, rows), part.dtype(), true, "part without padding");
+        const ComputeScope scope(tape_.recorder(), "sp.unpack", unit_, 0, 2 * result.bytes());
+        copy_padded(kernels(), result, part, tensor_dim, false);
+        return result;
+    }
+
+    void zero(const Tensor& padded) {
+        const ComputeScope scope(tape_.recorder(), "sp.pad", unit_, 0, padded.bytes());
+        kernels().zero(padded);
+    }
+
     const tensor::Kernels& kernels() const { return tape_.allocator().device().kernels(); }
 
     Tensor empty(Shape shape, DType dtype, bool activation, const char* what) {
@@ -84,9 +116,9 @@ Tensor taken(Tape& tape, Variable x) {
 
 }  // namespace
 
-Variable gather_parts(Tape& tape, Variable x, int tensor_dim, comm::ProcessGroup& group,
+Variable gather_parts(Tape& tape, Variable x, int tensor_dim, int64_t size, comm::ProcessGroup& group,
                       ExchangeRules rules) {
-    const Tensor whole = Exchange(tape, group).all_gather(tape.value(x), tensor_dim, rules.forward);
+    const Tensor whole = Exchange(tape, group).all_gather(tape.value(x), tensor_dim, size, rules.forward);
     Tape::Node node;
     node.name = "sp.gather_parts";
     node.inputs = {x};
@@ -97,19 +129,20 @@ Variable gather_parts(Tape& tape, Variable x, int tensor_dim, comm::ProcessGroup
 }
 
 Variable scatter_sum(Tape& tape, Variable x, int tensor_dim, comm::ProcessGroup& group, ExchangeRules rules) {
+    const int64_t size = tape.value(x).dim(tensor_dim);
     const Tensor part = Exchange(tape, group).reduce_scatter(taken(tape, x), tensor_dim, rules.forward);
     Tape::Node node;
     node.name = "sp.scatter_sum";
     node.inputs = {x};
-    node.backward_input = [x, tensor_dim, &group, rule = rules.backward](Tape& t, const Tensor& grad) {
-        t.accumulate(x, Exchange(t, group).all_gather(grad, tensor_dim, rule));
+    node.backward_input = [x, tensor_dim, size, &group, rule = rules.backward](Tape& t, const Tensor& grad) {
+        t.accumulate(x, Exchange(t, group).all_gather(grad, tensor_dim, size, rule));
     };
     return tape.append(std::move(node), part, tape.needs_grad(x));
 }
 
-Variable gather_for_all(Tape& tape, Variable x, int tensor_dim, comm::ProcessGroup& group,
+Variable gather_for_all(Tape& tape, Variable x, int tensor_dim, int64_t size, comm::ProcessGroup& group,
                         std::string_view rule) {
-    const Tensor whole = Exchange(tape, group).all_gather(taken(tape, x), tensor_dim, rule);
+    const Tensor whole = Exchange(tape, group).all_gather(taken(tape, x), tensor_dim, size, rule);
     Tape::Node node;
     node.name = "sp.gather_for_all";
     node.inputs = {x};

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/nn/layers/embedding.h"
+#include "core/parallel/fsdp2/shard.h"
 #include "core/parallel/sequence/exchange.h"
 #include "core/parallel/tensor/exchange.h"
 #include "core/parallel/tensor/placement.h"
@@ -48,8 +49,12 @@ TensorParallel::TensorParallel(const RankContext& context, TensorParallelOptions
     : context_(context), options_(options) {}
 
 void TensorParallel::apply(nn::Model& model) {
+    model_ = &model;
     for (Module* child : model.children()) visit(*child, false);
-    if (options_.sequence_parallel) model.stream_parts = context_.tp->size();
+    if (options_.sequence_parallel) {
+        model.stream_parts = context_.tp->size();
+        model.stream_part = context_.tp->rank().value;
+    }
     if (options_.sequence_parallel || options_.loss_parallel) connect_tokens(model);
 }
 
@@ -58,11 +63,21 @@ void TensorParallel::cut(nn::Parameter& parameter, int32_t tensor_dim) {
         cut_parameter(parameter, tensor_dim, context_.tp->size(), context_.tp->rank().value);
 }
 
+void TensorParallel::sum_gradient_of(nn::Parameter& parameter) {
+    if (!options_.sum_each_norm) {
+        partial_.insert(&parameter);
+        return;
+    }
+    parameter.map_grad = [&group = *context_.tp, name = parameter.name](Tape&, const Tensor& grad) {
+        group.all_reduce(grad, ReduceOp::sum, {.cause = {"sp.norm_gradient.sum", name}, .async_op = false});
+    };
+}
+
 nn::VariableMap TensorParallel::whole_input() const {
     comm::ProcessGroup& group = *context_.tp;
     if (options_.sequence_parallel)
-        return [&group](Tape& tape, Variable x) {
-            return gather_parts(tape, x, kSequence, group, kGatherInput);
+        return [&group, &model = *model_](Tape& tape, Variable x) {
+            return gather_parts(tape, x, kSequence, model.tokens(), group, kGatherInput);
         };
     return [&group](Tape& tape, Variable x) { return share_input(tape, x, group); };
 }
@@ -75,7 +90,7 @@ void TensorParallel::visit(Module& module, bool input_is_whole) {
         return;
     }
     if (options_.sequence_parallel && one_of(kNorms, name))
-        partial_.insert(module.own_parameters().begin(), module.own_parameters().end());
+        for (nn::Parameter* parameter : module.own_parameters()) sum_gradient_of(*parameter);
     const bool block = one_of(kBlocks, name) && !options_.linear_plan;
     if (block) module.map_input = whole_input();
     for (Module* child : module.children()) visit(*child, block);
@@ -98,7 +113,7 @@ void TensorParallel::connect_row_wise(nn::Linear& linear) {
     linear.map_output = [&group](Tape& tape, Variable x) {
         return scatter_sum(tape, x, kSequence, group, kScatterOutput);
     };
-    if (linear.bias()) partial_.insert(linear.bias());
+    if (linear.bias()) sum_gradient_of(*linear.bias());
 }
 
 void TensorParallel::connect_tokens(nn::Model& model) {
@@ -117,8 +132,9 @@ void TensorParallel::connect_head(nn::Model& model, nn::Linear& head) {
             return vocab_cross_entropy(tape, logits, targets, box.first, box.whole.at(0), group);
         };
     else
-        head.map_output = [&group](Tape& tape, Variable x) {
-            return gather_for_all(tape, x, kVocabulary, group, "tp.logits.gather");
+        head.map_output = [&group, &head](Tape& tape, Variable x) {
+            return gather_for_all(tape, x, kVocabulary, head.weight().box.whole.at(0), group,
+                                  "tp.logits.gather");
         };
 }
 
@@ -135,8 +151,9 @@ void TensorParallel::connect_embedding(nn::Model& model, nn::Embedding& tok) {
             cut(*pos->own_parameters().at(0), 0);
             pos->map_input = [&group](Tape& tape, Variable x) {
                 const Tensor& places = tape.value(x);
-                const int64_t n = places.n_elements() / group.size();
-                return tape.input(places.narrow(group.rank().value * n, n));
+                const RowCut own{places.n_elements(), group.size()};
+                const int64_t rank = group.rank().value;
+                return tape.input(places.narrow(own.first_row(rank), own.rows_of(rank)));
             };
         }
     } else if (tok.weight().box.cut()) {  // tied to the head

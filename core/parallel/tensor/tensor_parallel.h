@@ -16,6 +16,10 @@ struct TensorParallelOptions {
     bool linear_plan = false;
     bool sequence_parallel = false;  ///< gpt, llama: activations between blocks are cut by sequence
     bool loss_parallel = false;      ///< gpt, llama: the loss is computed on logits cut by vocabulary
+    /// With sequence_parallel: the norms' gradients are summed where backward makes them, a collective each
+    /// ("sp.norm_gradient.sum"), and not all at once at the end. For strategies that lay parameters into one
+    /// array, or hand them out by size: where cuts are uneven, a norm lies elsewhere on each tp rank.
+    bool sum_each_norm = false;
 };
 
 /// Tensor parallelism on one rank, applied from outside before a data strategy: PyTorch's parallelize_module
@@ -29,8 +33,8 @@ struct TensorParallelOptions {
 ///   by columns, and activations between the blocks hold this rank's tokens only; with loss_parallel the head
 ///   is cut by columns and its logits are never gathered.
 ///
-/// Uneven sizes are cut by torch.chunk's rule; heads, kv_heads, and with sequence_parallel the sequence and
-/// the gathered vocabulary must divide by the ranks, which the scenario reader checks.
+/// Uneven sizes, the sequence's and the vocabulary's too, are cut by torch.chunk's rule; heads and kv_heads
+/// must divide by the ranks, which the scenario reader checks.
 class TensorParallel {
   public:
     /// context.tp is the group.
@@ -42,7 +46,8 @@ class TensorParallel {
 
     /// After the step's last backward: sums over the tp group the gradients of the parameters that are whole
     /// on every rank but saw only its part of the sequence (the norms). One all_reduce for all of them
-    /// ("sp.norm_gradients.sum"); none without sequence_parallel. `gradients[i]` belongs to `parameters[i]`.
+    /// ("sp.norm_gradients.sum"); none without sequence_parallel, or with sum_each_norm. `gradients[i]`
+    /// belongs to `parameters[i]`.
     void sum_partial_gradients(std::span<const Tensor> gradients, std::span<const LocalParameter> parameters);
 
   private:
@@ -55,9 +60,12 @@ class TensorParallel {
     /// What makes the input of column-wise layers whole, and sums its gradient.
     nn::VariableMap whole_input() const;
     void cut(nn::Parameter& parameter, int32_t tensor_dim);
+    /// Its gradient is a share of the sum over the tp group.
+    void sum_gradient_of(nn::Parameter& parameter);
 
     RankContext context_;
     TensorParallelOptions options_;
+    const nn::Model* model_ = nullptr;
     /// Those whose gradient is a share of the sum over the tp group. Looked up, never walked through: in the
     /// order of addresses no two runs would be alike.
     std::set<const nn::Parameter*> partial_;

@@ -1,6 +1,7 @@
 #include "core/run/checkpoint/folder.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,9 +12,11 @@
 #include <optional>
 #include <system_error>
 
-#include "core/base/error.h"
+#include "core/base/cannot_write.h"
+#include "core/base/folder_mark.h"
 #include "core/base/replace_file.h"
 #include "core/run/checkpoint/manifest.h"
+#include "core/run/checkpoint/own_files.h"
 
 namespace meshscope::run::checkpoint {
 namespace {
@@ -23,8 +26,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step_";
 constexpr std::string_view kUnfinished = ".tmp";
 
-[[noreturn]] void cannot_write(const fs::path& path, const std::error_code& error) {
-    throw IoError({"file.cannot_write", {{"path", path.string()}, {"reason", error.message()}}});
+[[noreturn]] void cannot_write_there(const fs::path& path, const std::error_code& error) {
+    throw IoError(meshscope::cannot_write(path.string(), error.value()));
 }
 
 /// The number of a folder called step_N; nothing for other names (unfinished ones among them).
@@ -54,12 +57,37 @@ std::vector<std::string> names_in(const std::string& folder) {
 }
 
 /// Its name goes first: half a checkpoint must not look whole, and what a killed run leaves of it is removed
-/// like any unfinished one. What cannot be removed stays.
+/// like any unfinished one. Where somebody else's files lie in it they stay where they are. What cannot be
+/// removed stays.
 void remove_checkpoint(const std::string& path) {
     const std::string going = path + std::string(kUnfinished);
     std::error_code error;
+    if (fs::exists(fs::symlink_status(going, error))) return;  // it is about to take this one's place
+    if (holds_others_files(path)) return remove_own(path);
+    try {
+        mark_folder(path);  // an earlier version's has none
+    } catch (const IoError&) {
+        return;
+    }
     fs::rename(path, going, error);
-    if (!error) fs::remove_all(going, error);
+    if (!error) remove_own(going);
+}
+
+/// Those that a run made: what else has such a name is left alone.
+std::vector<std::string> own_checkpoints(const std::string& folder) {
+    std::vector<std::string> own;
+    for (std::string& path : complete_checkpoints(folder))
+        if (is_own_folder(path)) own.push_back(std::move(path));
+    return own;
+}
+
+/// Names the first of the two that a checkpoint of so many steps would need and that is somebody else's.
+void refuse_taken(const std::string& folder, const std::string& step) {
+    const std::string path = (fs::path(folder) / step).string(), going = path + std::string(kUnfinished);
+    if (is_taken(path)) refuse(path, {"checkpoint.not_ours", {}}, {"checkpoint.hint.not_ours", {}});
+    if (is_taken(going))
+        refuse(going, {"checkpoint.not_ours_unfinished", {{"name", step}}},
+               {"checkpoint.hint.not_ours_unfinished", {}});
 }
 
 }  // namespace
@@ -126,12 +154,13 @@ std::string begin_checkpoint(const std::string& folder, int32_t steps, FolderLoc
     const fs::path path = fs::path(folder) / (step_name(steps) + std::string(kUnfinished));
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error) cannot_write(folder, error);
+    if (error) cannot_write_there(folder, error);
     lock.take(folder);
     remove_unfinished(folder);
-    fs::remove_all(path, error);
-    if (error) cannot_write(path, error);
-    if (!fs::create_directory(path, error) || error) cannot_write(path, error);
+    refuse_taken(folder, step_name(steps));
+    fs::create_directory(path, error);  // an empty one may stand there
+    if (error) cannot_write_there(path, error);
+    mark_folder(path.string());
     return path.string();
 }
 
@@ -147,33 +176,50 @@ void commit_checkpoint(const std::string& folder, int32_t steps) {
     fs::rename(unfinished, name, error);
     const bool replaces = error == std::errc::directory_not_empty || error == std::errc::file_exists;
     if (replaces) error = exchange() ? std::error_code() : std::error_code(errno, std::generic_category());
-    if (error) cannot_write(name, error);
+    if (error) cannot_write_there(name, error);
     try {
         sync_folder(folder);
     } catch (const IoError&) {  // the new name may not last: nobody shall count on it
         if (!replaces || !exchange()) fs::rename(name, unfinished, error);
         throw;
     }
-    fs::remove_all(unfinished, error);  // the one that was replaced
+    if (!replaces) return;
+    move_others_files(unfinished.string(), name.string());
+    remove_own(unfinished.string());  // the one that was replaced
+    ::rmdir(unfinished.c_str());      // if nothing but what was moved lay in it
+}
+
+void refuse_taken_places(const std::string& folder, int32_t after, int32_t steps, int32_t every) {
+    const auto is_saved = [&](int64_t step) {
+        return step > after && (step == steps || (step < steps && every > 0 && step % every == 0));
+    };
+    for (const std::string& name : names_in(folder)) {
+        const std::string step =
+            name.ends_with(kUnfinished) ? name.substr(0, name.size() - kUnfinished.size()) : name;
+        const auto number = number_of(step);
+        if (number && is_saved(*number)) refuse_taken(folder, step);
+    }
 }
 
 void prune_checkpoints(const std::string& folder, int32_t keep) {
     if (keep <= 0) return;
-    const std::vector<std::string> complete = complete_checkpoints(folder);
+    const std::vector<std::string> complete = own_checkpoints(folder);
     for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < complete.size(); ++i)
         remove_checkpoint(complete[i]);
 }
 
 void drop_checkpoints_after(const std::string& folder, int32_t steps) {
-    for (const std::string& path : complete_checkpoints(folder))
+    for (const std::string& path : own_checkpoints(folder))
         if (number_of(fs::path(path).filename().string()).value_or(steps) > steps) remove_checkpoint(path);
 }
 
 void remove_unfinished(const std::string& folder) {
     for (const std::string& name : names_in(folder))
         if (name.ends_with(kUnfinished) && number_of(name.substr(0, name.size() - kUnfinished.size()))) {
-            std::error_code error;
-            fs::remove_all(fs::path(folder) / name, error);
+            const fs::path path = fs::path(folder) / name;
+            remove_own(path.string());
+            std::error_code not_empty;  // a save that was killed before it put its mark there
+            if (fs::is_directory(fs::symlink_status(path, not_empty))) ::rmdir(path.c_str());
         }
 }
 

@@ -26,17 +26,24 @@ std::string find_checkpoint(const std::string& path);
 /// A whole file. Throws IoError ("checkpoint.cannot_read").
 std::string read_bytes(const std::string& path);
 
-/// Makes `folder`, takes it, and makes in it an empty step_….tmp, removing every one that an earlier run
-/// left. Returns the new folder's path. Throws IoError ("file.cannot_write"), InputError as FolderLock does.
+/// Makes `folder`, takes it, and makes in it a step_….tmp with our mark alone, removing every one that an
+/// earlier run left. Returns the new folder's path. Throws IoError ("file.cannot_write"), InputError as
+/// FolderLock does, and "checkpoint.not_ours" or "checkpoint.not_ours_unfinished" where something that no run
+/// made has one of the two names.
 std::string begin_checkpoint(const std::string& folder, int32_t steps, FolderLock& lock);
 
-/// Gives a finished step_….tmp its name, at once: a checkpoint of that name is replaced. fsync before and
-/// after. Throws IoError ("file.cannot_write"); whatever was complete before still is then, and the new one
-/// is unfinished again.
+/// Gives a finished step_….tmp its name, at once: a checkpoint of that name is replaced, and what somebody
+/// else keeps in its folder lies in the new one. fsync before and after. Throws IoError
+/// ("file.cannot_write"); whatever was complete before still is then, and the new one is unfinished again.
 void commit_checkpoint(const std::string& folder, int32_t steps);
 
-/// Removes the oldest complete checkpoints beyond the newest `keep`; 0 keeps all. What cannot be removed
-/// stays.
+/// Refuses, before anything is trained, a folder in which one of the checkpoints that are saved after step
+/// `after` could not get its name: those of each `every` steps (0: none) and that of step `steps`. Throws
+/// InputError as begin_checkpoint() does.
+void refuse_taken_places(const std::string& folder, int32_t after, int32_t steps, int32_t every);
+
+/// Removes the oldest complete checkpoints beyond the newest `keep`; 0 keeps all. Only what a run made is
+/// counted and removed (own_files.h), as below. What cannot be removed stays.
 void prune_checkpoints(const std::string& folder, int32_t keep);
 
 /// Removes the complete checkpoints of more than `steps` steps: those of a run that another one went back

@@ -6,10 +6,9 @@
 
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 #include <thread>
 
-#include "core/base/error.h"
+#include "core/base/cannot_write.h"
 #include "core/run/checkpoint/manifest.h"
 
 namespace meshscope::run::checkpoint {
@@ -27,9 +26,7 @@ FolderLock::~FolderLock() {
 void FolderLock::take(const std::string& folder) {
     if (taken_) return;
     if (folder_ < 0) folder_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder_ < 0)
-        throw IoError(
-            {"file.cannot_write", {{"path", folder}, {"reason", std::generic_category().message(errno)}}});
+    if (folder_ < 0) throw IoError(cannot_write(folder, errno));
     const auto until = std::chrono::steady_clock::now() + kPatience;
     while (::flock(folder_, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EINTR) continue;

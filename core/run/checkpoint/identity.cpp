@@ -5,6 +5,8 @@
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
+#include "core/base/json_text.h"
+#include "core/base/shell_word.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/scenario/keys.h"
@@ -23,6 +25,24 @@ std::string content_of(const std::string& path) {
         bytes += in.gcount();
     }
     return std::to_string(bytes) + " bytes, crc32c " + std::to_string(crc.value());
+}
+
+/// What to do about a folder whose newest checkpoint is `newest`: to go on from there is offered only where
+/// that would be possible.
+Message way_out(const std::string& newest, const scenario::Scenario& scenario, const nn::Model& model,
+                const Identity& identity) {
+    const std::string path = shell_word(newest);
+    try {
+        static_cast<void>(Checkpoint(newest, identity, scenario, model));
+        return {"checkpoint.hint.folder_in_use", {{"path", path}}};
+    } catch (const InputError& error) {
+        const Message& reason = error.diagnostics().front().message;
+        if (reason.id == "checkpoint.nothing_left")
+            return {"checkpoint.hint.folder_finished", {{"path", path}, {"done", *reason.find("done")}}};
+    } catch (const Error&) {
+        // It cannot even be read: another folder is the only way.
+    }
+    return {"checkpoint.hint.other_folder", {}};
 }
 
 }  // namespace
@@ -63,6 +83,10 @@ std::string strategy_word(const scenario::Scenario& scenario) {
 
 SavePlan plan_saving(const scenario::Scenario& scenario, const nn::Model& model, const Identity& identity,
                      const Checkpoint* before, bool own_folder) {
+    // A manifest has a member for each array, and no reader takes more of them.
+    if (const int64_t arrays = std::ssize(model.all_parameters()); arrays > kMostJsonMembers)
+        throw InvalidArgument(
+            {"checkpoint.too_many_arrays", {{"arrays", arrays}, {"most", kMostJsonMembers}}});
     SavePlan plan;
     plan.settings = scenario.checkpoint;
     plan.lock = std::make_unique<FolderLock>();
@@ -87,7 +111,8 @@ SavePlan plan_saving(const scenario::Scenario& scenario, const nn::Model& model,
     if (const auto others = complete_checkpoints(scenario.checkpoint.folder);
         !goes_on_inside && !others.empty())
         refuse(scenario.checkpoint.folder, {"checkpoint.folder_in_use", {{"newest", others.back()}}},
-               {"checkpoint.hint.folder_in_use", {{"newest", others.back()}}});
+               way_out(others.back(), scenario, model, identity));
+    refuse_taken_places(scenario.checkpoint.folder, plan.saved, scenario.steps, scenario.checkpoint.every);
     for (const auto& parameter : model.all_parameters())
         plan.parameters.push_back({parameter->name, parallel::whole_shape(*parameter), {}});
     return plan;

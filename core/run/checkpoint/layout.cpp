@@ -49,6 +49,7 @@ std::vector<int64_t> encode(const Layout& layout) {
     append(words, layout.losses);
     append(words, layout.grad_norms);
     append(words, layout.strategy_state);
+    words.push_back(layout.finite ? 1 : 0);
     words.push_back(static_cast<int64_t>(layout.pieces.size()));
     for (const Piece& piece : layout.pieces) {
         words.push_back(piece.parameter);
@@ -68,6 +69,7 @@ Layout decode(std::span<const int64_t> words) {
     layout.losses = reader.doubles();
     layout.grad_norms = reader.doubles();
     layout.strategy_state = reader.list();
+    layout.finite = reader.next() != 0;
     layout.pieces.resize(static_cast<std::size_t>(reader.next()));
     for (Piece& piece : layout.pieces) {
         piece.parameter = static_cast<int32_t>(reader.next());

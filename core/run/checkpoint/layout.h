@@ -22,6 +22,7 @@ struct Piece {
 struct Layout {
     std::vector<double> losses, grad_norms;
     std::vector<int64_t> strategy_state;
+    bool finite = true;  ///< all that it would save
     std::vector<Piece> pieces;
 };
 

@@ -1,7 +1,10 @@
 #include "core/run/checkpoint/load.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
@@ -21,6 +24,29 @@ const std::string* find(const Identity& identity, const std::string& key) {
     return found == identity.end() ? nullptr : &found->second;
 }
 
+constexpr const char* kAbsent = "-";
+
+/// A key of which a checkpoint and a scenario say something else.
+struct Difference {
+    std::string key, saved, wanted;
+};
+
+/// Whether a key is there on one side only because another one of its table differs, which says what keys
+/// there are: that is told, and this is the same.
+bool follows(const Difference& difference, const std::vector<Difference>& all) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kDecide{
+        {{"model.kind", "model."},
+         {"data.file", "data."},
+         {"data.sampler", "data."},
+         {"optimizer.kind", "optimizer."}}};
+    if (difference.saved != kAbsent && difference.wanted != kAbsent) return false;
+    return std::ranges::any_of(kDecide, [&](const auto& decides) {
+        return difference.key.starts_with(decides.second) && difference.key != decides.first &&
+               difference.key != "data.file" &&
+               std::ranges::find(all, decides.first, &Difference::key) != all.end();
+    });
+}
+
 }  // namespace
 
 Checkpoint::Checkpoint(const std::string& path, const Identity& identity, const scenario::Scenario& scenario,
@@ -38,18 +64,20 @@ Checkpoint::Checkpoint(const std::string& path, const Identity& identity, const 
 }
 
 void Checkpoint::check_identity(const Identity& identity) const {
-    std::vector<Diagnostic> found;
-    const auto differs = [&](const std::string& key, const std::string& saved, const std::string& wanted) {
-        found.push_back({{"checkpoint.foreign", {{"key", key}, {"saved", saved}, {"wanted", wanted}}},
-                         {manifest_path_, 0, 0, -1},
-                         {}});
-    };
+    std::vector<Difference> differences;
     for (const auto& [key, wanted] : identity) {
         const std::string* saved = find(manifest_.identity, key);
-        if (!saved || *saved != wanted) differs(key, saved ? *saved : "-", wanted);
+        if (!saved || *saved != wanted) differences.push_back({key, saved ? *saved : kAbsent, wanted});
     }
     for (const auto& [key, saved] : manifest_.identity)
-        if (!find(identity, key)) differs(key, saved, "-");
+        if (!find(identity, key)) differences.push_back({key, saved, kAbsent});
+    std::vector<Diagnostic> found;
+    for (const Difference& each : differences)
+        if (!follows(each, differences))
+            found.push_back(
+                {{"checkpoint.foreign", {{"key", each.key}, {"saved", each.saved}, {"wanted", each.wanted}}},
+                 {manifest_path_, 0, 0, -1},
+                 {}});
     if (found.empty()) return;
     found.back().hint = {"checkpoint.hint.foreign", {}};
     throw InputError(std::move(found));
@@ -139,10 +167,10 @@ int32_t Checkpoint::restore(parallel::StepRunner& runner, nn::Optimizer& optimiz
         for (std::size_t s = 0; s < names.size() && state.steps > 0; ++s) {
             const tensor::Tensor& tensor = s == 0 ? state.first : state.second;
             const auto found = by_name_.find(state_key(parameter, names[s]));
-            if (found == by_name_.end())
+            const Shape& shape = parallel::whole_shape(*locals[i].parameter);
+            if (found == by_name_.end() || found->second->shape != shape)
                 refuse(manifest_path_,
-                       {"checkpoint.parameter",
-                        {{"name", parameter + " " + names[s]}, {"shape", locals[i].parameter->shape}}});
+                       {"checkpoint.parameter", {{"name", parameter + " " + names[s]}, {"shape", shape}}});
             numbers.resize(static_cast<std::size_t>(tensor.n_elements()));
             std::span<float> rest(numbers);
             for (const Chunk& chunk : chunks_of(locals[i])) {

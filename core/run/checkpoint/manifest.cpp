@@ -1,15 +1,14 @@
 #include "core/run/checkpoint/manifest.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
+#include "core/base/json_text.h"
 
 namespace meshscope::run::checkpoint {
 namespace {
@@ -17,15 +16,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-
-std::string hex(uint32_t value) {
-    std::array<char, 8> digits{};
-    digits.fill('0');
-    std::array<char, 8> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), value, 16).ptr;
-    std::copy_backward(text.data(), end, digits.end());
-    return {digits.data(), digits.size()};
-}
 
 uint32_t from_hex(const std::string& text) {
     uint32_t value = 0;
@@ -49,6 +39,21 @@ ordered_json numbers_json(const std::vector<double>& numbers) {
     return list;
 }
 
+template <class Whole>
+Whole whole(const ordered_json& json) {
+    const std::optional<Whole> number = json_whole<Whole>(json);
+    if (!number) throw std::invalid_argument("no whole number");
+    return *number;
+}
+
+template <class List>
+List wholes(const ordered_json& json) {
+    if (!json.is_array()) throw std::invalid_argument("no list");
+    List list;
+    for (const ordered_json& entry : json) list.push_back(whole<int64_t>(entry));
+    return list;
+}
+
 std::vector<double> numbers_of(const ordered_json& list) {
     std::vector<double> numbers;
     for (const ordered_json& entry : list)
@@ -67,11 +72,11 @@ ordered_json tensor_json(const SavedTensor& tensor) {
 }
 
 SavedTensor tensor_of(const ordered_json& json) {
-    SavedTensor tensor{json.at("name").get<std::string>(), json.at("shape").get<Shape>(), {}};
+    SavedTensor tensor{json.at("name").get<std::string>(), wholes<Shape>(json.at("shape")), {}};
     if (json.at("dtype") != "float32") throw std::invalid_argument("dtype");
     for (const ordered_json& chunk : json.at("chunks"))
-        tensor.chunks.push_back({{chunk.at("offsets").get<Shape>(), chunk.at("sizes").get<Shape>()},
-                                 chunk.at("file").get<int32_t>(),
+        tensor.chunks.push_back({{wholes<Shape>(chunk.at("offsets")), wholes<Shape>(chunk.at("sizes"))},
+                                 whole<int32_t>(chunk.at("file")),
                                  chunk.at("key").get<std::string>()});
     return tensor;
 }
@@ -82,7 +87,7 @@ ordered_json body_json(const Manifest& m) {
     for (const auto& [name, count] : m.optimizer_steps) steps[name] = count;
     ordered_json files = ordered_json::array(), tensors = ordered_json::array();
     for (const SavedFile& file : m.files)
-        files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"crc32c", hex(file.crc32c)}});
+        files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"crc32c", hex_digits(file.crc32c)}});
     for (const SavedTensor& tensor : m.tensors) tensors.push_back(tensor_json(tensor));
     return {{"version", kVersion},
             {"kind", m.kind},
@@ -102,23 +107,20 @@ ordered_json body_json(const Manifest& m) {
 Manifest manifest_of(const ordered_json& body) {
     Manifest m;
     m.kind = body.at("kind").get<std::string>();
-    m.steps = body.at("steps").get<int32_t>();
-    m.world_size = body.at("world_size").get<int32_t>();
-    m.mesh_shape = body.at("mesh").at("shape").get<std::vector<int64_t>>();
+    m.steps = whole<int32_t>(body.at("steps"));
+    m.world_size = whole<int32_t>(body.at("world_size"));
+    m.mesh_shape = wholes<std::vector<int64_t>>(body.at("mesh").at("shape"));
     m.mesh_names = body.at("mesh").at("names").get<std::vector<std::string>>();
     m.strategy = body.at("strategy").get<std::string>();
-    for (const ordered_json& number : body.at("strategy_state")) {
-        if (!number.is_number_integer()) throw std::invalid_argument("strategy_state");
-        m.strategy_state.push_back(number.get<int64_t>());
-    }
+    m.strategy_state = wholes<std::vector<int64_t>>(body.at("strategy_state"));
     for (const auto& [key, value] : body.at("scenario").items())
         m.identity.emplace_back(key, value.get<std::string>());
     m.losses = numbers_of(body.at("losses"));
     m.grad_norms = numbers_of(body.at("grad_norms"));
     for (const auto& [name, count] : body.at("optimizer_steps").items())
-        m.optimizer_steps.emplace_back(name, count.get<int64_t>());
+        m.optimizer_steps.emplace_back(name, whole<int64_t>(count));
     for (const ordered_json& file : body.at("files"))
-        m.files.push_back({file.at("name").get<std::string>(), file.at("bytes").get<int64_t>(),
+        m.files.push_back({file.at("name").get<std::string>(), whole<int64_t>(file.at("bytes")),
                            from_hex(file.at("crc32c").get<std::string>())});
     for (const ordered_json& tensor : body.at("tensors")) m.tensors.push_back(tensor_of(tensor));
     return m;
@@ -126,9 +128,11 @@ Manifest manifest_of(const ordered_json& body) {
 
 /// What a manifest with a right checksum can still have wrong, when someone made it by hand.
 void check(const Manifest& m, const std::string& path) {
+    // Of a name with a slash the file would be another folder's, of one with a NUL the part before it.
+    constexpr std::string_view kNotInNames("/\0", 2);
     for (const SavedFile& file : m.files)
-        if (file.name.empty() || file.name.find('/') != std::string::npos || file.name.front() == '.' ||
-            file.bytes < 0)
+        if (file.name.empty() || file.name.find_first_of(kNotInNames) != std::string::npos ||
+            file.name.front() == '.' || file.bytes < 0)
             refuse(path, {"checkpoint.manifest_damaged", {}});
     const auto steps = static_cast<std::size_t>(m.steps);
     const bool counted =
@@ -139,17 +143,19 @@ void check(const Manifest& m, const std::string& path) {
         if (tensor.name.starts_with(model_key(""))) parameters.insert(tensor.name);
     bool named = m.kind == "sharded" || m.kind == "rank0";
     for (const auto& [parameter, updates] : m.optimizer_steps)
-        named &= updates >= 0 && updated.insert(model_key(parameter)).second;
+        named &= updates >= 0 && updates <= m.steps && updated.insert(model_key(parameter)).second;
     if (!counted || !named || parameters != updated) refuse(path, {"checkpoint.manifest_damaged", {}});
     for (const SavedTensor& tensor : m.tensors) {
+        const int64_t wanted = tensor::count(tensor.shape);
         int64_t elements = 0;
         bool fits = true;
         for (const SavedChunk& saved : tensor.chunks) {
             fits &= inside(saved.chunk, tensor.shape) && saved.file >= 0 &&
                     static_cast<std::size_t>(saved.file) < m.files.size();
-            if (fits) elements += saved.chunk.n_elements();
+            if (fits) elements += saved.chunk.n_elements();  // no more than `wanted`, which is far from 2^63
+            fits &= elements <= wanted;
         }
-        if (!fits || elements != tensor::count(tensor.shape))
+        if (!fits || elements != wanted)
             refuse(path, {"checkpoint.bad_chunks", {{"tensor", tensor.name}, {"shape", tensor.shape}}});
     }
 }
@@ -175,28 +181,28 @@ std::string chunk_key(const std::string& name, std::size_t c) {
 
 std::string to_json(const Manifest& manifest) {
     const ordered_json body = body_json(manifest);
-    return ordered_json{{"checkpoint", body}, {"crc32c", hex(crc_of(body.dump()))}}.dump(1) + "\n";
+    return ordered_json{{"checkpoint", body}, {"crc32c", hex_digits(crc_of(body.dump()))}}.dump(1) + "\n";
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& path) {
     Manifest manifest;
     try {
-        const ordered_json whole = ordered_json::parse(text);
-        const ordered_json& body = whole.at("checkpoint");
-        if (crc_of(body.dump()) != from_hex(whole.at("crc32c").get<std::string>()))
+        const auto manifest_json = parse_json<ordered_json>(text);
+        const ordered_json& body = manifest_json.at("checkpoint");
+        if (crc_of(body.dump()) != from_hex(manifest_json.at("crc32c").get<std::string>()))
             refuse(path, {"checkpoint.manifest_damaged", {}});
         if (body.at("version") != kVersion)
             refuse(path, {"checkpoint.unknown_version",
-                          {{"found", body.at("version").get<int64_t>()}, {"known", int64_t{kVersion}}}});
+                          {{"found", whole<int64_t>(body.at("version"))}, {"known", int64_t{kVersion}}}});
         manifest = manifest_of(body);
+        check(manifest, path);
     } catch (const ordered_json::exception&) {
         refuse(path, {"checkpoint.manifest_damaged", {}});
     } catch (const std::invalid_argument&) {
         refuse(path, {"checkpoint.manifest_damaged", {}});
-    } catch (const InvalidArgument&) {  // more dims than any array has
+    } catch (const InvalidArgument&) {  // more dims or elements than any array has
         refuse(path, {"checkpoint.manifest_damaged", {}});
     }
-    check(manifest, path);
     return manifest;
 }
 

@@ -11,6 +11,8 @@
 #include "core/data/safetensors.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/run/checkpoint/folder.h"
+#include "core/run/checkpoint/own_files.h"
+#include "core/run/finite.h"
 #include "core/run/mean_by_step.h"
 #include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
@@ -39,12 +41,6 @@ std::vector<Kind> kinds_of(const nn::Optimizer& optimizer) {
     std::vector<Kind> kinds{{"", false}};
     for (const std::string& name : optimizer.state_names()) kinds.push_back({name, kinds.size() == 2});
     return kinds;
-}
-
-std::string rank_file(GlobalRank rank) {
-    std::string digits = std::to_string(rank.value);
-    if (digits.size() < 5) digits.insert(0, 5 - digits.size(), '0');
-    return "rank_" + digits + ".safetensors";
 }
 
 [[noreturn]] void save_failed(const std::string& folder, const Message& cause) {
@@ -87,6 +83,8 @@ void Saver::save(int32_t steps_done, const RankState& state) {
         std::vector<Layout> layouts;
         for (const std::vector<int64_t>& words : exchange(encode(layout_of(state))))
             layouts.push_back(decode(words));
+        refused_ = !std::ranges::all_of(layouts, &Layout::finite);
+        if (refused_) return refuse_to_save(steps_done);
         Manifest manifest = plan_.header;
         describe(manifest, steps_done, layouts);
         if (plan_.settings.sharded)
@@ -107,16 +105,29 @@ void Saver::save(int32_t steps_done, const RankState& state) {
         group_.barrier(comm::CallOptions{.cause = {"checkpoint.barrier", "checkpoint"}, .async_op = false});
 }
 
+/// The numbers stay as they are from here on: who is told once knows.
+void Saver::refuse_to_save(int32_t steps_done) {
+    if (!is_root()) return;
+    remove_unfinished(plan_.settings.folder);
+    if (plan_.tell && !std::exchange(told_, true))
+        plan_.tell({"checkpoint.not_finite", {{"steps", int64_t{steps_done}}}});
+}
+
 Layout Saver::layout_of(const RankState& state) const {
     Layout layout{{state.losses.begin(), state.losses.end()},
                   {state.grad_norms.begin(), state.grad_norms.end()},
                   state.runner->remembered(),
+                  true,
                   {}};
     const std::vector<LocalParameter>& locals = state.runner->local_parameters();
-    for (std::size_t i = 0; i < locals.size(); ++i)
-        if (state.answers_for(locals[i]))
-            layout.pieces.push_back(
-                {locals[i].parameter->whole_index, state.optimizer->states()[i].steps, chunks_of(locals[i])});
+    const std::vector<Kind> kinds = kinds_of(*state.optimizer);
+    for (std::size_t i = 0; i < locals.size(); ++i) {
+        if (!state.answers_for(locals[i])) continue;
+        const nn::Optimizer::State& of_slot = state.optimizer->states()[i];
+        layout.pieces.push_back({locals[i].parameter->whole_index, of_slot.steps, chunks_of(locals[i])});
+        for (const Kind& kind : kinds)
+            layout.finite = layout.finite && !first_not_finite(kind.of(locals[i], of_slot));
+    }
     return layout;
 }
 
@@ -209,7 +220,7 @@ void Saver::save_sharded(const std::string& folder, const RankState& state,
     const bool writes = !mine.empty();
     if (writes) {
         const GlobalRank me = group_.ranks()[static_cast<std::size_t>(group_.rank().value)];
-        written = data::write_safetensors((fs::path(folder) / rank_file(me)).string(), std::move(mine));
+        written = data::write_safetensors((fs::path(folder) / rank_file(me.value)).string(), std::move(mine));
     }
     const std::array<int64_t, 3> words{writes ? 1 : 0, written.bytes, int64_t{written.crc32c}};
     const auto files = exchange(words);
@@ -220,7 +231,7 @@ void Saver::save_sharded(const std::string& folder, const RankState& state,
         if (files[r][0] == 0) continue;
         file_of[r] = static_cast<int32_t>(manifest.files.size());
         manifest.files.push_back(
-            {rank_file(group_.ranks()[r]), files[r][1], static_cast<uint32_t>(files[r][2])});
+            {rank_file(group_.ranks()[r].value), files[r][1], static_cast<uint32_t>(files[r][2])});
     }
     for (std::size_t p = 0; p < plan_.parameters.size(); ++p)
         for (const Kind& kind : kinds) {
@@ -317,7 +328,7 @@ void Saver::save_on_rank0(const std::string& folder, const RankState& state,
             manifest.tensors.push_back({key, parameter.shape, {{everything, 0, key}}});
         }
     if (!is_root()) return;
-    const std::string name = "whole.safetensors";
+    const std::string name(kWholeFile);
     const data::WrittenFile written =
         data::write_safetensors((fs::path(folder) / name).string(), std::move(arrays));
     manifest.files.push_back({name, written.bytes, written.crc32c});

@@ -23,9 +23,10 @@ struct SavePlan {
     /// What does not change while the run lasts; losses and grad_norms are those of the steps before it.
     Manifest header;
     /// Every parameter of the model, uncut, by index.
-    std::vector<SavedTensor> parameters;  ///< PyTorch's plain names, no chunks
-    int32_t saved = 0;                    ///< steps whose checkpoint lies in the folder already
-    std::unique_ptr<FolderLock> lock;     ///< taken by rank 0: at once, or with the folder's first checkpoint
+    std::vector<SavedTensor> parameters;       ///< PyTorch's plain names, no chunks
+    int32_t saved = 0;                         ///< steps whose checkpoint lies in the folder already
+    std::function<void(const Message&)> tell;  ///< takes what is no failure; may be empty
+    std::unique_ptr<FolderLock> lock;  ///< taken by rank 0: at once, or with the folder's first checkpoint
 };
 
 /// What a rank has in its hands when a checkpoint is due.
@@ -44,6 +45,9 @@ struct RankState {
 /// "rank0": every array is gathered to rank 0, which writes one file. A barrier ends both: no rank goes on
 /// before the checkpoint is complete.
 ///
+/// What is not finite is not saved: whoever resumed it would go on with NaN, and `keep` would let a good one
+/// go for it. Rank 0 tells so, once ("checkpoint.not_finite").
+///
 /// A rank that cannot write throws IoError ("checkpoint.save_failed", "checkpoint.save_failed_kept": path,
 /// reason, what is still whole): that ends the run, and the checkpoints made before stay as they were.
 class Saver {
@@ -56,9 +60,12 @@ class Saver {
     void after_step(int32_t steps_done, const RankState& state);
     /// Saves what the last step left, unless that was saved already.
     void finish(int32_t steps_done, const RankState& state);
+    /// Whether the last save was none because something was not finite: on every rank the same.
+    bool refused() const { return refused_; }
 
   private:
     void save(int32_t steps_done, const RankState& state);
+    void refuse_to_save(int32_t steps_done);
     void save_sharded(const std::string& folder, const RankState& state, const std::vector<Layout>& layouts,
                       Manifest& manifest) const;
     void save_on_rank0(const std::string& folder, const RankState& state, const std::vector<Layout>& layouts,
@@ -77,6 +84,7 @@ class Saver {
     tensor::Allocator& allocator_;
     trace::Recorder* recorder_;
     int32_t saved_;  ///< steps done at the last save
+    bool refused_ = false, told_ = false;
 };
 
 }  // namespace meshscope::run::checkpoint

@@ -74,15 +74,12 @@ void draw_tokens(Dice& dice, const Layout& layout, Keys& model) {
     // the rounding errors.
     const int64_t head_dim = ((7 + heads) / heads + 1) / 2 * 2 + 2 * dice.below(2);
     model.set("dim", heads * head_dim);
-    // Strategies of flat arrays ask for even cuts beside sequence parallelism.
-    const bool even =
-        layout.sequence && layout.data != "none" && layout.data != "ddp" && layout.data != "fsdp2";
-    model.set("hidden", even ? tp * dice.between(4 / tp + 1, 12 / tp) : dice.between(4, 12));
+    model.set("hidden", dice.between(4, 12));
     model.set("heads", heads);
     if (llama && dice.chance(60)) model.set("kv_heads", dice.one_of<int64_t>({dealt, heads}));
-    model.set("vocab", layout.sequence ? tp * dice.between(5 / tp + 1, 12 / tp) : dice.between(5, 13));
-    // What a cp rank holds is cut in two by the balance, and again by sequence parallelism.
-    const int64_t unit = cp * (layout.cp > 0 && layout.cp_balance ? 2 : 1) * (layout.sequence ? tp : 1);
+    model.set("vocab", dice.between(5, 13));
+    // What a cp rank holds is cut in two by the balance; what sequence parallelism cuts need not be even.
+    const int64_t unit = cp * (layout.cp > 0 && layout.cp_balance ? 2 : 1);
     model.set("seq", unit * dice.between(2 / unit + 1, std::max<int64_t>(8 / unit, 2 / unit + 1)));
     if (layout.stages() == 1 && dice.chance(40)) model.set("tied", "true");
 }

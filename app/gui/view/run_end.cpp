@@ -1,0 +1,210 @@
+#include "app/gui/view/run_end.h"
+
+#include <algorithm>
+
+#include "app/gui/view/common.h"
+#include "core/base/rank_set.h"
+#include "core/base/recorded_failure.h"
+#include "core/trace/ended.h"
+
+namespace meshscope::view {
+namespace {
+
+using Kind = RunEnd::Kind;
+
+const trace::Event* last_event(const trace::Trace& trace, int32_t rank) {
+    if (rank < 0 || static_cast<std::size_t>(rank) >= trace.ranks.size()) return nullptr;
+    const auto& events = trace.ranks[static_cast<std::size_t>(rank)].events;
+    return events.empty() ? nullptr : &events.back();
+}
+
+/// A rank that died or stopped marks the place by itself; in all other cases it is where the ranks stood
+/// that could not go on.
+bool marks_the_place(const RunEnd& end) {
+    return end.diagnosis == DiagnosisKind::lost || end.diagnosis == DiagnosisKind::stalled;
+}
+
+/// The last event of whoever marks the place; of several the latest on the measured clock.
+void find_place(RunEnd& end, const trace::Trace& trace) {
+    int64_t latest = -1;
+    const auto look = [&](int32_t rank, bool of_calls) {
+        const trace::Event* event = last_event(trace, rank);
+        if (event == nullptr) return;
+        const bool call = event->kind == trace::EventKind::collective;
+        if (of_calls && !call) return;
+        const int64_t at = call ? event->t_begin_ns : event->t_end_ns;
+        if (at <= latest) return;
+        latest = at;
+        end.at = {rank, event->id};
+        end.in_call = call && end.kind == Kind::failed;
+    };
+    if (marks_the_place(end))
+        for (const int32_t rank : end.ranks) look(rank, false);
+    // What failed broke off in calls; a record that was cut ends with whatever came last.
+    for (const bool of_calls : {true, false}) {
+        if (latest >= 0) return;
+        if (of_calls && end.kind != Kind::failed) continue;
+        for (std::size_t r = 0; r < trace.ranks.size(); ++r) look(static_cast<int32_t>(r), of_calls);
+    }
+}
+
+/// The step that the run was in: the latest of which any rank recorded anything. A rank that died as it
+/// entered a step recorded nothing of it.
+void find_step(RunEnd& end, const trace::Trace& trace) {
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+        if (const trace::Event* event = last_event(trace, static_cast<int32_t>(r)))
+            end.step = std::max(end.step, event->step);
+}
+
+void find_unrecorded(RunEnd& end, const trace::Trace& trace) {
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+        if (trace.ranks[r].events.empty()) end.unrecorded.push_back(static_cast<int32_t>(r));
+    if (end.unrecorded.size() == trace.ranks.size()) end.unrecorded.clear();
+}
+
+/// The last forward of a step on the first rank that has one: there the loss was made.
+void place_in_step(RunEnd& end, const trace::Trace& trace, int32_t step) {
+    end.step = step;
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+        const auto& events = trace.ranks[r].events;
+        for (auto e = events.rbegin(); e != events.rend(); ++e)
+            if (e->step == step && e->phase == Phase::forward) {
+                end.at = {static_cast<int32_t>(r), e->id};
+                return;
+            }
+    }
+}
+
+/// The words of these say who it was.
+bool says_who(DiagnosisKind kind) {
+    return kind == DiagnosisKind::lost || kind == DiagnosisKind::missing || kind == DiagnosisKind::stalled ||
+           kind == DiagnosisKind::timeout;
+}
+
+/// The words that a diagnosis has of its own, by the end of their ids.
+std::string_view kind_words(const RunEnd& end) {
+    switch (end.kind) {
+        case Kind::failed:
+            if (!end.diagnosis || (says_who(*end.diagnosis) && end.ranks.empty())) return "failed";
+            return name(*end.diagnosis);
+        case Kind::recovered:
+            return "recovered";
+        case Kind::stopped:
+            return "stopped";
+        case Kind::not_finite:
+            return "not_finite";
+    }
+    return "failed";
+}
+
+std::vector<MessageArg> words_args(const RunEnd& end) {
+    return {arg("step", int64_t{end.step}), {"who", rank_list(end.ranks)}};
+}
+
+}  // namespace
+
+std::optional<RunEnd> run_end(const trace::Trace& trace, int32_t planned_steps) {
+    RunEnd end;
+    const trace::RunInfo& info = trace.info;
+    const auto not_finite = trace::first_not_finite_step(info);
+    const std::optional<Message> what = trace::early_end(info, planned_steps);
+    if (!what) return {};
+    end.what = *what;
+    if (const auto failure = read_failure(info.failure)) {
+        end.kind = failure->message.id == "run.recovered" ? Kind::recovered : Kind::failed;
+        end.diagnosis = failure->kind;
+        end.by_fault = info.backend == "threads";
+        const auto ranks = static_cast<int32_t>(trace.ranks.size());
+        for (const int32_t rank : failure->culprits)
+            if (rank < ranks) end.ranks.push_back(rank);
+    } else if (info.failure.empty()) {
+        end.kind = not_finite ? Kind::not_finite : Kind::stopped;
+    }
+    if (end.kind == Kind::not_finite)
+        place_in_step(end, trace, *not_finite);
+    else
+        find_place(end, trace);
+    if (end.kind != Kind::not_finite) find_step(end, trace);
+    find_unrecorded(end, trace);
+    return end;
+}
+
+int64_t broke_off_ns(const trace::Trace& trace, const time::Clock& clock, const RunEnd& end) {
+    if (last_event(trace, end.at.rank) == nullptr) return clock.end_ns;
+    const time::Interval& at =
+        clock.events[static_cast<std::size_t>(end.at.rank)][static_cast<std::size_t>(end.at.event)];
+    return end.in_call ? at.begin_ns : at.end_ns;
+}
+
+Message end_title(const RunEnd& end) {
+    const std::string id = "view.end.title." + std::string(kind_words(end));
+    return {end.step < 0 && end.kind != Kind::stopped && end.kind != Kind::recovered ? id + ".setup" : id,
+            words_args(end)};
+}
+
+Message end_next(const RunEnd& end) {
+    const std::string id = "view.end.next." + std::string(kind_words(end));
+    const bool lost = end.kind == Kind::failed && end.diagnosis == DiagnosisKind::lost && !end.ranks.empty();
+    return {lost && end.by_fault ? id + ".fault" : id, words_args(end)};
+}
+
+Picture run_end_view(const Input& input, const RunEnd& end, bool folded) {
+    constexpr float kPad = 12, kMark = 26, kButton = 32;
+    Painter p(input);
+    p.picture().content_height = 1e6F;
+    const float left = kPad + 12, width = std::max(80.F, input.size.width - 2 * kPad - 24);
+    const std::string say = p.say(folded ? "view.end.open" : "view.end.fold");
+    p.layer = 1;
+    float y = 8 + kPad;
+    const float line = p.line_height(Face::body);
+    const Point cross{left + 7, y + line / 2};
+    for (const float way : {-1.F, 1.F})
+        p.line({cross.x - 5, cross.y - 5 * way}, {cross.x + 5, cross.y + 5 * way}, Token::err, 1.8F);
+    // Folds at the right of the title where both fit in a line, else below.
+    const Message title = end_title(end);
+    const std::string words = p.say(title.id, title.args);
+    const float fold_w = p.width(say, Face::caption) + 16;
+    const bool beside = width - kMark - fold_w - 8 >= width * 0.4F;
+    const float room = width - kMark - (beside ? fold_w + 8 : 0);
+    const auto fold = [&](float at) {
+        const Rect box{left + width - fold_w, at, fold_w, std::max(24.F, line)};
+        p.rect(box, Token::none, 6, {"end_fold"});
+        p.label(box, say, Face::caption, Token::accent, Token::none, {"end_fold"});
+    };
+    if (beside) fold(y);
+    p.tell(words);
+    y = p.paragraph(words, {left + kMark, y}, Face::body, Token::text, room);
+    if (!folded) {
+        const std::string what = p.say(end.what.id, end.what.args);
+        p.tell(what);
+        y = p.paragraph(what, {left + kMark, y + 2}, Face::mono_small, Token::soft, width - kMark) + 4;
+        if (!end.unrecorded.empty()) {
+            const std::string none = p.say("view.end.unrecorded", {{"who", rank_list(end.unrecorded)}});
+            p.tell(none);
+            y = p.paragraph(none, {left + kMark, y}, Face::body, Token::soft, width - kMark) + 4;
+        }
+        const Message next = end_next(end);
+        const std::string then = p.say(next.id, next.args);
+        p.tell(then);
+        y = p.paragraph(then, {left + kMark, y}, Face::body, Token::text, width - kMark) + 8;
+        const std::string show = p.say("view.end.show");
+        const Rect button{left + kMark, y, std::min(width - kMark, p.width(show, Face::body) + 32), kButton};
+        auto& box = p.rect(button, Token::raised, 8, {"end_show"});
+        box.stroke = Token::line2;
+        p.label(button, show, Face::body, Token::text, Token::none, {"end_show"});
+        y += kButton;
+    }
+    if (!beside) {
+        fold(y + 4);
+        y += std::max(24.F, line) + 4;
+    }
+    p.layer = 0;
+    auto& frame = p.rect({kPad, 8, input.size.width - 2 * kPad, y + kPad - 8}, Token::inset, 8);
+    frame.stroke = Token::err;
+    frame.width = 1.4F;
+    Picture picture = p.take();
+    picture.height = picture.content_height = y + kPad + 4;
+    return picture;
+}
+
+}  // namespace meshscope::view

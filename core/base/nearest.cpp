@@ -1,0 +1,54 @@
+#include "core/base/nearest.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace meshscope {
+
+int edit_distance(std::string_view a, std::string_view b) {
+    constexpr std::size_t kLongest = 64;
+    if (a.size() > kLongest || b.size() > kLongest) return std::numeric_limits<int>::max();
+    // Optimal string alignment: three rows of the table are enough.
+    std::vector<int> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) last[j] = static_cast<int>(j);
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        now[0] = static_cast<int>(i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const int replace = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            now[j] = std::min({replace, last[j] + 1, now[j - 1] + 1});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = std::min(now[j], before[j - 2] + 1);
+        }
+        before.swap(last);
+        last.swap(now);
+    }
+    return last[b.size()];
+}
+
+namespace {
+
+/// Another case is no slip: AdamW, 1f1b.
+std::string in_one_case(std::string_view word) {
+    std::string text(word);
+    for (char& c : text)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return text;
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+    const std::string meant = in_one_case(word);
+    int best = std::max(1, static_cast<int>(word.size()) / 3) + 1;
+    std::string found;
+    for (const std::string& candidate : candidates) {
+        const int distance = edit_distance(meant, in_one_case(candidate));
+        if (distance < best) {
+            best = distance;
+            found = candidate;
+        }
+    }
+    return found;
+}
+
+}  // namespace meshscope

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/diagnosis.h"
+#include "core/base/message.h"
+
+namespace meshscope {
+
+/// What a record says of the end of its run: failure_json() (core/base/diagnosis.h), read again.
+struct RecordedFailure {
+    Message message;
+    std::optional<DiagnosisKind> kind;  ///< of its diagnosis, where it holds one
+    std::vector<int32_t> culprits;      ///< the ranks that the diagnosis names, ascending
+};
+
+/// Reads what failure_json() wrote; nothing for "" and for what is no such text (a record can come from
+/// anywhere): then nothing of it is believed. Values of an unknown kind are left out. Cost: linear.
+std::optional<RecordedFailure> read_failure(const std::string& json);
+
+}  // namespace meshscope

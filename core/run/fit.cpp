@@ -1,0 +1,259 @@
+#include "core/run/fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/memory/ledger.h"
+#include "core/mesh/roles.h"
+#include "core/nn/model.h"
+#include "core/run/dry.h"
+#include "core/run/summary.h"
+#include "core/tensor/blas.h"
+
+namespace meshscope::run {
+namespace {
+
+constexpr double kEventBytes = 128, kChangeBytes = 48;  // core/trace: an event, a change of memory
+constexpr double kFloatBytes = 4;
+/// What a rank has beside its tensors: a thread's stack as far as it is touched, groups, queues.
+constexpr int64_t kRankBytes = int64_t{64} << 10;
+/// A dry run of so many events takes about a second.
+constexpr double kMostDryEvents = 200'000;
+constexpr int32_t kDrySteps = 2;  // the optimizer's state is there in the second
+constexpr int32_t kDryRanks = 4;
+
+/// Beyond 2^62 it is too much whatever it is.
+int64_t whole(double bytes) {
+    return bytes >= 0x1p62 ? int64_t{1} << 62 : static_cast<int64_t>(std::max(0.0, bytes));
+}
+
+double elements(const nn::Shape& shape) {
+    double n = 1;
+    for (const int64_t extent : shape) n *= static_cast<double>(extent);
+    return n;
+}
+
+/// Sizes of a training as numbers that cannot overflow.
+struct Sizes {
+    double parameters = 0, sample_bytes = 0, samples = 0;
+    double batch = 0, rows = 0;  ///< the global one; a data-parallel rank's
+    double pieces = 1;           ///< into how many micro-batches that is cut
+    double world = 1, tp = 1, pp = 1, cp = 1;
+};
+
+Sizes sizes_of(const scenario::Scenario& s) {
+    Sizes sizes;
+    const std::unique_ptr<nn::Model> model = nn::make_model(s.model);
+    for (const auto& parameter : model->all_parameters()) sizes.parameters += elements(parameter->shape);
+    sizes.sample_bytes =
+        elements(model->input_shape(1)) * static_cast<double>(bytes_per_element(model->input_dtype())) +
+        elements(model->target_shape(1)) * static_cast<double>(bytes_per_element(model->target_dtype()));
+    sizes.samples = static_cast<double>(s.data_samples);
+    sizes.batch = static_cast<double>(s.global_batch);
+    sizes.rows = sizes.batch / static_cast<double>(scenario::data_parallel_size(s));
+    sizes.pieces = s.accumulate;
+    if (s.parallel.pipeline) sizes.pieces *= s.parallel.pipeline->microbatches;
+    sizes.world = scenario::world_size(s);
+    const mesh::Roles roles = mesh::roles_of(s.mesh_names);
+    const auto size = [&](const std::optional<std::size_t>& dim) {
+        return dim ? static_cast<double>(s.mesh_shape[*dim]) : 1.0;
+    };
+    sizes.tp = size(roles.tp), sizes.pp = size(roles.pp), sizes.cp = size(roles.cp);
+    return sizes;
+}
+
+/// Of plain calls the largest one's buffers on all its ranks: what a rank puts in, at least.
+double call_bytes(const scenario::Scenario& s, double ranks_here) {
+    double most = 0;
+    for (const scenario::Call& call : s.calls) {
+        const double one =
+            static_cast<double>(call.elements) * static_cast<double>(bytes_per_element(call.dtype)) +
+            static_cast<double>(call.bytes);
+        const double members = !call.ranks.empty()         ? static_cast<double>(call.ranks.size())
+                               : !call.group_ranks.empty() ? static_cast<double>(call.group_ranks.size())
+                               : call.kind == scenario::Call::Kind::message ? 1.0
+                                                                            : ranks_here;
+        const bool rooted = call.op == CollectiveOp::scatter;
+        most = std::max(most, one * (rooted ? 1.0 : std::min(members, ranks_here)));
+    }
+    return most;
+}
+
+/// Events of a rank's step, roughly: what each layer and micro-batch does, and the collectives.
+double events_a_step(const scenario::Scenario& s, const Sizes& sizes) {
+    return 40 * (static_cast<double>(s.model.layers) + 4) * sizes.pieces;
+}
+
+bool records(trace::Level level) {
+    return level != trace::Level::off;
+}
+
+/// The mean over those that were run dry: their peak, and what they recorded a step.
+struct DryFigures {
+    double peak = 0, recorded_a_step = 0;
+};
+
+DryFigures run_dry_here(const scenario::Scenario& scenario, double events) {
+    DryOptions options;
+    options.steps = kDrySteps;
+    options.all_up_to = 1;
+    options.most_ranks = events * kDrySteps * kDryRanks > kMostDryEvents ? 1 : kDryRanks;
+    const DryResult dry = run_dry(scenario, options);
+    DryFigures figures;
+    for (const int32_t rank : dry.ranks) {
+        const trace::RankTrace& record = dry.trace->ranks[static_cast<std::size_t>(rank)];
+        figures.peak += static_cast<double>(memory::peak(*dry.trace, rank).bytes);
+        figures.recorded_a_step += static_cast<double>(record.events.size()) * kEventBytes +
+                                   static_cast<double>(record.memory.size()) * kChangeBytes;
+    }
+    const auto ranks = static_cast<double>(std::max<std::size_t>(dry.ranks.size(), 1));
+    figures.peak /= ranks;
+    figures.recorded_a_step /= ranks * std::min(kDrySteps, scenario.steps);
+    return figures;
+}
+
+}  // namespace
+
+int64_t least_bytes(const scenario::Scenario& s, int32_t ranks_here) {
+    const auto here = static_cast<double>(ranks_here);
+    if (!s.calls.empty()) return whole(call_bytes(s, here));
+    const Sizes sizes = sizes_of(s);
+    const double share = here / sizes.world;
+    double bytes = zero_formula(s).total() * here;
+    bytes += sizes.batch * sizes.sample_bytes * share;
+    if (const auto activations = activation_formula(s)) bytes += *activations * here / sizes.pp;
+    if (s.model.vocab > 0 && s.parallel.data != scenario::DataStrategy::dp)  // the last stage's logits
+        bytes += sizes.rows / sizes.pieces / sizes.cp * static_cast<double>(s.model.seq) *
+                 static_cast<double>(s.model.vocab) * kFloatBytes * here / sizes.pp /
+                 (s.parallel.loss_parallel ? sizes.tp : 1);
+    if (s.data_sampler) bytes += sizes.samples * 8;  // the order of an epoch
+    return whole(bytes);
+}
+
+int64_t generous_bytes(const scenario::Scenario& s, const RunPlace& place) {
+    const auto here = static_cast<double>(ranks_on_machine(s, place));
+    const double recorded = records(place.level) ? 20 * (kEventBytes + 2 * kChangeBytes) : 0;
+    if (!s.calls.empty()) {
+        double bytes = 0;
+        for (const scenario::Call& call : s.calls)
+            bytes += (static_cast<double>(call.elements) * 8 * 4 + static_cast<double>(call.bytes)) * here +
+                     recorded * here * here;
+        return whole(bytes + here * static_cast<double>(kRankBytes) * 16);
+    }
+    const Sizes sizes = sizes_of(s);
+    const double rows =
+        std::max(sizes.rows, static_cast<double>(s.evaluation.every > 0 ? s.evaluation.batch : 0));
+    const auto dim = static_cast<double>(s.model.dim), hidden = static_cast<double>(s.model.hidden);
+    const auto seq = static_cast<double>(std::max<int64_t>(s.model.seq, 1));
+    const double numbers =
+        seq * ((static_cast<double>(s.model.layers) + 1) * (dim * 32 + hidden * 12) +
+               static_cast<double>(s.model.vocab) * 12 + static_cast<double>(s.model.heads) * seq * 4 + 256);
+    double bytes = here * (sizes.parameters * kFloatBytes * 16 +
+                           rows * (numbers * kFloatBytes + sizes.sample_bytes * 8));
+    bytes += here * static_cast<double>(kRankBytes) * 16 + sizes.samples * 16 * (s.data_sampler ? here : 1);
+    // A collective has up to two hops a member.
+    bytes += recorded * events_a_step(s, sizes) * s.steps * here * 2 *
+             (place.level >= trace::Level::hops ? sizes.world : 1);
+    return whole(bytes);
+}
+
+MemoryNeed predicted_need(const scenario::Scenario& s, const RunPlace& place) {
+    const int32_t ranks = ranks_on_machine(s, place);
+    const MemoryNeed least{least_bytes(s, ranks), true};
+    if (!s.calls.empty()) return least;
+    const double events = events_a_step(s, sizes_of(s));
+    if (events * kDrySteps > kMostDryEvents) return least;
+    try {
+        const DryFigures figures = run_dry_here(s, events);
+        const double recorded = records(place.level) ? figures.recorded_a_step * s.steps : 0;
+        const double all = (figures.peak + recorded + static_cast<double>(kRankBytes)) * ranks;
+        return {std::max(whole(all), least.bytes), false};
+    } catch (const Error&) {  // what else is wrong with it the run says itself
+        return least;
+    }
+}
+
+int32_t ranks_on_machine(const scenario::Scenario& scenario, const RunPlace& place) {
+    if (place.backend.starts_with("cuda") || place.backend.starts_with("nccl")) return 0;
+    return place.backend == "threads" ? scenario::world_size(scenario) : place.ranks_here;
+}
+
+namespace {
+
+[[noreturn]] void refuse(Message message, int32_t ranks, const MemoryNeed& need, int64_t free) {
+    for (MessageArg& arg :
+         std::vector<MessageArg>{{"ranks", int64_t{ranks}},
+                                 {"need", (need.at_least ? "> " : "") + bytes_text(need.bytes)},
+                                 {"free", bytes_text(free)},
+                                 {"need_bytes", need.bytes},
+                                 {"free_bytes", free}})
+        message.args.push_back(std::move(arg));
+    throw InvalidArgument(std::move(message));
+}
+
+/// What a process maps beside its tensors.
+int64_t mapped_beside(const scenario::Scenario& s, const RunPlace& place, int32_t ranks) {
+    const bool threads = place.backend == "threads";
+    const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
+    // A rank's thread and its helper (comm/stream_executor.h); over tcp another that hears, and where the
+    // process was started by this program one that tells.
+    const int64_t stacks = (2 * ranks <= cores ? 2 : 1) * int64_t{ranks} + (threads ? 0 : 2);
+    int64_t bytes = stacks * thread_stack_bytes();
+    if (s.calls.empty()) bytes += tensor::matrix_product_library_bytes();
+    return bytes + place.library_bytes;
+}
+
+}  // namespace
+
+void require_fit(const scenario::Scenario& scenario, const RunPlace& place,
+                 const std::optional<FreeMemory>& free) {
+    const int32_t ranks = ranks_on_machine(scenario, place);
+    if (ranks <= 0 || !free || generous_bytes(scenario, place) < free->bytes) return;
+    MemoryNeed need{least_bytes(scenario, ranks), true};
+    if (need.bytes <= free->bytes) need = predicted_need(scenario, place);
+    if (need.bytes <= free->bytes) return;
+    refuse({free->bound == MemoryBound::cgroup ? "run.does_not_fit_cgroup" : "run.does_not_fit", {}}, ranks,
+           need, free->bytes);
+}
+
+void require_process_fit(const scenario::Scenario& scenario, const RunPlace& place,
+                         const AddressSpace& left) {
+    RunPlace process = place;
+    if (place.backend != "threads") process.ranks_here = std::min(place.ranks_here, 1);
+    const int32_t ranks = ranks_on_machine(scenario, process);
+    if (ranks <= 0) return;
+    const int64_t beside = mapped_beside(scenario, process, ranks), room = left.left_bytes - beside;
+    if (generous_bytes(scenario, process) < room) return;
+    MemoryNeed need{least_bytes(scenario, ranks), true};
+    if (need.bytes <= room) need = predicted_need(scenario, process);
+    if (need.bytes <= room) return;
+    need.bytes += beside;
+    refuse({"run.does_not_fit_process", {{"option", std::string(left.data ? "ulimit -d" : "ulimit -v")}}},
+           ranks, need, left.left_bytes);
+}
+
+void require_fit(const scenario::Scenario& scenario, const RunPlace& place) {
+    if (ranks_on_machine(scenario, place) <= 0) return;
+    MemoryFacts facts = look_at_memory();
+    facts.address_left_bytes.reset();  // each process has its own
+    require_fit(scenario, place, free_memory(facts));
+    if (const auto left = address_space_left()) require_process_fit(scenario, place, *left);
+}
+
+std::string bytes_text(int64_t bytes) {
+    constexpr std::array kUnits{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    auto value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.3g %s", value, kUnits[unit]);
+    return text.data();
+}
+
+}  // namespace meshscope::run

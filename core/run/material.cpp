@@ -1,0 +1,55 @@
+#include "core/run/material.h"
+
+#include "core/base/error.h"
+#include "core/run/checkpoint/folder.h"
+#include "core/run/checkpoint/identity.h"
+#include "core/run/no_data.h"
+
+namespace meshscope::run {
+namespace {
+
+Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOptions& options,
+                             const nn::Model& model) {
+    const bool again = options.resume == kResumeAuto;
+    std::string resume = options.resume.empty() ? scenario.checkpoint.resume : options.resume;
+    if (again) {
+        resume = checkpoint::newest_before(scenario.checkpoint.folder, scenario.steps);
+        if (resume.empty()) resume = scenario.checkpoint.resume;
+    }
+    Checkpoints checkpoints;
+    if (resume.empty() && scenario.checkpoint.folder.empty()) return checkpoints;
+    // The reader refused these beside [checkpoint]; a caller may still ask to resume.
+    if (scenario.parallel.data == scenario::DataStrategy::ddp && scenario.parallel.ddp.join)
+        throw InvalidArgument({"scenario.join_checkpoint", {}});
+    if (scenario.parallel.data == scenario::DataStrategy::ddp &&
+        scenario.parallel.ddp.hook == parallel::DdpHook::powersgd)
+        throw InvalidArgument({"scenario.powersgd_checkpoint", {}});
+    if (scenario.model.norm != nn::Norm::none) throw InvalidArgument({"scenario.norm_checkpoint", {}});
+    const checkpoint::Identity identity = checkpoint::identity_of(scenario);
+    if (!resume.empty())
+        checkpoints.resumed =
+            std::make_unique<const checkpoint::Checkpoint>(resume, identity, scenario, model);
+    checkpoints.save = checkpoint::plan_saving(scenario, model, identity, checkpoints.resumed.get(), again);
+    checkpoints.save.tell = options.tell;
+    return checkpoints;
+}
+
+}  // namespace
+
+Material open_material(const scenario::Scenario& scenario, const RunOptions& options) {
+    Material material;
+    if (!scenario.calls.empty()) {
+        if (!options.resume.empty() && options.resume != kResumeAuto)
+            throw InvalidArgument({"run.calls_resume", {}});
+        material.drawn = std::make_unique<const NoWeights>();
+        material.batches = std::make_unique<const NoBatches>();
+        return material;
+    }
+    material.model = nn::make_model(scenario.model);
+    material.checkpoints = open_checkpoints(scenario, options, *material.model);
+    if (!material.checkpoints.resumed) material.drawn = open_weights(scenario, *material.model);
+    material.batches = open_batches(scenario, *material.model);
+    return material;
+}
+
+}  // namespace meshscope::run

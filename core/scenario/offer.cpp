@@ -1,0 +1,222 @@
+#include "core/scenario/offer.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "core/base/cause.h"
+
+namespace meshscope::scenario {
+namespace {
+
+constexpr std::size_t kTried = 48;  ///< candidates of one offer
+constexpr int kMostReads = 256;     ///< of a file's whole
+
+std::vector<std::string> parts_of(const std::string& key) {
+    std::vector<std::string> parts;
+    std::istringstream split(key);
+    for (std::string part; std::getline(split, part, '.');) parts.push_back(part);
+    return parts;
+}
+
+/// Without the number of a table in its list: "call.elements".
+std::string shown_key(const std::string& key) {
+    std::string text;
+    for (const std::string& part : parts_of(key))
+        if (part.find_first_not_of("0123456789") != std::string::npos)
+            text += (text.empty() ? "" : ".") + part;
+    return text;
+}
+
+std::string shown(const Edit& edit) {
+    const auto list = [](const auto& items, const char* quote) {
+        std::ostringstream text;
+        for (const auto& item : items) text << (text.tellp() > 0 ? ", " : "") << quote << item << quote;
+        return "[" + text.str() + "]";
+    };
+    const std::string key = shown_key(edit.key);
+    if (const auto* n = std::get_if<int64_t>(&edit.value)) return key + " = " + std::to_string(*n);
+    if (const auto* b = std::get_if<bool>(&edit.value)) return key + (*b ? " = true" : " = false");
+    if (const auto* s = std::get_if<std::string>(&edit.value)) return key + " = \"" + *s + "\"";
+    if (const auto* v = std::get_if<std::vector<int64_t>>(&edit.value)) return key + " = " + list(*v, "");
+    if (const auto* v = std::get_if<std::vector<std::string>>(&edit.value))
+        return key + " = " + list(*v, "\"");
+    return "";  // a key that is taken away goes with another that takes its place
+}
+
+/// "mesh.shape = [4], mesh.names = ["shard"]".
+std::string shown(const Candidate& candidate) {
+    std::string text;
+    for (const Edit& edit : candidate)
+        if (const std::string one = shown(edit); !one.empty()) text += (text.empty() ? "" : ", ") + one;
+    return text;
+}
+
+void apply(toml::table& root, const Edit& edit) {
+    const std::vector<std::string> parts = parts_of(edit.key);
+    toml::node* at = &root;
+    for (std::size_t i = 0; at != nullptr && i + 1 < parts.size(); ++i) {
+        if (toml::array* list = at->as_array()) {
+            at = list->get(std::stoul(parts[i]));
+        } else if (toml::table* table = at->as_table()) {
+            if (!table->get(parts[i])) table->insert(parts[i], toml::table{});
+            at = table->get(parts[i]);
+        } else {
+            at = nullptr;
+        }
+    }
+    toml::table* const table = at ? at->as_table() : nullptr;
+    if (!table) return;
+    const auto list = [&](const auto& items) {
+        toml::array array;
+        for (const auto& item : items) array.push_back(item);
+        table->insert_or_assign(parts.back(), std::move(array));
+    };
+    if (const auto* v = std::get_if<std::vector<int64_t>>(&edit.value))
+        list(*v);
+    else if (const auto* w = std::get_if<std::vector<std::string>>(&edit.value))
+        list(*w);
+    else if (const auto* n = std::get_if<int64_t>(&edit.value))
+        table->insert_or_assign(parts.back(), *n);
+    else if (const auto* b = std::get_if<bool>(&edit.value))
+        table->insert_or_assign(parts.back(), *b);
+    else if (const auto* s = std::get_if<std::string>(&edit.value))
+        table->insert_or_assign(parts.back(), *s);
+    else
+        table->erase(parts.back());
+}
+
+/// Where a key stands in the file; nowhere when it is not in it.
+toml::source_position place_of_key(const toml::table& root, const std::string& dotted) {
+    const toml::node* at = &root;
+    const std::vector<std::string> parts = parts_of(dotted);
+    for (std::size_t i = 0; i + 1 < parts.size() && at; ++i) {
+        const toml::array* const list = at->as_array();
+        const toml::table* const table = at->as_table();
+        at = list ? list->get(std::stoul(parts[i])) : table ? table->get(parts[i]) : nullptr;
+    }
+    if (const toml::table* const table = at ? at->as_table() : nullptr)
+        for (const auto& [name, value] : *table)
+            if (name.str() == parts.back()) return name.source().begin;
+    return {};
+}
+
+/// A complaint, whatever numbers it names: the same rule broken by the same key.
+std::string rule_of(const Message& message) {
+    const MessageValue* const key = message.find("key");
+    return message.id + " " + (key ? to_text(*key) : "");
+}
+
+using Counts = std::map<std::string, int>;
+
+Counts counts_of(const std::vector<Diagnostic>& found) {
+    Counts counts;
+    for (const Diagnostic& d : found) ++counts[rule_of(d.message)];
+    return counts;
+}
+
+/// Finds out what a candidate does.
+class Trial {
+  public:
+    Trial(const toml::table& table, const std::vector<Diagnostic>& before,
+          const std::function<std::vector<Diagnostic>(const toml::table&)>& read)
+        : table_(table), before_(counts_of(before)), read_(read) {}
+
+    bool exhausted() const { return reads_ >= kMostReads; }
+
+    /// The mistake that stands in the way, which is `refused` itself where the candidate does not mend it;
+    /// nothing where the candidate mends it and brings no other.
+    std::optional<Message> obstacle(const Candidate& candidate, const Message& refused) {
+        ++reads_;
+        toml::table changed = table_;
+        for (const Edit& edit : candidate) apply(changed, edit);
+        const std::vector<Diagnostic> found = read_(changed);
+        Counts now;
+        for (const Diagnostic& d : found) {
+            const std::string rule = rule_of(d.message);
+            const auto was = before_.find(rule);
+            const int allowed = was == before_.end() ? 0 : was->second - (rule == rule_of(refused) ? 1 : 0);
+            if (++now[rule] > allowed || is_about(candidate, d)) return d.message;
+        }
+        return std::nullopt;
+    }
+
+  private:
+    /// Whether a mistake is one of a key that the candidate writes: then what it writes is refused still, if
+    /// not for the same reason.
+    bool is_about(const Candidate& candidate, const Diagnostic& found) const {
+        const MessageValue* const key = found.message.find("key");
+        return std::ranges::any_of(candidate, [&](const Edit& edit) {
+            if (key && to_text(*key) == edit.key) return true;  // those of lists say no number
+            // In a changed table values stand nowhere, and their mistakes where their keys do.
+            const toml::source_position at = place_of_key(table_, edit.key);
+            return at.line > 0 && static_cast<int>(at.line) == found.position.line &&
+                   static_cast<int>(at.column) == found.position.column;
+        });
+    }
+
+    const toml::table& table_;
+    Counts before_;
+    const std::function<std::vector<Diagnostic>(const toml::table&)>& read_;
+    int reads_ = 0;
+};
+
+}  // namespace
+
+std::vector<Offer> offers_around(const std::string& key, int64_t now, int64_t step, int64_t most,
+                                 const std::function<bool(int64_t)>& good) {
+    constexpr int64_t kLooked = 1 << 16;
+    std::vector<Offer> offers;
+    const auto look = [&](int64_t first, int64_t by) {
+        Offer offer;
+        int64_t looked = 0;
+        for (int64_t n = first; n >= 1 && n <= most && looked < kLooked && offer.candidates.size() < kTried;
+             n += by, ++looked)
+            if (n != now && (!good || good(n))) offer.candidates.push_back({{key, n}});
+        if (!offer.candidates.empty()) offers.push_back(std::move(offer));
+    };
+    const int64_t below = std::min(now, most) / step * step;
+    look(below, -step);
+    look(below + step, step);
+    return offers;
+}
+
+std::vector<Offer> joined(std::vector<Offer> first, std::vector<Offer> second) {
+    std::ranges::move(second, std::back_inserter(first));
+    return first;
+}
+
+void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table,
+                    const std::function<std::vector<Diagnostic>(const toml::table&)>& read) {
+    std::vector<Diagnostic> before;
+    for (const Refusal& refusal : refusals) before.push_back(refusal.diagnostic);
+    Trial trial(table, before, read);
+    for (Refusal& refusal : refusals) {
+        std::string changes;
+        int64_t shown_in_all = 0;
+        std::optional<std::pair<Candidate, Message>> first_obstacle;
+        for (const Offer& offer : refusal.offers) {
+            std::size_t shown_here = 0;
+            for (const Candidate& candidate : offer.candidates) {
+                if (shown_here == offer.wanted || trial.exhausted()) break;
+                const auto obstacle = trial.obstacle(candidate, refusal.diagnostic.message);
+                if (!obstacle) {
+                    changes += (changes.empty() ? "" : "; ") + shown(candidate);
+                    ++shown_here;
+                    ++shown_in_all;
+                } else if (!first_obstacle) {
+                    first_obstacle.emplace(candidate, *obstacle);
+                }
+            }
+        }
+        if (!changes.empty())
+            refusal.diagnostic.hint = {"scenario.hint.offers", {{"n", shown_in_all}, {"changes", changes}}};
+        else if (first_obstacle)
+            refusal.diagnostic.hint =
+                with_cause({"scenario.hint.no_offer", {{"change", shown(first_obstacle->first)}}},
+                           first_obstacle->second);
+    }
+}
+
+}  // namespace meshscope::scenario
