@@ -102,7 +102,7 @@ WorldPointer open_mpi(const mpi::Library& library, const run::WorldRequest& requ
 std::vector<Entry> built(const Environment& environment, const std::function<bool()>& stopped) {
     std::vector<Entry> entries{{"threads", [](const run::WorldRequest& request) {
                                     return std::make_unique<threads::ThreadsWorld>(request.size,
-                                                                                   request.chooser);
+                                                                                   request.scheduler);
                                 }}};
     entries.push_back({"tcp", [environment, stopped](const run::WorldRequest& request) -> WorldPointer {
                            return std::make_unique<tcp::TcpWorld>(tcp_options(environment, stopped, request));

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
-#include "core/comm/chooser.h"
+#include "core/comm/interleaving_scheduler.h"
 
 namespace meshscope::cli {
 namespace {
@@ -204,7 +204,7 @@ void refuse_threads_in_launcher(const std::string& backend, int32_t ranks,
 void refuse_bad_schedule(const std::string& schedule) {
     if (schedule.empty()) return;
     try {
-        comm::make_chooser(schedule);
+        comm::make_scheduler(schedule);
     } catch (const InvalidArgument&) {
         throw UsageError({"cli.run.schedule_malformed", {{"schedule", schedule}}});
     }

@@ -24,8 +24,8 @@ void refuse_empty_values(const CLI::App& command);
 void refuse_threads_in_launcher(const std::string& backend, int32_t ranks,
                                 const launch::Placement& placement);
 
-/// Refuses a --schedule that make_chooser() would not take ("" is none), before anything is said or started.
-/// Throws UsageError "cli.run.schedule_malformed" {schedule}.
+/// Refuses a --schedule that make_scheduler() would not take ("" is none), before anything is said or
+/// started. Throws UsageError "cli.run.schedule_malformed" {schedule}.
 void refuse_bad_schedule(const std::string& schedule);
 
 /// The same for an --init-method of none of the three kinds; the address in one of them is the backend's to

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/seldom.h"
+#include "core/base/wait_notifier.h"
 
 namespace meshscope::launch {
 namespace {
@@ -48,18 +48,19 @@ void Rendezvous::beat() {
     claim_.keep();
     if (Clock::now() - beaten_ < options_.lost_after / 10) return;
     beaten_ = Clock::now();
-    store_.set(key("pulse/" + std::to_string(index_)), std::to_string(++beats_));
+    store_.set(key("heartbeat/" + std::to_string(index_)), std::to_string(++beats_));
 }
 
 bool Rendezvous::is_lost(int32_t index) {
     if (index == index_) return false;
     const auto not_looked = Clock::now() - std::exchange(looked_, Clock::now());
     if (not_looked > options_.lost_after / 2)
-        for (auto& [other, pulse] : pulses_) pulse.changed += not_looked;
-    const std::string value = get("pulse/" + std::to_string(index));
-    Pulse& pulse = pulses_[index];
-    if (pulse.changed == Clock::time_point{} || pulse.value != value) pulse = {value, Clock::now()};
-    return Clock::now() - pulse.changed > options_.lost_after;
+        for (auto& [other, heartbeat] : heartbeats_) heartbeat.changed += not_looked;
+    const std::string value = get("heartbeat/" + std::to_string(index));
+    Heartbeat& heartbeat = heartbeats_[index];
+    if (heartbeat.changed == Clock::time_point{} || heartbeat.value != value)
+        heartbeat = {value, Clock::now()};
+    return Clock::now() - heartbeat.changed > options_.lost_after;
 }
 
 std::optional<Rendezvous::Node> Rendezvous::node_of(int32_t index) {
@@ -98,7 +99,7 @@ Message Rendezvous::about_missing(const char* id, const std::vector<int32_t>& he
 
 void Rendezvous::lead_joining() {
     const auto begin = Clock::now();
-    Seldom seldom(Seldom::kMeeting);
+    WaitNotifier notifier(WaitNotifier::kMeeting);
     // Who asked for room, and so ended the last round, must not come too late for this one.
     const milliseconds last_call =
         is_expecting_ ? std::max(options_.last_call, options_.lost_after / 5) : options_.last_call;
@@ -110,10 +111,10 @@ void Rendezvous::lead_joining() {
         if (enough && !enough_since) enough_since = Clock::now();
         if (enough && Clock::now() - *enough_since >= last_call) break;
         const milliseconds waited = since(begin);
-        if (!enough && seldom.is_due(waited)) {
+        if (!enough && notifier.is_due(waited)) {
             Message message = about_missing("launch.awaits_nodes", here);
-            message.args.push_back({"waited_s", Seldom::seconds(waited)});
-            message.args.push_back({"timeout_s", Seldom::seconds(options_.timeout)});
+            message.args.push_back({"waited_s", WaitNotifier::seconds(waited)});
+            message.args.push_back({"timeout_s", WaitNotifier::seconds(options_.timeout)});
             options_.tell(message);
         }
         if (!enough && waited > options_.timeout) {
@@ -165,7 +166,7 @@ Meeting Rendezvous::meet(int32_t free_port) {
         while (!claim_.take()) pause_or_stop();
         // A round that has begun has no room any more: its leader is told, and makes a new one.
         const auto begin = Clock::now();
-        Seldom seldom(Seldom::kMeeting);
+        WaitNotifier notifier(WaitNotifier::kMeeting);
         while (true) {
             round_ = std::max(round_, number(store_.get("launch/round").value_or("")));
             if (get("table").empty()) break;
@@ -173,18 +174,18 @@ Meeting Rendezvous::meet(int32_t free_port) {
             ask_for_room();
             if (since(begin) > options_.timeout)
                 throw CommError({"launch.no_room", {{"most", int64_t{options_.max_nodes}}}}, GlobalRank{-1});
-            if (seldom.is_due(since(begin)))
+            if (notifier.is_due(since(begin)))
                 options_.tell({"launch.awaits_room",
                                {{"most", int64_t{options_.max_nodes}},
-                                {"waited_s", Seldom::seconds(since(begin))},
-                                {"timeout_s", Seldom::seconds(options_.timeout)}}});
+                                {"waited_s", WaitNotifier::seconds(since(begin))},
+                                {"timeout_s", WaitNotifier::seconds(options_.timeout)}}});
             pause_or_stop();
         }
     } else {
         store_.set("launch/workers", std::to_string(options_.workers));
         store_.set("launch/round", std::to_string(round_));
     }
-    pulses_.clear();
+    heartbeats_.clear();
     beaten_ = {};
     index_ = static_cast<int32_t>(store_.add(key("joined"), 1)) - 1;
     store_.set(key("node/" + std::to_string(index_)),
@@ -192,11 +193,11 @@ Meeting Rendezvous::meet(int32_t free_port) {
                    std::to_string(options_.node_rank) + " " + std::to_string(free_port));
     if (options_.leads) lead_joining();
     const auto joined = Clock::now();
-    Seldom seldom(Seldom::kMeeting);
+    WaitNotifier notifier(WaitNotifier::kMeeting);
     while (get("table").empty()) {
         beat();
-        if (seldom.is_due(since(joined)))
-            options_.tell({"launch.awaits_begin", {{"waited_s", Seldom::seconds(since(joined))}}});
+        if (notifier.is_due(since(joined)))
+            options_.tell({"launch.awaits_begin", {{"waited_s", WaitNotifier::seconds(since(joined))}}});
         pause_or_stop();
     }
     table_.clear();

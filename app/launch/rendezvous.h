@@ -25,9 +25,9 @@ struct MeetingOptions {
     std::chrono::milliseconds last_call{2000};   ///< how long the leader waits for more than min_nodes
     std::chrono::milliseconds timeout{600000};   ///< how long for min_nodes
     std::chrono::milliseconds lost_after{5000};  ///< a node that says nothing for so long is gone
-    /// What is to be said while it waits unusually long (Seldom): "launch.awaits_nodes" {joined, needed,
-    /// missing, endpoint, waited_s, timeout_s}, "launch.awaits_begin" {waited_s}, "launch.awaits_room" {most,
-    /// waited_s, timeout_s}. Must not wait itself.
+    /// What is to be said while it waits unusually long (WaitNotifier): "launch.awaits_nodes" {joined,
+    /// needed, missing, endpoint, waited_s, timeout_s}, "launch.awaits_begin" {waited_s},
+    /// "launch.awaits_room" {most, waited_s, timeout_s}. Must not wait itself.
     std::function<void(const Message&)> tell = [](const Message&) {};
     /// The signal that told this process to stop, or 0; asked while others are waited for.
     std::function<int()> signal = [] { return 0; };
@@ -99,12 +99,12 @@ class Rendezvous {
     int32_t round_ = 0, restarts_ = 0;
     int32_t index_ = 0;           ///< in the order of joining this round
     std::vector<int32_t> table_;  ///< indices of those who take part, by node
-    struct Pulse {
+    struct Heartbeat {
         std::string value;
         std::chrono::steady_clock::time_point changed;
     };
-    std::map<int32_t, Pulse> pulses_;
-    std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();  ///< at pulses
+    std::map<int32_t, Heartbeat> heartbeats_;
+    std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();  ///< at heartbeats
     std::chrono::steady_clock::time_point beaten_{};
     int64_t beats_ = 0;
 };

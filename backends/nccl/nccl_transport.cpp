@@ -41,7 +41,7 @@ void send_to(comm::Transport& transport, std::span<const GlobalRank> ranks, comm
 }
 
 /// The group's handle on a side that the transport keeps.
-class Handle final : public comm::NativeWhole {
+class Handle final : public comm::LibraryOnlyCollectives {
   public:
     explicit Handle(std::shared_ptr<NcclSide> side) : side_(std::move(side)) {}
     bool reduces(ReduceOp op, DType) const override { return has_reduction(op); }

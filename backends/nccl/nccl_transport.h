@@ -11,7 +11,7 @@
 #include "backends/nccl/library.h"
 #include "backends/nccl/rank_device.h"
 #include "core/comm/forwarding_transport.h"
-#include "core/comm/native_whole.h"
+#include "core/comm/library_only.h"
 
 namespace meshscope::backends::nccl {
 
@@ -21,8 +21,8 @@ class NcclSide;
 /// unique ids, that a rank failed) travels over the transport beneath, which is another backend's: TCP
 /// between processes. Numbers never do.
 ///
-/// Its native() sides run every op (NativeWhole), because only NCCL can reach their memory.
-class NcclTransport final : public comm::ForwardingTransport, public comm::MakesGroups {
+/// Its native() sides run every op (LibraryOnlyCollectives), because only NCCL can reach their memory.
+class NcclTransport final : public comm::ForwardingTransport, public comm::GroupFactory {
   public:
     /// Makes the world's communicator; all ranks do. `inner`, `device` outlive it. `share_devices`: two ranks
     /// may be on one GPU (NCCL_MULTI_RANK_GPU_ENABLE=1 is set). Throws InvalidArgument "nccl.duplicate_gpu"

@@ -23,9 +23,9 @@ struct Timeouts {
     /// the time count in which this process was itself stopped.
     std::chrono::milliseconds operation{300'000};
     /// After so long a wait the log is told of it, and then seldom (comm::LongWaits).
-    std::chrono::milliseconds unusual = Seldom::kFirst;
+    std::chrono::milliseconds unusual = WaitNotifier::kFirst;
     /// The same while the ranks meet.
-    std::chrono::milliseconds unusual_meeting = Seldom::kMeeting;
+    std::chrono::milliseconds unusual_meeting = WaitNotifier::kMeeting;
     /// How long a peer may say nothing before it counts as gone; a tenth of it lies between two heartbeats.
     std::chrono::milliseconds heartbeat{10'000};
 };

@@ -5,11 +5,11 @@
 #include <thread>
 #include <utility>
 
-#include "backends/tcp/doorman.h"
+#include "backends/tcp/connection_acceptor.h"
 #include "backends/tcp/store_protocol.h"
-#include "backends/tcp/token_doubt.h"
+#include "backends/tcp/wrong_token_detector.h"
 #include "core/base/error.h"
-#include "core/base/seldom.h"
+#include "core/base/wait_notifier.h"
 
 namespace meshscope::backends::tcp {
 namespace {
@@ -64,8 +64,8 @@ class StoreClient::Connection {
         const Deadline begin = Clock::now();
         const Deadline deadline = begin + options_.connect;
         std::string reason;
-        TokenDoubt doubt;
-        Seldom seldom(Seldom::kMeeting);
+        WrongTokenDetector wrong_token;
+        WaitNotifier notifier(WaitNotifier::kMeeting);
         const auto waited = [&] {
             return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
         };
@@ -82,18 +82,18 @@ class StoreClient::Connection {
                 if (refusal == Refusal::none) return;
                 reason = to_word(refusal);
                 socket_.close();
-                if (doubt.is_settled_by(refusal))
+                if (wrong_token.is_settled_by(refusal))
                     throw InvalidArgument({"tcp.store_token_differs", {{"address", options_.address}}});
                 // These do not change by waiting.
                 if (refusal == Refusal::run_id || refusal == Refusal::other_version) break;
             }
-            if (seldom.is_due(waited()))
+            if (notifier.is_due(waited()))
                 options_.tell({"tcp.still_connecting",
                                {{"address", options_.address},
                                 {"reason", reason},
-                                {"waited_s", Seldom::seconds(waited())},
-                                {"timeout_s", Seldom::seconds(options_.connect)}}});
-            std::this_thread::sleep_for(doubt.pause(kBetweenTries));
+                                {"waited_s", WaitNotifier::seconds(waited())},
+                                {"timeout_s", WaitNotifier::seconds(options_.connect)}}});
+            std::this_thread::sleep_for(wrong_token.pause(kBetweenTries));
         } while (Clock::now() < deadline);
         throw CommError({"tcp.cannot_connect",
                          {{"address", options_.address},

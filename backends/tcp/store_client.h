@@ -41,7 +41,7 @@ class StoreClient {
     /// Connects. Throws CommError "tcp.cannot_connect" {address, reason, waited_ms} when nobody answered in
     /// time, or what answered refused us or did not prove the token; Cancelled "tcp.stopped_connecting"
     /// {address}; InvalidArgument "tcp.address_malformed", "tcp.store_token_differs" {address} when the
-    /// server does not take our token (see TokenDoubt).
+    /// server does not take our token (see WrongTokenDetector).
     explicit StoreClient(const StoreClientOptions& options);
     ~StoreClient();
     StoreClient(const StoreClient&) = delete;

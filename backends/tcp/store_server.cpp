@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "backends/tcp/doorman.h"
+#include "backends/tcp/connection_acceptor.h"
 #include "backends/tcp/limits.h"
 #include "backends/tcp/store_protocol.h"
 #include "core/base/start_thread.h"
@@ -32,7 +32,7 @@ class StoreServer::Service {
           bind_(options.bind),
           log_(options.log),
           wake_(make_event()),
-          doorman_(
+          acceptor_(
               listen(options), kMostStrangers, options.token, options.run_id,
               [this](const Hello& hello) { return judge(hello); },
               [this](Fd socket, const Hello&) { clients_.emplace_back(std::move(socket)); }, options.log) {
@@ -78,7 +78,7 @@ class StoreServer::Service {
         std::vector<pollfd> files;
         while (true) {
             files.assign(1, {wake_.get(), POLLIN, 0});
-            Deadline next = doorman_.next_deadline();
+            Deadline next = acceptor_.next_deadline();
             for (const Client& client : clients_) {
                 const bool unsent = !client.output.empty();
                 files.push_back(
@@ -86,7 +86,7 @@ class StoreServer::Service {
                 if (client.waiting) next = std::min(next, client.waiting->deadline);
             }
             const std::size_t n_clients = clients_.size();
-            doorman_.watch(files);
+            acceptor_.watch(files);
             ::poll(files.data(), files.size(), next == Deadline::max() ? -1 : ms_until(next));
             if (files[0].revents != 0) return;
             std::size_t at = 1;
@@ -94,7 +94,7 @@ class StoreServer::Service {
                 if (files[at++].revents != 0) hear(client);
                 give_up_waiting(client);
             }
-            doorman_.serve(std::span(files).subspan(1 + n_clients));
+            acceptor_.serve(std::span(files).subspan(1 + n_clients));
             clients_.remove_if([](const Client& client) { return !client.socket.open(); });
         }
     }
@@ -179,7 +179,7 @@ class StoreServer::Service {
     Fd wake_;
     std::list<Client> clients_;
     StoreTable table_;
-    Doorman doorman_;
+    ConnectionAcceptor acceptor_;
     std::thread thread_;
 };
 

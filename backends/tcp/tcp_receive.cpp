@@ -98,7 +98,7 @@ bool TcpTransport::is_here(const comm::Expected& message, comm::Channel channel)
 void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm::Channel channel,
                                   const Want& want) {
     for (const comm::Expected& each : messages) comm::check_rank(each.src, world_size());
-    if (fate_.ended()) check({});
+    if (world_status_.ended()) check({});
     for (const comm::Expected& each : messages)
         if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes, want);
     Awaiting awaiting{Awaiting::What::message, {}, channel.value, 0};
@@ -109,7 +109,7 @@ void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm
         if (!is_here(each, channel)) awaiting.ranks.push_back(each.src.value);
         awaiting.bytes = each.bytes;
     }
-    if (!awaiting.ranks.empty() || fate_.ended()) {
+    if (!awaiting.ranks.empty() || world_status_.ended()) {
         const auto ready = [&] {
             bool all = true;
             awaiting.ranks.clear();

@@ -27,16 +27,17 @@ constexpr microseconds kSpinShared{100};
 // A closed data link: whether the peer failed, ended or died, its control link tells in no time.
 constexpr milliseconds kExplanation{200};
 constexpr milliseconds kFlush{2'000};
-// On a busy machine a living peer's pulse may be late by less.
+// On a busy machine a living peer's heartbeat may be late by less.
 constexpr milliseconds kLeastSilence{500};
 constexpr uint32_t kFateEvent = UINT32_MAX;
 constexpr std::size_t kFewLinks = 4;
 
 }  // namespace
 
-TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fate& fate, Silences silences)
+TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, WorldStatus& world_status,
+                           Silences silences)
     : rank_(options.rank),
-      fate_(fate),
+      world_status_(world_status),
       silences_(std::move(silences)),
       long_waits_(options.log, options.timeouts.operation, options.timeouts.unusual),
       operation_timeout_(options.timeouts.operation),
@@ -53,7 +54,7 @@ TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fat
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.u32 = kFateEvent;
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fate_.rank_event().get(), &event);
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, world_status_.rank_event().get(), &event);
     for (std::size_t r = 0; r < links.size(); ++r) {
         if (!links[r].open()) continue;
         // An offer makes this rank read memory for a peer, which without a token may be another user's.
@@ -64,9 +65,9 @@ TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fat
                      .lends = near && !share_cores,
                      .gives_up = [this, r](comm::Channel channel, int64_t bytes, Clock::time_point since) {
                          const auto peer = static_cast<int64_t>(r);
-                         if (!fate_.ended() && Clock::now() - since >= operation_timeout_)
+                         if (!world_status_.ended() && Clock::now() - since >= operation_timeout_)
                              throw_late({Awaiting::What::message, {peer}, channel.value, bytes});
-                         return fate_.ended();
+                         return world_status_.ended();
                      }});
         event.data.u32 = static_cast<uint32_t>(r);
         ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, links_[r]->socket().get(), &event);
@@ -79,7 +80,7 @@ TcpTransport::~TcpTransport() = default;
 template <class Failure>
 void TcpTransport::fail(const Failure& error) {
     // The world ends here, not when this rank's body does: the peers need not wait for that.
-    fate_.fail(std::make_exception_ptr(error));
+    world_status_.fail(std::make_exception_ptr(error));
     withdraw();
     throw error;
 }
@@ -130,7 +131,7 @@ void TcpTransport::throw_late(const Awaiting& awaiting) {
 void TcpTransport::throw_end(const Awaiting& awaiting) {
     withdraw();
     try {
-        fate_.throw_meaning(awaiting);
+        world_status_.throw_meaning(awaiting);
     } catch (const CommError& error) {
         const bool gone = error.message().id == "comm.peer_lost";
         const bool silent = error.message().id.starts_with("comm.peer_silent");
@@ -157,15 +158,15 @@ void TcpTransport::check_link(Link& one, const Awaiting& awaiting) {
                        mismatch->expected);
     }
     if (!one.closed() || one.finished()) return;
-    // It did not say that it ends. Its pulse says why, or its control link is broken as well.
+    // It did not say that it ends. Its heartbeat says why, or its control link is broken as well.
     const Deadline until = Clock::now() + std::min(kExplanation, heartbeat_timeout_);
-    while (!fate_.ended() && Clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
-    fate_.lost(one.peer());
+    while (!world_status_.ended() && Clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
+    world_status_.lost(one.peer());
     throw_end(awaiting);
 }
 
 void TcpTransport::check(const Awaiting& awaiting) {
-    if (fate_.ended()) throw_end(awaiting);
+    if (world_status_.ended()) throw_end(awaiting);
     for (const auto& one : links_)
         if (one) check_link(*one, awaiting);
 }
@@ -226,7 +227,7 @@ void TcpTransport::wait_until(const Awaiting& awaiting, const std::function<bool
         if (ready()) {
             // A message that came is worth more than the news that somebody failed, but not when the world's
             // end was known first: then all ranks must see it in the same calls.
-            if (fate_.ended()) check(awaiting);
+            if (world_status_.ended()) check(awaiting);
             return;
         }
         check(awaiting);
@@ -254,7 +255,7 @@ void TcpTransport::wait_until(const Awaiting& awaiting, const std::function<bool
 
 TcpTransport::Ticket TcpTransport::post(GlobalRank dst, comm::Channel channel, Bytes data) {
     comm::check_rank(dst, world_size());
-    if (fate_.ended()) check({});
+    if (world_status_.ended()) check({});
     if (free_.empty()) {
         free_.push_back(outgoing_.size());
         outgoing_.emplace_back();
@@ -277,8 +278,8 @@ TcpTransport::Ticket TcpTransport::post(GlobalRank dst, comm::Channel channel, B
 
 bool TcpTransport::done(Ticket ticket) {
     const Outgoing& out = outgoing(ticket);
-    if (out.state != Outgoing::State::done && !fate_.ended()) pump_all();
-    return out.state == Outgoing::State::done || fate_.ended();
+    if (out.state != Outgoing::State::done && !world_status_.ended()) pump_all();
+    return out.state == Outgoing::State::done || world_status_.ended();
 }
 
 void TcpTransport::wait(Ticket ticket) {
@@ -309,7 +310,7 @@ void TcpTransport::withdraw() noexcept {
         Link& to = *link(out.dst);
         // A piece that is half-way out must be finished while the peer reads, or the stream ends there.
         while (!to.take_back(out)) {
-            if (fate_.ended() || Clock::now() >= until) {
+            if (world_status_.ended() || Clock::now() >= until) {
                 to.break_off();
                 continue;
             }
@@ -320,7 +321,7 @@ void TcpTransport::withdraw() noexcept {
 }
 
 void TcpTransport::give_up() noexcept {
-    fate_.fail(nullptr);
+    world_status_.fail(nullptr);
 }
 
 void TcpTransport::end_calls(comm::Channel first) {
@@ -331,7 +332,7 @@ void TcpTransport::end_calls(comm::Channel first) {
 
 void TcpTransport::stall() {
     for (const auto since = Clock::now(); Clock::now() - since < 2 * operation_timeout_;) {
-        if (fate_.ended()) throw_end({});
+        if (world_status_.ended()) throw_end({});
         std::this_thread::sleep_for(milliseconds(5));
     }
     Transport::stall();  // nobody waits for it: it must not hold up the world for ever

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "backends/tcp/fate.h"
 #include "backends/tcp/link.h"
 #include "backends/tcp/options.h"
+#include "backends/tcp/world_status.h"
 #include "core/base/error.h"
 #include "core/comm/transport.h"
 
@@ -20,16 +20,17 @@ namespace meshscope::backends::tcp {
 /// its calls, on the thread that makes them: no hand-over between threads lies in a message's way. See
 /// comm::Transport for what each call does and throws. Beyond that every call may throw CommError:
 /// "comm.peer_lost" {peer, rank}, "comm.peer_silent", "comm.peer_silent_receipt", "comm.peer_silent_idle"
-/// (see Fate), "comm.operation_timeout" {rank, missing, doing, waited_ms, channel, bytes}
+/// (see WorldStatus), "comm.operation_timeout" {rank, missing, doing, waited_ms, channel, bytes}
 /// and "comm.receipt_timeout", "comm.frame_damaged" {src, dst, fault} for a flipped bit.
 class TcpTransport final : public comm::Transport {
   public:
     /// For how long each peer has given no sign of life, by rank.
     using Silences = std::function<std::vector<std::chrono::milliseconds>()>;
 
-    /// `links`: connected sockets by rank. `fate` must outlive it. `silences` is asked when a wait has lasted
-    /// too long: who is silent then is to blame for it.
-    TcpTransport(const TcpOptions& options, std::vector<Fd> links, Fate& fate, Silences silences);
+    /// `links`: connected sockets by rank. `world_status` must outlive it. `silences` is asked when a wait
+    /// has lasted too long: who is silent then is to blame for it.
+    TcpTransport(const TcpOptions& options, std::vector<Fd> links, WorldStatus& world_status,
+                 Silences silences);
     ~TcpTransport() override;
 
     GlobalRank rank() const override { return GlobalRank{rank_}; }
@@ -102,7 +103,7 @@ class TcpTransport final : public comm::Transport {
     const ToSelf* next_to_self(comm::Channel channel) const;
 
     int32_t rank_;
-    Fate& fate_;
+    WorldStatus& world_status_;
     Silences silences_;
     comm::CallLog calls_;
     comm::LongWaits long_waits_;

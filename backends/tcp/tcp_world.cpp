@@ -6,17 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include "backends/tcp/heartbeat_thread.h"
 #include "backends/tcp/limits.h"
-#include "backends/tcp/pulse.h"
 #include "backends/tcp/rendezvous.h"
 #include "backends/tcp/store_client.h"
 #include "backends/tcp/store_server.h"
 #include "backends/tcp/tcp_transport.h"
-#include "backends/tcp/token_doubt.h"
+#include "backends/tcp/wrong_token_detector.h"
 #include "core/base/cause.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
-#include "core/base/seldom.h"
+#include "core/base/wait_notifier.h"
 #include "core/comm/message_errors.h"
 
 namespace meshscope::backends::tcp {
@@ -33,14 +33,15 @@ constexpr int32_t kAllTell = 16;
 /// Connects one rank of one run to its peers.
 class Joining {
   public:
-    Joining(const TcpOptions& options, uint64_t generation, Pulse& pulse, Fate& fate)
+    Joining(const TcpOptions& options, uint64_t generation, HeartbeatThread& heartbeat,
+            WorldStatus& world_status)
         : options_(options),
           generation_(generation),
-          pulse_(pulse),
-          fate_(fate),
+          heartbeat_(heartbeat),
+          world_status_(world_status),
           began_(Clock::now()),
           deadline_(began_ + options.timeouts.connect),
-          seldom_(options.timeouts.unusual_meeting) {}
+          notifier_(options.timeouts.unusual_meeting) {}
 
     /// Rank 0 reaches the store that it serves itself at once, or never.
     void meet() {
@@ -63,17 +64,17 @@ class Joining {
         // The higher rank calls, the lower one answers; so no two wait for each other.
         for (int32_t peer = 0; peer < options_.rank; ++peer)
             for (const LinkKind kind : {LinkKind::control, LinkKind::data})
-                pulse_.add(peer, kind, call(peer, kind));
+                heartbeat_.add(peer, kind, call(peer, kind));
         std::vector<int32_t> missing;
         do {
             check_stopped();
-            missing = pulse_.await_peers(std::min(deadline_, Clock::now() + kLook));
+            missing = heartbeat_.await_peers(std::min(deadline_, Clock::now() + kLook));
             if (!missing.empty()) tell_of(missing);
-        } while (!missing.empty() && !fate_.ended() && Clock::now() < deadline_);
+        } while (!missing.empty() && !world_status_.ended() && Clock::now() < deadline_);
         // Where all are connected, a failure meanwhile is left for the body to find: it began, as the others'
         // did.
         if (missing.empty()) return;
-        if (fate_.ended()) fate_.throw_meaning();
+        if (world_status_.ended()) world_status_.throw_meaning();
         throw_missing(missing);
     }
     void forget() noexcept {
@@ -100,11 +101,11 @@ class Joining {
         hello.world_size = options_.world_size;
         hello.generation = generation_;
         hello.run_id = options_.run_id;
-        TokenDoubt doubt;
+        WrongTokenDetector wrong_token;
         Failure last;
         bool left_one = false;  // a try that the peer may still take for us
         while (true) {
-            if (fate_.ended()) fate_.throw_meaning();
+            if (world_status_.ended()) world_status_.throw_meaning();
             check_stopped();
             if (Clock::now() >= deadline_) throw_not_reached(peer, last);
             const std::optional<std::string> address = rendezvous_->look_up(peer);
@@ -119,7 +120,7 @@ class Joining {
                 hello.nonce = random_bytes();
                 const Refusal refusal = shake_hands(socket, options_.token, hello, soon);
                 if (refusal == Refusal::none) return socket;
-                if (doubt.is_settled_by(refusal))
+                if (wrong_token.is_settled_by(refusal))
                     throw InvalidArgument(
                         {"tcp.token_differs",
                          {{"rank", int64_t{options_.rank}}, {"peer", int64_t{peer}}, {"address", *address}}});
@@ -140,7 +141,7 @@ class Joining {
             // A try that the deadline cut short says less than the one before.
             if (last.reason.empty() || Clock::now() < deadline_) last = {*address, reason};
             if (is_time_to_tell()) tell_of_call(peer, last);
-            std::this_thread::sleep_for(doubt.pause(kBetweenTries));
+            std::this_thread::sleep_for(wrong_token.pause(kBetweenTries));
         }
     }
 
@@ -152,34 +153,34 @@ class Joining {
         return std::chrono::duration_cast<milliseconds>(Clock::now() - began_).count();
     }
 
-    bool is_time_to_tell() const { return options_.log && milliseconds(waited_ms()) >= seldom_.next(); }
+    bool is_time_to_tell() const { return options_.log && milliseconds(waited_ms()) >= notifier_.next(); }
 
     /// Says for whom this rank waits, when it is time. Of many ranks, whose words mostly go to one screen,
     /// only the lowest that is there.
     void tell_of(const std::vector<int32_t>& missing) {
         if (!is_time_to_tell()) return;
         const milliseconds waited(waited_ms());
-        seldom_.is_due(waited);
+        notifier_.is_due(waited);
         int32_t lower = 0;
         for (const int32_t rank : missing) lower += rank < options_.rank ? 1 : 0;
         if (options_.world_size > kAllTell && lower < options_.rank) return;
         Message message = about(missing);
         message.id = "tcp.awaits_ranks";
-        message.args.push_back({"waited_s", Seldom::seconds(waited)});
-        message.args.push_back({"timeout_s", Seldom::seconds(options_.timeouts.connect)});
+        message.args.push_back({"waited_s", WaitNotifier::seconds(waited)});
+        message.args.push_back({"timeout_s", WaitNotifier::seconds(options_.timeouts.connect)});
         options_.log(message);
     }
 
     void tell_of_call(int32_t peer, const Failure& last) {
         const milliseconds waited(waited_ms());
-        seldom_.is_due(waited);
+        notifier_.is_due(waited);
         options_.log({"tcp.still_calling",
                       {{"rank", int64_t{options_.rank}},
                        {"peer", int64_t{peer}},
                        {"address", last.address},
                        {"reason", last.reason},
-                       {"waited_s", Seldom::seconds(waited)},
-                       {"timeout_s", Seldom::seconds(options_.timeouts.connect)}}});
+                       {"waited_s", WaitNotifier::seconds(waited)},
+                       {"timeout_s", WaitNotifier::seconds(options_.timeouts.connect)}}});
     }
 
     /// Of a rank that waits for `peer`'s address: all whose addresses are not there.
@@ -222,12 +223,12 @@ class Joining {
 
     const TcpOptions& options_;
     uint64_t generation_;
-    Pulse& pulse_;
-    Fate& fate_;
+    HeartbeatThread& heartbeat_;
+    WorldStatus& world_status_;
     Clock::time_point began_;
     Deadline deadline_;
     std::unique_ptr<Rendezvous> rendezvous_;
-    Seldom seldom_;
+    WaitNotifier notifier_;
 };
 
 }  // namespace
@@ -259,42 +260,45 @@ void TcpWorld::run(const std::function<void(comm::Transport&)>& body) {
     const uint64_t generation = (static_cast<uint64_t>(static_cast<uint32_t>(options_.attempt)) << 32U) |
                                 static_cast<uint32_t>(runs_++);
     first_cause_.reset();
-    Fate fate(options_.rank);
+    WorldStatus world_status(options_.rank);
     Fd listener = listen_on({options_.bind, 0});
     const uint16_t port = port_of(listener);
-    Pulse pulse({options_.rank, options_.world_size, generation, options_.run_id, options_.token,
-                 options_.timeouts.heartbeat, options_.log, options_.timeouts.operation},
-                std::move(listener), fate);
-    Joining joining(options_, generation, pulse, fate);
+    HeartbeatThread heartbeat(
+        {options_.rank, options_.world_size, generation, options_.run_id, options_.token,
+         options_.timeouts.heartbeat, options_.log, options_.timeouts.operation},
+        std::move(listener), world_status);
+    Joining joining(options_, generation, heartbeat, world_status);
     std::exception_ptr thrown;
     try {
         joining.join(port);
-        TcpTransport transport(options_, pulse.take_data_links(), fate, [&] { return pulse.silences(); });
+        TcpTransport transport(options_, heartbeat.take_data_links(), world_status,
+                               [&] { return heartbeat.silences(); });
         try {
             body(transport);
             transport.withdraw();
             transport.finish();
-            pulse.exchange_byes();
+            heartbeat.exchange_byes();
         } catch (...) {
             // The peers hear why before the links break.
             thrown = std::current_exception();
-            fate.fail(thrown);
+            world_status.fail(thrown);
             transport.withdraw();
             fate.hear_out();
-            pulse.close();
+            heartbeat.close();
         }
     } catch (...) {
         thrown = std::current_exception();
-        fate.fail(thrown);
+        world_status.fail(thrown);
     }
     joining.forget();
     fate.hear_out();
-    pulse.close();
-    if (!fate.ended()) return;
-    first_cause_ = fate.cause();
+    heartbeat.close();
+    if (!world_status.ended()) return;
+    first_cause_ = world_status.cause();
     // The transport may have said more of the world's end than others know: in which call it met this rank.
-    if (fate.origin() != Fate::Origin::own && diagnosed(thrown)) std::rethrow_exception(thrown);
-    fate.throw_meaning();
+    if (world_status.origin() != WorldStatus::Origin::own && diagnosed(thrown))
+        std::rethrow_exception(thrown);
+    world_status.throw_meaning();
 }
 
 }  // namespace meshscope::backends::tcp

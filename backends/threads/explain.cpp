@@ -1,45 +1,45 @@
-// Board's half that explains: where a chain of waits leads, and what every rank was doing.
+// ThreadWorldState's half that explains: where a chain of waits leads, and what every rank was doing.
 #include <algorithm>
 #include <utility>
 
-#include "backends/threads/board.h"
+#include "backends/threads/thread_world_state.h"
 #include "core/comm/call_info.h"
 
 namespace meshscope::backends::threads {
 
-int32_t Board::waits_for_locked(int32_t rank) const {
-    const Seat& its = *seats_[static_cast<std::size_t>(rank)];
-    return its.finished.load(std::memory_order_seq_cst) ? Seat::kAwake
+int32_t ThreadWorldState::waits_for_locked(int32_t rank) const {
+    const RankSlot& its = *slots_[static_cast<std::size_t>(rank)];
+    return its.finished.load(std::memory_order_seq_cst) ? RankSlot::kAwake
                                                         : its.waits_for.load(std::memory_order_seq_cst);
 }
 
-RankReport Board::report_locked(int32_t rank, int32_t caller) const {
-    const Seat& its = *seats_[static_cast<std::size_t>(rank)];
+RankReport ThreadWorldState::report_locked(int32_t rank, int32_t caller) const {
+    const RankSlot& its = *slots_[static_cast<std::size_t>(rank)];
     const bool ended = its.finished.load(std::memory_order_seq_cst);
     const int32_t peer = waits_for_locked(rank);
     RankReport report;
     report.rank = rank;
     if (ended)
         report.state = its.end;
-    else if (peer == Seat::kStalled)
+    else if (peer == RankSlot::kStalled)
         report.state = RankState::stalled;
-    else if (peer != Seat::kAwake)
+    else if (peer != RankSlot::kAwake)
         report.state = RankState::waiting;
     else
         report.state = its.end;  // running, or dying
     if (peer >= 0) report.waits_for = peer;
     // A rank that runs may be changing what it says.
-    if (!ended && peer == Seat::kAwake && rank != caller) return report;
+    if (!ended && peer == RankSlot::kAwake && rank != caller) return report;
     return comm::report_of(GlobalRank{rank}, report.state, its.calls, report.waits_for);
 }
 
-std::vector<int32_t> Board::missing_locked(const RankReport& report, int32_t peer) const {
+std::vector<int32_t> ThreadWorldState::missing_locked(const RankReport& report, int32_t peer) const {
     std::vector<int32_t> missing{peer};
     // A message concerns its two ends alone.
-    const comm::CallInfo& call = seats_[static_cast<std::size_t>(report.rank)]->calls.doing();
+    const comm::CallInfo& call = slots_[static_cast<std::size_t>(report.rank)]->calls.doing();
     if (!call.group || is_point_to_point(call.op)) return missing;
     for (const GlobalRank member : call.group->ranks) {
-        const Seat& its = *seats_[static_cast<std::size_t>(member.value)];
+        const RankSlot& its = *slots_[static_cast<std::size_t>(member.value)];
         const bool came = std::ranges::any_of(its.reached, [&](const auto& reached) {
             return reached.first == call.group->index && reached.second >= call.sequence;
         });
@@ -50,45 +50,46 @@ std::vector<int32_t> Board::missing_locked(const RankReport& report, int32_t pee
     return missing;
 }
 
-Diagnosis Board::diagnosis_locked(DiagnosisKind kind, int32_t caller) const {
+Diagnosis ThreadWorldState::diagnosis_locked(DiagnosisKind kind, int32_t caller) const {
     Diagnosis d;
     d.kind = kind;
     for (int32_t r = 0; r < world_size(); ++r) d.ranks.push_back(report_locked(r, caller));
     return d;
 }
 
-bool Board::is_waited_for_locked(int32_t rank) const {
+bool ThreadWorldState::is_waited_for_locked(int32_t rank) const {
     for (int32_t r = 0; r < world_size(); ++r)
         if (waits_for_locked(r) == rank) return true;
     return false;
 }
 
-bool Board::somebody_runs_locked() const {
+bool ThreadWorldState::somebody_runs_locked() const {
     for (int32_t r = 0; r < world_size(); ++r)
-        if (!seats_[static_cast<std::size_t>(r)]->finished.load(std::memory_order_seq_cst) &&
-            waits_for_locked(r) == Seat::kAwake)
+        if (!slots_[static_cast<std::size_t>(r)]->finished.load(std::memory_order_seq_cst) &&
+            waits_for_locked(r) == RankSlot::kAwake)
             return true;
     return false;
 }
 
-int32_t Board::speaker_locked() const {
+int32_t ThreadWorldState::speaker_locked() const {
     if (somebody_runs_locked()) return -1;
     int32_t stuck = -1;
     for (int32_t r = 0; r < world_size(); ++r) {
         const int32_t peer = waits_for_locked(r);
-        if (peer == Seat::kDead) return r;
+        if (peer == RankSlot::kDead) return r;
         const bool ended =
-            peer >= 0 && seats_[static_cast<std::size_t>(peer)]->finished.load(std::memory_order_seq_cst);
+            peer >= 0 && slots_[static_cast<std::size_t>(peer)]->finished.load(std::memory_order_seq_cst);
         if (ended && stuck < 0) stuck = r;
     }
     return stuck;
 }
 
-bool Board::await_turn_to_speak(int32_t rank, int32_t waits_for, std::unique_lock<std::mutex>& lock) {
+bool ThreadWorldState::await_turn_to_speak(int32_t rank, int32_t waits_for,
+                                           std::unique_lock<std::mutex>& lock) {
     while (!aborted()) {
-        seat(rank).waits_for.store(waits_for, std::memory_order_seq_cst);
+        slot(rank).waits_for.store(waits_for, std::memory_order_seq_cst);
         if (speaker_locked() == rank) {
-            seat(rank).waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
+            slot(rank).waits_for.store(RankSlot::kAwake, std::memory_order_seq_cst);
             return true;
         }
         sleep(rank, lock);
@@ -96,7 +97,7 @@ bool Board::await_turn_to_speak(int32_t rank, int32_t waits_for, std::unique_loc
     return false;
 }
 
-bool Board::leads_nowhere_locked(int32_t rank) {
+bool ThreadWorldState::leads_nowhere_locked(int32_t rank) {
     // The chain from `rank` has at most one edge a rank; walking further means going round.
     std::vector<int32_t> chain{rank};
     int32_t at = waits_for_locked(rank);
@@ -107,7 +108,7 @@ bool Board::leads_nowhere_locked(int32_t rank) {
         at = waits_for_locked(at);
     }
     int32_t stalled = -1;
-    if (at == Seat::kStalled) {
+    if (at == RankSlot::kStalled) {
         stalled = chain.back();
         // A rank that has just stalled stops nobody yet, unless somebody already waits for it or nobody runs.
         if (stalled == rank && !is_waited_for_locked(rank) && somebody_runs_locked()) return false;
@@ -129,7 +130,7 @@ bool Board::leads_nowhere_locked(int32_t rank) {
     return true;
 }
 
-void Board::throw_finished(int32_t rank, int32_t peer, comm::Channel) {
+void ThreadWorldState::throw_finished(int32_t rank, int32_t peer, comm::Channel) {
     {
         std::unique_lock lock(mutex_);
         if (await_turn_to_speak(rank, peer, lock)) {
@@ -139,7 +140,7 @@ void Board::throw_finished(int32_t rank, int32_t peer, comm::Channel) {
             // Nobody runs: all that wait in vain are known, and some may have nothing to do with this one.
             for (RankReport& report : d.ranks) {
                 const int32_t awaited = report.waits_for;
-                if (awaited < 0 || !seat(awaited).finished.load(std::memory_order_seq_cst)) continue;
+                if (awaited < 0 || !slot(awaited).finished.load(std::memory_order_seq_cst)) continue;
                 report.missing = missing_locked(report, awaited);
                 d.culprits.insert(d.culprits.end(), report.missing.begin(), report.missing.end());
             }
@@ -153,11 +154,11 @@ void Board::throw_finished(int32_t rank, int32_t peer, comm::Channel) {
     throw_secondary(rank);
 }
 
-void Board::die(int32_t rank) {
+void ThreadWorldState::die(int32_t rank) {
     {
         std::unique_lock lock(mutex_);
-        if (!aborted()) seat(rank).end = RankState::lost;
-        if (await_turn_to_speak(rank, Seat::kDead, lock)) {
+        if (!aborted()) slot(rank).end = RankState::lost;
+        if (await_turn_to_speak(rank, RankSlot::kDead, lock)) {
             Diagnosis d = diagnosis_locked(DiagnosisKind::lost, rank);
             d.culprits = {rank};
             const DiagnosedError error(std::move(d), GlobalRank{rank});
@@ -168,10 +169,10 @@ void Board::die(int32_t rank) {
     throw_secondary(rank);
 }
 
-void Board::stall(int32_t rank) {
+void ThreadWorldState::stall(int32_t rank) {
     while (!aborted()) {
         std::unique_lock lock(mutex_);
-        seat(rank).waits_for.store(Seat::kStalled, std::memory_order_seq_cst);
+        slot(rank).waits_for.store(RankSlot::kStalled, std::memory_order_seq_cst);
         sleep(rank, lock);
     }
     throw_secondary(rank);

@@ -5,20 +5,20 @@
 #include <memory>
 #include <vector>
 
-#include "core/comm/chooser.h"
+#include "core/comm/interleaving_scheduler.h"
 
 namespace meshscope::backends::threads {
 
-/// Lets one rank of a world run at a time. A token goes from rank to rank; whoever holds it asks the chooser
-/// which of the ranks that can go on gets it next. Threads stay threads (debuggers, exceptions and
+/// Lets one rank of a world run at a time. A token goes from rank to rank; whoever holds it asks the
+/// scheduler which of the ranks that can go on gets it next. Threads stay threads (debuggers, exceptions and
 /// thread-local state work as ever); the others sleep on a futex each.
 ///
 /// Everything here is touched by the holder of the token alone, and the token's hand-over orders it, so there
 /// is no lock. Cost: nothing but the choice when the token stays, one wake-up when it goes.
 class Stepper {
   public:
-    /// `chooser` outlives it.
-    Stepper(int32_t ranks, comm::Chooser& chooser);
+    /// `scheduler` outlives it.
+    Stepper(int32_t ranks, comm::InterleavingScheduler& scheduler);
 
     /// The rank's thread is there; returns when it is let go on for the first time. The first choice is made
     /// once all are there, so it does not depend on which thread came first.
@@ -34,20 +34,20 @@ class Stepper {
 
   private:
     enum class State : uint8_t { absent, ready, blocked, gone };
-    struct alignas(64) Seat {
+    struct alignas(64) RankSlot {
         std::atomic<uint32_t> token{0};
         State state = State::absent;
         comm::NextStep next;
     };
 
-    Seat& seat(int32_t rank) { return *seats_[static_cast<std::size_t>(rank)]; }
-    /// Gives the token to whom the chooser says; returns when `rank` has it back (at once when it was chosen,
-    /// or when it left).
+    RankSlot& slot(int32_t rank) { return *slots_[static_cast<std::size_t>(rank)]; }
+    /// Gives the token to whom the scheduler says; returns when `rank` has it back (at once when it was
+    /// chosen, or when it left).
     void hand_over(int32_t rank);
-    void await(Seat& mine);
+    void await(RankSlot& mine);
 
-    comm::Chooser& chooser_;
-    std::vector<std::unique_ptr<Seat>> seats_;
+    comm::InterleavingScheduler& scheduler_;
+    std::vector<std::unique_ptr<RankSlot>> slots_;
     std::atomic<int32_t> missing_;  ///< threads that did not come yet
     std::vector<comm::NextStep> runnable_;
 };

@@ -48,9 +48,9 @@ Room& Rooms::find(comm::Channel channel, std::span<const GlobalRank> ranks) {
     return *rooms_.back();
 }
 
-ThreadTable::ThreadTable(ThreadTransport& transport, Board& board, Room& room, int32_t me)
+ThreadTable::ThreadTable(ThreadTransport& transport, ThreadWorldState& world, Room& room, int32_t me)
     : transport_(transport),
-      board_(board),
+      world_(world),
       room_(room),
       me_(me),
       mine_(place(me)),
@@ -61,7 +61,7 @@ ThreadTable::ThreadTable(ThreadTransport& transport, Board& board, Room& room, i
 
 void ThreadTable::wake_all() {
     for (int32_t m = 0; m < size(); ++m)
-        if (m != me_) board_.wake(global(m), global(me_));
+        if (m != me_) world_.wake(global(m), global(me_));
 }
 
 comm::Offer& ThreadTable::begin() {
@@ -109,13 +109,13 @@ void ThreadTable::settle() {
 void ThreadTable::wake_for_arrival() {
     if (looked_) return;
     looked_ = true;
-    board_.fence().light();
+    world_.fence().light();
     wake_all();
 }
 
 int64_t ThreadTable::by_value_bytes(CollectiveOp op) const {
     // Where ranks share cores a signal is a change of threads, as long as copying all this.
-    if (board_.ranks_share_cores()) return kByValueBytes;
+    if (world_.ranks_share_cores()) return kByValueBytes;
     return op == CollectiveOp::broadcast ? 4096 : 1024;  // its root then waits for nobody
 }
 
@@ -168,8 +168,8 @@ void ThreadTable::await_arrival(int32_t member, const Slot& slot) {
     const int32_t peer = global(member);
     wake_for_arrival();
     // `finished` is read before the flag: what a member laid down before it ended is still to be had.
-    board_.wait_until(global(me_), peer, WaitKind::message, [&] {
-        const bool ended = board_.aborted() || board_.seat(peer).finished.load(kSignal);
+    world_.wait_until(global(me_), peer, WaitKind::message, [&] {
+        const bool ended = world_.aborted() || world_.slot(peer).finished.load(kSignal);
         return slot.meeting.load(kSignal) == meeting || ended;
     });
     if (slot.meeting.load(kSignal) != meeting) throw_lost(member);
@@ -178,7 +178,7 @@ void ThreadTable::await_arrival(int32_t member, const Slot& slot) {
 void ThreadTable::enter() {
     const int64_t meeting = mine_.meetings;
     mine_.stage.store(2 * meeting, std::memory_order_release);
-    board_.fence().light();
+    world_.fence().light();
     for (int32_t m = 0; m < size(); ++m)
         if (awaited(m) == meeting && place(m).slot(meeting).meeting.load(kSignal) != meeting) {
             mine_.stage.store(2 * meeting - 1, kSignal);  // before waiting: who withdraws waits for us
@@ -194,7 +194,7 @@ void ThreadTable::leave(comm::TableSpan span) {
 void ThreadTable::leave() {
     mine_.stage.store(2 * mine_.meetings + 1, std::memory_order_release);
     looked_ = true;
-    board_.fence().light();
+    world_.fence().light();
     wake_all();
     if (!shown_ && !gives_) look_ahead();
 }
@@ -226,8 +226,8 @@ void ThreadTable::await_left(int32_t member, int64_t meeting) {
     const int64_t left = 2 * meeting + 1;
     int64_t seen = stage.load(kSignal);
     if (seen < left) {
-        board_.wait_until(global(me_), peer, WaitKind::acknowledgement, [&] {
-            const bool ended = board_.aborted() || board_.seat(peer).finished.load(kSignal);
+        world_.wait_until(global(me_), peer, WaitKind::acknowledgement, [&] {
+            const bool ended = world_.aborted() || world_.slot(peer).finished.load(kSignal);
             seen = stage.load(kSignal);
             return seen >= left || ended;
         });
@@ -252,15 +252,15 @@ comm::TableSpan ThreadTable::span_of(int32_t member) const {
 
 void ThreadTable::abort(const CommError& error) {
     // The members hold a broken meeting now, so the world ends here, not when this rank's body does.
-    board_.fail(global(me_), std::make_exception_ptr(error));
+    world_.fail(global(me_), std::make_exception_ptr(error));
     transport_.withdraw();
 }
 
 void ThreadTable::throw_lost(int32_t member) {
     const int32_t peer = global(member);
     // A member that took its offer back is failing and will say why; its own words are the better news.
-    board_.wait_until(global(me_), peer, WaitKind::message,
-                      [&] { return board_.aborted() || board_.seat(peer).finished.load(kSignal); });
+    world_.wait_until(global(me_), peer, WaitKind::message,
+                      [&] { return world_.aborted() || world_.slot(peer).finished.load(kSignal); });
     transport_.throw_finished(peer, room_.channel);
 }
 
@@ -271,7 +271,7 @@ void ThreadTable::withdraw() noexcept {
     if (!shown_) return;
     shown_ = false;
     mine_.slot(meeting).meeting.store(Slot::kWithdrawn, kSignal);
-    board_.fence().heavy();
+    world_.fence().heavy();
     for (int32_t m = 0; m < size(); ++m)
         while (m != me_ && place(m).stage.load(kSignal) == 2 * meeting) std::this_thread::yield();
 }

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "backends/threads/board.h"
+#include "backends/threads/thread_world_state.h"
 #include "core/comm/shared_table.h"
 #include "core/comm/transport.h"
 
@@ -55,7 +55,7 @@ struct Room {
     std::vector<std::unique_ptr<Place>> places;
 };
 
-/// The rooms of a run. They live as long as the board, so nobody's pointer into one dangles.
+/// The rooms of a run. They live as long as the world, so nobody's pointer into one dangles.
 class Rooms {
   public:
     /// The room of these members, made by whoever asks first. Cost: a lock and a search; asked once a group.
@@ -66,18 +66,18 @@ class Rooms {
     std::vector<std::unique_ptr<Room>> rooms_;
 };
 
-/// A rank's seat in a room. See comm::SharedTable for what each call does and throws.
+/// A rank's slot in a room. See comm::SharedTable for what each call does and throws.
 ///
 /// A signal is a store, a fence, and a look whether somebody sleeps for it; who sleeps says so first and then
-/// looks at the signal, so one of the two sees the other: the protocol of Board, on which its exact deadlock
-/// detection rests. (A fence, not a stronger store: that would take the line back from those who read it; and
-/// the light side of one, so that a signal does not wait until it has arrived.) Likewise enter() and
-/// withdraw(): one says "I am at the buffers" and then looks whether they were taken back, the other takes
-/// them back and then looks who is at them.
+/// looks at the signal, so one of the two sees the other: the protocol of ThreadWorldState, on which its
+/// exact deadlock detection rests. (A fence, not a stronger store: that would take the line back from those
+/// who read it; and the light side of one, so that a signal does not wait until it has arrived.) Likewise
+/// enter() and withdraw(): one says "I am at the buffers" and then looks whether they were taken back, the
+/// other takes them back and then looks who is at them.
 class ThreadTable final : public comm::SharedTable {
   public:
     /// `me` is the rank's place among the room's members.
-    ThreadTable(ThreadTransport& transport, Board& board, Room& room, int32_t me);
+    ThreadTable(ThreadTransport& transport, ThreadWorldState& world, Room& room, int32_t me);
 
     const Room& room() const { return room_; }
 
@@ -122,7 +122,7 @@ class ThreadTable final : public comm::SharedTable {
     [[noreturn]] void throw_lost(int32_t member);
 
     ThreadTransport& transport_;
-    Board& board_;
+    ThreadWorldState& world_;
     Room& room_;
     int32_t me_;
     Place& mine_;

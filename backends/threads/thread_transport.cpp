@@ -21,29 +21,29 @@ CommError mismatch_error(const Message& message, int64_t expected_bytes, int32_t
 
 }  // namespace
 
-ThreadTransport::ThreadTransport(Board& board, int32_t rank)
-    : board_(board),
+ThreadTransport::ThreadTransport(ThreadWorldState& world, int32_t rank)
+    : world_(world),
       rank_(rank),
-      seat_(board.seat(rank)),
-      queues_(static_cast<std::size_t>(board.world_size())) {}
+      slot_(world.slot(rank)),
+      queues_(static_cast<std::size_t>(world.world_size())) {}
 
 void ThreadTransport::check_aborted() {
-    if (!board_.aborted()) return;
+    if (!world_.aborted()) return;
     withdraw();
-    board_.throw_secondary(rank_);
+    world_.throw_secondary(rank_);
 }
 
 void ThreadTransport::step(comm::NextStep::What what, int32_t peer, comm::Channel channel, int64_t bytes) {
-    if (board_.stepper() == nullptr) return;
-    const comm::CallInfo& call = seat_.calls.doing();
-    board_.stepper()->step(
+    if (world_.stepper() == nullptr) return;
+    const comm::CallInfo& call = slot_.calls.doing();
+    world_.stepper()->step(
         {GlobalRank{rank_}, what, GlobalRank{peer}, channel, bytes, call.group ? &call : nullptr});
 }
 
 void ThreadTransport::die() {
     // What it posted can be had until nobody goes on: how much of it arrived does not depend on who was fast.
     try {
-        board_.die(rank_);
+        world_.die(rank_);
     } catch (...) {
         withdraw();
         throw;
@@ -51,7 +51,7 @@ void ThreadTransport::die() {
 }
 
 void ThreadTransport::stall() {
-    board_.stall(rank_);
+    world_.stall(rank_);
 }
 
 comm::Transport::Ticket ThreadTransport::post(GlobalRank dst, comm::Channel channel, Bytes data) {
@@ -59,22 +59,22 @@ comm::Transport::Ticket ThreadTransport::post(GlobalRank dst, comm::Channel chan
     step(comm::NextStep::What::post, dst.value, channel, static_cast<int64_t>(data.size()));
     check_aborted();
     if (free_.empty()) {
-        free_.push_back(seat_.pool.size());
-        seat_.pool.emplace_back();
+        free_.push_back(slot_.pool.size());
+        slot_.pool.emplace_back();
     }
     const std::size_t index = free_.back();
     free_.pop_back();
-    Message& message = seat_.pool[index];
+    Message& message = slot_.pool[index];
     message.data = data;
     message.src = rank_;
     message.dst = dst.value;
     message.channel = channel;
     message.state.store(MessageState::posted, kOrder);
-    std::atomic<Message*>& inbox = board_.seat(dst.value).inbox;
+    std::atomic<Message*>& inbox = world_.slot(dst.value).inbox;
     message.next = inbox.load(kOrder);
     while (!inbox.compare_exchange_weak(message.next, &message, kOrder)) {
     }
-    board_.wake(dst.value, rank_);
+    world_.wake(dst.value, rank_);
     return static_cast<Ticket>(index);
 }
 
@@ -87,9 +87,9 @@ ThreadTransport::Queue& ThreadTransport::queue_of(int32_t src, comm::Channel cha
 }
 
 void ThreadTransport::empty_inbox() {
-    if (seat_.inbox.load(kOrder) == nullptr) return;
+    if (slot_.inbox.load(kOrder) == nullptr) return;
     // The inbox is a stack; turning it over gives back the order in which each sender posted.
-    Message* newest = seat_.inbox.exchange(nullptr, kOrder);
+    Message* newest = slot_.inbox.exchange(nullptr, kOrder);
     Message* oldest = nullptr;
     while (newest != nullptr) {
         Message* below = newest->next;
@@ -115,8 +115,8 @@ Message& ThreadTransport::await_message(int32_t src, comm::Channel channel) {
         return found != nullptr;
     };
     // `finished` is read before the inbox: what the peer posted before it ended is still to be had.
-    board_.wait_until(rank_, src, WaitKind::message, [&] {
-        const bool ended = board_.aborted() || board_.seat(src).finished.load(kOrder);
+    world_.wait_until(rank_, src, WaitKind::message, [&] {
+        const bool ended = world_.aborted() || world_.slot(src).finished.load(kOrder);
         return look() || ended;
     });
     check_aborted();
@@ -132,7 +132,7 @@ void ThreadTransport::check_size(Message& message, int64_t bytes) {
     const CommError error = mismatch_error(message, bytes, rank_);
     // Sender and receiver both hold a broken stream now, so the world ends here, not when this rank's body
     // does. That also wakes the sender.
-    board_.fail(rank_, std::make_exception_ptr(error));
+    world_.fail(rank_, std::make_exception_ptr(error));
     withdraw();
     throw error;
 }
@@ -149,7 +149,7 @@ Message* ThreadTransport::claim(int32_t src, comm::Channel channel) {
 void ThreadTransport::release(Message& message) {
     const int32_t src = message.src;
     message.state.store(MessageState::consumed, kOrder);  // from here on the message is its sender's again
-    board_.wake(src, rank_);
+    world_.wake(src, rank_);
 }
 
 void ThreadTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
@@ -194,13 +194,13 @@ void ThreadTransport::receive_together(std::span<const comm::Expected> expected,
 }
 
 Message& ThreadTransport::message_of(Ticket ticket) {
-    return seat_.pool.at(static_cast<std::size_t>(ticket));
+    return slot_.pool.at(static_cast<std::size_t>(ticket));
 }
 
 bool ThreadTransport::done(Ticket ticket) {
     const MessageState state = message_of(ticket).state.load(kOrder);
     return state == MessageState::consumed || state == MessageState::mismatched ||
-           state == MessageState::withdrawn || board_.aborted();
+           state == MessageState::withdrawn || world_.aborted();
 }
 
 void ThreadTransport::wait(Ticket ticket) {
@@ -209,8 +209,8 @@ void ThreadTransport::wait(Ticket ticket) {
     if (state != MessageState::consumed) {
         step(comm::NextStep::What::wait, message.dst, message.channel,
              static_cast<int64_t>(message.data.size()));
-        board_.wait_until(rank_, message.dst, WaitKind::acknowledgement, [&] {
-            const bool ended = board_.aborted() || board_.seat(message.dst).finished.load(kOrder);
+        world_.wait_until(rank_, message.dst, WaitKind::acknowledgement, [&] {
+            const bool ended = world_.aborted() || world_.slot(message.dst).finished.load(kOrder);
             state = message.state.load(kOrder);
             return state == MessageState::consumed || state == MessageState::mismatched ||
                    state == MessageState::withdrawn || ended;
@@ -230,7 +230,7 @@ void ThreadTransport::wait(Ticket ticket) {
 
 void ThreadTransport::withdraw() noexcept {
     for (const auto& table : tables_) table->withdraw();
-    for (Message& message : seat_.pool) {
+    for (Message& message : slot_.pool) {
         auto expected = MessageState::posted;
         if (message.state.compare_exchange_strong(expected, MessageState::withdrawn, kOrder)) continue;
         while (message.state.load(kOrder) == MessageState::claimed) std::this_thread::yield();
@@ -239,12 +239,12 @@ void ThreadTransport::withdraw() noexcept {
 
 comm::SharedTable* ThreadTransport::table(comm::Channel channel, std::span<const GlobalRank> ranks) {
     for (const GlobalRank rank : ranks) comm::check_rank(rank, world_size());
-    if (board_.stepper() != nullptr) return nullptr;  // stepped ranks are watched message by message
-    Room& room = board_.rooms().find(channel, ranks);
+    if (world_.stepper() != nullptr) return nullptr;  // stepped ranks are watched message by message
+    Room& room = world_.rooms().find(channel, ranks);
     for (const auto& table : tables_)
         if (&table->room() == &room) return table.get();
     const auto me = std::ranges::find(ranks, rank()) - ranks.begin();
-    tables_.push_back(std::make_unique<ThreadTable>(*this, board_, room, static_cast<int32_t>(me)));
+    tables_.push_back(std::make_unique<ThreadTable>(*this, world_, room, static_cast<int32_t>(me)));
     return tables_.back().get();
 }
 
@@ -253,14 +253,14 @@ void ThreadTransport::settle_tables() {
 }
 
 void ThreadTransport::give_up() noexcept {
-    board_.fail(rank_, nullptr);
+    world_.fail(rank_, nullptr);
 }
 
 void ThreadTransport::throw_finished(int32_t peer, comm::Channel channel) {
     check_aborted();
     // What it posted can still be had by who can go on.
     try {
-        board_.throw_finished(rank_, peer, channel);
+        world_.throw_finished(rank_, peer, channel);
     } catch (...) {
         withdraw();
         throw;

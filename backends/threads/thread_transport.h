@@ -6,21 +6,21 @@
 #include <span>
 #include <vector>
 
-#include "backends/threads/board.h"
 #include "backends/threads/thread_table.h"
+#include "backends/threads/thread_world_state.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::threads {
 
-/// A rank's transport over the board: a message is a pointer to the sender's buffer. See comm::Transport for
+/// A rank's transport among threads: a message is a pointer to the sender's buffer. See comm::Transport for
 /// what each call does and throws; costs here are without the waiting.
 class ThreadTransport final : public comm::Transport {
   public:
-    ThreadTransport(Board& board, int32_t rank);
+    ThreadTransport(ThreadWorldState& world, int32_t rank);
 
     GlobalRank rank() const override { return GlobalRank{rank_}; }
     bool shares_memory() const override { return true; }
-    int32_t world_size() const override { return board_.world_size(); }
+    int32_t world_size() const override { return world_.world_size(); }
 
     /// Cost: one compare-and-swap; a system call more when the receiver sleeps.
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
@@ -32,11 +32,11 @@ class ThreadTransport final : public comm::Transport {
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
-    void begin_call(const comm::CallInfo& call) override { board_.begin_call(rank_, call); }
-    void end_call() noexcept override { seat_.calls.end(); }
-    void begin_receipt(const comm::CallInfo& call) override { seat_.calls.begin_receipt(call); }
-    const comm::CallInfo& doing() const { return seat_.calls.doing(); }
-    bool one_thread_a_rank() const override { return board_.stepper() != nullptr; }
+    void begin_call(const comm::CallInfo& call) override { world_.begin_call(rank_, call); }
+    void end_call() noexcept override { slot_.calls.end(); }
+    void begin_receipt(const comm::CallInfo& call) override { slot_.calls.begin_receipt(call); }
+    const comm::CallInfo& doing() const { return slot_.calls.doing(); }
+    bool one_thread_a_rank() const override { return world_.stepper() != nullptr; }
     [[noreturn]] void die() override;
     [[noreturn]] void stall() override;
     void settle_tables() override;
@@ -67,9 +67,9 @@ class ThreadTransport final : public comm::Transport {
     void release(Message& message);
     Message& message_of(Ticket ticket);
 
-    Board& board_;
+    ThreadWorldState& world_;
     int32_t rank_;
-    Seat& seat_;
+    RankSlot& slot_;
     std::vector<std::vector<Queue>> queues_;  ///< by sender; a handful of channels each
     std::vector<std::size_t> free_;           ///< messages of the pool that can be used again
     std::vector<std::unique_ptr<ThreadTable>> tables_;

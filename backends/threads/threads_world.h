@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/comm/chooser.h"
+#include "core/comm/interleaving_scheduler.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::threads {
@@ -15,19 +15,19 @@ namespace meshscope::backends::threads {
 ///
 /// Errors beyond Transport's, each a DiagnosedError that all ranks are told: a ring of ranks that wait for
 /// each other or a stalled one at once, a rank that died or ended too soon when no other can go on (see
-/// Board).
+/// ThreadWorldState).
 ///
-/// With a chooser the world is stepped: one rank runs at a time, in the order the chooser says.
+/// With a scheduler the world is stepped: one rank runs at a time, in the order the scheduler says.
 class ThreadsWorld final : public comm::World {
   public:
     /// Throws InvalidArgument ("backend.world_size") below 1.
-    explicit ThreadsWorld(int32_t size, comm::Chooser* chooser = nullptr);
+    explicit ThreadsWorld(int32_t size, comm::InterleavingScheduler* scheduler = nullptr);
     int32_t size() const override { return size_; }
     void run(const std::function<void(comm::Transport&)>& body) override;
 
   private:
     int32_t size_;
-    comm::Chooser* chooser_;
+    comm::InterleavingScheduler* scheduler_;
 };
 
 }  // namespace meshscope::backends::threads

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/comm/native_whole.h"
+#include "core/comm/library_only.h"
 #include "core/comm/run_collective.h"
 #include "core/comm/wire.h"
 
@@ -15,7 +15,7 @@ struct NativeGroup::Members : CallingGroup {
 
     Channel pairs;
     NativeCollectives* native = nullptr;  ///< the group's and its calls'
-    bool whole = false;                   ///< every call is the library's: see NativeWhole
+    bool whole = false;                   ///< every call is the library's: see LibraryOnlyCollectives
     bool ours_alone = false;              ///< one rank, and the library is not asked
 
     void accept(const CheckedCall& call) const override;
@@ -47,7 +47,7 @@ NativeGroup::NativeGroup(StreamExecutor& executor, const std::shared_ptr<Members
     members->native = native_.get();
     if (!native_) throw InvalidArgument({"comm.no_native", {}});
     if (watches_peers) native_->watch_peers();
-    members->whole = dynamic_cast<const NativeWhole*>(native_.get()) != nullptr;
+    members->whole = dynamic_cast<const LibraryOnlyCollectives*>(native_.get()) != nullptr;
     members->ours_alone = size() == 1 && !members->whole;
 }
 

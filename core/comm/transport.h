@@ -144,8 +144,8 @@ class Transport {
     virtual void end_calls(Channel first);
 
     /// Whether nothing may run beside the rank's own thread, and StreamExecutor runs inline: where only one
-    /// rank of a world runs at a time (a stepped world, see Chooser), or where the backend was started for
-    /// one thread.
+    /// rank of a world runs at a time (a stepped world, see InterleavingScheduler), or where the backend was
+    /// started for one thread.
     virtual bool one_thread_a_rank() const { return false; }
 
     /// Faults on demand (see faults.h). This rank ends as if it had been killed: on threads its body ends, a

@@ -1,6 +1,6 @@
 #include "core/parallel/single.h"
 
-#include "core/parallel/keep.h"
+#include "core/parallel/record_ownership.h"
 #include "core/parallel/whole_parameters.h"
 
 namespace meshscope::parallel {
@@ -9,7 +9,7 @@ Single::Single(const RankContext& context, nn::Model& model) : context_(context)
 
 void Single::load(const InitialValues& values) {
     local_ = allocate_whole(model_, *context_.allocator, &values, true);
-    keep_whole(context_, model_);
+    record_whole(context_, model_);
 }
 
 std::vector<Tensor> Single::gradients() const {

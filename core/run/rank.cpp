@@ -12,7 +12,7 @@
 #include "core/parallel/context/context_parallel.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/parallel/tensor/tensor_parallel.h"
-#include "core/run/calling_rank.h"
+#include "core/run/call_script_rank.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/run/checkpoint/identity.h"
 #include "core/run/evaluate.h"
@@ -382,7 +382,7 @@ void train_rank(comm::Transport& transport, SharedRun& shared) {
     if (!shared.mesh.coordinate(transport.rank())) return;  // the world may be larger than the mesh
     trace::RankRecord& record = shared.records[static_cast<std::size_t>(transport.rank().value)];
     if (!shared.scenario.calls.empty()) {
-        CallingRank rank(transport, shared);
+        CallScriptRank rank(transport, shared);
         return live(rank, record);
     }
     Rank rank(transport, shared);

@@ -7,8 +7,8 @@
 
 #include "core/comm/dry_group.h"
 #include "core/comm/faulty_group.h"
+#include "core/comm/library_only.h"
 #include "core/comm/native_group.h"
-#include "core/comm/native_whole.h"
 #include "core/comm/transport_group.h"
 #include "core/run/describe.h"
 #include "core/tensor/dry_device.h"
@@ -43,7 +43,7 @@ RankParts::RankParts(comm::Transport& transport, SharedRun& shared)
 }
 
 void RankParts::announce_groups(comm::Transport& transport) {
-    auto* const maker = dynamic_cast<comm::MakesGroups*>(&transport);
+    auto* const maker = dynamic_cast<comm::GroupFactory*>(&transport);
     if (maker == nullptr) return;
     only_native_ = true;
     std::vector<std::vector<GlobalRank>> groups;

@@ -17,13 +17,13 @@
 #include "core/run/checkpoint/folder.h"
 #include "core/run/describe.h"
 #include "core/run/fit.h"
+#include "core/run/gather_to_rank0.h"
 #include "core/run/groups.h"
-#include "core/run/hand_over.h"
-#include "core/run/material.h"
 #include "core/run/mean_by_step.h"
 #include "core/run/partial.h"
 #include "core/run/processes.h"
 #include "core/run/rank.h"
+#include "core/run/run_inputs.h"
 #include "core/tensor/blas.h"
 #include "core/trace/final_parameters.h"
 
@@ -158,7 +158,7 @@ void train_in_process(comm::Transport& transport, SharedRun& shared, const Check
     if (!result.here) shared.parts = &parts;
     train_rank(transport, shared);
     processes.end_calls();
-    hand_over(processes, shared, rank, parts);
+    gather_to_rank0(processes, shared, rank, parts);
 
     constexpr int64_t kAllFinite = -1;
     int64_t bad_step = kAllFinite;
@@ -171,7 +171,7 @@ void train_in_process(comm::Transport& transport, SharedRun& shared, const Check
     const NotFinite found = find_not_finite(shared, static_cast<int32_t>(bad_step), [&](SharedRun& again) {
         train_rank(transport, again);
         processes.end_calls();
-        hand_over(processes, again, rank, again.parts ? *again.parts : std::vector<ParameterPart>{});
+        gather_to_rank0(processes, again, rank, again.parts ? *again.parts : std::vector<ParameterPart>{});
     });
     if (result.here) result.not_finite = found;
 }
@@ -216,27 +216,28 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                                options.library_bytes});
     const bool saves = scenario.checkpoint.saves();
     const GroupTable groups = groups_of(scenario, mesh, saves);
-    const Material material = open_material(scenario, options);
-    const Checkpoints& checkpoints = material.checkpoints;
+    const RunInputs inputs = open_run_inputs(scenario, options);
+    const Checkpoints& checkpoints = inputs.checkpoints;
     if (checkpoints.resumed && options.resumed)
         options.resumed(checkpoints.resumed->folder(), checkpoints.resumed->manifest().steps);
     const std::string& schedule = options.schedule.empty() ? scenario.schedule : options.schedule;
-    std::unique_ptr<comm::Chooser> own_chooser;
-    if (!schedule.empty() && options.chooser == nullptr) own_chooser = comm::make_chooser(schedule);
-    comm::Chooser* const chooser = options.chooser != nullptr ? options.chooser : own_chooser.get();
+    std::unique_ptr<comm::InterleavingScheduler> own_scheduler;
+    if (!schedule.empty() && options.scheduler == nullptr) own_scheduler = comm::make_scheduler(schedule);
+    comm::InterleavingScheduler* const scheduler =
+        options.scheduler != nullptr ? options.scheduler : own_scheduler.get();
     // Only threads of one process can be let run one at a time.
-    if (chooser != nullptr && options.backend != "threads")
+    if (scheduler != nullptr && options.backend != "threads")
         throw InvalidArgument({"run.cannot_step", {{"backend", options.backend}}});
     using Mode = comm::StreamExecutor::Mode;
     const auto machine_cores = static_cast<int32_t>(std::thread::hardware_concurrency());
     const std::unique_ptr<comm::World> world = backends.open(
         options.backend,
-        {world_size, chooser, options.init_method, options.timeout, options.tell, [&](int32_t here) {
+        {world_size, scheduler, options.init_method, options.timeout, options.tell, [&](int32_t here) {
              return comm::StreamExecutor::choose_mode(here, machine_cores) == Mode::inline_in_wait;
          }});
     const comm::DeviceFacts* const device = world->device();
     // Before the run's clock starts, not within its first product.
-    if (device == nullptr && material.model) tensor::load_matrix_product_library();
+    if (device == nullptr && inputs.model) tensor::load_matrix_product_library();
 
     const auto ranks = static_cast<std::size_t>(world_size);
     std::vector<trace::RankRecord> records(ranks);
@@ -244,8 +245,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
     std::vector<int64_t> wall_ns(ranks, 0);
     std::vector<std::vector<Evaluated>> evaluations(ranks);
     RunResult result;
-    if (material.model)
-        for (const auto& parameter : material.model->all_parameters())
+    if (inputs.model)
+        for (const auto& parameter : inputs.model->all_parameters())
             result.parameters.push_back(
                 {parameter->name, parameter->shape,
                  std::vector<float>(static_cast<std::size_t>(tensor::count(parameter->shape)))});
@@ -258,8 +259,8 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                      options,
                      mesh,
                      groups,
-                     material.first_values(),
-                     *material.batches,
+                     inputs.first_values(),
+                     *inputs.batches,
                      level,
                      comm::StreamExecutor::choose_mode(world->ranks_on_this_machine(), cores),
                      steady_ns(),

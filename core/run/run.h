@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/comm/chooser.h"
 #include "core/comm/device_facts.h"
+#include "core/comm/interleaving_scheduler.h"
 #include "core/comm/transport.h"
 #include "core/nn/module.h"
 #include "core/run/finite.h"
@@ -23,7 +23,7 @@ namespace meshscope::run {
 struct WorldRequest {
     int32_t size = 1;  ///< ranks
     /// Not null: one rank runs at a time, in the order it says (threads only). Outlives the world.
-    comm::Chooser* chooser = nullptr;
+    comm::InterleavingScheduler* scheduler = nullptr;
     /// How processes find each other over TCP: "env://" (or ""), "tcp://host:port", "file:///path".
     std::string init_method{};
     /// The longest that one receive or wait may take between processes; 0: the backend's own.
@@ -77,10 +77,10 @@ struct RunOptions {
     /// Whether the members of a group compare their calls, and messages carry checksums; the scenario's
     /// [run] checked when not set, and where that is not set either: for lessons and with faults.
     std::optional<bool> checked;
-    /// Who decides which rank runs, as make_chooser reads it ("random:7"); the scenario's when empty.
+    /// Who decides which rank runs, as make_scheduler reads it ("random:7"); the scenario's when empty.
     std::string schedule;
     /// The same by hand, for a window or a test; before `schedule`. Outlives the run.
-    comm::Chooser* chooser = nullptr;
+    comm::InterleavingScheduler* scheduler = nullptr;
     /// Called when a rank failed, before run_scenario throws: with what all ranks recorded up to then.
     /// RunInfo::failure says why; losses are those of the steps that all ranks finished.
     std::function<void(std::shared_ptr<const trace::Trace>)> on_failure;

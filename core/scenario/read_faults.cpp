@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/comm/chooser.h"
+#include "core/comm/interleaving_scheduler.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/read_training.h"
 
@@ -27,7 +27,7 @@ void read_run(const Section& root, Scenario& s) {
     const auto schedule = run.text("schedule");
     if (!schedule) return;
     try {
-        comm::make_chooser(*schedule);
+        comm::make_scheduler(*schedule);
         s.schedule = *schedule;
     } catch (const InvalidArgument& error) {
         run.report("schedule", error.message());

@@ -1,6 +1,6 @@
 // A lesson beside its picture: texts, questions, tables, goals, and its ways on.
-#include "app/gui/panels/cover.h"
 #include "app/gui/panels/layout.h"
+#include "app/gui/panels/quiz_mask.h"
 #include "app/gui/session/session.h"
 #include "harness.h"
 #include "tests/folder.h"
@@ -63,7 +63,7 @@ TEST_CASE("a question is open until it is revealed") {
     app.open(test::lesson("14_true_rank5"));
     app.frames(2);
     REQUIRE(panels::open_question(app.state()) != nullptr);
-    CHECK(panels::Cover(app.state()).mesh_options().covered);  // it asks for the ranks of a group
+    CHECK(panels::QuizMask(app.state()).mesh_options().covered);  // it asks for the ranks of a group
     app.stage().act(session::Guess{"tp-of-rank-5", "4,5"});
     app.stage().act(session::Reveal{"tp-of-rank-5"});
     CHECK(panels::open_question(app.state()) == nullptr);
@@ -74,11 +74,11 @@ TEST_CASE("a question is open until it is revealed") {
     const auto& ref = app.state().selection.event;
     REQUIRE(ref.has_value());
     const int64_t sent = dp.trace->event(app.state().selection.event_rank.value_or(0), *ref).sent_bytes;
-    CHECK(panels::Cover(app.state()).asks_bytes(sent));
-    CHECK_FALSE(panels::Cover(app.state()).asks_bytes(sent + 1));
+    CHECK(panels::QuizMask(app.state()).asks_bytes(sent));
+    CHECK_FALSE(panels::QuizMask(app.state()).asks_bytes(sent + 1));
     app.stage().act(session::Guess{"copied-bytes", "660"});
     app.stage().act(session::Reveal{"copied-bytes"});
-    CHECK_FALSE(panels::Cover(app.state()).asks_bytes(sent));
+    CHECK_FALSE(panels::QuizMask(app.state()).asks_bytes(sent));
 }
 
 TEST_CASE("every character of what stands around a lesson's steps has a glyph") {

@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "app/gui/panels/cover.h"
+#include "app/gui/panels/quiz_mask.h"
 #include "app/gui/window/imgui_host.h"
 #include "drawn_text.h"
 #include "harness.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/comm/choice.h"
-#include "core/comm/chooser.h"
+#include "core/comm/interleaving_scheduler.h"
 #include "tests/diagnosis/harness.h"
 #include "tests/test.h"
 
@@ -148,9 +148,9 @@ std::string schedule(int32_t ranks, uint64_t seed, bool pct) {
 
 /// One world, one seed, one call a rank. What went wrong, in words; "" when nothing did.
 std::string run_one(CollectiveOp op, Algorithm algorithm, int32_t ranks, uint64_t seed, bool pct) {
-    const auto chooser = comm::make_chooser(schedule(ranks, seed, pct));
+    const auto scheduler = comm::make_scheduler(schedule(ranks, seed, pct));
     std::vector<Answer> answers(static_cast<std::size_t>(ranks));
-    const Outcome outcome = run_program("threads", {ranks, chooser.get()}, false, [&](Place& p) {
+    const Outcome outcome = run_program("threads", {ranks, scheduler.get()}, false, [&](Place& p) {
         const auto world = p.world(0, algorithm);
         answers[static_cast<std::size_t>(p.rank())] = call(op, algorithm, p, *world);
     });

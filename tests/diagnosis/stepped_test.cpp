@@ -4,21 +4,21 @@
 #include <tuple>
 
 #include "core/base/error.h"
-#include "core/comm/chooser.h"
+#include "core/comm/interleaving_scheduler.h"
 #include "tests/diagnosis/harness.h"
 #include "tests/test.h"
 
 using namespace meshscope;
 using namespace meshscope::diagnosis;
-using comm::Chooser;
+using comm::InterleavingScheduler;
 using comm::NextStep;
 
 namespace {
 
-/// Writes down what another chooser chooses among.
-class Noting final : public Chooser {
+/// Writes down what another scheduler chooses among.
+class Noting final : public InterleavingScheduler {
   public:
-    explicit Noting(Chooser& inner) : inner_(inner) {}
+    explicit Noting(InterleavingScheduler& inner) : inner_(inner) {}
     std::size_t choose(std::span<const NextStep> runnable) override {
         const std::size_t chosen = inner_.choose(runnable);
         const NextStep& next = runnable[chosen];
@@ -32,7 +32,7 @@ class Noting final : public Chooser {
     std::vector<std::string> lines;
 
   private:
-    Chooser& inner_;
+    InterleavingScheduler& inner_;
 };
 
 void training_like(Place& p) {
@@ -44,8 +44,8 @@ void training_like(Place& p) {
     world->barrier().wait();
 }
 
-std::vector<std::string> order(Chooser& chooser, const Program& program, int32_t ranks = 3) {
-    Noting noting(chooser);
+std::vector<std::string> order(InterleavingScheduler& scheduler, const Program& program, int32_t ranks = 3) {
+    Noting noting(scheduler);
     const Outcome outcome = run_program("threads", {ranks, &noting}, false, program);
     for (const std::string& words : outcome.words) CHECK(words.empty());
     return noting.lines;
@@ -56,12 +56,12 @@ std::vector<std::string> order(Chooser& chooser, const Program& program, int32_t
 TEST_CASE("a seed gives one order, always the same: another seed another") {
     std::set<std::vector<std::string>> orders;
     for (uint64_t seed = 0; seed < 8; ++seed) {
-        const auto once = order(*comm::random_chooser(seed), training_like);
-        CHECK(once == order(*comm::random_chooser(seed), training_like));
+        const auto once = order(*comm::random_scheduler(seed), training_like);
+        CHECK(once == order(*comm::random_scheduler(seed), training_like));
         CHECK(once.size() > 100);
         orders.insert(once);
-        const auto pct = order(*comm::pct_chooser(seed, 3, 200), training_like);
-        CHECK(pct == order(*comm::pct_chooser(seed, 3, 200), training_like));
+        const auto pct = order(*comm::pct_scheduler(seed, 3, 200), training_like);
+        CHECK(pct == order(*comm::pct_scheduler(seed, 3, 200), training_like));
         orders.insert(pct);
     }
     CHECK(orders.size() >= 14);  // two priorities' orders of three ranks may agree
@@ -69,9 +69,9 @@ TEST_CASE("a seed gives one order, always the same: another seed another") {
 
 TEST_CASE("the helper thread is not used in a stepped world: only one rank runs at a time") {
     std::atomic<int> running{0}, most{0}, with_helper{0};
-    const auto chooser = comm::random_chooser(5);
+    const auto scheduler = comm::random_scheduler(5);
     const Outcome outcome = run_program(
-        "threads", {4, chooser.get()}, false,
+        "threads", {4, scheduler.get()}, false,
         [&](Place& p) {
             with_helper += p.executor.mode() == StreamExecutor::Mode::helper_thread ? 1 : 0;
             const auto world = p.world();
@@ -91,7 +91,7 @@ TEST_CASE("the helper thread is not used in a stepped world: only one rank runs 
 
 TEST_CASE("a person can hold every rank and let one go on, hop by hop") {
     /// Lets the highest rank run as far as it can, then the next: what a window's buttons do.
-    class Highest final : public Chooser {
+    class Highest final : public InterleavingScheduler {
       public:
         std::size_t choose(std::span<const NextStep> runnable) override {
             seen.emplace_back(runnable.size(), runnable.back().rank.value, runnable.back().what);
@@ -99,8 +99,8 @@ TEST_CASE("a person can hold every rank and let one go on, hop by hop") {
         }
         std::vector<std::tuple<std::size_t, int32_t, NextStep::What>> seen;
     };
-    Highest chooser;
-    const Outcome outcome = run_program("threads", {3, &chooser}, false, [](Place& p) {
+    Highest scheduler;
+    const Outcome outcome = run_program("threads", {3, &scheduler}, false, [](Place& p) {
         const auto world = p.world();
         if (p.rank() == 2) world->send(p.zeros(1), GroupRank{0}).wait();
         if (p.rank() == 0) world->recv(p.zeros(1), GroupRank{2}).wait();
@@ -116,17 +116,17 @@ TEST_CASE("a person can hold every rank and let one go on, hop by hop") {
         {1, 0, What::start},    // rank 0 begins
         {1, 0, What::receive},  // and takes the message
     };
-    REQUIRE(chooser.seen.size() >= expected.size());
+    REQUIRE(scheduler.seen.size() >= expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
         INFO(i);
-        CHECK(chooser.seen[i] == expected[i]);
+        CHECK(scheduler.seen[i] == expected[i]);
     }
 }
 
 TEST_CASE("a deadlock in a stepped world is found like any other, and names the same ring") {
     for (uint64_t seed = 0; seed < 50; ++seed) {
-        const auto chooser = comm::random_chooser(seed);
-        const Outcome outcome = run_program("threads", {4, chooser.get()}, true, [](Place& p) {
+        const auto scheduler = comm::random_scheduler(seed);
+        const Outcome outcome = run_program("threads", {4, scheduler.get()}, true, [](Place& p) {
             const auto world = p.world();
             world->recv(p.zeros(1), GroupRank{(p.rank() + 1) % 4}).wait();
         });
@@ -143,8 +143,9 @@ TEST_CASE("a buffer that is changed before its wait is found by some order, thou
     std::set<int> random, pct;
     for (uint64_t seed = 0; seed < 60; ++seed)
         for (const bool by_priority : {false, true}) {
-            const auto chooser = by_priority ? comm::pct_chooser(seed, 2, 8) : comm::random_chooser(seed);
-            run_program("threads", {2, chooser.get()}, false, [&](Place& p) {
+            const auto scheduler =
+                by_priority ? comm::pct_scheduler(seed, 2, 8) : comm::random_scheduler(seed);
+            run_program("threads", {2, scheduler.get()}, false, [&](Place& p) {
                 if (p.rank() == 0) {
                     std::byte data{1};
                     const auto ticket = p.transport.post(GlobalRank{1}, {0}, {&data, 1});
@@ -168,8 +169,8 @@ TEST_CASE("a buffer that is changed before its wait is found by some order, thou
 TEST_CASE("two collectives in swapped order are found in every order of the ranks, checked or not") {
     for (uint64_t seed = 0; seed < 100; ++seed)
         for (const bool checked : {false, true}) {
-            const auto chooser = comm::pct_chooser(seed, 3, 40);
-            const Outcome outcome = run_program("threads", {3, chooser.get()}, checked, [](Place& p) {
+            const auto scheduler = comm::pct_scheduler(seed, 3, 40);
+            const Outcome outcome = run_program("threads", {3, scheduler.get()}, checked, [](Place& p) {
                 const auto a = p.world(0), b = p.world(1);
                 TransportGroup& first = p.rank() == 1 ? *b : *a;
                 TransportGroup& then = p.rank() == 1 ? *a : *b;
@@ -186,9 +187,9 @@ TEST_CASE("two collectives in swapped order are found in every order of the rank
 
 TEST_CASE("a schedule is written as a word, and what is none is refused") {
     for (const char* good : {"random:0", "random:18446744073709551615", "pct:3:1", "pct:3:2:5000"})
-        CHECK_NOTHROW(comm::make_chooser(good));
+        CHECK_NOTHROW(comm::make_scheduler(good));
     for (const char* bad :
          {"", "random", "random:", "random:-1", "random:x", "random:1:2", "pct:1", "pct:1:0", "pct:1:101",
           "pct:1:2:0", "pct:1:2:3:4", "fair:1", "random:18446744073709551616"})
-        CHECK_THROWS_AS(comm::make_chooser(bad), InvalidArgument);
+        CHECK_THROWS_AS(comm::make_scheduler(bad), InvalidArgument);
 }

@@ -156,7 +156,7 @@ TEST_CASE("a node that joined and is gone again is not counted") {
     // As one does that is killed while it waits for others.
     store.client.add("launch/0/joined", 1);
     store.client.set("launch/0/node/0", "127.0.0.1 1 -1 5");
-    store.client.set("launch/0/pulse/0", "7");
+    store.client.set("launch/0/heartbeat/0", "7");
     store.client.add("launch/0/joined", 1);  // and before it could say who it is
     MeetingOptions options = leader(1, 3);
     options.last_call = milliseconds(1500);

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "backends/tcp/doorman.h"
+#include "backends/tcp/connection_acceptor.h"
 #include "backends/tcp/frame.h"
 #include "backends/tcp/handshake.h"
 #include "backends/tcp/socket.h"
@@ -380,22 +380,22 @@ TEST_CASE("a second process with the same rank is refused, and the first goes on
     CHECK(fine == 3);
 }
 
-TEST_CASE("a doorman that has no descriptor for who calls rests, says so once, and lets them in later") {
+TEST_CASE("an acceptor that has no descriptor for who calls rests, says so once, and lets them in later") {
     const Token token = Token::random();
     Lines lines;
     Fd listener = listen_on({"127.0.0.1", 0});
     const Address address{"127.0.0.1", port_of(listener)};
     int welcomed = 0;
-    Doorman doorman(
+    ConnectionAcceptor acceptor(
         std::move(listener), 4, token, "run", [](const Hello&) { return Refusal::none; },
         [&](Fd, const Hello&) { ++welcomed; }, lines.log());
     const auto turns_until = [&](Deadline deadline, const auto& is_over) {
         int turns = 0;
         for (std::vector<pollfd> files; !is_over() && Clock::now() < deadline; ++turns) {
             files.clear();
-            doorman.watch(files);
-            ::poll(files.data(), files.size(), ms_until(std::min(deadline, doorman.next_deadline())));
-            doorman.serve(files);
+            acceptor.watch(files);
+            ::poll(files.data(), files.size(), ms_until(std::min(deadline, acceptor.next_deadline())));
+            acceptor.serve(files);
         }
         return turns;
     };

@@ -254,7 +254,7 @@ TEST_CASE("a rank that is killed while the others still join does not make them 
             TcpWorld(options).run([](comm::Transport&) {});
             return std::string("fine");
         });
-        // It listens, and is connected to rank 0 for the pulse: with the third it calls again, for the
+        // It listens, and is connected to rank 0 for the heartbeat: with the third it calls again, for the
         // messages.
         const auto begin = steady_clock::now();
         while (sockets_of(ranks.pid(1)) < 3 && steady_clock::now() - begin < kGuard)

@@ -14,7 +14,7 @@ const view::RunEnd* told_end(const Ui& ui) {
     if (document == nullptr || !document->end) return nullptr;
     // How a lesson's run ends answers what its first step asks: it is told behind that, and behind each open
     // question.
-    const bool answers = document->end_is_taught && (ui.state.lesson_step == 0 || ui.cover.open());
+    const bool answers = document->end_is_taught && (ui.state.lesson_step == 0 || ui.quiz_mask.open());
     return answers ? nullptr : &*document->end;
 }
 

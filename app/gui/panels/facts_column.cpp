@@ -24,8 +24,8 @@ using view::EventFacts;
 std::string shown_value(const Ui& ui, const view::Fact& fact) {
     const bool amount =
         fact.label == ui.say("view.fact.elements") || fact.label == ui.say("view.fact.padding");
-    if (ui.cover.asks_peer() && fact.label == ui.say("view.fact.peer")) return "?";
-    return ui.cover.mask(fact.value, amount);
+    if (ui.quiz_mask.asks_peer() && fact.label == ui.say("view.fact.peer")) return "?";
+    return ui.quiz_mask.mask(fact.value, amount);
 }
 
 /// Label at the left, value at the right; the value goes to lines of its own when they do not fit side by
@@ -186,7 +186,7 @@ float same_class(Ui& ui, float x, float y, float w) {
     const std::vector<ClassCount> counts = count_collectives(*ui.state.document->trace, *ref);
     if (counts.empty()) return y;
     y = section_head(ui, x, y, w, ui.say("ui.facts.same_class"), "rank " + std::to_string(ref->rank));
-    if (ui.cover.open()) return covered(ui, ui.say("ui.covered.counts"), x, y, w);
+    if (ui.quiz_mask.open()) return covered(ui, ui.say("ui.covered.counts"), x, y, w);
     for (const ClassCount& count : counts) {
         const Rect swatch{x, y + 6, 26, 14};
         ui.fill(swatch, count.hue, 3, 0.3F);
@@ -224,7 +224,7 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
         y = row(ui, x, y, w, fact.label, shown_value(ui, fact), fact.mono);
     if (!facts.how.empty()) y = paragraph(ui, x, y + 4, w, facts.how, Face::caption, Token::soft) + 4;
     y += 8;
-    if (!facts.sent.empty() && ui.cover.asks_bytes(event.sent_bytes))
+    if (!facts.sent.empty() && ui.quiz_mask.asks_bytes(event.sent_bytes))
         y = covered(ui, ui.say("ui.covered.bytes"), x, y, w);
     else
         y = bytes_card(ui, facts, x, y, w);
@@ -240,7 +240,7 @@ std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
     // A chosen event of the traffic view is told as everywhere; a chosen link is a picture.
     switch (ui.state.view) {
         case ViewKind::mesh:
-            return view::mesh_facts(input, ui.cover.mesh_options());
+            return view::mesh_facts(input, ui.quiz_mask.mesh_options());
         case ViewKind::memory:
             return view::memory_facts(input);
         case ViewKind::parameters:
@@ -285,7 +285,7 @@ std::string scene_text(Ui& ui, Memory& memory) {
         return {};
     };
     view::Picture told = picture();
-    ui.cover.mask(told, ui.state.view == ViewKind::mesh ? "mesh" : "scene");
+    ui.quiz_mask.mask(told, ui.state.view == ViewKind::mesh ? "mesh" : "scene");
     std::string text;
     for (const std::string& line : told.text_lines) text += line + "\n";
     return text.empty() ? text : text + "\n";
@@ -299,7 +299,7 @@ std::string as_text(const Ui& ui) {
     for (const view::Fact& fact : facts.rows) text += fact.label + ": " + shown_value(ui, fact) + "\n";
     if (!facts.how.empty()) text += facts.how + "\n";
     const trace::Event& event = ui.state.document->trace->event(ref->rank, ref->event);
-    if (!facts.sent.empty() && ui.cover.asks_bytes(event.sent_bytes))
+    if (!facts.sent.empty() && ui.quiz_mask.asks_bytes(event.sent_bytes))
         text += ui.say("ui.covered.bytes") + "\n";
     else if (!facts.sent.empty())
         text += ui.say("ui.facts.sent") + ": " + facts.sent + "\n" + facts.formula + "\n";
@@ -313,7 +313,7 @@ std::string view_as_text(Ui& ui, Memory& memory) {
     std::string text, ended;
     for (const std::string& line : end_words(ui)) ended += line + "\n";
     if (auto picture = facts_picture(ui, memory, {0, 0, 360, 600})) {
-        ui.cover.mask(*picture, "facts");
+        ui.quiz_mask.mask(*picture, "facts");
         for (const std::string& line : picture->text_lines) text += line + "\n";
     }
     return ended + scene_text(ui, memory) + (text.empty() ? as_text(ui) : text);
@@ -329,7 +329,7 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     const float x = box.x + 24, w = box.w - 48;
     float y = region.top() + 16;
     const float first = y;
-    if (ui.cover.leaves_out()) y = covered(ui, ui.say("ui.covered"), x, y, w) - 12;
+    if (ui.quiz_mask.leaves_out()) y = covered(ui, ui.say("ui.covered"), x, y, w) - 12;
     y = ended(ui, x, y, w);
     const float top = y > first ? y : region.top();
     view::Picture picture;

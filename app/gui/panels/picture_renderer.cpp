@@ -255,9 +255,9 @@ void render(Ui& ui, const view::Picture& picture, Point origin) {
         if (ui.drawn != nullptr) ui.drawn->push_back({ui.panel, shown});
         Renderer(ui, shown, origin).run();
     };
-    if (!ui.cover.open()) return draw(picture);
+    if (!ui.quiz_mask.open()) return draw(picture);
     view::Picture covered = picture;
-    ui.cover.mask(covered, ui.panel);
+    ui.quiz_mask.mask(covered, ui.panel);
     draw(covered);
 }
 

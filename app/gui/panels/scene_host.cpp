@@ -22,7 +22,7 @@ using view::ViewKind;
 
 void set_slice(Ui& ui, const std::string& slice) {
     ui.act(session::SetSlice{slice});
-    if (ui.cover.hides(slice)) ui.act(session::ShowToast{ui.say("ui.slice.covered")});
+    if (ui.quiz_mask.hides(slice)) ui.act(session::ShowToast{ui.say("ui.slice.covered")});
 }
 
 /// The box that takes a slice, and what was typed wrong.
@@ -139,7 +139,7 @@ view::Input view_input(const Ui& ui, float width, float height) {
     }
     const bool mesh = s.view == ViewKind::mesh;
     return {*trace,          *session::shown_clock(s),
-            s.cursor,        mesh ? ui.cover.mesh_selection() : s.selection,
+            s.cursor,        mesh ? ui.quiz_mask.mesh_selection() : s.selection,
             {width, height}, s.language,
             ui.measure,      ui.texts};
 }
@@ -152,15 +152,15 @@ view::Picture collective_picture(const Ui& ui, float width, float height) {
         const trace::Trace& trace = *ui.state.document->trace;
         const trace::Event& event = trace.event(shown->rank, shown->event);
         const bool members =
-            event.group >= 0 && ui.cover.asks(trace.groups[static_cast<size_t>(event.group)].ranks);
-        if (members || ui.cover.asks_peer()) {
+            event.group >= 0 && ui.quiz_mask.asks(trace.groups[static_cast<size_t>(event.group)].ranks);
+        if (members || ui.quiz_mask.asks_peer()) {
             view::Painter painter(input);
             const std::string why = ui.say(members ? "ui.covered.members" : "ui.covered.peer");
             painter.tell(why);
             painter.paragraph(why, {24, 20}, Face::body, Token::soft, width - 48);
             return painter.take();
         }
-        options.covered = ui.cover.asks_bytes(event.sent_bytes);
+        options.covered = ui.quiz_mask.asks_bytes(event.sent_bytes);
     }
     return view::collective_view(input, options);
 }
@@ -291,7 +291,7 @@ void mesh_host(Ui& ui, Memory& memory, Rect box, bool alone) {
     Region region(ui, "scene", box, alone);
     const float top = alone ? region.top() : box.y;
     const float used = slice_box(ui, memory, {box.x, top, box.w, box.h});
-    view::MeshOptions options = ui.cover.mesh_options();
+    view::MeshOptions options = ui.quiz_mask.mesh_options();
     // Sheets slide apart for 480 ms after the slice changed.
     options.slice_progress =
         ui.state.reduced_motion ? 1.0F : static_cast<float>(std::min(1.0, ui.state.slice_age_s / 0.48));
@@ -351,7 +351,7 @@ void lower_host(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "mesh_table";
     ui.fill(box, Token::panel);
     Region region(ui, "lower", box);
-    const view::MeshOptions options = ui.cover.mesh_options();
+    const view::MeshOptions options = ui.quiz_mask.mesh_options();
     const view::Picture picture = view::mesh_table(view_input(ui, box.w, box.h), options);
     picture_panel(ui, memory, "mesh_table", picture, {box.x, region.top()});
     if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);

@@ -89,7 +89,7 @@ void transport(Ui& ui, Memory& memory, Rect box) {
     if (box.h < kTransport) return;
     std::vector<std::string> lines = ui.status.empty()
                                          ? by_parts(ui, ui.say("ui.transport_hint"), w)
-                                         : wrap(ui.measure, ui.cover.mask(ui.status), Face::caption, w);
+                                         : wrap(ui.measure, ui.quiz_mask.mask(ui.status), Face::caption, w);
     if (lines.size() > 2) lines = wrap(ui.measure, ui.say("ui.transport_hint.short"), Face::caption, w);
     float line_y = y + 52;
     for (const std::string& words : lines) {

@@ -40,8 +40,8 @@ float Ui::line(Face face) const {
 
 void Ui::text(Rect box, const std::string& full, Face face, Token token, Align align) {
     if (full.empty()) return;
-    const bool of_run = cover.open() && panel == "facts";
-    const std::string masked = of_run ? cover.mask(full) : std::string();
+    const bool of_run = quiz_mask.open() && panel == "facts";
+    const std::string masked = of_run ? quiz_mask.mask(full) : std::string();
     const std::string words = printable(of_run ? masked : full);
     const float wide = width(words, face);
     // Glyphs stand on whole pixels, so at most two pixels come from rounding.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/panels/cover.h"
+#include "app/gui/panels/quiz_mask.h"
 #include "app/gui/session/actions.h"
 #include "app/gui/view/picture.h"
 #include "app/gui/view/texts.h"
@@ -39,7 +39,7 @@ class Ui {
   public:
     Ui(const session::AppState& s, const window::Theme& t, const window::FontSet& f,
        const view::TextMeasure& m, const view::Texts& words, float ui_scale)
-        : state(s), theme(t), fonts(f), measure(m), texts(words), scale(ui_scale), cover(s) {}
+        : state(s), theme(t), fonts(f), measure(m), texts(words), scale(ui_scale), quiz_mask(s) {}
 
     const session::AppState& state;
     const window::Theme& theme;
@@ -47,7 +47,7 @@ class Ui {
     const view::TextMeasure& measure;
     const view::Texts& texts;
     float scale;
-    const Cover cover;  ///< what the lesson's open question asks for
+    const QuizMask quiz_mask;  ///< what the lesson's open question asks for
 
     ImDrawList* draw = nullptr;            ///< of the window being drawn
     std::string panel;                     ///< whose turn it is: named in overflow records

@@ -27,13 +27,13 @@ struct Left {
     std::exception_ptr error;
 };
 
-Left run_held(const scenario::Scenario& scenario, Held& held, comm::Chooser& chooser) {
+Left run_held(const scenario::Scenario& scenario, Held& held, comm::InterleavingScheduler& scheduler) {
     Left left;
     const auto registry = backends::make_registry();
     const HeldBackends backends(*registry, held);
     run::RunOptions options;
     options.level = trace::Level::values;
-    options.chooser = &chooser;
+    options.scheduler = &scheduler;
     options.cancel = &held.leave;
     options.on_failure = [&](const TracePointer& so_far) { left.trace = so_far; };
     try {
@@ -45,7 +45,7 @@ Left run_held(const scenario::Scenario& scenario, Held& held, comm::Chooser& cho
 }
 
 /// Chooses as was chosen before; then the world is left.
-class Again final : public comm::Chooser {
+class Again final : public comm::InterleavingScheduler {
   public:
     Again(const std::vector<int32_t>& choices, Held& held) : choices_(choices), held_(held) {}
     std::size_t choose(std::span<const NextStep> runnable) override {
@@ -84,7 +84,7 @@ CallKey key_of(const comm::CallInfo* call) {
 
 /// Holds every rank until it is told whom to let go. choose() is called by one rank's thread at a time, while
 /// no rank runs.
-struct LiveRun::Worker final : public comm::Chooser {
+struct LiveRun::Worker final : public comm::InterleavingScheduler {
     Worker(RunRequest asked, std::shared_ptr<const scenario::Scenario> read, std::function<void()> wake)
         : request(std::move(asked)),
           scenario(std::move(read)),

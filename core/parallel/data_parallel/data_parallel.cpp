@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/parallel/keep.h"
+#include "core/parallel/record_ownership.h"
 #include "core/parallel/whole_parameters.h"
 #include "core/tensor/kernels.h"
 
@@ -30,7 +30,7 @@ DataParallel::DataParallel(const RankContext& context, nn::Model& model, int64_t
 void DataParallel::load(const InitialValues& values) {
     if (owns()) {
         local_ = allocate_whole(model_, *context_.allocator, &values, true);
-        keep_whole(context_, model_);
+        record_whole(context_, model_);
     }
     for (const auto& parameter : model_.all_parameters()) {
         const int64_t elements = tensor::count(parameter->shape);

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/parallel/keep.h"
+#include "core/parallel/record_ownership.h"
 #include "core/parallel/whole_parameters.h"
 #include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
@@ -46,7 +46,7 @@ Ddp::Ddp(const RankContext& context, nn::Model& model, DdpOptions options)
 
 void Ddp::load(const InitialValues& values) {
     load_values(values);
-    keep_whole(context_, model_);
+    record_whole(context_, model_);
 }
 
 void Ddp::load_values(const InitialValues& values) {

@@ -1,8 +1,8 @@
 #include "core/parallel/fsdp1/flat_unit.h"
 
 #include "core/base/error.h"
-#include "core/parallel/keep.h"
 #include "core/parallel/read_into.h"
+#include "core/parallel/record_ownership.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -32,7 +32,7 @@ void FlatUnit::load(const InitialValues& values) {
     for (const FlatLayout::Piece& piece : pieces_)
         read_into(shard_.slice(piece.first_in_shard, piece.elements), values, *parameters_[piece.parameter],
                   piece.first_in_parameter);
-    keep_flat_shard(context_, name_, parameters_, layout_, rank());
+    record_flat_shard(context_, name_, parameters_, layout_, rank());
     if (comm_.shard) return;
     point_parameters_at(shard_);
     whole_ = true;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/parallel/keep.h"
 #include "core/parallel/read_into.h"
+#include "core/parallel/record_ownership.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -33,8 +33,8 @@ void Unit::load(const InitialValues& values) {
         s.local = s.padded.narrow(0, s.cut.rows_of(shard_rank()));
         const int64_t first = s.cut.first_row(shard_rank()) * s.row_elements, own = s.local.n_elements();
         read_into(s.local, values, *s.parameter, first);
-        keep_numbers(context_, name_, *s.parameter, first, own, at);
-        keep_padding(context_, name_, *s.parameter, first + own, s.padded.n_elements() - own, at + own);
+        record_numbers(context_, name_, *s.parameter, first, own, at);
+        record_padding(context_, name_, *s.parameter, first + own, s.padded.n_elements() - own, at + own);
         at += s.padded.n_elements();
     }
 }

@@ -5,8 +5,8 @@
 #include "core/base/error.h"
 #include "core/parallel/fsdp1/fsdp1.h"
 #include "core/parallel/gradient_norm.h"
-#include "core/parallel/keep.h"
 #include "core/parallel/read_into.h"
+#include "core/parallel/record_ownership.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -51,7 +51,7 @@ void Zero::load(const InitialValues& values) {
                 bucket.values.slice(bucket.layout.first[i], bucket.layout.sizes[i]).view(parameter.shape);
             read_into(parameter.value, values, parameter, 0);
         }
-        keep_flat_whole(context_, bucket.name, bucket.parameters, bucket.layout, group_.rank().value);
+        record_flat_whole(context_, bucket.name, bucket.parameters, bucket.layout, group_.rank().value);
         const int64_t mine = bucket.layout.shard_elements() * group_.rank().value;
         for (const FlatLayout::Piece& piece : bucket.pieces)
             local_.push_back({bucket.parameters[piece.parameter],

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/parallel/gradient_norm.h"
-#include "core/parallel/keep.h"
+#include "core/parallel/record_ownership.h"
 
 namespace meshscope::parallel {
 
@@ -33,7 +33,7 @@ ZeroRedundancy::ZeroRedundancy(const RankContext& context, nn::Model& model, Ddp
 void ZeroRedundancy::load(const InitialValues& values) {
     ddp_.load_values(values);
     const auto& mine = parts_[static_cast<std::size_t>(group_.rank().value)];
-    keep_whole(context_, model_, [&](std::size_t i) { return std::ranges::find(mine, i) != mine.end(); });
+    record_whole(context_, model_, [&](std::size_t i) { return std::ranges::find(mine, i) != mine.end(); });
     for (const std::size_t i : mine) {
         local_.push_back(ddp_.local_parameters()[i]);
         local_.back().owned = true;

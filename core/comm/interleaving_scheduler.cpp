@@ -1,4 +1,4 @@
-#include "core/comm/chooser.h"
+#include "core/comm/interleaving_scheduler.h"
 
 #include <algorithm>
 #include <array>
@@ -16,9 +16,9 @@ namespace {
 // Streams of the counter-based generator, so that choices and priorities do not repeat each other.
 constexpr uint64_t kChoices = 1, kPriorities = 2, kChanges = 3;
 
-class RandomChooser final : public Chooser {
+class RandomScheduler final : public InterleavingScheduler {
   public:
-    explicit RandomChooser(uint64_t seed) : seed_(seed) {}
+    explicit RandomScheduler(uint64_t seed) : seed_(seed) {}
     std::size_t choose(std::span<const NextStep> runnable) override {
         if (runnable.size() == 1) return 0;
         return static_cast<std::size_t>(uniform_below(runnable.size(), seed_, kChoices, position_++));
@@ -29,9 +29,9 @@ class RandomChooser final : public Chooser {
     uint64_t position_ = 0;
 };
 
-class PctChooser final : public Chooser {
+class PctScheduler final : public InterleavingScheduler {
   public:
-    PctChooser(uint64_t seed, int32_t depth, int64_t steps) : seed_(seed) {
+    PctScheduler(uint64_t seed, int32_t depth, int64_t steps) : seed_(seed) {
         for (int32_t i = 1; i < depth; ++i)
             changes_.push_back(static_cast<int64_t>(
                 uniform_below(static_cast<uint64_t>(steps), seed, kChanges, static_cast<uint64_t>(i))));
@@ -78,15 +78,15 @@ std::string_view name(NextStep::What value) {
     return kNames.at(static_cast<std::size_t>(value));
 }
 
-std::unique_ptr<Chooser> random_chooser(uint64_t seed) {
-    return std::make_unique<RandomChooser>(seed);
+std::unique_ptr<InterleavingScheduler> random_scheduler(uint64_t seed) {
+    return std::make_unique<RandomScheduler>(seed);
 }
 
-std::unique_ptr<Chooser> pct_chooser(uint64_t seed, int32_t depth, int64_t steps) {
-    return std::make_unique<PctChooser>(seed, depth, steps);
+std::unique_ptr<InterleavingScheduler> pct_scheduler(uint64_t seed, int32_t depth, int64_t steps) {
+    return std::make_unique<PctScheduler>(seed, depth, steps);
 }
 
-std::unique_ptr<Chooser> make_chooser(std::string_view schedule) {
+std::unique_ptr<InterleavingScheduler> make_scheduler(std::string_view schedule) {
     std::vector<std::string_view> words;
     for (std::string_view rest = schedule;;) {
         const std::size_t colon = rest.find(':');
@@ -98,12 +98,12 @@ std::unique_ptr<Chooser> make_chooser(std::string_view schedule) {
     for (std::size_t i = 1; i < words.size(); ++i)
         if (const auto value = number(words[i])) numbers.push_back(*value);
     const bool all_read = numbers.size() + 1 == words.size();
-    if (all_read && words[0] == "random" && numbers.size() == 1) return random_chooser(numbers[0]);
+    if (all_read && words[0] == "random" && numbers.size() == 1) return random_scheduler(numbers[0]);
     constexpr uint64_t kMostDepth = 100, kMostSteps = uint64_t{1} << 40;
     if (all_read && words[0] == "pct" && (numbers.size() == 2 || numbers.size() == 3)) {
         const uint64_t steps = numbers.size() == 3 ? numbers[2] : 1000;
         if (numbers[1] >= 1 && numbers[1] <= kMostDepth && steps >= 1 && steps <= kMostSteps)
-            return pct_chooser(numbers[0], static_cast<int32_t>(numbers[1]), static_cast<int64_t>(steps));
+            return pct_scheduler(numbers[0], static_cast<int32_t>(numbers[1]), static_cast<int64_t>(steps));
     }
     throw InvalidArgument({"comm.bad_schedule", {{"schedule", std::string(schedule)}}});
 }

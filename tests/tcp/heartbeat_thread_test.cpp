@@ -1,8 +1,8 @@
 // Peers whose welcome comes too late: they gave up, and call again.
 #include <thread>
 
-#include "backends/tcp/doorman.h"
-#include "backends/tcp/pulse.h"
+#include "backends/tcp/connection_acceptor.h"
+#include "backends/tcp/heartbeat_thread.h"
 #include "tests/patience.h"
 #include "tests/test.h"
 
@@ -16,15 +16,16 @@ namespace {
 /// Rank 0 of two, which rank 1 calls.
 struct Called {
     Token token = Token::random();
-    Fate fate{0};
+    WorldStatus world_status{0};
     uint16_t port = 0;
-    std::unique_ptr<Pulse> pulse;
+    std::unique_ptr<HeartbeatThread> heartbeat;
 
     Called() {
         Fd listener = listen_on({"127.0.0.1", 0});
         port = port_of(listener);
-        pulse = std::make_unique<Pulse>(Pulse::Setup{0, 2, 0, "run", token, milliseconds(10'000), {}},
-                                        std::move(listener), fate);
+        heartbeat = std::make_unique<HeartbeatThread>(
+            HeartbeatThread::Setup{0, 2, 0, "run", token, milliseconds(10'000), {}}, std::move(listener),
+            world_status);
     }
     Hello hello(LinkKind kind) const {
         Hello made;
@@ -63,7 +64,7 @@ struct Called {
         REQUIRE(write_all(socket, handshake.take_output(), Clock::now() + kGuard) == Transfer::done);
     }
     std::vector<int32_t> missing_after(milliseconds time) const {
-        return pulse->await_peers(Clock::now() + time);
+        return heartbeat->await_peers(Clock::now() + time);
     }
 };
 
@@ -83,14 +84,14 @@ TEST_CASE("a caller whose welcome came too late calls again, and is let in") {
         if (late == LinkKind::data) say_word(control = rank.call(LinkKind::control));
         rank.call_and_give_up(late);
         CHECK(rank.missing_after(milliseconds(50)) == std::vector<int32_t>{1});
-        CHECK_FALSE(rank.fate.ended());
+        CHECK_FALSE(rank.world_status.ended());
         if (late == LinkKind::control) say_word(control = rank.call(LinkKind::control));
         const Fd data = rank.call(LinkKind::data);
         CHECK(rank.missing_after(milliseconds(50)) == std::vector<int32_t>{1});
         say_word(control);
         CHECK(rank.missing_after(kGuard).empty());
-        CHECK_FALSE(rank.fate.ended());
-        CHECK(rank.pulse->take_data_links()[1].open());
+        CHECK_FALSE(rank.world_status.ended());
+        CHECK(rank.heartbeat->take_data_links()[1].open());
     }
 }
 
@@ -109,8 +110,9 @@ TEST_CASE("a caller that is gone after its first word is lost, whether it has bo
         }
         rank.fate.hear_out();
         const auto until = Clock::now() + kGuard;
-        while (!rank.fate.ended() && Clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
-        CHECK(rank.fate.cause().message.id == "comm.peer_lost");
+        while (!rank.world_status.ended() && Clock::now() < until)
+            std::this_thread::sleep_for(milliseconds(1));
+        CHECK(rank.world_status.cause().message.id == "comm.peer_lost");
     }
 }
 

@@ -27,9 +27,9 @@ struct Awaiting {
 Message silence_of(int32_t peer, std::chrono::milliseconds silence, int32_t rank, const Awaiting& awaiting);
 
 /// Whether this rank's world goes on, and if not, why: the first thing that ended it stays. Shared by the
-/// rank's thread, which learns of it in its next or present transport call, and by Pulse, which hears from
-/// the peers and tells them.
-class Fate {
+/// rank's thread, which learns of it in its next or present transport call, and by HeartbeatThread, which
+/// hears from the peers and tells them.
+class WorldStatus {
   public:
     enum class Origin : uint8_t {
         none,
@@ -38,12 +38,12 @@ class Fate {
         seen   ///< a peer is gone or silent
     };
 
-    explicit Fate(int32_t rank);
+    explicit WorldStatus(int32_t rank);
 
     bool ended() const { return ended_.load(std::memory_order_acquire); }
     /// Become readable when the world ends; one for each thread that sleeps in poll.
     const Fd& rank_event() const { return rank_event_; }
-    const Fd& pulse_event() const { return pulse_event_; }
+    const Fd& heartbeat_event() const { return heartbeat_event_; }
 
     /// This rank fails with `error`; null when it is known later. Also fills in what a fail(null) left open.
     void fail(std::exception_ptr error) noexcept;
@@ -74,7 +74,7 @@ class Fate {
 
     int32_t rank_;
     Fd rank_event_ = make_event();
-    Fd pulse_event_ = make_event();
+    Fd heartbeat_event_ = make_event();
     std::atomic<bool> ended_{false};
     mutable std::mutex mutex_;
     mutable std::condition_variable says_more_;  ///< of what was told

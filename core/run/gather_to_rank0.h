@@ -23,7 +23,7 @@ struct ParameterPart {
 /// norms, evaluations, wall time, finding, parts of the parameters) stands in rank 0's `shared` after it, as
 /// if all ranks were threads of one process. `parts` are this rank's; rank 0 has none, it wrote its own.
 /// Throws CommError ("run.hand_over_damaged") where bytes came that no rank sent.
-void hand_over(Processes& processes, SharedRun& shared, int32_t rank,
-               const std::vector<ParameterPart>& parts);
+void gather_to_rank0(Processes& processes, SharedRun& shared, int32_t rank,
+                     const std::vector<ParameterPart>& parts);
 
 }  // namespace meshscope::run

@@ -31,14 +31,14 @@ inline constexpr std::chrono::milliseconds kRest{100};
 /// "tcp.cannot_accept" {address, reason}. They stay in the system's queue meanwhile.
 ///
 /// Has no thread: its owner polls watch()'s files and calls serve().
-class Doorman {
+class ConnectionAcceptor {
   public:
     using Welcome = std::function<void(Fd, const Hello&)>;
 
     /// `judge` is asked about clients that know the token and have our run id; `welcome` takes those it
     /// accepts.
-    Doorman(Fd listener, std::size_t most, const Token& token, std::string run_id,
-            ServerHandshake::Judge judge, Welcome welcome, Log log);
+    ConnectionAcceptor(Fd listener, std::size_t most, const Token& token, std::string run_id,
+                       ServerHandshake::Judge judge, Welcome welcome, Log log);
 
     /// Appends what must be polled.
     void watch(std::vector<pollfd>& files) const;

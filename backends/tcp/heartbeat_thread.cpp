@@ -1,4 +1,4 @@
-#include "backends/tcp/pulse.h"
+#include "backends/tcp/heartbeat_thread.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Long enough for every living peer's pulse to answer, short beside a restart.
+// Long enough for every living peer's heartbeat to answer, short beside a restart.
 constexpr milliseconds kMostFarewell{1'000};
 
 /// Whether the other side of a link that is not read yet has gone.
@@ -27,9 +27,9 @@ bool is_dead(const Fd& socket) {
 
 }  // namespace
 
-Pulse::Pulse(Setup setup, Fd listener, Fate& fate)
+HeartbeatThread::HeartbeatThread(Setup setup, Fd listener, WorldStatus& world_status)
     : setup_(std::move(setup)),
-      fate_(fate),
+      world_status_(world_status),
       beat_every_(std::clamp(std::min(setup_.heartbeat, setup_.operation) / 10, milliseconds(5),
                              milliseconds(1'000))),
       links_(static_cast<std::size_t>(setup_.world_size)),
@@ -37,18 +37,18 @@ Pulse::Pulse(Setup setup, Fd listener, Fate& fate)
       has_data_(links_.size()),
       next_beat_(Clock::now()),
       looked_(next_beat_) {
-    doorman_ = std::make_unique<Doorman>(
+    acceptor_ = std::make_unique<ConnectionAcceptor>(
         std::move(listener), links_.size() + kSpareStrangers, setup_.token, setup_.run_id,
         [this](const Hello& hello) { return judge(hello); },
         [this](Fd socket, const Hello& hello) { welcome(std::move(socket), hello); }, setup_.log);
     thread_ = start_thread([this] { serve(); });
 }
 
-Pulse::~Pulse() {
+HeartbeatThread::~HeartbeatThread() {
     close();
 }
 
-Refusal Pulse::judge(const Hello& hello) const {
+Refusal HeartbeatThread::judge(const Hello& hello) const {
     if (hello.kind == LinkKind::store) return Refusal::rank;
     if (hello.world_size != setup_.world_size) return Refusal::world_size;
     if (hello.generation != setup_.generation) return Refusal::generation;
@@ -66,11 +66,11 @@ Refusal Pulse::judge(const Hello& hello) const {
                                                                              : Refusal::none;
 }
 
-void Pulse::welcome(Fd socket, const Hello& hello) {
+void HeartbeatThread::welcome(Fd socket, const Hello& hello) {
     add_locked(hello.from, hello.kind, std::move(socket));
 }
 
-void Pulse::add_locked(int32_t peer, LinkKind kind, Fd socket) {
+void HeartbeatThread::add_locked(int32_t peer, LinkKind kind, Fd socket) {
     const auto at = static_cast<std::size_t>(peer);
     if (kind == LinkKind::control) {
         links_[at] = Link{};
@@ -83,7 +83,7 @@ void Pulse::add_locked(int32_t peer, LinkKind kind, Fd socket) {
     changed_.notify_all();
 }
 
-void Pulse::add(int32_t peer, LinkKind kind, Fd socket) {
+void HeartbeatThread::add(int32_t peer, LinkKind kind, Fd socket) {
     {
         const std::lock_guard lock(mutex_);
         add_locked(peer, kind, std::move(socket));
@@ -92,38 +92,38 @@ void Pulse::add(int32_t peer, LinkKind kind, Fd socket) {
         append_frame(link(peer).output, {.type = FrameType::beat});
         flush(peer);
     }
-    raise(fate_.pulse_event());  // a new file to poll
+    raise(world_status_.heartbeat_event());  // a new file to poll
 }
 
-bool Pulse::is_here_locked(int32_t peer) const {
+bool HeartbeatThread::is_here_locked(int32_t peer) const {
     const auto at = static_cast<std::size_t>(peer);
     const bool was_called_by_us = peer < setup_.rank;
     return links_[at].socket.open() && has_data_[at] && (was_called_by_us || links_[at].words >= 2);
 }
 
-std::vector<int32_t> Pulse::missing_locked() const {
+std::vector<int32_t> HeartbeatThread::missing_locked() const {
     std::vector<int32_t> missing;
     for (int32_t r = 0; r < setup_.world_size; ++r)
         if (is_peer(r) && !is_here_locked(r)) missing.push_back(r);
     return missing;
 }
 
-std::vector<int32_t> Pulse::await_peers(Deadline deadline) {
+std::vector<int32_t> HeartbeatThread::await_peers(Deadline deadline) {
     std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, deadline, [&] { return fate_.ended() || missing_locked().empty(); });
+    changed_.wait_until(lock, deadline, [&] { return world_status_.ended() || missing_locked().empty(); });
     std::vector<int32_t> missing = missing_locked();
-    if (missing.empty()) doorman_->close();
+    if (missing.empty()) acceptor_->close();
     lock.unlock();
-    raise(fate_.pulse_event());
+    raise(world_status_.heartbeat_event());
     return missing;
 }
 
-std::vector<Fd> Pulse::take_data_links() {
+std::vector<Fd> HeartbeatThread::take_data_links() {
     const std::lock_guard lock(mutex_);
     return std::exchange(data_, {});
 }
 
-std::vector<milliseconds> Pulse::silences() {
+std::vector<milliseconds> HeartbeatThread::silences() {
     const std::lock_guard lock(mutex_);
     const auto now = Clock::now();
     std::vector<milliseconds> silences(links_.size());
@@ -137,7 +137,7 @@ std::vector<milliseconds> Pulse::silences() {
     return silences;
 }
 
-bool Pulse::all_ended_locked() const {
+bool HeartbeatThread::all_ended_locked() const {
     for (int32_t r = 0; r < setup_.world_size; ++r) {
         const Link& one = links_[static_cast<std::size_t>(r)];
         if (is_peer(r) && !(one.ended_well && one.output.empty())) return false;
@@ -145,26 +145,26 @@ bool Pulse::all_ended_locked() const {
     return said_bye_;
 }
 
-void Pulse::exchange_byes() {
+void HeartbeatThread::exchange_byes() {
     std::unique_lock lock(mutex_);
     wants_bye_ = true;
-    raise(fate_.pulse_event());
-    changed_.wait(lock, [&] { return fate_.ended() || all_ended_locked(); });
+    raise(world_status_.heartbeat_event());
+    changed_.wait(lock, [&] { return world_status_.ended() || all_ended_locked(); });
 }
 
-void Pulse::close() noexcept {
+void HeartbeatThread::close() noexcept {
     if (!thread_.joinable()) return;
     {
         const std::lock_guard lock(mutex_);
         close_by_ = Clock::now() + std::min(kMostFarewell, setup_.heartbeat);
-        doorman_->close();
+        acceptor_->close();
     }
-    raise(fate_.pulse_event());
+    raise(world_status_.heartbeat_event());
     thread_.join();
     for (Link& one : links_) one.socket.close();
 }
 
-void Pulse::serve() {
+void HeartbeatThread::serve() {
     std::vector<pollfd> files;
     std::vector<int32_t> peers;
     while (true) {
@@ -173,10 +173,10 @@ void Pulse::serve() {
             const std::lock_guard lock(mutex_);
             const auto now = Clock::now();
             speak(now);
-            if (fate_.ended() || all_ended_locked()) changed_.notify_all();
+            if (world_status_.ended() || all_ended_locked()) changed_.notify_all();
             if (may_stop(now)) return;
             next = next_deadline(now);
-            files.assign(1, {fate_.pulse_event().get(), POLLIN, 0});
+            files.assign(1, {world_status_.heartbeat_event().get(), POLLIN, 0});
             peers.clear();
             for (int32_t r = 0; r < setup_.world_size; ++r) {
                 const Link& one = link(r);
@@ -185,28 +185,28 @@ void Pulse::serve() {
                                  static_cast<short>(one.output.empty() ? POLLIN : POLLIN | POLLOUT), 0});
                 peers.push_back(r);
             }
-            doorman_->watch(files);
+            acceptor_->watch(files);
         }
         ::poll(files.data(), files.size(), ms_until(next));
-        if (files[0].revents != 0) lower(fate_.pulse_event());
+        if (files[0].revents != 0) lower(world_status_.heartbeat_event());
         const std::lock_guard lock(mutex_);
         // Taken before reading: what came while this process was stopped is heard before anyone is judged.
         const auto now = Clock::now();
         leave_out_pause(now);
         for (std::size_t i = 0; i < peers.size(); ++i)
             if ((files[i + 1].revents & (POLLIN | POLLERR | POLLHUP)) != 0) hear(peers[i], now);
-        if (files.size() > 1 + peers.size()) doorman_->serve(std::span(files).subspan(1 + peers.size()));
+        if (files.size() > 1 + peers.size()) acceptor_->serve(std::span(files).subspan(1 + peers.size()));
         judge_silence(now);
     }
 }
 
-Deadline Pulse::next_deadline(Clock::time_point now) const {
-    Deadline next = std::min(next_beat_, doorman_->next_deadline());
+Deadline HeartbeatThread::next_deadline(Clock::time_point now) const {
+    Deadline next = std::min(next_beat_, acceptor_->next_deadline());
     if (close_by_) next = std::min(next, *close_by_);
     return std::max(next, now);
 }
 
-void Pulse::hear(int32_t peer, Clock::time_point now) {
+void HeartbeatThread::hear(int32_t peer, Clock::time_point now) {
     Link& one = link(peer);
     std::array<std::byte, 4096> bytes;
     while (!one.done) {
@@ -221,20 +221,20 @@ void Pulse::hear(int32_t peer, Clock::time_point now) {
     }
 }
 
-void Pulse::on_frame(int32_t peer, const Frame& frame) {
+void HeartbeatThread::on_frame(int32_t peer, const Frame& frame) {
     Link& one = link(peer);
     if (++one.words <= 2) changed_.notify_all();
     if (frame.header.type == FrameType::bye) one.ended_well = true;
     if (frame.header.type == FrameType::abort) {
         one.told_failure = true;
         if (std::optional<FirstCause> cause = decode_cause(frame.payload))
-            fate_.told(std::move(*cause));
+            world_status_.told(std::move(*cause));
         else
-            fate_.told({peer, {}});
+            world_status_.told({peer, {}});
     }
 }
 
-void Pulse::gone(int32_t peer) {
+void HeartbeatThread::gone(int32_t peer) {
     Link& one = link(peer);
     if (peer > setup_.rank && one.words == 0) {
         // It gave up before our welcome came, and calls again.
@@ -243,16 +243,16 @@ void Pulse::gone(int32_t peer) {
     }
     one.done = true;
     one.output.clear();
-    if (!one.ended_well && !one.told_failure) fate_.lost(peer);
+    if (!one.ended_well && !one.told_failure) world_status_.lost(peer);
 }
 
-void Pulse::speak(Clock::time_point now) {
+void HeartbeatThread::speak(Clock::time_point now) {
     const bool beats = now >= next_beat_;
     if (beats) next_beat_ = now + beat_every_;
     const bool bye = wants_bye_ && !said_bye_;
     said_bye_ = said_bye_ || bye;
     std::optional<FirstCause> cause;
-    if (fate_.ended()) cause = fate_.cause();
+    if (world_status_.ended()) cause = world_status_.cause();
     for (int32_t r = 0; r < setup_.world_size; ++r) {
         Link& one = link(r);
         if (!one.socket.open() || one.done || one.half_closed) continue;
@@ -268,13 +268,13 @@ void Pulse::speak(Clock::time_point now) {
     }
 }
 
-void Pulse::flush(int32_t peer) {
+void HeartbeatThread::flush(int32_t peer) {
     Link& one = link(peer);
     // What a peer said before it went is still to be read; hear() judges then.
     if (!send_some(one.socket, one.output)) one.output.clear();
 }
 
-void Pulse::leave_out_pause(Clock::time_point now) {
+void HeartbeatThread::leave_out_pause(Clock::time_point now) {
     const auto gap = now - std::exchange(looked_, now);
     // A turn takes one beat at the most. After a longer one this process may have been stopped with all the
     // others, who have not had the time to beat again. The gap then counts as one beat, so that a machine on
@@ -283,18 +283,18 @@ void Pulse::leave_out_pause(Clock::time_point now) {
     for (Link& one : links_) one.heard = std::min(one.heard + (gap - beat_every_), now);
 }
 
-void Pulse::judge_silence(Clock::time_point now) {
+void HeartbeatThread::judge_silence(Clock::time_point now) {
     for (int32_t r = 0; r < setup_.world_size; ++r) {
         const Link& one = link(r);
         if (!is_peer(r) || !is_here_locked(r) || one.done || one.ended_well ||
             now - one.heard <= setup_.heartbeat)
             continue;
-        fate_.silent(r, std::chrono::duration_cast<milliseconds>(now - one.heard));
+        world_status_.silent(r, std::chrono::duration_cast<milliseconds>(now - one.heard));
         return;
     }
 }
 
-bool Pulse::may_stop(Clock::time_point now) {
+bool HeartbeatThread::may_stop(Clock::time_point now) {
     if (!close_by_) return false;
     if (now >= *close_by_) return true;
     bool all_done = true;

@@ -1,4 +1,4 @@
-#include "backends/tcp/fate.h"
+#include "backends/tcp/world_status.h"
 
 #include <utility>
 
@@ -41,18 +41,18 @@ Message silence_of(int32_t peer, std::chrono::milliseconds silence, int32_t rank
     return message;
 }
 
-Fate::Fate(int32_t rank) : rank_(rank) {}
+WorldStatus::WorldStatus(int32_t rank) : rank_(rank) {}
 
-void Fate::end_locked(Origin origin, FirstCause cause) {
+void WorldStatus::end_locked(Origin origin, FirstCause cause) {
     if (origin_ != Origin::none) return;
     origin_ = origin;
     cause_ = std::move(cause);
     ended_.store(true, std::memory_order_release);
     raise(rank_event_);
-    raise(pulse_event_);
+    raise(heartbeat_event_);
 }
 
-void Fate::fail(std::exception_ptr error) noexcept {
+void WorldStatus::fail(std::exception_ptr error) noexcept {
     const std::lock_guard lock(mutex_);
     if (origin_ == Origin::none) {
         end_locked(Origin::own, {rank_, message_of(error)});
@@ -60,11 +60,11 @@ void Fate::fail(std::exception_ptr error) noexcept {
     } else if (origin_ == Origin::own && !own_error_ && error) {
         cause_ = {rank_, message_of(error)};
         own_error_ = std::move(error);
-        raise(pulse_event_);  // the peers were told that it failed; now they can be told why
+        raise(heartbeat_event_);  // the peers were told that it failed; now they can be told why
     }
 }
 
-void Fate::told(FirstCause cause) {
+void WorldStatus::told(FirstCause cause) {
     const std::lock_guard lock(mutex_);
     const bool says_more = origin_ == Origin::told && !cause_.known() && cause.rank == cause_.rank;
     if (!says_more) return end_locked(Origin::told, std::move(cause));
@@ -72,38 +72,38 @@ void Fate::told(FirstCause cause) {
     says_more_.notify_all();
 }
 
-void Fate::lost(int32_t peer) {
+void WorldStatus::lost(int32_t peer) {
     const std::lock_guard lock(mutex_);
     end_locked(Origin::seen,
                {rank_, {"comm.peer_lost", {{"peer", int64_t{peer}}, {"rank", int64_t{rank_}}}}});
 }
 
-void Fate::silent(int32_t peer, std::chrono::milliseconds silence) {
+void WorldStatus::silent(int32_t peer, std::chrono::milliseconds silence) {
     const std::lock_guard lock(mutex_);
     end_locked(Origin::seen, {rank_, silence_of(peer, silence, rank_, {})});
 }
 
-void Fate::hear_out() const {
+void WorldStatus::hear_out() const {
     std::unique_lock lock(mutex_);
     says_more_.wait_for(lock, kExplanation, [&] { return origin_ != Origin::told || cause_.known(); });
 }
 
-Fate::Origin Fate::origin() const {
+WorldStatus::Origin WorldStatus::origin() const {
     const std::lock_guard lock(mutex_);
     return origin_;
 }
 
-FirstCause Fate::cause() const {
+FirstCause WorldStatus::cause() const {
     const std::lock_guard lock(mutex_);
     return cause_;
 }
 
-std::exception_ptr Fate::own_error() const {
+std::exception_ptr WorldStatus::own_error() const {
     const std::lock_guard lock(mutex_);
     return own_error_;
 }
 
-void Fate::throw_meaning(const Awaiting& awaiting) const {
+void WorldStatus::throw_meaning(const Awaiting& awaiting) const {
     hear_out();
     const Origin from = origin();
     const FirstCause why = cause();

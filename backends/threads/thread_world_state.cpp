@@ -1,4 +1,4 @@
-#include "backends/threads/board.h"
+#include "backends/threads/thread_world_state.h"
 
 #include <thread>
 #include <utility>
@@ -11,12 +11,12 @@
 
 namespace meshscope::backends::threads {
 
-Board::Board(int32_t world_size, comm::Chooser* chooser)
+ThreadWorldState::ThreadWorldState(int32_t world_size, comm::InterleavingScheduler* scheduler)
     : rooms_(std::make_unique<Rooms>()), yields_(kYields), living_(world_size) {
-    for (int32_t r = 0; r < world_size; ++r) seats_.push_back(std::make_unique<Seat>());
-    if (chooser != nullptr) {
+    for (int32_t r = 0; r < world_size; ++r) slots_.push_back(std::make_unique<RankSlot>());
+    if (scheduler != nullptr) {
         // Who waits lets others run at once: nobody could help it meanwhile.
-        stepper_ = std::make_unique<Stepper>(world_size, *chooser);
+        stepper_ = std::make_unique<Stepper>(world_size, *scheduler);
         spins_ = yields_ = 0;
         return;
     }
@@ -28,34 +28,34 @@ Board::Board(int32_t world_size, comm::Chooser* chooser)
     fence_.make_asymmetric();  // who sleeps has waited for far longer than its side of the fence takes
 }
 
-Board::~Board() = default;
+ThreadWorldState::~ThreadWorldState() = default;
 
-void Board::pause() {
+void ThreadWorldState::pause() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
 }
 
-void Board::yield() {
+void ThreadWorldState::yield() {
     std::this_thread::yield();
 }
 
-void Board::sleep(int32_t rank, std::unique_lock<std::mutex>& lock) {
+void ThreadWorldState::sleep(int32_t rank, std::unique_lock<std::mutex>& lock) {
     if (aborted() || leads_nowhere_locked(rank)) {
-        seat(rank).waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
+        slot(rank).waits_for.store(RankSlot::kAwake, std::memory_order_seq_cst);
         return;
     }
-    Seat& mine = seat(rank);
+    RankSlot& mine = slot(rank);
     if (const int32_t speaker = speaker_locked(); speaker >= 0) {
-        Seat& its = seat(speaker);
-        its.waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
+        RankSlot& its = slot(speaker);
+        its.waits_for.store(RankSlot::kAwake, std::memory_order_seq_cst);
         if (speaker == rank) return;
         if (stepper_)
             stepper_->ready(speaker);
         else
             its.awake.notify_one();
     }
-    const auto awake = [&] { return mine.waits_for.load(std::memory_order_seq_cst) == Seat::kAwake; };
+    const auto awake = [&] { return mine.waits_for.load(std::memory_order_seq_cst) == RankSlot::kAwake; };
     if (stepper_) {
         lock.unlock();
         while (!awake()) stepper_->block(rank);
@@ -65,23 +65,23 @@ void Board::sleep(int32_t rank, std::unique_lock<std::mutex>& lock) {
     mine.awake.wait(lock, awake);
 }
 
-void Board::wake(int32_t rank, int32_t by) {
-    Seat& other = seat(rank);
+void ThreadWorldState::wake(int32_t rank, int32_t by) {
+    RankSlot& other = slot(rank);
     if (other.waits_for.load(std::memory_order_seq_cst) != by) return;
     {
         const std::lock_guard lock(mutex_);
         if (other.waits_for.load(std::memory_order_seq_cst) != by) return;
-        other.waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
+        other.waits_for.store(RankSlot::kAwake, std::memory_order_seq_cst);
     }
     if (stepper_) return stepper_->ready(rank);
     other.awake.notify_one();
 }
 
-void Board::wake_all_locked() {
-    for (std::size_t r = 0; r < seats_.size(); ++r) {
-        Seat& other = *seats_[r];
-        if (other.waits_for.load(std::memory_order_seq_cst) == Seat::kAwake) continue;
-        other.waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
+void ThreadWorldState::wake_all_locked() {
+    for (std::size_t r = 0; r < slots_.size(); ++r) {
+        RankSlot& other = *slots_[r];
+        if (other.waits_for.load(std::memory_order_seq_cst) == RankSlot::kAwake) continue;
+        other.waits_for.store(RankSlot::kAwake, std::memory_order_seq_cst);
         if (stepper_)
             stepper_->ready(static_cast<int32_t>(r));
         else
@@ -89,7 +89,7 @@ void Board::wake_all_locked() {
     }
 }
 
-void Board::fail_locked(int32_t rank, std::exception_ptr cause) {
+void ThreadWorldState::fail_locked(int32_t rank, std::exception_ptr cause) {
     if (first_rank_ < 0) {
         first_rank_ = rank;
         first_message_ = message_of(cause);
@@ -100,12 +100,12 @@ void Board::fail_locked(int32_t rank, std::exception_ptr cause) {
     wake_all_locked();
 }
 
-void Board::fail(int32_t rank, std::exception_ptr cause) noexcept {
+void ThreadWorldState::fail(int32_t rank, std::exception_ptr cause) noexcept {
     const std::lock_guard lock(mutex_);
     fail_locked(rank, std::move(cause));
 }
 
-void Board::settle(int32_t rank, std::exception_ptr cause) noexcept {
+void ThreadWorldState::settle(int32_t rank, std::exception_ptr cause) noexcept {
     const std::lock_guard lock(mutex_);
     if (first_rank_ == rank && !first_cause_) {
         first_message_ = message_of(cause);
@@ -113,22 +113,22 @@ void Board::settle(int32_t rank, std::exception_ptr cause) noexcept {
         first_cause_ = cause;
     }
     fail_locked(rank, std::move(cause));
-    if (seat(rank).end == RankState::running) seat(rank).end = RankState::finished;
-    seat(rank).finished.store(true, std::memory_order_seq_cst);
+    if (slot(rank).end == RankState::running) slot(rank).end = RankState::finished;
+    slot(rank).finished.store(true, std::memory_order_seq_cst);
     --living_;
 }
 
-void Board::finish(int32_t rank) {
+void ThreadWorldState::finish(int32_t rank) {
     const std::lock_guard lock(mutex_);
-    seat(rank).end = RankState::finished;
-    seat(rank).finished.store(true, std::memory_order_seq_cst);
+    slot(rank).end = RankState::finished;
+    slot(rank).finished.store(true, std::memory_order_seq_cst);
     --living_;
     // Whoever waits for this rank must learn that it waits in vain; the others go back to sleep, and see a
     // deadlock if there is one. A stalled rank wakes too: when only stalled ones live, nothing can come.
     wake_all_locked();
 }
 
-void Board::throw_secondary(int32_t rank) {
+void ThreadWorldState::throw_secondary(int32_t rank) {
     int32_t first = -1;
     meshscope::Message why;
     std::shared_ptr<const DiagnosedError> diagnosis;
@@ -144,7 +144,7 @@ void Board::throw_secondary(int32_t rank) {
     comm::throw_aborted(GlobalRank{rank}, first, why);
 }
 
-std::exception_ptr Board::first_cause() {
+std::exception_ptr ThreadWorldState::first_cause() {
     const std::lock_guard lock(mutex_);
     if (first_rank_ >= 0 && !first_cause_)
         return std::make_exception_ptr(CommError(

@@ -1,5 +1,5 @@
 // What a lesson's open question asks for stands nowhere in the window until it is answered.
-#include "app/gui/panels/cover.h"
+#include "app/gui/panels/quiz_mask.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "tests/test.h"
 
 using namespace meshscope;
-using panels::Cover;
+using panels::QuizMask;
 using test::Harness;
 
 namespace {
@@ -33,7 +33,7 @@ session::AppState asking(const std::string& kind, const std::string& answer, dou
 }
 
 std::string masked(const session::AppState& state, const std::string& text, bool amount = false) {
-    return Cover(state).mask(text, amount);
+    return QuizMask(state).mask(text, amount);
 }
 
 /// All that the pictures of the next frame show and tell, and what is copied of the view.
@@ -110,8 +110,8 @@ TEST_CASE("ranks that are asked for stand in no list, in any order, and an order
     CHECK(masked(ranks, "[[0, 2], [1, 3]]") == "[[0, 2], [1, 3]]");  // the mesh itself
     CHECK(masked(asking("order", "[2, 0]"), "[2, 0] [0, 2]") == "[?] [0, 2]");
     CHECK(masked(asking("ranks", "2"), "rank 2 [2]") == "rank 2 [2]");
-    CHECK(Cover(ranks).asks(std::vector<int32_t>{2, 0}));
-    CHECK_FALSE(Cover(ranks).asks(std::vector<int32_t>{0, 1, 2}));
+    CHECK(QuizMask(ranks).asks(std::vector<int32_t>{2, 0}));
+    CHECK_FALSE(QuizMask(ranks).asks(std::vector<int32_t>{0, 1, 2}));
 }
 
 TEST_CASE("the mesh draws no hull and lists no group while ranks are asked") {
@@ -147,9 +147,9 @@ TEST_CASE("a slice that is not shown yet is said not to be") {
     Harness app;
     go(app, "16_true_slice_order", 2);
     const std::string own = app.state().selection.slice;
-    CHECK_FALSE(panels::Cover(app.state()).hides(own));
-    CHECK(panels::Cover(app.state()).hides("dp"));
-    CHECK_FALSE(panels::Cover(app.state()).hides(""));
+    CHECK_FALSE(panels::QuizMask(app.state()).hides(own));
+    CHECK(panels::QuizMask(app.state()).hides("dp"));
+    CHECK_FALSE(panels::QuizMask(app.state()).hides(""));
     app.click(app.widget("slice_enter"));
     CHECK_FALSE(app.state().toast);
     app.stage().act(session::SetSlice{"dp"});
@@ -157,7 +157,7 @@ TEST_CASE("a slice that is not shown yet is said not to be") {
     app.click(app.widget("slice_enter"));
     CHECK(app.state().toast);
     answer(app);
-    CHECK_FALSE(panels::Cover(app.state()).hides("dp"));
+    CHECK_FALSE(panels::QuizMask(app.state()).hides("dp"));
 }
 
 TEST_CASE("a slice that is refused is told where the lesson tells of it") {

@@ -1,4 +1,4 @@
-#include "core/run/hand_over.h"
+#include "core/run/gather_to_rank0.h"
 
 #include "core/base/error.h"
 #include "core/base/pack.h"
@@ -118,8 +118,8 @@ void unpack_all(std::span<const std::byte> bytes, SharedRun& shared, std::size_t
 
 }  // namespace
 
-void hand_over(Processes& processes, SharedRun& shared, int32_t rank,
-               const std::vector<ParameterPart>& parts) {
+void gather_to_rank0(Processes& processes, SharedRun& shared, int32_t rank,
+                     const std::vector<ParameterPart>& parts) {
     if (!processes.is_first())
         return processes.send_to_first(pack_all(shared, static_cast<std::size_t>(rank), parts));
     for (std::size_t r = 1; r < shared.records.size(); ++r) {

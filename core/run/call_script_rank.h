@@ -13,9 +13,9 @@ namespace meshscope::run {
 /// Each call's buffers are its own, taken before it and let go after it (memory category communication). The
 /// rule of a collective is "call." and its op, its unit the call's label; work is a compute event of its name
 /// that goes through a buffer of so many bytes.
-class CallingRank final : public RankParts {
+class CallScriptRank final : public RankParts {
   public:
-    CallingRank(comm::Transport& transport, SharedRun& shared);
+    CallScriptRank(comm::Transport& transport, SharedRun& shared);
 
     /// Makes all calls. Throws what they throw.
     void run();

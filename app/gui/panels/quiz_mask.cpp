@@ -1,4 +1,4 @@
-#include "app/gui/panels/cover.h"
+#include "app/gui/panels/quiz_mask.h"
 
 #include <algorithm>
 #include <array>
@@ -102,7 +102,8 @@ const session::QuizCard* open_question(const session::AppState& state) {
     return nullptr;
 }
 
-Cover::Cover(const session::AppState& state) : quiz_(open_question(state)), selection_(state.selection) {
+QuizMask::QuizMask(const session::AppState& state)
+    : quiz_(open_question(state)), selection_(state.selection) {
     if (quiz_ == nullptr) return;
     const bool ranks = quiz_->kind == "ranks" || quiz_->kind == "order";
     if (quiz_->kind == "number") asked_ = quiz_->asked;
@@ -117,23 +118,23 @@ Cover::Cover(const session::AppState& state) : quiz_(open_question(state)), sele
     if (hides(selection_.slice)) selection_.slice.clear();
 }
 
-bool Cover::hides(const std::string& slice) const {
+bool QuizMask::hides(const std::string& slice) const {
     return quiz_ != nullptr && !slice.empty() && (quiz_->kind == "number" || slice != own_slice_);
 }
 
-bool Cover::asks(const std::vector<int32_t>& ranks) const {
+bool QuizMask::asks(const std::vector<int32_t>& ranks) const {
     if (quiz_ == nullptr || quiz_->kind != "ranks" || list_.empty()) return false;
     std::string text;
     for (const int32_t rank : ranks) text += std::to_string(rank) + ",";
     return session::right_answer(*quiz_, text);
 }
 
-bool Cover::same(double value, double unit, double rounding) const {
+bool QuizMask::same(double value, double unit, double rounding) const {
     const double slack = std::max({quiz_->tolerance, rounding, std::abs(answer_) * 1e-9});
     return std::abs(value * unit - answer_) <= slack;
 }
 
-std::string Cover::without_number(const std::string& text, bool amount) const {
+std::string QuizMask::without_number(const std::string& text, bool amount) const {
     std::string out;
     for (size_t i = 0; i < text.size();) {
         if (!digit(text[i]) || (i > 0 && (word(text[i - 1]) || text[i - 1] == '.'))) {
@@ -167,7 +168,7 @@ std::string Cover::without_number(const std::string& text, bool amount) const {
     return out;
 }
 
-std::string Cover::mask(const std::string& text, bool amount) const {
+std::string QuizMask::mask(const std::string& text, bool amount) const {
     if (number_) return without_number(text, amount);
     if (list_.empty()) return text;
     return without_lists(text, [&](const std::string& inside) {
@@ -180,7 +181,7 @@ std::string Cover::mask(const std::string& text, bool amount) const {
     });
 }
 
-void Cover::mask(view::Picture& picture, std::string_view panel) const {
+void QuizMask::mask(view::Picture& picture, std::string_view panel) const {
     if (quiz_ == nullptr) return;
     const bool mesh = panel == "mesh" && groups_;
     // Where the groups are asked, one list left out would tell that it is the one.
@@ -205,7 +206,7 @@ void Cover::mask(view::Picture& picture, std::string_view panel) const {
     for (std::string& line : picture.text_lines) line = lists(mask(line));
 }
 
-view::MeshOptions Cover::mesh_options() const {
+view::MeshOptions QuizMask::mesh_options() const {
     view::MeshOptions options;
     options.covered = groups_;
     if (asked_ == session::Asked::calls) options.asked = answer_;

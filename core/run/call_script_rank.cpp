@@ -1,4 +1,4 @@
-#include "core/run/calling_rank.h"
+#include "core/run/call_script_rank.h"
 
 #include <algorithm>
 #include <chrono>
@@ -87,7 +87,7 @@ std::string_view rule_of(CollectiveOp op) {
 
 }  // namespace
 
-CallingRank::CallingRank(comm::Transport& transport, SharedRun& shared) : RankParts(transport, shared) {
+CallScriptRank::CallScriptRank(comm::Transport& transport, SharedRun& shared) : RankParts(transport, shared) {
     std::map<int32_t, comm::ProcessGroup*> joined;
     for (const std::vector<int32_t>& indices : shared.groups.calls) {
         comm::ProcessGroup* mine = nullptr;
@@ -102,7 +102,7 @@ CallingRank::CallingRank(comm::Transport& transport, SharedRun& shared) : RankPa
     }
 }
 
-void CallingRank::run() {
+void CallScriptRank::run() {
     recorder_.set_step(0);
     recorder_.set_phase(Phase::forward);
     recorder_.set_microbatch(0);
@@ -118,7 +118,7 @@ void CallingRank::run() {
             .count();
 }
 
-bool CallingRank::takes_part(std::size_t i) const {
+bool CallScriptRank::takes_part(std::size_t i) const {
     const Call& call = scenario_.calls[i];
     if (groups_[i] == nullptr) return false;
     if (call.kind != Call::Kind::message)
@@ -127,7 +127,7 @@ bool CallingRank::takes_part(std::size_t i) const {
     return (call.sends && me == call.src) || (call.receives && me == call.dst);
 }
 
-void CallingRank::make(std::size_t i) {
+void CallScriptRank::make(std::size_t i) {
     const Call& call = scenario_.calls[i];
     switch (call.kind) {
         case Call::Kind::collective:
@@ -139,11 +139,11 @@ void CallingRank::make(std::size_t i) {
     }
 }
 
-Tensor CallingRank::buffer(const Call& call, int64_t elements) {
+Tensor CallScriptRank::buffer(const Call& call, int64_t elements) {
     return allocator_.empty({elements}, call.dtype, MemoryCategory::communication, call.label);
 }
 
-Tensor CallingRank::filled(const Call& call) {
+Tensor CallScriptRank::filled(const Call& call) {
     Tensor tensor = buffer(call, call.elements);
     if (!shared_.dry)
         tensor::fill_bytes(tensor, [&](std::byte* bytes) {
@@ -153,7 +153,7 @@ Tensor CallingRank::filled(const Call& call) {
     return tensor;
 }
 
-void CallingRank::collective(const Call& call, comm::ProcessGroup& group) {
+void CallScriptRank::collective(const Call& call, comm::ProcessGroup& group) {
     const int64_t n = call.elements, p = group.size();
     const bool at_root = group.rank().value == call.root;
     Tensor input, output;
@@ -201,7 +201,7 @@ void CallingRank::collective(const Call& call, comm::ProcessGroup& group) {
                  .options = &options});
 }
 
-void CallingRank::message(const Call& call, comm::ProcessGroup& group) {
+void CallScriptRank::message(const Call& call, comm::ProcessGroup& group) {
     if (call.sends && call.eager && group.rank().value == call.src)
         send_eagerly(call, group);
     else if (call.sends && group.rank().value == call.src)
@@ -214,7 +214,7 @@ void CallingRank::message(const Call& call, comm::ProcessGroup& group) {
 
 /// From a buffer of the library's own: the rank goes on, and the message is under way beside what it does
 /// next.
-void CallingRank::send_eagerly(const Call& call, comm::ProcessGroup& group) {
+void CallScriptRank::send_eagerly(const Call& call, comm::ProcessGroup& group) {
     recorder_.depend(Stream::p2p, recorder_.last_event(Stream::compute));
     group
         .send(filled(call), GroupRank{call.dst},
@@ -222,7 +222,7 @@ void CallingRank::send_eagerly(const Call& call, comm::ProcessGroup& group) {
         .run();
 }
 
-void CallingRank::work(const Call& call) {
+void CallScriptRank::work(const Call& call) {
     const Tensor bytes = allocator_.empty({call.bytes}, DType::uint8, MemoryCategory::inputs, call.label);
     const parallel::ComputeScope scope(&recorder_, call.work, call.label, 0, call.bytes);
     allocator_.device().kernels().zero(bytes);

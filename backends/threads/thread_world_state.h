@@ -48,9 +48,9 @@ enum class WaitKind : uint8_t { message, acknowledgement };
 
 class Rooms;
 
-/// A rank's place on the board. Cache lines of their own: every sender writes the inbox, every waker reads
+/// What one rank tells the others. Cache lines of their own: every sender writes the inbox, every waker reads
 /// waits_for.
-struct alignas(64) Seat {
+struct alignas(64) RankSlot {
     static constexpr int32_t kAwake = -1;
     static constexpr int32_t kStalled = -2;  ///< waits for nobody, for ever (a fault on demand)
     static constexpr int32_t kDead = -3;     ///< died (a fault on demand); the others go as far as they can
@@ -58,19 +58,20 @@ struct alignas(64) Seat {
     std::atomic<Message*> inbox{nullptr};  ///< pushed by any rank, taken whole by the owner: newest first
     alignas(64) std::atomic<int32_t> waits_for{kAwake};  ///< the rank that must act before this one goes on
     std::atomic<bool> finished{false};
-    WaitKind kind = WaitKind::message;  // these two under Board's mutex
+    WaitKind kind = WaitKind::message;  // these two under ThreadWorldState's mutex
     std::condition_variable awake;
     /// What the rank says of itself: written at every call, so not in the line that wakers read. Written by
-    /// the thread that uses its transport, without a lock; others read it under Board's mutex, and only while
-    /// the rank sleeps or after it ended, so the mutex orders the two.
+    /// the thread that uses its transport, without a lock; others read it under ThreadWorldState's mutex, and
+    /// only while the rank sleeps or after it ended, so the mutex orders the two.
     alignas(64) comm::CallLog calls;
     /// The number of its last collective, by index of the group, in no order; so too.
     std::vector<std::pair<int32_t, int32_t>> reached;
-    RankState end = RankState::running;  ///< finished or lost, once `finished`; under Board's mutex
-    std::deque<Message> pool;  ///< the owner's messages; lives as long as the board, so nobody dangles
+    RankState end =
+        RankState::running;    ///< finished or lost, once `finished`; under ThreadWorldState's mutex
+    std::deque<Message> pool;  ///< the owner's messages; lives as long as the world, so nobody dangles
 };
 
-/// What the ranks of one run share: their seats, the first failure, and who sleeps.
+/// What the ranks of one run share: their slots, the first failure, and who sleeps.
 ///
 /// A message is handed over without a lock: push to the inbox, then look whether the receiver sleeps for us;
 /// the receiver says that it sleeps, then looks into its inbox again. With sequentially consistent atomics
@@ -91,17 +92,17 @@ struct alignas(64) Seat {
 /// A rank that waits for one that ended, or died, is stuck, but no other rank need be. So the world goes on
 /// until nobody can: then the lowest stuck rank says why. What every rank did, and what was recorded of it,
 /// does not depend on how fast the others were.
-class Board {
+class ThreadWorldState {
   public:
-    /// `chooser`: null for a world that runs free; otherwise one rank runs at a time, as it says.
-    explicit Board(int32_t world_size, comm::Chooser* chooser = nullptr);
-    ~Board();
+    /// `scheduler`: null for a world that runs free; otherwise one rank runs at a time, as it says.
+    explicit ThreadWorldState(int32_t world_size, comm::InterleavingScheduler* scheduler = nullptr);
+    ~ThreadWorldState();
 
     /// The stepped world's token; null when ranks run free.
     Stepper* stepper() { return stepper_.get(); }
 
-    int32_t world_size() const { return static_cast<int32_t>(seats_.size()); }
-    Seat& seat(int32_t rank) { return *seats_[static_cast<std::size_t>(rank)]; }
+    int32_t world_size() const { return static_cast<int32_t>(slots_.size()); }
+    RankSlot& slot(int32_t rank) { return *slots_[static_cast<std::size_t>(rank)]; }
     Rooms& rooms() { return *rooms_; }
     /// More ranks than cores: waiting for one means giving it this rank's core.
     bool ranks_share_cores() const { return spins_ == 0; }
@@ -109,7 +110,7 @@ class Board {
 
     /// `rank` makes this call, as it says itself.
     void begin_call(int32_t rank, const comm::CallInfo& call) {
-        Seat& mine = seat(rank);
+        RankSlot& mine = slot(rank);
         mine.calls.begin(call);
         if (!call.group || is_point_to_point(call.op)) return;
         for (auto& [group, sequence] : mine.reached)
@@ -118,7 +119,7 @@ class Board {
     }
 
     /// Returns when `ready()` is true. Spins briefly, yields, longer where each rank has a core, then sleeps
-    /// until `peer` acts, or any rank finishes or fails; `ready` must become true when the board is aborted
+    /// until `peer` acts, or any rank finishes or fails; `ready` must become true when the world is aborted
     /// or `peer` finished. Called by `rank` only.
     template <class Ready>
     void wait_until(int32_t rank, int32_t peer, WaitKind kind, const Ready& ready) {
@@ -137,13 +138,13 @@ class Board {
                 yield();
             }
         }
-        Seat& mine = seat(rank);
+        RankSlot& mine = slot(rank);
         while (true) {
             std::unique_lock lock(mutex_);
             mine.waits_for.store(peer, std::memory_order_seq_cst);
             fence_.heavy();
             if (ready()) {
-                mine.waits_for.store(Seat::kAwake, std::memory_order_seq_cst);
+                mine.waits_for.store(RankSlot::kAwake, std::memory_order_seq_cst);
                 return;
             }
             mine.kind = kind;
@@ -210,7 +211,7 @@ class Board {
     void wake_all_locked();
     void fail_locked(int32_t rank, std::exception_ptr cause);
 
-    std::vector<std::unique_ptr<Seat>> seats_;
+    std::vector<std::unique_ptr<RankSlot>> slots_;
     std::unique_ptr<Rooms> rooms_;
     std::unique_ptr<Stepper> stepper_;
     AsymmetricFence fence_;

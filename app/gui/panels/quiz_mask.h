@@ -17,9 +17,9 @@ const session::QuizCard* open_question(const session::AppState& state);
 /// What a lesson's open question asks for, and the one rule by which everything beside the lesson's own text
 /// leaves it out until it has been answered. Every text of a picture, of the facts, of the status line and of
 /// what is copied goes through mask(); what would answer by its shape asks the other members. One a frame.
-class Cover {
+class QuizMask {
   public:
-    explicit Cover(const session::AppState& state);
+    explicit QuizMask(const session::AppState& state);
 
     /// A question is open: what sums up a step (how often each collective ran) is not told at all.
     bool open() const { return quiz_ != nullptr; }

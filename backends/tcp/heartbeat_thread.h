@@ -8,15 +8,15 @@
 #include <thread>
 #include <vector>
 
-#include "backends/tcp/doorman.h"
-#include "backends/tcp/fate.h"
+#include "backends/tcp/connection_acceptor.h"
+#include "backends/tcp/world_status.h"
 
 namespace meshscope::backends::tcp {
 
 /// A rank's second thread: lets its peers in, and then keeps one control link to each of them, apart from the
 /// data, on which it beats, hears whether they still beat, and tells and hears of failures and of ends. So a
 /// rank that computes is alive to the others, and an abort does not queue behind data.
-class Pulse {
+class HeartbeatThread {
   public:
     struct Setup {
         int32_t rank = 0;
@@ -30,11 +30,11 @@ class Pulse {
         std::chrono::milliseconds operation = heartbeat;
     };
 
-    /// `fate` must outlive it.
-    Pulse(Setup setup, Fd listener, Fate& fate);
-    ~Pulse();
-    Pulse(const Pulse&) = delete;
-    Pulse& operator=(const Pulse&) = delete;
+    /// `world_status` must outlive it.
+    HeartbeatThread(Setup setup, Fd listener, WorldStatus& world_status);
+    ~HeartbeatThread();
+    HeartbeatThread(const HeartbeatThread&) = delete;
+    HeartbeatThread& operator=(const HeartbeatThread&) = delete;
 
     /// Takes a link that this side opened and that passed the handshake.
     void add(int32_t peer, LinkKind kind, Fd socket);
@@ -93,12 +93,12 @@ class Pulse {
     bool all_ended_locked() const;
 
     Setup setup_;
-    Fate& fate_;
+    WorldStatus& world_status_;
     std::chrono::milliseconds beat_every_;
 
     std::mutex mutex_;  ///< over all below; never held while polling
     std::condition_variable changed_;
-    std::unique_ptr<Doorman> doorman_;
+    std::unique_ptr<ConnectionAcceptor> acceptor_;
     std::vector<Link> links_;
     std::vector<Fd> data_;
     std::vector<bool> has_data_;

@@ -1,4 +1,4 @@
-#include "core/run/material.h"
+#include "core/run/run_inputs.h"
 
 #include "core/base/error.h"
 #include "core/run/checkpoint/folder.h"
@@ -36,20 +36,20 @@ Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOption
 
 }  // namespace
 
-Material open_material(const scenario::Scenario& scenario, const RunOptions& options) {
-    Material material;
+RunInputs open_run_inputs(const scenario::Scenario& scenario, const RunOptions& options) {
+    RunInputs inputs;
     if (!scenario.calls.empty()) {
         if (!options.resume.empty() && options.resume != kResumeAuto)
             throw InvalidArgument({"run.calls_resume", {}});
-        material.drawn = std::make_unique<const NoWeights>();
-        material.batches = std::make_unique<const NoBatches>();
-        return material;
+        inputs.drawn = std::make_unique<const NoWeights>();
+        inputs.batches = std::make_unique<const NoBatches>();
+        return inputs;
     }
-    material.model = nn::make_model(scenario.model);
-    material.checkpoints = open_checkpoints(scenario, options, *material.model);
-    if (!material.checkpoints.resumed) material.drawn = open_weights(scenario, *material.model);
-    material.batches = open_batches(scenario, *material.model);
-    return material;
+    inputs.model = nn::make_model(scenario.model);
+    inputs.checkpoints = open_checkpoints(scenario, options, *inputs.model);
+    if (!inputs.checkpoints.resumed) inputs.drawn = open_weights(scenario, *inputs.model);
+    inputs.batches = open_batches(scenario, *inputs.model);
+    return inputs;
 }
 
 }  // namespace meshscope::run

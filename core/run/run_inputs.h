@@ -17,7 +17,7 @@ struct Checkpoints {
 };
 
 /// What the ranks work on.
-struct Material {
+struct RunInputs {
     std::unique_ptr<const nn::Model> model;  ///< null: nothing is trained
     Checkpoints checkpoints;
     std::unique_ptr<const parallel::InitialValues> drawn;  ///< null: a checkpoint has the first values
@@ -31,6 +31,6 @@ struct Material {
 
 /// Opens every file that a scenario names: weights, batches, the checkpoint to resume. Throws InputError,
 /// IoError and InvalidArgument for what cannot be read or does not belong to it, before any rank is there.
-Material open_material(const scenario::Scenario& scenario, const RunOptions& options);
+RunInputs open_run_inputs(const scenario::Scenario& scenario, const RunOptions& options);
 
 }  // namespace meshscope::run

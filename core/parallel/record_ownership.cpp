@@ -1,4 +1,4 @@
-#include "core/parallel/keep.h"
+#include "core/parallel/record_ownership.h"
 
 #include <algorithm>
 
@@ -39,8 +39,8 @@ void keep_gap(const RankContext& context, std::string_view unit, int64_t first_i
 
 }  // namespace
 
-void keep_numbers(const RankContext& context, std::string_view unit, const nn::Parameter& parameter,
-                  int64_t first, int64_t elements, int64_t first_in_shard, bool updated) {
+void record_numbers(const RankContext& context, std::string_view unit, const nn::Parameter& parameter,
+                    int64_t first, int64_t elements, int64_t first_in_shard, bool updated) {
     if (!context.recorder) return;
     trace::ParameterRun run = run_of(parameter);
     run.updated = updated ? 1 : 0;
@@ -50,8 +50,8 @@ void keep_numbers(const RankContext& context, std::string_view unit, const nn::P
     context.recorder->keep_parameter(parameter.name, unit, run);
 }
 
-void keep_padding(const RankContext& context, std::string_view unit, const nn::Parameter& parameter,
-                  int64_t first, int64_t elements, int64_t first_in_shard) {
+void record_padding(const RankContext& context, std::string_view unit, const nn::Parameter& parameter,
+                    int64_t first, int64_t elements, int64_t first_in_shard) {
     if (!context.recorder || elements == 0) return;
     trace::ParameterRun run = run_of(parameter);
     run.padding = 1;
@@ -61,21 +61,21 @@ void keep_padding(const RankContext& context, std::string_view unit, const nn::P
     context.recorder->keep_parameter(parameter.name, unit, run);
 }
 
-void keep_flat_shard(const RankContext& context, std::string_view unit,
-                     std::span<nn::Parameter* const> parameters, const FlatLayout& layout, int64_t rank) {
+void record_flat_shard(const RankContext& context, std::string_view unit,
+                       std::span<nn::Parameter* const> parameters, const FlatLayout& layout, int64_t rank) {
     if (!context.recorder) return;
     int64_t at = 0;
     for (const FlatLayout::Piece& piece : layout.pieces(rank)) {
         keep_gap(context, unit, at, piece.first_in_shard);
-        keep_numbers(context, unit, *parameters[piece.parameter], piece.first_in_parameter, piece.elements,
-                     piece.first_in_shard);
+        record_numbers(context, unit, *parameters[piece.parameter], piece.first_in_parameter, piece.elements,
+                       piece.first_in_shard);
         at = piece.first_in_shard + piece.elements;
     }
     keep_gap(context, unit, at, layout.shard_elements());
 }
 
-void keep_flat_whole(const RankContext& context, std::string_view unit,
-                     std::span<nn::Parameter* const> parameters, const FlatLayout& layout, int64_t rank) {
+void record_flat_whole(const RankContext& context, std::string_view unit,
+                       std::span<nn::Parameter* const> parameters, const FlatLayout& layout, int64_t rank) {
     if (!context.recorder) return;
     // Each parameter in up to three runs: before, in and behind what this rank updates.
     const int64_t begin = rank * layout.shard_elements(), end = begin + layout.shard_elements();
@@ -85,7 +85,7 @@ void keep_flat_whole(const RankContext& context, std::string_view unit,
         keep_gap(context, unit, at, first);
         const int64_t from = std::clamp(begin, first, last), to = std::clamp(end, first, last);
         const auto keep = [&](int64_t a, int64_t b, bool updated) {
-            if (a < b) keep_numbers(context, unit, *parameters[i], a - first, b - a, a, updated);
+            if (a < b) record_numbers(context, unit, *parameters[i], a - first, b - a, a, updated);
         };
         keep(first, from, false);
         keep(from, to, true);
@@ -95,12 +95,12 @@ void keep_flat_whole(const RankContext& context, std::string_view unit,
     keep_gap(context, unit, at, layout.elements);
 }
 
-void keep_whole(const RankContext& context, const nn::Model& model,
-                const std::function<bool(std::size_t)>& updated) {
+void record_whole(const RankContext& context, const nn::Model& model,
+                  const std::function<bool(std::size_t)>& updated) {
     if (!context.recorder) return;
     for (std::size_t i = 0; i < model.all_parameters().size(); ++i) {
         const nn::Parameter& parameter = *model.all_parameters()[i];
-        keep_numbers(context, "", parameter, 0, tensor::count(parameter.shape), 0, !updated || updated(i));
+        record_numbers(context, "", parameter, 0, tensor::count(parameter.shape), 0, !updated || updated(i));
     }
 }
 

@@ -6,14 +6,14 @@ namespace meshscope {
 
 /// When to say that something is still being waited for: first after `first`, then each time when a wait is
 /// twice as long as the one that was told last. Whoever waits often is told of a few times and no more.
-class Seldom {
+class WaitNotifier {
   public:
     using Time = std::chrono::milliseconds;
     static constexpr Time kFirst{5'000};
     /// Where processes meet, what they wait for is mostly a mistake of whoever started them.
     static constexpr Time kMeeting{3'000};
 
-    explicit Seldom(Time first = kFirst) : next_(first) {}
+    explicit WaitNotifier(Time first = kFirst) : next_(first) {}
 
     /// How long a wait must have lasted before there is something to say.
     Time next() const { return next_; }

@@ -9,7 +9,7 @@ namespace meshscope::backends::tcp {
 /// Whether a client that is not let in holds another token than the server, which says nothing to strangers:
 /// it ends the connection right after the proof. Once, that may have another reason (the server ended in that
 /// moment, or was crowded); several times in a row, with time between them, it has none.
-class TokenDoubt {
+class WrongTokenDetector {
   public:
     static constexpr int kTries = 3;
     static constexpr std::chrono::milliseconds kBetweenTries{400};

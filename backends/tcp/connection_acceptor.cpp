@@ -1,4 +1,4 @@
-#include "backends/tcp/doorman.h"
+#include "backends/tcp/connection_acceptor.h"
 
 #include <sys/socket.h>
 
@@ -10,8 +10,8 @@
 
 namespace meshscope::backends::tcp {
 
-Doorman::Doorman(Fd listener, std::size_t most, const Token& token, std::string run_id,
-                 ServerHandshake::Judge judge, Welcome welcome, Log log)
+ConnectionAcceptor::ConnectionAcceptor(Fd listener, std::size_t most, const Token& token, std::string run_id,
+                                       ServerHandshake::Judge judge, Welcome welcome, Log log)
     : listener_(std::move(listener)),
       most_(most),
       token_(token),
@@ -20,13 +20,13 @@ Doorman::Doorman(Fd listener, std::size_t most, const Token& token, std::string 
       welcome_(std::move(welcome)),
       log_(std::move(log)) {}
 
-void Doorman::watch(std::vector<pollfd>& files) const {
+void ConnectionAcceptor::watch(std::vector<pollfd>& files) const {
     // While it rests its place is kept: poll passes over what is no file.
     if (listener_.open()) files.push_back({rests_until_ ? -1 : listener_.get(), POLLIN, 0});
     for (const Stranger& stranger : strangers_) files.push_back({stranger.socket.get(), POLLIN, 0});
 }
 
-void Doorman::serve(std::span<const pollfd> files) {
+void ConnectionAcceptor::serve(std::span<const pollfd> files) {
     // The strangers first: accepting may send one away, and the order of `files` is theirs.
     std::size_t at = listener_.open() ? 1 : 0;
     for (Stranger& stranger : strangers_) {
@@ -40,7 +40,7 @@ void Doorman::serve(std::span<const pollfd> files) {
     strangers_.remove_if([](const Stranger& stranger) { return !stranger.socket.open(); });
 }
 
-void Doorman::accept_all() {
+void ConnectionAcceptor::accept_all() {
     // Bounded, so that a flood cannot keep the owner from its other work.
     for (std::size_t i = 0; i < kSpareStrangers; ++i) {
         int error = 0;
@@ -60,7 +60,7 @@ void Doorman::accept_all() {
     }
 }
 
-void Doorman::rest(int error) {
+void ConnectionAcceptor::rest(int error) {
     // Whoever calls stays in the queue and the listener readable: without a rest its owner would spin.
     const bool is_short = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
     if (!is_short) return;
@@ -71,7 +71,7 @@ void Doorman::rest(int error) {
                {"reason", std::string(std::strerror(error))}}});
 }
 
-void Doorman::hear(Stranger& stranger) {
+void ConnectionAcceptor::hear(Stranger& stranger) {
     std::array<std::byte, 2048> bytes{};
     const ssize_t n = ::recv(stranger.socket.get(), bytes.data(), bytes.size(), 0);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
@@ -88,19 +88,19 @@ void Doorman::hear(Stranger& stranger) {
         welcome_(std::move(stranger.socket), handshake.hello());
 }
 
-void Doorman::send_away(Stranger& stranger, Refusal why) {
+void ConnectionAcceptor::send_away(Stranger& stranger, Refusal why) {
     if (log_)
         log_(
             {"tcp.stranger_refused", {{"address", stranger.address}, {"reason", std::string(to_word(why))}}});
     stranger.socket.close();
 }
 
-Deadline Doorman::next_deadline() const {
+Deadline ConnectionAcceptor::next_deadline() const {
     return std::min(strangers_.empty() ? Deadline::max() : strangers_.front().deadline,
                     rests_until_.value_or(Deadline::max()));
 }
 
-void Doorman::close() {
+void ConnectionAcceptor::close() {
     listener_.close();
     rests_until_.reset();
     strangers_.clear();
