@@ -283,7 +283,7 @@ void TcpWorld::run(const std::function<void(comm::Transport&)>& body) {
             thrown = std::current_exception();
             world_status.fail(thrown);
             transport.withdraw();
-            fate.hear_out();
+            world_status.hear_out();
             heartbeat.close();
         }
     } catch (...) {
@@ -291,7 +291,7 @@ void TcpWorld::run(const std::function<void(comm::Transport&)>& body) {
         world_status.fail(thrown);
     }
     joining.forget();
-    fate.hear_out();
+    world_status.hear_out();
     heartbeat.close();
     if (!world_status.ended()) return;
     first_cause_ = world_status.cause();

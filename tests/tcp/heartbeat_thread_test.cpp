@@ -108,7 +108,7 @@ TEST_CASE("a caller that is gone after its first word is lost, whether it has bo
                 CHECK(rank.missing_after(kGuard).empty());
             }
         }
-        rank.fate.hear_out();
+        rank.world_status.hear_out();
         const auto until = Clock::now() + kGuard;
         while (!rank.world_status.ended() && Clock::now() < until)
             std::this_thread::sleep_for(milliseconds(1));
