@@ -32,7 +32,8 @@ struct CallShape {
 /// | star | star | direct | direct | direct | direct | direct |
 /// | recursive_doubling | as wanted | as wanted (1) | recursive_halving | tree | tree | direct |
 /// | halving_doubling, recursive_halving | halving_doubling | recursive_doubling (1) | recursive_halving | tree | tree | direct |
-/// | double_tree, two_level | as wanted | ring | ring | tree | tree | direct |
+/// | swing | as wanted | recursive_doubling (1) | recursive_halving | tree | tree | direct |
+/// | double_tree, two_level, double_ring | as wanted | ring | ring | tree | tree | direct |
 /// | bruck | recursive_doubling | bruck | recursive_halving | tree | tree | bruck (2) |
 /// | pairwise | ring | ring | ring | tree | tree | pairwise |
 /// | ring_pipeline | ring | ring | ring | ring_pipeline | tree | direct |

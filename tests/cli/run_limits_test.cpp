@@ -164,25 +164,38 @@ TEST_CASE("no output takes the place of another kind of file unless told so, and
         CHECK(program::content(path) != "\\documentclass{book}");
         CHECK(run({option, path}).exit_code == 0);  // now it is of its kind
     }
-    const std::string trace = folder.file("t.mscope"), notes = "Monday: nothing.\n";
-    REQUIRE(run({"--trace", trace}).exit_code == 0);
-    for (std::vector<std::string> words :
-         {std::vector<std::string>{"trace", "export", "csv", trace, "-o"},
-          {"bench", "collectives", "--ranks", "2", "--sizes", "1K", "--table"},
-          {"bench", "profile", "--repeats", "1", "--out"}}) {
-        const std::string path = folder.write("notes.txt", notes);
-        words.push_back(path);
-        const auto refused = program::run(words);
-        CAPTURE(words, refused.err);
-        CHECK(refused.exit_code == 2);
-        CHECK(holds(refused.err, "is not overwritten"));
-        CHECK(program::content(path) == notes);
-        words.emplace_back("--force");
-        CHECK(program::run(words).exit_code == 0);
-        CHECK(program::content(path) != notes);
-        words.pop_back();
-        CHECK(program::run(words).exit_code == 0);  // now it is of its kind
-    }
+}
+
+namespace {
+
+/// What `words` write is refused over notes, written there with --force, and then replaced without.
+void check_own_kind(const program::Folder& folder, std::vector<std::string> words) {
+    const std::string notes = "Monday: nothing.\n", path = folder.write("notes.txt", notes);
+    words.push_back(path);
+    const auto refused = program::run(words);
+    CAPTURE(words, refused.err);
+    CHECK(refused.exit_code == 2);
+    CHECK(holds(refused.err, "is not overwritten"));
+    CHECK(program::content(path) == notes);
+    words.emplace_back("--force");
+    CHECK(program::run(words).exit_code == 0);
+    CHECK(program::content(path) != notes);
+    words.pop_back();
+    CHECK(program::run(words).exit_code == 0);  // now it is of its kind
+}
+
+}  // namespace
+
+TEST_CASE("tables of a record and of measured collectives replace their own kind alone") {
+    const program::Folder folder;
+    const std::string trace = folder.file("t.mscope");
+    REQUIRE(program::run({"run", folder.write("s.toml", kToy), "-q", "--trace", trace}).exit_code == 0);
+    check_own_kind(folder, {"trace", "export", "csv", trace, "-o"});
+    check_own_kind(folder, {"bench", "collectives", "--ranks", "2", "--sizes", "1K", "--table"});
+}
+
+TEST_CASE("a measured profile replaces its own kind alone") {
+    check_own_kind(program::Folder(), {"bench", "profile", "--repeats", "1", "--out"});
 }
 
 TEST_CASE("a file that has a part file's name is neither written over nor removed") {

@@ -184,6 +184,7 @@ TEST_CASE("a schedule that adds where it should replace counts somebody twice, o
                 if (step.kind != Step::Kind::receive || step.elements == 0) return false;
                 step.kind = Step::Kind::reduce;
                 step.own = rank.steps[at].to.front();
+                rank.steps[at].from = rank.steps[at].to;  // of several, one after the other
                 return true;
             },
             [](const ScheduleFlaw& flaw) { CHECK(flaw.kind == Kind::twice); });

@@ -11,7 +11,8 @@ using namespace meshscope::contract;
 TEST_CASE("of 0 and -0 every rank is left with the same one, whatever the algorithm") {
     for (const Algorithm algorithm :
          {Algorithm::ring, Algorithm::direct, Algorithm::tree, Algorithm::recursive_doubling,
-          Algorithm::halving_doubling, Algorithm::star, Algorithm::double_tree})
+          Algorithm::halving_doubling, Algorithm::star, Algorithm::double_tree, Algorithm::swing,
+          Algorithm::double_ring})
         for (int32_t p = 2; p <= 6; ++p) {
             const auto results = run_ranks("threads", p, Mode::inline_in_wait, [&](Rank& rank) {
                 const auto world = rank.world(algorithm);

@@ -90,6 +90,7 @@ int64_t textbook(Algorithm algorithm, int32_t p, int64_t n) {
         case Algorithm::recursive_doubling:
             return lg(p) * (kAlpha + n * kBeta + n * kGamma);
         case Algorithm::halving_doubling:
+        case Algorithm::swing:
             return 2 * lg(p) * kAlpha + 2 * parts * kBeta + parts * kGamma;
         case Algorithm::tree:
             return 2 * lg(p) * (kAlpha + n * kBeta) + lg(p) * n * kGamma;
@@ -103,14 +104,19 @@ int64_t textbook(Algorithm algorithm, int32_t p, int64_t n) {
             return 2 * (inside - 1) * (kAlpha + n / inside * kBeta) + (inside - 1) * n / inside * kGamma +
                    2 * (nodes - 1) * (kAlpha + n / p * kBeta) + (nodes - 1) * n / p * kGamma;
         }
+        case Algorithm::double_ring: {  // one ring of 2 ranks, two of 4, four of 8: all through one port
+            const int64_t rings = p == 2 ? 1 : p / 2;
+            return 2 * (p - 1) * rings * kAlpha + 2 * parts * kBeta + parts * kGamma;
+        }
         default:  // star: the root's one port takes every hop
             return 2 * (p - 1) * (kAlpha + n * kBeta) + (p - 1) * n * kGamma;
     }
 }
 
 constexpr std::array kAllReduces{
-    Algorithm::ring, Algorithm::recursive_doubling, Algorithm::halving_doubling, Algorithm::tree,
-    Algorithm::star, Algorithm::double_tree,        Algorithm::two_level};
+    Algorithm::ring,       Algorithm::recursive_doubling, Algorithm::halving_doubling, Algorithm::tree,
+    Algorithm::star,       Algorithm::double_tree,        Algorithm::two_level,        Algorithm::swing,
+    Algorithm::double_ring};
 
 }  // namespace
 
@@ -118,7 +124,7 @@ TEST_CASE(
     "on the modelled clock an all_reduce that ran takes what the literature says, with hops and without") {
     for (const int32_t p : {2, 4, 8})
         for (const Algorithm algorithm : kAllReduces)
-            for (const int64_t n : {int64_t{8}, int64_t{840}}) {
+            for (const int64_t n : {int64_t{32}, int64_t{3360}}) {
                 INFO(name(algorithm) << " p=" << p << " n=" << n);
                 const int64_t expected = textbook(algorithm, p, 4 * n);
                 CHECK(time::modelled(all_reduce(p, n, algorithm, true), profile()).end_ns == expected);
@@ -146,7 +152,8 @@ TEST_CASE("ranks that are no power of two pay a round before and a round after, 
         const int32_t q = p < 4 ? 2 : 4;
         const int64_t n = 4 * 840;
         const int64_t folding = 2 * (kAlpha + n * kBeta) + n * kGamma;
-        for (const Algorithm algorithm : {Algorithm::recursive_doubling, Algorithm::halving_doubling})
+        for (const Algorithm algorithm :
+             {Algorithm::recursive_doubling, Algorithm::halving_doubling, Algorithm::swing})
             for (const bool hops : {true, false}) {
                 INFO(name(algorithm) << " p=" << p << (hops ? " hops" : " formula"));
                 CHECK(time::modelled(all_reduce(p, 840, algorithm, hops), profile()).end_ns ==

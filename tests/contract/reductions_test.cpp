@@ -19,7 +19,9 @@ constexpr std::array kEvery{Algorithm::ring,
                             Algorithm::halving_doubling,
                             Algorithm::star,
                             Algorithm::double_tree,
-                            Algorithm::two_level};
+                            Algorithm::two_level,
+                            Algorithm::swing,
+                            Algorithm::double_ring};
 /// Where all_reduce alone has the others.
 constexpr std::array kRingAndDirect{Algorithm::ring, Algorithm::direct};
 constexpr std::array kReduceScatters{Algorithm::ring, Algorithm::direct, Algorithm::recursive_halving};

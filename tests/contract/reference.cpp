@@ -1,8 +1,10 @@
 #include "tests/contract/reference.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "core/base/double_tree.h"
 #include "core/tensor/dtype.h"
@@ -130,6 +132,35 @@ Number around(DType dtype, ReduceOp op, const std::vector<Number>& x, std::size_
     return sum;
 }
 
+/// Place v's sum after step s of the Swing among places.
+Number swung(DType dtype, ReduceOp op, const std::vector<Number>& places, int64_t v, int steps) {
+    if (steps == 0) return places[static_cast<std::size_t>(v)];
+    constexpr std::array<int64_t, 6> kDistances{1, -1, 3, -5, 11, -21};
+    const auto q = static_cast<int64_t>(places.size());
+    const int64_t distance = kDistances.at(static_cast<std::size_t>(steps - 1));
+    const int64_t partner = ((v % 2 == 0 ? v + distance : v - distance) % q + q) % q;
+    return rounded(dtype, combine(dtype, op, swung(dtype, op, places, partner, steps - 1),
+                                  swung(dtype, op, places, v, steps - 1)));
+}
+
+/// Element i of n, by the rings of double_ring among p.
+Number by_rings(DType dtype, ReduceOp op, const std::vector<Number>& x, int64_t i, int64_t n) {
+    const auto p = static_cast<int64_t>(x.size());
+    std::vector<int64_t> strides;
+    for (int64_t s = 1; s == 1 || 2 * s < p; ++s)
+        if (std::gcd(s, p) == 1 && strides.size() < 8) {
+            strides.push_back(s);
+            if (p > 2) strides.push_back(p - s);
+        }
+    const auto cut = [](int64_t whole, int64_t parts) { return (whole + parts - 1) / parts; };
+    const int64_t part = cut(n, static_cast<int64_t>(strides.size())), ring = i / part;
+    const int64_t chunk = cut(std::min(part, n - ring * part), p);
+    std::vector<Number> along;
+    for (int64_t k = 0; k < p; ++k)
+        along.push_back(x[static_cast<std::size_t>(k * strides[static_cast<std::size_t>(ring)] % p)]);
+    return around(dtype, op, along, static_cast<std::size_t>((i - ring * part) / chunk) + 1);
+}
+
 /// Of element i of n.
 Number two_level(DType dtype, ReduceOp op, const std::vector<Number>& x, std::vector<int32_t> node_of,
                  int64_t i, int64_t n) {
@@ -209,6 +240,10 @@ Order order_of(CollectiveOp op, Algorithm ran) {
         case Algorithm::halving_doubling:
         case Algorithm::recursive_halving:
             return Order::far;
+        case Algorithm::swing:
+            return Order::swing;
+        case Algorithm::double_ring:
+            return Order::rings;
         case Algorithm::two_level:
             return Order::two_level;
         case Algorithm::double_tree:
@@ -240,26 +275,32 @@ Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>&
                     into = rounded(dtype, combine(dtype, op, into, s[static_cast<std::size_t>(v + bit)]));
                 }
             sum = s[0];
-        } else if ((order == Order::two_level || order == Order::double_tree) && p > 1) {
+        } else if ((order == Order::two_level || order == Order::double_tree || order == Order::rings) &&
+                   p > 1) {
             std::vector<Number> all;
             for (int32_t r = 0; r < p; ++r) all.push_back(x(r));
-            if (order == Order::two_level) {
+            if (order == Order::rings) {
+                sum = by_rings(dtype, op, all, i, n);
+            } else if (order == Order::two_level) {
                 sum = two_level(dtype, op, all, node_of, i, n);
             } else {
                 const DoubleTree trees(p);
                 const int32_t tree = i < (n + 1) / 2 ? 0 : 1;
                 sum = climbed(dtype, op, all, trees, tree, trees.root(tree));
             }
-        } else if (order == Order::near || order == Order::far) {
-            int32_t q = 1;
-            while (q * 2 <= p) q *= 2;
+        } else if (order == Order::near || order == Order::far || order == Order::swing) {
+            int32_t q = 1, doublings = 0;
+            for (; q * 2 <= p; q *= 2) ++doublings;
             std::vector<Number> places;
             for (int32_t rank = 0; rank < p; ++rank) {
                 const bool paired = rank < 2 * (p - q);
                 places.push_back(paired ? rounded(dtype, combine(dtype, op, x(rank), x(rank + 1))) : x(rank));
                 if (paired) ++rank;
             }
-            sum = pairwise(dtype, op, std::move(places), order == Order::near);
+            if (order == Order::swing)
+                sum = swung(dtype, op, places, i / ((n + q - 1) / q), doublings);
+            else
+                sum = pairwise(dtype, op, std::move(places), order == Order::near);
         } else {
             const int32_t first =
                 order == Order::ring && p > 1 ? chunk_of[static_cast<std::size_t>(i)] + 1 : 0;

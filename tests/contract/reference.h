@@ -21,11 +21,13 @@ Bytes input_of(DType dtype, int32_t rank, int64_t n);
 
 /// The order in which an algorithm adds the ranks' numbers.
 enum class Order {
-    by_rank,      ///< 0, 1, …, p-1; bfloat16 rounded once at the end
-    ring,         ///< c+1, c+2, …, c for the element's chunk c; rounded after each
-    tree,         ///< the binomial tree with its root; rounded after each
-    near,         ///< recursive doubling: folded to a power of two, then neighbours first; rounded after each
-    far,          ///< halving-doubling: folded, then those far apart first; rounded after each
+    by_rank,  ///< 0, 1, …, p-1; bfloat16 rounded once at the end
+    ring,     ///< c+1, c+2, …, c for the element's chunk c; rounded after each
+    tree,     ///< the binomial tree with its root; rounded after each
+    near,     ///< recursive doubling: folded to a power of two, then neighbours first; rounded after each
+    far,      ///< halving-doubling: folded, then those far apart first; rounded after each
+    swing,  ///< folded, then G(v, s+1) = G(partner, s) + G(v, s) for the chunk's place v; rounded after each
+    rings,  ///< the parts of double_ring's rings, each around its own; rounded after each
     two_level,    ///< around the ring of each node, then around the nodes; rounded after each
     double_tree,  ///< each half up its own tree of NCCL's, first come first added; rounded after each
 };

@@ -61,7 +61,7 @@ TEST_CASE("for every golden case a dry run records what the real run records: ev
 
 TEST_CASE("and by every algorithm that a scenario may name") {
     for (const std::string algorithm : {"direct", "recursive_doubling", "halving_doubling", "bruck",
-                                        "double_tree", "two_level", "pairwise", "auto"})
+                                        "double_tree", "two_level", "pairwise", "swing", "double_ring", "auto"})
         for (const std::string name : {"toy_ddp4", "toy_fsdp3_uneven", "mlp_hsdp2x2_clip"})
             check_dry_is_real(
                 golden::scenario_text(golden::read_case(name), name) + "algorithm = \"" + algorithm + "\"\n",

@@ -112,7 +112,7 @@ TEST_CASE("replaying the hops of real runs gives each recorded output, bit for b
 TEST_CASE(
     "every all_reduce algorithm replays bit for bit, and at its end every rank holds all ranks' numbers") {
     const auto* algorithm = GENERATE("ring", "direct", "tree", "recursive_doubling", "halving_doubling",
-                                     "star", "double_tree", "two_level");
+                                     "star", "double_tree", "two_level", "swing", "double_ring");
     const int32_t ranks = GENERATE(2, 3, 4, 6, 8);
     const auto trace = trace_of(scenario_text(kToyModel, 1,
                                               "shape = [" + std::to_string(ranks) +

@@ -191,11 +191,10 @@ std::optional<ByteFormula> byte_formula(const trace::Trace& trace, const trace::
                          format_exact_bytes(f.whole_bytes);
                 return f;
             }
-            // Two ranks always exchange both halves, so 2·1/2·S holds for any cut. Halving-doubling sends as
-            // much where it need not fold; the others send whole buffers.
-            const bool chunks = event.algorithm == Algorithm::ring || event.algorithm == Algorithm::direct ||
-                                (event.algorithm == Algorithm::halving_doubling && (n & (n - 1)) == 0);
-            if (chunks && (even || n == 2)) return part(event.in_elements, true);
+            // Those that reduce and gather in parts, ring and halving-doubling among them, send so much.
+            if (const auto f = part(event.in_elements, true);
+                event.algorithm != Algorithm::native && (even || n == 2) && f && f->bytes == event.sent_bytes)
+                return f;
             break;
         }
         default:

@@ -60,6 +60,20 @@ void Steps::reduce(int32_t round, int32_t from, int32_t chunk, int64_t offset, c
          .peer_first = peer_first});
 }
 
+void Steps::reduce(int32_t round, int32_t from, std::span<const trace::HopPiece> pieces,
+                   std::span<const Stretch> into) {
+    if (into.size() == 1) return reduce(round, from, pieces.front().chunk, into.front());
+    say({.kind = Step::Kind::reduce,
+         .peer = from,
+         .round = first_round_ + round,
+         .chunk = pieces.front().chunk,
+         .offset = pieces.front().offset,
+         .pieces = pieces,
+         .elements = elements_of(into),
+         .from = into,
+         .to = into});
+}
+
 void Steps::reduce_many(int32_t round, int32_t chunk, int64_t offset, const Stretch& into,
                         const Stretch& own) {
     say({.kind = Step::Kind::reduce_many,

@@ -59,6 +59,9 @@ class Steps {
     /// into = the message ∘ own; own ∘ the message where `peer_first` is off.
     void reduce(int32_t round, int32_t from, int32_t chunk, int64_t offset, const Stretch& into,
                 const Stretch& own, bool peer_first = true);
+    /// Adds a message of several pieces, as the record names them, to what stands at each of `into`.
+    void reduce(int32_t round, int32_t from, std::span<const trace::HopPiece> pieces,
+                std::span<const Stretch> into);
     /// into = all members' numbers, in rank order, `own` among them.
     void reduce_many(int32_t round, int32_t chunk, int64_t offset, const Stretch& into, const Stretch& own);
     void copy(const Stretch& to, const Stretch& from);

@@ -99,11 +99,11 @@ void draw_parallel(Dice& dice, const Layout& layout, Case& drawn) {
     Keys& parallel = drawn.parallel;
     draw_data_options(dice, layout, drawn.model, parallel);
     if (dice.chance(30))
-        parallel.set_word(
-            "algorithm",
-            dice.one_of<std::string>({"ring", "direct", "tree", "recursive_doubling", "halving_doubling",
-                                      "star", "double_tree", "two_level", "bruck", "recursive_halving",
-                                      "pairwise", "ring_pipeline", "scatter_all_gather", "auto"}));
+        parallel.set_word("algorithm",
+                          dice.one_of<std::string>({"ring", "direct", "tree", "recursive_doubling",
+                                                    "halving_doubling", "star", "double_tree", "two_level",
+                                                    "bruck", "recursive_halving", "pairwise", "ring_pipeline",
+                                                    "scatter_all_gather", "swing", "double_ring", "auto"}));
     if (layout.tp > 0) {
         if (layout.sequence) parallel.set("sequence_parallel", "true");
         if (layout.tokens && dice.chance(40)) parallel.set("loss_parallel", "true");

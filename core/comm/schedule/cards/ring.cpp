@@ -48,19 +48,37 @@ Ring::Ring(Steps& steps, std::span<const int32_t> ranks, std::span<const Part> p
     previous_ = ranks_[static_cast<std::size_t>(around(me_ - 1))];
 }
 
+void Ring::send_to_reduce(int32_t s, RingNames names) {
+    const int32_t out = around(me_ - s - 1);
+    if (travels(out)) steps_.send(names.round + s, next_, at(out));
+}
+
+void Ring::reduce(int32_t s, RingNames names) {
+    const int32_t in = around(me_ - s - 2);
+    if (travels(in)) steps_.reduce(names.round + s, previous_, names.chunk_of(in), at(in));
+}
+
+void Ring::send_to_gather(int32_t s, RingNames names) {
+    const int32_t out = around(me_ - s);
+    if (travels(out)) steps_.send(names.round + s, next_, at(out));
+}
+
+void Ring::receive(int32_t s, RingNames names) {
+    const int32_t in = around(me_ - s - 1);
+    if (travels(in)) steps_.receive(names.round + s, previous_, names.chunk_of(in), at(in));
+}
+
 void Ring::reduce(RingNames names) {
     for (int32_t s = 0; s < size() - 1; ++s) {
-        const int32_t out = around(me_ - s - 1), in = around(me_ - s - 2);
-        if (travels(out)) steps_.send(names.round + s, next_, at(out));
-        if (travels(in)) steps_.reduce(names.round + s, previous_, names.chunk_of(in), at(in));
+        send_to_reduce(s, names);
+        reduce(s, names);
     }
 }
 
 void Ring::gather(RingNames names) {
     for (int32_t s = 0; s < size() - 1; ++s) {
-        const int32_t out = around(me_ - s), in = around(me_ - s - 1);
-        if (travels(out)) steps_.send(names.round + s, next_, at(out));
-        if (travels(in)) steps_.receive(names.round + s, previous_, names.chunk_of(in), at(in));
+        send_to_gather(s, names);
+        receive(s, names);
     }
 }
 

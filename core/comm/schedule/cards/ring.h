@@ -35,6 +35,15 @@ class Ring {
     /// k-1 rounds; s: sends part i-s and receives part i-s-1 into its place.
     void gather(RingNames names);
 
+    /// Round s of the two halves, the sends apart, for rings that go at the same time: all send first.
+    void send_to_reduce(int32_t s, RingNames names);
+    void reduce(int32_t s, RingNames names);
+    void send_to_gather(int32_t s, RingNames names);
+    void receive(int32_t s, RingNames names);
+
+    /// This rank's part, which has the whole sum between the two.
+    Stretch own() const { return at(me_); }
+
   private:
     int32_t size() const { return static_cast<int32_t>(ranks_.size()); }
     int32_t around(int32_t place) const { return (place % size() + size()) % size(); }

@@ -34,10 +34,17 @@ WholeSchedule whole_schedule(const OwnAlgorithm& algorithm, int32_t ranks) {
 }
 
 WholeSchedule whole_schedule(Algorithm algorithm, CollectiveOp op, int32_t ranks) {
-    return whole({.op = op, .ranks = ranks, .elements = ranks},
-                 [algorithm](const ScheduleQuery& query, const StepSink& sink) {
-                     return say_steps(algorithm, query, sink);
-                 });
+    const auto cut = [&](int64_t elements) {
+        return whole({.op = op, .ranks = ranks, .elements = elements},
+                     [algorithm](const ScheduleQuery& query, const StepSink& sink) {
+                         return say_steps(algorithm, query, sink);
+                     });
+    };
+    WholeSchedule made = cut(ranks);
+    if (op != CollectiveOp::all_reduce) return made;
+    int64_t chunks = ranks;
+    for (const Hop& hop : hops_of(made)) chunks = std::max<int64_t>(chunks, hop.chunk + 1);
+    return chunks > ranks ? cut(chunks) : made;
 }
 
 std::vector<Hop> hops_of(const WholeSchedule& schedule) {

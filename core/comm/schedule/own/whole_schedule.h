@@ -29,7 +29,7 @@ struct Hop {
 /// Of a proved algorithm of a file.
 WholeSchedule whole_schedule(const OwnAlgorithm& algorithm, int32_t ranks);
 /// Of one of the list, which has the op for so many ranks; the buffer is cut into as many chunks as there are
-/// ranks.
+/// ranks, an all_reduce's into as many as the algorithm names where those are more.
 WholeSchedule whole_schedule(Algorithm algorithm, CollectiveOp op, int32_t ranks);
 
 /// Its messages by round, then sender.
