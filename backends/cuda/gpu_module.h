@@ -7,7 +7,7 @@
 // What a GPU module offers: plain C, so that the program includes and links nothing of CUDA, and one binary
 // serves machines with and without it. There are two modules: meshscope-cuda.so, over the CUDA runtime and
 // cuBLASLt, and meshscope-cuda-stand-in.so, over host memory and threads, which runs the same kernels' code
-// (stand_in/). Everything above this table is ordinary C++.
+// (tests/stand_in). Everything above this table is ordinary C++.
 //
 // Every function returns 0 or an error code, for which error_text has words: the CUDA runtime's own number
 // (cudaError_t), or MESHSCOPE_GPU_CUBLAS + cublasStatus_t. After an error nothing was enqueued, except that

@@ -4,12 +4,12 @@
 #include <array>
 #include <utility>
 
-#include "core/base/direct_all_reduce.h"
 #include "core/base/error.h"
 #include "core/comm/copy_bytes.h"
 #include "core/comm/message_errors.h"
 #include "core/comm/reduce.h"
 #include "core/comm/run_collective.h"
+#include "core/comm/schedule/direct_all_reduce.h"
 
 namespace meshscope::comm {
 namespace {

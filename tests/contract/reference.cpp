@@ -6,7 +6,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/base/double_tree.h"
+#include "core/comm/schedule/double_tree.h"
 #include "core/tensor/dtype.h"
 
 namespace meshscope::contract {
@@ -189,8 +189,8 @@ Number two_level(DType dtype, ReduceOp op, const std::vector<Number>& x, std::ve
 
 /// What rank r of a tree has summed when it sends: its own number, then its children's by the round they come
 /// in.
-Number climbed(DType dtype, ReduceOp op, const std::vector<Number>& x, const DoubleTree& trees, int32_t tree,
-               int32_t r) {
+Number climbed(DType dtype, ReduceOp op, const std::vector<Number>& x, const comm::DoubleTree& trees,
+               int32_t tree, int32_t r) {
     auto children = trees.children(tree, r);
     if (children[0] >= 0 && children[1] >= 0 && trees.up(tree, children[1]) < trees.up(tree, children[0]))
         std::swap(children[0], children[1]);
@@ -284,7 +284,7 @@ Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>&
             } else if (order == Order::two_level) {
                 sum = two_level(dtype, op, all, node_of, i, n);
             } else {
-                const DoubleTree trees(p);
+                const comm::DoubleTree trees(p);
                 const int32_t tree = i < (n + 1) / 2 ? 0 : 1;
                 sum = climbed(dtype, op, all, trees, tree, trees.root(tree));
             }

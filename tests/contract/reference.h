@@ -7,7 +7,7 @@
 #include "core/base/kinds.h"
 
 /// The collectives' answers by plain loops on one thread, in the order of reduction that each algorithm
-/// states. Nothing of core/comm is used here.
+/// states. Nothing of core/comm is used here but the shape of NCCL's two trees.
 namespace meshscope::contract {
 
 using Bytes = std::vector<std::byte>;

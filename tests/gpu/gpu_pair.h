@@ -18,12 +18,12 @@
 
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/load_gpu.h"
-#include "backends/cuda/stand_in/stand_in.h"
 #include "core/base/error.h"
 #include "core/base/find_module.h"
 #include "core/base/random.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/kernels.h"
+#include "tests/stand_in/stand_in.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
 

@@ -9,7 +9,7 @@
     extern __shared__ __align__(16) unsigned char meshscope_shared[]; \
     float* const name = reinterpret_cast<float*>(meshscope_shared)
 #else
-#include "backends/cuda/stand_in/simt.h"
+#include "simt.h"  // of whoever compiles it so, on the include path (tests/stand_in)
 #endif
 
 #include <math.h>

@@ -48,8 +48,8 @@
 //
 // p-1 hops each (recv: 1). Order of the reduction: ((x[0] + x[1]) + …) + x[p-1] by group rank, whoever is the
 // root; bfloat16 is summed in float32 and rounded once; AVG divides before that rounding.
-#include "core/base/direct_all_reduce.h"
 #include "core/comm/schedule/card.h"
+#include "core/comm/schedule/direct_all_reduce.h"
 
 namespace meshscope::comm::cards {
 namespace {

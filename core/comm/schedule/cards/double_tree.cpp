@@ -18,9 +18,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/double_tree.h"
-#include "core/base/pipeline.h"
 #include "core/comm/schedule/card.h"
+#include "core/comm/schedule/double_tree.h"
+#include "core/comm/schedule/pipeline_chunks.h"
 
 namespace meshscope::comm::cards {
 namespace {

@@ -9,8 +9,8 @@
 // (p-2+C)(α + n/C·β): nβ whatever p is, once there are many chunks. Source: Träff, Ripke, Siebert et al., "A
 // simple, pipelined algorithm for large, irregular all-gather problems", 2008; Open MPI's chain broadcast;
 // NCCL's ring broadcast.
-#include "core/base/pipeline.h"
 #include "core/comm/schedule/card.h"
+#include "core/comm/schedule/pipeline_chunks.h"
 
 namespace meshscope::comm::cards {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "backends/cuda/gpu_module.h"
 #include "backends/cuda/kernels/dispatch.h"
-#include "backends/cuda/stand_in/blocks.h"
-#include "backends/cuda/stand_in/machine.h"
-#include "backends/cuda/stand_in/product.h"
-#include "backends/cuda/stand_in/queue.h"
-#include "backends/cuda/stand_in/stand_in.h"
+#include "tests/stand_in/blocks.h"
+#include "tests/stand_in/machine.h"
+#include "tests/stand_in/product.h"
+#include "tests/stand_in/queue.h"
+#include "tests/stand_in/stand_in.h"
 
 namespace meshscope::stand_in {
 namespace {

@@ -1,9 +1,9 @@
-#include "core/base/double_tree.h"
+#include "core/comm/schedule/double_tree.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace meshscope {
+namespace meshscope::comm {
 namespace {
 
 /// The parent of place v ≥ 1 in tree 0 of p: one bit further up, or, where that is out of bounds, below.
@@ -80,4 +80,4 @@ int32_t DoubleTree::time(int32_t tree, int32_t rank) {
     return place.up;
 }
 
-}  // namespace meshscope
+}  // namespace meshscope::comm

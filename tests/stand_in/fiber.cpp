@@ -1,4 +1,4 @@
-#include "backends/cuda/stand_in/fiber.h"
+#include "tests/stand_in/fiber.h"
 
 #include <sys/mman.h>
 

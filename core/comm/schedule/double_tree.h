@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace meshscope {
+namespace meshscope::comm {
 
 /// Two binary trees over p ≥ 2 ranks in which (almost) every inner rank of one is a leaf of the other, so
 /// that both together keep every rank's two directions busy; and the rounds in which a pipeline of chunks
@@ -64,4 +64,4 @@ class DoubleTree {
     int32_t height_ = 0, stride_ = 2;
 };
 
-}  // namespace meshscope
+}  // namespace meshscope::comm

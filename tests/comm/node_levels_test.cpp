@@ -1,9 +1,10 @@
 #include "core/base/node_levels.h"
 
-#include "core/base/pipeline.h"
+#include "core/comm/schedule/pipeline_chunks.h"
 #include "tests/test.h"
 
 using namespace meshscope;
+using namespace meshscope::comm;
 using Nodes = std::vector<std::vector<int32_t>>;
 
 TEST_CASE("nodes that were told are taken as told: nodes nobody told are blocks of about the root of p") {

@@ -1,4 +1,4 @@
-#include "backends/cuda/stand_in/queue.h"
+#include "tests/stand_in/queue.h"
 
 #include <atomic>
 #include <utility>

@@ -1,10 +1,10 @@
-#include "backends/cuda/stand_in/blocks.h"
+#include "tests/stand_in/blocks.h"
 
 #include <cstddef>
 #include <cstring>
 #include <new>
 
-#include "backends/cuda/stand_in/machine.h"
+#include "tests/stand_in/machine.h"
 
 namespace meshscope::stand_in {
 namespace {

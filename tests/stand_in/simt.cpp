@@ -1,4 +1,4 @@
-#include "backends/cuda/stand_in/simt.h"
+#include "tests/stand_in/simt.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cuda/stand_in/fiber.h"
+#include "tests/stand_in/fiber.h"
 
 namespace meshscope::simt {
 namespace {

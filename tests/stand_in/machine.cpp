@@ -1,4 +1,4 @@
-#include "backends/cuda/stand_in/machine.h"
+#include "tests/stand_in/machine.h"
 
 namespace meshscope::stand_in {
 

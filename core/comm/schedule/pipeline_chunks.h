@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace meshscope {
+namespace meshscope::comm {
 
 /// Into how many chunks a buffer of n elements is cut that travels in a pipeline (ring_pipeline, each half of
 /// double_tree): chunks of 64 KiB, but at least 4 (or the pipe never fills), at most 64, and none without an
@@ -15,4 +15,4 @@ inline int32_t pipeline_chunks(int64_t n, int64_t element_bytes) {
     return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, std::max<int64_t>(n, 1)));
 }
 
-}  // namespace meshscope
+}  // namespace meshscope::comm

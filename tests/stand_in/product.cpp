@@ -1,4 +1,4 @@
-#include "backends/cuda/stand_in/product.h"
+#include "tests/stand_in/product.h"
 
 #include <algorithm>
 #include <bit>

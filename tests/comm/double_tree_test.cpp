@@ -1,4 +1,4 @@
-#include "core/base/double_tree.h"
+#include "core/comm/schedule/double_tree.h"
 
 #include <algorithm>
 #include <set>
@@ -6,6 +6,7 @@
 #include "tests/test.h"
 
 using namespace meshscope;
+using namespace meshscope::comm;
 
 TEST_CASE("the first tree is NCCL's, the second its mirror or shift") {
     // From the pictures in NCCL's src/graph/trees.cc, for 14 ranks: 0-8; 8-4, 8-12; 4-2, 4-6; 12-10, 12-13; …
