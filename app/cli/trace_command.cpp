@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <ostream>
+#include <string_view>
 #include <utility>
 
 #include "app/cli/table.h"
@@ -16,6 +17,7 @@
 #include "core/base/same_file.h"
 #include "core/base/text.h"
 #include "core/run/recover.h"
+#include "core/scenario/keys.h"
 #include "core/scenario/scenario.h"
 #include "core/time/clock.h"
 #include "core/trace/ended.h"
@@ -373,10 +375,13 @@ void add_export(CLI::App& parent, CommandContext& context) {
     CLI::Option* what = command->add_option("--what", options->what, context.text("cli.trace.export.what"));
     what->check(CLI::IsMember({"collectives", "hops", "memory", "compute", "parameters"}));
     options->drawing.resize(std::size(kDrawing));
+    std::string views;
+    for (const std::string_view view : scenario::views())
+        views += (views.empty() ? "" : ", ") + std::string(view);
     for (std::size_t i = 0; i < std::size(kDrawing); ++i)
-        options->drawing[i].first =
-            command->add_option(kDrawing[i], options->drawing[i].second,
-                                context.text(std::string("cli.trace.export.") + (kDrawing[i] + 2)));
+        options->drawing[i].first = command->add_option(
+            kDrawing[i], options->drawing[i].second,
+            context.text(std::string("cli.trace.export.") + (kDrawing[i] + 2), {{"views", views}}));
     command->callback([=, &context] {
         const std::string& format = options->format;
         if (format != "csv" && what->count() > 0) throw UsageError(Message{"cli.trace.what_is_for_csv", {}});

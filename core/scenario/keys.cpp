@@ -260,8 +260,11 @@ constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", 
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
 constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
-constexpr std::array<std::string_view, 8> kViews{"mesh",       "collective", "timeline", "memory",
-                                                 "parameters", "traffic",    "compare",  "code"};
+constexpr auto kViews = std::to_array<std::string_view>({
+#define MESHSCOPE_VIEW(word) #word,
+#include "core/base/views.def"
+#undef MESHSCOPE_VIEW
+});
 constexpr std::array<std::string_view, 7> kFaults{"kill",     "delay", "stall", "corrupt",
                                                   "mismatch", "skip",  "repeat"};
 constexpr std::array<std::string_view, 5> kFaultFields{"op", "root", "reduce_op", "dtype", "count"};

@@ -153,18 +153,18 @@ TEST_CASE("copy as text gives every view's own facts, and the command line shows
     Harness app;
     app.open(test::lesson());
     std::set<std::string> told;
-    for (int i = 0; i < 8; ++i) {
-        app.stage().act(SetView{static_cast<view::ViewKind>(i)});
+    for (const auto kind : view::kViewKinds) {
+        app.stage().act(SetView{kind});
         app.frames(2);
         app.stage().take_effects();
         app.key(Key::c, true, true);
         const Effects effects = app.stage().take_effects();
-        INFO(view::kViewNames[static_cast<std::size_t>(i)]);
+        INFO(view::view_name(kind));
         REQUIRE(effects.copy.size() == 1);
         CHECK(effects.copy[0].size() > 60);
         told.insert(effects.copy[0]);
     }
-    CHECK(told.size() == 8);
+    CHECK(told.size() == view::kViewKinds.size());
 
     app.stage().act(SetView{view::ViewKind::timeline});
     app.stage().act(GoToLessonStep{1});

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "app/gui/main/state_dump.h"
-#include "app/gui/panels/compare_host.h"
 #include "app/gui/session/session.h"
 #include "core/trace/agreement.h"
 #include "harness.h"

@@ -5,6 +5,8 @@
 
 #include "app/gui/session/commands.h"
 #include "app/gui/session/key_names.h"
+#include "app/gui/view/state.h"
+#include "harness.h"
 #include "tests/folder.h"
 #include "tests/test.h"
 #include "tests/tree.h"
@@ -23,6 +25,19 @@ TEST_CASE("docs/window.md names every command with its usual keys, in the table'
     }
     INFO(expected);
     CHECK(page.find(expected) != std::string::npos);
+}
+
+TEST_CASE("every view has its words in both languages, and docs/window.md a row that tells what it answers") {
+    const std::string page = test::content(test::source_root() + "/docs/window.md");
+    for (const view::ViewKind kind : view::kViewKinds) {
+        const std::string word(view::view_name(kind));
+        INFO(word);
+        for (const std::string& id : {"ui.view." + word, "ui.view." + word + ".short", "keys." + word})
+            for (const auto language : {i18n::Language::en, i18n::Language::zh})
+                CHECK(test::catalogue().find(id, language) != nullptr);
+        const std::string label = test::catalogue().text("ui.view." + word, i18n::Language::en);
+        CHECK(page.find("\n| " + label + " | `" + word + "` | ") != std::string::npos);
+    }
 }
 
 namespace {

@@ -78,8 +78,7 @@ TEST_CASE("an exercise that kills a rank ends with the engine's sentence, a mark
     CHECK(has_place(app, "broke_off"));
     CHECK(has_place(app, "end_show"));
     // In every view, not where one happens to look.
-    for (const auto kind : {ViewKind::mesh, ViewKind::collective, ViewKind::memory, ViewKind::parameters,
-                            ViewKind::traffic, ViewKind::compare, ViewKind::code}) {
+    for (const auto kind : view::kViewKinds) {
         app.stage().act(session::SetView{kind});
         app.settle();
         CHECK(has_place(app, "end_show"));

@@ -276,9 +276,7 @@ TEST_CASE("the panel: ranks are let go with the pointer, and the views show the 
     settle();
     CHECK(app.state().runs.size() == 2);
     CHECK(app.state().document == app.state().live->document);
-    for (const auto kind : {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline,
-                            view::ViewKind::memory, view::ViewKind::parameters, view::ViewKind::traffic,
-                            view::ViewKind::compare, view::ViewKind::code}) {
+    for (const auto kind : view::kViewKinds) {
         app.stage().act(session::SetView{kind});
         for (const view::Language language : {view::Language::en, view::Language::zh}) {
             app.stage().act(session::SetLanguage{language});

@@ -44,16 +44,16 @@ TEST_CASE("the contract's options are read, with a space or with =") {
 }
 
 TEST_CASE("every view can be asked for by its name, and no other") {
-    for (std::size_t i = 0; i < view::kViewNames.size(); ++i) {
-        const std::string name(view::kViewNames[i]);
-        CHECK(parse_options({"run.mscope", "--view", name}).view == static_cast<view::ViewKind>(i));
+    for (const view::ViewKind kind : view::kViewKinds) {
+        const std::string name(view::view_name(kind));
+        CHECK(parse_options({"run.mscope", "--view", name}).view == kind);
         // A lesson may ask for it, too.
         const auto known = scenario::views();
         CHECK(std::find(known.begin(), known.end(), name) != known.end());
         for (const auto language : {i18n::Language::en, i18n::Language::zh})
             CHECK(gui::help_text(language).find(name) != std::string::npos);
     }
-    CHECK(scenario::views().size() == view::kViewNames.size());
+    CHECK(scenario::views().size() == view::kViewKinds.size());
     CHECK(refused({"run.mscope", "--view", "graph"}) == "app.bad_value");
 }
 

@@ -48,14 +48,12 @@ TEST_CASE("no text of any view overflows anywhere in the run") {
     Harness app(1280, 720);
     app.open(test::lesson());
     const int64_t end = app.state().document->modelled.end_ns;
-    for (const auto kind : {view::ViewKind::mesh, view::ViewKind::collective, view::ViewKind::timeline,
-                            view::ViewKind::memory, view::ViewKind::parameters, view::ViewKind::traffic,
-                            view::ViewKind::compare, view::ViewKind::code}) {
+    for (const auto kind : view::kViewKinds) {
         app.stage().act(session::SetView{kind});
         for (int i = 0; i <= 4; ++i) {
             app.stage().act(session::SetCursor{end * i / 4});
             check_everywhere(
-                app, "view " + std::to_string(static_cast<int>(kind)) + " at " + std::to_string(i) + "/4");
+                app, "view " + std::string(view::view_name(kind)) + " at " + std::to_string(i) + "/4");
         }
     }
 }
@@ -139,9 +137,9 @@ TEST_CASE("no text of a welcome page that remembers overflows") {
 TEST_CASE("no text overflows from 80 to 250 %, and none while presenting") {
     Harness app(1280, 720);
     app.open(test::lesson());
-    for (int i = 0; i < 8; ++i) {
-        app.stage().act(session::SetView{static_cast<view::ViewKind>(i)});
-        check_everywhere(app, "view " + std::to_string(i), {0.8F, 2.5F});
+    for (const auto kind : view::kViewKinds) {
+        app.stage().act(session::SetView{kind});
+        check_everywhere(app, "view " + std::string(view::view_name(kind)), {0.8F, 2.5F});
     }
     app.stage().act(session::TogglePresenter{});
     for (const int32_t step : {0, 2}) {

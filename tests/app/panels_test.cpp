@@ -2,6 +2,7 @@
 #include <set>
 
 #include "app/gui/panels/layout.h"
+#include "app/gui/panels/views.h"
 #include "app/gui/session/session.h"
 #include "harness.h"
 #include "tests/test.h"
@@ -298,8 +299,8 @@ TEST_CASE("the facts are copied as text") {
 TEST_CASE("the facts of every view are copied as text, those that are pictures too") {
     Harness app(1600, 1000);
     app.open(test::lesson());
-    for (const std::string_view name : view::kViewNames) {
-        const view::ViewKind kind = *view::view_named(name);
+    for (const view::ViewKind kind : view::kViewKinds) {
+        const std::string_view name = view::view_name(kind);
         app.stage().act(session::SetView{kind});
         app.stage().act(session::SetCursor{app.state().document->modelled.end_ns / 2});
         app.frames(3);
@@ -308,6 +309,34 @@ TEST_CASE("the facts of every view are copied as text, those that are pictures t
         INFO(name);
         REQUIRE(copied.size() == 1);
         CHECK(copied[0].size() > 40);
+    }
+}
+
+TEST_CASE("what a view tells that can be pressed is drawn by it, and nothing that it draws is told twice") {
+    const auto hsdp = test::lesson(), three_d = test::lesson("78_three_d");
+    for (const view::ViewKind kind : view::kViewKinds) {
+        const panels::View& view = panels::view_of(kind);
+        std::set<std::string> drawn;
+        for (const auto& document : {hsdp, three_d}) {
+            Harness app(1600, 1000);
+            app.open(document);
+            if (view.least_runs > 1) app.stage().act(session::AddDocument{three_d});
+            app.stage().act(session::SetView{kind});
+            for (int i = 0; i <= 40; ++i) {
+                // Zoomed into the traffic of two ranks, all of it can be shown again.
+                if (i == 40) app.stage().act(session::SetTraffic{{{}, {}, view::Link{{0, 2}, {0, 2}}}});
+                app.stage().act(session::SetCursor{app.state().document->modelled.end_ns * i / 40});
+                app.frames(1, 1.0);
+                for (const auto& place : app.stage().memory().places) drawn.insert(place.id.kind);
+            }
+        }
+        std::set<std::string_view> told;
+        for (const panels::Target& target : view.targets) {
+            INFO(view::view_name(kind) << ": " << target.kind);
+            CHECK(told.insert(target.kind).second);
+            CHECK((target.click != nullptr || target.status != nullptr));
+            CHECK(drawn.count(std::string(target.kind)) == 1);
+        }
     }
 }
 

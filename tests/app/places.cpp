@@ -113,20 +113,10 @@ std::vector<WindowPlace> make_places() {
     add("welcome_again", Way(welcome).act(session::Remember{remembered}));
     add("loading", Way(welcome).act(session::ShowLoading{session::Loading{"63_hsdp", 1, 3}}));
 
-    // The eight views, in the middle of the HSDP lesson's run.
+    // Every view, in the middle of the HSDP lesson's run.
     const Way hsdp = Way("63_hsdp");
-    const struct {
-        const char* name;
-        ViewKind kind;
-    } views[] = {{"mesh", ViewKind::mesh},
-                 {"collective", ViewKind::collective},
-                 {"timeline", ViewKind::timeline},
-                 {"memory", ViewKind::memory},
-                 {"parameters", ViewKind::parameters},
-                 {"traffic", ViewKind::traffic},
-                 {"compare", ViewKind::compare},
-                 {"code", ViewKind::code}};
-    for (const auto& v : views) add(v.name, Way(hsdp).at(0.37).view(v.kind));
+    for (const ViewKind kind : view::kViewKinds)
+        add(std::string(view::view_name(kind)), Way(hsdp).at(0.37).view(kind));
     // … and with a step of a lesson about something else.
     add("gather", Way(hsdp).step(1));
     add("groups", Way("12_device_mesh").step(3));

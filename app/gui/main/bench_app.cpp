@@ -13,6 +13,7 @@
 
 #include "app/gui/main/bench_idle.h"
 #include "app/gui/main/render_film.h"
+#include "app/gui/panels/views.h"
 #include "core/base/error.h"
 #include "core/trace/store.h"
 
@@ -72,11 +73,9 @@ double median(const std::vector<FrameCost>& costs, double FrameCost::*part) {
 void frames(const std::shared_ptr<const session::Document>& document, Options options,
             const i18n::Catalogue& catalogue, const std::function<void(const std::string&)>& print) {
     options.bench = kFrames;
-    for (const std::string_view name : view::kViewNames) {
-        options.view = view::view_named(name);
-        // A comparison needs two.
-        Beside beside;
-        if (options.view == view::ViewKind::compare) beside.push_back(document);
+    for (const view::ViewKind kind : view::kViewKinds) {
+        options.view = kind;
+        const Beside beside(panels::view_of(kind).least_runs - 1, document);
         const std::vector<FrameCost> costs = bench_frames(document, options, catalogue, beside);
         const double ms = median(costs, &FrameCost::ms), build = median(costs, &FrameCost::build_cpu_ms),
                      submit = median(costs, &FrameCost::submit_cpu_ms),
@@ -96,7 +95,7 @@ void frames(const std::shared_ptr<const session::Document>& document, Options op
             "\"ms_median\":%.1f,\"ms_worst\":%.1f,\"fps\":%.1f,\"build_cpu_ms\":%.2f,\"submit_cpu_ms\":%.2f,"
             "\"raster_cpu_ms\":%.2f,\"build_cpu_ms_worst\":%.2f,\"fps_two_cores\":%.1f,\"vertices\":%lld,"
             "\"commands\":%lld}",
-            document->name.c_str(), std::string(name).c_str(), options.width, options.height, ms, worst,
+            document->name.c_str(), std::string(view::view_name(kind)).c_str(), options.width, options.height, ms, worst,
             1000 / ms, build, submit, raster, worst_build, 1000 / alone,
             static_cast<long long>(costs.back().vertices), static_cast<long long>(costs.back().commands));
         print(line);

@@ -1,5 +1,7 @@
 #include "app/gui/main/help.h"
 
+#include "app/gui/view/state.h"
+
 namespace meshscope::gui {
 namespace {
 
@@ -14,7 +16,7 @@ Window
   --lang en|zh              language (else the system's)
   --theme dark|light|contrast
   --scale 0.75 … 3          size of text and everything
-  --view mesh|collective|timeline|memory|parameters|traffic|compare|code
+  --view {views}
   --step N                  the lesson's step to start on, from 1; one --frames shows its own moment
   --rank R                  the rank that is selected
   --at EVENT|TIME           the cursor: rank R's event 1042, or 12.5ms
@@ -63,7 +65,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --lang en|zh              语言（否则用系统的）
   --theme dark|light|contrast
   --scale 0.75 … 3          文字和所有东西的大小
-  --view mesh|collective|timeline|memory|parameters|traffic|compare|code
+  --view {views}
   --step N                  从课程的第几步开始，从 1 数起
   --rank R                  选中哪个 rank
   --at EVENT|TIME           光标：rank R 的第 1042 个事件，或 12.5ms
@@ -104,7 +106,10 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
 }  // namespace
 
 std::string help_text(i18n::Language language) {
-    return language == i18n::Language::zh ? kChinese : kEnglish;
+    std::string text = language == i18n::Language::zh ? kChinese : kEnglish, views;
+    for (const std::string_view name : view::kViewNames) views += (views.empty() ? "" : "|") + std::string(name);
+    const std::string mark = "{views}";
+    return text.replace(text.find(mark), mark.size(), views);
 }
 
 std::string version_line() {

@@ -80,8 +80,7 @@ bool set(Options& o, const std::string& option, const std::string& value) {
         o.scale = static_cast<float>(number(option, value, session::kScaleMin, session::kScaleMax));
     } else if (option == "--view") {
         std::map<std::string, ViewKind> views;
-        for (const std::string_view name : view::kViewNames)
-            views[std::string(name)] = *view::view_named(name);
+        for (const ViewKind kind : view::kViewKinds) views.emplace(view::view_name(kind), kind);
         o.view = word<ViewKind>(option, value, views);
     } else if (option == "--rank") {
         o.rank = whole(option, value, 0, 1'000'000);

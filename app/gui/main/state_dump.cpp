@@ -80,7 +80,7 @@ std::string state_as_json(const Stage& stage) {
         {"language", s.language == view::Language::zh ? "zh" : "en"},
         {"theme", kThemes[static_cast<size_t>(s.theme)]},
         {"scale", s.scale},
-        {"view", view::kViewNames[static_cast<size_t>(s.view)]},
+        {"view", view::view_name(s.view)},
         {"clock", s.clock == time::ClockKind::measured ? "measured" : "modelled"},
         {"document", s.document ? nlohmann::json(s.document->name) : nlohmann::json(nullptr)},
         {"runs", runs},

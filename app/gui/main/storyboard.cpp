@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/panels/views.h"
 #include "app/gui/session/actions.h"
-#include "app/gui/view/collective_state.h"
 
 namespace meshscope::gui {
 namespace {
@@ -12,29 +12,9 @@ namespace {
 /// Where the cursor goes in a step of the lesson; nothing where it would not be seen to move.
 std::optional<time::Interval> span_of(const session::Document& document, const time::Clock& clock,
                                       const session::LessonStep& step) {
-    if (!step.at || step.view == view::ViewKind::mesh || step.view == view::ViewKind::code) return {};
-    const auto interval = [&](int32_t rank, int32_t event) {
-        return clock.events[static_cast<std::size_t>(rank)][static_cast<std::size_t>(event)];
-    };
-    time::Interval span = interval(step.at->rank, step.at->event);
-    if (step.view == view::ViewKind::collective) {
-        for (const auto& group : view::parallel_instances(*document.trace, step.at->rank, step.at->event))
-            for (std::size_t m = 0; m < group.ranks.size(); ++m) {
-                if (group.events[m] < 0) continue;  // it never came
-                const time::Interval own = interval(group.ranks[m], group.events[m]);
-                span = {std::min(span.begin_ns, own.begin_ns), std::max(span.end_ns, own.end_ns)};
-            }
-        return span;
-    }
-    const int32_t training_step = document.trace->event(step.at->rank, step.at->event).step;
-    const time::Interval whole = time::span_of_step(*document.trace, clock, training_step);
-    // Its end is the next one's beginning, which has a picture of its own.
-    if (step.view == view::ViewKind::memory && whole.end_ns > whole.begin_ns)
-        return time::Interval{whole.begin_ns, whole.end_ns - 1};
-    const int64_t length = std::max(span.end_ns - span.begin_ns, (whole.end_ns - whole.begin_ns) / 4);
-    span.end_ns = std::min(span.begin_ns + length, clock.end_ns);
-    span.begin_ns = std::max<int64_t>(0, std::min(span.begin_ns, span.end_ns - length));
-    return span;
+    const panels::FilmSpan film = panels::view_of(step.view).film;
+    if (!step.at || film == nullptr) return {};
+    return film(document, clock, *step.at);
 }
 
 }  // namespace

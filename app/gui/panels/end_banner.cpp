@@ -3,6 +3,8 @@
 namespace meshscope::panels {
 namespace {
 
+constexpr std::string_view kTabStops[] = {"end_show", "end_fold"};
+
 view::Picture banner(const Ui& ui, float width) {
     return view::run_end_view(view_input(ui, width, 1), *told_end(ui), ui.state.end_folded);
 }
@@ -28,7 +30,7 @@ void end_banner(Ui& ui, Memory& memory, Rect box) {
     Region region(ui, "ended", box);
     const view::Picture picture = banner(ui, box.w);
     picture_panel(ui, memory, "ended", picture, {box.x, region.top()});
-    tab_stops(ui, memory, picture, {box.x, region.top()}, {"end_show", "end_fold"});
+    tab_stops(ui, memory, picture, {box.x, region.top()}, kTabStops);
     if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
 }
 

@@ -1,19 +1,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "app/gui/panels/compare_host.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/same_class.h"
+#include "app/gui/panels/views.h"
 #include "app/gui/session/sandbox_actions.h"
-#include "app/gui/view/code_view.h"
-#include "app/gui/view/collective_view.h"
 #include "app/gui/view/format.h"
-#include "app/gui/view/memory_view.h"
-#include "app/gui/view/mesh_view.h"
-#include "app/gui/view/parameters_view.h"
 #include "app/gui/view/stepping.h"
-#include "app/gui/view/timeline_view.h"
 
 namespace meshscope::panels {
 namespace {
@@ -233,59 +227,16 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
     return same_class(ui, x, y, w);
 }
 
-/// The views whose facts are a picture of their own; nothing where they are those of an event.
+/// The view's own facts; nothing where they are those of an event.
 std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
-    using view::ViewKind;
-    const view::Input input = view_input(ui, box.w - 8, box.h);
-    // A chosen event of the traffic view is told as everywhere; a chosen link is a picture.
-    switch (ui.state.view) {
-        case ViewKind::mesh:
-            return view::mesh_facts(input, ui.quiz_mask.mesh_options());
-        case ViewKind::memory:
-            return view::memory_facts(input);
-        case ViewKind::parameters:
-            return view::parameters_facts(input);
-        case ViewKind::traffic:
-            if (ui.state.selection.event) return {};
-            return view::traffic_facts(input, traffic_options(ui, memory));
-        case ViewKind::compare:
-            return view::compare_facts(input, compared_runs(ui.state));
-        case ViewKind::code:
-            return view::code_facts(input);
-        default:
-            return {};
-    }
+    const View& shown = view_of(ui.state.view);
+    return shown.facts == nullptr ? std::nullopt : shown.facts(ui, memory, {box.w - 8, box.h});
 }
 
 /// What the scene tells as text: copied before the facts.
 std::string scene_text(Ui& ui, Memory& memory) {
-    using view::ViewKind;
-    const view::Input input = view_input(ui, 900, 700);
-    const auto picture = [&]() -> view::Picture {
-        switch (ui.state.view) {
-            case ViewKind::mesh:
-                return view::mesh_view(input);
-            case ViewKind::collective:
-                return collective_picture(ui, input.size.width, input.size.height);
-            case ViewKind::timeline:
-                return view::timeline_view(input, {.begin_ns = ui.state.range_begin_ns,
-                                                   .end_ns = ui.state.range_end_ns,
-                                                   .end = told_end(ui)});
-            case ViewKind::memory:
-                return view::memory_view(input);
-            case ViewKind::parameters:
-                return view::parameters_view(input);
-            case ViewKind::traffic:
-                return view::traffic_view(input, traffic_options(ui, memory));
-            case ViewKind::compare:
-                return view::compare_view(input, compared_runs(ui.state));
-            case ViewKind::code:
-                return view::code_view(input);
-        }
-        return {};
-    };
-    view::Picture told = picture();
-    ui.quiz_mask.mask(told, ui.state.view == ViewKind::mesh ? "mesh" : "scene");
+    view::Picture told = view_of(ui.state.view).picture(ui, memory, {900, 700});
+    ui.quiz_mask.mask(told, view::view_name(ui.state.view));
     std::string text;
     for (const std::string& line : told.text_lines) text += line + "\n";
     return text.empty() ? text : text + "\n";
@@ -320,6 +271,7 @@ std::string view_as_text(Ui& ui, Memory& memory) {
 }
 
 void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
+    const View& shown = view_of(ui.state.view);
     ui.panel = "facts";
     ui.fill(box, Token::panel);
     ui.draw->AddRectFilled(ui.px(Point{box.x, box.y}),
@@ -338,12 +290,12 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
         // No lower than what is in it: the button below must get its clicks.
         picture.height = bottom_of(picture);
         picture_panel(ui, memory, "facts", picture, {box.x, top});
-        if (ui.state.view == view::ViewKind::code) tab_stops(ui, memory, picture, {box.x, top}, {"event"});
+        tab_stops(ui, memory, picture, {box.x, top}, shown.facts_tab_stops);
         y = top + bottom_of(picture) + 12;
     } else {
         y = event_facts(ui, memory, x, top + 16, w);
     }
-    if (ui.state.view == view::ViewKind::memory) y = what_if_section(ui, memory, x, y + 8, w);
+    if (shown.below_facts != nullptr) y = shown.below_facts(ui, memory, x, y + 8, w);
     const std::string copy = ui.say("ui.copy_facts");
     if (button(ui, memory, "copy_facts", {x - 6, y + 4, ui.width(copy, Face::body) + 12, 36}, copy,
                ButtonLook::link)) {

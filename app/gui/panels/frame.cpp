@@ -1,21 +1,16 @@
 #include "app/gui/panels/panels.h"
+#include "app/gui/panels/views.h"
 
 namespace meshscope::panels {
 namespace {
 
-constexpr float kLeastShared = 840;  ///< of a window in which traffic and timeline stand above each other
-
 void document(Ui& ui, Memory& memory, float width, float height) {
-    using view::ViewKind;
     const session::AppState& s = ui.state;
+    const View& shown = view_of(s.view);
     LayoutWishes wishes;
-    // A lesson's words stay beside its picture; without them memory takes their place too.
-    wishes.whole_left =
-        (s.view == ViewKind::memory && s.document->steps.empty()) || s.view == ViewKind::compare;
-    // The matrix wants to be square: in a low window the timeline below it would leave too little.
-    wishes.scene_only = s.view == ViewKind::timeline || s.view == ViewKind::memory ||
-                        s.view == ViewKind::parameters || s.view == ViewKind::code ||
-                        (s.view == ViewKind::traffic && height < kLeastShared);
+    wishes.whole_left = shown.breadth == Breadth::whole ||
+                        (shown.breadth == Breadth::whole_without_lesson && s.document->steps.empty());
+    wishes.scene_only = shown.below == nullptr || height < shown.least_height_shared;
     wishes.lesson_folded = s.lesson_folded;
     wishes.drawer_open = s.facts_drawer;
     wishes.split = s.split;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <initializer_list>
+#include <span>
 #include <string_view>
 
 #include "app/gui/panels/layout.h"
@@ -8,7 +8,6 @@
 #include "app/gui/panels/widgets.h"
 #include "app/gui/view/input.h"
 #include "app/gui/view/run_end.h"
-#include "app/gui/view/traffic_view.h"
 
 namespace meshscope::panels {
 
@@ -22,8 +21,6 @@ float back_to_lesson(Ui& ui, Memory& memory, float x, float y, float w, ButtonLo
 void sandbox_panel(Ui& ui, Memory& memory, Rect box);
 /// A run whose ranks are held: who waits for whom, and what lets them go.
 void live_panel(Ui& ui, Memory& memory, Rect box);
-/// What-if questions about the memory of the run in front, below the facts; returns the y below.
-float what_if_section(Ui& ui, Memory& memory, float x, float y, float w);
 /// One quiz card at (x, y); returns the y below it.
 float quiz_card(Ui& ui, Memory& memory, const session::QuizCard& quiz, float x, float y, float w);
 void transport(Ui& ui, Memory& memory, Rect box);
@@ -36,15 +33,11 @@ const view::RunEnd* told_end(const Ui& ui);
 /// scrolls.
 void end_banner(Ui& ui, Memory& memory, Rect box);
 float banner_height(const Ui& ui, float width);
-/// `alone`: there is no lower part, so what it would hold (the mesh's table) follows below and scrolls.
+/// The view's picture with its controls. `alone`: there is no lower part, so what it would hold may follow
+/// below.
 void scene_host(Ui& ui, Memory& memory, Rect box, bool alone);
-/// What stands under the scene: the timeline, or the mesh view's table.
+/// What the view has under its scene.
 void lower_host(Ui& ui, Memory& memory, Rect box);
-void timeline_host(Ui& ui, Memory& memory, Rect box);
-/// The traffic matrix; `traffic_options` are its options with the traffic counted once for as long as it is
-/// the same.
-void traffic_host(Ui& ui, Memory& memory, Rect box);
-view::TrafficOptions traffic_options(const Ui& ui, Memory& memory);
 void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer);
 /// Between the scene, which begins at `top`, and the lower part; both are `height` high together.
 void splitter(Ui& ui, Memory& memory, Rect box, float top, float height);
@@ -65,18 +58,16 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height);
 
 /// What the view-models take, for a picture of this size.
 view::Input view_input(const Ui& ui, float width, float height);
-/// The collective view as it may be shown: without what the open question asks for.
-view::Picture collective_picture(const Ui& ui, float width, float height);
-/// What a click on a shape means.
+/// Does what a click on a shape means in the view on show (views.h).
 void click(Ui& ui, const view::Id& id, bool twice);
 /// What the pointer is over, in a few words for the status line; "" for what has none.
-std::string picture_status(const Ui& ui, const view::Id& id);
+std::string picture_status(const Ui& ui, Memory& memory, const view::Id& id);
 /// Notes where the picture's shapes with ids stand (Memory::places).
 void note_places(Memory& memory, const view::Picture& picture, Point origin);
 /// Lets the keyboard reach a picture's boxes of these kinds: Tab goes through them, Enter clicks. After
 /// picture_panel, which has the pointer.
 void tab_stops(Ui& ui, Memory& memory, const view::Picture& picture, Point origin,
-               std::initializer_list<std::string_view> kinds);
+               std::span<const std::string_view> kinds);
 /// Draws a picture in a region with hover, click and copy, at `origin`.
 void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture, Point origin);
 

@@ -7,6 +7,7 @@
 
 #include "app/gui/panels/inline_text.h"
 #include "app/gui/panels/set_text.h"
+#include "app/gui/panels/views.h"
 #include "core/base/kinds.h"
 
 namespace meshscope::panels {
@@ -265,8 +266,8 @@ void follow_link(Ui& ui, const std::string& link) {
     } else if (kind == "dim") {
         select_group(ui, what);
     } else if (kind == "unit") {
-        // The view of calls shows one: it goes to those alone.
-        const bool calls = ui.state.view == view::ViewKind::collective;
+        // A view of calls shows nothing else: it goes to those alone.
+        const bool calls = view_of(ui.state.view).collectives_only;
         go_to_event(ui, [&](const trace::Event& e) {
             return ui.state.document->trace->text(e.unit) == what &&
                    (!calls || e.kind == trace::EventKind::collective);

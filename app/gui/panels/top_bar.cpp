@@ -7,8 +7,6 @@ namespace {
 
 using view::ViewKind;
 
-constexpr int kViews = static_cast<int>(view::kViewNames.size());
-
 void logo(Ui& ui, float x, float y) {
     const Token hues[] = {Token::sky, Token::line2, Token::line2, Token::orange};
     for (int i = 0; i < 4; ++i) {
@@ -44,30 +42,30 @@ struct Tabs {
     float width = 0;
 };
 
-std::string tab_label(const Ui& ui, int i, bool brief) {
-    return ui.say("ui.view." + std::string(view::kViewNames[static_cast<size_t>(i)]) +
-                  (brief ? ".short" : ""));
+std::string tab_label(const Ui& ui, ViewKind kind, bool brief) {
+    return ui.say("ui.view." + std::string(view::view_name(kind)) + (brief ? ".short" : ""));
 }
 
 Tabs measure_tabs(const Ui& ui, bool brief, float padding) {
     Tabs t{brief, padding, 0};
-    for (int i = 0; i < kViews; ++i) t.width += ui.width(tab_label(ui, i, brief), Face::body) + 2 * padding;
+    for (const ViewKind kind : view::kViewKinds)
+        t.width += ui.width(tab_label(ui, kind, brief), Face::body) + 2 * padding;
     return t;
 }
 
 void draw_tabs(Ui& ui, Memory& memory, float x, float h, const Tabs& tabs) {
-    for (int i = 0; i < kViews; ++i) {
-        const std::string label = tab_label(ui, i, tabs.brief);
+    for (const ViewKind kind : view::kViewKinds) {
+        const std::string label = tab_label(ui, kind, tabs.brief);
         const float wide = ui.width(label, Face::body) + 2 * tabs.padding;
-        const bool on = static_cast<int>(ui.state.view) == i;
+        const bool on = ui.state.view == kind;
         const Rect box{x, (h - 34) / 2, wide, 34};
-        const Touch t = touch(ui, memory, std::string("tab") + std::to_string(i), box);
+        const Touch t = touch(ui, memory, "tab" + std::to_string(static_cast<int>(kind)), box);
         if (on) {
             ui.fill(box, Token::accentbg, 8);
             ui.fill({x + 12, h - 3, wide - 24, 3}, Token::accent, 1.5F);
         }
         ui.text(box, label, Face::body, on || t.hovered ? Token::text : Token::soft, Align::centre);
-        if (t.pressed) ui.act(session::SetView{static_cast<ViewKind>(i)});
+        if (t.pressed) ui.act(session::SetView{kind});
         x += wide;
     }
 }

@@ -57,6 +57,13 @@ Done with_document(const AppState& s, A action) {
     return s.document ? Done(Action(std::move(action))) : Done();
 }
 
+/// 1 for the first view, and so on; the tenth has none.
+std::vector<KeyPress> key_of(ViewKind kind) {
+    const int digit = static_cast<int>(Key::digit1) + static_cast<int>(kind);
+    if (digit > static_cast<int>(Key::digit9)) return {};
+    return {{static_cast<Key>(digit)}};
+}
+
 template <ViewKind kind>
 Done look(const AppState& s) {
     return with_document(s, SetView{kind});
@@ -116,14 +123,9 @@ std::vector<Command> table() {
         {"keys.lesson",
          {control(Key::l)},
          [](const AppState& s) { return open_lesson(s) ? Done(BackToLesson{}) : Done(); }},
-        {"keys.mesh", {{Key::digit1}}, look<ViewKind::mesh>},
-        {"keys.collective", {{Key::digit2}}, look<ViewKind::collective>},
-        {"keys.timeline", {{Key::digit3}}, look<ViewKind::timeline>},
-        {"keys.memory", {{Key::digit4}}, look<ViewKind::memory>},
-        {"keys.parameters", {{Key::digit5}}, look<ViewKind::parameters>},
-        {"keys.traffic", {{Key::digit6}}, look<ViewKind::traffic>},
-        {"keys.compare", {{Key::digit7}}, look<ViewKind::compare>},
-        {"keys.code", {{Key::digit8}}, look<ViewKind::code>},
+#define MESHSCOPE_VIEW(word) {"keys." #word, key_of(ViewKind::word), look<ViewKind::word>},
+#include "core/base/views.def"
+#undef MESHSCOPE_VIEW
         {"keys.move_left",
          {control(Key::left)},
          [](const AppState& s) {

@@ -46,7 +46,7 @@ std::vector<std::string> command_words(const AppState& s) {
         words.insert(words.end(), {name, value});
     };
     if (!s.document->steps.empty()) option("--step", std::to_string(s.lesson_step + 1));
-    option("--view", std::string(view::kViewNames[static_cast<std::size_t>(s.view)]));
+    option("--view", std::string(view::view_name(s.view)));
     if (s.selection.rank) option("--rank", std::to_string(*s.selection.rank));
     if (s.clock == time::ClockKind::measured) option("--clock", "measured");
     // An event names its moment; without one the moment itself does.
@@ -64,7 +64,7 @@ std::string export_path(const AppState& s, const std::string& extension) {
     if (name.ends_with(".mscope")) name.resize(name.size() - 7);
     for (char& c : name)
         if (c == '/' || c == ' ') c = '_';
-    if (extension != "html") name += "-" + std::string(view::kViewNames[static_cast<std::size_t>(s.view)]);
+    if (extension != "html") name += "-" + std::string(view::view_name(s.view));
     const std::string& folder = s.remembered.folder;
     return (folder.empty() ? "" : folder + "/") + name + "." + extension;
 }

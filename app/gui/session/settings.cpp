@@ -95,7 +95,7 @@ Place read_place(const Reader& in) {
 }
 
 ordered_json place_json(const Place& place) {
-    ordered_json json{{"view", view::kViewNames[static_cast<std::size_t>(place.view)]},
+    ordered_json json{{"view", view::view_name(place.view)},
                       {"clock", place.clock == time::ClockKind::measured ? "measured" : "modelled"},
                       {"cursor_ns", place.cursor_ns},
                       {"lesson_step", place.lesson_step}};

@@ -13,12 +13,28 @@
 namespace meshscope::view {
 
 enum class Language : uint8_t { en, zh };
-enum class ViewKind : uint8_t { mesh, collective, timeline, memory, parameters, traffic, compare, code };
 
-/// What the command line, lessons and records call the views, by ViewKind. Their tabs and keys stand in this
-/// order too.
-inline constexpr std::array<std::string_view, 8> kViewNames{"mesh",       "collective", "timeline", "memory",
-                                                            "parameters", "traffic",    "compare",  "code"};
+/// The views that core/base/views.def lists, in its order.
+enum class ViewKind : uint8_t {
+#define MESHSCOPE_VIEW(word) word,
+#include "core/base/views.def"
+#undef MESHSCOPE_VIEW
+};
+
+/// What the command line, lessons and records call the views, by ViewKind.
+inline constexpr auto kViewNames = std::to_array<std::string_view>({
+#define MESHSCOPE_VIEW(word) #word,
+#include "core/base/views.def"
+#undef MESHSCOPE_VIEW
+});
+inline constexpr auto kViewKinds = std::to_array<ViewKind>({
+#define MESHSCOPE_VIEW(word) ViewKind::word,
+#include "core/base/views.def"
+#undef MESHSCOPE_VIEW
+});
+inline constexpr std::string_view view_name(ViewKind kind) {
+    return kViewNames[static_cast<std::size_t>(kind)];
+}
 inline std::optional<ViewKind> view_named(std::string_view name) {
     const auto at = std::find(kViewNames.begin(), kViewNames.end(), name);
     if (at == kViewNames.end()) return std::nullopt;

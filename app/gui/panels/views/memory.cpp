@@ -1,10 +1,11 @@
 #include <algorithm>
 
-#include "app/gui/panels/panels.h"
+#include "app/gui/panels/views.h"
 #include "app/gui/sandbox/what_if.h"
 #include "app/gui/session/sandbox_actions.h"
 #include "app/gui/view/compare_figures.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/memory_view.h"
 #include "core/memory/ledger.h"
 
 namespace meshscope::panels {
@@ -16,6 +17,14 @@ struct AskedWhatIfs {
 };
 
 namespace {
+
+view::Picture picture(const Ui& ui, Memory&, view::Size size) {
+    return view::memory_view(view_input(ui, size.width, size.height));
+}
+
+std::optional<view::Picture> facts(const Ui& ui, Memory&, view::Size size) {
+    return view::memory_facts(view_input(ui, size.width, size.height));
+}
 
 const std::vector<sandbox::WhatIf>& questions(Ui& ui, Memory& memory) {
     const session::Document& document = *ui.state.document;
@@ -96,9 +105,8 @@ float running(Ui& ui, Memory& memory, const session::Running& now, float x, floa
     return y + 46;
 }
 
-}  // namespace
-
-float what_if_section(Ui& ui, Memory& memory, float x, float y, float w) {
+/// What-if questions about the memory of the run in front.
+float what_ifs(Ui& ui, Memory& memory, float x, float y, float w) {
     const auto& asked = questions(ui, memory);
     if (asked.empty()) return y;
     y = section_head(ui, x, y, w, ui.say("sandbox.what_if"), ui.say("sandbox.what_if.really"));
@@ -120,4 +128,32 @@ float what_if_section(Ui& ui, Memory& memory, float x, float y, float w) {
     return y + 8;
 }
 
+/// The whole training step: the moment is marked in it.
+time::Interval film(const session::Document& document, const time::Clock& clock, view::EventRef at) {
+    const time::Interval whole =
+        time::span_of_step(*document.trace, clock, document.trace->event(at.rank, at.event).step);
+    // Its end is the next one's beginning, which has a picture of its own.
+    return whole.end_ns > whole.begin_ns ? time::Interval{whole.begin_ns, whole.end_ns - 1}
+                                         : film_of_event(document, clock, at);
+}
+
+constexpr Target kTargets[] = {
+    {"column", select_event, event_status},
+    {"peak", go_to_event},
+};
+
+}  // namespace
+
+namespace views {
+
+/// What every rank holds through a step, by category.
+extern const View memory;
+const View memory{.picture = picture,
+                  .facts = facts,
+                  .targets = kTargets,
+                  .breadth = Breadth::whole_without_lesson,
+                  .below_facts = what_ifs,
+                  .film = film};
+
+}  // namespace views
 }  // namespace meshscope::panels

@@ -1,0 +1,118 @@
+#include "app/gui/panels/views.h"
+
+#include <algorithm>
+
+#include "app/gui/view/format.h"
+#include "core/base/kinds.h"
+
+namespace meshscope::panels {
+namespace views {
+
+// One a file in views/.
+#define MESHSCOPE_VIEW(word) extern const View word;
+#include "core/base/views.def"
+#undef MESHSCOPE_VIEW
+
+}  // namespace views
+
+namespace {
+
+constexpr const View* kViews[] = {
+#define MESHSCOPE_VIEW(word) &views::word,
+#include "core/base/views.def"
+#undef MESHSCOPE_VIEW
+};
+
+Actions set_clock(const Ui&, const view::Id& id, bool) {
+    return {session::SetClock{static_cast<time::ClockKind>(id.a)}};
+}
+
+/// The timeline's range becomes the step.
+Actions zoom_to_step(const Ui& ui, const view::Id& id, bool twice) {
+    if (!twice) return {};
+    const time::Interval at = time::span_of_step(*ui.state.document->trace, *session::shown_clock(ui.state),
+                                                 static_cast<int32_t>(id.a));
+    return {session::SetRange{at.begin_ns, at.end_ns}};
+}
+
+/// A button that changes something at each press: of a double click the first does.
+template <class Kind>
+Actions once(const Ui&, const view::Id&, bool twice) {
+    if (twice) return {};
+    return {Kind{}};
+}
+
+constexpr Target kCommon[] = {
+    {"rank", select_rank, rank_status},
+    {"lane", select_rank, rank_status},
+    {"live_rank", select_rank, rank_status},
+    {"event", select_event, event_status},
+    {"merged", select_event, event_status},
+    {"step", zoom_to_step},
+    {"clock", set_clock},
+    {"end_show", once<session::GoToEnd>},
+    {"end_fold", once<session::ToggleEnd>},
+};
+
+}  // namespace
+
+const View& view_of(view::ViewKind kind) {
+    return *kViews[static_cast<std::size_t>(kind)];
+}
+
+std::span<const Target> common_targets() {
+    return kCommon;
+}
+
+const Target* find_target(const View& view, std::string_view kind) {
+    for (const std::span<const Target> targets : {view.targets, common_targets()}) {
+        const auto found = std::ranges::find(targets, kind, &Target::kind);
+        if (found != targets.end()) return &*found;
+    }
+    return nullptr;
+}
+
+Actions select_rank(const Ui&, const view::Id& id, bool) {
+    return {session::SelectRank{static_cast<int32_t>(id.a)}};
+}
+
+Actions select_event(const Ui&, const view::Id& id, bool twice) {
+    return {session::SelectEvent{{static_cast<int32_t>(id.a), static_cast<int32_t>(id.b)}, twice}};
+}
+
+Actions go_to_event(const Ui& ui, const view::Id& id, bool) {
+    return select_event(ui, id, true);
+}
+
+std::string rank_status(const Ui&, Memory&, const view::Id& id) {
+    return "rank " + std::to_string(id.a);
+}
+
+std::string event_status(const Ui& ui, Memory&, const view::Id& id) {
+    return event_words(*ui.state.document->trace, *session::shown_clock(ui.state),
+                       static_cast<std::size_t>(id.a), static_cast<std::size_t>(id.b));
+}
+
+std::string event_words(const trace::Trace& trace, const time::Clock& clock, std::size_t rank,
+                        std::size_t index) {
+    if (rank >= trace.ranks.size() || index >= trace.ranks[rank].events.size()) return {};
+    const trace::Event& event = trace.ranks[rank].events[index];
+    const time::Interval at = clock.events[rank][index];
+    const std::string op = event.kind == trace::EventKind::compute ? std::string(trace.text(event.name))
+                                                                   : std::string(name(event.op));
+    return "rank " + std::to_string(rank) + " · " + op + " " + std::string(trace.text(event.unit)) + " · " +
+           view::format_time(at.end_ns - at.begin_ns);
+}
+
+time::Interval film_of_event(const session::Document& document, const time::Clock& clock, view::EventRef at) {
+    time::Interval span =
+        clock.events[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.event)];
+    const int32_t step = document.trace->event(at.rank, at.event).step;
+    const time::Interval whole = time::span_of_step(*document.trace, clock, step);
+    const int64_t length = std::max(span.end_ns - span.begin_ns, (whole.end_ns - whole.begin_ns) / 4);
+    span.end_ns = std::min(span.begin_ns + length, clock.end_ns);
+    span.begin_ns = std::max<int64_t>(0, std::min(span.begin_ns, span.end_ns - length));
+    return span;
+}
+
+}  // namespace meshscope::panels

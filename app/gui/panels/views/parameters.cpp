@@ -1,0 +1,72 @@
+#include "app/gui/panels/views.h"
+#include "app/gui/view/parameters_view.h"
+
+namespace meshscope::panels {
+namespace {
+
+view::Picture picture(const Ui& ui, Memory&, view::Size size) {
+    return view::parameters_view(view_input(ui, size.width, size.height));
+}
+
+std::optional<view::Picture> facts(const Ui& ui, Memory&, view::Size size) {
+    return view::parameters_facts(view_input(ui, size.width, size.height));
+}
+
+/// Parameter `place` of unit `unit`; `row` -1: none of its rows.
+Actions select(const Ui& ui, int64_t unit, int64_t place, int64_t row) {
+    const auto units = view::parameter_units(*ui.state.document->trace);
+    if (unit < 0 || unit >= static_cast<int64_t>(units.size())) return {};
+    const auto& parameters = units[static_cast<size_t>(unit)].parameters;
+    if (place < 0 || place >= static_cast<int64_t>(parameters.size())) return {};
+    return {session::SelectParameter{parameters[static_cast<size_t>(place)].name, row}};
+}
+
+/// -1: no unit is on show.
+int64_t unit_on_show(const Ui& ui) {
+    const trace::Trace& trace = *ui.state.document->trace;
+    return view::shown_unit(trace, view::parameter_units(trace), ui.state.selection);
+}
+
+Actions select_parameter(const Ui& ui, const view::Id& id, bool) {
+    return select(ui, unit_on_show(ui), id.a, -1);
+}
+Actions select_unit(const Ui& ui, const view::Id& id, bool) {
+    return unit_on_show(ui) < 0 ? Actions{} : select(ui, id.a, 0, -1);
+}
+Actions select_next_unit(const Ui& ui, const view::Id& id, bool) {
+    const int64_t unit = unit_on_show(ui);
+    return unit < 0 ? Actions{} : select(ui, unit + id.a, 0, -1);
+}
+
+/// A row of a parameter on a rank: both are packed in `a` (view/parameters_view.h).
+int32_t rank_of_row(const view::Id& id) {
+    return static_cast<int32_t>(id.a & 0x7FFFFFFF);
+}
+Actions select_row(const Ui& ui, const view::Id& id, bool) {
+    const Actions row = select(ui, unit_on_show(ui), id.a >> 32, id.b);
+    return row.empty() ? row : Actions{session::SelectRank{rank_of_row(id)}, row.front()};
+}
+std::string row_status(const Ui& ui, Memory&, const view::Id& id) {
+    return "rank " + std::to_string(rank_of_row(id)) + " · " +
+           ui.say("view.parameters.row.n", {{"row", id.b}});
+}
+
+constexpr Target kTargets[] = {
+    {"parameter", select_parameter},
+    {"parameter_unit", select_unit},
+    {"parameter_next", select_next_unit},
+    {"weight", select_row, row_status},
+    {"life", go_to_event, event_status},
+    {"run", select_rank},
+};
+
+}  // namespace
+
+namespace views {
+
+/// Who owns which rows, and what becomes of them through a step.
+extern const View parameters;
+const View parameters{.picture = picture, .facts = facts, .targets = kTargets};
+
+}  // namespace views
+}  // namespace meshscope::panels
