@@ -1,11 +1,9 @@
-#include <thread>
-
 #include "app/gui/view/compare_figures.h"
+#include "app/gui/view/memo.h"
 #include "app/gui/view/memory_step.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
 #include "app/gui/view/paint.h"
-#include "app/gui/view/remembered.h"
 #include "app/gui/view/timeline_bars.h"
 #include "tests/test.h"
 #include "tests/view/picture_check.h"
@@ -56,15 +54,6 @@ trace::Trace large(int64_t later = 0) {
     return t;
 }
 
-/// In a thread of its own, which remembers nothing.
-template <class Make>
-auto afresh(const Make& make) {
-    decltype(make()) made;
-    std::thread thread([&] { made = make(); });
-    thread.join();
-    return made;
-}
-
 bool same(const view::Picture& a, const view::Picture& b) {
     if (a.shapes.size() != b.shapes.size() || a.text_lines != b.text_lines || a.height != b.height)
         return false;
@@ -86,18 +75,19 @@ TEST_CASE("a record's steps are where its events stand, in a large record too, a
     trace::Trace small = record;
     small.ranks.resize(5);
     REQUIRE_FALSE(view::is_large(small));
+    view::Memo memo;
     for (const trace::Trace* t : {&record, &small})
         for (int32_t r = 0; r < 5; ++r)
             for (int32_t step = -1; step <= kSteps; ++step) {
                 std::vector<int32_t> expected, found;
                 for (const auto& e : t->ranks[static_cast<std::size_t>(r)].events)
                     if (e.step == step) expected.push_back(e.id);
-                for (const auto& run : view::step_runs(*t, r, step))
+                for (const auto& run : view::step_runs(*t, r, step, &memo))
                     for (std::size_t i = run.first; i < run.last; ++i)
                         found.push_back(static_cast<int32_t>(i));
                 CHECK(found == expected);
             }
-    CHECK(view::step_runs(record, 3, 2).size() == 2);
+    CHECK(view::step_runs(record, 3, 2, &memo).size() == 2);
 }
 
 TEST_CASE("every rank has its own memory, whichever ranks share columns") {
@@ -105,25 +95,26 @@ TEST_CASE("every rank has its own memory, whichever ranks share columns") {
     trace::Trace mixed = large();
     std::swap(mixed.ranks[4].memory[0], mixed.ranks[4].memory[7]);  // steps that do not ascend
     mixed.ranks[8].memory[3].delta_bytes -= 1;
+    view::Memo memo;
     for (const trace::Trace* t : {&record, static_cast<const trace::Trace*>(&mixed)})
         for (int32_t step = -1; step <= kSteps; ++step) {
-            const auto all = view::memory_step(*t, step);
+            const auto all = view::memory_step(*t, step, &memo);
             int64_t most = 0;
             for (int32_t r = 0; r < kRanks; ++r) {
-                const auto columns = view::memory_columns(*t, r, step);
+                const auto columns = view::memory_columns(*t, r, step, &memo);
                 CHECK(all->of(r) == columns);
                 if (!columns.empty()) most = std::max(most, columns[view::highest(columns)].total);
             }
             CHECK(all->most == most);
         }
     // Three kinds: 1 holds what 0 does at other events, 2 holds more.
-    const auto all = view::memory_step(record, 1);
+    const auto all = view::memory_step(record, 1, &memo);
     CHECK(all->distinct.size() == 3);
     CHECK(all->look(0) != all->look(1));
     CHECK(all->look(0) == all->look(3));
     CHECK(all->present[static_cast<std::size_t>(MemoryCategory::activations)]);
     CHECK_FALSE(all->present[static_cast<std::size_t>(MemoryCategory::gradients)]);
-    CHECK(view::memory_step(mixed, 1)->distinct.size() == 5);
+    CHECK(view::memory_step(mixed, 1, &memo)->distinct.size() == 5);
     for (int32_t r = 0; r < 3; ++r)
         CHECK(all->of(r)[view::highest(all->of(r))].total == memory::peak(record, r, 1).bytes);
 }
@@ -142,17 +133,18 @@ TEST_CASE("equal bytes of other events are one look") {
 TEST_CASE("what is remembered of a large record is that record's, on that clock, in that step") {
     const trace::Trace one = large(), two = large(50);
     const auto clock_one = time::measured(one), clock_two = time::measured(two);
+    view::Memo memo;
     for (int round = 0; round < 2; ++round)
         for (int32_t step = -1; step <= kSteps; ++step) {
             const auto span = [&](const trace::Trace& t, const time::Clock& clock) {
-                const auto found = view::step_span(t, clock, step),
+                const auto found = view::step_span(t, clock, step, &memo),
                            whole = time::span_of_step(t, clock, step);
                 CHECK(found.begin_ns == whole.begin_ns);
                 CHECK(found.end_ns == whole.end_ns);
                 for (const int32_t rank : {0, 7}) {
                     const view::ComparedRun run{"", t, clock, rank, false};
-                    const auto f = view::run_figures(run, step);
-                    const auto fresh = afresh([&] { return view::run_figures(run, step); });
+                    const auto f = view::run_figures(run, step, &memo);
+                    const auto fresh = view::run_figures(run, step);
                     CHECK(f.step_ns == whole.end_ns - whole.begin_ns);
                     CHECK(f.sent_bytes == fresh.sent_bytes);
                     CHECK(f.calls == fresh.calls);
@@ -164,7 +156,7 @@ TEST_CASE("what is remembered of a large record is that record's, on that clock,
             span(two, clock_two);
         }
     // Evaluation is no part of a step's time.
-    CHECK(view::step_span(one, clock_one, 0).end_ns == clock_one.events[kRanks - 1][kEach - 6].end_ns);
+    CHECK(view::step_span(one, clock_one, 0, &memo).end_ns == clock_one.events[kRanks - 1][kEach - 6].end_ns);
 }
 
 TEST_CASE(
@@ -175,12 +167,15 @@ TEST_CASE(
     const test::FakeMeasure measure;
     const test::CatalogueTexts texts{view::Language::en};
     view::Selection selection;
+    view::Memo memo;
     for (const int64_t t : {int64_t{0}, clock.end_ns / 2, int64_t{0}, clock.end_ns}) {
-        const view::Input in{record, clock, {t}, selection, {900, 560}, view::Language::en, measure, texts};
+        view::Input in{record, clock, {t}, selection, {900, 560}, view::Language::en, measure, texts};
+        const auto fresh = view::memory_view(in);
+        in.memo = &memo;
         const auto picture = view::memory_view(in);
-        CHECK(same(picture, afresh([&] { return view::memory_view(in); })));
+        CHECK(same(picture, fresh));
         CHECK(picture.text_lines.size() >= kRanks);
-        const int32_t step = view::step_at(record, clock, t);
+        const int32_t step = view::step_at(record, clock, t, &memo);
         CHECK(test::says_part(picture, "step " + std::to_string(step)));
         for (int32_t r = 0; r < 3; ++r)
             CHECK(test::find(picture, "peak", r, memory::peak(record, r, step).event).size() > 0);
@@ -194,18 +189,21 @@ TEST_CASE("the mesh's table follows the slice, the mesh, the language and what i
     covered.covered = true;
     other.shape = {2, 3};
     other.names = {"replicate", "shard"};
+    view::Memo memo;
     for (int round = 0; round < 2; ++round)
         for (const char* slice : {"", "shard", "replicate"})
             for (const auto* options : {&open, &covered, &other})
                 for (const bool zh : {false, true}) {
                     toy.selection.slice = slice;
-                    const view::Input in{
+                    view::Input in{
                         toy.trace,   toy.clock,
                         {0},         toy.selection,
                         {1032, 560}, zh ? view::Language::zh : view::Language::en,
                         toy.measure, zh ? static_cast<const view::Texts&>(chinese) : toy.texts};
+                    const auto fresh = view::mesh_table(in, *options);
+                    in.memo = &memo;
                     const auto table = view::mesh_table(in, *options);
-                    CHECK(same(table, afresh([&] { return view::mesh_table(in, *options); })));
+                    CHECK(same(table, fresh));
                     CHECK(test::find(table, "rank").size() == (options == &other ? 6 : 4));
                 }
 }

@@ -47,6 +47,7 @@ void document(Ui& ui, Memory& memory, float width, float height) {
 }  // namespace
 
 void draw_frame(Ui& ui, Memory& memory, float width, float height) {
+    ui.memo = &memory.memo;
     memory.order.clear();
     memory.boxes.clear();
     memory.places.clear();

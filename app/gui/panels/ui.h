@@ -7,6 +7,7 @@
 
 #include "app/gui/panels/quiz_mask.h"
 #include "app/gui/session/actions.h"
+#include "app/gui/view/memo.h"
 #include "app/gui/view/picture.h"
 #include "app/gui/view/texts.h"
 #include "app/gui/window/fonts.h"
@@ -49,6 +50,7 @@ class Ui {
     float scale;
     const QuizMask quiz_mask;  ///< what the lesson's open question asks for
 
+    view::Memo* memo = nullptr;            ///< for the views' Input
     ImDrawList* draw = nullptr;            ///< of the window being drawn
     std::string panel;                     ///< whose turn it is: named in overflow records
     std::vector<session::Action> actions;  ///< what the user did in this frame, in order

@@ -9,11 +9,9 @@
 #include "app/gui/panels/document_mark.h"
 #include "app/gui/panels/ui.h"
 #include "app/gui/session/palette.h"
+#include "app/gui/view/memo.h"
 
 namespace meshscope::panels {
-
-struct CountedTraffic;
-struct AskedWhatIfs;
 
 /// What a window remembers between frames that is no part of the state: where the keyboard focus is, what is
 /// half typed.
@@ -38,8 +36,7 @@ struct Memory {
         friend bool operator==(const Seen&, const Seen&) = default;
     };
     Seen timeline_seen;
-    std::shared_ptr<const CountedTraffic> traffic;  ///< counted last, see traffic_host.cpp
-    std::shared_ptr<const AskedWhatIfs> what_ifs;   ///< of the run last shown, see what_if_section.cpp
+    view::Memo memo;  ///< what the views found
     /// The command palette: its lines (filled when it opens), where the keyboard is in what was found.
     std::vector<session::PaletteItem> palette_items;
     std::string palette_query;

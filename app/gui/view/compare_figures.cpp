@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "app/gui/view/remembered.h"
 #include "app/gui/view/timeline_bars.h"
 #include "core/memory/ledger.h"
 #include "core/time/exposed.h"
@@ -33,12 +32,12 @@ std::optional<int64_t> bytes_between_nodes(const trace::Trace& trace, int32_t st
     return bytes;
 }
 
-RunFigures count_figures(const ComparedRun& run, int32_t step) {
+RunFigures count_figures(const ComparedRun& run, int32_t step, Memo* memo) {
     RunFigures f;
     f.step = step;
     // A step that the run ended in has no loss that all ranks know of.
     f.whole = run.end == nullptr || run.end->kind == RunEnd::Kind::not_finite || step < run.trace.info.steps;
-    f.span = step_span(run.trace, run.clock, step);
+    f.span = step_span(run.trace, run.clock, step, memo);
     if (run.trace.info.level == trace::Level::off ||
         (step >= 0 && step < trace::first_recorded_step(run.trace))) {
         f.step_ns = f.exposed_ns = f.peak_bytes = f.calls = f.sent_bytes = -1;  // unknown is not zero
@@ -71,11 +70,10 @@ int32_t compared_step(const trace::Trace& trace, int32_t step) {
     return std::clamp(step, 0, std::max(0, last));
 }
 
-RunFigures run_figures(const ComparedRun& run, int32_t step) {
-    if (!is_large(run.trace)) return count_figures(run, step);
+RunFigures run_figures(const ComparedRun& run, int32_t step, Memo* memo) {
     // Runs stand side by side for as long as the cursor goes through a step.
-    thread_local Remembered<std::pair<int32_t, int32_t>, RunFigures> remembered(16);
-    return *remembered.of(run.trace, &run.clock, {run.rank, step}, [&] { return count_figures(run, step); });
+    return *found_once<RunFigures>(memo, 16, run.trace, &run.clock, std::pair(run.rank, step),
+                                   [&] { return count_figures(run, step, memo); });
 }
 
 std::string figure_time(int64_t ns) {

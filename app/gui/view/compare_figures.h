@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/gui/view/format.h"
+#include "app/gui/view/memo.h"
 #include "app/gui/view/run_end.h"
 #include "core/time/clock.h"
 #include "core/trace/agreement.h"
@@ -49,7 +50,7 @@ struct RunFigures {
     std::optional<int64_t> between_nodes;
 };
 /// Cost: a pass over the step's events and hops of all ranks; in a large record once a rank and step.
-RunFigures run_figures(const ComparedRun& run, int32_t step);
+RunFigures run_figures(const ComparedRun& run, int32_t step, Memo* memo = nullptr);
 
 /// A time of the figures; "—" where the record does not tell it.
 std::string figure_time(int64_t ns);

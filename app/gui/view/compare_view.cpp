@@ -24,9 +24,9 @@ class Comparison {
         const ComparedRun* front = &runs.front();
         for (const ComparedRun& run : runs)
             if (run.front) front = &run;
-        const int32_t step = std::max(0, step_at(front->trace, front->clock, input.cursor.t_ns));
+        const int32_t step = std::max(0, step_at(front->trace, front->clock, input.cursor.t_ns, input.memo));
         for (const ComparedRun& run : runs) {
-            figures_.push_back(run_figures(run, compared_step(run.trace, step)));
+            figures_.push_back(run_figures(run, compared_step(run.trace, step), input.memo));
             longest_ = std::max(longest_, figures_.back().step_ns);
             unlike_.push_back(unlike(runs.front(), figures_.front(), run, figures_.back()));
             if (&run == front) cursor_ns_ = input.cursor.t_ns - figures_.back().span.begin_ns;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/gui/view/memo.h"
 #include "app/gui/view/picture.h"
 #include "app/gui/view/state.h"
 #include "app/gui/view/texts.h"
@@ -13,7 +14,7 @@ struct Size {
     float width = 0, height = 0;
 };
 
-/// What every view-model is a pure function of. References must live while the call lasts, no longer.
+/// What every view-model is a pure function of (`memo` only saves time). References must live while the call lasts, no longer.
 struct Input {
     const trace::Trace& trace;
     const time::Clock& clock;
@@ -23,6 +24,7 @@ struct Input {
     Language language = Language::en;
     const TextMeasure& measure;
     const Texts& texts;
+    Memo* memo = nullptr;  ///< what was found for earlier frames; null: all is found anew
 };
 
 }  // namespace meshscope::view

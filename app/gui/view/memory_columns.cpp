@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "app/gui/view/format.h"
-#include "app/gui/view/remembered.h"
 
 namespace meshscope::view {
 
-std::vector<MemoryColumn> memory_columns(const trace::Trace& trace, int32_t rank, int32_t step) {
+std::vector<MemoryColumn> memory_columns(const trace::Trace& trace, int32_t rank, int32_t step, Memo* memo) {
     const auto& events = trace.ranks[static_cast<std::size_t>(rank)].events;
     std::vector<MemoryColumn> out;
-    for (const StepRun& run : step_runs(trace, rank, step))
+    for (const StepRun& run : step_runs(trace, rank, step, memo))
         for (std::size_t i = run.first; i < run.last; ++i) out.push_back({events[i].id, -1, 0, {}});
     if (out.empty()) return out;
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/view/memo.h"
 #include "app/gui/view/picture.h"
 #include "core/memory/ledger.h"
 #include "core/trace/trace.h"
@@ -23,7 +24,8 @@ struct MemoryColumn {
 /// One column an event of the step, in order of issue; events that change nothing keep the level before.
 /// Empty when the step has no event. The highest column of the step is memory::peak's. Cost: O(changes +
 /// events), with event_of_change's per change.
-std::vector<MemoryColumn> memory_columns(const trace::Trace& trace, int32_t rank, int32_t step);
+std::vector<MemoryColumn> memory_columns(const trace::Trace& trace, int32_t rank, int32_t step,
+                                         Memo* memo = nullptr);
 
 /// At most `most` columns: neighbours joined to their highest. The peak survives. Cost: one pass.
 std::vector<MemoryColumn> join_columns(const std::vector<MemoryColumn>& columns, std::size_t most);

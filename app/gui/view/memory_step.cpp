@@ -4,20 +4,18 @@
 #include <map>
 #include <utility>
 
-#include "app/gui/view/remembered.h"
-
 namespace meshscope::view {
 namespace {
 
 /// All that a rank's columns of a step are made from, as numbers: which events they stand for, what was held
 /// before, and every change with the event it belongs to.
-std::vector<int64_t> ingredients(const trace::Trace& trace, int32_t rank, int32_t step) {
+std::vector<int64_t> ingredients(const trace::Trace& trace, int32_t rank, int32_t step, Memo* memo) {
     const auto& changes = trace.ranks[static_cast<std::size_t>(rank)].memory;
     const auto earlier = [](const auto& a, const auto& b) { return a.step < b.step; };
     // Steps ascend in what the engine records; a rank of another record is a kind of its own.
     if (!std::is_sorted(changes.begin(), changes.end(), earlier)) return {-1, rank};
     std::vector<int64_t> out;
-    for (const StepRun& run : step_runs(trace, rank, step))
+    for (const StepRun& run : step_runs(trace, rank, step, memo))
         out.insert(out.end(), {static_cast<int64_t>(run.first), static_cast<int64_t>(run.last)});
     memory::ByCategory before{};
     std::size_t i = 0;
@@ -37,13 +35,13 @@ bool same_bytes(const std::vector<MemoryColumn>& a, const std::vector<MemoryColu
                       [](const MemoryColumn& x, const MemoryColumn& y) { return x.bytes == y.bytes; });
 }
 
-MemoryStep count_step(const trace::Trace& trace, int32_t step) {
+MemoryStep count_step(const trace::Trace& trace, int32_t step, Memo* memo) {
     MemoryStep out;
     std::map<std::vector<int64_t>, int32_t> kinds;
     for (int32_t r = 0; r < static_cast<int32_t>(trace.ranks.size()); ++r) {
         const auto [at, is_new] =
-            kinds.try_emplace(ingredients(trace, r, step), static_cast<int32_t>(out.distinct.size()));
-        if (is_new) out.distinct.push_back(memory_columns(trace, r, step));
+            kinds.try_emplace(ingredients(trace, r, step, memo), static_cast<int32_t>(out.distinct.size()));
+        if (is_new) out.distinct.push_back(memory_columns(trace, r, step, memo));
         out.kind.push_back(at->second);
     }
     for (std::size_t k = 0; k < out.distinct.size(); ++k) {
@@ -62,10 +60,9 @@ MemoryStep count_step(const trace::Trace& trace, int32_t step) {
 
 }  // namespace
 
-std::shared_ptr<const MemoryStep> memory_step(const trace::Trace& trace, int32_t step) {
-    if (!is_large(trace)) return std::make_shared<const MemoryStep>(count_step(trace, step));
-    thread_local Remembered<int32_t, MemoryStep> remembered(1);  // the step on show: columns are large
-    return remembered.of(trace, nullptr, step, [&] { return count_step(trace, step); });
+std::shared_ptr<const MemoryStep> memory_step(const trace::Trace& trace, int32_t step, Memo* memo) {
+    // The step on show alone: columns are large.
+    return found_once<MemoryStep>(memo, 1, trace, nullptr, step, [&] { return count_step(trace, step, memo); });
 }
 
 }  // namespace meshscope::view

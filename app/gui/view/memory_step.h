@@ -30,6 +30,6 @@ struct MemoryStep {
 
 /// What memory_columns() gives for every rank. Cost: a pass over all memory changes up to the step, and
 /// memory_columns() a kind of rank; in a large record once a step.
-std::shared_ptr<const MemoryStep> memory_step(const trace::Trace& trace, int32_t step);
+std::shared_ptr<const MemoryStep> memory_step(const trace::Trace& trace, int32_t step, Memo* memo = nullptr);
 
 }  // namespace meshscope::view

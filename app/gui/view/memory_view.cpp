@@ -22,8 +22,8 @@ class Memory {
   public:
     Memory(const Input& input, const MemoryOptions& options)
         : in_(input), p_(input), focus_(focus_rank(input)), low_(input.size.height < 320) {
-        step_ = options.step >= -1 ? options.step : step_at(input.trace, input.clock, input.cursor.t_ns);
-        memory_ = memory_step(input.trace, step_);
+        step_ = options.step >= -1 ? options.step : step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
+        memory_ = memory_step(input.trace, step_, input.memo);
     }
 
     Picture draw() {

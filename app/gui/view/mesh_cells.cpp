@@ -111,21 +111,26 @@ std::vector<MeshCells> fill(const Painter& p, const MeshQuestion& q, bool covere
     return columns;
 }
 
+/// What was found last, and all that the words were made from; the sentences stand for the language.
+struct LastCells {
+    using Key = std::tuple<mesh::Shape, mesh::Names, std::vector<int64_t>, std::string, bool, std::string>;
+    Key of;
+    std::shared_ptr<const std::vector<MeshCells>> cells;
+};
+
 }  // namespace
 
-std::shared_ptr<const std::vector<MeshCells>> mesh_cells(const Painter& p, const MeshQuestion& q,
-                                                         bool covered) {
-    // All that the words are made from; the sentences stand for the language.
-    using Key = std::tuple<mesh::Shape, mesh::Names, std::vector<int64_t>, std::string, bool, std::string>;
-    Key key{q.shape, q.names, q.ranks, q.expression, covered, p.say("view.mesh.column.rank")};
+std::shared_ptr<const std::vector<MeshCells>> mesh_cells(const Painter& p, const MeshQuestion& q, bool covered,
+                                                         Memo* memo) {
+    if (memo == nullptr) return std::make_shared<const std::vector<MeshCells>>(fill(p, q, covered));
+    LastCells::Key key{q.shape, q.names, q.ranks, q.expression, covered, p.say("view.mesh.column.rank")};
     std::get<5>(key) += p.say("view.mesh.span", {arg("first", 0), arg("last", 2), arg("step", 2)});
-    thread_local Key made_of;
-    thread_local std::shared_ptr<const std::vector<MeshCells>> made;
-    if (!made || made_of != key) {
-        made = std::make_shared<const std::vector<MeshCells>>(fill(p, q, covered));
-        made_of = std::move(key);
+    auto& last = memo->the<LastCells>();
+    if (!last.cells || last.of != key) {
+        last.cells = std::make_shared<const std::vector<MeshCells>>(fill(p, q, covered));
+        last.of = std::move(key);
     }
-    return made;
+    return last.cells;
 }
 
 }  // namespace meshscope::view

@@ -21,9 +21,9 @@ struct MeshCells {
 
 /// Rank, coordinate, nested list, one group a dim of the mesh or its slice, local coordinate. `covered`: a
 /// question is open, and groups and slices stand as "?". The question holds a mesh and no error. What was
-/// found last is kept for as long as the mesh, the slice and the words are the same. Cost: O(ranks · mesh
+/// found last stays in the memo for as long as the mesh, the slice and the words are the same. Cost: O(ranks · mesh
 /// dims), and a nested list for each different one.
 std::shared_ptr<const std::vector<MeshCells>> mesh_cells(const Painter& painter, const MeshQuestion& question,
-                                                         bool covered);
+                                                         bool covered, Memo* memo);
 
 }  // namespace meshscope::view

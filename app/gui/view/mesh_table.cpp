@@ -54,7 +54,7 @@ class Table {
 
   private:
     void columns() {
-        cells_ = mesh_cells(p_, q_, covered_);
+        cells_ = mesh_cells(p_, q_, covered_, in_.memo);
         for (const MeshCells& cells : *cells_) columns_.push_back({&cells});
         fit_columns();
     }

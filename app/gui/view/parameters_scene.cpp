@@ -37,7 +37,7 @@ ParametersScene parameters_scene(const Input& input) {
     s.units = parameter_units(input.trace);
     s.unit = shown_unit(input.trace, s.units, input.selection);
     s.rank = focus_rank(input);
-    s.step = std::max(0, step_at(input.trace, input.clock, input.cursor.t_ns));
+    s.step = std::max(0, step_at(input.trace, input.clock, input.cursor.t_ns, input.memo));
     if (s.unit < 0) return s;
     for (std::size_t i = 0; i < s.shown().parameters.size(); ++i)
         if (s.shown().parameters[i].name == input.selection.parameter) {

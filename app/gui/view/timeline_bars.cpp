@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "app/gui/view/paint.h"
-#include "app/gui/view/remembered.h"
 
 namespace meshscope::view {
 namespace {
@@ -54,10 +53,8 @@ Steps scan_steps(const trace::Trace& trace, const time::Clock& clock) {
 /// Of the few runs that stand side by side, each on both clocks.
 constexpr std::size_t kKept = 12;
 
-Steps steps_of(const trace::Trace& trace, const time::Clock& clock) {
-    thread_local Remembered<char, Steps> remembered(kKept);
-    if (!is_large(trace)) return scan_steps(trace, clock);
-    return *remembered.of(trace, &clock, 0, [&] { return scan_steps(trace, clock); });
+std::shared_ptr<const Steps> steps_of(const trace::Trace& trace, const time::Clock& clock, Memo* memo) {
+    return found_once<Steps>(memo, kKept, trace, &clock, char{}, [&] { return scan_steps(trace, clock); });
 }
 
 }  // namespace
@@ -133,41 +130,40 @@ Token lane_hue(Lane lane) {
     return lane == Lane::communication ? Token::soft : stream_hue(static_cast<Stream>(lane));
 }
 
-std::vector<Lane> lanes_in_use(const trace::Trace& trace) {
-    thread_local Remembered<char, std::array<char, kLanes>> remembered(kKept);
-    const auto scan = [&] { return scan_lanes(trace); };
-    const std::array<char, kLanes> used = is_large(trace) ? *remembered.of(trace, nullptr, 0, scan) : scan();
+std::vector<Lane> lanes_in_use(const trace::Trace& trace, Memo* memo) {
+    const auto used = found_once<std::array<char, kLanes>>(memo, kKept, trace, nullptr, char{},
+                                                           [&] { return scan_lanes(trace); });
     std::vector<Lane> out;
     for (const Lane lane : lane_order())
-        if (used[static_cast<std::size_t>(lane)]) out.push_back(lane);
+        if ((*used)[static_cast<std::size_t>(lane)]) out.push_back(lane);
     return out;
 }
 
-std::vector<time::Interval> step_intervals(const trace::Trace& trace, const time::Clock& clock) {
-    Steps steps = steps_of(trace, clock);
-    for (auto& whole : steps.whole)
+std::vector<time::Interval> step_intervals(const trace::Trace& trace, const time::Clock& clock, Memo* memo) {
+    std::vector<time::Interval> steps = steps_of(trace, clock, memo)->whole;
+    for (auto& whole : steps)
         if (whole.begin_ns > whole.end_ns) whole = {};
-    return std::move(steps.whole);
+    return steps;
 }
 
-time::Interval step_span(const trace::Trace& trace, const time::Clock& clock, int32_t step) {
-    if (!is_large(trace) || step < 0) return time::span_of_step(trace, clock, step);
-    const Steps steps = steps_of(trace, clock);
-    if (static_cast<std::size_t>(step) >= steps.trained.size()) return {};
-    const time::Interval& span = steps.trained[static_cast<std::size_t>(step)];
+time::Interval step_span(const trace::Trace& trace, const time::Clock& clock, int32_t step, Memo* memo) {
+    if (memo == nullptr || !is_large(trace) || step < 0) return time::span_of_step(trace, clock, step);
+    const auto steps = steps_of(trace, clock, memo);
+    if (static_cast<std::size_t>(step) >= steps->trained.size()) return {};
+    const time::Interval& span = steps->trained[static_cast<std::size_t>(step)];
     return span.begin_ns > span.end_ns ? time::Interval{} : span;
 }
 
-int32_t step_at(const trace::Trace& trace, const time::Clock& clock, int64_t t_ns) {
-    const Steps steps = steps_of(trace, clock);
+int32_t step_at(const trace::Trace& trace, const time::Clock& clock, int64_t t_ns, Memo* memo) {
+    const auto steps = steps_of(trace, clock, memo);
     // The latest step of which anything has begun; before anything has, the first is the one that comes.
     int32_t step = -1, first = -1;
-    for (std::size_t i = 0; i < steps.whole.size(); ++i) {
-        if (steps.whole[i].begin_ns > steps.whole[i].end_ns) continue;
+    for (std::size_t i = 0; i < steps->whole.size(); ++i) {
+        if (steps->whole[i].begin_ns > steps->whole[i].end_ns) continue;
         if (first < 0) first = static_cast<int32_t>(i);
-        if (steps.whole[i].begin_ns <= t_ns) step = static_cast<int32_t>(i);
+        if (steps->whole[i].begin_ns <= t_ns) step = static_cast<int32_t>(i);
     }
-    return steps.begin_ns <= t_ns ? step : first;
+    return steps->begin_ns <= t_ns ? step : first;
 }
 
 }  // namespace meshscope::view

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/view/memo.h"
 #include "app/gui/view/picture.h"
 #include "app/gui/view/texts.h"
 #include "core/base/kinds.h"
@@ -35,7 +36,7 @@ std::string lane_name(Lane lane, const Texts& texts);
 Token lane_hue(Lane lane);
 
 /// Lanes on which any rank has an event, as lane_order() has them.
-std::vector<Lane> lanes_in_use(const trace::Trace& trace);
+std::vector<Lane> lanes_in_use(const trace::Trace& trace, Memo* memo = nullptr);
 
 /// One bar of a lane: an event, or several that are too narrow to tell apart.
 struct Bar {
@@ -62,13 +63,15 @@ std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& 
 
 /// From the first begin to the last end of each step's events on all ranks; [0] is step 0. Empty intervals
 /// for steps without events. Cost: one pass over all events.
-std::vector<time::Interval> step_intervals(const trace::Trace& trace, const time::Clock& clock);
+std::vector<time::Interval> step_intervals(const trace::Trace& trace, const time::Clock& clock,
+                                           Memo* memo = nullptr);
 
 /// time::span_of_step(): a step without its evaluation. Cost: one pass over all events, in a large record
 /// once.
-time::Interval step_span(const trace::Trace& trace, const time::Clock& clock, int32_t step);
+time::Interval step_span(const trace::Trace& trace, const time::Clock& clock, int32_t step,
+                         Memo* memo = nullptr);
 
 /// The step at the cursor: the last that has begun on any rank; -1 in set-up.
-int32_t step_at(const trace::Trace& trace, const time::Clock& clock, int64_t t_ns);
+int32_t step_at(const trace::Trace& trace, const time::Clock& clock, int64_t t_ns, Memo* memo = nullptr);
 
 }  // namespace meshscope::view

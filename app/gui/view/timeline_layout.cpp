@@ -10,7 +10,7 @@ namespace meshscope::view {
 
 TimelineLayout timeline_layout(const Input& input, const TimelineOptions& options) {
     TimelineLayout out;
-    out.lanes = lanes_in_use(input.trace);
+    out.lanes = lanes_in_use(input.trace, input.memo);
     if (out.lanes.empty()) out.lanes.push_back(Lane::compute);
     const auto width = [&](const std::string& s, Face f) { return input.measure.width(s, f); };
     const auto ranks = std::max<std::size_t>(1, input.trace.ranks.size());

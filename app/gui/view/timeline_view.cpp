@@ -29,8 +29,8 @@ class Timeline {
           focus_(focus_rank(input)) {
         selected_ = selected_event(input);
         about_ = units_about(input.trace, input.selection.parameter);
-        step_ = step_at(input.trace, input.clock, input.cursor.t_ns);
-        intervals_ = step_intervals(input.trace, input.clock);
+        step_ = step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
+        intervals_ = step_intervals(input.trace, input.clock, input.memo);
     }
 
     Picture draw() {

@@ -172,12 +172,12 @@ TrafficGrid traffic_grid(const trace::Trace& trace, const Traffic& traffic, cons
 }
 
 std::vector<TrafficCause> traffic_causes(const trace::Trace& trace, const time::Clock& clock,
-                                         int64_t cursor_ns, const TrafficFilter& filter, const Link& link) {
+                                         int64_t cursor_ns, const TrafficFilter& filter, const Link& link, Memo* memo) {
     using Key = std::tuple<CollectiveOp, Phase, trace::StringId, std::string>;
     std::map<Key, std::size_t> places;
     std::vector<TrafficCause> out;
     std::vector<std::pair<int32_t, int32_t>> last;  // the event that was counted last, by cause
-    const int32_t step = filter.span == TrafficSpan::step ? step_at(trace, clock, cursor_ns) : -1;
+    const int32_t step = filter.span == TrafficSpan::step ? step_at(trace, clock, cursor_ns, memo) : -1;
     each_hop(trace, clock, cursor_ns, filter.span, step, link.to, [&](const auto& event, const auto& hop) {
         if (!link.from.contains(hop.src) || !wanted(filter, event.op)) return;
         const auto& dim = trace.groups[static_cast<std::size_t>(event.group)].mesh_dim;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/view/memo.h"
 #include "app/gui/view/state.h"
 #include "core/base/kinds.h"
 #include "core/time/clock.h"
@@ -83,7 +84,8 @@ struct TrafficCause {
 /// Largest first; equal ones in the order they ran. Their bytes add up to the cell. Cost: one pass over the
 /// receivers' hops.
 std::vector<TrafficCause> traffic_causes(const trace::Trace& trace, const time::Clock& clock,
-                                         int64_t cursor_ns, const TrafficFilter& filter, const Link& link);
+                                         int64_t cursor_ns, const TrafficFilter& filter, const Link& link,
+                                         Memo* memo = nullptr);
 
 /// The nearest link with bytes from `from` on, up or down (`rows` -1 or 1) or left or right (`columns`);
 /// `from` where there is none, the first link where it is nothing. For the keyboard; a block counts as its

@@ -11,7 +11,7 @@ constexpr std::size_t kMost = 24;  // causes told one by one
 
 void causes_of(FactList& column, const Input& input, const TrafficFilter& filter, const Link& link) {
     const Painter& p = column.p;
-    const auto causes = traffic_causes(input.trace, input.clock, input.cursor.t_ns, filter, link);
+    const auto causes = traffic_causes(input.trace, input.clock, input.cursor.t_ns, filter, link, input.memo);
     column.head(p.say("view.traffic.from_to", {arg("from", name_of(link.from)), arg("to", name_of(link.to))}),
                 p.say("view.memory.bytes"));
     if (causes.empty()) return column.sentence(p.say("view.traffic.nothing"));

@@ -10,12 +10,6 @@
 
 namespace meshscope::panels {
 
-/// What can be asked of a run, asked of its scenario once.
-struct AskedWhatIfs {
-    DocumentMark document;
-    std::vector<sandbox::WhatIf> questions;
-};
-
 namespace {
 
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {
@@ -26,16 +20,22 @@ std::optional<view::Picture> facts(const Ui& ui, Memory&, view::Size size) {
     return view::memory_facts(view_input(ui, size.width, size.height));
 }
 
+/// What can be asked of a run, asked of its scenario once.
+struct AskedWhatIfs {
+    DocumentMark document;
+    std::vector<sandbox::WhatIf> questions;
+};
+
 const std::vector<sandbox::WhatIf>& questions(Ui& ui, Memory& memory) {
     const session::Document& document = *ui.state.document;
     const DocumentMark mark(ui.state.document);
-    if (!memory.what_ifs || memory.what_ifs->document != mark) {
-        AskedWhatIfs asked{mark, {}};
+    auto& asked = memory.memo.the<AskedWhatIfs>();
+    if (asked.document != mark) {
+        asked = {mark, {}};
         const std::string& text = session::scenario_text(document);
         if (!text.empty()) asked.questions = sandbox::what_ifs(text, document.trace->info.scenario_path);
-        memory.what_ifs = std::make_shared<const AskedWhatIfs>(std::move(asked));
     }
-    return memory.what_ifs->questions;
+    return asked.questions;
 }
 
 /// The same rank where the other run has it, else its highest.

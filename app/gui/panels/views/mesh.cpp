@@ -18,7 +18,7 @@ view::Input mesh_input(const Ui& ui, view::Size size) {
         if (step.mesh) trace = step.mesh.get();
     }
     return {*trace, *session::shown_clock(s), s.cursor,   ui.quiz_mask.mesh_selection(),
-            size,   s.language,               ui.measure, ui.texts};
+            size,   s.language,               ui.measure, ui.texts, ui.memo};
 }
 
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {

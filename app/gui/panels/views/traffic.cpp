@@ -5,39 +5,37 @@
 
 namespace meshscope::panels {
 
-/// A traffic and what it was counted of: hops are many, and most frames ask for the same sums.
-struct CountedTraffic {
-    DocumentMark document;
-    time::ClockKind clock = time::ClockKind::modelled;
-    view::TrafficFilter filter;
-    int64_t until_ns = 0;  ///< or the step, where a step is counted
-    view::Traffic traffic;
-};
-
 namespace {
 
 /// Of a window in which the timeline stands below: the matrix wants to be square, and in a lower one the
 /// timeline would leave it too little.
 constexpr float kLeastHeightShared = 840;
 
+/// A traffic and what it was counted of: hops are many, and most frames ask for the same sums.
+struct CountedTraffic {
+    DocumentMark document;
+    time::ClockKind clock = time::ClockKind::modelled;
+    view::TrafficFilter filter;
+    int64_t until_ns = -1;  ///< or the step, where a step is counted
+    view::Traffic traffic;
+};
+
 /// The state's filter, with the traffic counted once for as long as it is the same.
 view::TrafficOptions traffic_options(const Ui& ui, Memory& memory) {
     const session::AppState& s = ui.state;
     const time::Clock& clock = *session::shown_clock(s);
     const trace::Trace& trace = *s.document->trace;
-    view::TrafficFilter counted = s.traffic;
-    counted.window.reset();  // links are counted everywhere, whatever is shown of them
-    const int64_t until = counted.span == view::TrafficSpan::run ? 0
-                          : counted.span == view::TrafficSpan::step
-                              ? view::step_at(trace, clock, s.cursor.t_ns)
+    view::TrafficFilter filter = s.traffic;
+    filter.window.reset();  // links are counted everywhere, whatever is shown of them
+    const int64_t until = filter.span == view::TrafficSpan::run ? 0
+                          : filter.span == view::TrafficSpan::step
+                              ? view::step_at(trace, clock, s.cursor.t_ns, &memory.memo)
                               : s.cursor.t_ns;
-    const CountedTraffic* last = memory.traffic.get();
+    auto& last = memory.memo.the<CountedTraffic>();
     const DocumentMark mark(s.document);
-    if (last == nullptr || last->document != mark || last->clock != s.clock || last->filter != counted ||
-        last->until_ns != until)
-        memory.traffic = std::make_shared<const CountedTraffic>(CountedTraffic{
-            mark, s.clock, counted, until, view::traffic(trace, clock, s.cursor.t_ns, counted)});
-    return {s.traffic, &memory.traffic->traffic};
+    if (last.document != mark || last.clock != s.clock || last.filter != filter || last.until_ns != until)
+        last = {mark, s.clock, filter, until, view::traffic(trace, clock, s.cursor.t_ns, filter)};
+    return {s.traffic, &last.traffic};
 }
 
 view::Picture picture(const Ui& ui, Memory& memory, view::Size size) {

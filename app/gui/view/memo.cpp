@@ -1,4 +1,4 @@
-#include "app/gui/view/remembered.h"
+#include "app/gui/view/memo.h"
 
 #include <cstddef>
 
@@ -73,16 +73,16 @@ bool RecordName::names(const trace::Trace& trace, const time::Clock* clock) cons
            at == parts_.size();
 }
 
-std::vector<StepRun> step_runs(const trace::Trace& trace, int32_t rank, int32_t step) {
-    thread_local Remembered<char, StepIndex> remembered(6);
+std::vector<StepRun> step_runs(const trace::Trace& trace, int32_t rank, int32_t step, Memo* memo) {
     std::vector<StepRun> out;
     const auto r = static_cast<std::size_t>(rank);
-    if (!is_large(trace)) {
+    if (memo == nullptr || !is_large(trace)) {
         add_runs(trace.ranks[r].events, out);
         std::erase_if(out, [&](const StepRun& run) { return run.step != step; });
         return out;
     }
-    const auto index = remembered.of(trace, nullptr, 0, [&] { return index_steps(trace); });
+    const auto index =
+        found_once<StepIndex>(memo, 6, trace, nullptr, char{}, [&] { return index_steps(trace); });
     for (std::size_t i = index->first[r]; i < index->first[r + 1]; ++i)
         if (index->runs[i].step == step) out.push_back(index->runs[i]);
     return out;
