@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "app/gui/session/key_names.h"
 #include "app/gui/session/keys.h"
 #include "app/gui/session/palette.h"
 #include "harness.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "app/gui/session/commands.h"
-#include "app/gui/session/key_names.h"
+#include "app/gui/session/keys.h"
 #include "app/gui/view/state.h"
 #include "harness.h"
 #include "tests/folder.h"

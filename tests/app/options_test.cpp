@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "app/gui/main/help.h"
 #include "core/base/error.h"
 #include "core/scenario/keys.h"
 #include "tests/test.h"

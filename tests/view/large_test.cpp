@@ -1,6 +1,6 @@
 #include "app/gui/view/compare_figures.h"
 #include "app/gui/view/memo.h"
-#include "app/gui/view/memory_step.h"
+#include "app/gui/view/memory_columns.h"
 #include "app/gui/view/memory_view.h"
 #include "app/gui/view/mesh_view.h"
 #include "app/gui/view/paint.h"
@@ -195,11 +195,10 @@ TEST_CASE("the mesh's table follows the slice, the mesh, the language and what i
             for (const auto* options : {&open, &covered, &other})
                 for (const bool zh : {false, true}) {
                     toy.selection.slice = slice;
-                    view::Input in{
-                        toy.trace,   toy.clock,
-                        {0},         toy.selection,
-                        {1032, 560}, zh ? view::Language::zh : view::Language::en,
-                        toy.measure, zh ? static_cast<const view::Texts&>(chinese) : toy.texts};
+                    view::Input in{toy.trace,   toy.clock,
+                                   {0},         toy.selection,
+                                   {1032, 560}, zh ? view::Language::zh : view::Language::en,
+                                   toy.measure, zh ? static_cast<const view::Texts&>(chinese) : toy.texts};
                     const auto fresh = view::mesh_table(in, *options);
                     in.memo = &memo;
                     const auto table = view::mesh_table(in, *options);

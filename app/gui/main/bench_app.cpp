@@ -11,7 +11,6 @@
 #include <fstream>
 #include <memory>
 
-#include "app/gui/main/bench_idle.h"
 #include "app/gui/main/render_film.h"
 #include "app/gui/panels/views.h"
 #include "core/base/error.h"
@@ -95,8 +94,8 @@ void frames(const std::shared_ptr<const session::Document>& document, Options op
             "\"ms_median\":%.1f,\"ms_worst\":%.1f,\"fps\":%.1f,\"build_cpu_ms\":%.2f,\"submit_cpu_ms\":%.2f,"
             "\"raster_cpu_ms\":%.2f,\"build_cpu_ms_worst\":%.2f,\"fps_two_cores\":%.1f,\"vertices\":%lld,"
             "\"commands\":%lld}",
-            document->name.c_str(), std::string(view::view_name(kind)).c_str(), options.width, options.height, ms, worst,
-            1000 / ms, build, submit, raster, worst_build, 1000 / alone,
+            document->name.c_str(), std::string(view::view_name(kind)).c_str(), options.width, options.height,
+            ms, worst, 1000 / ms, build, submit, raster, worst_build, 1000 / alone,
             static_cast<long long>(costs.back().vertices), static_cast<long long>(costs.back().commands));
         print(line);
     }

@@ -1,4 +1,4 @@
-#include "app/gui/main/bench_idle.h"
+#include "app/gui/main/bench_app.h"
 
 #include <fcntl.h>
 #include <signal.h>

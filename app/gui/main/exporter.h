@@ -4,7 +4,6 @@
 #include <string>
 
 #include "app/gui/session/app_state.h"
-#include "app/gui/session/export_kind.h"
 #include "app/i18n/catalogue.h"
 
 namespace meshscope::gui {

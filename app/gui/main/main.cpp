@@ -17,7 +17,6 @@
 
 #include "app/gui/main/bench_app.h"
 #include "app/gui/main/exporter.h"
-#include "app/gui/main/help.h"
 #include "app/gui/main/options.h"
 #include "app/gui/main/render_film.h"
 #include "app/gui/main/storyboard.h"

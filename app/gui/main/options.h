@@ -6,6 +6,7 @@
 
 #include "app/gui/view/state.h"
 #include "app/gui/window/theme.h"
+#include "app/i18n/catalogue.h"
 #include "core/base/message.h"
 #include "core/time/clock.h"
 
@@ -53,5 +54,10 @@ struct Options {
 /// Reads the arguments after the program's name. Throws InvalidArgument ("app.unknown_option",
 /// "app.bad_value" …).
 Options parse_options(const std::vector<std::string>& arguments);
+
+/// What --help prints.
+std::string help_text(i18n::Language language);
+/// What --version prints.
+std::string version_line();
 
 }  // namespace meshscope::gui

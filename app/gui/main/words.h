@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/gui/view/input.h"
 #include "app/gui/view/state.h"
-#include "app/gui/view/texts.h"
 #include "app/i18n/catalogue.h"
 
 namespace meshscope::gui {

@@ -2,7 +2,7 @@
 
 #include "app/gui/panels/overlay.h"
 #include "app/gui/panels/panels.h"
-#include "app/gui/session/export_kind.h"
+#include "app/gui/session/app_state.h"
 
 namespace meshscope::panels {
 namespace {

@@ -1,16 +1,46 @@
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
-#include "app/gui/panels/same_class.h"
 #include "app/gui/panels/views.h"
 #include "app/gui/session/sandbox_actions.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/paint.h"
+#include "app/gui/view/picture.h"
 #include "app/gui/view/stepping.h"
+#include "core/base/kinds.h"
+#include "core/trace/trace.h"
 
 namespace meshscope::panels {
 namespace {
+
+/// How often a kind of collective ran.
+struct ClassCount {
+    std::string op;
+    view::Token hue = view::Token::text;
+    int64_t events = 0;
+    int64_t bytes = 0;  ///< sent by the rank
+};
+
+/// The collectives of the rank and step of `ref`, by operation, in order of first issue. Cost: the rank's
+/// events.
+std::vector<ClassCount> count_collectives(const trace::Trace& trace, view::EventRef ref) {
+    std::vector<ClassCount> counts;
+    const int32_t step = trace.event(ref.rank, ref.event).step;
+    for (const trace::Event& event : trace.ranks[static_cast<size_t>(ref.rank)].events) {
+        if (event.kind != trace::EventKind::collective || event.step != step) continue;
+        const std::string op(name(event.op));
+        auto found =
+            std::find_if(counts.begin(), counts.end(), [&](const ClassCount& c) { return c.op == op; });
+        if (found == counts.end()) found = counts.insert(counts.end(), {op, view::op_hue(event.op), 0, 0});
+        ++found->events;
+        found->bytes += event.sent_bytes;
+    }
+    return counts;
+}
 
 using view::EventFacts;
 

@@ -3,7 +3,7 @@
 #include "app/gui/panels/overlay.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/session/commands.h"
-#include "app/gui/session/key_names.h"
+#include "app/gui/session/keys.h"
 
 namespace meshscope::panels {
 

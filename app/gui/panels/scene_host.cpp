@@ -9,8 +9,15 @@ namespace meshscope::panels {
 
 view::Input view_input(const Ui& ui, float width, float height) {
     const session::AppState& s = ui.state;
-    return {*s.document->trace, *session::shown_clock(s), s.cursor,   s.selection,
-            {width, height},    s.language,               ui.measure, ui.texts, ui.memo};
+    return {*s.document->trace,
+            *session::shown_clock(s),
+            s.cursor,
+            s.selection,
+            {width, height},
+            s.language,
+            ui.measure,
+            ui.texts,
+            ui.memo};
 }
 
 std::string picture_status(const Ui& ui, Memory& memory, const view::Id& id) {

@@ -7,9 +7,9 @@
 
 #include "app/gui/panels/quiz_mask.h"
 #include "app/gui/session/actions.h"
+#include "app/gui/view/input.h"
 #include "app/gui/view/memo.h"
 #include "app/gui/view/picture.h"
-#include "app/gui/view/texts.h"
 #include "app/gui/window/fonts.h"
 #include "app/gui/window/theme.h"
 

@@ -105,8 +105,7 @@ std::string event_words(const trace::Trace& trace, const time::Clock& clock, std
 }
 
 time::Interval film_of_event(const session::Document& document, const time::Clock& clock, view::EventRef at) {
-    time::Interval span =
-        clock.events[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.event)];
+    time::Interval span = clock.events[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.event)];
     const int32_t step = document.trace->event(at.rank, at.event).step;
     const time::Interval whole = time::span_of_step(*document.trace, clock, step);
     const int64_t length = std::max(span.end_ns - span.begin_ns, (whole.end_ns - whole.begin_ns) / 4);

@@ -84,8 +84,8 @@ const Target* find_target(const View& view, std::string_view kind);
 
 /// For targets: the rank, or the event, that an id names by a (rank) and b (event).
 Actions select_rank(const Ui& ui, const view::Id& id, bool twice);
-Actions select_event(const Ui& ui, const view::Id& id, bool twice);    ///< twice: the cursor goes there
-Actions go_to_event(const Ui& ui, const view::Id& id, bool twice);     ///< the cursor goes there
+Actions select_event(const Ui& ui, const view::Id& id, bool twice);  ///< twice: the cursor goes there
+Actions go_to_event(const Ui& ui, const view::Id& id, bool twice);   ///< the cursor goes there
 std::string rank_status(const Ui& ui, Memory& memory, const view::Id& id);
 std::string event_status(const Ui& ui, Memory& memory, const view::Id& id);
 /// "rank 1 · all_gather net1 · 2.1 µs": an event of a run on a clock; "" where there is none.

@@ -6,12 +6,26 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/panels/document_mark.h"
 #include "app/gui/panels/ui.h"
+#include "app/gui/session/document.h"
 #include "app/gui/session/palette.h"
 #include "app/gui/view/memo.h"
 
 namespace meshscope::panels {
+
+/// Which document something was found in, without keeping it open. More than its address: the next document
+/// may lie where a closed one lay.
+class DocumentMark {
+  public:
+    DocumentMark() = default;
+    explicit DocumentMark(const std::shared_ptr<const session::Document>& document) : document_(document) {}
+    friend bool operator==(const DocumentMark& a, const DocumentMark& b) {
+        return !a.document_.owner_before(b.document_) && !b.document_.owner_before(a.document_);
+    }
+
+  private:
+    std::weak_ptr<const session::Document> document_;
+};
 
 /// What a window remembers between frames that is no part of the state: where the keyboard focus is, what is
 /// half typed.

@@ -1,398 +1,133 @@
-#include "app/gui/session/actions.h"
+#include "app/gui/session/app_state.h"
 
 #include <algorithm>
-#include <type_traits>
-#include <utility>
+#include <cctype>
+#include <iterator>
+#include <string>
 
-#include "app/gui/session/cursor_moves.h"
-#include "app/gui/session/open_runs.h"
-#include "app/gui/session/sandbox_actions.h"
-#include "app/gui/view/parameters.h"
-#include "app/gui/view/traffic.h"
+#include "app/gui/view/collective_view.h"
 
 namespace meshscope::session {
-namespace {
 
-/// One cell or one row on, in the view that has such a selection.
-void move_selection(AppState& s, int rows, int columns) {
-    const time::Clock* clock = shown_clock(s);
-    if (clock == nullptr) return;
-    const trace::Trace& trace = *s.document->trace;
-    if (s.view == view::ViewKind::traffic) {
-        const auto link =
-            view::next_link(trace, *clock, s.cursor, s.traffic, s.selection.link, rows, columns);
-        if (!link) return;
-        s.selection.link = link;
-        s.selection.rank = s.selection.asking_rank = link->from.first;
-    } else if (s.view == view::ViewKind::parameters) {
-        const auto next = view::next_row(trace, s.selection, rows, columns);
-        if (!next) return;
-        s.selection.parameter = next->parameter;
-        s.selection.row = next->row;
-    }
+const time::Clock* shown_clock(const AppState& state) {
+    if (!state.document) return nullptr;
+    return state.clock == time::ClockKind::measured ? &state.document->measured : &state.document->modelled;
 }
 
-struct Applier {
-    AppState& s;
-    Effects& effects;
+std::optional<view::EventRef> shown_event(const AppState& state) {
+    if (!state.document) return {};
+    if (state.selection.event && state.selection.event_rank) {
+        return view::EventRef{*state.selection.event_rank, *state.selection.event};
+    }
+    int32_t rank = state.selection.rank.value_or(state.selection.asking_rank);
+    // A lesson step may show a larger mesh than the run had.
+    if (rank >= static_cast<int32_t>(state.document->trace->ranks.size())) rank = 0;
+    // Beside the picture of a call stand the facts of that call.
+    if (state.view == view::ViewKind::collective)
+        if (const auto shown = view::shown_collective(*state.document->trace, *shown_clock(state),
+                                                      state.cursor, state.selection))
+            return view::EventRef{shown->rank, shown->event};
+    return view::event_at(*state.document->trace, *shown_clock(state), state.cursor, rank);
+}
 
-    void operator()(const SetLanguage& a) const { s.language = a.language; }
-    void operator()(const SetTheme& a) const { s.theme = a.theme; }
-    void operator()(const SetScale& a) const { s.scale = std::clamp(a.scale, kScaleMin, kScaleMax); }
-    void operator()(const SetView& a) const { s.view = a.view; }
-    void operator()(const SetClock& a) const {
-        if (a.clock == s.clock) return;
-        const time::Clock* from = shown_clock(s);
-        s.clock = a.clock;
-        s.range_begin_ns = s.range_end_ns = 0;
-        if (from != nullptr) move_cursor(s, carry_over(s, *from, *shown_clock(s)));
-    }
-    void operator()(const SetCursor& a) const {
-        s.playing = false;
-        move_cursor(s, a.t_ns);
-    }
-    void operator()(const StepHop& a) const {
-        const time::Clock* clock = shown_clock(s);
-        if (clock == nullptr) return;
-        const view::Cursor from{resting_time(s)};
-        const auto to = a.direction > 0 ? view::next_hop(*s.document->trace, *clock, from)
-                                        : view::previous_hop(*s.document->trace, *clock, from);
-        if (to) glide_to(s, to->t_ns, 0.32);
-    }
-    void operator()(const StepEvent& a) const {
-        const time::Clock* clock = shown_clock(s);
-        if (clock == nullptr) return;
-        const view::Cursor from{resting_time(s)};
-        const auto to = a.direction > 0 ? view::next_event(*s.document->trace, *clock, from)
-                                        : view::previous_event(*s.document->trace, *clock, from);
-        if (to) glide_to(s, to->t_ns, 0.22);
-    }
-    void operator()(const JumpTo& a) const {
-        const time::Clock* clock = shown_clock(s);
-        if (clock == nullptr) return;
-        s.playing = false;
-        move_cursor(s, a.end ? clock->end_ns : 0);
-    }
-    void operator()(const TogglePlay&) const {
-        const time::Clock* clock = shown_clock(s);
-        if (clock == nullptr) return;
-        if (s.glide) move_cursor(s, s.glide->to_ns);
-        s.playing = !s.playing;
-        if (s.playing && s.cursor.t_ns >= clock->end_ns) s.cursor.t_ns = 0;
-    }
-    void operator()(const SetSpeed& a) const { s.speed = std::clamp(a.speed, 0.25, 4.0); }
-    void operator()(const SelectRank& a) const {
-        s.selection.rank = a.rank;
-        if (a.rank) s.selection.asking_rank = *a.rank;
-        s.selection.event.reset();
-        s.selection.event_rank.reset();
-        s.selection.group.reset();
-        s.selection.chunk.reset();
-    }
-    void operator()(const SelectEvent& a) const {
-        s.selection.event_rank = a.event.rank;
-        s.selection.event = a.event.event;
-        s.selection.rank = a.event.rank;
-        s.selection.asking_rank = a.event.rank;
-        s.selection.chunk.reset();
-        if (!a.move_cursor) return;
-        const time::Interval at =
-            shown_clock(s)->events[static_cast<size_t>(a.event.rank)][static_cast<size_t>(a.event.event)];
-        s.playing = false;
-        move_cursor(s, at.begin_ns + (at.end_ns - at.begin_ns) / 2);
-    }
-    void operator()(const SelectGroup& a) const { s.selection.group = a.group; }
-    void operator()(const SelectChunk& a) const {
-        s.selection.rank = a.rank;
-        s.selection.chunk = a.chunk;
-    }
-    void operator()(const SelectLink& a) const {
-        s.selection.link = a.link;
-        s.selection.rank = a.link.from.first;
-        s.selection.asking_rank = a.link.from.first;
-        s.selection.event.reset();
-        s.selection.event_rank.reset();
-    }
-    void operator()(const SelectParameter& a) const {
-        s.selection.parameter = a.parameter;
-        s.selection.row = a.row;
-    }
-    void operator()(const MoveSelection& a) const { move_selection(s, a.rows, a.columns); }
-    void operator()(const SetTraffic& a) const { s.traffic = a.filter; }
-    void operator()(const SetSlice& a) const {
-        if (s.selection.slice != a.slice) s.slice_age_s = 0;
-        s.selection.slice = a.slice;
-    }
-    void operator()(const BeRank& a) const { s.selection.asking_rank = a.rank; }
-    void operator()(const ClearSelection&) const {
-        if (s.palette) {
-            s.palette = false;
-        } else if (s.key_sheet) {
-            s.key_sheet = false;
-        } else if (s.export_sheet) {
-            s.export_sheet.reset();
-        } else if (s.error) {
-            s.error.reset();
-        } else if (s.loading) {
-            (*this)(CancelLoading{});
-        } else if (s.facts_drawer) {
-            s.facts_drawer = false;
-        } else if (!s.live && s.sandbox && s.sandbox->saving) {
-            s.sandbox->saving.reset();
-        } else if (!s.live && s.sandbox && s.sandbox->open) {
-            s.sandbox->open = false;
-        } else if (s.presenter) {
-            s.presenter = s.notes = false;
-        } else if (s.view == view::ViewKind::traffic && s.traffic.window) {
-            s.traffic.window.reset();  // out of the part that was zoomed into
-        } else {
-            const int32_t asking = s.selection.asking_rank;
-            s.selection = {};
-            s.selection.asking_rank = asking;
-        }
-    }
-    void operator()(const GoToLessonStep& a) const { enter_lesson_step(s, a.index); }
-    void operator()(const BackToLesson&) const {
-        if (!open_lesson(s)) return;
-        if (s.live) (*this)(StopLive{});
-        back_to_lesson(s);
-    }
-    void operator()(const GoToEnd&) const { go_to_end(s); }
-    void operator()(const ToggleEnd&) const { s.end_folded = !s.end_folded; }
-    void operator()(const Guess& a) const {
-        QuizState& quiz = s.quizzes[a.quiz];
-        if (!quiz.revealed) quiz.guess = a.guess;
-    }
-    void operator()(const ShowHint& a) const { s.quizzes[a.quiz].hint_shown = true; }
-    void operator()(const Reveal& a) const {
-        QuizState& quiz = s.quizzes[a.quiz];
-        if (quiz.guess.empty()) return;  // predict first
-        quiz.revealed = true;
-        if (s.document && !s.document->steps.empty())
-            s.remembered.progress[s.document->name].answers[a.quiz] = quiz.guess;
-        // "Run to there": the event the step speaks of plays to its end.
-        if (!s.document || s.document->steps.empty()) return;
-        const LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
-        if (!step.at) return;
-        const auto at =
-            shown_clock(s)->events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
-        glide_to(s, at.end_ns, 0.64);
-    }
-    void operator()(const SetRange& a) const {
-        const time::Clock* clock = shown_clock(s);
-        if (clock == nullptr) return;
-        const int64_t end = std::clamp<int64_t>(a.end_ns, 0, clock->end_ns);
-        const int64_t begin = std::clamp<int64_t>(a.begin_ns, 0, end);
-        const bool whole = begin == 0 && end == clock->end_ns;
-        s.range_begin_ns = whole || end <= begin ? 0 : begin;
-        s.range_end_ns = whole || end <= begin ? 0 : end;
-    }
-    void operator()(const SetSplit& a) const { s.split = std::clamp(a.split, 0.2F, 0.8F); }
-    void operator()(const ToggleLesson&) const { s.lesson_folded = !s.lesson_folded; }
-    void operator()(const ToggleDrawer&) const { s.facts_drawer = !s.facts_drawer; }
-    void operator()(const ToggleKeySheet&) const { s.key_sheet = !s.key_sheet; }
-    void operator()(const DismissError&) const { s.error.reset(); }
-    void operator()(const ShowToast& a) const { s.toast = Toast{a.text, 0}; }
-    void operator()(const CopyText& a) const {
-        s.copy_view = false;
-        effects.copy.push_back(a.text);
-    }
-    void operator()(const OpenPath& a) const { effects.open.push_back(a.path); }
-    void operator()(const OpenBeside& a) const {
-        // Of several files dropped at once on the welcome page the first is opened, the others come beside
-        // it.
-        if (!s.document && !s.loading && effects.open.empty())
-            effects.open.push_back(a.path);
-        else if (s.runs.size() >= kMostRuns)
-            effects.tell.push_back({"view.compare.full", {}});
-        else
-            effects.beside.push_back(a);
-    }
-    void operator()(const AddDocument& a) const {
-        s.loading.reset();
-        if (!s.document) return show(s, a.document);
-        if (s.runs.size() >= kMostRuns) return effects.tell.push_back({"view.compare.full", {}});
-        s.error.reset();
-        s.runs.push_back(a.document);
-        s.lane_ranks.emplace_back();
-        if (a.look) s.view = view::ViewKind::compare;
-    }
-    void operator()(const BringToFront& a) const { bring_to_front(s, static_cast<std::size_t>(a.run)); }
-    void operator()(const SelectInRun& a) const {
-        bring_to_front(s, static_cast<std::size_t>(a.run));
-        (*this)(SelectEvent{a.event, true});
-    }
-    void operator()(const CloseRun& a) const { close_run(s, static_cast<std::size_t>(a.run)); }
-    void operator()(const SetLaneRank& a) const {
-        const auto run = static_cast<std::size_t>(a.run);
-        if (run >= s.runs.size()) return;
-        const auto ranks = static_cast<int32_t>(s.runs[run]->trace->ranks.size());
-        if (ranks > 0) s.lane_ranks[run] = (a.rank % ranks + ranks) % ranks;
-    }
-    void operator()(const CloseDocument&) const { show(s, nullptr); }
-    void operator()(const ShowDocument& a) const { show(s, a.document); }
-    void operator()(const ShowError& a) const {
-        s.error = a.error;
-        s.loading.reset();
-    }
-    void operator()(const ShowLoading& a) const { s.loading = a.loading; }
-    void operator()(const CancelLoading&) const {
-        if (!s.loading) return;
-        effects.cancel_loading = true;
-        effects.open.clear();
-        effects.beside.clear();
-    }
-    void operator()(const SetReducedMotion& a) const { s.reduced_motion = a.reduced; }
-    void operator()(const ToggleExport&) const {
-        if (s.export_sheet) return s.export_sheet.reset();
-        if (!s.document || s.exporting) return;
-        s.palette = s.key_sheet = false;
-        s.export_sheet = ExportSheet{export_path(s, "png"), false};
-    }
-    void operator()(const StartExport& a) const {
-        if (!s.document || s.exporting) return;
-        effects.exports.push_back(a);
-    }
-    void operator()(const AskReplace& a) const { s.export_sheet = ExportSheet{a.path, true}; }
-    void operator()(const CancelExport&) const { effects.cancel_export = true; }
-    void operator()(const ShowExporting& a) const {
-        s.exporting = a.exporting;
-        if (!a.exporting) return;
-        s.export_sheet.reset();
-        const std::size_t slash = a.exporting->path.rfind('/');
-        if (slash != std::string::npos) s.remembered.folder = a.exporting->path.substr(0, slash);
-    }
-    void operator()(const TogglePalette&) const {
-        s.palette = !s.palette;
-        if (s.palette) s.key_sheet = false;
-    }
-    void operator()(const TogglePresenter&) const {
-        s.presenter = !s.presenter;
-        s.notes = false;
-        if (s.presenter) s.lesson_folded = false;
-    }
-    void operator()(const ToggleNotes&) const { s.notes = s.presenter && !s.notes; }
-    void operator()(const CopyView&) const { s.copy_view = s.document != nullptr; }
-    void operator()(const CopyCommand&) const { effects.copy_command = s.document != nullptr; }
-    void operator()(const Remember& a) const { s.remembered = a.remembered; }
-    void operator()(const RestorePlace& a) const { restore(s, a.place); }
-    void operator()(const OfferLessons& a) const { s.offers = a.offers; }
-    void operator()(const Tick& a) const { tick(s, a.seconds); }
+std::size_t front_run(const AppState& state) {
+    const auto found = std::find(state.runs.begin(), state.runs.end(), state.document);
+    return found == state.runs.end() ? 0 : static_cast<std::size_t>(found - state.runs.begin());
+}
 
-    void operator()(const ToggleSandbox&) const {
-        if (s.sandbox && s.sandbox->open)
-            s.sandbox->open = false;
-        else if (!open_sandbox(s) && s.document)
-            effects.tell.push_back({"sandbox.no_scenario", {{"name", s.document->name}}});
-    }
-    void operator()(const StartExercise& a) const {
-        if (!start_exercise(s, a.changes) && s.document)
-            effects.tell.push_back({"sandbox.no_scenario", {{"name", s.document->name}}});
-    }
-    void operator()(const EditSandbox& a) const {
-        if (s.sandbox) s.sandbox->draft.edit(a.changes, a.typing);
-    }
-    void operator()(const UndoEdit&) const {
-        if (s.sandbox && s.sandbox->open) s.sandbox->draft.undo();
-    }
-    void operator()(const RedoEdit&) const {
-        if (s.sandbox && s.sandbox->open) s.sandbox->draft.redo();
-    }
-    void start(std::optional<RunRequest> request) const {
-        if (!request) return;
-        s.running = Running{request->name, request->what_if, 0, 0, false};
-        effects.run = std::move(request);
-    }
-    void operator()(const RunSandbox&) const {
-        if (s.sandbox && s.sandbox->open) start(sandbox_request(s));
-    }
-    void operator()(const StopRun&) const {
-        if (!s.running) return;
-        s.running->stopping = true;
-        effects.stop_run = true;
-    }
-    void operator()(const AskWhatIf& a) const { start(what_if_request(s, a)); }
-    void operator()(const AskSave& a) const {
-        if (s.sandbox) s.sandbox->saving = a.form;
-    }
-    void operator()(const SaveSandbox& a) const {
-        if (!s.sandbox || !s.sandbox->saving) return;
-        const sandbox::Draft& draft = s.sandbox->draft;
-        const std::size_t slash = draft.path().rfind('/');
-        effects.save =
-            SaveRequest{draft.text(), slash == std::string::npos ? "" : draft.path().substr(0, slash),
-                        *s.sandbox->saving, a.replace};
-    }
-    void operator()(const ShowRunning& a) const { s.running = a.running; }
-    void operator()(const RunEnded& a) const {
-        if (!s.document) return;  // closed meanwhile
-        add_run(s, a);
-        if (!a.request.what_if.empty()) return;
-        const bool compares = s.view == view::ViewKind::compare;
-        bring_to_front(s, s.runs.size() - 1);
-        // Why it ended early is seen on the timeline.
-        if (s.document->end && !compares) s.view = view::ViewKind::timeline;
-    }
-    void operator()(const RunRefused& a) const {
-        if (s.sandbox && a.request.what_if.empty()) s.sandbox->draft.run_ended_with(a.found);
-    }
-    void operator()(const StartLive&) const {
-        if (!s.sandbox || s.live) return;
-        effects.start_live = sandbox_request(s);
-        if (effects.start_live) s.live = LiveState{effects.start_live->name, {}, nullptr};
-        if (s.live) s.live->world.going = true;
-    }
-    void operator()(const LetGo& a) const {
-        if (!s.live || s.live->world.going || s.live->world.ended) return;
-        s.live->world.going = true;
-        effects.let_go = a;
-    }
-    void operator()(const StopLive&) const {
-        if (!s.live) return;
-        effects.stop_live = true;
-        s.live.reset();
-    }
-    void operator()(const ShowLive& a) const { show_live(s, a); }
-    void operator()(const SaveEnded& a) const {
-        if (!s.sandbox || !s.sandbox->saving) return;
-        if (a.exists)
-            s.sandbox->saving->exists = true;
-        else
-            s.sandbox->saving.reset();
-    }
-};
+std::shared_ptr<const Document> open_lesson(const AppState& state) {
+    if (state.document && !state.document->steps.empty()) return state.document;
+    for (const auto& run : state.runs)
+        if (!run->steps.empty()) return run;
+    return nullptr;
+}
 
-/// By keys, by playing, on the ruler; other actions that move the cursor choose what it goes to.
-bool moves_cursor(const Action& action) {
-    return std::visit(
-        [](const auto& a) {
-            using A = std::decay_t<decltype(a)>;
-            return std::is_same_v<A, SetCursor> || std::is_same_v<A, StepHop> ||
-                   std::is_same_v<A, StepEvent> || std::is_same_v<A, JumpTo> ||
-                   std::is_same_v<A, TogglePlay> || std::is_same_v<A, Reveal> || std::is_same_v<A, Tick>;
-        },
-        action.any());
+int32_t lane_rank(const AppState& state, std::size_t run) {
+    const view::Selection& chosen = state.selection;
+    const bool front = state.runs[run] == state.document;
+    const int32_t focus = chosen.rank         ? *chosen.rank
+                          : chosen.event_rank ? *chosen.event_rank
+                                              : chosen.asking_rank;
+    // The selected event is always seen in its own lanes.
+    const int32_t rank =
+        front && chosen.event_rank ? *chosen.event_rank : state.lane_ranks[run].value_or(focus);
+    const auto ranks = static_cast<int32_t>(state.runs[run]->trace->ranks.size());
+    return std::clamp(rank, 0, std::max(0, ranks - 1));
+}
+
+namespace {
+
+/// Where the cursor is, or where it is on its way to.
+int64_t rest_ns(const AppState& s) {
+    return s.glide ? s.glide->to_ns : s.cursor.t_ns;
+}
+
+/// The cursor stands within the selected event, and that is the selected rank's.
+bool at_selected_event(const AppState& s) {
+    const view::Selection& chosen = s.selection;
+    if (!chosen.event || !chosen.event_rank || chosen.event_rank != chosen.rank) return false;
+    const auto& events = shown_clock(s)->events[static_cast<std::size_t>(*chosen.event_rank)];
+    const time::Interval at = events[static_cast<std::size_t>(*chosen.event)];
+    return rest_ns(s) >= at.begin_ns && rest_ns(s) <= at.end_ns;
 }
 
 }  // namespace
 
-void apply(AppState& state, const Action& action, Effects& effects) {
-    const int64_t before = state.cursor.t_ns, rested = resting_time(state);
-    const auto pinned = std::pair(state.selection.event_rank, state.selection.event);
-    std::visit(Applier{state, effects}, action.any());
-    // The cursor has left the selected event, or is about to: picture and facts are of what is under it
-    // again.
-    if (moves_cursor(action) && state.selection.event && resting_time(state) != rested &&
-        pinned == std::pair(state.selection.event_rank, state.selection.event) &&
-        !cursor_on_selected(state, !std::holds_alternative<StepEvent>(action.any()))) {
-        state.selection.event_rank.reset();
-        state.selection.event.reset();
-    }
-    if (!state.what_ifs.empty())
-        std::erase_if(state.what_ifs, [&](const WhatIfRun& run) {
-            return std::find(state.runs.begin(), state.runs.end(), run.answer) == state.runs.end();
-        });
-    if (state.document && state.cursor.t_ns != before) follow_cursor(state);
+Place place_of(const AppState& s) {
+    Place place;
+    place.view = s.view;
+    place.clock = s.clock;
+    place.cursor_ns = rest_ns(s);
+    place.range_begin_ns = s.range_begin_ns;
+    place.range_end_ns = s.range_end_ns;
+    place.lesson_step = s.lesson_step;
+    place.rank = s.selection.rank;
+    place.event_rank = s.selection.event_rank;
+    place.event = s.selection.event;
+    place.slice = s.selection.slice;
+    place.parameter = s.selection.parameter;
+    place.row = s.selection.row;
+    return place;
+}
+
+std::vector<std::string> command_words(const AppState& s) {
+    if (!s.document) return {};
+    std::vector<std::string> words{"meshscope-app"};
+    for (const auto& run : s.runs) words.push_back(run->path.empty() ? run->name : run->path);
+    const auto option = [&](const char* name, const std::string& value) {
+        words.insert(words.end(), {name, value});
+    };
+    if (!s.document->steps.empty()) option("--step", std::to_string(s.lesson_step + 1));
+    option("--view", std::string(view::view_name(s.view)));
+    if (s.selection.rank) option("--rank", std::to_string(*s.selection.rank));
+    if (s.clock == time::ClockKind::measured) option("--clock", "measured");
+    // An event names its moment; without one the moment itself does.
+    const bool event = at_selected_event(s);
+    if (event)
+        option("--at", std::to_string(*s.selection.event));
+    else
+        option("--at", std::to_string(rest_ns(s)) + "ns");
+    option("--lang", s.language == view::Language::zh ? "zh" : "en");
+    return words;
+}
+
+std::string export_path(const AppState& s, const std::string& extension) {
+    std::string name = s.document ? s.document->name : "meshscope";
+    if (name.ends_with(".mscope")) name.resize(name.size() - 7);
+    for (char& c : name)
+        if (c == '/' || c == ' ') c = '_';
+    if (extension != "html") name += "-" + std::string(view::view_name(s.view));
+    const std::string& folder = s.remembered.folder;
+    return (folder.empty() ? "" : folder + "/") + name + "." + extension;
+}
+
+std::optional<ExportKind> export_kind_of(const std::string& path) {
+    const std::size_t dot = path.rfind('.');
+    std::string ending = dot == std::string::npos ? "" : path.substr(dot + 1);
+    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (std::size_t i = 0; i < std::size(kExportEndings); ++i)
+        if (ending == kExportEndings[i]) return static_cast<ExportKind>(i);
+    return std::nullopt;
 }
 
 }  // namespace meshscope::session

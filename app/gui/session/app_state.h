@@ -9,13 +9,48 @@
 #include <vector>
 
 #include "app/gui/session/document.h"
-#include "app/gui/session/live_state.h"
 #include "app/gui/session/sandbox_state.h"
+#include "app/gui/view/live_view.h"
 #include "app/gui/view/state.h"
 #include "app/gui/window/keys.h"
 #include "app/gui/window/theme.h"
 
 namespace meshscope::session {
+
+/// A run whose ranks are held.
+struct LiveState {
+    std::string name;
+    view::LiveWorld world;
+    std::shared_ptr<const Document> document;  ///< what was recorded so far; null: nothing yet
+};
+
+/// How far a held rank is let go.
+enum class LetGoHow : uint8_t {
+    hop,         ///< until it has sent or received one message of a tensor
+    collective,  ///< until it stands before its next call
+    all          ///< all ranks, to the end
+};
+
+/// Begins to run the sandbox's scenario with all ranks held.
+struct StartLive {};
+struct LetGo {
+    int32_t rank = 0;
+    LetGoHow how = LetGoHow::hop;
+};
+/// Gives the held run up; what it recorded stays.
+struct StopLive {};
+/// How it stands; nothing: it is over.
+struct ShowLive {
+    std::optional<LiveState> live;
+};
+
+enum class ExportKind { png, svg, gif, mp4, html };
+
+/// "png", …: the endings of the kinds, in their order.
+inline constexpr const char* kExportEndings[] = {"png", "svg", "gif", "mp4", "html"};
+
+/// What a file's name asks for by its ending, in either case; nothing where it asks for none of them.
+std::optional<ExportKind> export_kind_of(const std::string& path);
 
 /// A guess at a quiz: nothing is revealed before the reader asks.
 struct QuizState {

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "app/gui/view/common.h"
+#include "app/gui/view/parameters.h"
+#include "app/gui/view/traffic.h"
 
 namespace meshscope::session {
 namespace {
@@ -43,6 +45,24 @@ bool cursor_on_selected(const AppState& s, bool end_too) {
         for (const trace::Event& other : trace.ranks[static_cast<size_t>(rank)].events)
             if (view::same_collective(event, other) && within(rank, other.id)) return true;
     return false;
+}
+
+void move_selection(AppState& s, int rows, int columns) {
+    const time::Clock* clock = shown_clock(s);
+    if (clock == nullptr) return;
+    const trace::Trace& trace = *s.document->trace;
+    if (s.view == view::ViewKind::traffic) {
+        const auto link =
+            view::next_link(trace, *clock, s.cursor, s.traffic, s.selection.link, rows, columns);
+        if (!link) return;
+        s.selection.link = link;
+        s.selection.rank = s.selection.asking_rank = link->from.first;
+    } else if (s.view == view::ViewKind::parameters) {
+        const auto next = view::next_row(trace, s.selection, rows, columns);
+        if (!next) return;
+        s.selection.parameter = next->parameter;
+        s.selection.row = next->row;
+    }
 }
 
 void glide_to(AppState& s, int64_t t, double seconds) {

@@ -4,8 +4,8 @@
 
 namespace meshscope::session {
 
-// The time cursor of the state, and what of the timeline is shown around it. Times are clamped to the shown
-// clock.
+// The time cursor and the selection of the state, and what of the timeline is shown around it. Times are
+// clamped to the shown clock.
 
 void move_cursor(AppState& state, int64_t t_ns);
 /// Where the cursor will rest: a second press while it glides starts from where the first one leads, so that
@@ -15,6 +15,8 @@ int64_t resting_time(const AppState& state);
 /// does of the same call; `end_too`: where it ends, too, which is where the next one may begin. False without
 /// an event.
 bool cursor_on_selected(const AppState& state, bool end_too = true);
+/// One row down (`rows`) or one cell to the right (`columns`), in a view whose selection has such.
+void move_selection(AppState& state, int rows, int columns);
 /// Goes there in so many seconds at speed 1; at once with reduced motion.
 void glide_to(AppState& state, int64_t t_ns, double seconds);
 /// The same place of the run on another clock: as far into the event under the cursor as before.

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "app/gui/session/commands.h"
-#include "app/gui/session/key_names.h"
+#include "app/gui/session/keys.h"
 
 namespace meshscope::session {
 namespace {

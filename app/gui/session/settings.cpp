@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "app/gui/session/commands.h"
-#include "app/gui/session/key_names.h"
+#include "app/gui/session/keys.h"
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/base/replace_file.h"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "app/gui/view/input.h"
-#include "app/gui/view/rule_words.h"
 #include "app/gui/view/source_place.h"
 #include "app/gui/view/stepping.h"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -73,5 +74,25 @@ std::vector<Difference> differences(const std::vector<RunFigures>& figures);
 
 /// "+100 %", "−29 %", "0 %" of a value against the first run's; "" where that is 0 or one is not known.
 std::string change_text(int64_t base, int64_t value);
+
+/// What may be said of a run's figures beside the first run's.
+enum class Verdict : uint8_t {
+    better_or_worse,  ///< the same work on as much of the same hardware: how they change, in colour
+    change,           ///< the same work, on other hardware or another number of ranks: how they change
+    none              ///< other work, another step or one that broke off: each figure for itself
+};
+
+/// How a run differs from the first of those it stands beside.
+struct Unlike {
+    Verdict verdict = Verdict::better_or_worse;
+    std::vector<std::string> work;   ///< "model.layers 2 / 4": model, data, batch, dtype
+    std::vector<std::string> where;  ///< ranks, the clock's hardware; the backend where times were measured
+    std::vector<std::string> how;    ///< what is compared: mesh, strategy, steps, optimizer, seeds, backend
+    bool other_step = false;  ///< not the first run's step, or one broke off in it or did not record it
+};
+
+/// `run` against `first`; what one of them does not say counts as equal. Cost: the traits.
+Unlike unlike(const ComparedRun& first, const RunFigures& first_figures, const ComparedRun& run,
+              const RunFigures& figures);
 
 }  // namespace meshscope::view

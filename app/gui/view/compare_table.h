@@ -3,11 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/view/compare_alike.h"
 #include "app/gui/view/compare_figures.h"
 #include "app/gui/view/paint.h"
 
 namespace meshscope::view {
+
+/// What stands above the lanes of the comparison: how many runs there are, the switch of clock kinds (both,
+/// or the shown one's name alone), and how each run differs from the first. Gives its lower edge. Cost: the
+/// texts.
+float compare_title(Painter& painter, const Input& input, const std::vector<ComparedRun>& runs,
+                    const std::vector<Unlike>& unlike, bool both_clocks);
 
 /// Of every card of the comparison: around it, inside it, its corners.
 inline constexpr float kComparePad = 16, kCompareCard = 16, kCompareRadius = 12;

@@ -6,7 +6,6 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/compare_table.h"
-#include "app/gui/view/compare_title.h"
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_layout.h"
 #include "core/time/exposed.h"

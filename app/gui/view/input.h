@@ -1,20 +1,31 @@
 #pragma once
 
+#include <string>
+
 #include "app/gui/view/memo.h"
 #include "app/gui/view/picture.h"
 #include "app/gui/view/state.h"
-#include "app/gui/view/texts.h"
+#include "core/base/message.h"
 #include "core/time/clock.h"
 #include "core/trace/trace.h"
 
 namespace meshscope::view {
+
+/// The catalogue of one language as a view sees it: a sentence for a message. The window wires app/i18n
+/// behind it, tests a table of their own, so that this room depends on no catalogue file.
+class Texts {
+  public:
+    virtual ~Texts() = default;
+    virtual std::string text(const Message& message) const = 0;
+};
 
 /// Room a picture may take, in logical pixels.
 struct Size {
     float width = 0, height = 0;
 };
 
-/// What every view-model is a pure function of (`memo` only saves time). References must live while the call lasts, no longer.
+/// What every view-model is a pure function of (`memo` only saves time). References must live while the call
+/// lasts, no longer.
 struct Input {
     const trace::Trace& trace;
     const time::Clock& clock;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/gui/view/common.h"
-#include "app/gui/view/memory_step.h"
+#include "app/gui/view/memory_columns.h"
 
 namespace meshscope::view {
 

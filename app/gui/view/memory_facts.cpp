@@ -15,8 +15,8 @@ Picture memory_facts(const Input& input, const MemoryOptions& options) {
     const int32_t rank = focus_rank(input);
     const int32_t step =
         options.step >= -1 ? options.step : step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
-    const auto columns =
-        input.trace.ranks.empty() ? std::vector<MemoryColumn>{} : memory_columns(input.trace, rank, step, input.memo);
+    const auto columns = input.trace.ranks.empty() ? std::vector<MemoryColumn>{}
+                                                   : memory_columns(input.trace, rank, step, input.memo);
     const float right = input.size.width - kPad, line = p.line_height(Face::caption);
     float y = 14;
     if (columns.empty()) {

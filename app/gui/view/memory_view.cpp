@@ -8,7 +8,7 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_chart.h"
-#include "app/gui/view/memory_step.h"
+#include "app/gui/view/memory_columns.h"
 #include "app/gui/view/stepping.h"
 #include "app/gui/view/timeline_bars.h"
 
@@ -22,7 +22,8 @@ class Memory {
   public:
     Memory(const Input& input, const MemoryOptions& options)
         : in_(input), p_(input), focus_(focus_rank(input)), low_(input.size.height < 320) {
-        step_ = options.step >= -1 ? options.step : step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
+        step_ = options.step >= -1 ? options.step
+                                   : step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
         memory_ = memory_step(input.trace, step_, input.memo);
     }
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "app/gui/view/fact_list.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/parameters_picture.h"
+#include "app/gui/view/sheet.h"
 #include "core/memory/ledger.h"
 
 namespace meshscope::view {

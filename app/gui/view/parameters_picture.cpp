@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/gui/view/chips.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/sheet.h"
 
 namespace meshscope::view {
 namespace {

@@ -29,4 +29,44 @@ class Sheet {
     float x, right, y;
 };
 
+/// A facts column as a picture that grows downwards: heads, sentences, rows with a figure at the right, sums.
+/// Everything drawn is told as text too.
+class FactList {
+  public:
+    explicit FactList(const Input& input);
+
+    void head(const std::string& words, const std::string& note);
+    void sentence(const std::string& words, const Id& id = {}, Token colour = Token::soft);
+    /// A swatch, what it is (or `brief` where that is too long), its figure; below it what else is known.
+    /// Returns the swatch, to be filled otherwise; it stays valid until the next call.
+    Shape& row(Token hue, const std::string& what, const std::string& brief, const std::string& figure,
+               const std::string& note, const Id& id);
+    void sum(const std::string& words, const std::string& figure);
+    void space(float pixels) { y += pixels; }
+    /// As high as the size, or higher.
+    Picture take();
+
+    Painter p;
+    float y = 14;  ///< where the next line begins
+
+  private:
+    static constexpr float kPad = 24;
+    float right_, height_;
+};
+
+/// One of several choices inside a picture; a click answers with its id.
+struct Chip {
+    std::string words;
+    Id id;
+    bool on = false;
+};
+
+/// Chips side by side from `at`, in as many rows as the width up to `right` takes; the chosen ones lit. Gives
+/// the y below the last row. A chip wider than a row is left out.
+float draw_chips(Painter& painter, const std::vector<Chip>& chips, Point at, float right);
+/// What they take in one row.
+float chips_width(const Painter& painter, const std::vector<Chip>& chips);
+
+inline constexpr float kChip = 26;  ///< their height
+
 }  // namespace meshscope::view

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/view/input.h"
 #include "app/gui/view/memo.h"
 #include "app/gui/view/picture.h"
-#include "app/gui/view/texts.h"
 #include "core/base/kinds.h"
 #include "core/time/clock.h"
 #include "core/trace/trace.h"

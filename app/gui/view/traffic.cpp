@@ -172,7 +172,8 @@ TrafficGrid traffic_grid(const trace::Trace& trace, const Traffic& traffic, cons
 }
 
 std::vector<TrafficCause> traffic_causes(const trace::Trace& trace, const time::Clock& clock,
-                                         int64_t cursor_ns, const TrafficFilter& filter, const Link& link, Memo* memo) {
+                                         int64_t cursor_ns, const TrafficFilter& filter, const Link& link,
+                                         Memo* memo) {
     using Key = std::tuple<CollectiveOp, Phase, trace::StringId, std::string>;
     std::map<Key, std::size_t> places;
     std::vector<TrafficCause> out;

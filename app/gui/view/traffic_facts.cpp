@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "app/gui/view/fact_list.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/sheet.h"
 #include "app/gui/view/traffic_picture.h"
 
 namespace meshscope::view {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/view/chips.h"
 #include "app/gui/view/common.h"
+#include "app/gui/view/sheet.h"
 #include "app/gui/view/traffic_view.h"
 
 namespace meshscope::view {

@@ -62,7 +62,8 @@ float TrafficPicture::header() {
                Face::title, right - kPad);
     if (!title.empty()) p_.text(title, {kPad, y}, Face::title, Token::text, Align::left, {"sum"});
     p_.tell(p_.say("view.traffic.title", {arg("bytes", bytes)}));
-    const auto spans = span_chips(p_, options_.filter, step_at(in_.trace, in_.clock, in_.cursor.t_ns, in_.memo));
+    const auto spans =
+        span_chips(p_, options_.filter, step_at(in_.trace, in_.clock, in_.cursor.t_ns, in_.memo));
     const float beside = kPad + p_.width(title, Face::title) + 24, high = p_.line_height(Face::title);
     if (beside + chips_width(p_, spans) <= right) {
         draw_chips(p_, spans, {beside, y + (high - kChip) / 2}, right);

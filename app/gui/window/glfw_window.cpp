@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
-#include "app/gui/window/drawing_room.h"
 #include "app/gui/window/gl.h"
+#include "app/gui/window/headless_context.h"
 #include "core/base/error.h"
 
 namespace meshscope::window {

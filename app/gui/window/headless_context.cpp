@@ -2,11 +2,11 @@
 
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
-
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "app/gui/window/drawing_room.h"
+#include "core/base/address_space.h"
 #include "core/base/error.h"
 
 namespace meshscope::window {
@@ -82,6 +82,18 @@ HeadlessContext::HeadlessContext() : impl_(std::make_unique<Impl>()) {
 
 HeadlessContext::~HeadlessContext() {
     impl_->close();
+}
+
+void require_drawing_room() {
+    constexpr int64_t kMiB = int64_t{1} << 20;
+    // Mesa's llvmpipe, a picture of 1920 × 1080 pixels and the glyphs of both languages, as measured.
+    constexpr int64_t kNeeded = 640 * kMiB;
+    const auto left = address_space_left();
+    if (!left || left->left_bytes >= kNeeded) return;
+    throw DeviceError({"window.no_room",
+                       {{"need", kNeeded / kMiB},
+                        {"option", std::string(left->data ? "ulimit -d" : "ulimit -v")},
+                        {"free", left->left_bytes / kMiB}}});
 }
 
 }  // namespace meshscope::window

@@ -15,8 +15,8 @@ view::Picture picture(const Ui& ui, Memory&, view::Size size) {
     options.reduced_motion = ui.state.reduced_motion;
     if (const auto shown = view::shown_collective(input)) {
         const trace::Event& event = input.trace.event(shown->rank, shown->event);
-        const bool members = event.group >= 0 &&
-                             ui.quiz_mask.asks(input.trace.groups[static_cast<size_t>(event.group)].ranks);
+        const bool members =
+            event.group >= 0 && ui.quiz_mask.asks(input.trace.groups[static_cast<size_t>(event.group)].ranks);
         if (members || ui.quiz_mask.asks_peer()) {
             view::Painter painter(input);
             const std::string why = ui.say(members ? "ui.covered.members" : "ui.covered.peer");

@@ -146,8 +146,7 @@ Actions select_in_run(const Ui& ui, const view::Id& id, bool) {
 std::string run_event_status(const Ui& ui, Memory&, const view::Id& id) {
     const session::Document* run = run_of(ui, id);
     if (run == nullptr) return {};
-    const time::Clock& clock =
-        ui.state.clock == time::ClockKind::measured ? run->measured : run->modelled;
+    const time::Clock& clock = ui.state.clock == time::ClockKind::measured ? run->measured : run->modelled;
     const int32_t rank = session::lane_rank(ui.state, static_cast<size_t>(id.a));
     const std::string event =
         event_words(*run->trace, clock, static_cast<size_t>(rank), static_cast<size_t>(id.b));
@@ -177,8 +176,8 @@ std::string name_status(const Ui& ui, Memory&, const view::Id& id) {
 }
 
 constexpr Target kTargets[] = {
-    {"run", bring_to_front, run_status},           {"run_event", select_in_run, run_event_status},
-    {"lane_less", other_lanes<-1>, name_status},   {"lane_more", other_lanes<1>, name_status},
+    {"run", bring_to_front, run_status},         {"run_event", select_in_run, run_event_status},
+    {"lane_less", other_lanes<-1>, name_status}, {"lane_more", other_lanes<1>, name_status},
     {"close_run", close_run, name_status},
 };
 

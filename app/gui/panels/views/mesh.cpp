@@ -17,8 +17,11 @@ view::Input mesh_input(const Ui& ui, view::Size size) {
         const session::LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
         if (step.mesh) trace = step.mesh.get();
     }
-    return {*trace, *session::shown_clock(s), s.cursor,   ui.quiz_mask.mesh_selection(),
-            size,   s.language,               ui.measure, ui.texts, ui.memo};
+    return {*trace,     *session::shown_clock(s),
+            s.cursor,   ui.quiz_mask.mesh_selection(),
+            size,       s.language,
+            ui.measure, ui.texts,
+            ui.memo};
 }
 
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {
@@ -136,12 +139,8 @@ namespace views {
 
 /// The mesh of ranks, its groups and slices.
 extern const View mesh;
-const View mesh{.picture = picture,
-                .facts = facts,
-                .targets = kTargets,
-                .scene = scene,
-                .below = below,
-                .film = nullptr};
+const View mesh{
+    .picture = picture, .facts = facts, .targets = kTargets, .scene = scene, .below = below, .film = nullptr};
 
 }  // namespace views
 }  // namespace meshscope::panels

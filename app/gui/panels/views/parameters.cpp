@@ -52,12 +52,9 @@ std::string row_status(const Ui& ui, Memory&, const view::Id& id) {
 }
 
 constexpr Target kTargets[] = {
-    {"parameter", select_parameter},
-    {"parameter_unit", select_unit},
-    {"parameter_next", select_next_unit},
-    {"weight", select_row, row_status},
-    {"life", go_to_event, event_status},
-    {"run", select_rank},
+    {"parameter", select_parameter},      {"parameter_unit", select_unit},
+    {"parameter_next", select_next_unit}, {"weight", select_row, row_status},
+    {"life", go_to_event, event_status},  {"run", select_rank},
 };
 
 }  // namespace

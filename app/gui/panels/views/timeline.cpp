@@ -22,9 +22,7 @@ session::SetRange zoomed(const view::TimeAxis& axis, int64_t at_ns, float notche
 }
 
 view::TimelineOptions shown_range(const Ui& ui) {
-    return {.begin_ns = ui.state.range_begin_ns,
-            .end_ns = ui.state.range_end_ns,
-            .end = told_end(ui)};
+    return {.begin_ns = ui.state.range_begin_ns, .end_ns = ui.state.range_end_ns, .end = told_end(ui)};
 }
 
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {
@@ -48,10 +46,10 @@ struct Drawing {
     const view::Picture& picture;
     const view::TimeAxis& axis;
     Rect box;
-    Point mouse;             ///< in the picture
+    Point mouse;  ///< in the picture
     bool on_ruler = false;
-    float most = 0;          ///< that the lanes can be scrolled
-    int64_t whole_ns = 0;    ///< the clock's end
+    float most = 0;        ///< that the lanes can be scrolled
+    int64_t whole_ns = 0;  ///< the clock's end
 };
 
 void scroll_bar(Ui& ui, const Drawing& drawing, float scroll) {
@@ -81,9 +79,8 @@ void drag(Ui& ui, Memory& memory, const Drawing& drawing, bool on_control, float
     if (span >= drawing.whole_ns || axis.x1 <= axis.x0) return;
     const double moved =
         static_cast<double>(memory.drag_x - drawing.mouse.x) / static_cast<double>(axis.x1 - axis.x0);
-    const int64_t begin =
-        std::clamp<int64_t>(memory.drag_begin_ns + std::llround(moved * static_cast<double>(span)), 0,
-                            drawing.whole_ns - span);
+    const int64_t begin = std::clamp<int64_t>(
+        memory.drag_begin_ns + std::llround(moved * static_cast<double>(span)), 0, drawing.whole_ns - span);
     ui.act(session::SetRange{begin, begin + span});
 }
 
@@ -117,9 +114,12 @@ void timeline_below(Ui& ui, Memory& memory, Rect box) {
     const ImGuiIO& io = ImGui::GetIO();
     const Point mouse{io.MousePos.x / ui.scale - box.x, io.MousePos.y / ui.scale - box.y};
     const bool on_ruler = mouse.y >= axis.ruler_y - 22 && mouse.y < axis.lanes_y;
-    const Drawing drawing{drawn,    axis,
-                          box,      mouse,
-                          on_ruler, std::max(0.0F, drawn.content_height - box.h),
+    const Drawing drawing{drawn,
+                          axis,
+                          box,
+                          mouse,
+                          on_ruler,
+                          std::max(0.0F, drawn.content_height - box.h),
                           session::shown_clock(ui.state)->end_ns};
     scroll_bar(ui, drawing, scroll);
     scroll = std::clamp(scroll, 0.0F, drawing.most);
