@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "app/gui/main/exporter.h"
+#include "app/gui/main/kept_settings.h"
 #include "app/gui/main/render_film.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/main/state_dump.h"
@@ -23,8 +24,6 @@
 #include "app/gui/session/live_run.h"
 #include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
-#include "app/gui/session/settings.h"
-#include "app/gui/session/unfinished.h"
 #include "app/gui/window/film.h"
 #include "app/gui/window/glfw_window.h"
 #include "app/i18n/error_text.h"
@@ -68,9 +67,8 @@ class Loop {
           catalogue_(catalogue),
           session_(session),
           around_(around),
-          read_(session::read_settings(around.settings)),
-          kept_(read_.settings),
-          window_(width(options, kept_), height(options, kept_), "Meshscope"),
+          kept_(around.settings),
+          window_(width(options, kept_.now), height(options, kept_.now), "Meshscope"),
           host_(window_.handle()),
           stage_(host_, catalogue) {}
     ~Loop() { window::GlfwWindow::on_display_gone({}); }
@@ -78,15 +76,12 @@ class Loop {
     Loop& operator=(const Loop&) = delete;
 
     void run() {
-        const bool unfinished = !std::exchange(kept_.unfinished, {}).empty();
         window::GlfwWindow::on_display_gone([this] { display_gone(); });
         for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, ask_to_end);
         stage_.act(session::SetLanguage{around_.language});
-        for (const session::Action& action : session::start_actions(kept_)) stage_.act(action);
+        for (const session::Action& action : session::start_actions(kept_.now)) stage_.act(action);
         set_up(stage_, options_, nullptr);
-        written_ = session::settings_text(session::settings_of(stage_.state(), kept_));
-        // What was unfinished is told once: the file is written anew without it.
-        if (unfinished) written_.clear();
+        kept_.begin(stage_.state());
         tell_settings();
         stage_.act(session::OfferLessons{session_.offers()});
         session_.on_news(window::GlfwWindow::wake);
@@ -118,7 +113,7 @@ class Loop {
                 keep(2.0);
                 continue;
             }
-            drawn_ = true;
+            kept_.touch();
             settle = std::max(0, settle - 1);
             draw(seconds);
             if (window_.context_lost()) {
@@ -142,7 +137,7 @@ class Loop {
     /// What the settings' file had to be told of, and what was unfinished. Edits that were kept stop nobody.
     void tell_settings() {
         session::ErrorBox box;
-        for (const Message& message : read_.said)
+        for (const Message& message : kept_.said())
             if (message.id == "settings.kept_edits")
                 tell(message);
             else
@@ -154,33 +149,16 @@ class Loop {
     /// by the destructors, after its present step.
     void end() {
         exporter_.reset();
-        if (around_.settings.empty()) return;
-        window_.outer_size(kept_.width, kept_.height);
-        write_end();
+        if (!kept_.has_file()) return;
+        window_.outer_size(kept_.now.width, kept_.now.height);
+        keep_at_end();
     }
 
-    void write_end() {
+    void keep_at_end() {
         const session::AppState& s = stage_.state();
         const bool held = s.live && !s.live->world.ended;
         const session::RunRequest* run = s.running && run_ ? &*run_ : held && held_ ? &*held_ : nullptr;
-        kept_ = session::settings_of(s, kept_);
-        const std::string folder = std::filesystem::path(around_.settings).parent_path() / "unfinished";
-        // What cannot be kept is told, and all else is.
-        kept_.unfinished = session::keep_unfinished(s, run, saved_, folder,
-                                                    [this](const Message& message) { say(message); });
-        auto& recent = kept_.remembered.recent;
-        for (const session::Unfinished& one : kept_.unfinished) {
-            if (one.what == "export") continue;
-            std::erase_if(recent, [&](const session::Recent& r) { return r.path == one.path; });
-            recent.insert(recent.begin(), {one.path, std::filesystem::path(one.path).stem()});
-        }
-        if (recent.size() > session::kMostRecent) recent.resize(session::kMostRecent);
-        if (read_.stays || session::settings_text(kept_) == written_) return;
-        try {
-            session::write_settings(around_.settings, kept_);
-        } catch (const Error& error) {
-            say(error.message());
-        }
+        kept_.keep_at_end(s, run, saved_, [this](const Message& message) { say(message); });
     }
 
     /// On the terminal: there is no window any more.
@@ -192,7 +170,7 @@ class Loop {
     /// Neither window nor graphics can be used, and the program ends when this returns.
     void display_gone() {
         if (exporter_) exporter_->abandon();
-        if (!around_.settings.empty()) write_end();
+        if (kept_.has_file()) keep_at_end();
         say({"window.display_gone", {}});
     }
 
@@ -220,25 +198,11 @@ class Loop {
         tell(told);
     }
 
-    /// Writes what is to be kept, at most every so many seconds, when it changed. A disk that refuses is told
-    /// once.
+    /// Writes what is to be kept, at most every so many seconds, when it changed.
     void keep(double every_s) {
-        const auto now = std::chrono::steady_clock::now();
-        const bool soon = std::chrono::duration<double>(now - kept_at_).count() < every_s;
-        if (around_.settings.empty() || read_.stays || !drawn_ || soon) return;
-        kept_at_ = now;
-        drawn_ = false;
-        kept_ = session::settings_of(stage_.state(), kept_);
-        window_.outer_size(kept_.width, kept_.height);
-        std::string text = session::settings_text(kept_);
-        if (text == written_) return;
-        try {
-            session::write_settings(around_.settings, kept_);
-            written_ = std::move(text);
-        } catch (const Error& error) {
-            if (!refused_) tell(error.message());
-            refused_ = true;
-        }
+        if (!kept_.due(every_s)) return;
+        window_.outer_size(kept_.now.width, kept_.now.height);
+        kept_.keep(stage_.state(), [this](const Message& message) { tell(message); });
     }
 
     bool take_input() {
@@ -289,7 +253,7 @@ class Loop {
         if (!stage_.state().document) return;
         window_.set_title("Meshscope · " + stage_.state().document->name);
         // Where it was looked at last; what the command line says of the first goes before.
-        const session::Place* place = session::place_kept(kept_, *stage_.state().document);
+        const session::Place* place = session::place_kept(kept_.now, *stage_.state().document);
         const bool told = options_.view || options_.lesson_step >= 0 || options_.rank || options_.at;
         // A run that ended early is opened where it broke off.
         const session::Document& front = *stage_.state().document;
@@ -418,11 +382,7 @@ class Loop {
     const i18n::Catalogue& catalogue_;
     session::Session& session_;
     const Surroundings& around_;
-    session::ReadSettings read_;
-    session::Settings kept_;
-    std::string written_;  ///< the settings as the file has them
-    std::chrono::steady_clock::time_point kept_at_{};
-    bool refused_ = false, drawn_ = false;  ///< drawn_: something may have changed since it was kept
+    KeptSettings kept_;
     window::GlfwWindow window_;
     window::GlHost host_;
     Stage stage_;

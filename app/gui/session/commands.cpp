@@ -64,19 +64,29 @@ std::vector<KeyPress> key_of(ViewKind kind) {
     return {{static_cast<Key>(digit)}};
 }
 
-template <ViewKind kind>
-Done look(const AppState& s) {
-    return with_document(s, SetView{kind});
+/// What an action means in every state; while something is open; while the sandbox is.
+template <class A>
+Done always(const AppState&) {
+    return A{};
+}
+template <class A, auto... members>
+Done opened(const AppState& s) {
+    return with_document(s, A{members...});
+}
+template <class A>
+Done edited(const AppState& s) {
+    return in_sandbox(s) ? Done(A{}) : Done();
 }
 
-Done step_of_lesson(const AppState& s, int by) {
+template <int by>
+Done step_of_lesson(const AppState& s) {
     if (!s.document || s.document->steps.empty()) return {};
     return GoToLessonStep{s.lesson_step + by};
 }
 
 /// Presenting, one key goes on: to the next step, at its end to nothing.
 Done play_or_next(const AppState& s) {
-    return s.presenter && s.document && !s.document->steps.empty() ? step_of_lesson(s, 1)
+    return s.presenter && s.document && !s.document->steps.empty() ? step_of_lesson<1>(s)
                                                                    : with_document(s, TogglePlay{});
 }
 
@@ -86,25 +96,18 @@ ThemeKind next(ThemeKind theme) {
                                        : ThemeKind::dark;
 }
 
-std::vector<Command> table() {
+/// The cursor, playing, the lesson's steps.
+std::vector<Command> moving_on() {
     return {
-        {"keys.palette",
-         {control(Key::k), both(Key::p)},
-         [](const AppState&) { return Done(TogglePalette{}); }},
-        {"keys.sheet",
-         {shift(Key::question), {Key::f1}},
-         [](const AppState&) { return Done(ToggleKeySheet{}); }},
+        {"keys.palette", {control(Key::k), both(Key::p)}, always<TogglePalette>},
+        {"keys.sheet", {shift(Key::question), {Key::f1}}, always<ToggleKeySheet>},
         {"keys.play", {{Key::space}}, play_or_next},
-        {"keys.hop_on", {{Key::right}}, [](const AppState& s) { return with_document(s, StepHop{1}); }},
-        {"keys.hop_back", {{Key::left}}, [](const AppState& s) { return with_document(s, StepHop{-1}); }},
-        {"keys.event_on",
-         {shift(Key::right)},
-         [](const AppState& s) { return with_document(s, StepEvent{1}); }},
-        {"keys.event_back",
-         {shift(Key::left)},
-         [](const AppState& s) { return with_document(s, StepEvent{-1}); }},
-        {"keys.to_start", {{Key::home}}, [](const AppState& s) { return with_document(s, JumpTo{false}); }},
-        {"keys.to_end", {{Key::end}}, [](const AppState& s) { return with_document(s, JumpTo{true}); }},
+        {"keys.hop_on", {{Key::right}}, opened<StepHop, 1>},
+        {"keys.hop_back", {{Key::left}}, opened<StepHop, -1>},
+        {"keys.event_on", {shift(Key::right)}, opened<StepEvent, 1>},
+        {"keys.event_back", {shift(Key::left)}, opened<StepEvent, -1>},
+        {"keys.to_start", {{Key::home}}, opened<JumpTo, false>},
+        {"keys.to_end", {{Key::end}}, opened<JumpTo, true>},
         {"keys.faster", {}, [](const AppState& s) { return with_document(s, SetSpeed{s.speed * 2}); }},
         {"keys.slower", {}, [](const AppState& s) { return with_document(s, SetSpeed{s.speed / 2}); }},
         {"keys.clock",
@@ -114,68 +117,48 @@ std::vector<Command> table() {
                                   SetClock{s.clock == time::ClockKind::measured ? time::ClockKind::modelled
                                                                                 : time::ClockKind::measured});
          }},
-        {"keys.lesson_on",
-         {{Key::down}, {Key::page_down}},
-         [](const AppState& s) { return step_of_lesson(s, 1); }},
-        {"keys.lesson_back",
-         {{Key::up}, {Key::page_up}},
-         [](const AppState& s) { return step_of_lesson(s, -1); }},
+        {"keys.lesson_on", {{Key::down}, {Key::page_down}}, step_of_lesson<1>},
+        {"keys.lesson_back", {{Key::up}, {Key::page_up}}, step_of_lesson<-1>},
         {"keys.lesson",
          {control(Key::l)},
          [](const AppState& s) { return open_lesson(s) ? Done(BackToLesson{}) : Done(); }},
-#define MESHSCOPE_VIEW(word) {"keys." #word, key_of(ViewKind::word), look<ViewKind::word>},
+    };
+}
+
+/// The views, and what is selected in them.
+std::vector<Command> looking() {
+    return {
+#define MESHSCOPE_VIEW(word) {"keys." #word, key_of(ViewKind::word), opened<SetView, ViewKind::word>},
 #include "core/base/views.def"
 #undef MESHSCOPE_VIEW
-        {"keys.move_left",
-         {control(Key::left)},
-         [](const AppState& s) {
-             return with_document(s, MoveSelection{0, -1});
-         }},
-        {"keys.move_right",
-         {control(Key::right)},
-         [](const AppState& s) {
-             return with_document(s, MoveSelection{0, 1});
-         }},
-        {"keys.move_up",
-         {control(Key::up)},
-         [](const AppState& s) {
-             return with_document(s, MoveSelection{-1, 0});
-         }},
-        {"keys.move_down",
-         {control(Key::down)},
-         [](const AppState& s) {
-             return with_document(s, MoveSelection{1, 0});
-         }},
+        {"keys.move_left", {control(Key::left)}, opened<MoveSelection, 0, -1>},
+        {"keys.move_right", {control(Key::right)}, opened<MoveSelection, 0, 1>},
+        {"keys.move_up", {control(Key::up)}, opened<MoveSelection, -1, 0>},
+        {"keys.move_down", {control(Key::down)}, opened<MoveSelection, 1, 0>},
         {"keys.traffic_op",
          {{Key::o}},
          [](const AppState& s) { return in_traffic(s) ? Done(SetTraffic{next_op(s)}) : Done(); }},
         {"keys.traffic_span",
          {{Key::s}},
          [](const AppState& s) { return in_traffic(s) ? Done(SetTraffic{next_span(s.traffic)}) : Done(); }},
-        {"keys.clear", {{Key::escape}}, [](const AppState&) { return Done(ClearSelection{}); }},
-        {"keys.copy_view", {both(Key::c)}, [](const AppState& s) { return with_document(s, CopyView{}); }},
-        {"keys.copy_command",
-         {both(Key::l)},
-         [](const AppState& s) { return with_document(s, CopyCommand{}); }},
-        {"keys.export",
-         {control(Key::e)},
-         [](const AppState& s) { return with_document(s, ToggleExport{}); }},
-        {"keys.sandbox", {{Key::e}}, [](const AppState& s) { return with_document(s, ToggleSandbox{}); }},
-        {"keys.run",
-         {control(Key::enter)},
-         [](const AppState& s) { return in_sandbox(s) ? Done(RunSandbox{}) : Done(); }},
-        {"keys.undo",
-         {control(Key::z)},
-         [](const AppState& s) { return in_sandbox(s) ? Done(UndoEdit{}) : Done(); }},
-        {"keys.redo",
-         {both(Key::z)},
-         [](const AppState& s) { return in_sandbox(s) ? Done(RedoEdit{}) : Done(); }},
+    };
+}
+
+/// What can be done with what is open, and how the window looks.
+std::vector<Command> others() {
+    return {
+        {"keys.clear", {{Key::escape}}, always<ClearSelection>},
+        {"keys.copy_view", {both(Key::c)}, opened<CopyView>},
+        {"keys.copy_command", {both(Key::l)}, opened<CopyCommand>},
+        {"keys.export", {control(Key::e)}, opened<ToggleExport>},
+        {"keys.sandbox", {{Key::e}}, opened<ToggleSandbox>},
+        {"keys.run", {control(Key::enter)}, edited<RunSandbox>},
+        {"keys.undo", {control(Key::z)}, edited<UndoEdit>},
+        {"keys.redo", {both(Key::z)}, edited<RedoEdit>},
         {"keys.live",
          {},
          [](const AppState& s) { return in_sandbox(s) && !s.live ? Done(StartLive{}) : Done(); }},
-        {"keys.presenter",
-         {{Key::f5}},
-         [](const AppState& s) { return with_document(s, TogglePresenter{}); }},
+        {"keys.presenter", {{Key::f5}}, opened<TogglePresenter>},
         {"keys.notes",
          {{Key::n}},
          [](const AppState& s) { return s.presenter ? Done(ToggleNotes{}) : Done(); }},
@@ -195,13 +178,9 @@ std::vector<Command> table() {
         {"keys.reduced_motion",
          {{Key::m}},
          [](const AppState& s) { return Done(SetReducedMotion{!s.reduced_motion}); }},
-        {"keys.fold",
-         {control(Key::digit1)},
-         [](const AppState& s) { return with_document(s, ToggleLesson{}); }},
-        {"keys.drawer", {{Key::f2}}, [](const AppState& s) { return with_document(s, ToggleDrawer{}); }},
-        {"keys.welcome",
-         {control(Key::w)},
-         [](const AppState& s) { return with_document(s, CloseDocument{}); }},
+        {"keys.fold", {control(Key::digit1)}, opened<ToggleLesson>},
+        {"keys.drawer", {{Key::f2}}, opened<ToggleDrawer>},
+        {"keys.welcome", {control(Key::w)}, opened<CloseDocument>},
         {"keys.first_lesson",
          {{Key::enter}},
          [](const AppState& s) {
@@ -209,6 +188,12 @@ std::vector<Command> table() {
                                                                    : Done();
          }},
     };
+}
+
+std::vector<Command> table() {
+    std::vector<Command> all = moving_on();
+    for (const auto& more : {looking(), others()}) all.insert(all.end(), more.begin(), more.end());
+    return all;
 }
 
 bool has(const std::vector<KeyPress>& keys, KeyPress press) {

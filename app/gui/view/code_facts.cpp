@@ -10,7 +10,7 @@
 namespace meshscope::view {
 namespace {
 
-constexpr float kPad = 24;
+constexpr float kFactsPad = 24;
 constexpr std::string_view kAgainOp = ".recompute";
 
 std::string_view without_again(std::string_view op) {
@@ -218,7 +218,7 @@ void same_rule(Sheet& s, const Input& in, const CodeFacts& f) {
 Picture code_facts(const Input& input) {
     Painter p(input);
     p.picture().content_height = 1e6F;
-    Sheet s(p, kPad, input.size.width - kPad, 14);
+    Sheet s(p, kFactsPad, input.size.width - kFactsPad, 14);
     const auto ref = code_event(input);
     if (!ref) {
         s.paragraph(p.say("view.code.none"), Face::body, Token::mute);

@@ -8,130 +8,175 @@
 #include "app/gui/view/timeline_bars.h"
 
 namespace meshscope::view {
+namespace {
+
+class MemoryFacts {
+  public:
+    MemoryFacts(const Input& input, const MemoryOptions& options)
+        : in_(input), p_(input), rank_(focus_rank(input)), right_(input.size.width - kPad) {
+        step_ = options.step >= -1 ? options.step
+                                   : step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
+        if (!input.trace.ranks.empty()) columns_ = memory_columns(input.trace, rank_, step_, input.memo);
+    }
+
+    Picture draw() {
+        if (columns_.empty()) {
+            p_.paragraph(p_.say("view.memory.empty"), {kPad, y_}, Face::body, Token::mute, right_ - kPad);
+            return p_.take();
+        }
+        choose();
+        moment();
+        tensors();
+        offloaded();
+        Picture picture = p_.take();
+        picture.height = picture.content_height = std::max(in_.size.height, y_ + 12);
+        return picture;
+    }
+
+  private:
+    static constexpr float kPad = 24;
+    static constexpr std::size_t kMostListed = 14;
+
+    /// The column that was chosen; else the one under the cursor; else, before the step's first, the peak.
+    void choose() {
+        shown_ = peak_ = highest(columns_);
+        const auto find = [&](int32_t event, const char* words) {
+            const auto found = std::ranges::find(columns_, event, &MemoryColumn::event);
+            if (found == columns_.end()) return false;
+            shown_ = static_cast<std::size_t>(found - columns_.begin());
+            if (shown_ != peak_) heading_ = words;
+            return true;
+        };
+        const bool picked = in_.selection.event && in_.selection.event_rank == rank_ &&
+                            find(*in_.selection.event, "view.memory.here");
+        if (picked) return;
+        if (const auto now = event_at(in_.trace, in_.clock, in_.cursor, rank_))
+            find(now->event, "view.memory.now");
+    }
+
+    const MemoryColumn& column() const { return columns_[shown_]; }
+
+    void head(const std::string& words, const std::string& note) {
+        p_.text(words, {kPad, y_}, Face::caption, Token::mute);
+        if (p_.width(words, Face::caption) + p_.width(note, Face::caption) + 16 <= right_ - kPad)
+            p_.text(note, {right_, y_}, Face::caption, Token::mute, Align::right);
+        y_ += p_.line_height(Face::caption) + 4;
+        p_.line({kPad, y_ + 0.5F}, {right_, y_ + 0.5F}, Token::line);
+        y_ += 8;
+        p_.tell(words + " · " + note);
+    }
+
+    /// Which moment it is, and what made it.
+    void moment() {
+        const auto& event = in_.trace.event(rank_, column().event);
+        head(p_.say(heading_), "rank " + std::to_string(rank_));
+        const std::string cause = memory::what_text(in_.trace, event) + " " +
+                                  p_.say("view.phase." + std::string(name(event.phase)));
+        const std::string sentence =
+            p_.say(shown_ == peak_ ? "view.memory.cause" : "view.memory.at",
+                   {arg("rank", rank_), arg("step", step_), arg("cause", cause),
+                    arg("bytes", format_exact_bytes(column().total)),
+                    arg("below", format_exact_bytes(columns_[peak_].total - column().total))});
+        p_.tell(sentence);
+        y_ = p_.paragraph(sentence, {kPad, y_}, Face::body, Token::soft, right_ - kPad, {"cause"}) + 16;
+    }
+
+    /// What was alive, largest first, and its sum.
+    void tensors() {
+        head(p_.say(shown_ == peak_ ? "view.memory.live.peak" : "view.memory.live"),
+             p_.say("view.memory.bytes"));
+        const auto live = memory::live_at(in_.trace, rank_, column().changes);
+        for (const auto& t : live) largest_ = std::max(largest_, t.bytes);
+        int64_t sum = 0;
+        for (const auto& t : live) sum += t.bytes;
+        number_ = p_.width(format_count(std::max(sum, largest_)), Face::mono_small);
+        // Names go before bars: rows that all say "sharded parameters" tell nothing apart.
+        float widest = 0;
+        for (std::size_t i = 0; i < live.size() && i <= kMostListed; ++i)
+            widest = std::max(widest, p_.width(live[i].label, Face::caption));
+        bar_ =
+            std::clamp(right_ - kPad - number_ - 25 - widest, 24.F, std::min(110.F, (right_ - kPad) * 0.28F));
+        int64_t rest = 0;
+        for (std::size_t i = 0; i < live.size(); ++i) {
+            const std::string category = p_.say("view.memory." + std::string(name(live[i].category)));
+            p_.tell((live[i].label.empty() ? category : live[i].label) + "  " +
+                    format_exact_bytes(live[i].bytes));
+            if (i >= kMostListed && live.size() > kMostListed + 1)
+                rest += live[i].bytes;
+            else
+                tensor(live[i], category, {"tensor", static_cast<int64_t>(i)});
+        }
+        if (rest > 0) others(static_cast<int64_t>(live.size() - kMostListed), rest);
+        total(sum);
+    }
+
+    float row_height() const { return std::max(26.F, p_.line_height(Face::caption) + 4); }
+
+    void tensor(const memory::LiveTensor& t, const std::string& category, const Id& id) {
+        const float row = row_height(), x = kPad + bar_ + 12, w = right_ - number_ - 12 - x;
+        auto& s =
+            p_.rect({kPad, y_ + row / 2 - 6,
+                     std::max(3.F, bar_ * static_cast<float>(t.bytes) / static_cast<float>(largest_)), 12},
+                    Token::grey, 3, id);
+        style_category(s, t.category);
+        const std::string words = p_.fit({t.label, category}, Face::caption, w);
+        if (!words.empty())
+            p_.label({x, y_, w, row}, words, Face::caption, Token::soft, Token::none, id, Align::left);
+        p_.label({right_ - number_, y_, number_, row}, format_count(t.bytes), Face::mono_small, Token::text,
+                 Token::none, id, Align::right);
+        y_ += row;
+    }
+
+    void others(int64_t tensors, int64_t bytes) {
+        const float row = row_height(), w = right_ - number_ - 12 - kPad;
+        const std::string words =
+            p_.fit({p_.say("view.memory.rest", {arg("tensors", tensors)})}, Face::caption, w);
+        if (!words.empty())
+            p_.label({kPad, y_, w, row}, words, Face::caption, Token::mute, Token::none, {}, Align::left);
+        p_.label({right_ - number_, y_, number_, row}, format_count(bytes), Face::mono_small, Token::soft,
+                 Token::none, {}, Align::right);
+        y_ += row;
+    }
+
+    void total(int64_t sum) {
+        y_ += 4;
+        p_.line({kPad, y_ + 0.5F}, {right_, y_ + 0.5F}, Token::line);
+        y_ += 6;
+        const std::string words = p_.say("view.memory.sum");
+        p_.text(words, {kPad, y_}, Face::body, Token::soft, Align::left, {"sum"});
+        p_.text(format_count(sum), {right_, y_}, Face::mono_small, Token::text, Align::right, {"sum"});
+        p_.tell(words + "  " + format_exact_bytes(sum));
+        y_ += p_.line_height(Face::body);
+    }
+
+    /// The host's memory is no part of the sum, nor of the stack.
+    void offloaded() {
+        const int64_t bytes = column().bytes[static_cast<std::size_t>(MemoryCategory::offloaded)];
+        if (bytes <= 0) return;
+        const std::string words = p_.say("view.memory.offloaded");
+        y_ += 4;
+        p_.text(words, {kPad, y_}, Face::caption, Token::mute, Align::left, {"offloaded"});
+        p_.text(format_count(bytes), {right_, y_}, Face::mono_small, Token::soft, Align::right,
+                {"offloaded"});
+        p_.tell(words + "  " + format_exact_bytes(bytes));
+        y_ += p_.line_height(Face::caption);
+    }
+
+    const Input& in_;
+    Painter p_;
+    int32_t rank_ = 0, step_ = 0;
+    std::vector<MemoryColumn> columns_;  ///< of the step
+    std::size_t shown_ = 0, peak_ = 0;   ///< which of them
+    const char* heading_ = "view.memory.why";
+    float right_, y_ = 14;
+    int64_t largest_ = 1;          ///< bytes of the largest tensor: the longest bar
+    float bar_ = 24, number_ = 0;  ///< widths: of the longest bar, of the figures
+};
+
+}  // namespace
 
 Picture memory_facts(const Input& input, const MemoryOptions& options) {
-    constexpr float kPad = 24;
-    Painter p(input);
-    const int32_t rank = focus_rank(input);
-    const int32_t step =
-        options.step >= -1 ? options.step : step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
-    const auto columns = input.trace.ranks.empty() ? std::vector<MemoryColumn>{}
-                                                   : memory_columns(input.trace, rank, step, input.memo);
-    const float right = input.size.width - kPad, line = p.line_height(Face::caption);
-    float y = 14;
-    if (columns.empty()) {
-        p.paragraph(p.say("view.memory.empty"), {kPad, y}, Face::body, Token::mute, right - kPad);
-        return p.take();
-    }
-    const std::size_t peak = highest(columns);
-    // The column that was chosen; else the one under the cursor; else, before the step's first, the peak.
-    std::size_t shown = peak;
-    const char* heading = "view.memory.why";
-    const auto find = [&](int32_t event, const char* words) {
-        for (std::size_t i = 0; i < columns.size(); ++i)
-            if (columns[i].event == event) {
-                shown = i;
-                if (i != peak) heading = words;
-                return true;
-            }
-        return false;
-    };
-    const bool picked = input.selection.event && input.selection.event_rank == rank &&
-                        find(*input.selection.event, "view.memory.here");
-    if (!picked)
-        if (const auto now = event_at(input.trace, input.clock, input.cursor, rank))
-            find(now->event, "view.memory.now");
-    const auto& column = columns[shown];
-    const auto& event = input.trace.event(rank, column.event);
-    const auto head = [&](const std::string& words, const std::string& note) {
-        p.text(words, {kPad, y}, Face::caption, Token::mute);
-        if (p.width(words, Face::caption) + p.width(note, Face::caption) + 16 <= right - kPad)
-            p.text(note, {right, y}, Face::caption, Token::mute, Align::right);
-        y += line + 4;
-        p.line({kPad, y + 0.5F}, {right, y + 0.5F}, Token::line);
-        y += 8;
-        p.tell(words + " · " + note);
-    };
-    head(p.say(heading), "rank " + std::to_string(rank));
-    const std::string cause =
-        memory::what_text(input.trace, event) + " " + p.say("view.phase." + std::string(name(event.phase)));
-    const std::string sentence =
-        p.say(shown == peak ? "view.memory.cause" : "view.memory.at",
-              {arg("rank", rank), arg("step", step), arg("cause", cause),
-               arg("bytes", format_exact_bytes(column.total)),
-               arg("below", format_exact_bytes(columns[peak].total - column.total))});
-    p.tell(sentence);
-    y = p.paragraph(sentence, {kPad, y}, Face::body, Token::soft, right - kPad, {"cause"}) + 16;
-    head(p.say(shown == peak ? "view.memory.live.peak" : "view.memory.live"), p.say("view.memory.bytes"));
-
-    const auto live = memory::live_at(input.trace, rank, column.changes);
-    int64_t largest = 1, sum = 0;
-    for (const auto& t : live) largest = std::max(largest, t.bytes);
-    for (const auto& t : live) sum += t.bytes;
-    const float number = p.width(format_count(std::max(sum, largest)), Face::mono_small);
-    constexpr std::size_t kMost = 14;
-    // Names go before bars: rows that all say "sharded parameters" tell nothing apart.
-    float widest = 0;
-    for (std::size_t i = 0; i < live.size() && i <= kMost; ++i)
-        widest = std::max(widest, p.width(live[i].label, Face::caption));
-    const float bar = std::clamp(right - kPad - number - 25 - widest, 24.F,
-                                 std::min(110.F, (right - kPad) * 0.28F)),
-                row = std::max(26.F, line + 4);
-    const float label_x = kPad + bar + 12, label_w = right - number - 12 - label_x;
-    int64_t rest = 0;
-    for (std::size_t i = 0; i < live.size(); ++i) {
-        const auto& t = live[i];
-        const std::string category = p.say("view.memory." + std::string(name(t.category)));
-        p.tell((t.label.empty() ? category : t.label) + "  " + format_exact_bytes(t.bytes));
-        if (i >= kMost && live.size() > kMost + 1) {
-            rest += t.bytes;
-            continue;
-        }
-        const Id id{"tensor", static_cast<int64_t>(i)};
-        auto& s = p.rect({kPad, y + row / 2 - 6,
-                          std::max(3.F, bar * static_cast<float>(t.bytes) / static_cast<float>(largest)), 12},
-                         Token::grey, 3, id);
-        style_category(s, t.category);
-        const std::string words = p.fit({t.label, category}, Face::caption, label_w);
-        if (!words.empty())
-            p.label({label_x, y, label_w, row}, words, Face::caption, Token::soft, Token::none, id,
-                    Align::left);
-        p.label({right - number, y, number, row}, format_count(t.bytes), Face::mono_small, Token::text,
-                Token::none, id, Align::right);
-        y += row;
-    }
-    if (rest > 0) {
-        const std::string words =
-            p.fit({p.say("view.memory.rest", {arg("tensors", static_cast<int64_t>(live.size() - kMost))})},
-                  Face::caption, label_w + bar + 12);
-        if (!words.empty())
-            p.label({kPad, y, label_w + bar + 12, row}, words, Face::caption, Token::mute, Token::none, {},
-                    Align::left);
-        p.label({right - number, y, number, row}, format_count(rest), Face::mono_small, Token::soft,
-                Token::none, {}, Align::right);
-        y += row;
-    }
-    y += 4;
-    p.line({kPad, y + 0.5F}, {right, y + 0.5F}, Token::line);
-    y += 6;
-    const std::string total = p.say("view.memory.sum");
-    p.text(total, {kPad, y}, Face::body, Token::soft, Align::left, {"sum"});
-    p.text(format_count(sum), {right, y}, Face::mono_small, Token::text, Align::right, {"sum"});
-    p.tell(total + "  " + format_exact_bytes(sum));
-    y += p.line_height(Face::body);
-    // The host's memory is no part of the sum, nor of the stack.
-    const int64_t away = column.bytes[static_cast<std::size_t>(MemoryCategory::offloaded)];
-    if (away > 0) {
-        const std::string words = p.say("view.memory.offloaded");
-        y += 4;
-        p.text(words, {kPad, y}, Face::caption, Token::mute, Align::left, {"offloaded"});
-        p.text(format_count(away), {right, y}, Face::mono_small, Token::soft, Align::right, {"offloaded"});
-        p.tell(words + "  " + format_exact_bytes(away));
-        y += line;
-    }
-    Picture picture = p.take();
-    picture.height = picture.content_height = std::max(input.size.height, y + 12);
-    return picture;
+    return MemoryFacts(input, options).draw();
 }
 
 }  // namespace meshscope::view
