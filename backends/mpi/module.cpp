@@ -16,7 +16,6 @@ namespace {
 bool g_started = false;
 bool g_in_order = true;
 bool g_one_thread = false;  ///< as it was asked for: a library may give more
-bool g_yields = false;
 
 static_assert(sizeof(MPI_Request) <= sizeof(MeshscopeMpiHandle) &&
               sizeof(MPI_Comm) <= sizeof(MeshscopeMpiHandle));
@@ -46,22 +45,6 @@ void at_exit(int status, void*) {
         MPI_Abort(MPI_COMM_WORLD, status == 0 ? 75 : status);
 }
 
-/// Whether blocking calls give their core away while they wait. Open MPI says so, and does where its launcher
-/// knows that ranks are more than slots; MPICH polls.
-bool yields_when_idle() {
-    int level = 0, at = 0, n = 0;
-    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &level) != MPI_SUCCESS) return false;
-    int64_t value = 0;  // has room for any kind of number
-    MPI_T_cvar_handle handle;
-    if (MPI_T_cvar_get_index("mpi_yield_when_idle", &at) == MPI_SUCCESS &&
-        MPI_T_cvar_handle_alloc(at, nullptr, &handle, &n) == MPI_SUCCESS) {
-        if (n != 1 || MPI_T_cvar_read(handle, &value) != MPI_SUCCESS) value = 0;
-        MPI_T_cvar_handle_free(&handle);
-    }
-    MPI_T_finalize();
-    return value != 0;
-}
-
 int start(MeshscopeMpiJob* job, int32_t one_thread) {
     if (!g_started) {
         int level = 0;
@@ -70,7 +53,6 @@ int start(MeshscopeMpiJob* job, int32_t one_thread) {
         if (code != MPI_SUCCESS) return code;
         if (level < wanted) return MPI_ERR_OTHER;
         g_one_thread = one_thread != 0;
-        g_yields = yields_when_idle();
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         on_exit(at_exit, nullptr);
         g_started = true;
@@ -78,7 +60,6 @@ int start(MeshscopeMpiJob* job, int32_t one_thread) {
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
     job->one_thread = g_one_thread ? 1 : 0;
-    job->yields = g_yields ? 1 : 0;
     MPI_Comm here = MPI_COMM_NULL;
     if (const int code = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
         code != MPI_SUCCESS)
@@ -249,50 +230,36 @@ MPI_Op op_of(int32_t reduction) {
 int run_collective(MPI_Comm comm, const MeshscopeMpiCall& call, MPI_Request* request) {
     const MPI_Datatype type = type_of(call.kind);
     const MPI_Op op = op_of(call.reduction);
-    const bool wait = call.blocking != 0;
     const void* const in = call.in_place != 0 ? MPI_IN_PLACE : call.in;
     void* const kept = call.in_place != 0 ? MPI_IN_PLACE : call.out;
     const int n = static_cast<int>(call.elements);
     switch (call.op) {
         case MESHSCOPE_ALL_REDUCE:
-            return wait ? MPI_Allreduce(in, call.out, n, type, op, comm)
-                        : MPI_Iallreduce(in, call.out, n, type, op, comm, request);
+            return MPI_Iallreduce(in, call.out, n, type, op, comm, request);
         case MESHSCOPE_REDUCE:
-            return wait ? MPI_Reduce(in, call.out, n, type, op, call.root, comm)
-                        : MPI_Ireduce(in, call.out, n, type, op, call.root, comm, request);
+            return MPI_Ireduce(in, call.out, n, type, op, call.root, comm, request);
         case MESHSCOPE_BROADCAST:
-            return wait ? MPI_Bcast(call.out, n, type, call.root, comm)
-                        : MPI_Ibcast(call.out, n, type, call.root, comm, request);
+            return MPI_Ibcast(call.out, n, type, call.root, comm, request);
         case MESHSCOPE_ALL_GATHER:
             if (call.out_counts == nullptr)
-                return wait ? MPI_Allgather(in, n, type, call.out, n, type, comm)
-                            : MPI_Iallgather(in, n, type, call.out, n, type, comm, request);
-            return wait ? MPI_Allgatherv(in, n, type, call.out, call.out_counts, call.out_firsts, type, comm)
-                        : MPI_Iallgatherv(in, n, type, call.out, call.out_counts, call.out_firsts, type, comm,
-                                          request);
+                return MPI_Iallgather(in, n, type, call.out, n, type, comm, request);
+            return MPI_Iallgatherv(in, n, type, call.out, call.out_counts, call.out_firsts, type, comm,
+                                   request);
         case MESHSCOPE_REDUCE_SCATTER:
             if (call.in_counts == nullptr)
-                return wait ? MPI_Reduce_scatter_block(in, call.out, n, type, op, comm)
-                            : MPI_Ireduce_scatter_block(in, call.out, n, type, op, comm, request);
-            return wait ? MPI_Reduce_scatter(in, call.out, call.in_counts, type, op, comm)
-                        : MPI_Ireduce_scatter(in, call.out, call.in_counts, type, op, comm, request);
+                return MPI_Ireduce_scatter_block(in, call.out, n, type, op, comm, request);
+            return MPI_Ireduce_scatter(in, call.out, call.in_counts, type, op, comm, request);
         case MESHSCOPE_GATHER:
-            return wait ? MPI_Gatherv(in, n, type, call.out, call.out_counts, call.out_firsts, type,
-                                      call.root, comm)
-                        : MPI_Igatherv(in, n, type, call.out, call.out_counts, call.out_firsts, type,
-                                       call.root, comm, request);
+            return MPI_Igatherv(in, n, type, call.out, call.out_counts, call.out_firsts, type, call.root,
+                                comm, request);
         case MESHSCOPE_SCATTER:
-            return wait ? MPI_Scatterv(call.in, call.in_counts, call.in_firsts, type, kept, n, type,
-                                       call.root, comm)
-                        : MPI_Iscatterv(call.in, call.in_counts, call.in_firsts, type, kept, n, type,
-                                        call.root, comm, request);
+            return MPI_Iscatterv(call.in, call.in_counts, call.in_firsts, type, kept, n, type, call.root,
+                                 comm, request);
         case MESHSCOPE_ALL_TO_ALL:
-            return wait ? MPI_Alltoallv(call.in, call.in_counts, call.in_firsts, type, call.out,
-                                        call.out_counts, call.out_firsts, type, comm)
-                        : MPI_Ialltoallv(call.in, call.in_counts, call.in_firsts, type, call.out,
-                                         call.out_counts, call.out_firsts, type, comm, request);
+            return MPI_Ialltoallv(call.in, call.in_counts, call.in_firsts, type, call.out, call.out_counts,
+                                  call.out_firsts, type, comm, request);
         default:
-            return wait ? MPI_Barrier(comm) : MPI_Ibarrier(comm, request);
+            return MPI_Ibarrier(comm, request);
     }
 }
 
@@ -300,7 +267,7 @@ int collective(MeshscopeMpiHandle group, const MeshscopeMpiCall* call, Meshscope
     if (call->elements > INT_MAX) return MPI_ERR_COUNT;
     MPI_Request made = MPI_REQUEST_NULL;
     const int code = run_collective(unpack<MPI_Comm>(group), *call, &made);
-    if (request != nullptr) *request = pack(made);
+    *request = pack(made);
     return code;
 }
 

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { MESHSCOPE_MPI_ABI = 3 };
+enum { MESHSCOPE_MPI_ABI = 4 };
 enum { MESHSCOPE_MPI_ANY = -1 };
 
 /// A request or a communicator, as the library writes it down.
@@ -28,7 +28,6 @@ typedef struct {
     int32_t ranks_here; /* on this machine */
     int32_t most_tag;
     int32_t one_thread; /* 1: MPI was started for the calling thread alone (MPI_THREAD_SINGLE) */
-    int32_t yields;     /* 1: its blocking calls give their core away while they wait, and MPI says so */
 } MeshscopeMpiJob;
 
 /// A message that has come and was not yet taken.
@@ -74,7 +73,6 @@ typedef struct {
     void* out;
     int64_t elements; /* all_reduce, reduce, broadcast: of the buffer; else of this rank's part */
     const int32_t *in_counts, *in_firsts, *out_counts, *out_firsts;
-    int32_t blocking; /* 1: returns when it is over; 0: `request` tells */
 } MeshscopeMpiCall;
 
 typedef struct {
@@ -107,7 +105,7 @@ typedef struct {
                  int32_t* found);
     int (*receive)(MeshscopeMpiHandle world, void* data, int64_t bytes, int32_t src, int32_t tag,
                    MeshscopeMpiHandle* request);
-    /// `request` may be null where the call is blocking.
+    /// Begins one of MPI's own, non-blocking: `request` tells when it is over.
     int (*collective)(MeshscopeMpiHandle group, const MeshscopeMpiCall* call, MeshscopeMpiHandle* request);
     /// Whether a request is done; then it is gone.
     int (*test)(MeshscopeMpiHandle* request, int32_t* done);

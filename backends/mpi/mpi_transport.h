@@ -65,21 +65,11 @@ class MpiTransport final : public comm::Transport {
     /// made, or when all has ended well.
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank> ranks,
                                                     comm::Channel channel) override;
-    /// One of them, blocking (MeshscopeMpiCall::blocking): waits inside MPI, without a time-out and without
-    /// hearing of peers.
-    void collective(MeshscopeMpiHandle group, const MeshscopeMpiCall& call) {
-        throw_if_aborted();
-        if (const int code = mpi_.collective(group, &call, nullptr); code != 0)
-            check(mpi_, code, "MPI collective");
-    }
-    /// One that is not: it is waited for as above, and may throw when MPI is not done with its memory.
-    /// `memory` is then left to MPI for ever; `all`: every pointer of the call leads there. Where
-    /// some lead to a caller's buffers MPI gets a second to end, and is not called any more after that.
+    /// Runs one of them; waits as for a message, and may throw when MPI is not done with its memory. `memory`
+    /// is then left to MPI for ever; `all`: every pointer of the call leads there. Where some lead to a
+    /// caller's buffers MPI gets a second to end, and is not called any more after that.
     void collective(MeshscopeMpiHandle group, const MeshscopeMpiCall& call, std::shared_ptr<void> memory,
                     bool all);
-    /// Whether a blocking call of MPI's may keep the core that another rank needs to end it: ranks are more
-    /// than cores, and MPI does not give its own away.
-    bool starves_others() const { return crowded_ && job_.yields == 0; }
 
     /// For MpiWorld: tells all peers, and waits until all bodies are over, taking what nobody wants any more;
     /// no longer than five seconds where one failed. All ends, by rank; those that never came have rank -1.

@@ -4,7 +4,6 @@
 #include <climits>
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "backends/mpi/mpi_transport.h"
 #include "core/base/error.h"
@@ -110,20 +109,6 @@ bool NativeSide::reduces(ReduceOp, DType dtype) const {
     return kind_of(dtype) != MESHSCOPE_MPI_BYTE && dtype != DType::uint8;
 }
 
-bool NativeSide::find_out_where_it_waits() {
-    const auto asks = std::make_shared<int32_t>(watches_peers_ || transport_.starves_others() ? 1 : 0);
-    MeshscopeMpiCall call{};
-    call.op = MESHSCOPE_ALL_REDUCE;
-    call.kind = MESHSCOPE_MPI_INT32;
-    call.reduction = MESHSCOPE_MAX;
-    call.in_place = 1;
-    call.out = asks.get();
-    call.elements = 1;
-    transport_.collective(group_, call, asks, true);
-    waits_ = *asks == 0 ? Waits::inside : Waits::here;
-    return waits_ == Waits::inside;
-}
-
 MeshscopeMpiCall NativeSide::in_mpis_words(const comm::CheckedCall& call, const std::byte* input,
                                            std::byte* output) const {
     MeshscopeMpiCall mpi{};
@@ -188,72 +173,24 @@ bool NativeSide::puts_result_apart(const comm::CheckedCall& call, const std::byt
     return call.op == CollectiveOp::reduce && call.peer == me_ && me_ != 0 && input == output;
 }
 
-bool NativeSide::is_plain(const comm::CheckedCall& call) const {
-    const int64_t longest = std::max(call.in_elements, call.out_elements);
-    if (call.counts_named || longest == 0 || longest * bytes_per_element(call.dtype) > INT_MAX ||
-        call.reduce_op == ReduceOp::premul_sum)
-        return false;
-    switch (call.op) {
-        case CollectiveOp::all_reduce:
-        case CollectiveOp::all_gather:
-            return true;
-        case CollectiveOp::reduce_scatter:
-            return !puts_result_apart(call, call.input, call.output);
-        case CollectiveOp::broadcast:
-            return call.input == call.output || call.input == nullptr || call.output == nullptr;
-        default:
-            return false;
-    }
-}
-
 void NativeSide::run(const comm::CheckedCall& call) {
-    const bool waits_inside = this->waits_inside();
-    plain_.reset();
-    if (!waits_inside || !is_plain(call)) return run_with_memory(call, waits_inside);
-    plain_ = in_mpis_words(call, call.input, call.output);
-    plain_->blocking = 1;
-    run_plain(call);
-}
-
-void NativeSide::run_again(const comm::CheckedCall& call) {
-    if (plain_)
-        run_plain(call);
-    else
-        run(call);
-}
-
-void NativeSide::run_plain(const comm::CheckedCall& call) {
-    transport_.collective(group_, *plain_);
-    if (call.reduce_op == ReduceOp::avg)
-        comm::finish_reduce(call.reduce_op, call.dtype, call.output, call.out_elements, size_);
-}
-
-void NativeSide::run_with_memory(const comm::CheckedCall& call, bool waits_inside) {
     const int64_t each = bytes_per_element(call.dtype);
     const int64_t scale = kind_of(call.dtype) == MESHSCOPE_MPI_BYTE ? each : 1;
     const bool even_is_plain = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter;
-    // A call that returns when MPI is done with its memory needs none that outlives it.
-    std::optional<Memory> here;
-    std::shared_ptr<Memory> lasting;
-    if (waits_inside)
-        here.emplace(call, scale, even_is_plain);
-    else
-        lasting = std::make_shared<Memory>(call, scale, even_is_plain);
-    Memory& memory = waits_inside ? *here : *lasting;
+    const auto memory = std::make_shared<Memory>(call, scale, even_is_plain);
     const std::byte* input = call.input;
     std::byte* output = call.output;
-    if (watches_peers_) memory.copy(input, call.in_elements * each, output, call.out_elements * each);
+    if (watches_peers_) memory->copy(input, call.in_elements * each, output, call.out_elements * each);
     if (call.reduce_op == ReduceOp::premul_sum) {
-        memory.scaled = room(call.in_elements * each);
-        comm::premultiply(call.dtype, call.factor, memory.scaled.get(), input, call.in_elements);
-        input = memory.scaled.get();
+        memory->scaled = room(call.in_elements * each);
+        comm::premultiply(call.dtype, call.factor, memory->scaled.get(), input, call.in_elements);
+        input = memory->scaled.get();
     }
     MeshscopeMpiCall mpi = in_mpis_words(call, input, output);
     if (mpi.elements > INT_MAX) throw InvalidArgument({"mpi.too_long", {{"elements", mpi.elements / scale}}});
-    mpi.blocking = waits_inside ? 1 : 0;
-    if (mpi.in == nullptr) mpi.in = &memory.nothing;
-    if (mpi.out == nullptr) mpi.out = &memory.nothing;
-    const Counts &in = memory.in, &out = memory.out;
+    if (mpi.in == nullptr) mpi.in = &memory->nothing;
+    if (mpi.out == nullptr) mpi.out = &memory->nothing;
+    const Counts &in = memory->in, &out = memory->out;
     const bool even_out = call.op == CollectiveOp::all_gather && out.counts.empty();
     const bool even_in = call.op == CollectiveOp::reduce_scatter && in.counts.empty();
     mpi.in_counts = even_in ? nullptr : in.counts.data(), mpi.in_firsts = in.firsts.data();
@@ -261,16 +198,13 @@ void NativeSide::run_with_memory(const comm::CheckedCall& call, bool waits_insid
     if (call.op == CollectiveOp::broadcast && call.peer == me_ && output != nullptr)
         comm::copy_bytes(output, input, mpi.elements / scale * each);
     if (puts_result_apart(call, input, output)) {
-        memory.apart = room(call.out_elements * each);
-        mpi.out = memory.apart.get();
+        memory->apart = room(call.out_elements * each);
+        mpi.out = memory->apart.get();
         mpi.in_place = 0;
     }
-    if (waits_inside)
-        transport_.collective(group_, mpi);
-    else
-        transport_.collective(group_, mpi, lasting, watches_peers_);
-    if (memory.apart)
-        comm::copy_bytes(call.output, memory.apart.get(), call.out_elements * each);
+    transport_.collective(group_, mpi, memory, watches_peers_);
+    if (memory->apart)
+        comm::copy_bytes(call.output, memory->apart.get(), call.out_elements * each);
     else if (output != call.output)
         comm::copy_bytes(call.output, output, call.out_elements * each);
     comm::finish_reduce(call.reduce_op, call.dtype, call.output, call.out_elements, size_);

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,7 +14,8 @@ namespace meshscope::backends::mpi {
 
 class MpiTransport;
 
-/// MPI's own collectives in one communicator. AVG is MPI_SUM and a division, PREMUL_SUM a multiplication and
+/// MPI's own collectives in one communicator: the non-blocking ones, so that a call has a time-out and ends
+/// when a peer fails, whichever library is below. AVG is MPI_SUM and a division, PREMUL_SUM a multiplication and
 /// MPI_SUM. bfloat16, float16 and uint8 travel, but are not reduced: MPI has no halves, and both libraries
 /// are wrong on uint8.
 class NativeSide final : public comm::NativeCollectives {
@@ -26,34 +26,22 @@ class NativeSide final : public comm::NativeCollectives {
         : transport_(transport), group_(group), dropped_(std::move(dropped)), size_(size), me_(me) {}
     ~NativeSide() override { dropped_->add(group_); }
 
-    /// MPI's non-blocking calls, over copies of the buffers: when a wait fails MPI may still use what it was
-    /// given, and nobody else has it then.
+    /// Calls work on copies of the buffers: when a wait fails MPI may still use what it was given, and nobody
+    /// else has it then.
     void watch_peers() override { watches_peers_ = true; }
     bool reduces(ReduceOp op, DType dtype) const override;
     void run(const comm::CheckedCall& call) override;
-    void run_again(const comm::CheckedCall& call) override;
 
   private:
-    /// The call as MPI is told it, over these buffers, but for counts and whether it blocks.
+    /// The call as MPI is told it, over these buffers, but for counts.
     MeshscopeMpiCall in_mpis_words(const comm::CheckedCall& call, const std::byte* input,
                                    std::byte* output) const;
-    /// Whether a call that waits inside MPI needs nothing made for it: no counts, no copies, no scaling.
-    bool is_plain(const comm::CheckedCall& call) const;
-    /// Has MPI run `plain_`, which is `call`.
-    void run_plain(const comm::CheckedCall& call);
-    void run_with_memory(const comm::CheckedCall& call, bool waits_inside);
     /// Whether the result must not be written where it is wanted.
     bool puts_result_apart(const comm::CheckedCall& call, const std::byte* input,
                            const std::byte* output) const;
     /// Whether `part` lies where this rank's of `parts` does in `whole`.
     bool is_own_part(const std::byte* whole, const std::vector<comm::Part>& parts, const std::byte* part,
                      DType dtype) const;
-    /// Whether calls wait inside MPI. MPI's blocking calls and its others do not meet: all members do alike,
-    /// though only some may share their cores. Cost: one small all_reduce, before the first call.
-    bool waits_inside() {
-        return waits_ == Waits::not_known ? find_out_where_it_waits() : waits_ == Waits::inside;
-    }
-    bool find_out_where_it_waits();
 
     MpiTransport& transport_;
     MeshscopeMpiHandle group_;
@@ -61,9 +49,6 @@ class NativeSide final : public comm::NativeCollectives {
     int32_t size_;
     int32_t me_;  ///< group rank
     bool watches_peers_ = false;
-    std::optional<MeshscopeMpiCall>
-        plain_;  ///< the last call of run() in MPI's words, where it was run_plain()
-    enum class Waits : uint8_t { not_known, inside, here } waits_ = Waits::not_known;
 };
 
 }  // namespace meshscope::backends::mpi

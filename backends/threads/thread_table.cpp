@@ -68,7 +68,7 @@ comm::Offer& ThreadTable::begin() {
     transport_.check_aborted();
     const int64_t meeting = mine_.meetings + 1;
     // The slot's last meeting must be behind everybody: nobody reads in it any more.
-    if (may_wait_to_begin()) see_off(meeting - Place::kAhead);
+    if (behind_ < meeting - Place::kAhead) see_off(meeting - Place::kAhead);
     mine_.meetings = meeting;
     return mine_.slot(meeting).offer = {};
 }

@@ -82,7 +82,6 @@ class ThreadTable final : public comm::SharedTable {
     const Room& room() const { return room_; }
 
     int64_t by_value_bytes(CollectiveOp op) const override;
-    bool may_wait_to_begin() const override { return behind_ < mine_.meetings + 1 - Place::kAhead; }
     comm::Offer& begin() override;
     void arrive_by_value(int64_t own_begin, int64_t own_end) override;
     void arrive() override;

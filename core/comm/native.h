@@ -10,9 +10,9 @@ namespace meshscope::comm {
 class NativeCollectives {
   public:
     virtual ~NativeCollectives() = default;
-    /// From now on run() ends when a peer fails or does not come, as a receive does, whatever that costs;
-    /// else it may wait inside the library. All members say so, before their first call. The default has
-    /// nothing to choose.
+    /// From now on run() ends at once when a peer fails or does not come, as a receive does, and the
+    /// library can be used on, whatever that costs. All members say so, before their first call. The default
+    /// has nothing to choose.
     virtual void watch_peers() {}
     /// Whether the library can reduce so. Calls that reduce nothing can always be run.
     virtual bool reduces(ReduceOp op, DType dtype) const = 0;
@@ -20,9 +20,6 @@ class NativeCollectives {
     /// order of a sum is the library's, so its last bits may differ from our algorithms'. Throws what a
     /// Transport throws.
     virtual void run(const CheckedCall& call) = 0;
-    /// As run(), for the call that run() was given last, with the same buffers; only what CallFacts says of
-    /// where it stands (sequence, step, phase) may differ.
-    virtual void run_again(const CheckedCall& call) { run(call); }
 };
 
 }  // namespace meshscope::comm

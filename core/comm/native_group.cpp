@@ -66,21 +66,17 @@ void NativeGroup::Members::run(const Work::State& state) const {
     const CheckedCall& call = state.call;
     const bool ours =
         ours_alone || (!whole && (call.op == CollectiveOp::send || call.op == CollectiveOp::recv));
-    const bool at_once = state.at_once && !ours;  // ours has hops
     Transport& transport = state.executor->transport();
     transport.begin_call(call);
-    if (state.recorder != nullptr) state.recorder->begin_collective(state.event, call.algorithm, at_once);
+    if (state.recorder != nullptr) state.recorder->begin_collective(state.event, call.algorithm);
     if (ours)
         run_ours(state);
-    else if (state.again)
-        native->run_again(call);
     else
         native->run(call);
     transport.end_call();
     // Of all but a message nobody tells what travelled.
     if (state.recorder != nullptr)
-        state.recorder->end_collective(state.event, call.op == CollectiveOp::send ? bytes_given(call) : 0,
-                                       at_once);
+        state.recorder->end_collective(state.event, call.op == CollectiveOp::send ? bytes_given(call) : 0);
 }
 
 void NativeGroup::Members::run_ours(const Work::State& state) const {

@@ -26,9 +26,9 @@ struct CallOptions {
     Algorithm algorithm = Algorithm::none;  ///< none: the group's own choice
     int64_t padding = 0;                    ///< elements of the input that are padding, for the record
     double factor = 1.0;                    ///< premul_sum's
-    /// PyTorch's async_op, but on. Off: the call returns when it has ended, and its Work is empty. The same
-    /// as wait() right behind it, for less: where nothing else is under way a call needs no place in the
-    /// order. Of a send it tells torch.distributed.send from isend: see ProcessGroup::send.
+    /// PyTorch's async_op, but on. Off: the call returns when it has ended, and its Work is empty: the same
+    /// as wait() right behind it. Of a send it tells torch.distributed.send from isend: see
+    /// ProcessGroup::send.
     bool async_op = true;
     std::source_location source = std::source_location::current();
 };

@@ -65,7 +65,6 @@ RecordedGroup::RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGr
     check_members(ranks, me, executor.transport().world_size(), group->name);
     group->me = static_cast<int32_t>(std::find(ranks.begin(), ranks.end(), me) - ranks.begin());
     group_ = std::move(group);
-    at_once_.at_once = true;
 }
 
 Algorithm RecordedGroup::algorithm_of(const CollectiveCall& call, const CheckedCall& checked) const {
@@ -87,25 +86,20 @@ void RecordedGroup::prepare(const CollectiveCall& call, Work::State& state) cons
     checked.algorithm = algorithm_of(call, checked);
 }
 
-void RecordedGroup::number(CheckedCall& call) {
-    int32_t& next = call.op == CollectiveOp::send   ? next_sent_[static_cast<std::size_t>(call.peer)]
-                    : call.op == CollectiveOp::recv ? next_received_[static_cast<std::size_t>(call.peer)]
-                                                    : next_sequence_;
-    call.sequence = next++;
-    if (recorder_ == nullptr) return;
-    call.phase = recorder_->phase();
-    call.step = recorder_->step();
-}
-
-const trace::Event* RecordedGroup::enter(const CollectiveCall& call, Work::State& state) {
+void RecordedGroup::enter(const CollectiveCall& call, Work::State& state) {
     CheckedCall& checked = state.call;
-    number(checked);
-    if (recorder_ == nullptr) return nullptr;
+    int32_t& next = checked.op == CollectiveOp::send   ? next_sent_[static_cast<std::size_t>(checked.peer)]
+                    : checked.op == CollectiveOp::recv ? next_received_[static_cast<std::size_t>(checked.peer)]
+                                                       : next_sequence_;
+    checked.sequence = next++;
+    if (recorder_ == nullptr) return;
+    checked.phase = recorder_->phase();
+    checked.step = recorder_->step();
     trace::Event* const event =
         recorder_->enter_collective(checked.stream, call.options->cause, checked.source);
-    state.event = event != nullptr ? event->id : -1;
-    state.recorder = event != nullptr ? recorder_ : nullptr;
-    if (event == nullptr) return nullptr;
+    if (event == nullptr) return;
+    state.event = event->id;
+    state.recorder = recorder_;
     event->op = checked.op;
     event->reduce_op = checked.reduce_op;
     event->dtype = checked.dtype;
@@ -115,49 +109,16 @@ const trace::Event* RecordedGroup::enter(const CollectiveCall& call, Work::State
     event->padding = static_cast<int32_t>(call.options->padding);
     event->in_elements = checked.in_elements;
     event->out_elements = checked.out_elements;
-    return event;
-}
-
-void RecordedGroup::run_first(const CollectiveCall& call) {
-    last_.forget();
-    at_once_.again = false;
-    prepare(call, at_once_);
-    if (const trace::Event* const event = enter(call, at_once_)) entered_ = *event;
-    executor_.run_at_once(at_once_);
-    wording_ = wording();
-    last_.remember(call);
-}
-
-void RecordedGroup::run_again() {
-    at_once_.again = true;
-    number(at_once_.call);
-    if (at_once_.recorder != nullptr) {
-        trace::Event& event = recorder_->enter_again(entered_);
-        event.sequence = at_once_.call.sequence;
-        at_once_.event = event.id;
-    }
-    executor_.run_at_once(at_once_);
 }
 
 Work RecordedGroup::issue(const CollectiveCall& call) {
-    const bool waits = !call.options->async_op;
-    if (waits && executor_.is_at_rest()) {
-        if (last_.is(call) && wording_ == wording())
-            run_again();
-        else
-            run_first(call);
-        if (call.options->stream != Stream::compute && at_once_.recorder != nullptr)
-            at_once_.recorder->depend(Stream::compute, at_once_.event);
-        return {};
-    }
-    last_.forget();
     LocalPtr<Work::State> state = executor_.new_state();
     prepare(call, *state);
     enter(call, *state);
     state->kept = kept();
     state->tensors = {*call.input, *call.output};
     Work work = executor_.submit(std::move(state));
-    if (!waits) return work;
+    if (call.options->async_op) return work;
     work.wait();
     return {};
 }

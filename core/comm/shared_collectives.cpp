@@ -55,8 +55,8 @@ using Sources = Pointers<const std::byte>;
 /// One call at the table. When it throws, the offer is taken back before the buffers may go.
 class Meeting {
   public:
-    Meeting(Wire& wire, SharedTable& table, const CheckedCall& call, const std::function<void()>& begun)
-        : wire_(wire), table_(table), call_(call), begun_(&begun), number_(number_of(call)) {}
+    Meeting(Wire& wire, SharedTable& table, const CheckedCall& call)
+        : wire_(wire), table_(table), call_(call), number_(number_of(call)) {}
     ~Meeting() {
         if (shown_ || sees_buffers_) table_.withdraw();
     }
@@ -77,7 +77,6 @@ class Meeting {
     /// `own`: bytes of the input that only this rank reads.
     void arrive(int64_t bytes, const std::byte* input, std::byte* output, bool by_value,
                 const Part* parts = nullptr, Part own = {}) {
-        if (table_.may_wait_to_begin()) tell_begun();
         Offer& offer = table_.begin();
         offer.call = number_;
         offer.bytes = bytes;
@@ -89,10 +88,6 @@ class Meeting {
             table_.arrive_by_value(own.first, own.first + own.elements);
         else
             table_.arrive();
-        tell_begun();
-    }
-    void tell_begun() {
-        if (begun_ != nullptr) (*std::exchange(begun_, nullptr))();
     }
     /// The member's offer, which is of the same call.
     const Offer& await(int32_t member);
@@ -148,7 +143,6 @@ class Meeting {
     Wire& wire_;
     SharedTable& table_;
     const CheckedCall& call_;
-    const std::function<void()>* begun_;  ///< null once it was told
     CallNumber number_;
     bool shown_ = false;
     bool sees_buffers_ = false;  ///< a member that it awaited made its offer by reference
@@ -350,10 +344,9 @@ bool can_run_on_table(CollectiveOp op) {
            op == CollectiveOp::reduce_scatter || op == CollectiveOp::broadcast;
 }
 
-void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call,
-                  const std::function<void()>& begun) {
+void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call) {
     const auto [op, input] = reduced_input(wire, call);  // before anything is seen by others
-    Meeting meeting(wire, table, call, begun);
+    Meeting meeting(wire, table, call);
     switch (call.op) {
         case CollectiveOp::all_reduce:
             return meeting.all_reduce(op, input);

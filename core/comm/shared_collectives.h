@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "core/comm/call_check.h"
 #include "core/comm/shared_table.h"
 #include "core/comm/wire.h"
@@ -27,13 +25,8 @@ bool can_run_on_table(CollectiveOp op);
 /// Cost, without the copying: one signal from every rank to every other up to SharedTable::kByValueBytes of
 /// the full buffer, two beyond.
 ///
-/// `begun` is called once, when the call begins, by the clock: as a rule just after this rank showed the
-/// others what it has, since what is written down then costs no time while the signal is on its way; before
-/// it where this rank may have to wait for others first. Not when it throws before.
-///
 /// Throws what the table throws; "comm.size_mismatch" as messages do; CommError "comm.calls_differ" when
 /// members make different calls: another op, reduce op, dtype or root.
-void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call,
-                  const std::function<void()>& begun);
+void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call);
 
 }  // namespace meshscope::comm

@@ -53,8 +53,6 @@ class SharedTable {
     /// same for all members.
     virtual int64_t by_value_bytes(CollectiveOp op) const = 0;
 
-    /// Whether begin() may have to wait.
-    virtual bool may_wait_to_begin() const = 0;
     /// Begins a meeting: gives the place for this rank's offer, an empty one, to be filled in where it lies
     /// and shown by one of the two arrive functions. Waits only for members that are several meetings behind.
     virtual Offer& begin() = 0;

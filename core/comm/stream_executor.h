@@ -33,8 +33,6 @@ struct Work::State : CountedLocally {
     const CallingGroup* group = nullptr;
     std::function<void()> work;
     CheckedCall call;                  ///< whose turn it will be
-    bool at_once = false;              ///< runs as soon as it is issued: begins then
-    bool again = false;                ///< `call` is the one that its group ran last, but for its number
     std::shared_ptr<const void> kept;  ///< what runs it beside its group (RecordedGroup::kept); goes with it
     std::array<Tensor, 2> tensors;     ///< kept alive; let go by the rank's thread (see StreamExecutor)
     trace::Recorder* recorder = nullptr;
@@ -87,21 +85,6 @@ class StreamExecutor {
     LocalPtr<Work::State> new_state();
     /// Enters `state` in the order of issue. Rank's thread. Cost: under 1 µs, no waiting.
     Work submit(LocalPtr<Work::State> state);
-    /// Whether a call may run where it is issued: nothing is under way, and it would run on this thread.
-    bool is_at_rest() const { return states_.empty() && mode_ == Mode::inline_in_wait && queues_ == nullptr; }
-    /// Runs `state`, which is the caller's, a group's, and in no order, where is_at_rest(). Rank's thread.
-    /// Throws what it throws, or the failure that was before it.
-    void run_at_once(Work::State& state) {
-        if (failure_) std::rethrow_exception(failure_);
-        state.executor = this;
-        try {
-            if (!sent_.empty()) drop_received();
-            state.group->run(state);
-        } catch (...) {
-            failure_ = std::current_exception();
-            throw;
-        }
-    }
     /// Returns when all has run and every sent message was received; rethrows the first error. Rank's thread,
     /// at the rank's end. May be called again after further collectives.
     void finish();

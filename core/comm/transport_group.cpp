@@ -1,6 +1,5 @@
 #include "core/comm/transport_group.h"
 
-#include <functional>
 #include <span>
 #include <utility>
 
@@ -31,9 +30,8 @@ struct TransportGroup::Members : CallingGroup {
     }
 
     void run(const Work::State& state) const override;
-    /// The same but for what is said of its end; calls `begin` when it begins, and gives the bytes it sent.
-    template <class Begin>
-    int64_t run(const Work::State& state, const Begin& begin) const;
+    /// The same but for what is said of its begin and end. Gives the bytes it sent.
+    int64_t move(const Work::State& state) const;
 };
 
 namespace {
@@ -86,24 +84,15 @@ TransportGroup::TransportGroup(Transport&, int32_t index, std::string name, std:
 TransportGroup::~TransportGroup() = default;
 
 void TransportGroup::Members::run(const Work::State& state) const {
-    bool begun = false;
-    const auto begin = [&] {
-        begun = true;
-        state.executor->transport().begin_call(state.call);
-        if (state.recorder != nullptr) state.recorder->begin_collective(state.event, state.call.algorithm);
-    };
-    try {
-        const int64_t sent_bytes = run(state, begin);
-        state.executor->transport().end_call();
-        if (state.recorder != nullptr) state.recorder->end_collective(state.event, sent_bytes);
-    } catch (...) {
-        if (!begun) begin();
-        throw;
-    }
+    Transport& transport = state.executor->transport();
+    transport.begin_call(state.call);
+    if (state.recorder != nullptr) state.recorder->begin_collective(state.event, state.call.algorithm);
+    const int64_t sent_bytes = move(state);
+    transport.end_call();
+    if (state.recorder != nullptr) state.recorder->end_collective(state.event, sent_bytes);
 }
 
-template <class Begin>
-int64_t TransportGroup::Members::run(const Work::State& state, const Begin& begin) const {
+int64_t TransportGroup::Members::move(const Work::State& state) const {
     trace::Recorder* const recorder = state.recorder;
     const CheckedCall& call = state.call;
     StreamExecutor& executor = *state.executor;
@@ -113,9 +102,6 @@ int64_t TransportGroup::Members::run(const Work::State& state, const Begin& begi
                                       ? table_of(executor.transport())
                                       : nullptr;
     const bool keeps = recorder != nullptr && recorder->records(trace::Level::values);
-    // With nothing to do before the members meet, it begins there.
-    const bool begins_there = meets_at != nullptr && !keeps && !options.checked;
-    if (!begins_there) begin();
     if (keeps && gives(call, me))
         snapshot(*recorder, state.event, trace::SnapshotKind::input, call.dtype, call.input, call.in_elements,
                  executor.queues());
@@ -130,8 +116,7 @@ int64_t TransportGroup::Members::run(const Work::State& state, const Begin& begi
         Wire wire(executor.transport(), ranks, me, channel, call.dtype, recorder, state.event,
                   executor.queues());
         if (meets_at != nullptr)
-            run_on_table(
-                wire, *meets_at, call, begins_there ? std::function<void()>(std::cref(begin)) : [] {});
+            run_on_table(wire, *meets_at, call);
         else
             run_collective(wire, call, state.call.algorithm, options.node_of, options.own.get());
         sent_bytes = wire.sent_bytes();

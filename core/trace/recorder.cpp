@@ -140,15 +140,6 @@ struct Recorder::Impl {
         const auto entered = live.insert(std::move(node));
         entered.position->second = allocation;
     }
-    [[gnu::noinline]] void begin_apart(int32_t event, Algorithm algorithm) {
-        ran.push({event, algorithm, 0, begins_to_run_ns(), 0});
-    }
-    [[gnu::noinline]] void end_apart(int32_t event, int64_t sent_bytes) {
-        Ran* const found = find(event);
-        if (found == nullptr) return;
-        found->sent_bytes = sent_bytes;
-        found->t_end_ns = runs_ns();
-    }
     Ran* find(int32_t event) {
         for (std::size_t i = ran.size(); i-- > 0;)
             if (ran[i].event == event) return &ran[i];
@@ -257,23 +248,8 @@ Event* Recorder::enter_collective(Stream stream, const Cause& cause, const std::
     return &event;
 }
 
-Event& Recorder::enter_again(const Event& before) {
-    impl_->attach(before.stream);
-    Event& event = impl_->events.push(before);
-    event.id = impl_->last();
-    event.step = step_;
-    event.phase = phase_;
-    event.microbatch = microbatch_;
-    event.t_issue_ns = impl_->issuing_ns();
-    return event;
-}
-
-void Recorder::begin_collective(int32_t event, Algorithm algorithm, bool at_once) {
-    if (event < 0) return;
-    if (!at_once) return impl_->begin_apart(event, algorithm);
-    Event& it = impl_->events[static_cast<std::size_t>(event)];
-    it.algorithm = algorithm;
-    it.t_begin_ns = impl_->clock == nullptr ? it.t_issue_ns : impl_->begins_to_run_ns();
+void Recorder::begin_collective(int32_t event, Algorithm algorithm) {
+    if (event >= 0) impl_->ran.push({event, algorithm, 0, impl_->begins_to_run_ns(), 0});
 }
 
 void Recorder::add_hop(Hop hop, std::span<const float> travelled, std::span<const HopPiece> pieces) {
@@ -297,14 +273,12 @@ void Recorder::add_snapshot(int32_t event, SnapshotKind kind, std::span<const fl
     impl_->values.insert(impl_->values.end(), numbers.begin(), numbers.end());
 }
 
-void Recorder::end_collective(int32_t event, int64_t sent_bytes, bool at_once) {
+void Recorder::end_collective(int32_t event, int64_t sent_bytes) {
     if (event < 0) return;
-    if (!at_once) return impl_->end_apart(event, sent_bytes);
-    Event& it = impl_->events[static_cast<std::size_t>(event)];
-    it.sent_bytes = sent_bytes;
-    // By the clock that told its begin: two of them differ by a little, and a small call takes no longer.
-    it.t_end_ns =
-        impl_->clock == nullptr ? impl_->issuing_clock.end_ns() - impl_->epoch_ns : impl_->runs_ns();
+    Ran* const found = impl_->find(event);
+    if (found == nullptr) return;
+    found->sent_bytes = sent_bytes;
+    found->t_end_ns = impl_->runs_ns();
 }
 
 int32_t Recorder::last_event(Stream stream) const {
@@ -375,7 +349,6 @@ RankRecord Recorder::take() {
     join(record.events, record.hops, 0, impl_->ran.take(), impl_->clock != nullptr);
     record.strings = impl_->strings.take();
     impl_->latest_unit = impl_->latest_rule = 0;
-    ++wording_;
     record.dependencies = std::exchange(impl_->dependencies, {});
     record.memory = impl_->memory.take();
     record.parameters = std::exchange(impl_->parameters, {});

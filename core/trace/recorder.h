@@ -45,7 +45,7 @@ struct Cause {
 
 /// The recorder of one rank, in two halves that share nothing while a run lasts, so no lock is needed:
 ///  - the *issuing* half is written by the rank's own thread (steps, compute events, enter_collective,
-///  enter_again, memory);
+///    memory);
 ///  - the *running* half (begin_collective to end_collective) by whichever thread runs the rank's
 ///  collectives: its
 ///    StreamExecutor runs them one at a time and orders them before anything that waits for them.
@@ -75,10 +75,7 @@ class Recorder final : public MemorySink {
     /// While on, what is recorded runs for the second time, because its results were not kept: the compute
     /// event "linear" is called "linear.recompute" and has the rule "recompute.forward", and a collective's
     /// rule R becomes "recompute.R".
-    void set_recompute(bool on) {
-        wording_ += on != recompute_ ? 1 : 0;
-        recompute_ = on;
-    }
+    void set_recompute(bool on) { recompute_ = on; }
     int32_t step() const { return step_; }
     Phase phase() const { return phase_; }
 
@@ -106,20 +103,12 @@ class Recorder final : public MemorySink {
     /// lies, before anything else is recorded. Null at Level::off.
     Event* enter_collective(Stream stream, const Cause& cause, const std::source_location& source);
 
-    /// Another number when the same unit, rule and line would be entered as other numbers than before.
-    int64_t wording() const { return wording_; }
-    /// As enter_collective, but not at Level::off, for the same call again: `before` is its event as it was
-    /// filled in under this wording(). Only the sequence number is left to the caller. Cost: a copy.
-    Event& enter_again(const Event& before);
-
-    /// The running half. Begin and end stamp the times; calls with event -1 do nothing. `at_once`: it was
-    /// issued by this thread just now, so the clock need not be read again, and the halves are one; the same
-    /// for begin and end, and only for what has no hops.
-    void begin_collective(int32_t event, Algorithm algorithm, bool at_once = false);
+    /// The running half. Begin and end stamp the times; calls with event -1 do nothing.
+    void begin_collective(int32_t event, Algorithm algorithm);
     /// Level::hops; the numbers only at Level::values. `pieces`: of a hop that carries several.
     void add_hop(Hop hop, std::span<const float> travelled, std::span<const HopPiece> pieces = {});
     void add_snapshot(int32_t event, SnapshotKind kind, std::span<const float> numbers);  ///< Level::values
-    void end_collective(int32_t event, int64_t sent_bytes, bool at_once = false);
+    void end_collective(int32_t event, int64_t sent_bytes);
 
     /// The latest event issued; -1 before the first.
     int32_t last_event() const;
@@ -154,7 +143,6 @@ class Recorder final : public MemorySink {
     Phase phase_ = Phase::setup;
     int32_t microbatch_ = 0;
     bool recompute_ = false;
-    int64_t wording_ = 0;
     std::unique_ptr<Impl> impl_;
 };
 

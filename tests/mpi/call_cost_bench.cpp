@@ -1,7 +1,6 @@
-// What a native call costs of ours: over an MPI that does nothing, at once, so that all of the time is the
-// call's checks, its place in the order, its report and its record. One call over and over; and two in turn,
-// of which none is the one before again. Prints a JSON line an op and way of calling: nanoseconds a call, the
-// least of some hundred means, by what is recorded.
+// What a native call costs of ours: over an MPI that does nothing, so that all of the time is the call's
+// checks, its place in the order, its report and its record. Prints a JSON line an op and way of calling:
+// nanoseconds a call, the least of some hundred means, by what is recorded.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -32,7 +31,7 @@ double nanoseconds(const MeshscopeMpi& mpi, trace::Level level, bool async_op, C
     double least = 1e9;
     const auto device = tensor::make_cpu_device();
     for (int round = 0; round < kRounds; ++round) {
-        backends::mpi::MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0, 0}, false,
+        backends::mpi::MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0}, false,
                                               std::chrono::seconds(60));
         trace::Recorder recorder(GlobalRank{0}, level, 0);
         tensor::Allocator memory(*device, &recorder);
@@ -73,11 +72,6 @@ int main() {
         {"broadcast",
          [](comm::ProcessGroup& group, const Buffers& b, bool async_op) {
              group.broadcast(b.full, GroupRank{0}, {.async_op = async_op}).wait();
-         }},
-        {"all_reduce of two buffers in turn", [](comm::ProcessGroup& group, const Buffers& b, bool async_op) {
-             static bool turn = false;
-             turn = !turn;
-             group.all_reduce(turn ? b.full : b.part, ReduceOp::sum, {.async_op = async_op}).wait();
          }}};
     for (const bool async_op : {true, false})
         for (const auto& [op, call] : calls)

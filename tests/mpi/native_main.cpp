@@ -73,7 +73,7 @@ struct Group {
     bool async_op = true;
 
     std::string word() const {
-        return std::string(watched ? "native, watched" : "native") + (async_op ? "" : ", at once");
+        return std::string(watched ? "native, watched" : "native") + (async_op ? "" : ", waiting");
     }
     CallOptions options() const {
         CallOptions options;

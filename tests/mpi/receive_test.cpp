@@ -111,7 +111,7 @@ std::string receive_of_both(const MeshscopeMpi& mpi, Library& library) {
     end.failed = true;
     end.message = {"mesh.larger_than_world", {{"ranks", int64_t{8}}}};
     library.word = pack(end);
-    MpiTransport transport(mpi, {1}, {0, 3, 3, 32767, 0, 0}, false, milliseconds(60'000));
+    MpiTransport transport(mpi, {1}, {0, 3, 3, 32767, 0}, false, milliseconds(60'000));
     const std::array<comm::Expected, 2> both{{{GlobalRank{1}, kBytes}, {GlobalRank{2}, kBytes}}};
     const std::string id =
         test::thrown_id<CommError>([&] { transport.receive_together(both, comm::Channel{0}, [](auto) {}); });
@@ -137,7 +137,7 @@ struct Stopped {
         library.tests_of_slow = -1;
         g_library = &library;
         transport = std::make_unique<MpiTransport>(
-            mpi, MeshscopeMpiHandle{1}, MeshscopeMpiJob{0, 2, 2, 32767, 0, 0}, crowded, milliseconds(200),
+            mpi, MeshscopeMpiHandle{1}, MeshscopeMpiJob{0, 2, 2, 32767, 0}, crowded, milliseconds(200),
             comm::LongWaits([this](const Message& message) { told.push_back(message.id); }, milliseconds(200),
                             milliseconds(50)));
     }
@@ -209,7 +209,7 @@ TEST_CASE("a failure that is heard of while a message over MPI is under way ends
     end.failed = true;
     end.message = {"mesh.larger_than_world", {{"ranks", int64_t{8}}}};
     rank.library.word = pack(end);  // of a third rank
-    const MeshscopeMpiJob three{0, 3, 3, 32767, 0, 0};
+    const MeshscopeMpiJob three{0, 3, 3, 32767, 0};
     MpiTransport transport(rank.mpi, {1}, three, false, milliseconds(60'000));
     CHECK(test::thrown_id<CommError>([&] {
               transport.receive(GlobalRank{1}, comm::Channel{0}, kBytes, [](auto) {});

@@ -60,7 +60,7 @@ Seen calls_of(bool async_op, void (*body)(const Rank&)) {
     mpi.collective = note;
     Seen seen;
     g_calls = &seen.calls;
-    MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0, 0}, false, std::chrono::seconds(60));
+    MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0}, false, std::chrono::seconds(60));
     const auto device = tensor::make_cpu_device();
     trace::Recorder recorder(GlobalRank{0}, trace::Level::values, 0);
     tensor::Allocator memory(*device, &recorder);
@@ -143,18 +143,16 @@ void again(const Rank& rank) {
     }
 }
 
-void check_alike(const Seen& apart, const Seen& at_once) {
-    REQUIRE(at_once.calls.size() == apart.calls.size());
+void check_alike(const Seen& apart, const Seen& waiting) {
+    REQUIRE(waiting.calls.size() == apart.calls.size());
     for (std::size_t i = 0; i < apart.calls.size(); ++i) {
-        const MeshscopeMpiCall &a = apart.calls[i], &b = at_once.calls[i];
+        const MeshscopeMpiCall &a = apart.calls[i], &b = waiting.calls[i];
         CHECK(a.op == b.op);
         CHECK(a.kind == b.kind);
         CHECK(a.reduction == b.reduction);
         CHECK(a.elements == b.elements);
         CHECK(a.in_place == b.in_place);
         CHECK(a.root == b.root);
-        CHECK(a.blocking == (i == 0 ? 0 : 1));  // the first asks the members whether they wait inside MPI
-        CHECK(b.blocking == a.blocking);
         CHECK((a.out_counts == nullptr) == (b.out_counts == nullptr));
     }
     const auto merged = [](const trace::RankRecord& record) {
@@ -162,9 +160,9 @@ void check_alike(const Seen& apart, const Seen& at_once) {
         info.world_size = 2;
         return trace::merge(info, {{"world", {0, 1}}}, {record, {}});
     };
-    REQUIRE(apart.records.size() == at_once.records.size());
+    REQUIRE(apart.records.size() == waiting.records.size());
     for (std::size_t i = 0; i < apart.records.size(); ++i) {
-        for (const trace::RankRecord* const record : {&apart.records[i], &at_once.records[i]})
+        for (const trace::RankRecord* const record : {&apart.records[i], &waiting.records[i]})
             for (const trace::Event& event : record->events) {
                 CHECK(event.algorithm ==
                       (event.kind == trace::EventKind::compute ? Algorithm::none : Algorithm::native));
@@ -172,118 +170,68 @@ void check_alike(const Seen& apart, const Seen& at_once) {
                 CHECK(event.t_issue_ns <= event.t_begin_ns);
                 CHECK(event.t_begin_ns <= event.t_end_ns);
             }
-        CHECK(trace::identical(merged(apart.records[i]), merged(at_once.records[i]), trace::Ignore::times));
+        CHECK(trace::identical(merged(apart.records[i]), merged(waiting.records[i]), trace::Ignore::times));
     }
 }
 
 }  // namespace
 
 TEST_CASE("a native call that waits asks MPI for the same, and is recorded as one that is waited for") {
-    const Seen apart = calls_of(true, every_op), at_once = calls_of(false, every_op);
-    REQUIRE(apart.calls.size() == 4 * 7 + 2);
-    REQUIRE(at_once.records[0].events.size() == 4 * 8 + 1);
-    CHECK(at_once.records[0].dependencies.size() == 2 * 7);
-    check_alike(apart, at_once);
+    const Seen apart = calls_of(true, every_op), waiting = calls_of(false, every_op);
+    REQUIRE(apart.calls.size() == 4 * 7 + 1);
+    REQUIRE(waiting.records[0].events.size() == 4 * 8 + 1);
+    CHECK(waiting.records[0].dependencies.size() == 2 * 7);
+    check_alike(apart, waiting);
 }
 
-TEST_CASE("a native call that is made again is run and recorded as the first, where nothing has changed") {
-    const Seen apart = calls_of(true, again), at_once = calls_of(false, again);
-    REQUIRE(at_once.records.size() == 4);
-    REQUIRE(at_once.calls.size() == 1 + 3 * (3 * 13 + 2 * 3 + 4 + 4));
-    check_alike(apart, at_once);
-}
-
-TEST_CASE("where ranks are more than cores calls wait inside MPI only if it gives its core away") {
-    MeshscopeMpi mpi = test::idle_mpi();
-    mpi.collective = note;
-    for (const bool crowded : {false, true})
-        for (const int32_t yields : {0, 1}) {
-            std::vector<MeshscopeMpiCall> calls;
-            g_calls = &calls;
-            MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0, yields}, crowded, std::chrono::seconds(60));
-            const auto device = tensor::make_cpu_device();
-            tensor::Allocator memory(*device);
-            StreamExecutor executor(transport, StreamExecutor::Mode::inline_in_wait);
-            comm::NativeGroup group(executor, 0, "world", {GlobalRank{0}, GlobalRank{1}}, comm::Channel{0},
-                                    nullptr);
-            group.barrier().wait();
-            executor.finish();
-            // What is asked of all: whether a member must not wait inside.
-            const bool must_not = crowded && yields == 0;
-            REQUIRE(calls.size() == 2);
-            CHECK(calls[0].op == MESHSCOPE_ALL_REDUCE);
-            CHECK(calls[1].blocking == (must_not ? 0 : 1));
-        }
+TEST_CASE("native calls that are made again and again are run and recorded one by one") {
+    const Seen apart = calls_of(true, again), waiting = calls_of(false, again);
+    REQUIRE(waiting.records.size() == 4);
+    REQUIRE(waiting.calls.size() == 3 * (3 * 13 + 2 * 3 + 4 + 4));
+    check_alike(apart, waiting);
 }
 
 namespace {
 
-/// A library that counts what it is asked for, and fails when it is told to.
-struct Counting : comm::NativeCollectives {
-    int& first;
-    int& again;
+/// A library that fails when it is told to.
+struct Failing : comm::NativeCollectives {
     const bool& fails;
 
-    Counting(int& first_calls, int& calls_again, const bool& whether)
-        : first(first_calls), again(calls_again), fails(whether) {}
+    explicit Failing(const bool& whether) : fails(whether) {}
     bool reduces(ReduceOp, DType) const override { return true; }
     void run(const comm::CheckedCall&) override {
-        ++first;
-        if (fails) throw CommError({"test.failed", {}}, GlobalRank{0});
-    }
-    void run_again(const comm::CheckedCall&) override {
-        ++again;
         if (fails) throw CommError({"test.failed", {}}, GlobalRank{0});
     }
 };
 
-struct CountingTransport : comm::ForwardingTransport {
+struct FailingTransport : comm::ForwardingTransport {
     using comm::ForwardingTransport::ForwardingTransport;
-    int first = 0, again = 0;
     bool fails = false;
 
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank>, comm::Channel) override {
-        return std::make_unique<Counting>(first, again, fails);
+        return std::make_unique<Failing>(fails);
     }
 };
 
 }  // namespace
 
-TEST_CASE("a waiting call that is the last one again is the library's again, whatever is recorded") {
+TEST_CASE("a native call that fails is the last that runs; those after it are recorded as not begun") {
     const MeshscopeMpi mpi = test::idle_mpi();
-    for (const auto level : {trace::Level::off, trace::Level::collectives}) {
-        MpiTransport inner(mpi, {1}, {0, 2, 2, 32767, 0, 0}, false, std::chrono::seconds(60));
-        CountingTransport transport(inner);
+    for (const bool async_op : {false, true}) {
+        MpiTransport inner(mpi, {1}, {0, 2, 2, 32767, 0}, false, std::chrono::seconds(60));
+        FailingTransport transport(inner);
         const auto device = tensor::make_cpu_device();
         tensor::Allocator memory(*device);
-        trace::Recorder recorder(GlobalRank{0}, level, 0);
+        trace::Recorder recorder(GlobalRank{0}, trace::Level::collectives, 0);
         StreamExecutor executor(transport, StreamExecutor::Mode::inline_in_wait);
         comm::NativeGroup group(executor, 0, "world", {GlobalRank{0}, GlobalRank{1}}, comm::Channel{0},
                                 &recorder);
-        const Tensor one = memory.zeros({4}, DType::float32, MemoryCategory::temporaries, "test"),
-                     other = memory.zeros({4}, DType::float32, MemoryCategory::temporaries, "test");
-        const comm::CallOptions waits{.async_op = false}, queued{};
-        const auto calls = [&](const Tensor& tensor, int n) {
-            for (int i = 0; i < n; ++i) group.all_reduce(tensor, ReduceOp::sum, waits);
-        };
-        calls(one, 3);
-        CHECK(transport.first == 1);
-        CHECK(transport.again == 2);
-        calls(other, 2);
-        calls(one, 1);
-        CHECK(transport.first == 3);
-        CHECK(transport.again == 3);
-        group.all_reduce(one, ReduceOp::sum, queued).wait();
-        calls(one, 2);
-        CHECK(transport.first == 5);
-        CHECK(transport.again == 4);
-        // One that fails is the last that runs; those after it are recorded as not begun.
+        const Tensor tensor = memory.zeros({4}, DType::float32, MemoryCategory::temporaries, "test");
+        const auto call = [&] { group.all_reduce(tensor, ReduceOp::sum, {.async_op = async_op}).wait(); };
+        for (int i = 0; i < 9; ++i) call();
         transport.fails = true;
-        for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(calls(one, 1), CommError);
-        CHECK(transport.first == 5);
-        CHECK(transport.again == 5);
+        for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(call(), CommError);
         const trace::RankRecord record = recorder.take();
-        if (level == trace::Level::off) continue;
         REQUIRE(record.events.size() == 12);
         for (std::size_t i = 0; i < record.events.size(); ++i) {
             INFO("event " << i);
@@ -298,7 +246,7 @@ TEST_CASE("a waiting call that is the last one again is the library's again, wha
 TEST_CASE("a rank whose MPI was started for one thread runs its collectives itself") {
     const MeshscopeMpi mpi = test::idle_mpi();
     for (const int32_t one_thread : {0, 1}) {
-        MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, one_thread, 0}, false, std::chrono::seconds(60));
+        MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, one_thread}, false, std::chrono::seconds(60));
         const StreamExecutor executor(transport, StreamExecutor::Mode::helper_thread);
         CHECK(executor.mode() ==
               (one_thread != 0 ? StreamExecutor::Mode::inline_in_wait : StreamExecutor::Mode::helper_thread));
