@@ -61,7 +61,6 @@ std::optional<std::size_t> longest_payload(uint8_t type) {
         case FrameType::answer:
             return kMostStoreBytes;
         case FrameType::offer:
-        case FrameType::lend:
             return kOfferBytes;
         case FrameType::announce:
         case FrameType::ready:

@@ -26,7 +26,6 @@ enum class FrameType : uint8_t {
     received = 20,  ///< a `message` was consumed, an offered one was copied
     finished = 21,  ///< the sender's body has ended; nothing follows
     offer = 22,     ///< as announce, for a receiver on the same machine; the payload says where it lies
-    lend = 23,      ///< the sender of an offer may write its end, from `extra` on; the payload says where to
     calls_ended = 24,  ///< the sender makes no more calls; what follows is on channels from `extra` on
     // control links
     beat = 32,   ///< I am alive
@@ -53,7 +52,7 @@ inline constexpr std::size_t kMostFrameBytes = std::size_t{64} << 20;
 /// The longest payload before the other side has proved that it knows the token.
 inline constexpr std::size_t kMostHandshakeBytes = 1024;
 inline constexpr std::size_t kMostAbortBytes = std::size_t{16} << 10;
-/// Of an offer and of a loan, always.
+/// Of an offer, always.
 inline constexpr std::size_t kOfferBytes = 28;
 inline constexpr std::size_t kMostStoreBytes = std::size_t{4} << 20;
 

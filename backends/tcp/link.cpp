@@ -11,8 +11,8 @@
 
 namespace meshscope::backends::tcp {
 
-Link::Link(Fd socket, int32_t peer, RoomPool& rooms, Nearness near)
-    : socket_(std::move(socket)), peer_(peer), rooms_(rooms), near_(std::move(near)), reader_(*this) {}
+Link::Link(Fd socket, int32_t peer, RoomPool& rooms, bool near)
+    : socket_(std::move(socket)), peer_(peer), rooms_(rooms), near_(near), reader_(*this) {}
 
 Link::Inbox& Link::inbox(comm::Channel channel) {
     for (Inbox& one : inboxes_)
@@ -36,9 +36,9 @@ void Link::post(Outgoing& out) {
     FrameHeader header{.channel = out.channel.value, .sequence = out.sequence};
     if (is_long(total)) {
         out.state = Outgoing::State::announced;
-        header.type = near_.offers ? FrameType::offer : FrameType::announce;
+        header.type = near_ ? FrameType::offer : FrameType::announce;
         header.extra = static_cast<uint64_t>(total);
-        append_frame(small_, header, near_.offers ? encode_offer(make_offer(out.data, out.slot)) : Buffer());
+        append_frame(small_, header, near_ ? encode_offer(make_offer(out.data, out.slot)) : Buffer());
         const auto asked = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& one) {
             return one.channel == out.channel && one.sequence == out.sequence;
         });

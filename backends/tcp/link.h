@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -40,31 +39,10 @@ struct Arrival {
     std::size_t here = 0;  ///< bytes of it that have come
     bool asked = false;
     bool complete = false;
-    bool by_blocks = false;      ///< it stays where it lies, to be read by blocks
     std::optional<Offer> offer;  ///< it can be read where it lies
     RoomPool::Room room;         ///< none when it goes to the receiver's own memory
     std::byte* place = nullptr;  ///< where it goes
-    /// Its bytes; none of one that was read by blocks.
-    ByteSpan data() const { return {place, place == nullptr ? 0 : static_cast<std::size_t>(bytes)}; }
-};
-
-/// How a message that a receiver asks for is to come.
-struct Want {
-    /// Where to; null: to a room of ours. Before that memory goes, the message was taken, or
-    /// Link::leave_place() called.
-    std::byte* place = nullptr;
-    /// Its receiver goes through it once: a near peer's, if it is long enough, stays where it lies, for
-    /// Link::read_block() and, at the end, end_blocks().
-    bool by_blocks = false;
-};
-
-/// How far the two ends of a link may go past the socket.
-struct Nearness {
-    bool offers = false;  ///< they are on one machine: what is long is offered, and offers are taken
-    bool lends = false;   ///< each has a core of its own: a sender that waits may help its receiver (Loan)
-    /// Whether a sender that has been filling the end of such a message since then is waited for no longer:
-    /// the world has ended. Throws when it has been too long. Set where `lends` is.
-    std::function<bool(comm::Channel, int64_t bytes, Clock::time_point since)> gives_up = {};
+    ByteSpan data() const { return {place, static_cast<std::size_t>(bytes)}; }
 };
 
 /// The data link to one peer: what is queued to go out, what came in, and the non-blocking socket between.
@@ -77,7 +55,8 @@ struct Nearness {
 /// from the sender's memory, and asks for it on the socket only when the system does not let it.
 class Link final : private FrameSink {
   public:
-    Link(Fd socket, int32_t peer, RoomPool& rooms, Nearness near = {});
+    /// `near`: both ends are on one machine; what is long is offered, and offers are taken.
+    Link(Fd socket, int32_t peer, RoomPool& rooms, bool near = false);
 
     int32_t peer() const { return peer_; }
     const Fd& socket() const { return socket_; }
@@ -94,24 +73,16 @@ class Link final : private FrameSink {
     /// Says that nothing more comes on channels before `first`.
     void say_calls_ended(comm::Channel first);
 
-    /// Asks for the channel's next message when it is long and was not asked for. Who wanted it by blocks and
-    /// gave up may ask for it whole.
-    void ask(comm::Channel channel, int64_t bytes, const Want& want = {});
+    /// Asks for the channel's next message when it is long and was not asked for. It goes to `place`; null: to
+    /// a room of ours. Before that memory goes, the message was taken, or leave_place() called.
+    void ask(comm::Channel channel, int64_t bytes, std::byte* place = nullptr);
     /// What was to go to a receiver's own memory goes to a room of ours from now on, the part that came too.
     void leave_place(comm::Channel channel);
-    /// Whether the channel's next message is whole, can be read by blocks, or is known to have another size.
+    /// Whether the channel's next message is whole, or is known to have another size.
     bool has(comm::Channel channel, int64_t bytes);
     /// The size of the channel's next message; it is known when has() is true.
     int64_t size_of_next(comm::Channel channel);
-    /// Whether the channel's next message is read by blocks.
-    bool is_by_blocks(comm::Channel channel);
-    /// Reads what stands at `offset` of it. False: it cannot be read there any more and will come through the
-    /// socket, whole; what was read before is good.
-    bool read_block(comm::Channel channel, std::size_t offset, std::span<std::byte> to);
-    /// Tells the sender of a message that was read by blocks that it may change it; it then counts as whole.
-    void end_blocks(comm::Channel channel);
     /// The channel's next message, which is whole.
-    ByteSpan whole(comm::Channel channel);
     Arrival take(comm::Channel channel);
     /// Tells the sender that a message was consumed, and keeps its room for another.
     void release(comm::Channel channel, Arrival arrival);
@@ -147,7 +118,7 @@ class Link final : private FrameSink {
         uint64_t next_taken = 0;
         int64_t asked_ahead = -1;  ///< bytes of the message asked for before it was announced
         bool said_ahead = false;   ///< the peer was told so
-        Want want_ahead;
+        std::byte* place_ahead = nullptr;
         std::deque<Arrival> arrivals;
     };
     struct Asked {
@@ -170,14 +141,7 @@ class Link final : private FrameSink {
     void on_announce(const FrameHeader& header, std::optional<Offer> offer);
     void say_ready(comm::Channel channel, uint64_t sequence, int64_t bytes);
     /// Brings a wanted message: from the peer's memory, or by asking for it.
-    void fetch(comm::Channel channel, Arrival& arrival, const Want& want);
-    /// To its place, from the peer's memory; false when it must be asked for.
-    bool read_near(comm::Channel channel, const Arrival& arrival);
-    /// The peer's memory was read to the end.
-    void confirm(comm::Channel channel, Arrival& arrival);
-    /// Whether a peer that waits for this rank to take `bytes` could help.
-    bool may_lend(std::size_t bytes) const;
-    void on_lend(const FrameHeader& header);
+    void fetch(comm::Channel channel, Arrival& arrival, std::byte* place);
     void on_ready(const FrameHeader& header);
     void on_received(const FrameHeader& header);
     void start_sending(Outgoing& out, int64_t expected);
@@ -191,7 +155,7 @@ class Link final : private FrameSink {
     Fd socket_;
     int32_t peer_;
     RoomPool& rooms_;
-    Nearness near_;  ///< `offers` until one fails
+    bool near_;  ///< until an offer cannot be read
     StreamReader reader_;
     std::deque<Inbox> inboxes_;  ///< a handful of channels
     std::vector<Outbox> outboxes_;

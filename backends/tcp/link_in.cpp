@@ -34,7 +34,7 @@ void Link::give_place(Arrival& arrival, std::byte* place) {
 
 void Link::leave_place(comm::Channel channel) {
     Inbox& box = inbox(channel);
-    box.want_ahead.place = nullptr;
+    box.place_ahead = nullptr;
     if (box.arrivals.empty()) return;
     Arrival& next = box.arrivals.front();
     if (next.place == nullptr || next.room.bytes) return;
@@ -45,25 +45,38 @@ void Link::leave_place(comm::Channel channel) {
     reader_.move_place(left, static_cast<std::size_t>(next.bytes), next.place);
 }
 
-void Link::ask(comm::Channel channel, int64_t bytes, const Want& want) {
+void Link::ask(comm::Channel channel, int64_t bytes, std::byte* place) {
+    if (!is_long(bytes)) return;
     Inbox& box = inbox(channel);
     if (!box.arrivals.empty()) {
         Arrival& next = box.arrivals.front();
-        const bool stays = next.by_blocks && !want.by_blocks;
-        if ((next.asked && !stays) || next.bytes != bytes || !is_long(bytes)) return;
-        next.by_blocks = false;
-        return fetch(channel, next, want);
-    }
-    if (!is_long(bytes) || finished_) return;
-    if (box.asked_ahead >= 0) {
-        box.want_ahead.by_blocks = want.by_blocks;
+        if (!next.asked && next.bytes == bytes) fetch(channel, next, place);
         return;
     }
+    if (finished_ || box.asked_ahead >= 0) return;
     box.asked_ahead = bytes;
-    box.want_ahead = want;
+    box.place_ahead = place;
     // Of a near peer an offer will come.
-    box.said_ahead = !near_.offers;
+    box.said_ahead = !near_;
     if (box.said_ahead) say_ready(channel, box.next_taken, bytes);
+}
+
+void Link::fetch(comm::Channel channel, Arrival& arrival, std::byte* place) {
+    give_place(arrival, place);
+    if (near_ && arrival.offer) {
+        const auto bytes = static_cast<std::size_t>(arrival.bytes);
+        if (read_offer(*arrival.offer, {arrival.place, bytes})) {
+            arrival.here = bytes;
+            arrival.complete = true;
+            append_frame(small_, {.type = FrameType::received,
+                                  .channel = channel.value,
+                                  .sequence = arrival.sequence});
+            flush();
+            return;
+        }
+        near_ = false;
+    }
+    say_ready(channel, arrival.sequence, arrival.bytes);
 }
 
 void Link::say_ready(comm::Channel channel, uint64_t sequence, int64_t bytes) {
@@ -79,15 +92,11 @@ bool Link::has(comm::Channel channel, int64_t bytes) {
     const Inbox& box = inbox(channel);
     if (box.arrivals.empty()) return false;
     const Arrival& next = box.arrivals.front();
-    return next.complete || next.by_blocks || next.bytes != bytes;
+    return next.complete || next.bytes != bytes;
 }
 
 int64_t Link::size_of_next(comm::Channel channel) {
     return inbox(channel).arrivals.front().bytes;
-}
-
-ByteSpan Link::whole(comm::Channel channel) {
-    return inbox(channel).arrivals.front().data();
 }
 
 Arrival Link::take(comm::Channel channel) {
@@ -162,8 +171,6 @@ std::byte* Link::begin(const FrameHeader& header) {
             return is_next_long(header) ? &nothing_ : nullptr;
         case FrameType::offer:
             return is_next_long(header) && header.length == kOfferBytes ? offer_bytes_.data() : nullptr;
-        case FrameType::lend:
-            return header.length == kOfferBytes ? offer_bytes_.data() : nullptr;
         case FrameType::calls_ended:
             return header.extra < comm::Channel::kChecksums ? &nothing_ : nullptr;
         case FrameType::received:
@@ -217,8 +224,6 @@ void Link::end(const FrameHeader& header) {
             return on_announce(header, std::nullopt);
         case FrameType::offer:
             return on_announce(header, decode_offer(offer_bytes_));
-        case FrameType::lend:
-            return on_lend(header);
         case FrameType::ready:
             return on_ready(header);
         case FrameType::received:
@@ -246,16 +251,16 @@ void Link::on_announce(const FrameHeader& header, std::optional<Offer> offer) {
     // Asked for when it was not known yet: then it comes now.
     Arrival& next = box.arrivals.front();
     const int64_t expected = std::exchange(box.asked_ahead, -1);
-    const Want want = std::exchange(box.want_ahead, {});
+    std::byte* const place = std::exchange(box.place_ahead, nullptr);
     if (expected != next.bytes) {
         // The sender, too, shall know that the two do not agree.
         if (!box.said_ahead) say_ready(box.channel, next.sequence, expected);
         return;
     }
     if (box.said_ahead)
-        give_place(next, want.place);
+        give_place(next, place);
     else
-        fetch(box.channel, next, want);
+        fetch(box.channel, next, place);
 }
 
 void Link::on_ready(const FrameHeader& header) {

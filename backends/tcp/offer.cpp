@@ -1,15 +1,41 @@
 #include "backends/tcp/offer.h"
 
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
-#include "backends/tcp/near_memory.h"
 #include "backends/tcp/token.h"
 
 namespace meshscope::backends::tcp {
 namespace {
+
+/// Less costs more system calls, more pins more pages at once than they are quick for (measured).
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
+
+/// An address as it travels between processes.
+uint64_t address_of(const void* place) {
+    return reinterpret_cast<uintptr_t>(place);
+}
+
+/// Copies from another process of this machine; false when not all of it could be: the process or the memory
+/// is not there, or the system does not let us.
+bool read_memory(uint32_t pid, uint64_t address, std::span<std::byte> to) {
+    while (!to.empty()) {
+        const std::size_t n = std::min(to.size(), kBlockBytes);
+        const iovec mine{to.data(), n};
+        const iovec theirs{reinterpret_cast<void*>(static_cast<uintptr_t>(address)), n};
+        const ssize_t done = ::process_vm_readv(static_cast<pid_t>(pid), &mine, 1, &theirs, 1, 0);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return false;
+        to = to.subspan(static_cast<std::size_t>(done));
+        address += static_cast<uint64_t>(done);
+    }
+    return true;
+}
 
 uint64_t new_key() {
     static std::atomic<uint64_t> next = [] {
@@ -58,10 +84,7 @@ std::optional<Offer> decode_offer(ByteSpan bytes) {
 }
 
 bool read_offer(const Offer& offer, std::span<std::byte> to) {
-    return read_memory(offer.pid, offer.address, to) && still_stands(offer);
-}
-
-bool still_stands(const Offer& offer) {
+    if (!read_memory(offer.pid, offer.address, to)) return false;
     // The sender takes the key away before it touches the message. A call of the system of its own, so the
     // key is read after the message.
     uint64_t key = 0;

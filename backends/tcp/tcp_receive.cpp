@@ -1,4 +1,4 @@
-// How a rank over TCP takes messages: whole, or block by block from a near peer's memory.
+// How a rank over TCP takes messages.
 #include "backends/tcp/tcp_transport.h"
 
 #include <algorithm>
@@ -9,14 +9,6 @@
 #include "core/comm/message_errors.h"
 
 namespace meshscope::backends::tcp {
-namespace {
-
-// Of each message. Less costs more system calls than the cache saves, more leaves the cache (measured).
-constexpr std::size_t kBlockBytes = std::size_t{512} << 10;
-static_assert(kBlockBytes >= comm::Transport::kLeastBlockBytes && kBlockBytes % 64 == 0);
-
-}  // namespace
-
 const TcpTransport::ToSelf* TcpTransport::next_to_self(comm::Channel channel) const {
     for (const ToSelf& one : to_self_)
         if (one.channel == channel) return &one;
@@ -33,7 +25,7 @@ void TcpTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<s
     const comm::Expected one{src, static_cast<int64_t>(to.size())};
     comm::check_rank(src, world_size());
     try {
-        await_messages({&one, 1}, channel, Want{.place = to.data()});
+        await_messages({&one, 1}, channel, to.data());
     } catch (...) {
         // Bytes that still come must not be written to memory that is about to go.
         if (src.value != rank_) link(src.value)->leave_place(channel);
@@ -44,50 +36,8 @@ void TcpTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<s
 
 void TcpTransport::receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                                     const ConsumeTogether& consume) {
-    await_messages(messages, channel, Want{});
+    await_messages(messages, channel);
     hand_over(messages, channel, consume);
-}
-
-void TcpTransport::receive_by_blocks(std::span<const comm::Expected> messages, comm::Channel channel,
-                                     const ConsumeBlock& consume) {
-    await_messages(messages, channel, Want{.by_blocks = true});
-    const auto is_by_blocks = [&](const comm::Expected& each) {
-        return each.src.value != rank_ && link(each.src.value)->is_by_blocks(channel);
-    };
-    if (std::ranges::none_of(messages, is_by_blocks))
-        return hand_over(messages, channel, [&](std::span<const Bytes> whole) { consume(whole, 0); });
-
-    const auto total = static_cast<std::size_t>(messages[0].bytes);
-    const std::size_t length = std::min(total, kBlockBytes);
-    RoomPool::Room room = rooms_.take(length * messages.size());
-    std::vector<Bytes> block(messages.size());
-    // Of what is whole or was read, as hand_over does it.
-    const auto let_go = [&] {
-        rooms_.give_back(std::move(room));
-        for (const comm::Expected& each : messages) {
-            if (each.src.value != rank_) link(each.src.value)->end_blocks(channel);
-            if (is_here(each, channel)) hand_over({&each, 1}, channel, [](auto) {});
-        }
-    };
-    const auto consume_all = [&] {
-        for (std::size_t offset = 0; offset < total; offset += length) {
-            const std::size_t n = std::min(length, total - offset);
-            for (std::size_t i = 0; i < messages.size(); ++i)
-                block[i] = block_of(messages[i], channel, offset, {room.bytes.get() + i * length, n});
-            consume(block, static_cast<int64_t>(offset));
-        }
-    };
-    comm::consume_then(consume_all, let_go);
-}
-
-comm::Transport::Bytes TcpTransport::block_of(const comm::Expected& message, comm::Channel channel,
-                                              std::size_t offset, std::span<std::byte> room) {
-    if (message.src.value == rank_)
-        return outgoing_[next_to_self(channel)->out].data.subspan(offset, room.size());
-    Link& from = *link(message.src.value);
-    if (from.read_block(channel, offset, room)) return room;
-    await_messages({&message, 1}, channel, Want{});
-    return from.whole(channel).subspan(offset, room.size());
 }
 
 bool TcpTransport::is_here(const comm::Expected& message, comm::Channel channel) {
@@ -96,11 +46,11 @@ bool TcpTransport::is_here(const comm::Expected& message, comm::Channel channel)
 }
 
 void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm::Channel channel,
-                                  const Want& want) {
+                                  std::byte* place) {
     for (const comm::Expected& each : messages) comm::check_rank(each.src, world_size());
     if (world_status_.ended()) check({});
     for (const comm::Expected& each : messages)
-        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes, want);
+        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes, place);
     Awaiting awaiting{Awaiting::What::message, {}, channel.value, 0};
     const auto is_over = [&](const comm::Expected& each) {
         return each.src.value != rank_ && link(each.src.value)->gives_no_more(channel, rounds_ended_);

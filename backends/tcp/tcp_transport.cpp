@@ -59,16 +59,7 @@ TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, Wor
         if (!links[r].open()) continue;
         // An offer makes this rank read memory for a peer, which without a token may be another user's.
         const bool near = options.near_memory && !options.token.empty() && is_near(links[r]);
-        links_[r] = std::make_unique<Link>(
-            std::move(links[r]), static_cast<int32_t>(r), rooms_,
-            Nearness{.offers = near,
-                     .lends = near && !share_cores,
-                     .gives_up = [this, r](comm::Channel channel, int64_t bytes, Clock::time_point since) {
-                         const auto peer = static_cast<int64_t>(r);
-                         if (!world_status_.ended() && Clock::now() - since >= operation_timeout_)
-                             throw_late({Awaiting::What::message, {peer}, channel.value, bytes});
-                         return world_status_.ended();
-                     }});
+        links_[r] = std::make_unique<Link>(std::move(links[r]), static_cast<int32_t>(r), rooms_, near);
         event.data.u32 = static_cast<uint32_t>(r);
         ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, links_[r]->socket().get(), &event);
         watched_[r] = true;

@@ -37,8 +37,7 @@ class TcpTransport final : public comm::Transport {
     int32_t world_size() const override { return static_cast<int32_t>(links_.size()); }
 
     /// Cost: one system call; messages of up to 64 KiB are copied by it, longer ones when they are received:
-    /// by the receiver, from this rank's memory, where both stand on one machine (TcpOptions::near_memory);
-    /// the second half perhaps by this rank, while it waits (Loan).
+    /// by the receiver, from this rank's memory, where both stand on one machine (TcpOptions::near_memory).
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
     void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
     /// Long messages go straight to `to`, with no copy on the way.
@@ -46,10 +45,6 @@ class TcpTransport final : public comm::Transport {
                     const Consume& consume) override;
     void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                           const ConsumeTogether& consume) override;
-    /// Where the peers' memory is near, and messages are long, each block is copied from there when its turn
-    /// comes; else as receive_together.
-    void receive_by_blocks(std::span<const comm::Expected> messages, comm::Channel channel,
-                           const ConsumeBlock& consume) override;
     void wait(Ticket ticket) override;
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
@@ -66,11 +61,9 @@ class TcpTransport final : public comm::Transport {
     void finish();
 
   private:
-    /// Asks for the messages and waits for them.
-    void await_messages(std::span<const comm::Expected> messages, comm::Channel channel, const Want& want);
-    /// Of a message that is here, the bytes from `offset` on; `room` takes them if they must be copied.
-    Bytes block_of(const comm::Expected& message, comm::Channel channel, std::size_t offset,
-                   std::span<std::byte> room);
+    /// Asks for the messages and waits for them. `place`: see Link::ask.
+    void await_messages(std::span<const comm::Expected> messages, comm::Channel channel,
+                        std::byte* place = nullptr);
     void hand_over(std::span<const comm::Expected> messages, comm::Channel channel,
                    const ConsumeTogether& consume);
     bool is_here(const comm::Expected& message, comm::Channel channel);

@@ -8,7 +8,7 @@
 namespace meshscope::comm {
 
 /// A transport that hands everything on to another: for those that change one thing of it. What has a default
-/// made of the rest (receive_at, receive_by_blocks) keeps it, so that whoever changes the rest changes all.
+/// made of the rest (receive_at) keeps it, so that whoever changes the rest changes all.
 class ForwardingTransport : public Transport {
   public:
     /// `inner` must outlive this.

@@ -33,11 +33,6 @@ void Transport::receive_at(GlobalRank src, Channel channel, std::span<std::byte>
     receive(src, channel, static_cast<int64_t>(to.size()), consume);
 }
 
-void Transport::receive_by_blocks(std::span<const Expected> messages, Channel channel,
-                                  const ConsumeBlock& consume) {
-    receive_together(messages, channel, [&](std::span<const Bytes> whole) { consume(whole, 0); });
-}
-
 std::unique_ptr<NativeCollectives> Transport::native(std::span<const GlobalRank>, Channel) {
     return nullptr;
 }

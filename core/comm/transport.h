@@ -59,7 +59,6 @@ class Transport {
     using Bytes = std::span<const std::byte>;
     using Consume = std::function<void(Bytes)>;
     using ConsumeTogether = std::function<void(std::span<const Bytes>)>;
-    using ConsumeBlock = std::function<void(std::span<const Bytes> block, int64_t offset)>;
 
     virtual ~Transport() = default;
     virtual GlobalRank rank() const = 0;
@@ -94,15 +93,6 @@ class Transport {
     /// backends that share memory copy nothing.
     virtual void receive_together(std::span<const Expected> messages, Channel channel,
                                   const ConsumeTogether& consume);
-
-    /// As receive_together, for a caller that goes through messages, all of one length, from front to back:
-    /// `consume` is handed the same bytes of all, from `offset` on, block by block. Backends that must copy
-    /// messages need no room for all of them, and what was copied is still in the cache when it is used; such
-    /// a block has at least kLeastBlockBytes, a multiple of 64, or is the last. The default hands over all at
-    /// once.
-    virtual void receive_by_blocks(std::span<const Expected> messages, Channel channel,
-                                   const ConsumeBlock& consume);
-    static constexpr int64_t kLeastBlockBytes = int64_t{64} << 10;
 
     /// Waits until the posted bytes may be changed again. A ticket is waited for once.
     virtual void wait(Ticket ticket) = 0;

@@ -62,21 +62,14 @@ void Wire::reduce_from_all(ReduceOp op, const Piece& piece, std::byte* out, cons
     std::vector<const std::byte*> sources(ranks_.size());
     const auto own = static_cast<std::size_t>(me_);
     const auto rank_of = [&](std::size_t i) { return i < own ? i : i + 1; };
-    int64_t begin_ns = 0;
-    transport_.receive_by_blocks(
-        expected, channel_, [&](std::span<const Transport::Bytes> block, int64_t offset) {
-            if (offset == 0) begin_ns = now();
-            for (std::size_t i = 0; i < block.size(); ++i) sources[rank_of(i)] = block[i].data();
-            sources[own] = mine + offset;
-            const int64_t n =
-                block.empty() ? piece.elements : static_cast<int64_t>(block[0].size()) / element_bytes_;
-            reduce_many(op, out + offset, sources, n);
-            if (offset + bytes(n) < bytes(piece.elements)) return;
-            // Numbers are kept of short pieces alone, and those come whole.
-            static_assert(trace::kMaxRecordedValues * int64_t{sizeof(double)} <= Transport::kLeastBlockBytes);
-            for (std::size_t i = 0; i < block.size(); ++i)
-                record(static_cast<int32_t>(rank_of(i)), piece, block[i], begin_ns);
-        });
+    transport_.receive_together(expected, channel_, [&](std::span<const Transport::Bytes> messages) {
+        const int64_t begin_ns = now();
+        for (std::size_t i = 0; i < messages.size(); ++i) sources[rank_of(i)] = messages[i].data();
+        sources[own] = mine;
+        reduce_many(op, out, sources, piece.elements);
+        for (std::size_t i = 0; i < messages.size(); ++i)
+            record(static_cast<int32_t>(rank_of(i)), piece, messages[i], begin_ns);
+    });
 }
 
 std::byte* Wire::scratch(int64_t n) {

@@ -83,8 +83,8 @@ class Wire {
     void receive_nothing(int32_t from);
 
     /// Receives the same piece from every other member and reduces it with this rank's own, `mine`, to `out`
-    /// (which may be `mine`), in the order of group ranks: as reduce_many, block by block as they come. The
-    /// hops' times begin with the first block. When it throws, `out` holds anything.
+    /// (which may be `mine`), in the order of group ranks: as reduce_many. When it throws, `out` holds
+    /// anything.
     void reduce_from_all(ReduceOp op, const Piece& piece, std::byte* out, const std::byte* mine);
 
     /// Room for n elements, uninitialised, that lives as long as the wire: what was posted from it is taken

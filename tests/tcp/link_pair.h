@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 #include "backends/tcp/link.h"
@@ -30,18 +29,12 @@ inline Buffer pattern(std::size_t n) {
 struct Pair {
     RoomPool rooms;
     std::unique_ptr<Link> a, b;
-    int patience = -1;  ///< how often b asks whether it still waits for a before it must not; -1: for ever
 
-    explicit Pair(bool near = false, bool lends = false) {
+    explicit Pair(bool near = false) {
         std::array<int, 2> ends{};
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
-        const Nearness nearness{
-            .offers = near, .lends = lends, .gives_up = [this](auto, int64_t bytes, Clock::time_point) {
-                if (patience-- == 0) throw std::runtime_error("too long for " + std::to_string(bytes));
-                return false;
-            }};
-        a = std::make_unique<Link>(Fd(ends[0]), 1, rooms, nearness);
-        b = std::make_unique<Link>(Fd(ends[1]), 0, rooms, nearness);
+        a = std::make_unique<Link>(Fd(ends[0]), 1, rooms, near);
+        b = std::make_unique<Link>(Fd(ends[1]), 0, rooms, near);
     }
     void move_all() {
         while (a->pump() | b->pump()) {

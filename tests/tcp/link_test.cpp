@@ -16,14 +16,14 @@ TEST_CASE("a long message goes to where it was asked to, whoever is first") {
         Outgoing out = outgoing(sent);
         Buffer place(kLong);
         if (asked_first) {
-            pair.b->ask(kChannel, kLong, {.place = place.data()});
+            pair.b->ask(kChannel, kLong, place.data());
             pair.move_all();
         }
         pair.a->post(out);
         pair.move_all();
         if (!asked_first) {
             CHECK(out.state == Outgoing::State::announced);
-            pair.b->ask(kChannel, kLong, {.place = place.data()});
+            pair.b->ask(kChannel, kLong, place.data());
             pair.move_all();
         }
         CHECK(out.state == Outgoing::State::done);
@@ -42,7 +42,7 @@ TEST_CASE("a place that is left half-way is written no more, and the message is 
         Buffer place(kLong);
         pair.a->post(out);
         pair.move_all();
-        pair.b->ask(kChannel, kLong, {.place = place.data()});
+        pair.b->ask(kChannel, kLong, place.data());
         for (int i = 0; i < moves; ++i) {
             pair.a->pump();
             pair.b->pump();
@@ -111,9 +111,6 @@ TEST_CASE("frames that have no place on a link are its fault") {
     CHECK(fault_of({.type = FrameType::announce, .sequence = 1, .extra = kLong}, {}) ==
           FrameFault::unknown_type);
     CHECK(fault_of({.type = FrameType::bye}, {}) == FrameFault::unknown_type);
-    CHECK(fault_of({.type = FrameType::lend}, Buffer(5)) == FrameFault::unknown_type);
     // What may come too late.
     CHECK(fault_of({.type = FrameType::received, .sequence = 9}, {}) == FrameFault::none);
-    CHECK(fault_of({.type = FrameType::lend, .sequence = 9, .extra = 4}, Buffer(kOfferBytes)) ==
-          FrameFault::none);
 }

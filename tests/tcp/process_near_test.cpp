@@ -1,4 +1,4 @@
-// TCP ranks as real processes of one machine, which read and write each other's memory.
+// TCP ranks as real processes of one machine, which read each other's memory.
 #include <algorithm>
 #include <csignal>
 #include <stdexcept>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr comm::Channel kChannel{0};
 
-/// A job with a token, of ranks that count on a core each: what goes one way is offered and its end lent.
+/// A job with a token, of ranks that count on a core each: what is long is offered.
 TcpOptions near_options(const Folder& folder, int32_t rank, int32_t n = 2) {
     TcpOptions options = options_of(folder, rank, n);
     options.local_world_size = 1;
@@ -54,8 +54,8 @@ void send_one_way(comm::Transport& transport, int messages) {
 }
 
 /// Every rank, itself among them, gets a long message from each, fills its own anew as soon as it may, and
-/// looks at every byte of the blocks that it is handed.
-void exchange_by_blocks(comm::Transport& transport, int messages) {
+/// looks at every byte of what it is handed.
+void exchange(comm::Transport& transport, int messages) {
     std::vector<std::byte> data;
     for (int m = 0; m < messages; ++m) {
         const auto salt = [&](std::size_t rank) { return m * 5 + static_cast<int>(rank); };
@@ -68,23 +68,19 @@ void exchange_by_blocks(comm::Transport& transport, int messages) {
             tickets.push_back(transport.post(GlobalRank{r}, kChannel, data));
             expected.push_back({GlobalRank{r}, static_cast<int64_t>(data.size())});
         }
-        std::size_t next = 0;
-        transport.receive_by_blocks(expected, kChannel, [&](auto block, int64_t offset) {
-            if (static_cast<std::size_t>(offset) != next) throw std::runtime_error("not the next block");
-            for (std::size_t r = 0; r < block.size(); ++r)
-                for (std::size_t i = 0; i < block[r].size(); ++i)
-                    if (block[r][i] != nth_byte(salt(r), next + i))
-                        throw std::runtime_error("byte " + std::to_string(next + i));
-            next += block[0].size();
+        transport.receive_together(expected, kChannel, [&](auto received) {
+            for (std::size_t r = 0; r < received.size(); ++r)
+                for (std::size_t i = 0; i < received[r].size(); ++i)
+                    if (received[r][i] != nth_byte(salt(r), i))
+                        throw std::runtime_error("byte " + std::to_string(i));
         });
-        if (next != data.size()) throw std::runtime_error("it ends at " + std::to_string(next));
         for (const auto ticket : tickets) transport.wait(ticket);
     }
 }
 
 }  // namespace
 
-TEST_CASE("long messages that go one way are whole, whoever wrote their ends, and stay as they are") {
+TEST_CASE("long messages that go one way are whole and stay as they are") {
     const Folder folder;
     Processes ranks(2, [&](int32_t rank) {
         TcpWorld(near_options(folder, rank)).run([](comm::Transport& transport) {
@@ -95,20 +91,19 @@ TEST_CASE("long messages that go one way are whole, whoever wrote their ends, an
     for (int32_t r = 0; r < 2; ++r) CHECK(ranks.wait(r).outcome == "fine");
 }
 
-TEST_CASE(
-    "messages that are read by blocks are whole, and their senders may change them when they are told") {
+TEST_CASE("messages that all send to all are whole, and their senders may change them when they are told") {
     const Folder folder;
     Processes ranks(3, [&](int32_t rank) {
         TcpWorld(near_options(folder, rank, 3)).run([](comm::Transport& transport) {
-            exchange_by_blocks(transport, 9);
+            exchange(transport, 9);
         });
         return std::string("fine");
     });
     for (int32_t r = 0; r < 3; ++r) CHECK(ranks.wait(r).outcome == "fine");
 }
 
-TEST_CASE("a rank that is killed, or stopped for too long, while memory is read or written is told of") {
-    for (const auto work : {send_one_way, exchange_by_blocks})
+TEST_CASE("a rank that is killed, or stopped for too long, while memory is read is told of") {
+    for (const auto work : {send_one_way, exchange})
         for (int turn = 0; turn < 8; ++turn) {
             const int signal = turn % 2 == 0 ? SIGKILL : SIGSTOP;
             const int delay = turn / 2;
