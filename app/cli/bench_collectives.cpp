@@ -10,7 +10,7 @@
 #include "core/base/cores.h"
 #include "core/base/error.h"
 #include "core/base/free_memory.h"
-#include "core/base/quick_clock.h"
+#include "core/base/clock.h"
 #include "core/comm/choice.h"
 #include "core/comm/cost.h"
 #include "core/comm/native_group.h"

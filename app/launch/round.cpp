@@ -12,7 +12,7 @@
 
 #include "app/launch/output.h"
 #include "core/base/error.h"
-#include "core/base/quick_clock.h"
+#include "core/base/clock.h"
 
 namespace meshscope::launch {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/quick_clock.h"
+#include "core/base/clock.h"
 
 namespace meshscope::backends::cuda {
 namespace {

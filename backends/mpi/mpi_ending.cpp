@@ -9,7 +9,7 @@
 #include "backends/mpi/mpi_transport.h"
 #include "backends/mpi/patience.h"
 #include "core/base/error.h"
-#include "core/base/quick_clock.h"
+#include "core/base/clock.h"
 #include "core/comm/aborted.h"
 #include "core/comm/message_errors.h"
 

@@ -10,7 +10,7 @@
 #include "backends/mpi/patience.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
-#include "core/base/quick_clock.h"
+#include "core/base/clock.h"
 #include "core/comm/message_errors.h"
 
 namespace meshscope::backends::mpi {

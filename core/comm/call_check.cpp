@@ -13,21 +13,13 @@ namespace {
 /// One call under examination.
 class Check {
   public:
-    /// Fills in `checked`, whatever it held.
+    /// Fills in `checked`, which is empty.
     Check(const CollectiveCall& call, int32_t me, int32_t p, CheckedCall& checked)
         : call_(call), me_(me), p_(p), checked_(checked) {
         checked_.op = call.op;
-        checked_.reduce_op = ReduceOp::none;
-        checked_.dtype = DType::float32;
         checked_.stream = call.options->stream;
-        checked_.peer = -1;
         checked_.factor = call.options->factor;
         checked_.source = call.options->source;
-        checked_.input = nullptr;
-        checked_.output = nullptr;
-        checked_.in_elements = checked_.out_elements = 0;
-        checked_.in_parts.clear();
-        checked_.out_parts.clear();
     }
 
     void run();

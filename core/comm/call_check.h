@@ -24,8 +24,8 @@ struct CheckedCall : CallInfo {
 /// Elements of the call's full buffer, as CostQuery::elements counts them.
 int64_t full_elements(const CheckedCall& call);
 
-/// Fills in `checked`, whatever it held: one that is used again costs no memory for parts. Of CallInfo it
-/// fills in what the call says itself: op, reduce op, dtype, peer, elements, factor, stream and source.
+/// Fills in `checked`, which is empty: of CallInfo what the call says itself (op, reduce op, dtype, peer,
+/// elements, factor, stream and source).
 /// Checks what one rank can check alone, before anything is recorded or sent; what only the others can know
 /// (their counts) shows as "comm.size_mismatch" when the collective runs.
 ///

@@ -163,7 +163,7 @@ Work FaultyGroup::issue(const CollectiveCall& call) {
     if (!fault) return issue_as_is(call);
     switch (fault->kind) {
         case FaultKind::skip: {
-            LocalPtr<Work::State> done(new Work::State);
+            auto done = std::make_shared<Work::State>();
             done->ended.store(true);
             return Work(std::move(done));
         }

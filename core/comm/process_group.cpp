@@ -7,7 +7,7 @@
 namespace meshscope::comm {
 
 Work::Work() = default;
-Work::Work(LocalPtr<State> state) : state_(std::move(state)) {}
+Work::Work(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Work::Work(Work&&) noexcept = default;
 Work& Work::operator=(Work&&) noexcept = default;
 Work::~Work() = default;

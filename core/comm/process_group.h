@@ -9,7 +9,6 @@
 
 #include "core/base/ids.h"
 #include "core/base/kinds.h"
-#include "core/base/local_ptr.h"
 #include "core/tensor/tensor.h"
 #include "core/trace/recorder.h"
 
@@ -59,7 +58,7 @@ class Work {
   public:
     struct State;
     Work();
-    explicit Work(LocalPtr<State> state);
+    explicit Work(std::shared_ptr<State> state);
     Work(Work&&) noexcept;
     Work& operator=(Work&&) noexcept;
     ~Work();
@@ -79,7 +78,7 @@ class Work {
     int32_t event() const;
 
   private:
-    LocalPtr<State> state_;
+    std::shared_ptr<State> state_;
 };
 
 /// Collectives among some ranks. Every member must make the same calls in the same order.

@@ -82,7 +82,7 @@ void RecordedGroup::prepare(const CollectiveCall& call, Work::State& state) cons
     group_->accept(checked);
     checked.waits = !call.options->async_op;
     state.group = group_.get();
-    checked.group = group_;  // a state that is used again nearly always comes from this group: then uncounted
+    checked.group = group_;
     checked.algorithm = algorithm_of(call, checked);
 }
 
@@ -112,7 +112,7 @@ void RecordedGroup::enter(const CollectiveCall& call, Work::State& state) {
 }
 
 Work RecordedGroup::issue(const CollectiveCall& call) {
-    LocalPtr<Work::State> state = executor_.new_state();
+    auto state = std::make_shared<Work::State>();
     prepare(call, *state);
     enter(call, *state);
     state->kept = kept();

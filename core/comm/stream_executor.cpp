@@ -11,9 +11,6 @@ namespace {
 // A collective is often over, or about to begin, within the time that sleeping and waking takes.
 constexpr int kYields = 32;
 
-/// States kept to be used again: as many as a strategy keeps under way.
-constexpr std::size_t kKeptStates = 8;
-
 void run_now(const Work::State& state) {
     if (state.group != nullptr)
         state.group->run(state);
@@ -69,21 +66,7 @@ void StreamExecutor::stop() noexcept {
     forget_receipts();
 }
 
-LocalPtr<Work::State> StreamExecutor::new_state() {
-    // The last one first: its Work is gone by now, and it is still in the cache.
-    if (let_go_.empty() || !let_go_.back().alone()) return LocalPtr<Work::State>(new Work::State);
-    LocalPtr<Work::State> state = std::move(let_go_.back());
-    let_go_.pop_back();
-    state->recorder = nullptr;
-    state->event = -1;
-    state->ended_at = DeviceQueues::kNothing;
-    state->error = nullptr;
-    state->sent = -1;
-    state->ended.store(false, std::memory_order_relaxed);  // nobody else knows it yet
-    return state;
-}
-
-Work StreamExecutor::submit(LocalPtr<Work::State> state) {
+Work StreamExecutor::submit(std::shared_ptr<Work::State> state) {
     state->executor = this;
     state->position = next_position_++;
     if (queues_ != nullptr) state->issued_at = queues_->issued();
@@ -176,7 +159,7 @@ void StreamExecutor::await(int64_t position) {
     let_go(position + 1);
 }
 
-void StreamExecutor::await_receipt(const LocalPtr<Work::State>& state) {
+void StreamExecutor::await_receipt(const std::shared_ptr<Work::State>& state) {
     if (state->sent < 0) return;
     const auto number = state->sent;
     run_in_turn([this, number] {
@@ -196,7 +179,7 @@ void StreamExecutor::forget_receipts() {
 }
 
 void StreamExecutor::run_in_turn(std::function<void()> work) {
-    const LocalPtr<Work::State> state(new Work::State);
+    const auto state = std::make_shared<Work::State>();
     state->work = std::move(work);
     const int64_t position = next_position_;
     submit(state);
@@ -213,25 +196,22 @@ void StreamExecutor::let_go(int64_t up_to) {
         for (Tensor& tensor : state.tensors) tensor.reset();
         state.group = nullptr;
         state.kept.reset();
-        if (state.sent >= 0 && !states_.front().alone()) {
+        if (state.sent >= 0 && states_.front().use_count() > 1) {
             // Those of which nobody asks any more, so that they do not add up.
-            std::erase_if(unreceived_, [](const auto& each) { return each.alone(); });
+            std::erase_if(unreceived_, [](const auto& each) { return each.use_count() == 1; });
             unreceived_.push_back(std::move(states_.front()));
             states_.pop_front();
             continue;
         }
         state.executor = nullptr;
-        if (let_go_.size() < kKeptStates)
-            let_go_.push_back(std::move(states_.front()));
-        else
-            state.call.group.reset();
+        state.call.group.reset();
         states_.pop_front();
     }
 }
 
 void StreamExecutor::finish() {
     // The last thing the running thread does for us: see that all copies were received, and that all met.
-    const LocalPtr<Work::State> closing = new_state();
+    const auto closing = std::make_shared<Work::State>();
     closing->work = [this] {
         for (; !sent_.empty(); drop_first_sent()) wait_for_sent(sent_.front());
         transport_.settle_tables();

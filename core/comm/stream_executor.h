@@ -26,9 +26,7 @@ class StreamExecutor;
 
 /// What Work and the executor share of one collective. Its rank's thread makes it and drops it; the running
 /// thread sees it between submit and `ended`.
-///
-/// States are used again (see new_state): an issue costs no allocation here.
-struct Work::State : CountedLocally {
+struct Work::State {
     /// What runs it: call.group, which is kept alive there. Null: `work` is all there is to do.
     const CallingGroup* group = nullptr;
     std::function<void()> work;
@@ -80,11 +78,8 @@ class StreamExecutor {
     StreamExecutor(const StreamExecutor&) = delete;
     StreamExecutor& operator=(const StreamExecutor&) = delete;
 
-    /// An empty state for submit(); one that is no longer looked at by any Work, where there is one. Rank's
-    /// thread.
-    LocalPtr<Work::State> new_state();
     /// Enters `state` in the order of issue. Rank's thread. Cost: under 1 µs, no waiting.
-    Work submit(LocalPtr<Work::State> state);
+    Work submit(std::shared_ptr<Work::State> state);
     /// Returns when all has run and every sent message was received; rethrows the first error. Rank's thread,
     /// at the rank's end. May be called again after further collectives.
     void finish();
@@ -123,7 +118,7 @@ class StreamExecutor {
     /// The same, and lets go of what that held.
     void await(int64_t position);
     /// Returns when what `state` sent was received; all that was issued has run then. `state` was awaited.
-    void await_receipt(const LocalPtr<Work::State>& state);
+    void await_receipt(const std::shared_ptr<Work::State>& state);
     void run_one(Work::State& state);
     void begin(Work::State& state);
     /// It failed, but a part of it may stand on its queue: its tensors are not let go before that is done.
@@ -140,9 +135,8 @@ class StreamExecutor {
     Mode mode_;
 
     // The rank's thread's.
-    std::deque<LocalPtr<Work::State>> states_;       ///< those not yet let go, in order
-    std::vector<LocalPtr<Work::State>> let_go_;      ///< the latest let go, to be used again
-    std::vector<LocalPtr<Work::State>> unreceived_;  ///< let go, but of their receipt somebody may ask
+    std::deque<std::shared_ptr<Work::State>> states_;       ///< those not yet let go, in order
+    std::vector<std::shared_ptr<Work::State>> unreceived_;  ///< let go, but of their receipt somebody may ask
     int64_t next_position_ = 0;
 
     // The running thread's.

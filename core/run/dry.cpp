@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/quick_clock.h"
+#include "core/base/clock.h"
 #include "core/comm/dry_group.h"
 #include "core/mesh/roles.h"
 #include "core/run/describe.h"

@@ -9,7 +9,7 @@
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
-#include "core/base/quick_clock.h"
+#include "core/base/clock.h"
 #include "core/comm/schedule/run_schedule.h"
 #include "core/comm/wire.h"
 

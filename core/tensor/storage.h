@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/base/local_ptr.h"
 #include "core/base/memory_sink.h"
 #include "core/tensor/device.h"
 
@@ -12,7 +11,7 @@ namespace meshscope::tensor {
 /// One allocation on a device, shared by the tensors that look at it. Reports itself to the rank's sink when
 /// it is made and when the last tensor that looks at it is gone. An allocation of 0 bytes takes no memory and
 /// is not reported.
-class Storage : public CountedLocally {
+class Storage {
   public:
     /// Allocates before it reports, so a failed allocation leaves no trace, and one that cannot be reported
     /// no memory.

@@ -79,7 +79,7 @@ Tensor Allocator::empty(Shape shape, DType dtype, MemoryCategory category, std::
     result.dtype_ = dtype;
     try {
         result.storage_ =
-            LocalPtr<Storage>(new Storage(*device_, sink_, next_id_, result.bytes(), category, label));
+            std::make_shared<Storage>(*device_, sink_, next_id_, result.bytes(), category, label);
     } catch (const DeviceError& error) {
         if (error.message().id != "device.out_of_memory" || label.empty()) throw;
         throw DeviceError({"device.out_of_memory_for",

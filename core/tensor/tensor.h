@@ -2,12 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "core/base/kinds.h"
-#include "core/base/local_ptr.h"
 #include "core/base/memory_sink.h"
 #include "core/tensor/device.h"
 #include "core/tensor/shape.h"
@@ -40,7 +40,7 @@ class Tensor {
     }
     /// Whether another handle (a copy, a view, a slice) looks at the same memory. Then it must not be changed
     /// in place.
-    bool shared() const { return defined() && !storage_.alone(); }
+    bool shared() const { return defined() && storage_.use_count() > 1; }
 
     /// The device it lies on. Throws InvalidArgument ("tensor.undefined").
     Device& device() const;
@@ -67,7 +67,7 @@ class Tensor {
 
   private:
     friend class Allocator;
-    LocalPtr<Storage> storage_;
+    std::shared_ptr<Storage> storage_;
     Shape shape_;
     int64_t offset_bytes_ = 0;
     int64_t n_elements_ = 0;

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "core/base/quick_clock.h"
+#include "core/base/clock.h"
 #include "core/trace/blocks.h"
 #include "core/trace/interner.h"
 
@@ -28,11 +28,8 @@ struct Live {
     StringId label;
 };
 
-/// Enters in the events, of which the first has the id `first`, what the running half knows of them. The
-/// halves' clocks may differ by a little (see QuickClock); nothing that ended began before it was issued, and
-/// no hop before its event.
-void join(std::vector<Event>& events, std::vector<Hop>& hops, int32_t first, const std::vector<Ran>& all,
-          bool stamps) {
+/// Enters in the events, of which the first has the id `first`, what the running half knows of them.
+void join(std::vector<Event>& events, int32_t first, const std::vector<Ran>& all) {
     for (const Ran& ran : all) {
         const auto at = static_cast<std::size_t>(ran.event - first);
         if (ran.event < first || at >= events.size()) continue;
@@ -40,15 +37,6 @@ void join(std::vector<Event>& events, std::vector<Hop>& hops, int32_t first, con
         events[at].sent_bytes = ran.sent_bytes;
         events[at].t_begin_ns = ran.t_begin_ns;
         events[at].t_end_ns = ran.t_end_ns;
-        if (stamps || ran.t_end_ns == 0) continue;  // not times yet, or under way
-        events[at].t_begin_ns = std::max(events[at].t_begin_ns, events[at].t_issue_ns);
-        events[at].t_end_ns = std::max(events[at].t_end_ns, events[at].t_begin_ns);
-    }
-    for (Hop& hop : hops) {
-        const auto at = static_cast<std::size_t>(hop.event - first);
-        if (stamps || hop.event < first || at >= events.size()) continue;
-        hop.t_begin_ns = std::max(hop.t_begin_ns, events[at].t_begin_ns);
-        hop.t_end_ns = std::max(hop.t_end_ns, hop.t_begin_ns);
     }
 }
 
@@ -64,7 +52,6 @@ struct Recorder::Impl {
     DeviceClock* clock = nullptr;  ///< then times of work are its stamps until take()
 
     // The issuing half.
-    QuickClock issuing_clock;
     Interner strings;
     StringId latest_unit = 0;
     StringId latest_rule = 0;
@@ -79,8 +66,7 @@ struct Recorder::Impl {
     std::size_t events_then = 0, memory_then = 0;  ///< their sizes when make_room() was called last
 
     // The running half, a cache line away from the other so that the two threads do not slow each other.
-    alignas(64) QuickClock running_clock;
-    Blocks<Ran, 1024> ran;
+    alignas(64) Blocks<Ran, 1024> ran;
     Blocks<Hop, 1024> hops;
     std::vector<Snapshot> snapshots;
     std::vector<float> values;
@@ -103,19 +89,11 @@ struct Recorder::Impl {
         for (MemoryChange& change : record.memory) read(change.t_ns);
     }
 
-    int64_t issuing_ns() { return issuing_clock.begin_ns() - epoch_ns; }
-    /// The time of what the rank computes, or a stamp in its place: while it computes, and when it has.
-    int64_t computing_ns() { return clock == nullptr ? issuing_ns() : clock->stamp_computing(); }
-    int64_t computed_ns() {
-        return clock == nullptr ? issuing_clock.end_ns() - epoch_ns : clock->stamp_computing();
-    }
+    int64_t now_ns() const { return steady_ns() - epoch_ns; }
+    /// The time of what the rank computes, or a stamp in its place.
+    int64_t computing_ns() { return clock == nullptr ? now_ns() : clock->stamp_computing(); }
     /// The same of its collectives.
-    int64_t begins_to_run_ns() {
-        return clock == nullptr ? running_clock.begin_ns() - epoch_ns : clock->stamp_running();
-    }
-    int64_t runs_ns() {
-        return clock == nullptr ? running_clock.end_ns() - epoch_ns : clock->stamp_running();
-    }
+    int64_t running_ns() { return clock == nullptr ? now_ns() : clock->stamp_running(); }
 
     int32_t last() const { return static_cast<int32_t>(events.size()) - 1; }
 
@@ -166,7 +144,7 @@ void Recorder::use_clock(DeviceClock& clock) {
 }
 
 int64_t Recorder::running_ns() const {
-    return impl_->runs_ns();
+    return impl_->running_ns();
 }
 
 void Recorder::depend(Stream stream, int32_t on) {
@@ -216,7 +194,7 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
     event.unit = impl_->strings.intern(unit);
     event.flops = flops;
     event.touched_bytes = touched_bytes;
-    event.t_issue_ns = impl_->issuing_ns();
+    event.t_issue_ns = impl_->now_ns();
     event.t_begin_ns = event.t_end_ns =
         impl_->clock == nullptr ? event.t_issue_ns : impl_->clock->stamp_computing();
     return event.id;
@@ -224,7 +202,7 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
 
 void Recorder::end_compute(int32_t event) {
     if (event < 0 || event > impl_->last()) return;
-    impl_->events[static_cast<std::size_t>(event)].t_end_ns = impl_->computed_ns();
+    impl_->events[static_cast<std::size_t>(event)].t_end_ns = impl_->computing_ns();
 }
 
 Event* Recorder::enter_collective(Stream stream, const Cause& cause, const std::source_location& source) {
@@ -244,12 +222,12 @@ Event* Recorder::enter_collective(Stream stream, const Cause& cause, const std::
     else
         event.rule = impl_->strings.intern(cause.rule, impl_->latest_rule);
     event.source = impl_->strings.intern(source);
-    event.t_issue_ns = impl_->issuing_ns();
+    event.t_issue_ns = impl_->now_ns();
     return &event;
 }
 
 void Recorder::begin_collective(int32_t event, Algorithm algorithm) {
-    if (event >= 0) impl_->ran.push({event, algorithm, 0, impl_->begins_to_run_ns(), 0});
+    if (event >= 0) impl_->ran.push({event, algorithm, 0, impl_->running_ns(), 0});
 }
 
 void Recorder::add_hop(Hop hop, std::span<const float> travelled, std::span<const HopPiece> pieces) {
@@ -278,7 +256,7 @@ void Recorder::end_collective(int32_t event, int64_t sent_bytes) {
     Ran* const found = impl_->find(event);
     if (found == nullptr) return;
     found->sent_bytes = sent_bytes;
-    found->t_end_ns = impl_->runs_ns();
+    found->t_end_ns = impl_->running_ns();
 }
 
 int32_t Recorder::last_event(Stream stream) const {
@@ -318,8 +296,7 @@ RankRecord Recorder::since(Mark& mark) const {
     record.strings = tail(impl_->strings.strings(), mark.strings);
     record.events = impl_->events.from(mark.events);
     record.hops = impl_->hops.from(mark.hops);
-    join(record.events, record.hops, static_cast<int32_t>(mark.events), impl_->ran.from(mark.ran),
-         impl_->clock != nullptr);
+    join(record.events, static_cast<int32_t>(mark.events), impl_->ran.from(mark.ran));
     record.dependencies = tail(impl_->dependencies, mark.dependencies);
     record.memory = impl_->memory.from(mark.memory);
     record.parameters = tail(impl_->parameters, mark.parameters);
@@ -346,7 +323,7 @@ RankRecord Recorder::take() {
     RankRecord record;
     record.events = impl_->events.take();
     record.hops = impl_->hops.take();
-    join(record.events, record.hops, 0, impl_->ran.take(), impl_->clock != nullptr);
+    join(record.events, 0, impl_->ran.take());
     record.strings = impl_->strings.take();
     impl_->latest_unit = impl_->latest_rule = 0;
     record.dependencies = std::exchange(impl_->dependencies, {});
