@@ -230,7 +230,7 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
         native && bench.ranks > 1
             ? Algorithm::native
             : comm::choose_algorithm(op, bench.algorithm, bench.ranks,
-                                     {.bytes = bytes, .shares_memory = transport.shares_memory()});
+                                     {.bytes = bytes, .shares_memory = transport.abilities().shares_memory});
     row.us = ns / calls / 1e3;
     row.algbw_GBps = static_cast<double>(row.bytes) / row.us / 1e3;
     row.busbw_GBps = row.algbw_GBps * comm::bus_factor(op, bench.ranks);
@@ -288,7 +288,7 @@ void run_collectives_bench(const CollectivesBench& bench, const run::Backends& b
         throw InvalidArgument({"bench.collectives.device", {{"backend", bench.backend}}});
     const int32_t cores = usable_cores();  // before ranks are tied to theirs
     world->run([&](comm::Transport& transport) {
-        const bool share_cores = transport.shares_memory() && bench.ranks > cores;
+        const bool share_cores = transport.abilities().shares_memory && bench.ranks > cores;
         const int32_t rank = transport.rank().value;
         if (bench.pin) pin_thread(rank);
         comm::StreamExecutor executor(transport, comm::StreamExecutor::Mode::inline_in_wait);

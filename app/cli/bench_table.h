@@ -27,7 +27,7 @@ struct TableBench {
 /// measured. What was not measured (barrier, the other kind of backend) stands as in the table of this
 /// program. two_level is no candidate: its speed depends on nodes, which a choice may not.
 /// `measure` runs one bench and gives its rows; `shares_memory` says of which kind its backend is
-/// (Transport::shares_memory). Throws what `measure` throws.
+/// (Abilities::shares_memory). Throws what `measure` throws.
 std::string measure_table(
     const TableBench& bench, bool shares_memory,
     const std::function<std::vector<CollectivesBenchRow>(const CollectivesBench&)>& measure);

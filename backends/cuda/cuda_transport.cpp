@@ -67,17 +67,6 @@ comm::Transport::Ticket CudaTransport::post(GlobalRank dst, comm::Channel channe
     return static_cast<Ticket>(index);
 }
 
-void CudaTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
-    if (!channel.carries_tensors()) return inner_.receive(src, channel, bytes, consume);
-    inner_.receive(src, channel, bytes, [&](Bytes message) {
-        const Parcel& parcel = parcel_of(message);
-        Reading reading(queues_.running());
-        reading.begin(*parcel.written, *parcel.read);
-        consume({parcel.data, message.size()});
-        reading.end();
-    });
-}
-
 void CudaTransport::receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                                      const ConsumeTogether& consume) {
     if (!channel.carries_tensors()) return inner_.receive_together(messages, channel, consume);

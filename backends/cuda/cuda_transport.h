@@ -18,18 +18,22 @@ namespace meshscope::backends::cuda {
 /// receiver's queue begins to read after the first, which marks that the sender's queue has written them; the
 /// second marks that they were read, and the sender's queue changes them after it. The host waits for
 /// nothing and touches no byte.
-class CudaTransport final : public comm::ForwardingTransport {
+class CudaTransport final : public comm::ForwardingTransport, public comm::OnDevice {
   public:
     /// `inner` is the rank's ThreadTransport. Both outlive this. Throws DeviceError.
     CudaTransport(comm::Transport& inner, const Gpu& gpu);
     /// Nothing of this rank's is under way afterwards.
     ~CudaTransport() override;
 
-    bool shares_memory() const override { return true; }
+    comm::Abilities abilities() override {
+        comm::Abilities can = ForwardingTransport::abilities();
+        can.shares_memory = true;
+        can.device = this;
+        return can;
+    }
     std::unique_ptr<tensor::Device> make_device() override;
     comm::DeviceQueues* queues() override { return &queues_; }
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
-    void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
     void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                           const ConsumeTogether& consume) override;
     void wait(Ticket ticket) override;

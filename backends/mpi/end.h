@@ -19,7 +19,7 @@ struct End {
     bool over = false;  ///< the body is over; else a word ahead
     Message message;    ///< why it failed, see message_of(); without id when that is not yet known
     /// Not 0: only that it ended its calls, for the how many-th time; what follows is on channels from
-    /// `first` on (Transport::end_calls).
+    /// `first` on (comm::end_calls).
     int64_t rounds_ended = 0;
     comm::Channel first{};
 };

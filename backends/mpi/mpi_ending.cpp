@@ -193,7 +193,7 @@ void MpiTransport::stall() {
         throw_if_aborted();
         usleep(5'000);
     }
-    Transport::stall();  // nobody waits for it: it must not hold up the world for ever
+    comm::wait_for_ever(*this);  // nobody waits for it: it must not hold up the world for ever
 }
 
 std::vector<End> MpiTransport::end_together(const End& mine) {

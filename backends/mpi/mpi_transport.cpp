@@ -27,7 +27,8 @@ constexpr milliseconds kStragglers{50};
 
 MpiTransport::MpiTransport(const MeshscopeMpi& mpi, MeshscopeMpiHandle world, const MeshscopeMpiJob& job,
                            bool crowded, milliseconds timeout, comm::LongWaits long_waits)
-    : mpi_(mpi),
+    : Transport({job.rank}, job.size),
+      mpi_(mpi),
       world_(world),
       job_(job),
       crowded_(crowded),
@@ -172,33 +173,12 @@ void MpiTransport::abandon(std::span<MeshscopeMpiHandle> requests) noexcept {
     scratch_bytes_ = 0;
 }
 
-void MpiTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
-    const comm::Expected expected{src, bytes};
-    receive_together(std::span(&expected, 1), channel,
-                     [&](std::span<const Bytes> data) { consume(data[0]); });
-}
-
-void MpiTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
-                              const Consume& consume) {
-    comm::check_rank(src, job_.size);
-    throw_if_aborted();
-    MeshscopeMpiHandle request =
-        begin_receive(src.value, channel, static_cast<int64_t>(to.size()), to.data());
-    try {
-        finish_receive(src.value, request);
-    } catch (...) {
-        abandon({&request, 1});
-        throw;
-    }
-    consume(to);
-}
-
 void MpiTransport::receive_together(std::span<const comm::Expected> expected, comm::Channel channel,
                                     const ConsumeTogether& consume) {
     int64_t all = 0;
     for (const comm::Expected& each : expected) {
         comm::check_rank(each.src, job_.size);
-        all += each.bytes;
+        if (each.place == nullptr) all += each.bytes;
     }
     throw_if_aborted();
     std::byte* at = scratch(all);
@@ -206,9 +186,10 @@ void MpiTransport::receive_together(std::span<const comm::Expected> expected, co
     std::vector<MeshscopeMpiHandle> requests;
     try {
         for (const comm::Expected& each : expected) {
-            requests.push_back(begin_receive(each.src.value, channel, each.bytes, at));
-            spans.emplace_back(at, static_cast<std::size_t>(each.bytes));
-            at += each.bytes;
+            std::byte* const to = each.place != nullptr ? each.place : at;
+            requests.push_back(begin_receive(each.src.value, channel, each.bytes, to));
+            spans.emplace_back(to, static_cast<std::size_t>(each.bytes));
+            if (each.place == nullptr) at += each.bytes;
         }
         for (std::size_t i = 0; i < requests.size(); ++i) finish_receive(expected[i].src.value, requests[i]);
     } catch (...) {

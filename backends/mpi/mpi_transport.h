@@ -26,7 +26,10 @@ namespace meshscope::backends::mpi {
 /// Waiting: where every rank has a core, MPI is asked again and again; where ranks are more than cores, the
 /// processor is given away between two questions, and every eighth time for 10 µs at least. (MPICH 4.0 asks
 /// without pause, which makes a small all_reduce of 4 ranks on 2 cores take 8 ms; so it takes 0.13 ms.)
-class MpiTransport final : public comm::Transport {
+class MpiTransport final : public comm::Transport,
+                           public comm::NativeLibrary,
+                           public comm::FaultActs,
+                           public comm::CallRounds {
   public:
     /// `crowded`: more ranks than cores. `timeout`: how long one receive or wait may take while nobody
     /// failed; `long_waits` tells of those that take long.
@@ -34,17 +37,13 @@ class MpiTransport final : public comm::Transport {
                  std::chrono::milliseconds timeout, comm::LongWaits long_waits = {{}, {}});
     ~MpiTransport() override;
 
-    GlobalRank rank() const override { return GlobalRank{job_.rank}; }
-    int32_t world_size() const override { return job_.size; }
-    bool one_thread_a_rank() const override { return job_.one_thread != 0; }
+    comm::Abilities abilities() override {
+        return {.one_thread_a_rank = job_.one_thread != 0, .library = this, .faults = this, .rounds = this};
+    }
 
     /// Throws InvalidArgument "comm.rank_outside_world", "mpi.too_many_channels" as well.
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
-    /// One copy: MPI writes into a buffer of the transport's, which `consume` reads.
-    void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
-    /// No copy: MPI writes where the bytes are wanted.
-    void receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
-                    const Consume& consume) override;
+    /// MPI writes to a message's place, or into a buffer of the transport's, which `consume` reads.
     void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                           const ConsumeTogether& consume) override;
     void wait(Ticket ticket) override;
@@ -54,9 +53,6 @@ class MpiTransport final : public comm::Transport {
     /// buffers.
     void withdraw() noexcept override;
     void give_up() noexcept override;
-    void begin_call(const comm::CallInfo& call) override { calls_.begin(call); }
-    void end_call() noexcept override { calls_.end(); }
-    void begin_receipt(const comm::CallInfo& call) override { calls_.begin_receipt(call); }
     void end_calls(comm::Channel first) override;
     /// Lets the peers, who wait for it, give up first: it is they who do not know.
     [[noreturn]] void stall() override;
@@ -76,6 +72,8 @@ class MpiTransport final : public comm::Transport {
     std::vector<End> end_together(const End& mine);
 
   private:
+    void note(comm::CallMoment moment, const comm::CallInfo* call) override { calls_.note(moment, call); }
+
     struct Post {
         MeshscopeMpiHandle request{0};
         int32_t dst = -1;

@@ -8,6 +8,7 @@
 #include "backends/nccl/nccl_calls.h"
 #include "backends/nccl/nccl_side.h"
 #include "core/base/error.h"
+#include "core/comm/native.h"
 
 namespace meshscope::backends::nccl {
 namespace {
@@ -41,7 +42,7 @@ void send_to(comm::Transport& transport, std::span<const GlobalRank> ranks, comm
 }
 
 /// The group's handle on a side that the transport keeps.
-class Handle final : public comm::LibraryOnlyCollectives {
+class Handle final : public comm::NativeCollectives {
   public:
     explicit Handle(std::shared_ptr<NcclSide> side) : side_(std::move(side)) {}
     bool reduces(ReduceOp op, DType) const override { return has_reduction(op); }
@@ -185,9 +186,8 @@ std::unique_ptr<comm::NativeCollectives> NcclTransport::native(std::span<const G
     return std::make_unique<Handle>(sides_.back());
 }
 
-void NcclTransport::settle_tables() {
+void NcclTransport::settle() {
     for (const auto& side : sides_) side->settle();
-    inner_.settle_tables();
 }
 
 void NcclTransport::finish() {

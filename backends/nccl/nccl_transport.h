@@ -11,7 +11,6 @@
 #include "backends/nccl/library.h"
 #include "backends/nccl/rank_device.h"
 #include "core/comm/forwarding_transport.h"
-#include "core/comm/library_only.h"
 
 namespace meshscope::backends::nccl {
 
@@ -21,8 +20,10 @@ class NcclSide;
 /// unique ids, that a rank failed) travels over the transport beneath, which is another backend's: TCP
 /// between processes. Numbers never do.
 ///
-/// Its native() sides run every op (LibraryOnlyCollectives), because only NCCL can reach their memory.
-class NcclTransport final : public comm::ForwardingTransport, public comm::GroupFactory {
+/// Its native() sides run every op (NativeLibrary::runs_everything), because only NCCL can reach their memory.
+class NcclTransport final : public comm::ForwardingTransport,
+                            public comm::NativeLibrary,
+                            public comm::OnDevice {
   public:
     /// Makes the world's communicator; all ranks do. `inner`, `device` outlive it. `share_devices`: two ranks
     /// may be on one GPU (NCCL_MULTI_RANK_GPU_ENABLE=1 is set). Throws InvalidArgument "nccl.duplicate_gpu"
@@ -31,6 +32,13 @@ class NcclTransport final : public comm::ForwardingTransport, public comm::Group
                   bool share_devices);
     ~NcclTransport() override;
 
+    comm::Abilities abilities() override {
+        comm::Abilities can = ForwardingTransport::abilities();
+        can.library = this;
+        can.device = this;
+        return can;
+    }
+    bool runs_everything() const override { return true; }
     std::unique_ptr<tensor::Device> make_device() override { return device_.make_device(); }
     comm::DeviceQueues* queues() override { return device_.queues(); }
     /// One ncclCommSplit of the world for each run of disjoint groups in the list: one for each mesh dim, as
@@ -41,7 +49,7 @@ class NcclTransport final : public comm::ForwardingTransport, public comm::Group
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank> ranks,
                                                     comm::Channel channel) override;
     /// Waits until all that was sent was received.
-    void settle_tables() override;
+    void settle() override;
 
     /// Closes all communicators in order; all ranks do, after a body that ended well.
     void finish();

@@ -200,7 +200,7 @@ std::vector<CheckedCollective> check_collectives(NcclWorld& world, const NcclWor
         const std::unique_ptr<RankDevice> device = device_of(transport.rank());
         std::vector<GlobalRank> ranks;
         for (int32_t r = 0; r < world.size(); ++r) ranks.push_back(GlobalRank{r});
-        const auto side = transport.native(ranks, comm::Channel{0});
+        const auto side = transport.abilities().library->native(ranks, comm::Channel{0});
         for (CheckedCollective& one : all) {
             Case mine = make_case(one.op, one.reduce_op, one.dtype, one.elements, transport.rank().value,
                                   world.size());

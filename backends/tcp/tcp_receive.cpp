@@ -15,28 +15,17 @@ const TcpTransport::ToSelf* TcpTransport::next_to_self(comm::Channel channel) co
     return nullptr;
 }
 
-void TcpTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
-    const comm::Expected one{src, bytes};
-    receive_together({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
-}
-
-void TcpTransport::receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
-                              const Consume& consume) {
-    const comm::Expected one{src, static_cast<int64_t>(to.size())};
-    comm::check_rank(src, world_size());
-    try {
-        await_messages({&one, 1}, channel, to.data());
-    } catch (...) {
-        // Bytes that still come must not be written to memory that is about to go.
-        if (src.value != rank_) link(src.value)->leave_place(channel);
-        throw;
-    }
-    hand_over({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
-}
-
 void TcpTransport::receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                                     const ConsumeTogether& consume) {
-    await_messages(messages, channel);
+    for (const comm::Expected& each : messages) comm::check_rank(each.src, world_size());
+    try {
+        await_messages(messages, channel);
+    } catch (...) {
+        // Bytes that still come must not be written to memory that is about to go.
+        for (const comm::Expected& each : messages)
+            if (each.place != nullptr && each.src.value != rank_) link(each.src.value)->leave_place(channel);
+        throw;
+    }
     hand_over(messages, channel, consume);
 }
 
@@ -45,12 +34,10 @@ bool TcpTransport::is_here(const comm::Expected& message, comm::Channel channel)
     return link(message.src.value)->has(channel, message.bytes);
 }
 
-void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm::Channel channel,
-                                  std::byte* place) {
-    for (const comm::Expected& each : messages) comm::check_rank(each.src, world_size());
+void TcpTransport::await_messages(std::span<const comm::Expected> messages, comm::Channel channel) {
     if (world_status_.ended()) check({});
     for (const comm::Expected& each : messages)
-        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes, place);
+        if (each.src.value != rank_) link(each.src.value)->ask(channel, each.bytes, each.place);
     Awaiting awaiting{Awaiting::What::message, {}, channel.value, 0};
     const auto is_over = [&](const comm::Expected& each) {
         return each.src.value != rank_ && link(each.src.value)->gives_no_more(channel, rounds_ended_);

@@ -36,7 +36,8 @@ constexpr std::size_t kFewLinks = 4;
 
 TcpTransport::TcpTransport(const TcpOptions& options, std::vector<Fd> links, WorldStatus& world_status,
                            Silences silences)
-    : rank_(options.rank),
+    : Transport({options.rank}, options.world_size),
+      rank_(options.rank),
       world_status_(world_status),
       silences_(std::move(silences)),
       long_waits_(options.log, options.timeouts.operation, options.timeouts.unusual),
@@ -326,7 +327,7 @@ void TcpTransport::stall() {
         if (world_status_.ended()) throw_end({});
         std::this_thread::sleep_for(milliseconds(5));
     }
-    Transport::stall();  // nobody waits for it: it must not hold up the world for ever
+    comm::wait_for_ever(*this);  // nobody waits for it: it must not hold up the world for ever
 }
 
 void TcpTransport::finish() {

@@ -22,7 +22,7 @@ namespace meshscope::backends::tcp {
 /// "comm.peer_lost" {peer, rank}, "comm.peer_silent", "comm.peer_silent_receipt", "comm.peer_silent_idle"
 /// (see WorldStatus), "comm.operation_timeout" {rank, missing, doing, waited_ms, channel, bytes}
 /// and "comm.receipt_timeout", "comm.frame_damaged" {src, dst, fault} for a flipped bit.
-class TcpTransport final : public comm::Transport {
+class TcpTransport final : public comm::Transport, public comm::FaultActs, public comm::CallRounds {
   public:
     /// For how long each peer has given no sign of life, by rank.
     using Silences = std::function<std::vector<std::chrono::milliseconds>()>;
@@ -33,25 +33,18 @@ class TcpTransport final : public comm::Transport {
                  Silences silences);
     ~TcpTransport() override;
 
-    GlobalRank rank() const override { return GlobalRank{rank_}; }
-    int32_t world_size() const override { return static_cast<int32_t>(links_.size()); }
+    comm::Abilities abilities() override { return {.faults = this, .rounds = this}; }
 
     /// Cost: one system call; messages of up to 64 KiB are copied by it, longer ones when they are received:
     /// by the receiver, from this rank's memory, where both stand on one machine (TcpOptions::near_memory).
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
-    void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
-    /// Long messages go straight to `to`, with no copy on the way.
-    void receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
-                    const Consume& consume) override;
+    /// Long messages go straight to their places, with no copy on the way.
     void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                           const ConsumeTogether& consume) override;
     void wait(Ticket ticket) override;
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
-    void begin_call(const comm::CallInfo& call) override { calls_.begin(call); }
-    void end_call() noexcept override { calls_.end(); }
-    void begin_receipt(const comm::CallInfo& call) override { calls_.begin_receipt(call); }
     void end_calls(comm::Channel first) override;
     /// Lets the peers, who wait for it, give up first: it is they who do not know.
     [[noreturn]] void stall() override;
@@ -61,9 +54,9 @@ class TcpTransport final : public comm::Transport {
     void finish();
 
   private:
-    /// Asks for the messages and waits for them. `place`: see Link::ask.
-    void await_messages(std::span<const comm::Expected> messages, comm::Channel channel,
-                        std::byte* place = nullptr);
+    void note(comm::CallMoment moment, const comm::CallInfo* call) override { calls_.note(moment, call); }
+    /// Asks for the messages and waits for them.
+    void await_messages(std::span<const comm::Expected> messages, comm::Channel channel);
     void hand_over(std::span<const comm::Expected> messages, comm::Channel channel,
                    const ConsumeTogether& consume);
     bool is_here(const comm::Expected& message, comm::Channel channel);

@@ -22,7 +22,8 @@ CommError mismatch_error(const Message& message, int64_t expected_bytes, int32_t
 }  // namespace
 
 ThreadTransport::ThreadTransport(ThreadWorldState& world, int32_t rank)
-    : world_(world),
+    : Transport({rank}, world.world_size()),
+      world_(world),
       rank_(rank),
       slot_(world.slot(rank)),
       queues_(static_cast<std::size_t>(world.world_size())) {}
@@ -152,18 +153,6 @@ void ThreadTransport::release(Message& message) {
     world_.wake(src, rank_);
 }
 
-void ThreadTransport::receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) {
-    comm::check_rank(src, world_size());
-    step(comm::NextStep::What::receive, src.value, channel, bytes);
-    check_aborted();
-    Message* message = nullptr;
-    while (message == nullptr) {
-        check_size(await_message(src.value, channel), bytes);
-        message = claim(src.value, channel);
-    }
-    comm::consume_then([&] { consume(message->data); }, [&] { release(*message); });
-}
-
 void ThreadTransport::receive_together(std::span<const comm::Expected> expected, comm::Channel channel,
                                        const ConsumeTogether& consume) {
     for (const comm::Expected& each : expected) comm::check_rank(each.src, world_size());
@@ -185,6 +174,7 @@ void ThreadTransport::receive_together(std::span<const comm::Expected> expected,
         Message* const message = claim(each.src.value, channel);
         if (message == nullptr) {  // only a failing rank takes its messages back
             release_all();
+            await_message(each.src.value, channel);
             throw_finished(each.src.value, channel);
         }
         messages.push_back(message);

@@ -14,17 +14,19 @@ namespace meshscope::backends::threads {
 
 /// A rank's transport among threads: a message is a pointer to the sender's buffer. See comm::Transport for
 /// what each call does and throws; costs here are without the waiting.
-class ThreadTransport final : public comm::Transport {
+class ThreadTransport final : public comm::Transport, public comm::SharedTables, public comm::FaultActs {
   public:
     ThreadTransport(ThreadWorldState& world, int32_t rank);
 
-    GlobalRank rank() const override { return GlobalRank{rank_}; }
-    bool shares_memory() const override { return true; }
-    int32_t world_size() const override { return world_.world_size(); }
+    comm::Abilities abilities() override {
+        return {.shares_memory = true,
+                .one_thread_a_rank = world_.stepper() != nullptr,
+                .tables = this,
+                .faults = this};
+    }
 
     /// Cost: one compare-and-swap; a system call more when the receiver sleeps.
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override;
-    void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override;
     /// Copies nothing: all senders' buffers are held at once.
     void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                           const ConsumeTogether& consume) override;
@@ -32,11 +34,7 @@ class ThreadTransport final : public comm::Transport {
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
-    void begin_call(const comm::CallInfo& call) override { world_.begin_call(rank_, call); }
-    void end_call() noexcept override { slot_.calls.end(); }
-    void begin_receipt(const comm::CallInfo& call) override { slot_.calls.begin_receipt(call); }
     const comm::CallInfo& doing() const { return slot_.calls.doing(); }
-    bool one_thread_a_rank() const override { return world_.stepper() != nullptr; }
     [[noreturn]] void die() override;
     [[noreturn]] void stall() override;
     void settle_tables() override;
@@ -48,6 +46,10 @@ class ThreadTransport final : public comm::Transport {
     [[noreturn]] void throw_finished(int32_t peer, comm::Channel channel);
 
   private:
+    void note(comm::CallMoment moment, const comm::CallInfo* call) override {
+        world_.note(rank_, moment, call);
+    }
+
     /// Messages of one sender on one channel that were taken from the inbox and not yet received.
     struct Queue {
         comm::Channel channel;

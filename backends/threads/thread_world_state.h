@@ -108,14 +108,14 @@ class ThreadWorldState {
     bool ranks_share_cores() const { return spins_ == 0; }
     bool aborted() const { return aborted_.load(std::memory_order_seq_cst); }
 
-    /// `rank` makes this call, as it says itself.
-    void begin_call(int32_t rank, const comm::CallInfo& call) {
+    /// What `rank` says of its call (Transport::note).
+    void note(int32_t rank, comm::CallMoment moment, const comm::CallInfo* call) {
         RankSlot& mine = slot(rank);
-        mine.calls.begin(call);
-        if (!call.group || is_point_to_point(call.op)) return;
+        mine.calls.note(moment, call);
+        if (moment != comm::CallMoment::begins || !call->group || is_point_to_point(call->op)) return;
         for (auto& [group, sequence] : mine.reached)
-            if (group == call.group->index) return static_cast<void>(sequence = call.sequence);
-        mine.reached.emplace_back(call.group->index, call.sequence);
+            if (group == call->group->index) return static_cast<void>(sequence = call->sequence);
+        mine.reached.emplace_back(call->group->index, call->sequence);
     }
 
     /// Returns when `ready()` is true. Spins briefly, yields, longer where each rank has a core, then sleeps

@@ -26,7 +26,7 @@ struct GroupInfo {
 /// What a rank is about to do, in fixed-size words that cost nothing to make: what runs the call goes by it,
 /// the transport explains by it why a rank does not go on (Transport::begin_call), and it is compared across
 /// ranks.
-struct CallFacts {
+struct CallInfo {
     CollectiveOp op = CollectiveOp::barrier;
     ReduceOp reduce_op = ReduceOp::none;
     DType dtype = DType::float32;
@@ -40,30 +40,28 @@ struct CallFacts {
     int64_t out_elements = 0;  ///< what it gets
     double factor = 1.0;
     std::source_location source;
-};
-
-/// The same, and where.
-struct CallInfo : CallFacts {
     std::shared_ptr<const GroupInfo> group;
 };
 
-/// What a transport keeps of what begin_call and end_call said: the call under way and the one before it.
+/// What Transport::note is told of.
+enum class CallMoment : uint8_t { begins, awaits_receipt, ends };
+
+/// What a transport keeps of what it was told: the call under way and the one before it.
 /// Cost of both together: one copy of 128 bytes; no reference is counted where the call before the last was
 /// of the same group.
 class CallLog {
   public:
-    void begin(const CallInfo& call) {
-        calls_[now_] = call;
+    void note(CallMoment moment, const CallInfo* call) {
+        if (moment == CallMoment::ends) {
+            // A receipt that was waited for belongs to a send that has ended: it does not become the last call
+            // again.
+            if (in_call_ && !receipt_) now_ = 1 - now_;
+            in_call_ = receipt_ = false;
+            return;
+        }
+        calls_[now_] = *call;
         in_call_ = true;
-    }
-    /// What is waited for now belongs to a send that has ended: it does not become the last call again.
-    void begin_receipt(const CallInfo& call) {
-        begin(call);
-        receipt_ = true;
-    }
-    void end() noexcept {
-        if (in_call_ && !receipt_) now_ = 1 - now_;
-        in_call_ = receipt_ = false;
+        receipt_ = moment == CallMoment::awaits_receipt;
     }
     /// Without a group: none.
     const CallInfo& doing() const { return in_call_ ? calls_[now_] : kNone; }

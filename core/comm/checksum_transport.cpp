@@ -25,7 +25,7 @@ Transport::Ticket ChecksumTransport::post(GlobalRank dst, Channel channel, Bytes
     Sent& sent = sent_[index];
     sent.checksum = -1;
     if (channel.carries_tensors()) {
-        sent.crc = crc_of(queues(), data);
+        sent.crc = crc_of(queues_of(*this), data);
         sent.checksum = inner_.post(dst, channel.of_checksums(), std::as_bytes(std::span(&sent.crc, 1)));
     }
     sent.data = inner_.post(dst, channel, data);
@@ -42,7 +42,7 @@ uint32_t ChecksumTransport::receive_checksum(GlobalRank src, Channel channel) {
 }
 
 void ChecksumTransport::check(GlobalRank src, Bytes data, uint32_t crc) {
-    if (crc_of(queues(), data) == crc) return;
+    if (crc_of(queues_of(*this), data) == crc) return;
     Diagnosis d;
     d.kind = DiagnosisKind::corrupt;
     d.culprits = {src.value};
@@ -53,15 +53,6 @@ void ChecksumTransport::check(GlobalRank src, Bytes data, uint32_t crc) {
     report.waits_for = src.value;
     d.ranks = {std::move(report)};
     throw DiagnosedError(std::move(d), rank());
-}
-
-void ChecksumTransport::receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) {
-    if (!channel.carries_tensors()) return inner_.receive(src, channel, bytes, consume);
-    const uint32_t crc = receive_checksum(src, channel);
-    inner_.receive(src, channel, bytes, [&](Bytes data) {
-        check(src, data, crc);
-        consume(data);
-    });
 }
 
 void ChecksumTransport::receive_together(std::span<const Expected> messages, Channel channel,
@@ -87,9 +78,9 @@ bool ChecksumTransport::done(Ticket ticket) {
     return inner_.done(sent.data) && (sent.checksum < 0 || inner_.done(sent.checksum));
 }
 
-void ChecksumTransport::begin_call(const CallInfo& call) {
-    call_ = call;
-    ForwardingTransport::begin_call(call);
+void ChecksumTransport::note(CallMoment moment, const CallInfo* call) {
+    if (moment == CallMoment::begins) call_ = *call;
+    ForwardingTransport::note(moment, call);
 }
 
 }  // namespace meshscope::comm

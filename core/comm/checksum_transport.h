@@ -20,14 +20,14 @@ class ChecksumTransport final : public ForwardingTransport {
     using ForwardingTransport::ForwardingTransport;
 
     Ticket post(GlobalRank dst, Channel channel, Bytes data) override;
-    void receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) override;
     void receive_together(std::span<const Expected> messages, Channel channel,
                           const ConsumeTogether& consume) override;
     void wait(Ticket ticket) override;
     bool done(Ticket ticket) override;
-    void begin_call(const CallInfo& call) override;
 
   private:
+    void note(CallMoment moment, const CallInfo* call) override;
+
     /// A message under way: its own ticket, and its checksum's (-1: it has none).
     struct Sent {
         Ticket data = -1;

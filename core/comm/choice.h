@@ -17,7 +17,7 @@ struct CallShape {
     /// others: no choice by size, and no algorithm that forwards. Either all ranks of a call name counts or
     /// none does.
     bool counts_named = false;
-    bool shares_memory = true;  ///< Transport::shares_memory
+    bool shares_memory = true;  ///< Abilities::shares_memory
 };
 
 // The rows of the table stay whole.

@@ -108,10 +108,10 @@ bool is_control(const CheckedCall& call) {
 }  // namespace
 
 Transport::Ticket DryTransport::post(GlobalRank, Channel, Bytes) {
-    nothing_travels(rank_);
+    nothing_travels(rank());
 }
-void DryTransport::receive(GlobalRank, Channel, int64_t, const Consume&) {
-    nothing_travels(rank_);
+void DryTransport::receive_together(std::span<const Expected>, Channel, const ConsumeTogether&) {
+    nothing_travels(rank());
 }
 
 struct DryGroup::Members : CallingGroup {

@@ -15,21 +15,16 @@ namespace meshscope::comm {
 /// it to carry bytes gets CommError ("comm.dry_transport": rank).
 class DryTransport final : public Transport {
   public:
-    DryTransport(GlobalRank rank, int32_t world_size) : rank_(rank), world_size_(world_size) {}
-    GlobalRank rank() const override { return rank_; }
-    int32_t world_size() const override { return world_size_; }
+    DryTransport(GlobalRank rank, int32_t world_size) : Transport(rank, world_size) {}
     /// Predicts what threads do.
-    bool shares_memory() const override { return true; }
+    Abilities abilities() override { return {.shares_memory = true}; }
     Ticket post(GlobalRank dst, Channel channel, Bytes data) override;
-    void receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) override;
+    void receive_together(std::span<const Expected> messages, Channel channel,
+                          const ConsumeTogether& consume) override;
     void wait(Ticket) override {}
     bool done(Ticket) override { return true; }
     void withdraw() noexcept override {}
     void give_up() noexcept override {}
-
-  private:
-    GlobalRank rank_;
-    int32_t world_size_;
 };
 
 /// A ProcessGroup without peers: a call is checked, recorded and queued as a TransportGroup does it, and when

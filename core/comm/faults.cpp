@@ -55,8 +55,8 @@ std::string_view name(FaultField value) {
 }
 
 void do_fault(const Fault& fault, Transport& transport) {
-    if (fault.kind == FaultKind::kill) transport.die();
-    if (fault.kind == FaultKind::stall) transport.stall();
+    if (fault.kind == FaultKind::kill) die(transport);
+    if (fault.kind == FaultKind::stall) stall(transport);
     if (fault.kind == FaultKind::delay) std::this_thread::sleep_for(std::chrono::milliseconds(fault.ms));
 }
 
@@ -120,18 +120,17 @@ std::vector<Faults::NeverCame> Faults::never_came() const {
     return found;
 }
 
-void FaultyTransport::begin_call(const CallInfo& call) {
-    ForwardingTransport::begin_call(call);
+void FaultyTransport::note(CallMoment moment, const CallInfo* call) {
+    if (moment == CallMoment::ends) {
+        if (fault_) faults_.did_not_come(*fault_);
+        fault_.reset();
+    }
+    ForwardingTransport::note(moment, call);
+    if (moment != CallMoment::begins) return;
     fault_ = faults_.on_run();
     hop_ = 0;
     if (!fault_ || fault_->hop || fault_->kind == FaultKind::corrupt) return;
     do_fault(*std::exchange(fault_, std::nullopt), inner_);
-}
-
-void FaultyTransport::end_call() noexcept {
-    if (fault_) faults_.did_not_come(*fault_);
-    fault_.reset();
-    ForwardingTransport::end_call();
 }
 
 bool FaultyTransport::on_hop(Channel channel) {
@@ -150,13 +149,6 @@ int64_t FaultyTransport::bit_of(const Fault& fault, int64_t bytes) const {
     return bit;
 }
 
-void FaultyTransport::receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) {
-    const std::optional<Fault> fault = fault_;
-    if (!on_hop(channel)) return inner_.receive(src, channel, bytes, consume);
-    const int64_t bit = bit_of(*fault, bytes);
-    inner_.receive(src, channel, bytes, [&](Bytes data) { consume(Changed(queues(), data, bit).bytes()); });
-}
-
 void FaultyTransport::receive_together(std::span<const Expected> messages, Channel channel,
                                        const ConsumeTogether& consume) {
     const std::optional<Fault> fault = fault_;
@@ -167,7 +159,7 @@ void FaultyTransport::receive_together(std::span<const Expected> messages, Chann
     inner_.receive_together(messages, channel, [&](std::span<const Bytes> data) {
         std::vector<Bytes> spans(data.begin(), data.end());
         std::optional<Changed> copy;
-        if (which < spans.size()) spans[which] = copy.emplace(queues(), spans[which], bit).bytes();
+        if (which < spans.size()) spans[which] = copy.emplace(queues_of(*this), spans[which], bit).bytes();
         consume(spans);
     });
 }

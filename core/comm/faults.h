@@ -101,13 +101,11 @@ class FaultyTransport final : public ForwardingTransport {
     /// Both outlive this.
     FaultyTransport(Transport& inner, Faults& faults) : ForwardingTransport(inner), faults_(faults) {}
 
-    void begin_call(const CallInfo& call) override;
-    void end_call() noexcept override;
-    void receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) override;
     void receive_together(std::span<const Expected> messages, Channel channel,
                           const ConsumeTogether& consume) override;
 
   private:
+    void note(CallMoment moment, const CallInfo* call) override;
     /// Before a message is taken; true when its bytes are to be changed.
     bool on_hop(Channel channel);
     /// Which bit of a message of so many bytes `fault` changes. Throws InvalidArgument "fault.no_bit" {bit,

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/comm/library_only.h"
+#include "core/comm/native.h"
 #include "core/comm/run_collective.h"
 #include "core/comm/wire.h"
 
@@ -15,7 +15,7 @@ struct NativeGroup::Members : CallingGroup {
 
     Channel pairs;
     NativeCollectives* native = nullptr;  ///< the group's and its calls'
-    bool whole = false;                   ///< every call is the library's: see LibraryOnlyCollectives
+    bool whole = false;                   ///< every call is the library's: see NativeLibrary::runs_everything
     bool ours_alone = false;              ///< one rank, and the library is not asked
 
     void accept(const CheckedCall& call) const override;
@@ -43,11 +43,12 @@ NativeGroup::NativeGroup(StreamExecutor& executor, int32_t index, std::string na
 NativeGroup::NativeGroup(StreamExecutor& executor, const std::shared_ptr<Members>& members, Channel channel,
                          trace::Recorder* recorder, bool watches_peers)
     : RecordedGroup(executor, members, recorder) {
-    native_ = executor.transport().native(members->ranks, Channel{2 * channel.value});
+    NativeLibrary* const library = executor.transport().abilities().library;
+    if (library == nullptr) throw InvalidArgument({"comm.no_native", {}});
+    native_ = library->native(members->ranks, Channel{2 * channel.value});
     members->native = native_.get();
-    if (!native_) throw InvalidArgument({"comm.no_native", {}});
     if (watches_peers) native_->watch_peers();
-    members->whole = dynamic_cast<const LibraryOnlyCollectives*>(native_.get()) != nullptr;
+    members->whole = library->runs_everything();
     members->ours_alone = size() == 1 && !members->whole;
 }
 

@@ -57,7 +57,7 @@ RecordedGroup::RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGr
                              trace::Recorder* recorder)
     : executor_(executor),
       recorder_(recorder),
-      shares_memory_(executor.transport().shares_memory()),
+      shares_memory_(executor.transport().abilities().shares_memory),
       next_sent_(group->ranks.size()),
       next_received_(group->ranks.size()) {
     const std::vector<GlobalRank>& ranks = group->ranks;

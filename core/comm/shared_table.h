@@ -72,7 +72,7 @@ class SharedTable {
     /// awaited all others: so none of them is still reading what it said before.
     virtual void leave(TableSpan span) = 0;
     /// Ends a meeting by value without having seen who else is there, as a buffered send ends. The others'
-    /// offers are looked at later, while a slot is still kept for them, or in Transport::settle_tables.
+    /// offers are looked at later, while a slot is still kept for them, or in SharedTables::settle_tables.
     virtual void leave_early() = 0;
     /// Waits until `member` has left.
     virtual void await_left(int32_t member) = 0;

@@ -26,8 +26,8 @@ StreamExecutor::Mode StreamExecutor::choose_mode(int32_t ranks_here, int32_t cor
 
 StreamExecutor::StreamExecutor(Transport& transport, Mode mode)
     : transport_(transport),
-      queues_(transport.queues()),
-      mode_(transport.one_thread_a_rank() ? Mode::inline_in_wait : mode) {
+      queues_(queues_of(transport)),
+      mode_(transport.abilities().one_thread_a_rank ? Mode::inline_in_wait : mode) {
     if (mode_ == Mode::helper_thread) helper_ = start_thread([this] { serve(); });
 }
 
@@ -214,7 +214,9 @@ void StreamExecutor::finish() {
     const auto closing = std::make_shared<Work::State>();
     closing->work = [this] {
         for (; !sent_.empty(); drop_first_sent()) wait_for_sent(sent_.front());
-        transport_.settle_tables();
+        const Abilities can = transport_.abilities();
+        if (can.tables != nullptr) can.tables->settle_tables();
+        if (can.library != nullptr) can.library->settle();
     };
     const int64_t position = next_position_;
     submit(closing);

@@ -52,7 +52,7 @@ struct Work::State {
 /// After a failure nothing more is run: that and every later collective deliver the same error, from
 /// Work::wait and from finish().
 ///
-/// Over a transport with queues() a collective has "run" when all of it stands on its stream's queue; so the
+/// Over a transport with queues (queues_of) a collective has "run" when all of it stands on its stream's queue; so the
 /// streams overlap with each other and with what the rank computes. Whoever waits for it lets what it
 /// computes from then on begin after it, and after all that was issued before it: their tensors are let go
 /// too.

@@ -2,57 +2,55 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <vector>
-
-#include "core/comm/native.h"
 
 namespace meshscope::comm {
 
-std::unique_ptr<tensor::Device> Transport::make_device() {
-    return tensor::make_cpu_device();
+void Transport::receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume) {
+    const Expected one{src, bytes};
+    receive_together({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
 }
 
-void Transport::begin_call(const CallInfo&) {}
+void Transport::receive_at(GlobalRank src, Channel channel, std::span<std::byte> to, const Consume& consume) {
+    const Expected one{src, static_cast<int64_t>(to.size()), to.data()};
+    receive_together({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
+}
 
-void Transport::die() {
+void Transport::note(CallMoment, const CallInfo*) {}
+
+void FaultActs::die() {
     std::raise(SIGKILL);
     std::abort();  // SIGKILL cannot be held off; the compiler does not know
 }
 
-void Transport::stall() {
+std::unique_ptr<tensor::Device> make_device(Transport& transport) {
+    OnDevice* const device = transport.abilities().device;
+    return device != nullptr ? device->make_device() : tensor::make_cpu_device();
+}
+
+DeviceQueues* queues_of(Transport& transport) {
+    OnDevice* const device = transport.abilities().device;
+    return device != nullptr ? device->queues() : nullptr;
+}
+
+void die(Transport& transport) {
+    if (FaultActs* const acts = transport.abilities().faults) acts->die();
+    std::raise(SIGKILL);
+    std::abort();
+}
+
+void stall(Transport& transport) {
+    if (FaultActs* const acts = transport.abilities().faults) acts->stall();
+    wait_for_ever(transport);
+}
+
+void wait_for_ever(Transport& transport) {
     constexpr Channel kNobodySends{Channel::kChecksums - 1};
-    const GlobalRank next{(rank().value + 1) % world_size()};
-    while (true) receive(next, kNobodySends, 0, [](Bytes) {});
+    const GlobalRank next{(transport.rank().value + 1) % transport.world_size()};
+    while (true) transport.receive(next, kNobodySends, 0, [](Transport::Bytes) {});
 }
 
-SharedTable* Transport::table(Channel, std::span<const GlobalRank>) {
-    return nullptr;
+void end_calls(Transport& transport, Channel first) {
+    if (CallRounds* const rounds = transport.abilities().rounds) rounds->end_calls(first);
 }
-
-void Transport::receive_at(GlobalRank src, Channel channel, std::span<std::byte> to, const Consume& consume) {
-    receive(src, channel, static_cast<int64_t>(to.size()), consume);
-}
-
-std::unique_ptr<NativeCollectives> Transport::native(std::span<const GlobalRank>, Channel) {
-    return nullptr;
-}
-
-void Transport::receive_together(std::span<const Expected> messages, Channel channel,
-                                 const ConsumeTogether& consume) {
-    if (messages.empty()) return consume({});
-    std::vector<std::vector<std::byte>> copies(messages.size() - 1);
-    std::vector<Bytes> spans;
-    for (std::size_t i = 0; i + 1 < messages.size(); ++i) {
-        receive(messages[i].src, channel, messages[i].bytes,
-                [&](Bytes data) { copies[i].assign(data.begin(), data.end()); });
-        spans.emplace_back(copies[i]);
-    }
-    receive(messages.back().src, channel, messages.back().bytes, [&](Bytes data) {
-        spans.push_back(data);
-        consume(spans);
-    });
-}
-
-void Transport::end_calls(Channel) {}
 
 }  // namespace meshscope::comm

@@ -24,7 +24,9 @@ struct TransportGroup::Members : CallingGroup {
     mutable SharedTable* table = nullptr;
 
     SharedTable* table_of(Transport& transport) const {
-        if (!asked_for_table) table = transport.table(collectives, ranks);
+        if (!asked_for_table)
+            if (SharedTables* const tables = transport.abilities().tables)
+                table = tables->table(collectives, ranks);
         asked_for_table = true;
         return table;
     }

@@ -53,7 +53,7 @@ class Processes {
 
     /// Says that this rank has made all its calls of a step, or of the training: peers that wait for it in
     /// one must not wait on while it waits for their word, or hands over what it made.
-    void end_calls() { transport_.end_calls(votes_); }
+    void end_calls() { comm::end_calls(transport_, votes_); }
 
     /// Sends `bytes` to rank 0, which must call receive_from for this rank.
     void send_to_first(std::span<const std::byte> bytes);

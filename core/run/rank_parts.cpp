@@ -7,7 +7,6 @@
 
 #include "core/comm/dry_group.h"
 #include "core/comm/faulty_group.h"
-#include "core/comm/library_only.h"
 #include "core/comm/native_group.h"
 #include "core/comm/transport_group.h"
 #include "core/run/describe.h"
@@ -21,7 +20,7 @@ namespace {
 comm::StreamExecutor::Mode mode_of(comm::Transport& transport, const SharedRun& shared,
                                    const comm::Faults& faults) {
     if (!faults.none()) return comm::StreamExecutor::Mode::inline_in_wait;
-    return transport.queues() != nullptr ? comm::StreamExecutor::Mode::helper_thread : shared.executor_mode;
+    return comm::queues_of(transport) != nullptr ? comm::StreamExecutor::Mode::helper_thread : shared.executor_mode;
 }
 
 }  // namespace
@@ -31,7 +30,7 @@ RankParts::RankParts(comm::Transport& transport, SharedRun& shared)
       scenario_(shared.scenario),
       rank_(transport.rank()),
       recorder_(rank_, shared.level, shared.epoch_ns),
-      device_(shared.dry ? tensor::make_dry_device() : transport.make_device()),
+      device_(shared.dry ? tensor::make_dry_device() : comm::make_device(transport)),
       allocator_(*device_, &recorder_),
       // A dry run asks what would be done; nothing happens to it.
       transport_(transport, shared.dry ? std::span<const comm::Fault>() : scenario_.faults,
@@ -43,15 +42,15 @@ RankParts::RankParts(comm::Transport& transport, SharedRun& shared)
 }
 
 void RankParts::announce_groups(comm::Transport& transport) {
-    auto* const maker = dynamic_cast<comm::GroupFactory*>(&transport);
-    if (maker == nullptr) return;
+    comm::NativeLibrary* const library = transport.abilities().library;
+    if (library == nullptr || !library->runs_everything()) return;
     only_native_ = true;
     std::vector<std::vector<GlobalRank>> groups;
     for (const trace::Group& group : shared_.groups.groups) {
         std::vector<GlobalRank>& members = groups.emplace_back();
         for (const int32_t member : group.ranks) members.push_back({member});
     }
-    maker->announce_groups(groups);
+    library->announce_groups(groups);
 }
 
 void RankParts::open_part() {

@@ -292,7 +292,7 @@ TEST_CASE("a time-out says what is known, and that the rest cannot be") {
     call.op = CollectiveOp::barrier;
     call.sequence = 3;
     comm::CallLog calls;
-    calls.begin(call);
+    calls.note(comm::CallMoment::begins, &call);
     const Diagnosis d = comm::timeout_diagnosis(GlobalRank{1}, calls, GlobalRank{2}, 3);
     CHECK_FALSE(d.certain);
     CHECK(d.culprits == std::vector<int32_t>{2});

@@ -18,7 +18,7 @@ TEST_CASE("a long wait is told after a while and then seldom, with whom it is fo
     const comm::GroupInfo group{0, "tp", {GlobalRank{0}, GlobalRank{1}}};
     call.group = std::make_shared<const comm::GroupInfo>(group);
     call.op = CollectiveOp::barrier;
-    calls.begin(call);
+    calls.note(comm::CallMoment::begins, &call);
     const auto look = [&](int64_t ms) { waits.look(milliseconds(ms), GlobalRank{0}, {1}, calls); };
     for (int64_t ms = 0; ms < 300'000; ms += 100) look(ms);
     REQUIRE(told.size() == 6);  // 5, 10, 20, 40, 80, 160 s
@@ -31,7 +31,7 @@ TEST_CASE("a long wait is told after a while and then seldom, with whom it is fo
     // Who is slow in every call is not told of in every call.
     for (int64_t ms = 0; ms < 200'000; ms += 100) look(ms);
     CHECK(told.size() == 6);
-    calls.end();
+    calls.note(comm::CallMoment::ends, nullptr);
     look(400'000);
     REQUIRE(told.size() == 7);
     CHECK(told[6].id == "comm.waiting_aside");

@@ -50,7 +50,11 @@ Work call(CollectiveOp op, ProcessGroup& group, const Rank& rank, int64_t n, Gro
 class MessagesOnly final : public comm::ForwardingTransport {
   public:
     using ForwardingTransport::ForwardingTransport;
-    bool shares_memory() const override { return inner_.shares_memory(); }
+    comm::Abilities abilities() override {
+        comm::Abilities can = ForwardingTransport::abilities();
+        can.shares_memory = inner_.abilities().shares_memory;
+        return can;
+    }
 };
 
 /// Runs `body` on every rank, at tables or over messages only, and gives what was recorded.
@@ -254,7 +258,7 @@ TEST_CASE("taking an offer back waits for whoever is at the buffers, and lets no
     std::array<std::string, 2> told;
     const auto body = [&](comm::Transport& transport) {
         const std::vector<GlobalRank> ranks{GlobalRank{0}, GlobalRank{1}};
-        comm::SharedTable& table = *transport.table(comm::Channel{0}, ranks);
+        comm::SharedTable& table = *transport.abilities().tables->table(comm::Channel{0}, ranks);
         const std::vector<std::byte> data(100);
         try {
             if (transport.rank().value == 0) {
@@ -292,7 +296,7 @@ TEST_CASE("a rank that comes to a withdrawn offer does not touch it, and is told
     try {
         backends::make_registry()->open("threads", {2})->run([&](comm::Transport& transport) {
             const std::vector<GlobalRank> ranks{GlobalRank{0}, GlobalRank{1}};
-            comm::SharedTable& table = *transport.table(comm::Channel{0}, ranks);
+            comm::SharedTable& table = *transport.abilities().tables->table(comm::Channel{0}, ranks);
             const std::vector<std::byte> data(100);
             arrive(table, data);
             if (transport.rank().value == 1) {

@@ -14,10 +14,9 @@ namespace {
 /// A rank that is a process: everything but what is asked here is not called.
 class Alone final : public comm::Transport {
   public:
-    GlobalRank rank() const override { return {0}; }
-    int32_t world_size() const override { return 1; }
+    Alone() : Transport({0}, 1) {}
     Ticket post(GlobalRank, comm::Channel, Bytes) override { return 0; }
-    void receive(GlobalRank, comm::Channel, int64_t, const Consume&) override {}
+    void receive_together(std::span<const comm::Expected>, comm::Channel, const ConsumeTogether&) override {}
     void wait(Ticket) override {}
     bool done(Ticket) override { return true; }
     void withdraw() noexcept override {}
@@ -32,7 +31,7 @@ TEST_CASE("a rank that is a process dies by SIGKILL, which nothing in it can hol
     if (child == 0) {
         std::signal(SIGTERM, SIG_IGN);
         Alone transport;
-        transport.die();
+        comm::die(transport);
     }
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);

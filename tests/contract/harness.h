@@ -104,7 +104,7 @@ auto run_ranks(const std::string& backend, int32_t n, Mode mode, const Body& bod
     if (records != nullptr) records->resize(static_cast<std::size_t>(n));
     const trace::Level level = records != nullptr ? trace::Level::values : trace::Level::off;
     world->run([&](comm::Transport& transport) {
-        const auto device = transport.make_device();
+        const auto device = comm::make_device(transport);
         trace::Recorder recorder(transport.rank(), level, 0);
         tensor::Allocator memory(*device, &recorder);
         StreamExecutor executor(transport, mode);

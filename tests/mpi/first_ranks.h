@@ -46,15 +46,7 @@ class Job {
 /// A transport in a smaller world.
 class Narrowed final : public comm::ForwardingTransport {
   public:
-    Narrowed(Transport& inner, int32_t size) : ForwardingTransport(inner), size_(size) {}
-    int32_t world_size() const override { return size_; }
-    void receive_at(GlobalRank src, comm::Channel channel, std::span<std::byte> to,
-                    const Consume& consume) override {
-        inner_.receive_at(src, channel, to, consume);
-    }
-
-  private:
-    int32_t size_;
+    Narrowed(Transport& inner, int32_t size) : ForwardingTransport(inner, size) {}
 };
 
 /// A world of the job's first ranks; run() runs nothing on the others.

@@ -204,10 +204,11 @@ struct Failing : comm::NativeCollectives {
     }
 };
 
-struct FailingTransport : comm::ForwardingTransport {
+struct FailingTransport : comm::ForwardingTransport, comm::NativeLibrary {
     using comm::ForwardingTransport::ForwardingTransport;
     bool fails = false;
 
+    comm::Abilities abilities() override { return {.library = this}; }
     std::unique_ptr<comm::NativeCollectives> native(std::span<const GlobalRank>, comm::Channel) override {
         return std::make_unique<Failing>(fails);
     }

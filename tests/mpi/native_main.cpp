@@ -397,7 +397,7 @@ void check_watched_collectives(const std::string& library, int32_t size, Checks&
                 comm::NativeGroup group(executor, 1, "dim", members, comm::Channel{1}, &recorder, true);
                 const Tensor t = rank.zeros(1 << 20);
                 group.all_reduce(t, ReduceOp::sum).wait();
-                if (rank.rank() == size - 1) transport.stall();
+                if (rank.rank() == size - 1) comm::stall(transport);
                 group.all_reduce(t, ReduceOp::sum).wait();
             });
         });

@@ -2,7 +2,6 @@
 #include <functional>
 
 #include "core/base/error.h"
-#include "core/comm/library_only.h"
 #include "tests/contract/harness.h"
 #include "tests/contract/outcome.h"
 #include "tests/test.h"
@@ -123,7 +122,7 @@ TEST_CASE("each function that can fail does so in turn, and nothing hangs or is 
     Fake& fake = Fake::the();
     const auto body = [](Rank& rank) {
         const std::vector<std::vector<GlobalRank>> groups{{{0}, {1}}, {{2}}};
-        dynamic_cast<comm::GroupFactory&>(rank.transport).announce_groups(groups);
+        rank.transport.abilities().library->announce_groups(groups);
         const auto world = rank.world();
         const Tensor t = rank.floats(std::vector<float>(64, 1));
         const Tensor all = rank.floats(std::vector<float>(192, 1));

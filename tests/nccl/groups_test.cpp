@@ -1,7 +1,6 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/comm/library_only.h"
 #include "tests/contract/harness.h"
 #include "tests/contract/outcome.h"
 #include "tests/test.h"
@@ -46,7 +45,7 @@ TEST_CASE("the groups of a mesh dim are made by one ncclCommSplit, as PyTorch's 
                                                       ranks_of({0, 1, 2, 3}),
                                                       ranks_of({5, 6})};
     const auto sums = run_ranks("nccl over threads", 8, Mode::inline_in_wait, [&](Rank& rank) {
-        dynamic_cast<comm::GroupFactory&>(rank.transport).announce_groups(groups);
+        rank.transport.abilities().library->announce_groups(groups);
         const int32_t r = rank.rank();
         std::vector<float> out;
         const auto sum_in = [&](int32_t index, const std::vector<int32_t>& members) {

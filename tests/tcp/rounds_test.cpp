@@ -1,4 +1,4 @@
-// Ranks that say that they have made their calls of a round (Transport::end_calls), over TCP.
+// Ranks that say that they have made their calls of a round (comm::end_calls), over TCP.
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
@@ -46,7 +46,7 @@ TEST_CASE("who waits in a call for a rank that has made its calls of the round i
             CHECK(thrown_id<CommError>([&] {
                       TcpThreadsWorld(2).run([&](comm::Transport& transport) {
                           if (transport.rank() == kZero) {
-                              transport.end_calls(kFirst);
+                              comm::end_calls(transport, kFirst);
                               wait_in_vain(transport, kOne);
                           } else if (receives) {
                               transport.receive(kZero, channel, 4, [](auto) {});
@@ -72,7 +72,7 @@ TEST_CASE(
         };
         if (transport.rank() == kZero) {
             const auto a = transport.post(kOne, kCalls, few), b = transport.post(kOne, kCalls, many);
-            transport.end_calls(kFirst);
+            comm::end_calls(transport, kFirst);
             transport.wait(a);
             transport.wait(b);
             receive(kOne, kFirst, few);
@@ -81,7 +81,7 @@ TEST_CASE(
             rest();
             receive(kZero, kCalls, few);
             receive(kZero, kCalls, many);
-            transport.end_calls(kFirst);
+            comm::end_calls(transport, kFirst);
             transport.wait(transport.post(kZero, kFirst, few));
             rest();
             transport.wait(transport.post(kZero, kCalls, many));

@@ -164,7 +164,7 @@ TEST_CASE("whoever waits long says so and for whom, and a rank that stalls is no
     });
     CHECK(thrown_id<CommError>([&] {
               world.run([&](comm::Transport& transport) {
-                  if (transport.rank().value == 1) transport.stall();
+                  if (transport.rank().value == 1) comm::stall(transport);
                   std::this_thread::sleep_for(milliseconds(50));  // the other one has stalled before
                   transport.receive(GlobalRank{1}, kChannel, 4, [](auto) {});
               });

@@ -35,23 +35,19 @@ class HeldTransport final : public comm::ForwardingTransport {
   public:
     HeldTransport(comm::Transport& inner, Held& held) : ForwardingTransport(inner), held_(held) {}
 
-    bool shares_memory() const override { return inner_.shares_memory(); }
+    comm::Abilities abilities() override {
+        comm::Abilities can = ForwardingTransport::abilities();
+        can.shares_memory = inner_.abilities().shares_memory;
+        return can;
+    }
     Ticket post(GlobalRank dst, comm::Channel channel, Bytes data) override {
         return watched([&] { return inner_.post(dst, channel, data); });
-    }
-    void receive(GlobalRank src, comm::Channel channel, int64_t bytes, const Consume& consume) override {
-        watched([&] {
-            inner_.receive(src, channel, bytes, [&](Bytes data) {
-                look();  // before it is recorded
-                consume(data);
-            });
-        });
     }
     void receive_together(std::span<const comm::Expected> messages, comm::Channel channel,
                           const ConsumeTogether& consume) override {
         watched([&] {
             inner_.receive_together(messages, channel, [&](std::span<const Bytes> data) {
-                look();
+                look();  // before it is recorded
                 consume(data);
             });
         });
