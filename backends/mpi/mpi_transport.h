@@ -72,7 +72,7 @@ class MpiTransport final : public comm::Transport,
     std::vector<End> end_together(const End& mine);
 
   private:
-    void note(comm::CallMoment moment, const comm::CallInfo* call) override { calls_.note(moment, call); }
+    void note(comm::CallMoment moment, const comm::IssuedCall* call) override { calls_.note(moment, call); }
 
     struct Post {
         MeshscopeMpiHandle request{0};

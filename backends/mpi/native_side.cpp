@@ -45,7 +45,7 @@ struct Memory {
     std::unique_ptr<std::byte[]> copied, scaled, apart;
     std::byte nothing{};  ///< MPI wants an address even for no elements
 
-    Memory(const comm::CheckedCall& call, int64_t scale, bool even_is_plain)
+    Memory(const comm::IssuedCall& call, int64_t scale, bool even_is_plain)
         : in(call.in_parts, scale, even_is_plain), out(call.out_parts, scale, even_is_plain) {}
 
     /// Copies the buffers, and has the pointers lead to the copies, which overlap as the buffers do.
@@ -109,7 +109,7 @@ bool NativeSide::reduces(ReduceOp, DType dtype) const {
     return kind_of(dtype) != MESHSCOPE_MPI_BYTE && dtype != DType::uint8;
 }
 
-MeshscopeMpiCall NativeSide::in_mpis_words(const comm::CheckedCall& call, const std::byte* input,
+MeshscopeMpiCall NativeSide::in_mpis_words(const comm::IssuedCall& call, const std::byte* input,
                                            std::byte* output) const {
     MeshscopeMpiCall mpi{};
     mpi.kind = kind_of(call.dtype);
@@ -165,7 +165,7 @@ bool NativeSide::is_own_part(const std::byte* whole, const std::vector<comm::Par
            part == whole + parts[static_cast<std::size_t>(me_)].first * bytes_per_element(dtype);
 }
 
-bool NativeSide::puts_result_apart(const comm::CheckedCall& call, const std::byte* input,
+bool NativeSide::puts_result_apart(const comm::IssuedCall& call, const std::byte* input,
                                    const std::byte* output) const {
     // MPI would put the result at the front.
     if (call.op == CollectiveOp::reduce_scatter) return is_own_part(input, call.in_parts, output, call.dtype);
@@ -173,7 +173,7 @@ bool NativeSide::puts_result_apart(const comm::CheckedCall& call, const std::byt
     return call.op == CollectiveOp::reduce && call.peer == me_ && me_ != 0 && input == output;
 }
 
-void NativeSide::run(const comm::CheckedCall& call) {
+void NativeSide::run(const comm::IssuedCall& call) {
     const int64_t each = bytes_per_element(call.dtype);
     const int64_t scale = kind_of(call.dtype) == MESHSCOPE_MPI_BYTE ? each : 1;
     const bool even_is_plain = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter;

@@ -30,14 +30,14 @@ class NativeSide final : public comm::NativeCollectives {
     /// else has it then.
     void watch_peers() override { watches_peers_ = true; }
     bool reduces(ReduceOp op, DType dtype) const override;
-    void run(const comm::CheckedCall& call) override;
+    void run(const comm::IssuedCall& call) override;
 
   private:
     /// The call as MPI is told it, over these buffers, but for counts.
-    MeshscopeMpiCall in_mpis_words(const comm::CheckedCall& call, const std::byte* input,
+    MeshscopeMpiCall in_mpis_words(const comm::IssuedCall& call, const std::byte* input,
                                    std::byte* output) const;
     /// Whether the result must not be written where it is wanted.
-    bool puts_result_apart(const comm::CheckedCall& call, const std::byte* input,
+    bool puts_result_apart(const comm::IssuedCall& call, const std::byte* input,
                            const std::byte* output) const;
     /// Whether `part` lies where this rank's of `parts` does in `whole`.
     bool is_own_part(const std::byte* whole, const std::vector<comm::Part>& parts, const std::byte* part,

@@ -64,7 +64,7 @@ bool even(const std::vector<comm::Part>& parts) {
 /// Writes down the calls of one collective.
 class Maker {
   public:
-    Maker(const comm::CheckedCall& call, int32_t me, int32_t size)
+    Maker(const comm::IssuedCall& call, int32_t me, int32_t size)
         : call_(call), me_(me), size_(size), each_(bytes_per_element(call.dtype)) {}
 
     void add(MeshscopeNcclOp op, const std::byte* in, std::byte* out, int64_t elements, int32_t peer = -1) {
@@ -133,7 +133,7 @@ class Maker {
         return parts[static_cast<std::size_t>(r)].elements;
     }
 
-    const comm::CheckedCall& call_;
+    const comm::IssuedCall& call_;
     int32_t me_, size_;
     int64_t each_;
     std::vector<MeshscopeNcclCall> made_;
@@ -155,7 +155,7 @@ bool has_reduction(ReduceOp op) {
     return op != ReduceOp::band && op != ReduceOp::bor && op != ReduceOp::bxor;
 }
 
-std::vector<MeshscopeNcclCall> calls_for(const comm::CheckedCall& call, int32_t me, int32_t size,
+std::vector<MeshscopeNcclCall> calls_for(const comm::IssuedCall& call, int32_t me, int32_t size,
                                          std::byte* scratch) {
     Maker maker(call, me, size);
     switch (call.op) {

@@ -19,7 +19,7 @@ bool has_reduction(ReduceOp op);
 /// even parts. The rest is made of them as PyTorch's ProcessGroupNCCL does it: uneven all_gather of
 /// broadcasts, uneven reduce_scatter of reduces, gather, scatter and all_to_all of sends and recvs, barrier
 /// of an all_reduce of one number, for which `scratch` has 4 bytes. send and recv are not made here.
-std::vector<MeshscopeNcclCall> calls_for(const comm::CheckedCall& call, int32_t me, int32_t size,
+std::vector<MeshscopeNcclCall> calls_for(const comm::IssuedCall& call, int32_t me, int32_t size,
                                          std::byte* scratch);
 
 }  // namespace meshscope::backends::nccl

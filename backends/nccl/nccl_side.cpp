@@ -16,7 +16,7 @@ NcclSide::NcclSide(NcclTransport& transport, std::vector<GlobalRank> ranks, comm
       pairs_{channel.value + 1},
       communicator_(std::move(communicator)) {}
 
-void NcclSide::run(const comm::CheckedCall& call) {
+void NcclSide::run(const comm::IssuedCall& call) {
     const std::string group = call.group ? call.group->name : std::string();
     const Doing doing = transport_.doing(name(call.op).data(), group);
     if (call.op == CollectiveOp::send) return send(call, doing);
@@ -29,7 +29,7 @@ void NcclSide::run(const comm::CheckedCall& call) {
     communicator_->wait(transport_.timeouts_.operation, doing, [this] { transport_.interrupted(); });
 }
 
-void NcclSide::send(const comm::CheckedCall& call, const Doing& doing) {
+void NcclSide::send(const comm::IssuedCall& call, const Doing& doing) {
     Sends& sends = sends_[call.peer];
     if (!sends.queue) {
         sends.id = transport_.make_id(doing);
@@ -42,7 +42,7 @@ void NcclSide::send(const comm::CheckedCall& call, const Doing& doing) {
     if (call.waits) sends.queue->settle([this] { transport_.interrupted(); });
 }
 
-void NcclSide::receive(const comm::CheckedCall& call, const Doing& doing) {
+void NcclSide::receive(const comm::IssuedCall& call, const Doing& doing) {
     const auto interrupted = [this] { transport_.interrupted(); };
     std::unique_ptr<Communicator>& from = receives_[call.peer];
     if (!from) {

@@ -19,7 +19,7 @@ class NcclSide {
              std::shared_ptr<Communicator> communicator);
 
     /// Every op. Returns when this rank's part is over; send, when its numbers were copied.
-    void run(const comm::CheckedCall& call);
+    void run(const comm::IssuedCall& call);
     /// Waits until all that was sent was received.
     void settle();
     /// Throws what made a send fail.
@@ -34,8 +34,8 @@ class NcclSide {
         std::unique_ptr<SendQueue> queue;
     };
 
-    void send(const comm::CheckedCall& call, const Doing& doing);
-    void receive(const comm::CheckedCall& call, const Doing& doing);
+    void send(const comm::IssuedCall& call, const Doing& doing);
+    void receive(const comm::IssuedCall& call, const Doing& doing);
     GlobalRank global(int32_t group_rank) const { return ranks_[static_cast<std::size_t>(group_rank)]; }
 
     NcclTransport& transport_;

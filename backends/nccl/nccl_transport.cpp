@@ -46,7 +46,7 @@ class Handle final : public comm::NativeCollectives {
   public:
     explicit Handle(std::shared_ptr<NcclSide> side) : side_(std::move(side)) {}
     bool reduces(ReduceOp op, DType) const override { return has_reduction(op); }
-    void run(const comm::CheckedCall& call) override { side_->run(call); }
+    void run(const comm::IssuedCall& call) override { side_->run(call); }
 
   private:
     std::shared_ptr<NcclSide> side_;

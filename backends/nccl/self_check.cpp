@@ -47,7 +47,7 @@ int64_t differences(const std::vector<std::byte>& a, const std::vector<std::byte
 
 /// What one rank gives in a collective, and what it must hold after it.
 struct Case {
-    comm::CheckedCall call;
+    comm::IssuedCall call;
     std::vector<std::byte> input, expected;
 };
 

@@ -54,7 +54,7 @@ class TcpTransport final : public comm::Transport, public comm::FaultActs, publi
     void finish();
 
   private:
-    void note(comm::CallMoment moment, const comm::CallInfo* call) override { calls_.note(moment, call); }
+    void note(comm::CallMoment moment, const comm::IssuedCall* call) override { calls_.note(moment, call); }
     /// Asks for the messages and waits for them.
     void await_messages(std::span<const comm::Expected> messages, comm::Channel channel);
     void hand_over(std::span<const comm::Expected> messages, comm::Channel channel,

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "backends/threads/thread_world_state.h"
-#include "core/comm/call_info.h"
+#include "core/comm/issued_call.h"
 
 namespace meshscope::backends::threads {
 
@@ -36,7 +36,7 @@ RankReport ThreadWorldState::report_locked(int32_t rank, int32_t caller) const {
 std::vector<int32_t> ThreadWorldState::missing_locked(const RankReport& report, int32_t peer) const {
     std::vector<int32_t> missing{peer};
     // A message concerns its two ends alone.
-    const comm::CallInfo& call = slots_[static_cast<std::size_t>(report.rank)]->calls.doing();
+    const comm::IssuedCall& call = slots_[static_cast<std::size_t>(report.rank)]->calls.doing();
     if (!call.group || is_point_to_point(call.op)) return missing;
     for (const GlobalRank member : call.group->ranks) {
         const RankSlot& its = *slots_[static_cast<std::size_t>(member.value)];

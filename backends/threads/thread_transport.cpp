@@ -36,7 +36,7 @@ void ThreadTransport::check_aborted() {
 
 void ThreadTransport::step(comm::NextStep::What what, int32_t peer, comm::Channel channel, int64_t bytes) {
     if (world_.stepper() == nullptr) return;
-    const comm::CallInfo& call = slot_.calls.doing();
+    const comm::IssuedCall& call = slot_.calls.doing();
     world_.stepper()->step(
         {GlobalRank{rank_}, what, GlobalRank{peer}, channel, bytes, call.group ? &call : nullptr});
 }

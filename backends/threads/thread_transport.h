@@ -34,7 +34,7 @@ class ThreadTransport final : public comm::Transport, public comm::SharedTables,
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
-    const comm::CallInfo& doing() const { return slot_.calls.doing(); }
+    const comm::IssuedCall& doing() const { return slot_.calls.doing(); }
     [[noreturn]] void die() override;
     [[noreturn]] void stall() override;
     void settle_tables() override;
@@ -46,7 +46,7 @@ class ThreadTransport final : public comm::Transport, public comm::SharedTables,
     [[noreturn]] void throw_finished(int32_t peer, comm::Channel channel);
 
   private:
-    void note(comm::CallMoment moment, const comm::CallInfo* call) override {
+    void note(comm::CallMoment moment, const comm::IssuedCall* call) override {
         world_.note(rank_, moment, call);
     }
 

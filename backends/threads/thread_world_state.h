@@ -109,7 +109,7 @@ class ThreadWorldState {
     bool aborted() const { return aborted_.load(std::memory_order_seq_cst); }
 
     /// What `rank` says of its call (Transport::note).
-    void note(int32_t rank, comm::CallMoment moment, const comm::CallInfo* call) {
+    void note(int32_t rank, comm::CallMoment moment, const comm::IssuedCall* call) {
         RankSlot& mine = slot(rank);
         mine.calls.note(moment, call);
         if (moment != comm::CallMoment::begins || !call->group || is_point_to_point(call->op)) return;

@@ -14,7 +14,7 @@ namespace {
 class Check {
   public:
     /// Fills in `checked`, which is empty.
-    Check(const CollectiveCall& call, int32_t me, int32_t p, CheckedCall& checked)
+    Check(const CollectiveCall& call, int32_t me, int32_t p, IssuedCall& checked)
         : call_(call), me_(me), p_(p), checked_(checked) {
         checked_.op = call.op;
         checked_.stream = call.options->stream;
@@ -133,7 +133,7 @@ class Check {
     const CollectiveCall& call_;
     int32_t me_;
     int32_t p_;
-    CheckedCall& checked_;
+    IssuedCall& checked_;
 };
 
 /// broadcast, reduce, all_reduce: input and output have n elements, and may be one buffer.
@@ -256,7 +256,7 @@ void Check::run() {
 
 }  // namespace
 
-int64_t full_elements(const CheckedCall& call) {
+int64_t full_elements(const IssuedCall& call) {
     switch (call.op) {
         case CollectiveOp::all_gather:
         case CollectiveOp::gather:
@@ -274,8 +274,11 @@ int64_t full_elements(const CheckedCall& call) {
     }
 }
 
-void check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size, CheckedCall& checked) {
+IssuedCall check_call(const CollectiveCall& call, int32_t group_rank, int32_t group_size) {
+    IssuedCall checked;
+    checked.waits = !call.options->async_op;
     Check(call, group_rank, group_size, checked).run();
+    return checked;
 }
 
 }  // namespace meshscope::comm

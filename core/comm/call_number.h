@@ -16,7 +16,7 @@ struct CallNumber {
     friend bool operator==(const CallNumber&, const CallNumber&) = default;
 };
 
-inline CallNumber number_of(const CheckedCall& call) {
+inline CallNumber number_of(const IssuedCall& call) {
     const auto root = static_cast<uint64_t>(static_cast<uint32_t>(call.peer + 1));
     return {static_cast<uint64_t>(call.op) | static_cast<uint64_t>(call.reduce_op) << 8 |
             static_cast<uint64_t>(call.dtype) << 16 | root << 24};

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/comm/call_check.h"
-#include "core/comm/call_info.h"
+#include "core/comm/issued_call.h"
 #include "core/comm/process_group.h"
 
 namespace meshscope::comm {
@@ -42,7 +42,7 @@ struct CallingGroup : GroupInfo {
 
     /// Throws InvalidArgument where the group cannot run a call that is in order. Rank's thread, before it is
     /// entered in the record.
-    virtual void accept(const CheckedCall&) const {}
+    virtual void accept(const IssuedCall&) const {}
     /// Runs `state.call` by its algorithm; its event is state.event (-1 when nothing is recorded;
     /// otherwise it must be begun and ended). Running thread.
     virtual void run(const Work::State& state) const = 0;

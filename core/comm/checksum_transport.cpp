@@ -78,7 +78,7 @@ bool ChecksumTransport::done(Ticket ticket) {
     return inner_.done(sent.data) && (sent.checksum < 0 || inner_.done(sent.checksum));
 }
 
-void ChecksumTransport::note(CallMoment moment, const CallInfo* call) {
+void ChecksumTransport::note(CallMoment moment, const IssuedCall* call) {
     if (moment == CallMoment::begins) call_ = *call;
     ForwardingTransport::note(moment, call);
 }

@@ -26,7 +26,7 @@ class ChecksumTransport final : public ForwardingTransport {
     bool done(Ticket ticket) override;
 
   private:
-    void note(CallMoment moment, const CallInfo* call) override;
+    void note(CallMoment moment, const IssuedCall* call) override;
 
     /// A message under way: its own ticket, and its checksum's (-1: it has none).
     struct Sent {
@@ -38,7 +38,7 @@ class ChecksumTransport final : public ForwardingTransport {
     uint32_t receive_checksum(GlobalRank src, Channel channel);
     void check(GlobalRank src, Bytes data, uint32_t crc);
 
-    CallInfo call_;
+    IssuedCall call_;
     std::deque<Sent> sent_;  // checksums are sent from here: they must not move
     std::vector<std::size_t> free_;
 };

@@ -104,7 +104,7 @@ Diagnosis diagnosis_of_two(const Fingerprint& mine, GlobalRank me, const Fingerp
 }  // namespace
 
 CallComparison::CallComparison(Transport& transport, std::span<const GlobalRank> ranks, int32_t me,
-                               Channel channel, const CheckedCall& call)
+                               Channel channel, const IssuedCall& call)
     : mine_(Fingerprint(call, me).bytes()),
       wire_(transport, ranks, me, channel.of_fingerprints(), DType::uint8, nullptr, -1) {
     const auto bytes = static_cast<int64_t>(mine_.size());
@@ -137,12 +137,12 @@ void CallComparison::finish() {
     wire_.wait_all();
 }
 
-std::vector<std::byte> fingerprint_of(const CheckedCall& call, int32_t me) {
+std::vector<std::byte> fingerprint_of(const IssuedCall& call, int32_t me) {
     return Fingerprint(call, me).bytes();
 }
 
 void compare_with_send(Transport& transport, std::span<const GlobalRank> ranks, int32_t me, Channel channel,
-                       const CheckedCall& recv) {
+                       const IssuedCall& recv) {
     const Fingerprint mine(recv, me);
     Fingerprint theirs;
     const GlobalRank from = ranks[static_cast<std::size_t>(recv.peer)];

@@ -26,7 +26,7 @@ class CallComparison {
     /// (DiagnosisKind::mismatch) when the calls do not fit, and what the transport throws. Everything passed
     /// must live as long as the comparison.
     CallComparison(Transport& transport, std::span<const GlobalRank> ranks, int32_t me, Channel channel,
-                   const CheckedCall& call);
+                   const IssuedCall& call);
     /// Waits until all have read this rank's fingerprint: after the data they mostly have.
     void finish();
 
@@ -36,11 +36,11 @@ class CallComparison {
 };
 
 /// What goes ahead of a message that is sent to one rank, on the pair's channel of fingerprints.
-std::vector<std::byte> fingerprint_of(const CheckedCall& call, int32_t me);
+std::vector<std::byte> fingerprint_of(const IssuedCall& call, int32_t me);
 
 /// Receives the fingerprint of the send that this recv will meet, and throws DiagnosedError when dtype, count
 /// or number in the order do not fit. A send and a recv may run on different streams.
 void compare_with_send(Transport& transport, std::span<const GlobalRank> ranks, int32_t me, Channel channel,
-                       const CheckedCall& recv);
+                       const IssuedCall& recv);
 
 }  // namespace meshscope::comm

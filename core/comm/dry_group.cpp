@@ -22,7 +22,7 @@ std::vector<int64_t> counts_of(const std::vector<Part>& parts) {
 }
 
 /// What the call costs this rank, by the algorithm's card.
-Cost cost_of(const CheckedCall& call, Algorithm algorithm, int32_t size, int32_t me,
+Cost cost_of(const IssuedCall& call, Algorithm algorithm, int32_t size, int32_t me,
              const GroupOptions& options) {
     CostQuery query;
     query.op = call.op;
@@ -63,7 +63,7 @@ Cost cost_of(const CheckedCall& call, Algorithm algorithm, int32_t size, int32_t
 }
 
 /// Copies part `from` of the input over part `to` of the output, as much of it as both hold.
-void copy_part(const CheckedCall& call, Part from, Part to) {
+void copy_part(const IssuedCall& call, Part from, Part to) {
     const int64_t element_bytes = bytes_per_element(call.dtype);
     copy_bytes(call.output + to.first * element_bytes, call.input + from.first * element_bytes,
                std::min(from.elements, to.elements) * element_bytes);
@@ -76,7 +76,7 @@ void multiply(std::byte* data, int64_t n, int32_t factor) {
 }
 
 /// The result of a call on integers when every member gives what this one gives.
-void answer_alike(const CheckedCall& call, int32_t size, int32_t me) {
+void answer_alike(const IssuedCall& call, int32_t size, int32_t me) {
     if (call.input == nullptr || call.output == nullptr) return;
     const Part whole_in{0, call.in_elements}, whole_out{0, call.out_elements};
     const auto own = static_cast<std::size_t>(me);
@@ -100,7 +100,7 @@ void answer_alike(const CheckedCall& call, int32_t size, int32_t me) {
     if (call.dtype == DType::int64) multiply<int64_t>(call.output, call.out_elements, size);
 }
 
-bool is_control(const CheckedCall& call) {
+bool is_control(const IssuedCall& call) {
     const bool whole = call.dtype == DType::int32 || call.dtype == DType::int64 || call.dtype == DType::uint8;
     return whole && std::max(call.in_elements, call.out_elements) <= DryGroup::kControlElements;
 }

@@ -120,7 +120,7 @@ std::vector<Faults::NeverCame> Faults::never_came() const {
     return found;
 }
 
-void FaultyTransport::note(CallMoment moment, const CallInfo* call) {
+void FaultyTransport::note(CallMoment moment, const IssuedCall* call) {
     if (moment == CallMoment::ends) {
         if (fault_) faults_.did_not_come(*fault_);
         fault_.reset();

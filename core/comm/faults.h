@@ -105,7 +105,7 @@ class FaultyTransport final : public ForwardingTransport {
                           const ConsumeTogether& consume) override;
 
   private:
-    void note(CallMoment moment, const CallInfo* call) override;
+    void note(CallMoment moment, const IssuedCall* call) override;
     /// Before a message is taken; true when its bytes are to be changed.
     bool on_hop(Channel channel);
     /// Which bit of a message of so many bytes `fault` changes. Throws InvalidArgument "fault.no_bit" {bit,

@@ -50,7 +50,7 @@ std::size_t slots_of(std::size_t members) {
 }
 
 /// What must be equal on all ranks of an op without splits.
-int64_t count_of(const CheckedCall& call) {
+int64_t count_of(const IssuedCall& call) {
     switch (call.op) {
         case CollectiveOp::broadcast:
             return std::max(call.in_elements, call.out_elements);
@@ -96,8 +96,8 @@ Enum enumerator(uint8_t value) {
 
 }  // namespace
 
-Fingerprint::Fingerprint(const CheckedCall& call, int32_t me) {
-    const CallInfo& info = call;
+Fingerprint::Fingerprint(const IssuedCall& call, int32_t me) {
+    const IssuedCall& info = call;
     const std::vector<GlobalRank>& ranks = info.group->ranks;
     const std::size_t slots = slots_of(ranks.size());
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;

@@ -14,7 +14,7 @@ namespace meshscope::comm {
 class Fingerprint {
   public:
     Fingerprint() = default;
-    Fingerprint(const CheckedCall& call, int32_t me);
+    Fingerprint(const IssuedCall& call, int32_t me);
     /// As received. `bytes` may come from anywhere: nothing in it is used as an index or a length unchecked.
     explicit Fingerprint(std::vector<std::byte> bytes);
 

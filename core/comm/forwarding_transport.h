@@ -33,7 +33,7 @@ class ForwardingTransport : public Transport {
     /// In a world of another size.
     ForwardingTransport(Transport& inner, int32_t world_size)
         : Transport(inner.rank(), world_size), inner_(inner) {}
-    void note(CallMoment moment, const CallInfo* call) override { inner_.note(moment, call); }
+    void note(CallMoment moment, const IssuedCall* call) override { inner_.note(moment, call); }
 
     Transport& inner_;
 };

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/comm/call_info.h"
+#include "core/comm/issued_call.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::comm {
@@ -27,7 +27,7 @@ struct NextStep {
     Channel channel;
     int64_t bytes = 0;
     /// The call it is in, as long as choose() runs; null when it is in none.
-    const CallInfo* call = nullptr;
+    const IssuedCall* call = nullptr;
 };
 std::string_view name(NextStep::What value);
 

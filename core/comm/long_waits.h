@@ -8,7 +8,7 @@
 #include "core/base/ids.h"
 #include "core/base/message.h"
 #include "core/base/wait_notifier.h"
-#include "core/comm/call_info.h"
+#include "core/comm/issued_call.h"
 
 namespace meshscope::comm {
 

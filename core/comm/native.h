@@ -19,7 +19,7 @@ class NativeCollectives {
     /// Runs one collective and returns when this rank's part of it is over: every op but send and recv, and those too where the library runs_everything(). The
     /// order of a sum is the library's, so its last bits may differ from our algorithms'. Throws what a
     /// Transport throws.
-    virtual void run(const CheckedCall& call) = 0;
+    virtual void run(const IssuedCall& call) = 0;
 };
 
 }  // namespace meshscope::comm

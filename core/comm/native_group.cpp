@@ -18,7 +18,7 @@ struct NativeGroup::Members : CallingGroup {
     bool whole = false;                   ///< every call is the library's: see NativeLibrary::runs_everything
     bool ours_alone = false;              ///< one rank, and the library is not asked
 
-    void accept(const CheckedCall& call) const override;
+    void accept(const IssuedCall& call) const override;
     void run(const Work::State& state) const override;
     /// What is not the library's: messages, and calls of one rank with itself.
     void run_ours(const Work::State& state) const;
@@ -26,7 +26,7 @@ struct NativeGroup::Members : CallingGroup {
 
 namespace {
 
-int64_t bytes_given(const CheckedCall& call) {
+int64_t bytes_given(const IssuedCall& call) {
     return call.in_elements * bytes_per_element(call.dtype);
 }
 
@@ -54,7 +54,7 @@ NativeGroup::NativeGroup(StreamExecutor& executor, const std::shared_ptr<Members
 
 NativeGroup::~NativeGroup() = default;
 
-void NativeGroup::Members::accept(const CheckedCall& call) const {
+void NativeGroup::Members::accept(const IssuedCall& call) const {
     // Only what reduces has a reduce op.
     if (call.reduce_op == ReduceOp::none || ours_alone) return;
     if (!native->reduces(call.reduce_op, call.dtype))
@@ -64,7 +64,7 @@ void NativeGroup::Members::accept(const CheckedCall& call) const {
 }
 
 void NativeGroup::Members::run(const Work::State& state) const {
-    const CheckedCall& call = state.call;
+    const IssuedCall& call = state.call;
     const bool ours =
         ours_alone || (!whole && (call.op == CollectiveOp::send || call.op == CollectiveOp::recv));
     Transport& transport = state.executor->transport();
@@ -81,7 +81,7 @@ void NativeGroup::Members::run(const Work::State& state) const {
 }
 
 void NativeGroup::Members::run_ours(const Work::State& state) const {
-    const CheckedCall& call = state.call;
+    const IssuedCall& call = state.call;
     StreamExecutor& executor = *state.executor;
     if (call.op == CollectiveOp::send && !call.waits)
         return executor.post_copy(call, ranks[static_cast<std::size_t>(call.peer)], pairs,

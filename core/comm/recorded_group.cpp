@@ -27,7 +27,7 @@ void check_members(const std::vector<GlobalRank>& ranks, GlobalRank me, int32_t 
 }
 
 /// What all members know alike of a call.
-CallShape shape_of(const CheckedCall& call, bool shares_memory) {
+CallShape shape_of(const IssuedCall& call, bool shares_memory) {
     int64_t n = std::max(call.in_elements, call.out_elements);
     if (call.op == CollectiveOp::all_gather) n = total(call.out_parts);
     if (call.op == CollectiveOp::reduce_scatter) n = total(call.in_parts);
@@ -36,7 +36,7 @@ CallShape shape_of(const CheckedCall& call, bool shares_memory) {
 
 /// Whether a call is run by the group's own algorithm: one for this op. It must be for so many ranks, and
 /// proved.
-bool runs_own(const CallingGroup& group, const CheckedCall& call) {
+bool runs_own(const CallingGroup& group, const IssuedCall& call) {
     const OwnAlgorithm* const own = group.options.own.get();
     if (own == nullptr || own->op() != call.op) return false;
     if (call.op == CollectiveOp::all_to_all && call.counts_named)
@@ -67,7 +67,7 @@ RecordedGroup::RecordedGroup(StreamExecutor& executor, std::shared_ptr<CallingGr
     group_ = std::move(group);
 }
 
-Algorithm RecordedGroup::algorithm_of(const CollectiveCall& call, const CheckedCall& checked) const {
+Algorithm RecordedGroup::algorithm_of(const CollectiveCall& call, const IssuedCall& checked) const {
     const auto p = static_cast<int32_t>(group_->ranks.size());
     const Algorithm ours = group_->options.algorithm;
     if (ours == Algorithm::native) return p == 1 ? Algorithm::none : ours;
@@ -77,17 +77,16 @@ Algorithm RecordedGroup::algorithm_of(const CollectiveCall& call, const CheckedC
 }
 
 void RecordedGroup::prepare(const CollectiveCall& call, Work::State& state) const {
-    CheckedCall& checked = state.call;
-    check_call(call, group_->me, static_cast<int32_t>(group_->ranks.size()), checked);
+    IssuedCall& checked = state.call;
+    checked = check_call(call, group_->me, static_cast<int32_t>(group_->ranks.size()));
     group_->accept(checked);
-    checked.waits = !call.options->async_op;
     state.group = group_.get();
     checked.group = group_;
     checked.algorithm = algorithm_of(call, checked);
 }
 
 void RecordedGroup::enter(const CollectiveCall& call, Work::State& state) {
-    CheckedCall& checked = state.call;
+    IssuedCall& checked = state.call;
     int32_t& next = checked.op == CollectiveOp::send   ? next_sent_[static_cast<std::size_t>(checked.peer)]
                     : checked.op == CollectiveOp::recv ? next_received_[static_cast<std::size_t>(checked.peer)]
                                                        : next_sequence_;

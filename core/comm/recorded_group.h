@@ -47,7 +47,7 @@ class RecordedGroup : public ProcessGroup {
     /// Numbers the call, says where training stands, and enters it in the record.
     void enter(const CollectiveCall& call, Work::State& state);
 
-    Algorithm algorithm_of(const CollectiveCall& call, const CheckedCall& checked) const;
+    Algorithm algorithm_of(const CollectiveCall& call, const IssuedCall& checked) const;
 
     std::shared_ptr<const CallingGroup> group_;
     bool shares_memory_;

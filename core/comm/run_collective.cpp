@@ -9,13 +9,13 @@ namespace {
 
 /// AVG over one rank divides by one, PREMUL_SUM by nothing: the reduction of one rank's numbers is those
 /// numbers.
-void run_alone(Wire& wire, const CheckedCall& call, const std::byte* input) {
+void run_alone(Wire& wire, const IssuedCall& call, const std::byte* input) {
     const int64_t n = call.output == nullptr ? 0 : call.out_elements;
     wire.copy(call.output, input, wire.bytes(n));
 }
 
 /// What an algorithm finds done when it begins: this rank's own numbers stand where they belong.
-void place_own(Wire& wire, const CheckedCall& call, const std::byte* input) {
+void place_own(Wire& wire, const IssuedCall& call, const std::byte* input) {
     const auto own = static_cast<std::size_t>(wire.me());
     const bool at_root = call.peer == wire.me();
     switch (call.op) {
@@ -47,7 +47,7 @@ void place_own(Wire& wire, const CheckedCall& call, const std::byte* input) {
 
 }  // namespace
 
-void run_collective(Wire& wire, const CheckedCall& call, Algorithm algorithm,
+void run_collective(Wire& wire, const IssuedCall& call, Algorithm algorithm,
                     std::span<const int32_t> node_of, const OwnAlgorithm* own) {
     const auto [op, input] = reduced_input(wire, call);
     if (algorithm == Algorithm::none) return run_alone(wire, call, input);

@@ -15,7 +15,7 @@ struct ReducedInput {
 
 /// Of PREMUL_SUM a sum, of the input times this rank's factor: in the output of an all_reduce, else in
 /// scratch. Otherwise what the call says.
-inline ReducedInput reduced_input(Wire& wire, const CheckedCall& call) {
+inline ReducedInput reduced_input(Wire& wire, const IssuedCall& call) {
     if (call.reduce_op != ReduceOp::premul_sum) return {call.reduce_op, call.input};
     std::byte* const scaled =
         call.op == CollectiveOp::all_reduce ? call.output : wire.scratch(call.in_elements);
@@ -28,7 +28,7 @@ inline ReducedInput reduced_input(Wire& wire, const CheckedCall& call) {
 /// travels), and hands the rest to the algorithm's card. `node_of`: which node each member stands on, by
 /// group rank, for algorithms of two levels; may be empty (NodeLevels). `own`: what Algorithm::own means.
 /// Returns when the result is there and the input may be changed. Throws what the transport throws.
-void run_collective(Wire& wire, const CheckedCall& call, Algorithm algorithm,
+void run_collective(Wire& wire, const IssuedCall& call, Algorithm algorithm,
                     std::span<const int32_t> node_of = {}, const OwnAlgorithm* own = nullptr);
 
 }  // namespace meshscope::comm

@@ -55,7 +55,7 @@ using Sources = Pointers<const std::byte>;
 /// One call at the table. When it throws, the offer is taken back before the buffers may go.
 class Meeting {
   public:
-    Meeting(Wire& wire, SharedTable& table, const CheckedCall& call)
+    Meeting(Wire& wire, SharedTable& table, const IssuedCall& call)
         : wire_(wire), table_(table), call_(call), number_(number_of(call)) {}
     ~Meeting() {
         if (shown_ || sees_buffers_) table_.withdraw();
@@ -142,7 +142,7 @@ class Meeting {
 
     Wire& wire_;
     SharedTable& table_;
-    const CheckedCall& call_;
+    const IssuedCall& call_;
     CallNumber number_;
     bool shown_ = false;
     bool sees_buffers_ = false;  ///< a member that it awaited made its offer by reference
@@ -344,7 +344,7 @@ bool can_run_on_table(CollectiveOp op) {
            op == CollectiveOp::reduce_scatter || op == CollectiveOp::broadcast;
 }
 
-void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call) {
+void run_on_table(Wire& wire, SharedTable& table, const IssuedCall& call) {
     const auto [op, input] = reduced_input(wire, call);  // before anything is seen by others
     Meeting meeting(wire, table, call);
     switch (call.op) {

@@ -27,6 +27,6 @@ bool can_run_on_table(CollectiveOp op);
 ///
 /// Throws what the table throws; "comm.size_mismatch" as messages do; CommError "comm.calls_differ" when
 /// members make different calls: another op, reduce op, dtype or root.
-void run_on_table(Wire& wire, SharedTable& table, const CheckedCall& call);
+void run_on_table(Wire& wire, SharedTable& table, const IssuedCall& call);
 
 }  // namespace meshscope::comm

@@ -82,7 +82,7 @@ Work StreamExecutor::submit(std::shared_ptr<Work::State> state) {
 }
 
 void StreamExecutor::begin(Work::State& state) {
-    const CheckedCall& call = state.call;
+    const IssuedCall& call = state.call;
     const auto bytes = [&](int64_t n) { return static_cast<std::size_t>(n * bytes_per_element(call.dtype)); };
     const bool writes = call.output != nullptr;
     queues_->begin(call.stream, std::exchange(state.issued_at, DeviceQueues::kNothing),
@@ -233,7 +233,7 @@ void StreamExecutor::wait_for_sent(Sent& sent) {
     sent.ticket = Sent::kReceived;
 }
 
-void StreamExecutor::post_copy(const CallInfo& call, GlobalRank dst, Channel channel,
+void StreamExecutor::post_copy(const IssuedCall& call, GlobalRank dst, Channel channel,
                                std::span<const std::byte> data) {
     sent_.push_back({});
     Sent& sent = sent_.back();

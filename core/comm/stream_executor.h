@@ -30,7 +30,7 @@ struct Work::State {
     /// What runs it: call.group, which is kept alive there. Null: `work` is all there is to do.
     const CallingGroup* group = nullptr;
     std::function<void()> work;
-    CheckedCall call;                  ///< whose turn it will be
+    IssuedCall call;                  ///< whose turn it will be
     std::shared_ptr<const void> kept;  ///< what runs it beside its group (RecordedGroup::kept); goes with it
     std::array<Tensor, 2> tensors;     ///< kept alive; let go by the rank's thread (see StreamExecutor)
     trace::Recorder* recorder = nullptr;
@@ -101,7 +101,7 @@ class StreamExecutor {
 
     /// For collectives, on the running thread: sends a copy of `data`, so that `call` ends at once. The copy
     /// is let go once it was received; who waits for that says that it is `call`'s.
-    void post_copy(const CallInfo& call, GlobalRank dst, Channel channel, std::span<const std::byte> data);
+    void post_copy(const IssuedCall& call, GlobalRank dst, Channel channel, std::span<const std::byte> data);
 
   private:
     friend class Work;
@@ -110,7 +110,7 @@ class StreamExecutor {
         Transport::Ticket ticket;
         std::vector<std::byte> data;
         std::byte* on_device = nullptr;  ///< in its place where the tensors lie there
-        CallInfo call;                   ///< whose it is
+        IssuedCall call;                   ///< whose it is
     };
 
     /// Returns when everything up to `position` has run.

@@ -15,7 +15,7 @@ void Transport::receive_at(GlobalRank src, Channel channel, std::span<std::byte>
     receive_together({&one, 1}, channel, [&](std::span<const Bytes> data) { consume(data[0]); });
 }
 
-void Transport::note(CallMoment, const CallInfo*) {}
+void Transport::note(CallMoment, const IssuedCall*) {}
 
 void FaultActs::die() {
     std::raise(SIGKILL);

@@ -8,7 +8,7 @@
 
 #include "core/base/ids.h"
 #include "core/comm/abilities.h"
-#include "core/comm/call_info.h"
+#include "core/comm/issued_call.h"
 #include "core/comm/channel.h"
 #include "core/tensor/device.h"
 
@@ -86,15 +86,15 @@ class Transport {
 
     /// Say what this rank does from here to end_call(), or to its end when the call fails: for whoever must
     /// explain why the rank does not go on. By the thread that uses the transport.
-    void begin_call(const CallInfo& call) { note(CallMoment::begins, &call); }
+    void begin_call(const IssuedCall& call) { note(CallMoment::begins, &call); }
     /// The same of a send that has ended, to the next end_call(): what it sent is waited for to be received.
-    void begin_receipt(const CallInfo& call) { note(CallMoment::awaits_receipt, &call); }
+    void begin_receipt(const IssuedCall& call) { note(CallMoment::awaits_receipt, &call); }
     void end_call() { note(CallMoment::ends, nullptr); }
 
   protected:
     Transport(GlobalRank rank, int32_t world_size) : rank_(rank), world_size_(world_size) {}
     /// Takes note of the above; `call` is null where one ends. The default forgets it.
-    virtual void note(CallMoment moment, const CallInfo* call);
+    virtual void note(CallMoment moment, const IssuedCall* call);
     friend class ForwardingTransport;  // tells the one it forwards to
 
   private:

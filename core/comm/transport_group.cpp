@@ -48,14 +48,14 @@ void snapshot(trace::Recorder& recorder, int32_t event, trace::SnapshotKind kind
 }
 
 /// Whether the rank has something to give: what lies in a broadcast's buffer off its root is nobody's number.
-bool gives(const CheckedCall& call, int32_t me) {
+bool gives(const IssuedCall& call, int32_t me) {
     return call.op != CollectiveOp::broadcast || call.peer == me;
 }
 
 /// Compares the call with the other members', or with the one that is concerned. What is given, if anything,
 /// is to be finished when the call has run.
 std::unique_ptr<CallComparison> compare(StreamExecutor& executor, std::span<const GlobalRank> ranks,
-                                        int32_t me, Channel data, const CheckedCall& call) {
+                                        int32_t me, Channel data, const IssuedCall& call) {
     if (ranks.size() == 1) return nullptr;
     if (call.op == CollectiveOp::send)
         executor.post_copy(call, ranks[static_cast<std::size_t>(call.peer)], data.of_fingerprints(),
@@ -96,7 +96,7 @@ void TransportGroup::Members::run(const Work::State& state) const {
 
 int64_t TransportGroup::Members::move(const Work::State& state) const {
     trace::Recorder* const recorder = state.recorder;
-    const CheckedCall& call = state.call;
+    const IssuedCall& call = state.call;
     StreamExecutor& executor = *state.executor;
     const bool pair = call.op == CollectiveOp::send || call.op == CollectiveOp::recv;
     const Channel channel = pair ? pairs : collectives;

@@ -6,7 +6,7 @@
 
 #include "core/base/diagnosis.h"
 #include "core/comm/aborted.h"
-#include "core/comm/call_info.h"
+#include "core/comm/issued_call.h"
 
 #include "tests/test.h"
 
@@ -286,7 +286,7 @@ TEST_CASE("a wait in vain is told by what it was for, each once, and what is not
 }
 
 TEST_CASE("a time-out says what is known, and that the rest cannot be") {
-    comm::CallInfo call;
+    comm::IssuedCall call;
     call.group = std::make_shared<const comm::GroupInfo>(
         comm::GroupInfo{0, "world", {GlobalRank{0}, GlobalRank{1}, GlobalRank{2}}});
     call.op = CollectiveOp::barrier;

@@ -14,7 +14,7 @@ TEST_CASE("a long wait is told after a while and then seldom, with whom it is fo
     LongWaits waits([&](const Message& message) { told.push_back(message); }, milliseconds(300'000),
                     milliseconds(5'000));
     comm::CallLog calls;
-    comm::CallInfo call;
+    comm::IssuedCall call;
     const comm::GroupInfo group{0, "tp", {GlobalRank{0}, GlobalRank{1}}};
     call.group = std::make_shared<const comm::GroupInfo>(group);
     call.op = CollectiveOp::barrier;

@@ -407,7 +407,7 @@ TEST_CASE("expressions mean what they mean in Python") {
 
 TEST_CASE("ranks whose files differ do not make the same call, though both call the algorithm own") {
     const auto call = [](const std::string& file, Algorithm algorithm) {
-        CheckedCall made;
+        IssuedCall made;
         made.op = CollectiveOp::all_reduce;
         made.algorithm = algorithm;
         made.group = std::make_shared<GroupInfo>(GroupInfo{0, "world", {GlobalRank{0}, GlobalRank{1}}, file});

@@ -199,7 +199,7 @@ struct Failing : comm::NativeCollectives {
 
     explicit Failing(const bool& whether) : fails(whether) {}
     bool reduces(ReduceOp, DType) const override { return true; }
-    void run(const comm::CheckedCall&) override {
+    void run(const comm::IssuedCall&) override {
         if (fails) throw CommError({"test.failed", {}}, GlobalRank{0});
     }
 };

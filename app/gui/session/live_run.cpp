@@ -75,7 +75,7 @@ TracePointer trace_after(const scenario::Scenario& scenario, const std::vector<i
 
 /// Which call a rank is in.
 using CallKey = std::tuple<int32_t, int32_t, int>;
-CallKey key_of(const comm::CallInfo* call) {
+CallKey key_of(const comm::IssuedCall* call) {
     if (call == nullptr || !call->group) return {-1, -1, -1};
     return {call->group->index, call->sequence, static_cast<int>(call->op)};
 }

@@ -1,4 +1,4 @@
-#include "core/comm/call_info.h"
+#include "core/comm/issued_call.h"
 
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 namespace meshscope::comm {
 
-const CallInfo CallLog::kNone;
+const IssuedCall CallLog::kNone;
 
 namespace {
 
@@ -57,7 +57,7 @@ Diagnosis lost_diagnosis(GlobalRank rank, const CallLog& calls, GlobalRank peer,
     return ended_diagnosis(DiagnosisKind::lost, RankState::lost, rank, calls, peer, world_size);
 }
 
-CallReport report_of(const CallInfo& call) {
+CallReport report_of(const IssuedCall& call) {
     CallReport report;
     if (!call.group) return report;
     report.op = name(call.op);

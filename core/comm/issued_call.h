@@ -11,6 +11,7 @@
 #include "core/base/diagnosis.h"
 #include "core/base/ids.h"
 #include "core/base/kinds.h"
+#include "core/comm/parts.h"
 
 namespace meshscope::comm {
 
@@ -23,10 +24,9 @@ struct GroupInfo {
         {};  ///< what Algorithm::own means in it: a file and its checksum; "": nothing
 };
 
-/// What a rank is about to do, in fixed-size words that cost nothing to make: what runs the call goes by it,
-/// the transport explains by it why a rank does not go on (Transport::begin_call), and it is compared across
-/// ranks.
-struct CallInfo {
+/// A call on its way, from the check that found it in order to its end: what runs it goes by it, the transport
+/// explains by it why a rank does not go on (Transport::begin_call), and it is compared across ranks.
+struct IssuedCall {
     CollectiveOp op = CollectiveOp::barrier;
     ReduceOp reduce_op = ReduceOp::none;
     DType dtype = DType::float32;
@@ -41,17 +41,25 @@ struct CallInfo {
     double factor = 1.0;
     std::source_location source;
     std::shared_ptr<const GroupInfo> group;
+    bool waits = false;  ///< not CallOptions::async_op: a send ends when it was received
+
+    // Its buffers; null where a rank gives or gets nothing. Who runs the call keeps the tensors behind them
+    // alive; of a call that has ended they lead nowhere.
+    const std::byte* input = nullptr;
+    std::byte* output = nullptr;
+    std::vector<Part> in_parts;   ///< by group rank; scatter, reduce_scatter, all_to_all
+    std::vector<Part> out_parts;  ///< by group rank; gather, all_gather, all_to_all
+    bool counts_named = false;    ///< the parts come from counts that the caller gave
 };
 
 /// What Transport::note is told of.
 enum class CallMoment : uint8_t { begins, awaits_receipt, ends };
 
 /// What a transport keeps of what it was told: the call under way and the one before it.
-/// Cost of both together: one copy of 128 bytes; no reference is counted where the call before the last was
-/// of the same group.
+/// Cost of both together: one copy of the call.
 class CallLog {
   public:
-    void note(CallMoment moment, const CallInfo* call) {
+    void note(CallMoment moment, const IssuedCall* call) {
         if (moment == CallMoment::ends) {
             // A receipt that was waited for belongs to a send that has ended: it does not become the last call
             // again.
@@ -64,18 +72,18 @@ class CallLog {
         receipt_ = moment == CallMoment::awaits_receipt;
     }
     /// Without a group: none.
-    const CallInfo& doing() const { return in_call_ ? calls_[now_] : kNone; }
-    const CallInfo& last() const { return calls_[1 - now_]; }
+    const IssuedCall& doing() const { return in_call_ ? calls_[now_] : kNone; }
+    const IssuedCall& last() const { return calls_[1 - now_]; }
 
   private:
-    static const CallInfo kNone;
-    std::array<CallInfo, 2> calls_;
+    static const IssuedCall kNone;
+    std::array<IssuedCall, 2> calls_;
     std::size_t now_ = 0;
     bool in_call_ = false, receipt_ = false;
 };
 
 /// The same in words. Without a group: a report of no call.
-CallReport report_of(const CallInfo& call);
+CallReport report_of(const IssuedCall& call);
 
 /// What is known of a rank, and for whom it waits (-1: nobody).
 RankReport report_of(GlobalRank rank, RankState state, const CallLog& calls, int32_t waits_for);
