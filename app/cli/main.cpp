@@ -22,8 +22,8 @@
 #include "app/launch/failure.h"
 #include "backends/registry.h"
 #include "core/base/address_space.h"
-#include "core/base/open_parts.h"
 #include "core/base/clock.h"
+#include "core/base/open_parts.h"
 #include "core/base/text.h"
 #include "core/tensor/device.h"
 

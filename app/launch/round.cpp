@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "app/launch/output.h"
-#include "core/base/error.h"
 #include "core/base/clock.h"
+#include "core/base/error.h"
 
 namespace meshscope::launch {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/base/clock.h"
+#include "core/base/error.h"
 
 namespace meshscope::backends::cuda {
 namespace {

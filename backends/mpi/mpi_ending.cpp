@@ -8,8 +8,8 @@
 #include "backends/mpi/mpi_module.h"
 #include "backends/mpi/mpi_transport.h"
 #include "backends/mpi/patience.h"
-#include "core/base/error.h"
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/comm/aborted.h"
 #include "core/comm/message_errors.h"
 

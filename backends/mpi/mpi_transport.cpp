@@ -8,9 +8,9 @@
 #include "backends/mpi/mpi_module.h"
 #include "backends/mpi/native_side.h"
 #include "backends/mpi/patience.h"
+#include "core/base/clock.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
-#include "core/base/clock.h"
 #include "core/comm/message_errors.h"
 
 namespace meshscope::backends::mpi {

@@ -6,8 +6,8 @@
 
 #include "backends/mpi/mpi_transport.h"
 #include "core/base/cause.h"
-#include "core/base/error.h"
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/comm/aborted.h"
 
 namespace meshscope::backends::mpi {

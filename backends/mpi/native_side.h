@@ -15,9 +15,9 @@ namespace meshscope::backends::mpi {
 class MpiTransport;
 
 /// MPI's own collectives in one communicator: the non-blocking ones, so that a call has a time-out and ends
-/// when a peer fails, whichever library is below. AVG is MPI_SUM and a division, PREMUL_SUM a multiplication and
-/// MPI_SUM. bfloat16, float16 and uint8 travel, but are not reduced: MPI has no halves, and both libraries
-/// are wrong on uint8.
+/// when a peer fails, whichever library is below. AVG is MPI_SUM and a division, PREMUL_SUM a multiplication
+/// and MPI_SUM. bfloat16, float16 and uint8 travel, but are not reduced: MPI has no halves, and both
+/// libraries are wrong on uint8.
 class NativeSide final : public comm::NativeCollectives {
   public:
     /// `transport` outlives every call.

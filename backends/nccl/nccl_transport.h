@@ -20,7 +20,8 @@ class NcclSide;
 /// unique ids, that a rank failed) travels over the transport beneath, which is another backend's: TCP
 /// between processes. Numbers never do.
 ///
-/// Its native() sides run every op (NativeLibrary::runs_everything), because only NCCL can reach their memory.
+/// Its native() sides run every op (NativeLibrary::runs_everything), because only NCCL can reach their
+/// memory.
 class NcclTransport final : public comm::ForwardingTransport,
                             public comm::NativeLibrary,
                             public comm::OnDevice {

@@ -19,13 +19,13 @@ enum class FrameType : uint8_t {
     welcome = 4,
     refused = 5,
     // data links
-    message = 16,   ///< a whole message of at most kMessageBytes
-    announce = 17,  ///< a longer one is there to be asked for; extra = its bytes
-    ready = 18,     ///< the receiver waits for it; extra = the bytes it expects
-    piece = 19,     ///< a part of it; extra = the offset
-    received = 20,  ///< a `message` was consumed, an offered one was copied
-    finished = 21,  ///< the sender's body has ended; nothing follows
-    offer = 22,     ///< as announce, for a receiver on the same machine; the payload says where it lies
+    message = 16,      ///< a whole message of at most kMessageBytes
+    announce = 17,     ///< a longer one is there to be asked for; extra = its bytes
+    ready = 18,        ///< the receiver waits for it; extra = the bytes it expects
+    piece = 19,        ///< a part of it; extra = the offset
+    received = 20,     ///< a `message` was consumed, an offered one was copied
+    finished = 21,     ///< the sender's body has ended; nothing follows
+    offer = 22,        ///< as announce, for a receiver on the same machine; the payload says where it lies
     calls_ended = 24,  ///< the sender makes no more calls; what follows is on channels from `extra` on
     // control links
     beat = 32,   ///< I am alive

@@ -73,8 +73,8 @@ class Link final : private FrameSink {
     /// Says that nothing more comes on channels before `first`.
     void say_calls_ended(comm::Channel first);
 
-    /// Asks for the channel's next message when it is long and was not asked for. It goes to `place`; null: to
-    /// a room of ours. Before that memory goes, the message was taken, or leave_place() called.
+    /// Asks for the channel's next message when it is long and was not asked for. It goes to `place`; null:
+    /// to a room of ours. Before that memory goes, the message was taken, or leave_place() called.
     void ask(comm::Channel channel, int64_t bytes, std::byte* place = nullptr);
     /// What was to go to a receiver's own memory goes to a room of ours from now on, the part that came too.
     void leave_place(comm::Channel channel);

@@ -68,9 +68,9 @@ void Link::fetch(comm::Channel channel, Arrival& arrival, std::byte* place) {
         if (read_offer(*arrival.offer, {arrival.place, bytes})) {
             arrival.here = bytes;
             arrival.complete = true;
-            append_frame(small_, {.type = FrameType::received,
-                                  .channel = channel.value,
-                                  .sequence = arrival.sequence});
+            append_frame(
+                small_,
+                {.type = FrameType::received, .channel = channel.value, .sequence = arrival.sequence});
             flush();
             return;
         }

@@ -126,7 +126,7 @@ class ThreadTable final : public comm::SharedTable {
     int32_t me_;
     Place& mine_;
     std::array<bool, Place::kSlots> unseen_{};  ///< by slot: left early, and nobody looked yet
-    comm::IssuedCall left_early_;                 ///< the last call that was
+    comm::IssuedCall left_early_;               ///< the last call that was
     std::vector<int64_t> awaited_;  ///< by member, the latest meeting in which this rank saw its offer
     std::vector<const std::byte*>
         data_of_;  ///< by member, its first slot's data; the next begins room_bytes_ later

@@ -24,8 +24,9 @@ struct GroupInfo {
         {};  ///< what Algorithm::own means in it: a file and its checksum; "": nothing
 };
 
-/// A call on its way, from the check that found it in order to its end: what runs it goes by it, the transport
-/// explains by it why a rank does not go on (Transport::begin_call), and it is compared across ranks.
+/// A call on its way, from the check that found it in order to its end: what runs it goes by it, the
+/// transport explains by it why a rank does not go on (Transport::begin_call), and it is compared across
+/// ranks.
 struct IssuedCall {
     CollectiveOp op = CollectiveOp::barrier;
     ReduceOp reduce_op = ReduceOp::none;
@@ -61,8 +62,8 @@ class CallLog {
   public:
     void note(CallMoment moment, const IssuedCall* call) {
         if (moment == CallMoment::ends) {
-            // A receipt that was waited for belongs to a send that has ended: it does not become the last call
-            // again.
+            // A receipt that was waited for belongs to a send that has ended: it does not become the last
+            // call again.
             if (in_call_ && !receipt_) now_ = 1 - now_;
             in_call_ = receipt_ = false;
             return;

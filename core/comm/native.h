@@ -16,9 +16,9 @@ class NativeCollectives {
     virtual void watch_peers() {}
     /// Whether the library can reduce so. Calls that reduce nothing can always be run.
     virtual bool reduces(ReduceOp op, DType dtype) const = 0;
-    /// Runs one collective and returns when this rank's part of it is over: every op but send and recv, and those too where the library runs_everything(). The
-    /// order of a sum is the library's, so its last bits may differ from our algorithms'. Throws what a
-    /// Transport throws.
+    /// Runs one collective and returns when this rank's part of it is over: every op but send and recv, and
+    /// those too where the library runs_everything(). The order of a sum is the library's, so its last bits
+    /// may differ from our algorithms'. Throws what a Transport throws.
     virtual void run(const IssuedCall& call) = 0;
 };
 

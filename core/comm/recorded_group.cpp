@@ -87,9 +87,10 @@ void RecordedGroup::prepare(const CollectiveCall& call, Work::State& state) cons
 
 void RecordedGroup::enter(const CollectiveCall& call, Work::State& state) {
     IssuedCall& checked = state.call;
-    int32_t& next = checked.op == CollectiveOp::send   ? next_sent_[static_cast<std::size_t>(checked.peer)]
-                    : checked.op == CollectiveOp::recv ? next_received_[static_cast<std::size_t>(checked.peer)]
-                                                       : next_sequence_;
+    int32_t& next = checked.op == CollectiveOp::send ? next_sent_[static_cast<std::size_t>(checked.peer)]
+                    : checked.op == CollectiveOp::recv
+                        ? next_received_[static_cast<std::size_t>(checked.peer)]
+                        : next_sequence_;
     checked.sequence = next++;
     if (recorder_ == nullptr) return;
     checked.phase = recorder_->phase();

@@ -47,8 +47,8 @@ void place_own(Wire& wire, const IssuedCall& call, const std::byte* input) {
 
 }  // namespace
 
-void run_collective(Wire& wire, const IssuedCall& call, Algorithm algorithm,
-                    std::span<const int32_t> node_of, const OwnAlgorithm* own) {
+void run_collective(Wire& wire, const IssuedCall& call, Algorithm algorithm, std::span<const int32_t> node_of,
+                    const OwnAlgorithm* own) {
     const auto [op, input] = reduced_input(wire, call);
     if (algorithm == Algorithm::none) return run_alone(wire, call, input);
 

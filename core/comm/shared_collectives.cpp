@@ -212,7 +212,7 @@ void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
     }
 
     table_.enter();
-    TableSpan span{wire_.now(), 0};
+    TableSpan span{wire_.now(), 0, mine};
     const Piece reduced{0, me(), mine.first, mine.elements, true};
     const auto values = values_of(reduced, sources);
     for (int64_t at = 0; at < bytes; at += kBlockBytes) {
@@ -228,11 +228,11 @@ void Meeting::all_reduce(ReduceOp op, const std::byte* input) {
     close_all();
     for (int32_t i = 1; i < p() && wire_.records_hops(); ++i) {
         const int32_t q = wire_.of(me() + i);
-        const Part theirs = chunk_part(n, p(), q);
-        const Piece given{1, q, theirs.first, theirs.elements, false};
-        const TableSpan when = table_.span_of(q);
-        wire_.record_hop(q, given, wire_.kept_values(given, call_.output + wire_.bytes(theirs.first)),
-                         when.begin_ns, when.end_ns);
+        const TableSpan span_of_q = table_.span_of(q);
+        const Part& wrote = span_of_q.wrote;
+        const Piece given{1, q, wrote.first, wrote.elements, false};
+        wire_.record_hop(q, given, wire_.kept_values(given, call_.output + wire_.bytes(wrote.first)),
+                         span_of_q.begin_ns, span_of_q.end_ns);
     }
 }
 

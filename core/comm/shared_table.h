@@ -20,10 +20,12 @@ struct Offer {
     bool by_value = false;             ///< `input` and `parts` are on the table; arrive_by_value sets it
 };
 
-/// When a member was at the others' buffers, by the recorders' clock; for the record's hops.
+/// What a member wrote to each of the others' buffers, and when it was at them by the recorders' clock: what
+/// their hops are recorded from.
 struct TableSpan {
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
+    Part wrote = {};  ///< in elements of the call's dtype
 };
 
 /// Where the members of one group meet when they can read and write each other's memory. One object a member
@@ -68,7 +70,7 @@ class SharedTable {
     virtual void enter() = 0;
     /// Ends it.
     virtual void leave() = 0;
-    /// Ends it and says when this rank was at the others' buffers, for their records. Only of a member that
+    /// Ends it and says what this rank did at the others' buffers, for their records. Only of a member that
     /// awaited all others: so none of them is still reading what it said before.
     virtual void leave(TableSpan span) = 0;
     /// Ends a meeting by value without having seen who else is there, as a buffered send ends. The others'

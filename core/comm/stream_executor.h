@@ -30,7 +30,7 @@ struct Work::State {
     /// What runs it: call.group, which is kept alive there. Null: `work` is all there is to do.
     const CallingGroup* group = nullptr;
     std::function<void()> work;
-    IssuedCall call;                  ///< whose turn it will be
+    IssuedCall call;                   ///< whose turn it will be
     std::shared_ptr<const void> kept;  ///< what runs it beside its group (RecordedGroup::kept); goes with it
     std::array<Tensor, 2> tensors;     ///< kept alive; let go by the rank's thread (see StreamExecutor)
     trace::Recorder* recorder = nullptr;
@@ -52,10 +52,10 @@ struct Work::State {
 /// After a failure nothing more is run: that and every later collective deliver the same error, from
 /// Work::wait and from finish().
 ///
-/// Over a transport with queues (queues_of) a collective has "run" when all of it stands on its stream's queue; so the
-/// streams overlap with each other and with what the rank computes. Whoever waits for it lets what it
-/// computes from then on begin after it, and after all that was issued before it: their tensors are let go
-/// too.
+/// Over a transport with queues (queues_of) a collective has "run" when all of it stands on its stream's
+/// queue; so the streams overlap with each other and with what the rank computes. Whoever waits for it lets
+/// what it computes from then on begin after it, and after all that was issued before it: their tensors are
+/// let go too.
 ///
 /// Memory: a collective's tensors are let go on the rank's thread, in wait() for it or for a later one, or in
 /// finish(): never at a moment that depends on how fast the running thread was, so the memory record is the
@@ -110,7 +110,7 @@ class StreamExecutor {
         Transport::Ticket ticket;
         std::vector<std::byte> data;
         std::byte* on_device = nullptr;  ///< in its place where the tensors lie there
-        IssuedCall call;                   ///< whose it is
+        IssuedCall call;                 ///< whose it is
     };
 
     /// Returns when everything up to `position` has run.

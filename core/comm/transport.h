@@ -8,8 +8,8 @@
 
 #include "core/base/ids.h"
 #include "core/comm/abilities.h"
-#include "core/comm/issued_call.h"
 #include "core/comm/channel.h"
+#include "core/comm/issued_call.h"
 #include "core/tensor/device.h"
 
 namespace meshscope::comm {

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/base/clock.h"
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
-#include "core/base/clock.h"
 #include "core/comm/schedule/run_schedule.h"
 #include "core/comm/wire.h"
 

@@ -20,7 +20,8 @@ namespace {
 comm::StreamExecutor::Mode mode_of(comm::Transport& transport, const SharedRun& shared,
                                    const comm::Faults& faults) {
     if (!faults.none()) return comm::StreamExecutor::Mode::inline_in_wait;
-    return comm::queues_of(transport) != nullptr ? comm::StreamExecutor::Mode::helper_thread : shared.executor_mode;
+    return comm::queues_of(transport) != nullptr ? comm::StreamExecutor::Mode::helper_thread
+                                                 : shared.executor_mode;
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 #include <optional>
 #include <thread>
 
+#include "core/base/clock.h"
 #include "core/base/cores.h"
 #include "core/base/crc32c.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
-#include "core/base/clock.h"
 #include "core/base/temporary_folder.h"
 #include "core/comm/schedule/own/own_algorithm.h"
 #include "core/run/checkpoint/folder.h"

@@ -31,8 +31,7 @@ double nanoseconds(const MeshscopeMpi& mpi, trace::Level level, bool async_op, C
     double least = 1e9;
     const auto device = tensor::make_cpu_device();
     for (int round = 0; round < kRounds; ++round) {
-        backends::mpi::MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0}, false,
-                                              std::chrono::seconds(60));
+        backends::mpi::MpiTransport transport(mpi, {1}, {0, 2, 2, 32767, 0}, false, std::chrono::seconds(60));
         trace::Recorder recorder(GlobalRank{0}, level, 0);
         tensor::Allocator memory(*device, &recorder);
         comm::StreamExecutor executor(transport, comm::StreamExecutor::Mode::inline_in_wait);
@@ -69,8 +68,7 @@ int main() {
          [](comm::ProcessGroup& group, const Buffers& b, bool async_op) {
              group.reduce_scatter(b.part, b.full, ReduceOp::sum, {}, {.async_op = async_op}).wait();
          }},
-        {"broadcast",
-         [](comm::ProcessGroup& group, const Buffers& b, bool async_op) {
+        {"broadcast", [](comm::ProcessGroup& group, const Buffers& b, bool async_op) {
              group.broadcast(b.full, GroupRank{0}, {.async_op = async_op}).wait();
          }}};
     for (const bool async_op : {true, false})

@@ -1,7 +1,7 @@
 // What the algorithm native costs above the bare MPI call, measured in one process, block by block in turn:
 // under mpiexec, arguments: openmpi or mpich, and the ranks. Rank 0 prints a JSON line an op and size:
-// medians in µs a call of MPI's own collective (the non-blocking one, polled), and of the same call of a NativeGroup, made over and
-// over as benchmarks do, once with recording off and once at level `collectives`.
+// medians in µs a call of MPI's own collective (the non-blocking one, polled), and of the same call of a
+// NativeGroup, made over and over as benchmarks do, once with recording off and once at level `collectives`.
 #include <array>
 #include <chrono>
 #include <cstdio>
