@@ -193,6 +193,72 @@ trace::Level level_of(const RunArguments& options, const scenario::Scenario& sce
     return static_cast<trace::Level>(std::find(words.begin(), words.end(), options.level) - words.begin());
 }
 
+/// How this process runs the scenario, and what it tells meanwhile.
+run::RunOptions run_options_of(const RunArguments& options, const std::string& backend,
+                               const launch::Placement& placement, const scenario::Scenario& scenario,
+                               CommandContext& context) {
+    run::RunOptions made;
+    made.backend = backend;
+    made.init_method = options.init_method;
+    made.timeout = std::chrono::seconds(options.timeout_s);
+    made.tell = [&context](const Message& message) {
+        write_line_at_once(STDERR_FILENO, "meshscope: " + printable(context.text(message), ""));
+    };
+    made.resume = resume_of(options, placement, context);
+    made.round = placement.round;
+    const std::string own = context.environment(kOwnFolderVariable);
+    // Of processes that another `run` started that one has looked.
+    made.force = options.force || !own.empty();
+    made.ranks_here = placement.local_world_size;
+    made.library_bytes = backends::mapped_bytes(backend);
+    if (placement.rank == 0 && !options.quiet)
+        made.resumed = [&context](const std::string& checkpoint, int32_t steps) {
+            context.err << context.text("cli.run.resumed", {{"path", checkpoint}, {"steps", int64_t{steps}}})
+                        << '\n';
+        };
+    if (options.checked || options.no_checked) made.checked = options.checked;
+    made.schedule = options.schedule;
+    made.parts = options.trace;
+    if (!own.empty()) made.temporary_folder = own + "/checkpoints";
+    if (!options.trace.empty())
+        made.on_failure = [&options, placement, &context](const std::shared_ptr<const trace::Trace>& trace) {
+            write_partial(options, placement, *trace, context);
+        };
+    if (!options.level.empty()) made.level = level_of(options, scenario);
+    return made;
+}
+
+/// What a run that ended is told as, and its exit code.
+void tell_result(const RunArguments& options, const scenario::Scenario& scenario,
+                 const run::RunResult& result, CommandContext& context) {
+    write_outputs(options, result, context);
+    const bool talks = !options.quiet && options.json != "-";
+    if (talks) {
+        print_losses(*result.trace, context, result.evaluations);
+        context.out << run_totals(result, context) << '\n';
+    }
+    // Told even by --quiet, as what follows: nobody may take it for a run on a GPU.
+    if (result.trace->info.backend.ends_with("-stand-in"))
+        context.err << "meshscope: " << context.text("cli.run.stand_in") << '\n';
+    // Nor may anybody take such a run for a trained model.
+    const bool cancelled = result.trace->info.steps < scenario.steps;
+    const bool expected = scenario.expects_divergence;
+    if (result.not_finite)
+        tell_divergence(result, options.save, expected || cancelled, context);
+    else if (expected && !cancelled)
+        context.err << "meshscope: " << context.text("cli.run.no_divergence") << '\n';
+    if (cancelled) {
+        context.err << context.text("cli.run.cancelled", {{"steps", int64_t{result.trace->info.steps}},
+                                                          {"asked", int64_t{scenario.steps}}})
+                    << '\n';
+        context.exit_code = ExitCode::interrupted;
+        return;
+    }
+    if (expected && !result.not_finite) context.exit_code = ExitCode::check_failed;
+    if (!scenario.checks.empty()) tell_checks(scenario, result, talks, context);
+    throw_divergence(result, options.save, expected, context);
+}
+
 void run_command(const RunArguments& options, CommandContext& context) {
     context.json_errors = options.json == "-";
     context.json_errors_aside = !options.json.empty() && !context.json_errors;
@@ -225,70 +291,17 @@ void run_command(const RunArguments& options, CommandContext& context) {
                                                        {"world_size", int64_t{placement.world_size}},
                                                        {"backend", backend}})
                     << '\n';
-    run::RunOptions run_options;
-    run_options.backend = backend;
-    run_options.init_method = options.init_method;
-    run_options.timeout = std::chrono::seconds(options.timeout_s);
-    run_options.tell = [&](const Message& message) {
-        write_line_at_once(STDERR_FILENO, "meshscope: " + printable(context.text(message), ""));
-    };
-    run_options.resume = resume_of(options, placement, context);
-    run_options.round = placement.round;
-    // Of processes that another `run` started that one has looked.
-    run_options.force = options.force || !context.environment(kOwnFolderVariable).empty();
-    run_options.ranks_here = placement.local_world_size;
-    run_options.library_bytes = backends::mapped_bytes(backend);
-    if (placement.rank == 0 && !options.quiet)
-        run_options.resumed = [&](const std::string& checkpoint, int32_t steps) {
-            context.err << context.text("cli.run.resumed", {{"path", checkpoint}, {"steps", int64_t{steps}}})
-                        << '\n';
-        };
-    if (options.checked || options.no_checked) run_options.checked = options.checked;
-    run_options.schedule = options.schedule;
-    run_options.parts = options.trace;
-    const std::string own = context.environment(kOwnFolderVariable);
-    if (!own.empty()) run_options.temporary_folder = own + "/checkpoints";
-    if (!options.trace.empty())
-        run_options.on_failure = [&](const std::shared_ptr<const trace::Trace>& trace) {
-            write_partial(options, placement, *trace, context);
-        };
+    const run::RunOptions run_options = run_options_of(options, backend, placement, scenario, context);
     const std::string& schedule = options.schedule.empty() ? scenario.schedule : options.schedule;
     if (!schedule.empty() && backend == "threads" && !options.quiet)
         context.err << context.text("cli.run.schedule", {{"schedule", schedule}}) << '\n';
-    if (!options.level.empty()) run_options.level = level_of(options, scenario);
     const Polling polling(context);  // up to the last file: a signal while they are written must not cut them
     const run::RunResult result = run_with_progress(scenario, context, run_options, options.quiet);
     if (result.part_failure)
         context.err << "meshscope: "
                     << context.text("cli.run.part_failed", {{"failure", context.text(*result.part_failure)}})
                     << '\n';
-    if (!result.here) return;  // rank 0 tells
-    write_outputs(options, result, context);
-    const bool talks = !options.quiet && options.json != "-";
-    if (talks) {
-        print_losses(*result.trace, context, result.evaluations);
-        context.out << run_totals(result, context) << '\n';
-    }
-    // Told even by --quiet, as what follows: nobody may take it for a run on a GPU.
-    if (result.trace->info.backend.ends_with("-stand-in"))
-        context.err << "meshscope: " << context.text("cli.run.stand_in") << '\n';
-    // Nor may anybody take such a run for a trained model.
-    const bool cancelled = result.trace->info.steps < scenario.steps;
-    const bool expected = scenario.expects_divergence;
-    if (result.not_finite)
-        tell_divergence(result, options.save, expected || cancelled, context);
-    else if (expected && !cancelled)
-        context.err << "meshscope: " << context.text("cli.run.no_divergence") << '\n';
-    if (cancelled) {
-        context.err << context.text("cli.run.cancelled", {{"steps", int64_t{result.trace->info.steps}},
-                                                          {"asked", int64_t{scenario.steps}}})
-                    << '\n';
-        context.exit_code = ExitCode::interrupted;
-        return;
-    }
-    if (expected && !result.not_finite) context.exit_code = ExitCode::check_failed;
-    if (!scenario.checks.empty()) tell_checks(scenario, result, talks, context);
-    throw_divergence(result, options.save, expected, context);
+    if (result.here) tell_result(options, scenario, result, context);  // else rank 0 tells
 }
 
 }  // namespace

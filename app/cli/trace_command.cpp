@@ -9,22 +9,20 @@
 #include <utility>
 
 #include "app/cli/table.h"
+#include "app/cli/trace_info.h"
 #include "app/cli/window_program.h"
 #include "app/html/page.h"
 #include "core/base/file_kind.h"
 #include "core/base/json_text.h"
-#include "core/base/rank_set.h"
 #include "core/base/same_file.h"
 #include "core/base/text.h"
 #include "core/run/recover.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/scenario.h"
 #include "core/time/clock.h"
-#include "core/trace/ended.h"
 #include "core/trace/export.h"
 #include "core/trace/part_file.h"
 #include "core/trace/query.h"
-#include "core/trace/recorded.h"
 #include "core/trace/store.h"
 
 namespace meshscope::cli {
@@ -33,152 +31,6 @@ namespace {
 using nlohmann::ordered_json;
 using trace::Cell;
 using trace::TraceDatabase;
-
-constexpr const char* kByOp =
-    "SELECT op, mesh_dim, count(*) AS calls, sum(bytes) AS bytes FROM collectives GROUP BY op, mesh_dim "
-    "ORDER BY bytes DESC, op, mesh_dim";
-constexpr const char* kByRank =
-    "SELECT rank, coordinate, node, events, collectives, bytes, peak_bytes FROM ranks ORDER BY rank";
-
-ordered_json as_json(const Cell& cell) {
-    if (const auto* integer = std::get_if<int64_t>(&cell)) return *integer;
-    if (const auto* real = std::get_if<double>(&cell)) return *real;
-    if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-    return nullptr;
-}
-
-/// Columns of numbers stand to the right.
-/// `heads`: the columns' names for the reader; by default those of the query.
-Table table_of(const trace::QueryResult& result, const std::vector<std::string>& heads = {}) {
-    Table table;
-    for (const std::string& column : heads.empty() ? result.columns : heads) table.header.push_back(column);
-    table.right.assign(result.columns.size(), !result.rows.empty());
-    for (const std::vector<Cell>& row : result.rows) {
-        std::vector<std::string> shown;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            shown.push_back(trace::to_text(row[i]));
-            if (std::holds_alternative<std::string>(row[i])) table.right[i] = false;
-        }
-        table.rows.push_back(std::move(shown));
-    }
-    return table;
-}
-
-ordered_json objects(const trace::QueryResult& result) {
-    ordered_json list = ordered_json::array();
-    for (const std::vector<Cell>& row : result.rows) {
-        ordered_json object = ordered_json::object();
-        for (std::size_t i = 0; i < row.size(); ++i) object[result.columns[i]] = as_json(row[i]);
-        list.push_back(std::move(object));
-    }
-    return list;
-}
-
-/// How many steps the record's scenario asks for; -1 where it does not say, or trains nothing.
-int32_t planned_steps(const trace::RunInfo& run) {
-    if (run.scenario.empty()) return -1;
-    try {
-        const scenario::Scenario asked = scenario::parse_scenario(run.scenario, run.scenario_path);
-        return asked.calls.empty() ? asked.steps : -1;
-    } catch (const Error&) {
-        return -1;  // what it recorded is shown all the same
-    }
-}
-
-std::string numbers(const std::vector<int64_t>& list) {
-    return to_text(MessageValue{list});
-}
-
-void info(const std::string& path, bool json, CommandContext& context) {
-    const trace::Trace trace = trace::read_trace(path);
-    const TraceDatabase database(trace);
-    const trace::RunInfo& run = trace.info;
-    // Unknown is not zero.
-    const bool recorded = run.level != trace::Level::off, has_hops = run.level >= trace::Level::hops;
-    const trace::QueryResult by_op = recorded ? database.query(kByOp) : trace::QueryResult{},
-                             by_rank = database.query(kByRank, trace::generous_limits());
-    int64_t events = 0, hops = 0;
-    for (const trace::RankTrace& rank : trace.ranks) {
-        events += static_cast<int64_t>(rank.events.size());
-        hops += static_cast<int64_t>(rank.hops.size());
-    }
-    const int64_t first = trace::first_recorded_step(trace);
-    const std::string mesh_names = [&] {
-        std::string text;
-        for (const std::string& name : run.mesh_names) text += (text.empty() ? "" : ", ") + name;
-        return text;
-    }();
-    const int32_t planned = planned_steps(run);
-    const std::optional<Message> ended = trace::early_end(run, planned);
-    const std::string why = ended ? context.text(*ended) : std::string();
-    if (json) {
-        const ordered_json answer{
-            {"title", {{"en", run.title_en}, {"zh", run.title_zh}}},
-            {"scenario_path", run.scenario_path},
-            {"backend", run.backend},
-            {"engine_version", run.engine_version},
-            {"level", name(run.level)},
-            {"world_size", run.world_size},
-            {"mesh", {{"shape", run.mesh_shape}, {"names", run.mesh_names}, {"ranks", run.mesh_ranks}}},
-            {"steps", run.steps},
-            {"planned_steps", planned >= 0 ? ordered_json(planned) : ordered_json()},
-            {"ended", ended ? ordered_json{{"id", ended->id}, {"text", why}} : ordered_json()},
-            {"losses", run.losses},
-            {"grad_norms", run.grad_norms},
-            {"first_recorded_step", recorded ? ordered_json(first) : ordered_json()},
-            {"groups", trace.groups.size()},
-            {"events", recorded ? ordered_json(events) : ordered_json()},
-            {"hops", has_hops ? ordered_json(hops) : ordered_json()},
-            {"collectives", recorded ? objects(by_op) : ordered_json()},
-            {"ranks", objects(by_rank)}};
-        context.out << json_text(answer, 2) << '\n';
-        return;
-    }
-    Table table;
-    const auto row = [&](const char* id, const std::string& value) {
-        if (!value.empty()) table.rows.push_back({context.text(id), value});
-    };
-    const bool chinese = context.language == i18n::Language::zh;
-    row("cli.trace.title", chinese && !run.title_zh.empty() ? run.title_zh : run.title_en);
-    row("cli.trace.scenario", run.scenario_path);
-    row("cli.trace.backend", run.backend);
-    row("cli.trace.level", std::string(name(run.level)));
-    row("cli.trace.world", std::to_string(run.world_size));
-    if (!run.mesh_shape.empty()) row("cli.trace.mesh", numbers(run.mesh_shape) + " (" + mesh_names + ")");
-    row("cli.trace.steps", recorded && first > 0 && first < run.steps
-                               ? context.text("cli.trace.steps_resumed", {{"steps", int64_t{run.steps}},
-                                                                          {"recorded", run.steps - first},
-                                                                          {"first", first},
-                                                                          {"last", int64_t{run.steps} - 1}})
-                           : planned > run.steps
-                               ? context.text("cli.trace.steps_of",
-                                              {{"steps", int64_t{run.steps}}, {"planned", int64_t{planned}}})
-                               : std::to_string(run.steps));
-    row("cli.trace.ended", why);
-    if (!run.losses.empty())
-        row("cli.trace.loss",
-            trace::to_text(Cell{run.losses.front()}) + " → " + trace::to_text(Cell{run.losses.back()}));
-    const std::string unknown = context.text("cli.trace.not_recorded");
-    row("cli.trace.events", recorded ? std::to_string(events) : unknown);
-    row("cli.trace.hops", has_hops ? std::to_string(hops) : unknown);
-    print_table(table, context.out);
-    if (!recorded) return;  // of the ranks nothing is known but where they stand
-    if (!by_op.rows.empty()) {
-        context.out << '\n';
-        print_table(
-            table_of(by_op, {context.text("cli.collectives.op"), context.text("cli.predict.dim"),
-                             context.text("cli.predict.calls"), context.text("cli.collectives.bytes")}),
-            context.out);
-    }
-    context.out << '\n';
-    Table ranks = table_of(by_rank, {context.text("cli.memory.rank"), context.text("cli.mesh.coordinate"),
-                                     context.text("cli.trace.node"), context.text("cli.trace.events"),
-                                     context.text("cli.trace.collectives"),
-                                     context.text("cli.collectives.bytes"), context.text("cli.memory.peak")});
-    constexpr std::size_t kCoordinate = 1;
-    fold_rank_rows(ranks, {kCoordinate});
-    print_table(ranks, context.out);
-}
 
 void query(const std::string& path, const std::string& sql, bool json, bool csv, CommandContext& context) {
     const TraceDatabase database = TraceDatabase::open(path);
@@ -333,7 +185,7 @@ void add_info(CLI::App& parent, CommandContext& context) {
     command->add_flag("--json", *json, context.text("cli.help.json"));
     command->callback([=, &context] {
         context.json_errors = *json;
-        info(*file, *json, context);
+        trace_info(*file, *json, context);
     });
 }
 

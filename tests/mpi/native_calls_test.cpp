@@ -216,7 +216,7 @@ struct FailingTransport : comm::ForwardingTransport, comm::NativeLibrary {
 
 }  // namespace
 
-TEST_CASE("a native call that fails is the last that runs; those after it are recorded as not begun") {
+TEST_CASE("a native call that fails is the last that runs, and those after it are recorded as not begun") {
     const MeshscopeMpi mpi = test::idle_mpi();
     for (const bool async_op : {false, true}) {
         MpiTransport inner(mpi, {1}, {0, 2, 2, 32767, 0}, false, std::chrono::seconds(60));

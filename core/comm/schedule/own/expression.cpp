@@ -239,6 +239,71 @@ bool Expression::names_any(std::string_view which) const {
     return std::ranges::any_of(code_, [&](const Code& each) { return named(each.op); });
 }
 
+namespace {
+
+/// a op b, of two numbers. `fail` throws: an overflow, a division by zero, a shift that is none.
+template <class Op, class Fail>
+int64_t combined(Op op, int64_t a, int64_t b, const Fail& fail) {
+    switch (op) {
+        case Op::add:
+            if (__builtin_add_overflow(a, b, &a)) fail("algorithm.expression.overflow");
+            break;
+        case Op::subtract:
+            if (__builtin_sub_overflow(a, b, &a)) fail("algorithm.expression.overflow");
+            break;
+        case Op::multiply:
+            if (__builtin_mul_overflow(a, b, &a)) fail("algorithm.expression.overflow");
+            break;
+        case Op::divide:
+        case Op::modulo:
+            if (b == 0) fail("algorithm.expression.zero");
+            if (b == -1)  // the least number divided by it overflows
+                a = op == Op::modulo ? 0 : (a == INT64_MIN ? (fail("algorithm.expression.overflow"), 0) : -a);
+            else
+                a = op == Op::divide ? floor_divide(a, b) : a - floor_divide(a, b) * b;
+            break;
+        case Op::left:
+        case Op::right:
+            if (b < 0 || b > 62) fail("algorithm.expression.shift");
+            if (op == Op::right)
+                a >>= b;
+            else if (__builtin_mul_overflow(a, int64_t{1} << b, &a))
+                fail("algorithm.expression.overflow");
+            break;
+        case Op::bit_and:
+            return a & b;
+        case Op::bit_xor:
+            return a ^ b;
+        case Op::bit_or:
+            return a | b;
+        case Op::less:
+            return a < b ? 1 : 0;
+        case Op::less_equal:
+            return a <= b ? 1 : 0;
+        case Op::greater:
+            return a > b ? 1 : 0;
+        case Op::greater_equal:
+            return a >= b ? 1 : 0;
+        case Op::equal:
+            return a == b ? 1 : 0;
+        case Op::unequal:
+            return a != b ? 1 : 0;
+        case Op::both:
+            return a != 0 && b != 0 ? 1 : 0;
+        case Op::either:
+            return a != 0 || b != 0 ? 1 : 0;
+        case Op::min:
+            return std::min(a, b);
+        case Op::max:
+            return std::max(a, b);
+        default:
+            break;
+    }
+    return a;
+}
+
+}  // namespace
+
 int64_t Expression::value(const Names& names) const {
     std::array<int64_t, 2 * kMostCharacters> stack;  // as many as there are characters at most
     std::size_t n = 0;
@@ -276,77 +341,7 @@ int64_t Expression::value(const Names& names) const {
                 break;
         }
         const int64_t b = stack[--n];
-        int64_t& a = stack[n - 1];
-        switch (code.op) {
-            case Op::add:
-                if (__builtin_add_overflow(a, b, &a)) fail("algorithm.expression.overflow");
-                break;
-            case Op::subtract:
-                if (__builtin_sub_overflow(a, b, &a)) fail("algorithm.expression.overflow");
-                break;
-            case Op::multiply:
-                if (__builtin_mul_overflow(a, b, &a)) fail("algorithm.expression.overflow");
-                break;
-            case Op::divide:
-            case Op::modulo:
-                if (b == 0) fail("algorithm.expression.zero");
-                if (b == -1)  // the least number divided by it overflows
-                    a = code.op == Op::modulo
-                            ? 0
-                            : (a == INT64_MIN ? (fail("algorithm.expression.overflow"), 0) : -a);
-                else
-                    a = code.op == Op::divide ? floor_divide(a, b) : a - floor_divide(a, b) * b;
-                break;
-            case Op::left:
-            case Op::right:
-                if (b < 0 || b > 62) fail("algorithm.expression.shift");
-                if (code.op == Op::right)
-                    a >>= b;
-                else if (__builtin_mul_overflow(a, int64_t{1} << b, &a))
-                    fail("algorithm.expression.overflow");
-                break;
-            case Op::bit_and:
-                a &= b;
-                break;
-            case Op::bit_xor:
-                a ^= b;
-                break;
-            case Op::bit_or:
-                a |= b;
-                break;
-            case Op::less:
-                a = a < b ? 1 : 0;
-                break;
-            case Op::less_equal:
-                a = a <= b ? 1 : 0;
-                break;
-            case Op::greater:
-                a = a > b ? 1 : 0;
-                break;
-            case Op::greater_equal:
-                a = a >= b ? 1 : 0;
-                break;
-            case Op::equal:
-                a = a == b ? 1 : 0;
-                break;
-            case Op::unequal:
-                a = a != b ? 1 : 0;
-                break;
-            case Op::both:
-                a = a != 0 && b != 0 ? 1 : 0;
-                break;
-            case Op::either:
-                a = a != 0 || b != 0 ? 1 : 0;
-                break;
-            case Op::min:
-                a = std::min(a, b);
-                break;
-            case Op::max:
-                a = std::max(a, b);
-                break;
-            default:
-                break;
-        }
+        stack[n - 1] = combined(code.op, stack[n - 1], b, fail);
     }
     return stack[0];
 }
