@@ -187,9 +187,9 @@ CollectivesBenchRow time_row(const CollectivesBench& bench, CollectiveOp op, int
     const std::unique_ptr<comm::ProcessGroup> group =
         native ? std::unique_ptr<comm::ProcessGroup>(std::make_unique<comm::NativeGroup>(
                      executor, 0, "world", members, comm::Channel{0}, &recorder))
-               : std::make_unique<TransportGroup>(transport, 0, "world", members, comm::Channel{0}, &recorder,
-                                                  executor, comm::GroupOptions{.algorithm = bench.algorithm});
-    TransportGroup unrecorded(transport, 1, "clock", members, comm::Channel{1}, nullptr, executor);
+               : std::make_unique<TransportGroup>(executor, 0, "world", members, comm::Channel{0}, &recorder,
+                                                  comm::GroupOptions{.algorithm = bench.algorithm});
+    TransportGroup unrecorded(executor, 1, "clock", members, comm::Channel{1}, nullptr);
     const int64_t part = part_of(size, bench.ranks);
     const int64_t bytes = part * bench.ranks * 4;
     Player player(op, part, *group, memory);

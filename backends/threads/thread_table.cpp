@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "backends/threads/thread_transport.h"
+#include "core/base/fence.h"
 
 namespace meshscope::backends::threads {
 namespace {
@@ -54,12 +55,10 @@ ThreadTable::ThreadTable(ThreadTransport& transport, ThreadWorldState& world, Ro
       room_(room),
       me_(me),
       mine_(place(me)),
-      awaited_(room.ranks.size(), 0),
-      room_bytes_(room_bytes(room.ranks.size())) {
-    for (const auto& each : room.places) data_of_.push_back(each->slots[0].data);
-}
+      awaited_(room.ranks.size(), 0) {}
 
 void ThreadTable::wake_all() {
+    fence();
     for (int32_t m = 0; m < size(); ++m)
         if (m != me_) world_.wake(global(m), global(me_));
 }
@@ -68,55 +67,17 @@ comm::Offer& ThreadTable::begin() {
     transport_.check_aborted();
     const int64_t meeting = mine_.meetings + 1;
     // The slot's last meeting must be behind everybody: nobody reads in it any more.
-    if (behind_ < meeting - Place::kAhead) see_off(meeting - Place::kAhead);
+    for (int32_t m = 0; m < size(); ++m)
+        if (m != me_ && mine_.finished[static_cast<std::size_t>(m)] < meeting - Place::kSlots)
+            await_left(m, meeting - Place::kSlots);
     mine_.meetings = meeting;
     return mine_.slot(meeting).offer = {};
-}
-
-void ThreadTable::see_off(int64_t meeting) {
-    int64_t behind = mine_.meetings;
-    for (int32_t m = 0; m < size(); ++m) {
-        if (m == me_) continue;
-        if (mine_.finished[static_cast<std::size_t>(m)] < meeting) await_left(m, meeting);
-        look_at_call(m, meeting);  // before waiting for others, who may wait for this one in vain
-        behind = std::min(behind, mine_.finished[static_cast<std::size_t>(m)]);
-    }
-    for (int64_t each = behind_ + 1; each <= behind; ++each) {
-        for (int32_t m = 0; m < size(); ++m) look_at_call(m, each);
-        unseen_[static_cast<std::size_t>(each % Place::kSlots)] = false;
-    }
-    behind_ = behind;
-}
-
-void ThreadTable::look_at_call(int32_t member, int64_t meeting) {
-    if (!unseen_[static_cast<std::size_t>(meeting % Place::kSlots)]) return;
-    const comm::CallNumber call = mine_.slot(meeting).offer.call;
-    const comm::CallNumber theirs = place(member).slot(meeting).offer.call;
-    if (call != theirs)
-        refuse(comm::calls_differ(call, GlobalRank{global(me_)}, theirs, GlobalRank{global(member)},
-                                  room_.ranks));
-}
-
-void ThreadTable::settle() {
-    if (left_early_.group == nullptr) return;
-    transport_.begin_receipt(left_early_);
-    // The oldest first: who made another call there may never come to the next.
-    for (int64_t meeting = behind_ + 1; meeting <= mine_.meetings; ++meeting)
-        if (meeting > behind_ && unseen_[static_cast<std::size_t>(meeting % Place::kSlots)]) see_off(meeting);
-    transport_.end_call();
-}
-
-void ThreadTable::wake_for_arrival() {
-    if (looked_) return;
-    looked_ = true;
-    world_.fence().light();
-    wake_all();
 }
 
 int64_t ThreadTable::by_value_bytes(CollectiveOp op) const {
     // Where ranks share cores a signal is a change of threads, as long as copying all this.
     if (world_.ranks_share_cores()) return kByValueBytes;
-    return op == CollectiveOp::broadcast ? 4096 : 1024;  // its root then waits for nobody
+    return op == CollectiveOp::broadcast ? 4096 : 1024;
 }
 
 void ThreadTable::arrive_by_value(int64_t own_begin, int64_t own_end) {
@@ -129,34 +90,30 @@ void ThreadTable::arrive_by_value(int64_t own_begin, int64_t own_end) {
         offer.parts = reinterpret_cast<const comm::Part*>(data);
         data += in_lines(bytes);
     }
-    gives_ = offer.bytes > 0 && offer.input != nullptr;
+    const bool gives = offer.bytes > 0 && offer.input != nullptr;
     const auto lay_down = [&](int64_t begin, int64_t end) {
-        if (gives_ && begin < end)
+        if (gives && begin < end)
             std::memcpy(data + begin, offer.input + begin, static_cast<std::size_t>(end - begin));
     };
     lay_down(0, own_begin);
     lay_down(own_end, offer.bytes);
     offer.input = data;
     offer.by_value = true;
-    // Nobody is woken yet: that would wait until all that was written here is in the cache, while there may
-    // be something to read already. Before this rank waits or leaves, it makes up for that.
     slot.meeting.store(mine_.meetings, std::memory_order_release);
-    looked_ = false;
+    wake_all();
 }
 
 void ThreadTable::arrive() {
     shown_ = true;
     mine_.slot(mine_.meetings).meeting.store(mine_.meetings, std::memory_order_release);
-    looked_ = false;
-    wake_for_arrival();
+    wake_all();
 }
 
 const comm::Offer& ThreadTable::await(int32_t member) {
     const int64_t meeting = mine_.meetings;
     Slot& slot = place(member).slot(meeting);
     if (member == me_) return slot.offer;
-    was_there_ = slot.meeting.load(std::memory_order_acquire) == meeting;
-    if (!was_there_) await_arrival(member, slot);
+    if (slot.meeting.load(std::memory_order_acquire) != meeting) await_arrival(member, slot);
     int64_t& known = mine_.finished[static_cast<std::size_t>(member)];
     known = std::max(known, meeting - 1);
     awaited_[static_cast<std::size_t>(member)] = meeting;
@@ -166,7 +123,6 @@ const comm::Offer& ThreadTable::await(int32_t member) {
 void ThreadTable::await_arrival(int32_t member, const Slot& slot) {
     const int64_t meeting = mine_.meetings;
     const int32_t peer = global(member);
-    wake_for_arrival();
     // `finished` is read before the flag: what a member laid down before it ended is still to be had.
     world_.wait_until(global(me_), peer, WaitKind::message, [&] {
         const bool ended = world_.aborted() || world_.slot(peer).finished.load(kSignal);
@@ -178,7 +134,7 @@ void ThreadTable::await_arrival(int32_t member, const Slot& slot) {
 void ThreadTable::enter() {
     const int64_t meeting = mine_.meetings;
     mine_.stage.store(2 * meeting, std::memory_order_release);
-    world_.fence().light();
+    fence();
     for (int32_t m = 0; m < size(); ++m)
         if (awaited(m) == meeting && place(m).slot(meeting).meeting.load(kSignal) != meeting) {
             mine_.stage.store(2 * meeting - 1, kSignal);  // before waiting: who withdraws waits for us
@@ -193,31 +149,7 @@ void ThreadTable::leave(comm::TableSpan span) {
 
 void ThreadTable::leave() {
     mine_.stage.store(2 * mine_.meetings + 1, std::memory_order_release);
-    looked_ = true;
-    world_.fence().light();
     wake_all();
-    if (!shown_ && !gives_) look_ahead();
-}
-
-void ThreadTable::look_ahead() {
-    if (!was_there_) return;
-    const int64_t meeting = mine_.meetings;
-    const auto next = static_cast<std::size_t>((meeting + 1) % Place::kSlots);
-    for (int32_t m = 0; m < size(); ++m) {
-        if (m == me_ || awaited(m) != meeting) continue;
-        // Only fetched, not looked at: the end of this call would wait for that.
-        const Slot& slot = place(m).slots[next];
-        const std::byte* const data = data_of_[static_cast<std::size_t>(m)] + next * room_bytes_;
-        __builtin_prefetch(&slot);
-        const int64_t bytes = std::min(place(m).slot(meeting).offer.bytes, kByValueBytes);
-        for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(kLine)) __builtin_prefetch(data + at);
-    }
-}
-
-void ThreadTable::leave_early() {
-    left_early_ = transport_.doing();
-    unseen_[static_cast<std::size_t>(mine_.meetings % Place::kSlots)] = true;
-    leave();
 }
 
 void ThreadTable::await_left(int32_t member, int64_t meeting) {
@@ -271,7 +203,7 @@ void ThreadTable::withdraw() noexcept {
     if (!shown_) return;
     shown_ = false;
     mine_.slot(meeting).meeting.store(Slot::kWithdrawn, kSignal);
-    world_.fence().heavy();
+    fence();
     for (int32_t m = 0; m < size(); ++m)
         while (m != me_ && place(m).stage.load(kSignal) == 2 * meeting) std::this_thread::yield();
 }

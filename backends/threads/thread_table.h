@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -32,9 +31,8 @@ static_assert(sizeof(Slot) == 64);
 /// a line of its own.
 struct Place {
     /// Meetings that a member may be ahead by value: nobody comes to a meeting before all have left the one
-    /// kAhead before it. So offers stay for twice as long, for those who look late.
-    static constexpr int64_t kAhead = 4;
-    static constexpr int64_t kSlots = 2 * kAhead;
+    /// kSlots before it.
+    static constexpr int64_t kSlots = 4;
 
     explicit Place(std::size_t members);
     Slot& slot(int64_t meeting) { return slots[static_cast<std::size_t>(meeting % kSlots)]; }
@@ -71,9 +69,8 @@ class Rooms {
 /// A signal is a store, a fence, and a look whether somebody sleeps for it; who sleeps says so first and then
 /// looks at the signal, so one of the two sees the other: the protocol of ThreadWorldState, on which its
 /// exact deadlock detection rests. (A fence, not a stronger store: that would take the line back from those
-/// who read it; and the light side of one, so that a signal does not wait until it has arrived.) Likewise
-/// enter() and withdraw(): one says "I am at the buffers" and then looks whether they were taken back, the
-/// other takes them back and then looks who is at them.
+/// who read it.) Likewise enter() and withdraw(): one says "I am at the buffers" and then looks whether they
+/// were taken back, the other takes them back and then looks who is at them.
 class ThreadTable final : public comm::SharedTable {
   public:
     /// `me` is the rank's place among the room's members.
@@ -89,33 +86,20 @@ class ThreadTable final : public comm::SharedTable {
     void enter() override;
     void leave() override;
     void leave(comm::TableSpan span) override;
-    void leave_early() override;
     void await_left(int32_t member) override;
     comm::TableSpan span_of(int32_t member) const override;
     void close() override;
     void withdraw() noexcept override;
-
-    /// Waits until everybody came to the meetings that this rank left early, and looks at their offers.
-    void settle();
 
   private:
     void abort(const CommError& error) override;
     Place& place(int32_t member) const { return *room_.places[static_cast<std::size_t>(member)]; }
     int32_t global(int32_t member) const { return room_.ranks[static_cast<std::size_t>(member)].value; }
     int32_t size() const { return static_cast<int32_t>(room_.ranks.size()); }
-    /// Where the member awaited last is ahead of this rank, as the root of broadcasts is: has the cache fetch
-    /// what it has laid down for the next meeting, taken to be as long as this one.
-    void look_ahead();
-    /// Waits until everybody has left `meeting`, and looks at the calls of all meetings that turn out to be
-    /// behind everybody: seldom, and several at once, since each look is a cache line that changes cores.
-    void see_off(int64_t meeting);
-    /// Sees that `member` made the same call in a meeting that it has left, if nobody looked yet.
-    void look_at_call(int32_t member, int64_t meeting);
-    /// Wakes those who sleep for this rank's coming, if it did not look for them since it came.
-    void wake_for_arrival();
     void await_arrival(int32_t member, const Slot& slot);
     void await_left(int32_t member, int64_t meeting);
     int64_t awaited(int32_t member) const { return awaited_[static_cast<std::size_t>(member)]; }
+    /// After what the others may wait for was stored: wakes those that sleep for it.
     void wake_all();
     /// A member that is not coming: throws why.
     [[noreturn]] void throw_lost(int32_t member);
@@ -125,16 +109,7 @@ class ThreadTable final : public comm::SharedTable {
     Room& room_;
     int32_t me_;
     Place& mine_;
-    std::array<bool, Place::kSlots> unseen_{};  ///< by slot: left early, and nobody looked yet
-    comm::IssuedCall left_early_;               ///< the last call that was
     std::vector<int64_t> awaited_;  ///< by member, the latest meeting in which this rank saw its offer
-    std::vector<const std::byte*>
-        data_of_;  ///< by member, its first slot's data; the next begins room_bytes_ later
-    std::size_t room_bytes_;
-    bool was_there_ = false;  ///< who was awaited last had come already
-    int64_t behind_ = 0;      ///< the latest meeting known to be behind everybody, calls looked at
-    bool gives_ = false;      ///< its own offer of this meeting has something for the others
-    bool looked_ = true;      ///< see wake_for_arrival()
     bool shown_ = false;      ///< others may be at this rank's buffers
 };
 

@@ -238,10 +238,6 @@ comm::SharedTable* ThreadTransport::table(comm::Channel channel, std::span<const
     return tables_.back().get();
 }
 
-void ThreadTransport::settle_tables() {
-    for (const auto& table : tables_) table->settle();
-}
-
 void ThreadTransport::give_up() noexcept {
     world_.fail(rank_, nullptr);
 }

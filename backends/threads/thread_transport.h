@@ -34,10 +34,8 @@ class ThreadTransport final : public comm::Transport, public comm::SharedTables,
     bool done(Ticket ticket) override;
     void withdraw() noexcept override;
     void give_up() noexcept override;
-    const comm::IssuedCall& doing() const { return slot_.calls.doing(); }
     [[noreturn]] void die() override;
     [[noreturn]] void stall() override;
-    void settle_tables() override;
     comm::SharedTable* table(comm::Channel channel, std::span<const GlobalRank> ranks) override;
 
     /// Throws what the world was aborted with, after taking everything back.

@@ -25,7 +25,6 @@ ThreadWorldState::ThreadWorldState(int32_t world_size, comm::InterleavingSchedul
     if (world_size > usable_cores()) return;
     spins_ = 64;
     patience_ = kPatience;
-    fence_.make_asymmetric();  // who sleeps has waited for far longer than its side of the fence takes
 }
 
 ThreadWorldState::~ThreadWorldState() = default;

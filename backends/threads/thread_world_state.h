@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "backends/threads/asymmetric_fence.h"
 #include "backends/threads/stepper.h"
 #include "core/base/diagnosis.h"
+#include "core/base/fence.h"
 #include "core/comm/transport.h"
 
 namespace meshscope::backends::threads {
@@ -75,9 +75,9 @@ struct alignas(64) RankSlot {
 ///
 /// A message is handed over without a lock: push to the inbox, then look whether the receiver sleeps for us;
 /// the receiver says that it sleeps, then looks into its inbox again. With sequentially consistent atomics
-/// (messages), or a light fence here and a heavy one there (a table's signals; AsymmetricFence), one of the
-/// two sees the other. The mutex is taken only to sleep, to wake, to fail and to finish. Under it
-/// who sleeps is exact: a rank that made another's condition true has woken it before it can sleep itself.
+/// (messages), or a fence() on both sides (a table's signals), one of the two sees the other. The mutex is
+/// taken only to sleep, to wake, to fail and to finish. Under it who sleeps is exact: a rank that made
+/// another's condition true has woken it before it can sleep itself.
 ///
 /// Deadlock, with no clock in it. Every wait is for one act of one peer: for the next message of `src`, which
 /// only src can post (channels do not share messages, and a rank uses its transport from one thread, so it
@@ -142,7 +142,7 @@ class ThreadWorldState {
         while (true) {
             std::unique_lock lock(mutex_);
             mine.waits_for.store(peer, std::memory_order_seq_cst);
-            fence_.heavy();
+            fence();
             if (ready()) {
                 mine.waits_for.store(RankSlot::kAwake, std::memory_order_seq_cst);
                 return;
@@ -155,10 +155,8 @@ class ThreadWorldState {
         }
     }
 
-    /// Between what a rank has stored for others and its wake() for those who sleep for it; see
-    /// AsymmetricFence for what stands on the other side.
-    const AsymmetricFence& fence() const { return fence_; }
-    /// Wakes `rank` if it sleeps until `by` acts. Cost when it does not: one load.
+    /// Wakes `rank` if it sleeps until `by` acts; a fence() stands between what was stored for it and this.
+    /// Cost when it does not sleep: one load.
     void wake(int32_t rank, int32_t by);
 
     /// Rank `rank` failed with `cause` (null: it will be known when its body ends, see settle). The first
@@ -214,7 +212,6 @@ class ThreadWorldState {
     std::vector<std::unique_ptr<RankSlot>> slots_;
     std::unique_ptr<Rooms> rooms_;
     std::unique_ptr<Stepper> stepper_;
-    AsymmetricFence fence_;
     int spins_ = 0, yields_;
     std::chrono::microseconds patience_{0};
     std::atomic<bool> aborted_{false};

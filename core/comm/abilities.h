@@ -22,8 +22,6 @@ class SharedTables {
     /// `ranks` (ascending, this rank among them) as for messages; all members must ask, and the table is the
     /// transport's.
     virtual SharedTable* table(Channel channel, std::span<const GlobalRank> ranks) = 0;
-    /// Waits until every member came to all meetings that this rank left early (SharedTable::leave_early).
-    virtual void settle_tables() = 0;
 };
 
 /// A backend's own library of collectives.

@@ -300,10 +300,10 @@ void Meeting::broadcast_from_here(bool by_value) {
     if (call_.output != nullptr) copy_bytes(call_.output, call_.input, bytes);
     arrive(bytes, call_.input, nullptr, by_value);
     wire_.count_sent(bytes * (p() - 1));
-    if (by_value) return table_.leave_early();
     // Of a small one the root writes nothing, but it still sees who comes.
     Pointers<std::byte> outputs(p());
     for (int32_t i = 1; i < p(); ++i) outputs[i] = await(wire_.of(me() + i), bytes).output;
+    if (by_value) return table_.leave();
     const int64_t at = read_by_owner(bytes);
     table_.enter();
     TableSpan span{wire_.now(), 0};

@@ -19,8 +19,7 @@ namespace meshscope::comm {
 bool can_run_on_table(CollectiveOp op);
 
 /// Runs such a call by the direct algorithm at `table`, which has the wire's members. Returns when the result
-/// is there and the input may be changed; a broadcast of few bytes ends on the root as a buffered send does,
-/// before the others have come. The wire gets the sent bytes and the hops.
+/// is there and the input may be changed. The wire gets the sent bytes and the hops.
 ///
 /// Cost, without the copying: one signal from every rank to every other up to SharedTable::kByValueBytes of
 /// the full buffer, two beyond.

@@ -73,9 +73,6 @@ class SharedTable {
     /// Ends it and says what this rank did at the others' buffers, for their records. Only of a member that
     /// awaited all others: so none of them is still reading what it said before.
     virtual void leave(TableSpan span) = 0;
-    /// Ends a meeting by value without having seen who else is there, as a buffered send ends. The others'
-    /// offers are looked at later, while a slot is still kept for them, or in SharedTables::settle_tables.
-    virtual void leave_early() = 0;
     /// Waits until `member` has left.
     virtual void await_left(int32_t member) = 0;
     /// What `member` said when it left the meeting; after await_left, until this rank comes to the next.

@@ -214,9 +214,7 @@ void StreamExecutor::finish() {
     const auto closing = std::make_shared<Work::State>();
     closing->work = [this] {
         for (; !sent_.empty(); drop_first_sent()) wait_for_sent(sent_.front());
-        const Abilities can = transport_.abilities();
-        if (can.tables != nullptr) can.tables->settle_tables();
-        if (can.library != nullptr) can.library->settle();
+        if (NativeLibrary* const library = transport_.abilities().library) library->settle();
     };
     const int64_t position = next_position_;
     submit(closing);

@@ -77,12 +77,6 @@ TransportGroup::TransportGroup(StreamExecutor& executor, int32_t index, std::str
                                               std::move(options), channel),
                     recorder) {}
 
-TransportGroup::TransportGroup(Transport&, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                               Channel channel, trace::Recorder* recorder, StreamExecutor& executor,
-                               GroupOptions options)
-    : TransportGroup(executor, index, std::move(name), std::move(ranks), channel, recorder,
-                     std::move(options)) {}
-
 TransportGroup::~TransportGroup() = default;
 
 void TransportGroup::Members::run(const Work::State& state) const {

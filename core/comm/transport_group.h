@@ -32,10 +32,6 @@ class TransportGroup final : public RecordedGroup {
     /// Throws InvalidArgument: "comm.not_a_member", "comm.ranks_not_ascending", "comm.rank_outside_world".
     TransportGroup(StreamExecutor& executor, int32_t index, std::string name, std::vector<GlobalRank> ranks,
                    Channel channel, trace::Recorder* recorder, GroupOptions options = {});
-    /// The same, in the order of the layers; `transport` must be the executor's.
-    TransportGroup(Transport& transport, int32_t index, std::string name, std::vector<GlobalRank> ranks,
-                   Channel channel, trace::Recorder* recorder, StreamExecutor& executor,
-                   GroupOptions options = {});
     ~TransportGroup() override;
 
   private:

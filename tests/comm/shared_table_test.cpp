@@ -397,7 +397,7 @@ TEST_CASE("different counts at a table are found, by value and by reference") {
                   }) == "comm.size_mismatch");
 }
 
-TEST_CASE("of several broadcasts that were left early the first that differs is told, not the last missed") {
+TEST_CASE("of several broadcasts the first that differs is told, not the last missed") {
     CHECK(outcome(2, Mode::inline_in_wait, [](Rank& rank) {
               const auto world = rank.world(Algorithm::direct);
               world->broadcast(rank.zeros(10), GroupRank{rank.rank()}).wait();
@@ -408,7 +408,7 @@ TEST_CASE("of several broadcasts that were left early the first that differs is 
           }) == "comm.calls_differ");
 }
 
-TEST_CASE("a small broadcast to a rank that never comes is an error of the root when it finishes") {
+TEST_CASE("a small broadcast to a rank that never comes is an error of the root") {
     CHECK(outcome(2, Mode::inline_in_wait, [](Rank& rank) {
               const auto world = rank.world(Algorithm::direct);
               if (rank.rank() == 0) world->broadcast(rank.zeros(4), GroupRank{0}).wait();

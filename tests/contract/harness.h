@@ -49,9 +49,8 @@ struct Rank {
         if (groups_are_native())
             return std::make_unique<comm::NativeGroup>(executor, index, "dim", members, comm::Channel{index},
                                                        &recorder);
-        return std::make_unique<TransportGroup>(transport, index, "dim", members, comm::Channel{index},
-                                                &recorder, executor,
-                                                comm::GroupOptions{algorithm, std::move(node_of)});
+        return std::make_unique<TransportGroup>(executor, index, "dim", members, comm::Channel{index},
+                                                &recorder, comm::GroupOptions{algorithm, std::move(node_of)});
     }
     std::unique_ptr<comm::ProcessGroup> world(Algorithm algorithm = Algorithm::ring,
                                               std::vector<int32_t> node_of = {}) const {
