@@ -105,7 +105,7 @@ TEST_CASE("the palette lists each command that means something now, by both lang
     CHECK(best(open, "qqqq").empty());
     // The lesson's steps, lessons and what was open lately.
     AppState state = opened();
-    Offer offer;
+    LessonCard offer;
     offer.id = "/lessons/81_uneven/scenario.toml";
     offer.title = {"Uneven inputs", "不均匀的输入"};
     state.offers = {offer};

@@ -195,7 +195,7 @@ TEST_CASE(
     CHECK(gui::state_as_json(app.stage()).find("\"runs\"") != std::string::npos);
     // A bar of the other run brings it to the front with the event selected.
     int64_t event = -1;
-    for (const auto& place : app.stage().memory().places)
+    for (const auto& place : app.stage().memory().shapes)
         if (place.id.kind == "run_event" && place.id.a == 1 && place.box.w > 12) event = place.id.b;
     REQUIRE(event >= 0);
     app.click(app.shape("run_event", 1, event));
@@ -280,7 +280,7 @@ TEST_CASE("one run alone: a lesson can be laid beside it from the comparison its
     const Files files;
     Harness app;
     app.open(load(files.ddp));
-    Offer offer;
+    LessonCard offer;
     offer.id = "scenarios/x/scenario.toml";
     offer.title = {"HSDP", "HSDP"};
     app.stage().act(OfferLessons{{offer}});
@@ -305,7 +305,7 @@ TEST_CASE("Code and why: a click on an event of the same rule selects it, one on
     app.stage().act(SelectEvent{{0, event}, true});
     app.frames(3);
     int64_t other = -1;
-    for (const auto& place : app.stage().memory().places)
+    for (const auto& place : app.stage().memory().shapes)
         if (place.id.kind == "event" && place.id.b > event &&
             test::lesson()->trace->text(
                 test::lesson()->trace->event(0, static_cast<int32_t>(place.id.b)).rule) ==

@@ -46,7 +46,7 @@ void break_it(Harness& app) {
 }
 
 bool has_place(Harness& app, const std::string& kind) {
-    const auto& places = app.stage().memory().places;
+    const auto& places = app.stage().memory().shapes;
     return std::any_of(places.begin(), places.end(),
                        [&](const auto& place) { return place.id.kind == kind; });
 }

@@ -112,7 +112,7 @@ bool Harness::has_widget(const std::string& id) const {
 }
 
 view::Point Harness::shape(const std::string& kind, int64_t a, int64_t b) const {
-    for (const auto& place : stage_.memory().places) {
+    for (const auto& place : stage_.memory().shapes) {
         if (place.id.kind == kind && place.id.a == a && (b < 0 || place.id.b == b)) {
             return {place.box.x + place.box.w / 2, place.box.y + place.box.h / 2};
         }

@@ -79,7 +79,7 @@ TEST_CASE("no text of quizzes, revealed or not, overflows") {
 TEST_CASE("no text of welcome page, key sheet, error, loading, toast and drawer overflows") {
     for (const int width : {1280, 700}) {
         Harness app(width, 720);
-        session::Offer offer;
+        session::LessonCard offer;
         offer.title = test::lesson()->title;
         offer.subtitle = {"4 rank · mesh (2, 2)", "4 rank · mesh (2, 2)"};
         app.stage().act(session::OfferLessons{{offer, offer, offer}});
@@ -119,7 +119,7 @@ TEST_CASE("no text of welcome page, key sheet, error, loading, toast and drawer 
 TEST_CASE("no text of a welcome page that remembers overflows") {
     for (const int width : {1280, 700}) {
         Harness app(width, 720);
-        session::Offer offer;
+        session::LessonCard offer;
         offer.id = "/lessons/63_hsdp/scenario.toml";
         offer.title = test::lesson()->title;
         offer.subtitle = {"4 rank · mesh (2, 2)", "4 rank · mesh (2, 2)"};

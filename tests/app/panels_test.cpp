@@ -40,7 +40,7 @@ TEST_CASE("a rank clicked in the mesh is selected in every view") {
     // The table's row does the same.
     app.click(app.widget("tab0"));
     const view::Rect* row = nullptr;  // as wide as the table, where a card is not
-    for (const auto& place : app.stage().memory().places) {
+    for (const auto& place : app.stage().memory().shapes) {
         if (place.id == view::Id{"rank", 3} && place.box.w > 400) row = &place.box;
     }
     REQUIRE(row != nullptr);
@@ -185,7 +185,7 @@ TEST_CASE("an error is shown with its lines, copied as text, and closed") {
 
 TEST_CASE("the welcome page offers lessons and opens the one pressed") {
     Harness app;
-    session::Offer offer;
+    session::LessonCard offer;
     offer.id = "scenarios/63_hsdp/scenario.toml";
     offer.title = {"HSDP", "HSDP"};
     app.stage().act(session::OfferLessons{{offer}});
@@ -197,7 +197,7 @@ TEST_CASE("the welcome page offers lessons and opens the one pressed") {
 TEST_CASE("a lesson's thumbnail moves once when it is pointed at, and not with reduced motion") {
     for (const bool reduced : {false, true}) {
         Harness app;
-        session::Offer offer;
+        session::LessonCard offer;
         offer.id = "scenarios/63_hsdp/scenario.toml";
         offer.mesh = {{"replicate", 2}, {"shard", 2}};
         app.stage().act(session::OfferLessons{{offer}});
@@ -218,12 +218,12 @@ TEST_CASE("a cell of the traffic matrix is chosen by pointer and by keyboard, it
     app.settle();
     REQUIRE(app.state().view == view::ViewKind::traffic);
     app.click(app.shape("link", 0, 1));
-    CHECK(app.state().selection.link == view::Link{{0, 1}, {1, 1}});
+    CHECK(app.state().selection.cell == view::TrafficCell{{0, 1}, {1, 1}});
     CHECK(app.state().selection.rank == 0);
     app.key(Key::down, false, true);
-    CHECK(app.state().selection.link == view::Link{{3, 1}, {1, 1}});  // nothing in between sends to rank 1
+    CHECK(app.state().selection.cell == view::TrafficCell{{3, 1}, {1, 1}});  // nothing in between sends to rank 1
     app.key(Key::left, false, true);
-    CHECK(app.state().selection.link == view::Link{{3, 1}, {1, 1}});
+    CHECK(app.state().selection.cell == view::TrafficCell{{3, 1}, {1, 1}});
     app.key(Key::s);
     CHECK(app.state().traffic.span == view::TrafficSpan::step);
     app.click(app.shape("traffic_span", 2));
@@ -240,7 +240,7 @@ TEST_CASE("a cell of the traffic matrix is chosen by pointer and by keyboard, it
     CHECK(copied[0].find("rank 3") != std::string::npos);
     CHECK(copied[0].find("3\t0\t") != std::string::npos);  // the matrix, too
     // A cause leads to its event; the event's facts take the place of the link's.
-    const auto& places = app.stage().memory().places;
+    const auto& places = app.stage().memory().shapes;
     const auto cause =
         std::find_if(places.begin(), places.end(), [](const auto& p) { return p.id.kind == "cause"; });
     REQUIRE(cause != places.end());
@@ -271,7 +271,7 @@ TEST_CASE("a row of a weight is chosen by pointer and by keyboard, and its life 
     const auto copied = app.stage().take_effects().copy;
     REQUIRE(copied.size() == 1);
     CHECK(copied[0].find("net2.weight[0:30]") != std::string::npos);
-    const auto& places = app.stage().memory().places;
+    const auto& places = app.stage().memory().shapes;
     const auto life = std::find_if(places.begin(), places.end(), [](const auto& p) {
         return p.id.kind == "life" && p.id.a == 1 && p.box.w > 8;
     });
@@ -325,15 +325,15 @@ std::set<std::string> drawn_kinds(view::ViewKind kind) {
             if (panels::view_of(kind).least_runs > 1)
                 app.stage().act(session::AddDocument{test::lesson("42_ddp")});
             app.stage().act(session::SetView{kind});
-            app.stage().act(session::SelectLink{{{0}, {1}}});
+            app.stage().act(session::SelectCell{{{0}, {1}}});
             if (width < 1180) app.stage().act(session::ToggleDrawer{});
             for (int i = 0; i <= kMoments; ++i) {
                 // Zoomed into the traffic of two ranks, all of it can be shown again.
-                if (i == kMoments) app.stage().act(session::SetTraffic{{{}, {}, view::Link{{0, 2}, {0, 2}}}});
+                if (i == kMoments) app.stage().act(session::SetTraffic{{{}, {}, view::TrafficCell{{0, 2}, {0, 2}}}});
                 app.stage().act(
                     session::SetCursor{app.state().document->modelled.end_ns * (2 * i + 1) / (2 * kMoments)});
                 app.frames(1, 1.0);
-                for (const auto& place : app.stage().memory().places) drawn.insert(place.id.kind);
+                for (const auto& place : app.stage().memory().shapes) drawn.insert(place.id.kind);
             }
         }
     return drawn;

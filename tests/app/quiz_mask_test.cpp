@@ -198,7 +198,7 @@ TEST_CASE("which ranks take part is not drawn while that is asked") {
     const auto places = [&] {
         app.frames(1);
         return std::count_if(
-            app.stage().memory().places.begin(), app.stage().memory().places.end(),
+            app.stage().memory().shapes.begin(), app.stage().memory().shapes.end(),
             [](const auto& place) { return place.id.kind == "bytes" || place.id.kind == "title"; });
     };
     CHECK(places() == 0);

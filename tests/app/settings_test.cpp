@@ -69,10 +69,10 @@ TEST_CASE("what is chosen is written, and read back the same") {
     CHECK(next.reduced_motion);
     CHECK(next.remembered.recent == read.settings.remembered.recent);
     apply(next, ShowDocument{test::lesson()}, effects);
-    const Place* place = place_kept(read.settings, *test::lesson());
+    const Viewpoint* place = viewpoint_kept(read.settings, *test::lesson());
     REQUIRE(place != nullptr);
-    apply(next, RestorePlace{*place}, effects);
-    CHECK(place_of(next) == place_of(state));
+    apply(next, RestoreViewpoint{*place}, effects);
+    CHECK(viewpoint_of(next) == viewpoint_of(state));
     CHECK(next.lesson_step == 3);
     CHECK(next.quizzes[test::lesson()->quizzes[0].id].guess == "7");
     CHECK(next.quizzes[test::lesson()->quizzes[0].id].revealed);
@@ -82,13 +82,13 @@ TEST_CASE("what is chosen is written, and read back the same") {
     // The places kept are those of documents: another one has none.
     Document other;
     other.name = "other";
-    CHECK(place_kept(read.settings, other) == nullptr);
+    CHECK(viewpoint_kept(read.settings, other) == nullptr);
 }
 
 TEST_CASE("a place that the run no longer has is left out, part by part") {
     AppState state = opened();
     Effects effects;
-    Place place;
+    Viewpoint place;
     place.view = view::ViewKind::timeline;
     place.rank = 99;
     place.event_rank = 1;
@@ -97,7 +97,7 @@ TEST_CASE("a place that the run no longer has is left out, part by part") {
     place.range_begin_ns = -5;
     place.range_end_ns = INT64_MAX;
     place.lesson_step = 999;
-    apply(state, RestorePlace{place}, effects);
+    apply(state, RestoreViewpoint{place}, effects);
     CHECK(state.view == view::ViewKind::timeline);
     CHECK_FALSE(state.selection.rank);
     CHECK_FALSE(state.selection.event);
@@ -178,9 +178,9 @@ TEST_CASE("a place that names no document, and numbers that are none, are left o
         broken);
     CHECK_FALSE(broken);
     CHECK(read.settings.width == 0);
-    REQUIRE(read.settings.places.size() == 1);
-    CHECK(read.settings.places[0].second.row == -1);
-    CHECK(read.settings.places[0].second.lesson_step == 2);
+    REQUIRE(read.settings.viewpoints.size() == 1);
+    CHECK(read.settings.viewpoints[0].second.row == -1);
+    CHECK(read.settings.viewpoints[0].second.lesson_step == 2);
     std::vector<std::string> keys;
     for (const Message& message : read.said) keys.push_back(std::get<std::string>(*message.find("key")));
     CHECK(keys == std::vector<std::string>{"window", "places", "places", "places.row"});

@@ -124,7 +124,7 @@ namespace {
 /// The lines that a lesson's text is set in, at this width.
 std::vector<std::string> set(const std::string& text, float width) {
     std::vector<std::string> lines;
-    for (const panels::SetPiece& piece : panels::set_text(TestMeasure(), panels::parse_inline(text), width)) {
+    for (const panels::TextRun& piece : panels::set_text(TestMeasure(), panels::parse_inline(text), width)) {
         if (piece.line >= static_cast<int>(lines.size())) lines.resize(static_cast<size_t>(piece.line) + 1);
         lines.back() += piece.text;
     }

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "app/gui/view/collective_cells.h"
-#include "app/gui/view/collective_place.h"
+#include "app/gui/view/collective_layout.h"
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/collective_view.h"
 #include "app/gui/view/stepping.h"
@@ -143,7 +143,7 @@ TEST_CASE("two levels stand in rows of nodes, and only ranks of one column speak
     const Ran ran = really_run(CollectiveOp::all_reduce, Algorithm::two_level, even(8, 6), node_of);
     const auto state = view::collective_after(ran.trace, ran.instance, 0);
     CHECK(state.nodes == node_of);
-    const auto place = view::place_group(state, {0, 0, 1000, 500});
+    const auto place = view::lay_out_group(state, {0, 0, 1000, 500});
     REQUIRE(place.levels);
     for (std::size_t a = 0; a < 8; ++a)
         for (std::size_t b = 0; b < 8; ++b)

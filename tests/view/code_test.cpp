@@ -5,7 +5,7 @@
 
 #include "app/gui/view/code_facts.h"
 #include "app/gui/view/code_view.h"
-#include "app/gui/view/source_place.h"
+#include "app/gui/view/source_location.h"
 #include "backends/registry.h"
 #include "core/run/run.h"
 #include "tests/test.h"
@@ -70,7 +70,7 @@ std::shared_ptr<const trace::Trace> trace_of(const std::string& text) {
     return run::run_scenario(scenario::parse_scenario("format = 1\n" + text, "test.toml"), *registry).trace;
 }
 
-std::string statement(const view::SourcePlace& place) {
+std::string statement(const view::SourceLocation& place) {
     const auto lines = view::source_lines(place.file);
     const auto range = view::statement_at(lines, place.line);
     std::string text;
@@ -130,7 +130,7 @@ TEST_CASE(
                 }
                 if (!seen.insert(source + " " + rule).second) continue;
                 INFO(rule << " at " << source);
-                const auto place = view::parse_place(source);
+                const auto place = view::parse_location(source);
                 REQUIRE(place);
                 const std::string text = statement(*place), op(name(e.op));
                 // The process group's methods carry the op's name; send and recv begin with i.
@@ -139,7 +139,7 @@ TEST_CASE(
                        // All that a scenario calls itself, rule_of() naming it.
                        (rule.starts_with("call.") && text.find(".cause = {rule_of(") != std::string::npos) ||
                        text.find('"' + rule + '"') != std::string::npos));
-                CHECK(view::place_still_says(*place, op, rule) == true);
+                CHECK(view::still_says_at(*place, op, rule) == true);
             }
     };
     for (const std::string& text : many_runs()) check(*trace_of(text));
@@ -148,7 +148,7 @@ TEST_CASE(
     CHECK(ops.size() > 30);
     for (const std::string& op : ops) {
         INFO(op);
-        const auto places = view::places_of_op(op);
+        const auto places = view::locations_of_op(op);
         REQUIRE_FALSE(places.empty());
         for (const auto& place : places) {
             const std::string text = statement(place);
@@ -167,7 +167,7 @@ TEST_CASE("every rule of the catalogue is named in the program's sources, and ev
         // What a user calls by hand is issued outside; what is computed again is named by the recorder.
         if (rule == "user.call" || rule == "recompute.forward") continue;
         INFO(rule);
-        CHECK_FALSE(view::places_of_rule(rule).empty());
+        CHECK_FALSE(view::locations_of_rule(rule).empty());
         ++rules;
     }
     CHECK(rules > 60);
@@ -208,7 +208,7 @@ TEST_CASE("words of kernels name kernels that exist") {
     for (const std::string& id : catalogue.ids(i18n::Language::en)) {
         if (!id.starts_with("op.") || !id.ends_with(".sentence")) continue;
         INFO(id);
-        CHECK_FALSE(view::places_of_op(id.substr(3, id.size() - 3 - 9)).empty());
+        CHECK_FALSE(view::locations_of_op(id.substr(3, id.size() - 3 - 9)).empty());
         ++ops;
     }
     CHECK(ops > 60);
@@ -220,11 +220,11 @@ TEST_CASE("a plain call is shown where it is made, where its rule is named stand
     const auto facts = view::explain_event(stage.at({0, event}), {0, event});
     CHECK_FALSE(facts.moved);
     REQUIRE(facts.place);
-    CHECK(view::place_text(*facts.place) == facts.recorded);
+    CHECK(view::location_text(*facts.place) == facts.recorded);
     REQUIRE(facts.named);
     CHECK(statement(*facts.named).find("\"call.all_gather\"") != std::string::npos);
     // The same line under a rule of training is one that moved.
-    CHECK_FALSE(view::place_still_says(*facts.place, "all_gather", "fsdp2.unshard.forward"));
+    CHECK_FALSE(view::still_says_at(*facts.place, "all_gather", "fsdp2.unshard.forward"));
 }
 
 TEST_CASE("a place that moved is told, and the rule's own place is shown instead") {
@@ -276,7 +276,7 @@ TEST_CASE("the facts of HSDP's second gather are PyTorch's: prefetched in backwa
 TEST_CASE("the excerpt holds the recorded line itself, word for word, and the copied text holds it too") {
     Stage stage(trace_of(kHsdp));
     const int32_t event = first_of(*stage.trace, 0, "fsdp2.reduce_scatter.gradients");
-    const auto place = view::parse_place(stage.trace->text(stage.trace->event(0, event).source));
+    const auto place = view::parse_location(stage.trace->text(stage.trace->event(0, event).source));
     REQUIRE(place);
     const auto picture = view::code_view(stage.at({0, event}));
     const auto lines = view::source_lines(place->file);
@@ -288,8 +288,8 @@ TEST_CASE("the excerpt holds the recorded line itself, word for word, and the co
             "> " + std::to_string(i) + "  " + std::string(lines[static_cast<std::size_t>(i - 1)]);
         CHECK(std::count(picture.text_lines.begin(), picture.text_lines.end(), told) == 1);
     }
-    CHECK(test::says(picture, view::place_text(*place)));
-    CHECK(view::code_place(stage.at({0, event})) == view::place_text(*place));
+    CHECK(test::says(picture, view::location_text(*place)));
+    CHECK(view::code_location(stage.at({0, event})) == view::location_text(*place));
 }
 
 TEST_CASE("texts of Code and why fit at every size in both languages, for every kind of event") {
@@ -350,5 +350,5 @@ TEST_CASE("before the first event the view says so") {
                             stage.measure, stage.texts};
     CHECK(test::says_part(view::code_view(input), "Nothing has begun"));
     CHECK(test::says_part(view::code_facts(input), "Nothing has begun"));
-    CHECK(view::code_place(input).empty());
+    CHECK(view::code_location(input).empty());
 }

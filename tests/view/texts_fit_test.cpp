@@ -184,7 +184,7 @@ TEST_CASE("texts of the traffic view fit for few and many ranks, whatever is cou
             view::TrafficOptions options;
             options.filter.span = static_cast<view::TrafficSpan>(chosen);
             if (chosen > 0) selection.rank = 1;
-            if (chosen > 1) selection.link = view::Link{{0, 1}, {1, 1}};
+            if (chosen > 1) selection.cell = view::TrafficCell{{0, 1}, {1, 1}};
             if (chosen == 1) options.filter.op = static_cast<uint8_t>(CollectiveOp::all_gather);
             INFO(what << ", choice " << chosen);
             CHECK(everywhere(trace, clock, {clock.end_ns / 2}, selection,

@@ -14,7 +14,7 @@ using namespace meshscope;
 using test::find;
 using test::says;
 using test::Toy;
-using view::Link;
+using view::TrafficCell;
 using view::TrafficFilter;
 using view::TrafficSpan;
 
@@ -138,7 +138,7 @@ TEST_CASE("cells tell their bytes, a selected rank, cell and collective are outl
     CHECK(find(picture, "link", 0, 3).empty());  // they never met
     CHECK(test::says_part(picture, view::format_exact_bytes(all.total)));
     CHECK(says(picture, view::format_exact_bytes(all.between)));
-    toy.selection.link = Link{{0, 1}, {1, 1}};
+    toy.selection.cell = TrafficCell{{0, 1}, {1, 1}};
     picture = view::traffic_view(toy.at(0));
     const auto chosen = find(picture, "link", 0, 1);
     CHECK(std::any_of(chosen.begin(), chosen.end(),
@@ -162,7 +162,7 @@ TEST_CASE("a cell's causes add up to it and lead to an event that made it") {
     Toy toy;
     const auto all = counted(toy.trace);
     for (const auto& link : all.links) {
-        const Link cell{{link.src, 1}, {link.dst, 1}};
+        const TrafficCell cell{{link.src, 1}, {link.dst, 1}};
         const auto causes = view::traffic_causes(toy.trace, toy.clock, 0, {}, cell);
         int64_t bytes = 0;
         for (const auto& cause : causes) {
@@ -172,7 +172,7 @@ TEST_CASE("a cell's causes add up to it and lead to an event that made it") {
         }
         CHECK(bytes == link.bytes);
         for (std::size_t i = 1; i < causes.size(); ++i) CHECK(causes[i - 1].bytes >= causes[i].bytes);
-        toy.selection.link = cell;
+        toy.selection.cell = cell;
         const auto facts = view::traffic_facts(toy.at(0, {400, 900}));
         CHECK(find(facts, "cause", link.dst).size() >= causes.size());
         CHECK(says(facts, view::format_count(link.bytes)));
@@ -204,7 +204,7 @@ TEST_CASE("many ranks are folded into blocks that mean something, and nothing is
     CHECK(view::traffic_grid(trace, counted(trace), {}, 1000).fold == 32);
     // A part of it, rank by rank.
     TrafficFilter part;
-    part.window = Link{{64, 64}, {64, 64}};
+    part.window = TrafficCell{{64, 64}, {64, 64}};
     const auto near = view::traffic_grid(trace, counted(trace), part, 140);
     CHECK(near.fold == 1);
     CHECK(near.at(0, 1) == 100);
@@ -229,7 +229,7 @@ TEST_CASE("the picture of 16,384 ranks stays small, its cells seen, its blocks n
             ++cells;
         }
     CHECK(cells > 100);
-    const Link first{{0, 256}, {0, 256}};
+    const TrafficCell first{{0, 256}, {0, 256}};
     CHECK_FALSE(find(picture, "link", view::pack(first.from), view::pack(first.to)).empty());
     CHECK(view::unpack(view::pack(first.to)) == first.to);
     CHECK(view::unpack(view::pack({7, 1})) == view::RankRange{7, 1});
@@ -239,10 +239,10 @@ TEST_CASE("the picture of 16,384 ranks stays small, its cells seen, its blocks n
 TEST_CASE("the keyboard goes from link to link and stays at the edge") {
     const auto trace = test::one_collective(CollectiveOp::all_gather, Algorithm::direct, 3, 1);
     const auto clock = time::measured(trace);
-    const auto go = [&](std::optional<Link> from, int32_t rows, int32_t columns) {
-        return view::next_link(trace, clock, {0}, {}, from, rows, columns);
+    const auto go = [&](std::optional<TrafficCell> from, int32_t rows, int32_t columns) {
+        return view::next_cell(trace, clock, {0}, {}, from, rows, columns);
     };
-    const auto cell = [](int32_t src, int32_t dst) { return Link{{src, 1}, {dst, 1}}; };
+    const auto cell = [](int32_t src, int32_t dst) { return TrafficCell{{src, 1}, {dst, 1}}; };
     CHECK(go({}, 0, 1) == cell(0, 1));
     CHECK(go(cell(0, 1), 0, 1) == cell(0, 2));
     CHECK(go(cell(0, 2), 0, 1) == cell(0, 2));

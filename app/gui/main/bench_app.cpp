@@ -103,9 +103,9 @@ void frames(const std::shared_ptr<const session::Document>& document, Options op
 
 }  // namespace
 
-void bench_app(const Options& options, const i18n::Catalogue& catalogue, const session::Places& places,
+void bench_app(const Options& options, const i18n::Catalogue& catalogue, const session::LessonFolders& folders,
                const std::string& lesson, const std::function<void(const std::string&)>& print) {
-    frames(session::load_document(lesson, places, nullptr), options, catalogue, print);
+    frames(session::load_document(lesson, folders, nullptr), options, catalogue, print);
     const OwnFile file;
     int64_t events = 0;
     {
@@ -117,7 +117,7 @@ void bench_app(const Options& options, const i18n::Catalogue& catalogue, const s
     const int64_t before = resident_bytes();
     const double cpu = cpu_seconds();
     const auto begin = std::chrono::steady_clock::now();
-    auto document = session::load_document(file.path(), places, nullptr);
+    auto document = session::load_document(file.path(), folders, nullptr);
     const double took_ms = ms_since(begin), cpu_ms = (cpu_seconds() - cpu) * 1000;
     char line[320];
     std::snprintf(line, sizeof(line),

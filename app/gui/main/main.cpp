@@ -57,17 +57,17 @@ std::string environment(const char* name) {
 }
 
 /// Beside the installed program, beside the build, and where MESHSCOPE_SCENARIOS points.
-session::Places places() {
-    session::Places found;
+session::LessonFolders lesson_folders() {
+    session::LessonFolders found;
     const std::string wanted = environment("MESHSCOPE_SCENARIOS");
-    if (!wanted.empty()) found.lesson_folders.push_back(wanted);
+    if (!wanted.empty()) found.paths.push_back(wanted);
     std::error_code error;
     const std::filesystem::path program =
         std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
     for (const char* from : {"../share/meshscope/scenarios", "../../../scenarios"}) {
-        found.lesson_folders.push_back((program / from).lexically_normal().string());
+        found.paths.push_back((program / from).lexically_normal().string());
     }
-    found.lesson_folders.push_back("scenarios");
+    found.paths.push_back("scenarios");
     return found;
 }
 
@@ -98,13 +98,13 @@ class Program {
             if (!options.export_to.empty()) return export_file(options);
             if (environment("DISPLAY").empty() && environment("WAYLAND_DISPLAY").empty()) {
                 // What could not be shown on any display is told first.
-                if (!options.open.empty()) static_cast<void>(session::preview(options.open, places()));
+                if (!options.open.empty()) static_cast<void>(session::preview(options.open, lesson_folders()));
                 for (const std::string& name : options.beside)
-                    static_cast<void>(session::preview(name, places()));
+                    static_cast<void>(session::preview(name, lesson_folders()));
                 tell({"app.no_display", {}});
                 return static_cast<int>(i18n::ExitCode::backend_missing);
             }
-            session::Session session(places());
+            session::Session session(lesson_folders());
             const Surroundings around{
                 system_language, session::settings_path(environment("XDG_CONFIG_HOME"), environment("HOME")),
                 environment("PATH")};
@@ -154,7 +154,7 @@ class Program {
         if (options.open.empty()) return;
         session::Preview preview;
         try {
-            preview = session::preview(options.open, places());
+            preview = session::preview(options.open, lesson_folders());
         } catch (const Error&) {
             return;  // it is told when it is opened: in the window, where there is one
         }
@@ -185,7 +185,7 @@ class Program {
     }
 
     std::shared_ptr<const session::Document> load(const Options& options) const {
-        auto document = session::load_document(options.open, places(), nullptr);
+        auto document = session::load_document(options.open, lesson_folders(), nullptr);
         check_step(options, static_cast<int32_t>(document->steps.size()));
         return document;
     }
@@ -195,7 +195,7 @@ class Program {
         Beside found;
         const auto add = [&](const std::string& what, const std::string& strategy) {
             if (found.size() + 1 < session::kMostRuns)
-                found.push_back(session::load_document(what, places(), nullptr, nullptr, strategy));
+                found.push_back(session::load_document(what, lesson_folders(), nullptr, nullptr, strategy));
         };
         for (const std::string& name : options.beside) add(name, "");
         for (const auto& next : document.compare)
@@ -287,7 +287,7 @@ class Program {
     /// JSON lines, each as soon as it is known.
     int bench_all(const Options& options) const {
         const std::string lesson = options.open.empty() ? "78_three_d" : options.open;
-        bench_app(options, catalogue_, places(), lesson, [](const std::string& line) {
+        bench_app(options, catalogue_, lesson_folders(), lesson, [](const std::string& line) {
             std::puts(line.c_str());
             std::fflush(stdout);
         });

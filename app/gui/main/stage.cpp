@@ -6,7 +6,7 @@
 
 #include "app/gui/main/words.h"
 #include "app/gui/session/keys.h"
-#include "app/gui/view/source_place.h"
+#include "app/gui/view/source_location.h"
 #include "app/i18n/error_text.h"
 #include "core/base/error.h"
 
@@ -123,7 +123,7 @@ void Stage::refresh_glyphs() {
     if (glyphs_ready_ && glyphs_of_ == state_.runs) return;
     glyphs_ = catalogue_.all_text() + view::source_letters();
     for (const session::Recent& recent : state_.remembered.recent) glyphs_ += recent.path + recent.name;
-    for (const session::Offer& offer : state_.offers) {
+    for (const session::LessonCard& offer : state_.offers) {
         add(glyphs_, offer.title);
         add(glyphs_, offer.subtitle);
     }

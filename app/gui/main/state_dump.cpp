@@ -28,7 +28,7 @@ json runs_of(const session::AppState& s) {
 
 json offers_of(const session::AppState& s) {
     json offers = json::array();
-    for (const session::Offer& offer : s.offers)
+    for (const session::LessonCard& offer : s.offers)
         offers.push_back(std::filesystem::path(offer.id).parent_path().filename().string());
     return offers;
 }
@@ -102,7 +102,7 @@ json boxes_of(const Stage& stage) {
 }
 json places_of(const Stage& stage) {
     json places = json::array();
-    for (const auto& place : stage.memory().places)
+    for (const auto& place : stage.memory().shapes)
         places.push_back({{"kind", place.id.kind},
                           {"a", place.id.a},
                           {"b", place.id.b},

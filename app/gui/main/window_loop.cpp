@@ -253,12 +253,12 @@ class Loop {
         if (!stage_.state().document) return;
         window_.set_title("Meshscope · " + stage_.state().document->name);
         // Where it was looked at last; what the command line says of the first goes before.
-        const session::Place* place = session::place_kept(kept_.now, *stage_.state().document);
+        const session::Viewpoint* place = session::viewpoint_kept(kept_.now, *stage_.state().document);
         const bool told = options_.view || options_.lesson_step >= 0 || options_.rank || options_.at;
         // A run that ended early is opened where it broke off.
         const session::Document& front = *stage_.state().document;
         const bool broke_off = front.end && !front.end_is_taught;
-        if (place != nullptr && !broke_off && (opened_ || !told)) stage_.act(session::RestorePlace{*place});
+        if (place != nullptr && !broke_off && (opened_ || !told)) stage_.act(session::RestoreViewpoint{*place});
         if (opened_) return;
         opened_ = true;
         if (!options_.open.empty()) tell_settings();  // what was told before has gone with what was in front

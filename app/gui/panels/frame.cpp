@@ -83,7 +83,7 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
     ui.memo = &memory.memo;
     memory.order.clear();
     memory.boxes.clear();
-    memory.places.clear();
+    memory.shapes.clear();
     ImGui::SetNextWindowPos({0, 0});
     ImGui::SetNextWindowSize({ui.px(width), ui.px(height)});
     ImGui::Begin("host", nullptr,

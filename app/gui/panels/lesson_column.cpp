@@ -103,9 +103,9 @@ float make_change(Ui& ui, Memory& memory, const std::string& id, float x, float 
 }
 
 /// The goals above the first step, what to break and the summary below the last: each under its own head.
-float lesson_parts(Ui& ui, Memory& memory, const std::vector<session::LessonPart>& parts, float x, float y,
+float lesson_parts(Ui& ui, Memory& memory, const std::vector<session::LessonSection>& parts, float x, float y,
                    float w) {
-    for (const session::LessonPart& part : parts) {
+    for (const session::LessonSection& part : parts) {
         if (part.id != "introduction") {
             const std::string kind = ui.say("ui.lesson." + part.id), title = ui.pick(part.title);
             const bool own = !title.empty() && title != kind;

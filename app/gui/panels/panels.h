@@ -62,8 +62,8 @@ view::Input view_input(const Ui& ui, float width, float height);
 void click(Ui& ui, const view::Id& id, bool twice);
 /// What the pointer is over, in a few words for the status line; "" for what has none.
 std::string picture_status(const Ui& ui, Memory& memory, const view::Id& id);
-/// Notes where the picture's shapes with ids stand (Memory::places).
-void note_places(Memory& memory, const view::Picture& picture, Point origin);
+/// Notes where the picture's shapes with ids stand (Memory::shapes).
+void note_shapes(Memory& memory, const view::Picture& picture, Point origin);
 /// Lets the keyboard reach a picture's boxes of these kinds: Tab goes through them, Enter clicks. After
 /// picture_panel, which has the pointer.
 void tab_stops(Ui& ui, Memory& memory, const view::Picture& picture, Point origin,

@@ -19,7 +19,7 @@ float flow(Ui& ui, Memory& memory, const std::string& id, float x, float y, floa
     const float height = ui.line(Face::body);
     int links = 0;
     float below = y + height;
-    for (const SetPiece& piece : set_text(ui.measure, spans, w)) {
+    for (const TextRun& piece : set_text(ui.measure, spans, w)) {
         const Span& span = spans[piece.span];
         const Token token = !span.link.empty()               ? Token::accent
                             : span.look == Span::Look::plain ? Token::soft

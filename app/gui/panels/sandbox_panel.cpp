@@ -21,7 +21,7 @@ std::string label_of(const Ui& ui, const Field& field) {
 }
 
 /// Where a mistake stands: "scenario.toml:12:9".
-std::string place_of(const SourcePosition& position) {
+std::string viewpoint_of(const SourcePosition& position) {
     const std::string name = position.file.substr(position.file.rfind('/') + 1);
     if (position.line <= 0) return name;
     return (name.empty() ? "" : name + ":") + std::to_string(position.line) +
@@ -174,7 +174,7 @@ class Fields {
             if (!d.hint.id.empty())
                 y = paragraph(ui_, x + 24, y, w - 24, ui_.say(d.hint.id, d.hint.args), Face::caption,
                               Token::soft);
-            y = paragraph(ui_, x + 24, y, w - 24, place_of(d.position), Face::mono_small, Token::mute) + 6;
+            y = paragraph(ui_, x + 24, y, w - 24, viewpoint_of(d.position), Face::mono_small, Token::mute) + 6;
         }
         return y;
     }

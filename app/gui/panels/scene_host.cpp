@@ -31,11 +31,11 @@ void click(Ui& ui, const view::Id& id, bool twice) {
     for (session::Action& action : target->click(ui, id, twice)) ui.act(std::move(action));
 }
 
-void note_places(Memory& memory, const view::Picture& picture, Point origin) {
+void note_shapes(Memory& memory, const view::Picture& picture, Point origin) {
     for (const view::Shape& shape : picture.shapes) {
         if (shape.id.kind.empty()) continue;
         const Rect box = bounds(shape);
-        memory.places.push_back({shape.id, {box.x + origin.x, box.y + origin.y, box.w, box.h}});
+        memory.shapes.push_back({shape.id, {box.x + origin.x, box.y + origin.y, box.w, box.h}});
     }
 }
 
@@ -56,7 +56,7 @@ void tab_stops(Ui& ui, Memory& memory, const view::Picture& picture, Point origi
 void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture,
                    Point origin) {
     render(ui, picture, origin);
-    note_places(memory, picture, origin);
+    note_shapes(memory, picture, origin);
     ImGui::SetCursorScreenPos(ui.px(origin));
     ImGui::PushID(id.c_str());
     const bool pressed = ImGui::InvisibleButton(

@@ -41,11 +41,11 @@ class Setter {
             for (std::string& piece : whole ? std::vector<std::string>{text} : break_pieces(text))
                 pieces_.push_back({i, piece == "\n" ? " " : std::move(piece), 0, 0, 0});
         }
-        std::erase_if(pieces_, [](const SetPiece& piece) { return piece.text.empty(); });
-        for (SetPiece& piece : pieces_) piece.width = wide(piece.span, piece.text);
+        std::erase_if(pieces_, [](const TextRun& piece) { return piece.text.empty(); });
+        for (TextRun& piece : pieces_) piece.width = wide(piece.span, piece.text);
     }
 
-    std::vector<SetPiece> run() {
+    std::vector<TextRun> run() {
         for (size_t i = 0; i < pieces_.size();) {
             size_t end = i + 1;
             float all = pieces_[i].width;
@@ -74,7 +74,7 @@ class Setter {
     }
 
     /// `whole`: what it is joined to fits on the line with it.
-    void put(SetPiece piece, bool whole) {
+    void put(TextRun piece, bool whole) {
         if (is_space(piece.text) && x_ == 0) return;
         if (whole || is_closing_mark(piece.text) || fits(piece.width)) return place(std::move(piece));
         if (piece.width <= width_) {
@@ -86,7 +86,7 @@ class Setter {
     }
 
     /// A part of what is wider than a line, cut further where it must be.
-    void put_part(SetPiece part, std::string_view marks) {
+    void put_part(TextRun part, std::string_view marks) {
         if (!fits(part.width) && x_ > 0) newline();
         if (fits(part.width)) return place(std::move(part));
         if (marks.empty()) return put_lines(part);
@@ -95,7 +95,7 @@ class Setter {
     }
 
     /// What has no mark to break behind: as much as fits, line by line.
-    void put_lines(const SetPiece& part) {
+    void put_lines(const TextRun& part) {
         for (size_t at = 0; at < part.text.size();) {
             size_t end =
                 view::line_end(measure_, part.text, at, face_of(spans_[part.span]), width_ + 0.5F - x_);
@@ -110,7 +110,7 @@ class Setter {
         }
     }
 
-    void place(SetPiece piece) {
+    void place(TextRun piece) {
         piece.x = x_;
         piece.line = line_;
         x_ += piece.width;
@@ -121,7 +121,7 @@ class Setter {
     const std::vector<Span>& spans_;
     float width_, x_ = 0;
     int line_ = 0;
-    std::vector<SetPiece> pieces_, out_;
+    std::vector<TextRun> pieces_, out_;
 };
 
 }  // namespace
@@ -130,7 +130,7 @@ view::Face face_of(const Span& span) {
     return span.look == Span::Look::code ? view::Face::mono : view::Face::body;
 }
 
-std::vector<SetPiece> set_text(const view::TextMeasure& measure, const std::vector<Span>& spans,
+std::vector<TextRun> set_text(const view::TextMeasure& measure, const std::vector<Span>& spans,
                                float width) {
     return Setter(measure, spans, width).run();
 }

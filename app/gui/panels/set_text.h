@@ -12,7 +12,7 @@ namespace meshscope::panels {
 view::Face face_of(const Span& span);
 
 /// A piece of a span, where it stands in its column.
-struct SetPiece {
+struct TextRun {
     size_t span = 0;  ///< which one
     std::string text;
     float x = 0, width = 0;  ///< from the column's left edge
@@ -24,6 +24,6 @@ struct SetPiece {
 /// link stays in one piece where a line can hold it. Code wider than a line is broken behind its dots,
 /// brackets and commas, then between the words of a name, and only then anywhere. A closing mark behind a
 /// line that is full hangs into the margin. Cost: linear in the text.
-std::vector<SetPiece> set_text(const view::TextMeasure& measure, const std::vector<Span>& spans, float width);
+std::vector<TextRun> set_text(const view::TextMeasure& measure, const std::vector<Span>& spans, float width);
 
 }  // namespace meshscope::panels

@@ -153,7 +153,7 @@ float brand(Ui& ui, Memory& memory, float x, float y, float w) {
 }
 
 /// "3 of 7 steps, 2 questions answered"; "" for a lesson that was never opened.
-std::string progress_words(const Ui& ui, const session::Offer& offer) {
+std::string progress_words(const Ui& ui, const session::LessonCard& offer) {
     const std::string folder = std::filesystem::path(offer.id).parent_path().filename().string();
     const auto found = ui.state.remembered.progress.find(folder);
     if (found == ui.state.remembered.progress.end() || found->second.seen.empty()) return {};
@@ -163,7 +163,7 @@ std::string progress_words(const Ui& ui, const session::Offer& offer) {
                                           {"answers", static_cast<int64_t>(progress.answers.size())}});
 }
 
-float card(Ui& ui, Memory& memory, const session::Offer& offer, int index, Rect box) {
+float card(Ui& ui, Memory& memory, const session::LessonCard& offer, int index, Rect box) {
     const Touch t = touch(ui, memory, "offer" + std::to_string(index), box, !ui.state.loading);
     ui.fill(box, Token::panel, 12);
     ui.fill({box.x, box.y, box.w, 170}, Token::inset, 12);
@@ -180,7 +180,7 @@ float card(Ui& ui, Memory& memory, const session::Offer& offer, int index, Rect 
 }
 
 /// What a card needs, so that those in a row are of one height.
-float card_height(const Ui& ui, const session::Offer& offer, float w) {
+float card_height(const Ui& ui, const session::LessonCard& offer, float w) {
     const auto lines = [&](const std::string& text, Face face) {
         return static_cast<float>(wrap(ui.measure, text, face, w - 40).size()) * ui.line(face);
     };
@@ -211,7 +211,7 @@ void welcome(Ui& ui, Memory& memory, Rect box) {
     const int a_row = std::max(1, static_cast<int>((w + 24) / (300 + 24)));
     const float wide = std::min(420.0F, (w - 24 * static_cast<float>(a_row - 1)) / static_cast<float>(a_row));
     float high = 0;
-    for (const session::Offer& offer : ui.state.offers) high = std::max(high, card_height(ui, offer, wide));
+    for (const session::LessonCard& offer : ui.state.offers) high = std::max(high, card_height(ui, offer, wide));
     float bottom = y;
     for (size_t i = 0; i < ui.state.offers.size(); ++i) {
         const int index = static_cast<int>(i);

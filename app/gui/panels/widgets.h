@@ -35,11 +35,11 @@ struct Memory {
     std::vector<std::string> order;     ///< the widgets of this frame, in drawing order
     std::map<std::string, Rect> boxes;  ///< where each widget of this frame stands, logical pixels
     /// Where the shapes of pictures stand that can be clicked: for tests that use the pointer.
-    struct Place {
+    struct DrawnShape {
         view::Id id;
         Rect box;
     };
-    std::vector<Place> places;
+    std::vector<DrawnShape> shapes;
     std::map<std::string, std::string> fields;  ///< text fields by id
     std::map<std::string, float> scrolls;       ///< own scroll positions (timeline), logical pixels
     /// For what the timeline was last scrolled: another selection, run or height scrolls it again.

@@ -85,10 +85,10 @@ struct Applier {
         s.selection.rank = a.rank;
         s.selection.chunk = a.chunk;
     }
-    void operator()(const SelectLink& a) const {
-        s.selection.link = a.link;
-        s.selection.rank = a.link.from.first;
-        s.selection.asking_rank = a.link.from.first;
+    void operator()(const SelectCell& a) const {
+        s.selection.cell = a.cell;
+        s.selection.rank = a.cell.from.first;
+        s.selection.asking_rank = a.cell.from.first;
         s.selection.event.reset();
         s.selection.event_rank.reset();
     }
@@ -254,7 +254,7 @@ struct Applier {
     void operator()(const CopyView&) const { s.copy_view = s.document != nullptr; }
     void operator()(const CopyCommand&) const { effects.copy_command = s.document != nullptr; }
     void operator()(const Remember& a) const { s.remembered = a.remembered; }
-    void operator()(const RestorePlace& a) const { restore(s, a.place); }
+    void operator()(const RestoreViewpoint& a) const { restore(s, a.place); }
     void operator()(const OfferLessons& a) const { s.offers = a.offers; }
     void operator()(const Tick& a) const { tick(s, a.seconds); }
 

@@ -60,8 +60,8 @@ struct SelectChunk {
     int32_t rank;
     int32_t chunk;
 };
-struct SelectLink {
-    view::Link link;
+struct SelectCell {
+    view::TrafficCell cell;
 };
 struct SelectParameter {
     std::string parameter;
@@ -183,11 +183,11 @@ struct CopyCommand {};
 struct Remember {
     Remembered remembered;
 };
-struct RestorePlace {
-    Place place;
+struct RestoreViewpoint {
+    Viewpoint place;
 };
 struct OfferLessons {
-    std::vector<Offer> offers;
+    std::vector<LessonCard> offers;
 };
 struct Tick {
     double seconds;
@@ -195,13 +195,13 @@ struct Tick {
 
 using AnyAction = std::variant<
     SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo, TogglePlay,
-    SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectLink, SelectParameter, MoveSelection,
+    SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectCell, SelectParameter, MoveSelection,
     SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep, BackToLesson, GoToEnd, ToggleEnd, Guess,
     ShowHint, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet, DismissError, ShowToast,
     CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside, AddDocument, BringToFront, SelectInRun,
     CloseRun, SetLaneRank, ShowError, ShowLoading, CancelLoading, SetReducedMotion, ToggleExport, StartExport,
     AskReplace, CancelExport, ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView,
-    CopyCommand, Remember, RestorePlace, OfferLessons, Tick, ToggleSandbox, StartExercise, EditSandbox,
+    CopyCommand, Remember, RestoreViewpoint, OfferLessons, Tick, ToggleSandbox, StartExercise, EditSandbox,
     UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskSave, SaveSandbox, ShowRunning, RunEnded,
     RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 

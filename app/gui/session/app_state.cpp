@@ -73,8 +73,8 @@ bool at_selected_event(const AppState& s) {
 
 }  // namespace
 
-Place place_of(const AppState& s) {
-    Place place;
+Viewpoint viewpoint_of(const AppState& s) {
+    Viewpoint place;
     place.view = s.view;
     place.clock = s.clock;
     place.cursor_ns = rest_ns(s);

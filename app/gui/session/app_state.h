@@ -89,7 +89,7 @@ struct MeshDim {
 };
 
 /// A lesson or scenario that the welcome page offers.
-struct Offer {
+struct LessonCard {
     std::string id;  ///< what opens it
     Text title, subtitle;
     std::vector<MeshDim> mesh;  ///< for its thumbnail
@@ -123,7 +123,7 @@ struct LessonProgress {
 };
 
 /// Where somebody looks in a document: kept for each, so that it opens again there.
-struct Place {
+struct Viewpoint {
     view::ViewKind view = view::ViewKind::mesh;
     time::ClockKind clock = time::ClockKind::modelled;
     int64_t cursor_ns = 0, range_begin_ns = 0, range_end_ns = 0;
@@ -131,7 +131,7 @@ struct Place {
     std::optional<int32_t> rank, event_rank, event;
     std::string slice, parameter;
     int64_t row = -1;
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const Viewpoint&, const Viewpoint&) = default;
 };
 
 /// The user's own keys by the id of the command (session/commands.h); a command that is not named has its
@@ -148,7 +148,7 @@ struct Remembered {
 inline constexpr std::size_t kMostRecent = 12;
 
 /// Where the reader left a lesson that is open while another run is in front.
-struct LessonPlace {
+struct LeftLesson {
     std::weak_ptr<const Document> lesson;
     int32_t step = 0;
     std::map<std::string, QuizState> quizzes;
@@ -181,7 +181,7 @@ struct AppState {
 
     int32_t lesson_step = 0;
     std::map<std::string, QuizState> quizzes;
-    std::vector<LessonPlace> lesson_places;  ///< of lessons among `runs` that are not in front
+    std::vector<LeftLesson> left_lessons;  ///< of lessons among `runs` that are not in front
     bool uncovered = false;                  ///< an export: what the open question asks for is shown
     bool end_folded = false;                 ///< of how the run ended early the title alone is told
 
@@ -209,7 +209,7 @@ struct AppState {
     std::optional<Loading> loading;
     std::optional<ErrorBox> error;
     std::optional<Toast> toast;
-    std::vector<Offer> offers;
+    std::vector<LessonCard> offers;
 };
 
 /// The clock on show; null without a document.
@@ -237,8 +237,8 @@ std::shared_ptr<const Document> open_lesson(const AppState& state);
 int32_t lane_rank(const AppState& state, std::size_t run);
 
 /// Where the reader looks now, and whether `place` still exists in what is open (its parts that do not are
-/// left out by RestorePlace).
-Place place_of(const AppState& state);
+/// left out by RestoreViewpoint).
+Viewpoint viewpoint_of(const AppState& state);
 
 /// The words of the command line that shows what is on screen: program, file, --view, --rank, --at ….
 /// Empty without a document.

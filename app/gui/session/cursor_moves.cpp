@@ -53,9 +53,9 @@ void move_selection(AppState& s, int rows, int columns) {
     const trace::Trace& trace = *s.document->trace;
     if (s.view == view::ViewKind::traffic) {
         const auto link =
-            view::next_link(trace, *clock, s.cursor, s.traffic, s.selection.link, rows, columns);
+            view::next_cell(trace, *clock, s.cursor, s.traffic, s.selection.cell, rows, columns);
         if (!link) return;
-        s.selection.link = link;
+        s.selection.cell = link;
         s.selection.rank = s.selection.asking_rank = link->from.first;
     } else if (s.view == view::ViewKind::parameters) {
         const auto next = view::next_row(trace, s.selection, rows, columns);

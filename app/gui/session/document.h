@@ -33,7 +33,7 @@ struct LessonStep {
 };
 
 /// A part of a lesson that is no step: its goals, what to break, what to change, its summary.
-struct LessonPart {
+struct LessonSection {
     std::string id;
     Text title, body;  ///< as a step's; an empty title: the panel's own words
 };
@@ -77,7 +77,7 @@ struct Document {
     std::shared_ptr<const trace::Trace> trace;
     time::Clock modelled, measured;
     std::vector<LessonStep> steps;
-    std::vector<LessonPart> before, after;  ///< shown above the first step, below the last
+    std::vector<LessonSection> before, after;  ///< shown above the first step, below the last
     std::vector<QuizCard> quizzes;
     std::optional<view::RunEnd> end;     ///< how the run ended, where it did not come to its end
     std::vector<view::RunTrait> traits;  ///< what the run was of, for comparisons

@@ -133,7 +133,7 @@ bool exists(const trace::Trace& trace, const view::EventRef& ref) {
            ref.event < static_cast<int32_t>(trace.ranks[static_cast<size_t>(ref.rank)].events.size());
 }
 
-void add_part(std::vector<LessonPart>& to, const char* id, const scenario::LessonSection& en,
+void add_part(std::vector<LessonSection>& to, const char* id, const scenario::LessonSection& en,
               const scenario::LessonSection& zh, const Numbers& numbers) {
     if (en.line == 0 && zh.line == 0) return;
     to.push_back({id,

@@ -171,7 +171,7 @@ struct LiveRun::Worker final : public comm::InterleavingScheduler {
     std::thread thread;
 
   private:
-    static std::optional<std::size_t> place_of(std::span<const NextStep> runnable, int32_t rank) {
+    static std::optional<std::size_t> viewpoint_of(std::span<const NextStep> runnable, int32_t rank) {
         for (std::size_t i = 0; i < runnable.size(); ++i)
             if (runnable[i].rank.value == rank) return i;
         return {};
@@ -213,7 +213,7 @@ struct LiveRun::Worker final : public comm::InterleavingScheduler {
     std::optional<std::size_t> goes_on(std::span<const NextStep> runnable) {
         if (!present_) return {};
         if (present_->how == LetGoHow::all) return in_turn(runnable);
-        const auto at = place_of(runnable, present_->rank);
+        const auto at = viewpoint_of(runnable, present_->rank);
         if (!at) return {};  // it waits, or is done
         if (present_->how == LetGoHow::hop) return did_message_ ? std::nullopt : at;
         const CallKey now = key_of(runnable[*at].call);
@@ -224,7 +224,7 @@ struct LiveRun::Worker final : public comm::InterleavingScheduler {
     std::optional<std::size_t> begin(std::span<const NextStep> runnable) {
         did_message_ = false;
         if (present_->how == LetGoHow::all) return in_turn(runnable);
-        const auto at = place_of(runnable, present_->rank);
+        const auto at = viewpoint_of(runnable, present_->rank);
         if (at) began_in_ = key_of(runnable[*at].call);
         // A rank that cannot go on is not let go; the panel does not offer it.
         return at ? at : in_turn(runnable);

@@ -32,15 +32,15 @@ bool is_lesson(const fs::path& folder) {
     return fs::exists(folder / "scenario.toml", ignored) && fs::exists(folder / "lesson.en.md", ignored);
 }
 
-/// The scenario file that `what` names: a file, a folder, or a lesson of the known places ("63_hsdp",
+/// The scenario file that `what` names: a file, a folder, or a lesson of the known folders ("63_hsdp",
 /// "hsdp", "63").
-std::string scenario_file(const std::string& what, const Places& places) {
+std::string scenario_file(const std::string& what, const LessonFolders& folders) {
     std::error_code ignored;
     if (fs::is_regular_file(what, ignored)) return what;
     if (fs::exists(fs::path(what) / "scenario.toml", ignored))
         return (fs::path(what) / "scenario.toml").string();
     std::string known;
-    for (const Offer& offer : find_lessons(places)) {
+    for (const LessonCard& offer : find_lessons(folders)) {
         const std::string folder = fs::path(offer.id).parent_path().filename().string();
         if (scenario::names_lesson(what, folder)) return offer.id;
         known += (known.empty() ? "" : ", ") + folder;
@@ -125,16 +125,16 @@ std::shared_ptr<const Document> open_trace(const std::string& path, const std::a
 
 }  // namespace
 
-std::vector<Offer> find_lessons(const Places& places) {
-    std::vector<Offer> offers;
-    for (const std::string& place : places.lesson_folders) {
+std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
+    std::vector<LessonCard> offers;
+    for (const std::string& place : folders.paths) {
         std::error_code error;
         for (const fs::directory_entry& entry : fs::directory_iterator(place, error)) {
             if (!is_lesson(entry.path())) continue;
             try {
                 const scenario::Scenario scenario =
                     scenario::read_scenario((entry.path() / "scenario.toml").string());
-                Offer offer;
+                LessonCard offer;
                 offer.id = scenario.path;
                 offer.title = scenario.title;
                 std::string shape;
@@ -153,27 +153,27 @@ std::vector<Offer> find_lessons(const Places& places) {
         }
         if (!offers.empty()) break;  // the first place that has lessons is the program's own
     }
-    std::sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.id < b.id; });
+    std::sort(offers.begin(), offers.end(), [](const LessonCard& a, const LessonCard& b) { return a.id < b.id; });
     return offers;
 }
 
-Preview preview(const std::string& what, const Places& places) {
+Preview preview(const std::string& what, const LessonFolders& folders) {
     if (is_trace_file(what)) return {{what}, {}};
-    const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, places));
+    const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, folders));
     const std::string folder = scenario.folder.empty() ? "." : scenario.folder;
     return {{scenario.path, scenario.weights, scenario.data_file, folder + "/lesson.en.md",
              folder + "/lesson.zh.md"},
             static_cast<int32_t>(scenario.steps_of_lesson.size())};
 }
 
-std::shared_ptr<const Document> load_document(const std::string& what, const Places& places,
+std::shared_ptr<const Document> load_document(const std::string& what, const LessonFolders& folders,
                                               const std::function<void(int32_t, int32_t)>& progress,
                                               const std::atomic<bool>* cancel, const std::string& strategy,
                                               const std::string& resume) {
     const bool is_trace = is_trace_file(what);
     if (is_trace && strategy.empty() && resume.empty()) return open_trace(what, cancel);
     scenario::Scenario scenario =
-        is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, places));
+        is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, folders));
     if (!strategy.empty()) scenario = scenario::with_strategy(scenario, strategy);
     run::RunOptions options;
     options.level = trace::Level::values;  // the window shows what travels

@@ -50,18 +50,18 @@ void note_recent(AppState& s) {
 
 /// Where the lesson in front is left.
 void leave_lesson(AppState& s) {
-    std::erase_if(s.lesson_places, [&](const LessonPlace& place) {
+    std::erase_if(s.left_lessons, [&](const LeftLesson& place) {
         const auto lesson = place.lesson.lock();
         return lesson == nullptr || lesson == s.document;
     });
     if (s.document && !s.document->steps.empty())
-        s.lesson_places.push_back({s.document, s.lesson_step, s.quizzes});
+        s.left_lessons.push_back({s.document, s.lesson_step, s.quizzes});
 }
 
 /// At the step where it was left, with what was guessed there; else at its first, where what was answered
 /// once stays answered.
 void enter_lesson(AppState& s) {
-    for (const LessonPlace& place : s.lesson_places)
+    for (const LeftLesson& place : s.left_lessons)
         if (place.lesson.lock() == s.document) {
             s.quizzes = place.quizzes;
             return enter_lesson_step(s, place.step);
@@ -135,7 +135,7 @@ void show(AppState& s, std::shared_ptr<const Document> document) {
     s.lane_ranks.clear();
     // What is opened anew begins anew.
     s.document.reset();
-    s.lesson_places.clear();
+    s.left_lessons.clear();
     if (document) {
         s.runs.push_back(document);
         s.lane_ranks.emplace_back();
@@ -185,7 +185,7 @@ void show_live(AppState& s, const ShowLive& a) {
     move_cursor(s, shown_clock(s)->end_ns);
 }
 
-void restore(AppState& s, const Place& place) {
+void restore(AppState& s, const Viewpoint& place) {
     if (!s.document) return;
     if (!s.document->steps.empty()) enter_lesson_step(s, place.lesson_step);
     const auto& ranks = s.document->trace->ranks;

@@ -21,6 +21,6 @@ void close_run(AppState& state, std::size_t run);
 /// What a held run recorded so far takes the place of what it had recorded before, and stays in front.
 void show_live(AppState& state, const ShowLive& action);
 /// As much of a place as what is open still has.
-void restore(AppState& state, const Place& place);
+void restore(AppState& state, const Viewpoint& place);
 
 }  // namespace meshscope::session

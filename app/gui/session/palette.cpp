@@ -97,7 +97,7 @@ std::vector<PaletteItem> palette_items(const AppState& state, const BothTexts& t
                          BringToFront{static_cast<int32_t>(i)}});
     for (const Recent& r : state.remembered.recent)
         items.push_back({{recent.en + " · " + r.name, recent.zh + " · " + r.name}, "", OpenPath{r.path}});
-    for (const Offer& offer : state.offers) {
+    for (const LessonCard& offer : state.offers) {
         const std::string folder = std::filesystem::path(offer.id).parent_path().filename().string();
         items.push_back({{lesson.en + " · " + offer.title.en, lesson.zh + " · " + offer.title.zh},
                          folder,

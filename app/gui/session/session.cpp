@@ -10,7 +10,7 @@ namespace meshscope::session {
 
 namespace fs = std::filesystem;
 
-Session::Session(Places places) : places_(std::move(places)) {}
+Session::Session(LessonFolders folders) : folders_(std::move(folders)) {}
 
 void Session::on_news(std::function<void()> wake) {
     wake_ = std::move(wake);
@@ -54,9 +54,9 @@ void Session::start(Job job) {
     using Maker = DocumentMaker<Loading>;
     maker_ = std::make_unique<Maker>(
         shown_,
-        [job = job_, places = places_](const Maker::Steps& progress, const std::atomic<bool>* cancel) {
+        [job = job_, folders = folders_](const Maker::Steps& progress, const std::atomic<bool>* cancel) {
             if (job.retime) return retimed(*job.retime, job.what);
-            return load_document(job.what, places, progress, cancel, job.strategy, job.resume);
+            return load_document(job.what, folders, progress, cancel, job.strategy, job.resume);
         },
         wake_);
 }

@@ -15,12 +15,12 @@
 namespace meshscope::session {
 
 /// Folders that may hold lessons, in order; those that do not exist are skipped.
-struct Places {
-    std::vector<std::string> lesson_folders;
+struct LessonFolders {
+    std::vector<std::string> paths;
 };
 
 /// The lessons below those folders: sub-folders with a scenario.toml and lesson texts, by name.
-std::vector<Offer> find_lessons(const Places& places);
+std::vector<LessonCard> find_lessons(const LessonFolders& folders);
 
 /// What is known of a thing before it is opened.
 struct Preview {
@@ -30,7 +30,7 @@ struct Preview {
 };
 
 /// Looks, runs nothing. Throws InputError, IoError, InvalidArgument ("app.lesson_unknown").
-Preview preview(const std::string& what, const Places& places);
+Preview preview(const std::string& what, const LessonFolders& folders);
 
 /// Opens a .mscope file, or really runs a scenario file or a lesson (by name, or its folder's), and makes it
 /// ready to show. With a `strategy` the scenario (of a .mscope file: the one it was made from) is really run
@@ -38,7 +38,7 @@ Preview preview(const std::string& what, const Places& places);
 /// `progress` is called on another thread after each step of a run. Throws InputError, IoError, CommError;
 /// InvalidArgument ("app.lesson_unknown") when `what` names nothing.
 std::shared_ptr<const Document> load_document(
-    const std::string& what, const Places& places,
+    const std::string& what, const LessonFolders& folders,
     const std::function<void(int32_t done, int32_t steps)>& progress,
     const std::atomic<bool>* cancel = nullptr, const std::string& strategy = {},
     const std::string& resume = {});
@@ -50,9 +50,9 @@ std::shared_ptr<const Document> retimed(const Document& document, const std::str
 /// Opens things on a thread of its own while the window goes on; what comes of it are actions for the state.
 class Session {
   public:
-    explicit Session(Places places);
+    explicit Session(LessonFolders folders);
 
-    std::vector<Offer> offers() const { return find_lessons(places_); }
+    std::vector<LessonCard> offers() const { return find_lessons(folders_); }
     /// Called from the worker whenever there is news; must be quick and safe from any thread.
     void on_news(std::function<void()> wake);
     /// Starts opening; what was being opened or waits to be is given up. What the scenario compares with
@@ -78,7 +78,7 @@ class Session {
     void start(Job job);
     /// What was asked for is there; what it compares with is to follow.
     void show(const std::shared_ptr<const Document>& document, std::vector<Action>& actions);
-    Places places_;
+    LessonFolders folders_;
     std::function<void()> wake_;
     Job job_;                                        ///< the one under way,
     Loading shown_;                                  ///< as it began

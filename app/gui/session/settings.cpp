@@ -76,8 +76,8 @@ class Reader {
     std::string at_;
 };
 
-Place read_place(const Reader& in) {
-    Place place;
+Viewpoint read_viewpoint(const Reader& in) {
+    Viewpoint place;
     if (const auto view = in.get<std::string>("view"))
         if (const auto kind = view::view_named(*view)) place.view = *kind;
     if (in.get<std::string>("clock") == "measured") place.clock = time::ClockKind::measured;
@@ -94,7 +94,7 @@ Place read_place(const Reader& in) {
     return place;
 }
 
-ordered_json place_json(const Place& place) {
+ordered_json viewpoint_json(const Viewpoint& place) {
     ordered_json json{{"view", view::view_name(place.view)},
                       {"clock", place.clock == time::ClockKind::measured ? "measured" : "modelled"},
                       {"cursor_ns", place.cursor_ns},
@@ -269,8 +269,8 @@ ReadSettings parse_settings(const std::string& text, bool& broken) {
         const auto of = value.find("of");
         if (of == value.end() || !of->is_string() || of->get_ref<const std::string&>().empty())
             return in.wrong("places");
-        if (s.places.size() < kMostPlaces)
-            s.places.emplace_back(of->get<std::string>(), read_place({value, read.said, "places"}));
+        if (s.viewpoints.size() < kMostViewpoints)
+            s.viewpoints.emplace_back(of->get<std::string>(), read_viewpoint({value, read.said, "places"}));
     });
     return read;
 }
@@ -325,9 +325,9 @@ std::string settings_text(const Settings& s) {
         json["lessons"][name] = {
             {"steps", progress.steps}, {"seen", progress.seen}, {"answers", progress.answers}};
     json["places"] = ordered_json::array();
-    for (const auto& [of, place] : s.places) {
+    for (const auto& [of, place] : s.viewpoints) {
         ordered_json entry{{"of", of}};
-        entry.update(place_json(place));
+        entry.update(viewpoint_json(place));
         json["places"].push_back(std::move(entry));
     }
     for (const Unfinished& one : s.unfinished)
@@ -359,9 +359,9 @@ Settings settings_of(const AppState& state, const Settings& before) {
         if (fs::exists(recent.path, error)) recent.path = fs::absolute(recent.path, error).lexically_normal();
     if (!state.document) return s;
     const std::string key = document_key(*state.document);
-    std::erase_if(s.places, [&](const auto& entry) { return entry.first == key; });
-    s.places.insert(s.places.begin(), {key, place_of(state)});
-    if (s.places.size() > kMostPlaces) s.places.resize(kMostPlaces);
+    std::erase_if(s.viewpoints, [&](const auto& entry) { return entry.first == key; });
+    s.viewpoints.insert(s.viewpoints.begin(), {key, viewpoint_of(state)});
+    if (s.viewpoints.size() > kMostViewpoints) s.viewpoints.resize(kMostViewpoints);
     return s;
 }
 
@@ -374,9 +374,9 @@ std::vector<Action> start_actions(const Settings& s) {
     return actions;
 }
 
-const Place* place_kept(const Settings& settings, const Document& document) {
+const Viewpoint* viewpoint_kept(const Settings& settings, const Document& document) {
     const std::string key = document_key(document);
-    for (const auto& [of, place] : settings.places)
+    for (const auto& [of, place] : settings.viewpoints)
         if (of == key) return &place;
     return nullptr;
 }

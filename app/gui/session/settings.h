@@ -27,10 +27,10 @@ struct Settings {
     int width = 0, height = 0;  ///< of the window, pixels; 0: not known
     Remembered remembered;
     /// Where the reader looked in each document, newest first.
-    std::vector<std::pair<std::string, Place>> places;
+    std::vector<std::pair<std::string, Viewpoint>> viewpoints;
     std::vector<Unfinished> unfinished;
 };
-inline constexpr std::size_t kMostPlaces = 50;
+inline constexpr std::size_t kMostViewpoints = 50;
 
 /// The file of the settings: meshscope/settings.json below XDG_CONFIG_HOME, else below HOME/.config; "" where
 /// neither is set, and nothing is kept then.
@@ -69,6 +69,6 @@ Settings settings_of(const AppState& state, const Settings& before);
 std::vector<Action> start_actions(const Settings& settings);
 
 /// The place kept for a document; null when there is none.
-const Place* place_kept(const Settings& settings, const Document& document);
+const Viewpoint* viewpoint_kept(const Settings& settings, const Document& document);
 
 }  // namespace meshscope::session

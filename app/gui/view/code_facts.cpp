@@ -24,14 +24,14 @@ Explanation op_words(const Texts& texts, std::string_view op) {
 }
 
 /// How the call is written in C++: send and recv are isend and irecv of the process group.
-bool still_says(const SourcePlace& place, const trace::Event& e, std::string_view rule) {
+bool still_says(const SourceLocation& place, const trace::Event& e, std::string_view rule) {
     const std::string op(name(e.op));
-    return place_still_says(place, op, rule) || place_still_says(place, "i" + op, rule);
+    return still_says_at(place, op, rule) || still_says_at(place, "i" + op, rule);
 }
 
 void find_place_of_collective(CodeFacts& f, const trace::Event& e, std::string_view rule) {
-    const std::vector<SourcePlace> named = places_of_rule(rule);
-    const auto recorded = parse_place(f.recorded);
+    const std::vector<SourceLocation> named = locations_of_rule(rule);
+    const auto recorded = parse_location(f.recorded);
     if (recorded && still_says(*recorded, e, rule)) {
         f.place = recorded;
     } else {
@@ -40,7 +40,7 @@ void find_place_of_collective(CodeFacts& f, const trace::Event& e, std::string_v
     }
     if (!f.place || named.empty()) return;
     const LineRange shown = statement_at(source_lines(f.place->file), f.place->line);
-    const auto inside = [&](const SourcePlace& p) {
+    const auto inside = [&](const SourceLocation& p) {
         return p.file == f.place->file && shown.contains(p.line);
     };
     if (std::none_of(named.begin(), named.end(), inside)) f.named = named.front();
@@ -82,7 +82,7 @@ CodeFacts explain_event(const Input& input, EventRef ref) {
     if (compute && !rule.empty()) f.again = rule_words(input.texts, rule).sentence;
     f.recorded = std::string(trace.text(e.source));
     if (compute) {
-        const auto places = places_of_op(op, trace.text(e.unit));
+        const auto places = locations_of_op(op, trace.text(e.unit));
         f.places = static_cast<int64_t>(places.size());
         if (!places.empty()) f.place = places.front();
     } else {

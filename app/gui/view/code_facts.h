@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/gui/view/input.h"
-#include "app/gui/view/source_place.h"
+#include "app/gui/view/source_location.h"
 #include "app/gui/view/stepping.h"
 
 namespace meshscope::view {
@@ -18,10 +18,10 @@ struct CodeFacts {
     std::string again;  ///< why it is computed a second time; empty for what is not
 
     std::string recorded;              ///< what the record names: "core/…/unit.cpp:73"; empty for compute
-    std::optional<SourcePlace> place;  ///< the line to show
+    std::optional<SourceLocation> place;  ///< the line to show
     bool moved = false;  ///< the recorded line is not in this program's sources: `place` is where the rule
                          ///< or the kernel stands now
-    std::optional<SourcePlace> named;  ///< where the rule is named, when the shown statement does not name it
+    std::optional<SourceLocation> named;  ///< where the rule is named, when the shown statement does not name it
     int64_t places = 0;                ///< compute: how many statements record this name
 
     /// What it waited for: events it depends on, then what its stream did before.

@@ -223,7 +223,7 @@ class CodePage {
                              Face::body, Token::mute);
             return;
         }
-        sheet_.head(p_.say("view.code.ours"), place_text(*facts_.place), {"source"});
+        sheet_.head(p_.say("view.code.ours"), location_text(*facts_.place), {"source"});
         if (facts_.moved) {
             sheet_.paragraph(p_.say("view.code.moved", {arg("recorded", facts_.recorded),
                                                         arg("version", in_.trace.info.engine_version),
@@ -243,11 +243,11 @@ class CodePage {
         excerpt(*facts_.place, std::clamp(static_cast<int32_t>(left / line), kLeastRows, kMostRows), true);
         if (!facts_.named) return;
         sheet_.space(16);
-        sheet_.head(p_.say("view.code.named"), place_text(*facts_.named));
+        sheet_.head(p_.say("view.code.named"), location_text(*facts_.named));
         excerpt(*facts_.named, kNamedRows, false);
     }
 
-    void excerpt(const SourcePlace& place, int32_t budget, bool whole_statement) {
+    void excerpt(const SourceLocation& place, int32_t budget, bool whole_statement) {
         const auto lines = source_lines(place.file);
         LineRange range = statement_at(lines, place.line);
         if (!whole_statement) range = {place.line, place.line};
@@ -269,11 +269,11 @@ Picture code_view(const Input& input) {
     return CodePage(input).draw();
 }
 
-std::string code_place(const Input& input) {
+std::string code_location(const Input& input) {
     const auto ref = code_event(input);
     if (!ref) return {};
     const CodeFacts f = explain_event(input, *ref);
-    return f.place ? place_text(*f.place) : f.recorded;
+    return f.place ? location_text(*f.place) : f.recorded;
 }
 
 }  // namespace meshscope::view

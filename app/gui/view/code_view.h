@@ -15,6 +15,6 @@ Picture code_view(const Input& input);
 Picture code_facts(const Input& input);
 
 /// The place of the event on show as text, "core/parallel/fsdp2/unit.cpp:73"; empty where there is none.
-std::string code_place(const Input& input);
+std::string code_location(const Input& input);
 
 }  // namespace meshscope::view

@@ -10,7 +10,7 @@ namespace meshscope::view {
 namespace {
 
 // The hop that is about to fill a piece, or on its way to it.
-const HopState* coming(const CollectiveState& state, std::size_t member, const Piece& piece) {
+const HopState* coming(const CollectiveState& state, std::size_t member, const ChunkState& piece) {
     for (const auto& h : state.hops) {
         if (h.landed || h.receiver != static_cast<int32_t>(member)) continue;
         if (covers(h, piece) && (h.flying || h.hop.round == state.round)) return &h;
@@ -41,9 +41,9 @@ class BufferRow {
     }
 
   private:
-    Id id(const Piece& piece) const { return {"chunk", s_.ranks[m_], piece.chunk}; }
+    Id id(const ChunkState& piece) const { return {"chunk", s_.ranks[m_], piece.chunk}; }
 
-    void origin_cell(const Piece& piece, const Rect& box) {
+    void origin_cell(const ChunkState& piece, const Rect& box) {
         const int64_t origin = origin_of(s_, piece);
         const Token hue = origin_hue(origin);
         const HopState* hop = coming(s_, m_, piece);
@@ -89,7 +89,7 @@ class BufferRow {
     }
 
     // A neutral cell that fills 1/n higher with every rank added; complete: ok.
-    void sum_cell(const Piece& piece, const Rect& box) {
+    void sum_cell(const ChunkState& piece, const Rect& box) {
         const auto n = static_cast<int32_t>(s_.ranks.size());
         const HopState* hop = coming(s_, m_, piece);
         p_.rect(box, Token::ghost, 4, id(piece));
@@ -118,7 +118,7 @@ class BufferRow {
     }
 
     // Padding is hatched at the end of the piece; gives what is left for the data.
-    Rect padding(const Piece& piece, const Rect& box) {
+    Rect padding(const ChunkState& piece, const Rect& box) {
         if (piece.padding <= 0 || piece.elements <= 0) return box;
         const float part =
             std::clamp(static_cast<float>(piece.padding) / static_cast<float>(piece.elements), 0.F, 1.F);
@@ -133,7 +133,7 @@ class BufferRow {
     }
 
     // Every number, where all of them fit.
-    bool numbers(const Piece& piece, const Rect& box, Token colour, Token on) {
+    bool numbers(const ChunkState& piece, const Rect& box, Token colour, Token on) {
         const auto& b = s_.buffers[m_];
         const int64_t shown = piece.elements - piece.padding;
         if (shown <= 0 || shown > 8 || b.values.empty()) return false;
@@ -156,13 +156,13 @@ class BufferRow {
         return true;
     }
 
-    void count(const Piece& piece, const Rect& box, Token colour, Token on) {
+    void count(const ChunkState& piece, const Rect& box, Token colour, Token on) {
         const std::string words = p_.fit({format_count(piece.elements)}, Face::mono_small, box.w - 6);
         if (!words.empty() && box.h >= 16) p_.label(box, words, Face::mono_small, colour, on, id(piece));
     }
 
     // The symbols of the ranks that are in, dots for the missing.
-    void contributors(const Piece& piece, const Rect& row) {
+    void contributors(const ChunkState& piece, const Rect& row) {
         const auto n = s_.ranks.size();
         if (n > kMaskBits) return;
         const float each = std::min(11.F, row.w / static_cast<float>(n));
@@ -208,7 +208,7 @@ bool moves_origins(CollectiveOp op) {
     return op != CollectiveOp::all_reduce && op != CollectiveOp::reduce && op != CollectiveOp::reduce_scatter;
 }
 
-int64_t origin_of(const CollectiveState& state, const Piece& piece) {
+int64_t origin_of(const CollectiveState& state, const ChunkState& piece) {
     switch (state.op) {
         case CollectiveOp::broadcast:
         case CollectiveOp::scatter:
@@ -233,7 +233,7 @@ void draw_flight(Painter& p, const CollectiveState& state, const HopState& h, co
                  bool still) {
     const bool origins = moves_origins(state.op);
     const int64_t owner = origins && state.op != CollectiveOp::all_to_all ? h.hop.chunk : h.sender;
-    Piece named;
+    ChunkState named;
     named.chunk = h.hop.chunk;
     const int64_t origin =
         origins ? (state.op == CollectiveOp::all_to_all ? h.sender : origin_of(state, named)) : owner;

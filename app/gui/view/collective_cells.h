@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "app/gui/view/collective_place.h"
+#include "app/gui/view/collective_layout.h"
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/input.h"
 #include "app/gui/view/paint.h"
@@ -14,7 +14,7 @@ namespace meshscope::view {
 bool moves_origins(CollectiveOp op);
 
 /// The origin of a piece: whose data it is or will be, as a group rank.
-int64_t origin_of(const CollectiveState& state, const Piece& piece);
+int64_t origin_of(const CollectiveState& state, const ChunkState& piece);
 
 /// A member's buffer as a row of pieces. `marks`: room below for the contributors of partial sums.
 /// Ids "chunk" a = global rank, b = chunk.

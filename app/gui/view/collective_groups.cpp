@@ -159,7 +159,7 @@ void CollectivePicture::one_group(std::size_t i, Rect cell, float label_x) {
         ring.h -= line;
     }
     const float pad = tight ? 6.F : 14.F;
-    auto place = place_group(s, {ring.x + pad, ring.y + pad, ring.w - 2 * pad, ring.h - 2 * pad});
+    auto place = lay_out_group(s, {ring.x + pad, ring.y + pad, ring.w - 2 * pad, ring.h - 2 * pad});
     idle_ring(s, place, hue);
     for (std::size_t m = 0; m < s.ranks.size(); ++m)
         if (place.cards)
@@ -170,7 +170,7 @@ void CollectivePicture::one_group(std::size_t i, Rect cell, float label_x) {
     places_.emplace_back(i, std::move(place));
 }
 
-void CollectivePicture::idle_ring(const CollectiveState& s, const GroupPlace& place, Token hue) {
+void CollectivePicture::idle_ring(const CollectiveState& s, const GroupLayout& place, Token hue) {
     if (s.ranks.size() < 3) return;
     p_.layer = kIdle;
     const auto link = [&](int32_t a, int32_t b) {
@@ -263,7 +263,7 @@ std::string CollectivePicture::place_text(int32_t rank) const {
     return out + ")";
 }
 
-void CollectivePicture::circle(const CollectiveState& s, std::size_t m, const GroupPlace& place) {
+void CollectivePicture::circle(const CollectiveState& s, std::size_t m, const GroupLayout& place) {
     const int32_t rank = s.ranks[m];
     const Rect& box = place.members[m];
     const Id id{"rank", rank};
@@ -290,7 +290,7 @@ void CollectivePicture::circle(const CollectiveState& s, std::size_t m, const Gr
     draw_buffer(p_, s, m, row, marks);
 }
 
-void CollectivePicture::flights(const CollectiveState& s, const GroupPlace& place) {
+void CollectivePicture::flights(const CollectiveState& s, const GroupLayout& place) {
     std::size_t busy = 0;
     for (const auto& h : s.hops) busy += h.hop.round == s.round ? 1 : 0;
     const bool small = !place.cards || place.tight || busy > s.ranks.size() * 2;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/gui/view/collective_place.h"
+#include "app/gui/view/collective_layout.h"
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/collective_view.h"
 #include "app/gui/view/paint.h"
@@ -61,14 +61,14 @@ class CollectivePicture {
     std::size_t dim_position(std::size_t i) const;
     void one_group(std::size_t i, Rect cell, float label_x);
     // The links of a ring or a tree that are not busy now, in the dim's hue.
-    void idle_ring(const CollectiveState& s, const GroupPlace& place, Token hue);
+    void idle_ring(const CollectiveState& s, const GroupLayout& place, Token hue);
     void card(const CollectiveState& s, std::size_t m, const Rect& box);
     // Which elements of the buffer each cell is: "0–54".
     void range_words(const CollectiveState& s, std::size_t m, const Rect& row);
     std::string place_text(int32_t rank) const;
     // A rank without room for a card: a circle with its number, its buffer as a short row of squares below.
-    void circle(const CollectiveState& s, std::size_t m, const GroupPlace& place);
-    void flights(const CollectiveState& s, const GroupPlace& place);
+    void circle(const CollectiveState& s, std::size_t m, const GroupLayout& place);
+    void flights(const CollectiveState& s, const GroupLayout& place);
     int32_t node_of_rank(int32_t rank) const;
     // The machines behind groups that reach over several: one box round the ranks of each, where they stand
     // together.
@@ -86,7 +86,7 @@ class CollectivePicture {
     std::vector<trace::CollectiveInstance> instances_;
     std::vector<CollectiveState> states_;
     std::size_t own_ = 0;
-    std::vector<std::pair<std::size_t, GroupPlace>> places_;
+    std::vector<std::pair<std::size_t, GroupLayout>> places_;
     std::vector<Rect> hulls_;  ///< of the groups drawn; a node's name keeps off their lines
     std::vector<std::string> tell_;
 };

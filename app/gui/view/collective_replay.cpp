@@ -113,8 +113,8 @@ std::vector<trace::HopPiece> Replay::pieces_of(std::size_t member, const trace::
 }
 
 // How the buffer is cut, before anything has travelled.
-std::vector<Piece> Replay::cut(std::size_t member, int64_t elements) const {
-    std::vector<Piece> pieces;
+std::vector<ChunkState> Replay::cut(std::size_t member, int64_t elements) const {
+    std::vector<ChunkState> pieces;
     const auto n = instance_.ranks.size();
     switch (state_.op) {
         case CollectiveOp::all_gather:
@@ -166,21 +166,21 @@ std::vector<Piece> Replay::cut(std::size_t member, int64_t elements) const {
 
 // all_reduce, reduce, broadcast, send: as the hops cut it, as finely as they do (halving-doubling's early
 // hops name many chunks at once).
-std::vector<Piece> Replay::cut_by_hops(std::size_t member, int64_t elements) const {
-    std::map<int32_t, Piece> seen;
+std::vector<ChunkState> Replay::cut_by_hops(std::size_t member, int64_t elements) const {
+    std::map<int32_t, ChunkState> seen;
     for (const auto& h : state_.hops)
         for (const auto& carried : h.pieces) {
-            const Piece piece{carried.chunk, carried.offset, carried.elements, 0, 0, 0};
+            const ChunkState piece{carried.chunk, carried.offset, carried.elements, 0, 0, 0};
             const auto [at, first] = seen.emplace(piece.chunk, piece);
             if (!first && piece.elements < at->second.elements) at->second = piece;
         }
-    std::vector<Piece> pieces;
+    std::vector<ChunkState> pieces;
     for (const auto& [chunk, piece] : seen) pieces.push_back(piece);
     if (pieces.empty() && elements > 0) pieces.push_back({0, 0, elements, 0, 0, 0});
     // Padding stands at the buffer's end.
     if (!pieces.empty() && event(member).padding > 0) {
         auto last = std::max_element(pieces.begin(), pieces.end(),
-                                     [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+                                     [](const ChunkState& a, const ChunkState& b) { return a.offset < b.offset; });
         last->padding = std::min(last->elements, static_cast<int64_t>(event(member).padding));
     }
     return pieces;
@@ -202,7 +202,7 @@ BufferState Replay::buffer(std::size_t m) const {
 
 // What the rank holds before the first hop: its own input, in its place.
 void Replay::fill_own(std::size_t m, BufferState& b) const {
-    const auto mine = [&](const Piece& p) {
+    const auto mine = [&](const ChunkState& p) {
         switch (state_.op) {
             case CollectiveOp::all_gather:
             case CollectiveOp::gather:
@@ -257,17 +257,17 @@ bool Replay::keeps_origins() const {
     return state_.op == CollectiveOp::all_gather || state_.op == CollectiveOp::all_to_all;
 }
 
-Piece* Replay::piece_of(std::size_t member, int32_t chunk) {
+ChunkState* Replay::piece_of(std::size_t member, int32_t chunk) {
     for (auto& p : state_.buffers[member].pieces)
         if (p.chunk == chunk) return &p;
     return nullptr;
 }
 
 // The piece that a hop takes along, or null: the first that it names and that is not empty.
-const Piece* Replay::source_of(const HopState& h) {
-    const Piece* const named = piece_of(static_cast<std::size_t>(h.sender), h.pieces.front().chunk);
+const ChunkState* Replay::source_of(const HopState& h) {
+    const ChunkState* const named = piece_of(static_cast<std::size_t>(h.sender), h.pieces.front().chunk);
     if (named == nullptr || named->elements > 0 || h.hop.elements == 0) return named;
-    for (const Piece& p : state_.buffers[static_cast<std::size_t>(h.sender)].pieces)
+    for (const ChunkState& p : state_.buffers[static_cast<std::size_t>(h.sender)].pieces)
         if (p.elements > 0 && covers(h, p)) return &p;
     return named;
 }
@@ -283,17 +283,17 @@ void Replay::trace_contributions() {
             if (keeps_origins()) {  // whose they are, their numbers tell
                 h.from = 0;
                 h.from_count = 0;
-                for (const Piece& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces)
+                for (const ChunkState& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces)
                     if (covers(h, p)) {
                         h.from |= bit(static_cast<std::size_t>(p.chunk));
                         ++h.from_count;
                     }
-            } else if (const Piece* source = source_of(h); source != nullptr && source->from_count > 0) {
+            } else if (const ChunkState* source = source_of(h); source != nullptr && source->from_count > 0) {
                 h.from = source->from;
                 h.from_count = source->from_count;
             }
             if (h.hop.n_pieces > 0 || state_.op == CollectiveOp::all_reduce) continue;
-            if (const Piece* target = piece_of(static_cast<std::size_t>(h.receiver), h.pieces.front().chunk))
+            if (const ChunkState* target = piece_of(static_cast<std::size_t>(h.receiver), h.pieces.front().chunk))
                 h.pieces.front().offset = target->offset;
         }
         for (std::size_t k = begin; k < end; ++k) mark(state_.hops[k]);
@@ -302,7 +302,7 @@ void Replay::trace_contributions() {
 }
 
 void Replay::mark(const HopState& h) {
-    for (Piece& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces) {
+    for (ChunkState& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces) {
         if (!covers(h, p)) continue;
         if (h.hop.reduces) {
             p.from |= h.from;

@@ -26,15 +26,15 @@ class Replay {
 
   private:
     void collect_hops();
-    std::vector<Piece> cut(std::size_t member, int64_t elements) const;
-    std::vector<Piece> cut_by_hops(std::size_t member, int64_t elements) const;
+    std::vector<ChunkState> cut(std::size_t member, int64_t elements) const;
+    std::vector<ChunkState> cut_by_hops(std::size_t member, int64_t elements) const;
     BufferState buffer(std::size_t m) const;
     void fill_own(std::size_t m, BufferState& b) const;
     bool holds_source(std::size_t m) const;
     bool keeps_origins() const;
     std::vector<trace::HopPiece> pieces_of(std::size_t member, const trace::Hop& hop, int32_t sender) const;
-    Piece* piece_of(std::size_t member, int32_t chunk);
-    const Piece* source_of(const HopState& h);
+    ChunkState* piece_of(std::size_t member, int32_t chunk);
+    const ChunkState* source_of(const HopState& h);
     void trace_contributions();
     void mark(const HopState& h);
     void land(HopState& h);

@@ -26,7 +26,7 @@ void show_output(const Replay& replay, CollectiveState& state, std::size_t m) {
 
 }  // namespace
 
-bool covers(const HopState& hop, const Piece& piece) {
+bool covers(const HopState& hop, const ChunkState& piece) {
     return std::ranges::any_of(hop.pieces, [&](const trace::HopPiece& carried) {
         if (carried.offset < 0) return false;
         const bool inside = piece.elements > 0 && piece.offset >= carried.offset &&
@@ -35,7 +35,7 @@ bool covers(const HopState& hop, const Piece& piece) {
     });
 }
 
-bool is_result(const CollectiveState& state, std::size_t member, const Piece& piece) {
+bool is_result(const CollectiveState& state, std::size_t member, const ChunkState& piece) {
     switch (state.op) {
         case CollectiveOp::reduce_scatter:
         case CollectiveOp::scatter:

@@ -13,7 +13,7 @@ namespace meshscope::view {
 inline constexpr std::size_t kMaskBits = 64;
 
 /// One part of a rank's buffer during a collective.
-struct Piece {
+struct ChunkState {
     int32_t chunk = 0;
     int64_t offset = 0;  ///< first element, in the buffer that is shown
     int64_t elements = 0;
@@ -28,7 +28,7 @@ struct BufferState {
     int32_t rank = 0;   ///< global
     int32_t event = 0;  ///< the rank's event
     int64_t elements = 0;
-    std::vector<Piece> pieces;
+    std::vector<ChunkState> pieces;
     std::vector<float> values;  ///< `elements` numbers, when the trace kept them; else empty
     std::vector<char> known;    ///< which of them are there yet
     int64_t sent_bytes = 0;     ///< by this rank, as far as it has come: of a hop on its way whole elements
@@ -88,9 +88,9 @@ std::vector<trace::CollectiveInstance> parallel_instances(const trace::Trace& tr
 /// Whether a hop carries this piece of its receiver's buffer, which in a reduction is the same piece of its
 /// sender's: one that it names, or that lies in the range of one (halving-doubling's hops carry several
 /// chunks that lie side by side). What only passes through the receiver is no piece of its buffer.
-bool covers(const HopState& hop, const Piece& piece);
+bool covers(const HopState& hop, const ChunkState& piece);
 
 /// True for the piece in which a rank's own result stands when the collective is over.
-bool is_result(const CollectiveState& state, std::size_t member, const Piece& piece);
+bool is_result(const CollectiveState& state, std::size_t member, const ChunkState& piece);
 
 }  // namespace meshscope::view

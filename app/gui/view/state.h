@@ -54,9 +54,9 @@ struct RankRange {
 };
 
 /// A cell of the traffic matrix: who sends to whom; blocks of ranks where the matrix is folded.
-struct Link {
+struct TrafficCell {
     RankRange from, to;
-    friend bool operator==(const Link&, const Link&) = default;
+    friend bool operator==(const TrafficCell&, const TrafficCell&) = default;
 };
 
 /// Which bytes the traffic matrix counts.
@@ -64,7 +64,7 @@ enum class TrafficSpan : uint8_t { run, step, cursor };  ///< the run; the curso
 struct TrafficFilter {
     std::optional<uint8_t> op;  ///< a CollectiveOp; nothing: all
     TrafficSpan span = TrafficSpan::run;
-    std::optional<Link> window;  ///< the part of the matrix that is shown; nothing: all of it
+    std::optional<TrafficCell> window;  ///< the part of the matrix that is shown; nothing: all of it
     friend bool operator==(const TrafficFilter&, const TrafficFilter&) = default;
 };
 
@@ -75,7 +75,7 @@ struct Selection {
     std::optional<int32_t> event;       ///< … and its id
     std::optional<int32_t> group;       ///< selected group (index into Trace::groups)
     std::optional<int32_t> chunk;
-    std::optional<Link> link;  ///< selected cell of the traffic matrix
+    std::optional<TrafficCell> cell;  ///< selected cell of the traffic matrix
     std::string parameter;     ///< selected parameter ("net1.weight"); "": none
     int64_t row = -1;          ///< selected row of it; -1: none
     std::string slice;         ///< what the slice box holds: "replicate,shard"; "" = no slice

@@ -155,7 +155,7 @@ TrafficGrid traffic_grid(const trace::Trace& trace, const Traffic& traffic, cons
     const auto ranks = static_cast<int32_t>(trace.ranks.size());
     TrafficGrid grid;
     const RankRange all{0, ranks};
-    grid.window = filter.window.value_or(Link{all, all});
+    grid.window = filter.window.value_or(TrafficCell{all, all});
     grid.fold = fold_of(trace, std::max(grid.window.from.count, grid.window.to.count), most_cells);
     grid.rows = (grid.window.from.count + grid.fold - 1) / grid.fold;
     grid.columns = (grid.window.to.count + grid.fold - 1) / grid.fold;
@@ -172,15 +172,15 @@ TrafficGrid traffic_grid(const trace::Trace& trace, const Traffic& traffic, cons
 }
 
 std::vector<TrafficCause> traffic_causes(const trace::Trace& trace, const time::Clock& clock,
-                                         int64_t cursor_ns, const TrafficFilter& filter, const Link& link,
+                                         int64_t cursor_ns, const TrafficFilter& filter, const TrafficCell& cell,
                                          Memo* memo) {
     using Key = std::tuple<CollectiveOp, Phase, trace::StringId, std::string>;
     std::map<Key, std::size_t> places;
     std::vector<TrafficCause> out;
     std::vector<std::pair<int32_t, int32_t>> last;  // the event that was counted last, by cause
     const int32_t step = filter.span == TrafficSpan::step ? step_at(trace, clock, cursor_ns, memo) : -1;
-    each_hop(trace, clock, cursor_ns, filter.span, step, link.to, [&](const auto& event, const auto& hop) {
-        if (!link.from.contains(hop.src) || !wanted(filter, event.op)) return;
+    each_hop(trace, clock, cursor_ns, filter.span, step, cell.to, [&](const auto& event, const auto& hop) {
+        if (!cell.from.contains(hop.src) || !wanted(filter, event.op)) return;
         const auto& dim = trace.groups[static_cast<std::size_t>(event.group)].mesh_dim;
         const auto [at, is_new] = places.try_emplace(Key{event.op, event.phase, event.unit, dim}, out.size());
         if (is_new) {
@@ -198,13 +198,13 @@ std::vector<TrafficCause> traffic_causes(const trace::Trace& trace, const time::
     return out;
 }
 
-std::optional<Link> next_link(const trace::Trace& trace, const time::Clock& clock, Cursor cursor,
-                              const TrafficFilter& filter, const std::optional<Link>& from, int32_t rows,
+std::optional<TrafficCell> next_cell(const trace::Trace& trace, const time::Clock& clock, Cursor cursor,
+                              const TrafficFilter& filter, const std::optional<TrafficCell>& from, int32_t rows,
                               int32_t columns) {
     const Traffic counted = traffic(trace, clock, cursor.t_ns, filter);
     if (counted.links.empty()) return from;
     const auto& first = counted.links.front();
-    if (!from) return Link{{first.src, 1}, {first.dst, 1}};
+    if (!from) return TrafficCell{{first.src, 1}, {first.dst, 1}};
     const int32_t src = from->from.first, dst = from->to.first;
     const TrafficLink* best = nullptr;
     for (const TrafficLink& link : counted.links) {
@@ -217,7 +217,7 @@ std::optional<Link> next_link(const trace::Trace& trace, const time::Clock& cloc
         if (ahead < nearest) best = &link;
     }
     if (best == nullptr) return from;
-    return Link{{best->src, 1}, {best->dst, 1}};
+    return TrafficCell{{best->src, 1}, {best->dst, 1}};
 }
 
 }  // namespace meshscope::view

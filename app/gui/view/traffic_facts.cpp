@@ -9,10 +9,10 @@ namespace {
 
 constexpr std::size_t kMost = 24;  // causes told one by one
 
-void causes_of(FactList& column, const Input& input, const TrafficFilter& filter, const Link& link) {
+void causes_of(FactList& column, const Input& input, const TrafficFilter& filter, const TrafficCell& cell) {
     const Painter& p = column.p;
-    const auto causes = traffic_causes(input.trace, input.clock, input.cursor.t_ns, filter, link, input.memo);
-    column.head(p.say("view.traffic.from_to", {arg("from", name_of(link.from)), arg("to", name_of(link.to))}),
+    const auto causes = traffic_causes(input.trace, input.clock, input.cursor.t_ns, filter, cell, input.memo);
+    column.head(p.say("view.traffic.from_to", {arg("from", name_of(cell.from)), arg("to", name_of(cell.to))}),
                 p.say("view.memory.bytes"));
     if (causes.empty()) return column.sentence(p.say("view.traffic.nothing"));
     int64_t sum = 0, rest = 0;
@@ -48,7 +48,7 @@ Picture traffic_facts(const Input& input, const TrafficOptions& options) {
         column.sentence(p.say(why_no_hops(input.trace)), {"empty"});
         return column.take();
     }
-    if (input.selection.link) causes_of(column, input, options.filter, *input.selection.link);
+    if (input.selection.cell) causes_of(column, input, options.filter, *input.selection.cell);
     const Traffic counted = options.counted
                                 ? *options.counted
                                 : traffic(input.trace, input.clock, input.cursor.t_ns, options.filter);
@@ -70,7 +70,7 @@ Picture traffic_facts(const Input& input, const TrafficOptions& options) {
                    {"traffic_op", static_cast<int64_t>(op)});
     }
     column.sum(p.say("view.memory.sum"), format_count(sum));
-    if (!input.selection.link) column.sentence(p.say("view.traffic.hint"));
+    if (!input.selection.cell) column.sentence(p.say("view.traffic.hint"));
     return column.take();
 }
 

@@ -235,14 +235,14 @@ void TrafficPicture::marks(Rect box) {
             }
         }
     }
-    if (!in_.selection.link) return;
-    const Link& link = *in_.selection.link;
+    if (!in_.selection.cell) return;
+    const TrafficCell& cell = *in_.selection.cell;
     for (int32_t r = 0; r < grid_.rows; ++r)
         for (int32_t c = 0; c < grid_.columns; ++c)
-            if (grid_.senders(r).contains(link.from.first) && grid_.receivers(c).contains(link.to.first)) {
+            if (grid_.senders(r).contains(cell.from.first) && grid_.receivers(c).contains(cell.to.first)) {
                 const Rect at = band(r, c);
                 p_.outline({at.x - 2, at.y - 2, at.w + 4, at.h + 4}, Token::sel, 2, 4,
-                           {"link", pack(link.from), pack(link.to)});
+                           {"link", pack(cell.from), pack(cell.to)});
             }
 }
 

@@ -13,7 +13,7 @@ std::optional<view::Picture> facts(const Ui& ui, Memory&, view::Size size) {
 }
 
 Actions copy_place(const Ui& ui, const view::Id&, bool) {
-    return {session::CopyText{view::code_place(view_input(ui, 100, 100))},
+    return {session::CopyText{view::code_location(view_input(ui, 100, 100))},
             session::ShowToast{ui.say("ui.copied")}};
 }
 std::string copy_status(const Ui& ui, Memory&, const view::Id&) {

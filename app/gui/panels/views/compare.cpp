@@ -51,10 +51,10 @@ Choices choices(const Ui& ui) {
             choices.strategies.push_back({strategy, {s.document->path, true, strategy}});
     // Lessons of as many ranks on the same mesh first: they are what compares best.
     std::string mesh;
-    for (const session::Offer& offer : s.offers)
+    for (const session::LessonCard& offer : s.offers)
         if (offer.id == s.document->path) mesh = offer.subtitle.en;
     for (const bool same : {true, false})
-        for (const session::Offer& offer : s.offers)
+        for (const session::LessonCard& offer : s.offers)
             if (offer.id != s.document->path && (offer.subtitle.en == mesh) == same &&
                 choices.lessons.size() < kMostOffers)
                 choices.lessons.push_back({ui.pick(offer.title), {offer.id, true, {}}});

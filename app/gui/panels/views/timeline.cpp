@@ -109,7 +109,7 @@ void timeline_below(Ui& ui, Memory& memory, Rect box) {
     const view::Picture drawn = view::timeline_view(input, options);
     const view::TimeAxis axis = view::timeline_axis(input, options);
     render(ui, drawn, {box.x, box.y});
-    note_places(memory, drawn, {box.x, box.y});
+    note_shapes(memory, drawn, {box.x, box.y});
 
     const ImGuiIO& io = ImGui::GetIO();
     const Point mouse{io.MousePos.x / ui.scale - box.x, io.MousePos.y / ui.scale - box.y};

@@ -50,7 +50,7 @@ std::optional<view::Picture> facts(const Ui& ui, Memory& memory, view::Size size
 
 /// A second press on a block of links zooms into it.
 Actions select_link(const Ui& ui, const view::Id& id, bool twice) {
-    const view::Link link{view::unpack(id.a), view::unpack(id.b)};
+    const view::TrafficCell link{view::unpack(id.a), view::unpack(id.b)};
     const bool block = link.from.count > 1 || link.to.count > 1;
     Actions actions;
     if (twice && block) {
@@ -58,7 +58,7 @@ Actions select_link(const Ui& ui, const view::Id& id, bool twice) {
         filter.window = link;
         actions.emplace_back(session::SetTraffic{filter});
     }
-    actions.emplace_back(session::SelectLink{link});
+    actions.emplace_back(session::SelectCell{link});
     return actions;
 }
 

@@ -9,16 +9,16 @@
 namespace meshscope::view {
 
 /// A line of our own sources, as the recorder names it: "core/parallel/fsdp2/unit.cpp:73".
-struct SourcePlace {
+struct SourceLocation {
     std::string file;
     int32_t line = 0;  ///< from 1
-    friend bool operator==(const SourcePlace&, const SourcePlace&) = default;
+    friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 
 /// Reads "file:line"; nothing when it is no such thing.
-std::optional<SourcePlace> parse_place(std::string_view text);
+std::optional<SourceLocation> parse_location(std::string_view text);
 /// "file:line".
-std::string place_text(const SourcePlace& place);
+std::string location_text(const SourceLocation& place);
 
 /// The sources that record events (core/parallel, core/nn, core/run) as they were when this program was
 /// built, inside it: a bare program can show them.
@@ -41,15 +41,15 @@ LineRange statement_at(const std::vector<std::string_view>& lines, int32_t line)
 
 /// Every line that names a rule ("fsdp2.unshard.forward") in quotes. "recompute.R" is named where R is. Cost:
 /// linear in all sources, under a millisecond.
-std::vector<SourcePlace> places_of_rule(std::string_view rule);
+std::vector<SourceLocation> locations_of_rule(std::string_view rule);
 
 /// Every statement that records compute events of this name ("linear.weight_grad"; "linear.recompute" is
-/// "linear"); those that name `unit` too stand first. Cost: as places_of_rule.
-std::vector<SourcePlace> places_of_op(std::string_view op, std::string_view unit = {});
+/// "linear"); those that name `unit` too stand first. Cost: as locations_of_rule.
+std::vector<SourceLocation> locations_of_op(std::string_view op, std::string_view unit = {});
 
 /// Whether the statement at a place makes a call of that name ("all_gather(", "isend(" …) or speaks of the
 /// rule, or is one that names those of a scenario's own calls: false for a line that has moved since the
 /// record was made.
-bool place_still_says(const SourcePlace& place, std::string_view call, std::string_view rule);
+bool still_says_at(const SourceLocation& place, std::string_view call, std::string_view rule);
 
 }  // namespace meshscope::view

@@ -1,4 +1,4 @@
-#include "app/gui/view/source_place.h"
+#include "app/gui/view/source_location.h"
 
 #include <algorithm>
 #include <array>
@@ -64,17 +64,17 @@ std::string joined(const std::vector<std::string_view>& lines, LineRange range) 
 
 }  // namespace
 
-std::optional<SourcePlace> parse_place(std::string_view text) {
+std::optional<SourceLocation> parse_location(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-    SourcePlace place{std::string(text.substr(0, colon)), 0};
+    SourceLocation place{std::string(text.substr(0, colon)), 0};
     const std::string_view digits = text.substr(colon + 1);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), place.line);
     if (error != std::errc() || end != digits.data() + digits.size() || place.line < 1) return std::nullopt;
     return place;
 }
 
-std::string place_text(const SourcePlace& place) {
+std::string location_text(const SourceLocation& place) {
     return place.file + ":" + std::to_string(place.line);
 }
 
@@ -133,8 +133,8 @@ LineRange statement_at(const std::vector<std::string_view>& lines, int32_t line)
     return range;
 }
 
-std::vector<SourcePlace> places_of_rule(std::string_view rule) {
-    std::vector<SourcePlace> places;
+std::vector<SourceLocation> locations_of_rule(std::string_view rule) {
+    std::vector<SourceLocation> places;
     if (rule.empty()) return places;
     const auto look = [&](std::string_view words) {
         each_line_with('"' + std::string(words) + '"', [&](std::string_view file, int32_t line) {
@@ -146,9 +146,9 @@ std::vector<SourcePlace> places_of_rule(std::string_view rule) {
     return places;
 }
 
-std::vector<SourcePlace> places_of_op(std::string_view op, std::string_view unit) {
+std::vector<SourceLocation> locations_of_op(std::string_view op, std::string_view unit) {
     if (op.ends_with(".recompute")) op.remove_suffix(std::string_view(".recompute").size());
-    std::vector<SourcePlace> with_unit, others;
+    std::vector<SourceLocation> with_unit, others;
     const auto keep = [&](std::string_view file, int32_t line) {
         const auto lines = source_lines(file);
         const LineRange range = statement_at(lines, line);
@@ -174,7 +174,7 @@ std::vector<SourcePlace> places_of_op(std::string_view op, std::string_view unit
     return with_unit;
 }
 
-bool place_still_says(const SourcePlace& place, std::string_view call, std::string_view rule) {
+bool still_says_at(const SourceLocation& place, std::string_view call, std::string_view rule) {
     const auto lines = source_lines(place.file);
     const LineRange range = statement_at(lines, place.line);
     if (range.empty()) return false;

@@ -8,7 +8,7 @@
 namespace meshscope::view {
 
 /// Where a group's ranks stand while they talk.
-struct GroupPlace {
+struct GroupLayout {
     Rect cell;                  ///< all of it
     std::vector<Rect> members;  ///< card, or the square round the circle
     std::vector<Rect>
@@ -27,13 +27,13 @@ std::vector<int32_t> tree_depths(const CollectiveState& state);
 /// Two ranks face each other; a tree hangs from its root; of two levels each node has a row; any others stand
 /// round a ring in group order, clockwise from the upper left, as cards while those have room (a ring in flat
 /// room: in one row), else as circles with their buffers outside the round. Cost: O(members).
-GroupPlace place_group(const CollectiveState& state, Rect cell);
+GroupLayout lay_out_group(const CollectiveState& state, Rect cell);
 
 /// The path of a hop from one place to another: a shallow curve whose two directions do not lie on each
 /// other.
 struct Path {
     Point a, b, c, d;
 };
-Path hop_path(const GroupPlace& place, int32_t sender, int32_t receiver);
+Path hop_path(const GroupLayout& place, int32_t sender, int32_t receiver);
 
 }  // namespace meshscope::view

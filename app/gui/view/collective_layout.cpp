@@ -1,4 +1,4 @@
-#include "app/gui/view/collective_place.h"
+#include "app/gui/view/collective_layout.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ Point leave(const Rect& box, Point d, bool round) {
 }
 
 // Cards in two rows, the lower running back; false where they have no room.
-bool two_rows(GroupPlace& out, std::size_t n, Rect cell, float gap_x, float gap_y, float least_w,
+bool two_rows(GroupLayout& out, std::size_t n, Rect cell, float gap_x, float gap_y, float least_w,
               float least_h) {
     const std::size_t top = (n + 1) / 2;
     const float w = std::min(300.F, (cell.w - gap_x * static_cast<float>(top - 1)) / static_cast<float>(top));
@@ -49,7 +49,7 @@ bool two_rows(GroupPlace& out, std::size_t n, Rect cell, float gap_x, float gap_
 }
 
 // Cards in one row, for a ring in flat room: its last path runs back below them.
-bool one_row(GroupPlace& out, std::size_t n, Rect cell) {
+bool one_row(GroupLayout& out, std::size_t n, Rect cell) {
     const float w = std::min(220.F, (cell.w - kTightGap * static_cast<float>(n - 1)) / static_cast<float>(n));
     const float h = std::min(110.F, cell.h - kReturn);
     if (n > 8 || w < kTightCardWidth || h < kTightCardHeight) return false;
@@ -60,7 +60,7 @@ bool one_row(GroupPlace& out, std::size_t n, Rect cell) {
     return true;
 }
 
-void ring(GroupPlace& out, std::size_t n, Rect cell, bool neighbours) {
+void ring(GroupLayout& out, std::size_t n, Rect cell, bool neighbours) {
     if (two_rows(out, n, cell, 112, 56, kLeastCardWidth, kLeastCardHeight)) return;
     out.tight = true;
     if (two_rows(out, n, cell, kTightGap, 38, kTightCardWidth, kTightCardHeight)) return;
@@ -119,7 +119,7 @@ void ring(GroupPlace& out, std::size_t n, Rect cell, bool neighbours) {
 }
 
 // Two circles too low for cards, their buffers on the far sides: between them the chunks travel.
-void facing_circles(GroupPlace& out) {
+void facing_circles(GroupLayout& out) {
     for (std::size_t m = 0; m < out.members.size(); ++m) {
         const Rect box = out.members[m];
         const float r = std::min({27.F, box.w / 4, box.h / 2});
@@ -132,7 +132,7 @@ void facing_circles(GroupPlace& out) {
 }
 
 // Members in rows, by their depth; `columns`: one below the other, else each row spread over the whole width.
-bool rows(GroupPlace& out, const std::vector<int32_t>& depth, Rect cell, bool columns) {
+bool rows(GroupLayout& out, const std::vector<int32_t>& depth, Rect cell, bool columns) {
     const int32_t deepest = *std::max_element(depth.begin(), depth.end());
     std::vector<int32_t> width(static_cast<std::size_t>(deepest) + 1, 0), seen(width.size(), 0);
     for (const int32_t d : depth) ++width[static_cast<std::size_t>(d)];
@@ -187,8 +187,8 @@ std::vector<int32_t> tree_depths(const CollectiveState& state) {
     return depth;
 }
 
-GroupPlace place_group(const CollectiveState& state, Rect cell) {
-    GroupPlace out;
+GroupLayout lay_out_group(const CollectiveState& state, Rect cell) {
+    GroupLayout out;
     out.cell = cell;
     const auto n = state.ranks.size();
     if (n <= 2) {
@@ -222,7 +222,7 @@ GroupPlace place_group(const CollectiveState& state, Rect cell) {
     return out;
 }
 
-Path hop_path(const GroupPlace& place, int32_t sender, int32_t receiver) {
+Path hop_path(const GroupLayout& place, int32_t sender, int32_t receiver) {
     const Rect &from = place.members[static_cast<std::size_t>(sender)],
                &to = place.members[static_cast<std::size_t>(receiver)];
     // Past others in the same row: below them.
