@@ -6,10 +6,37 @@
 #include <stdexcept>
 
 #include "app/gui/session/session.h"
-#include "app/gui/window/imgui_compat.h"
 #include "tests/tree.h"
 
 namespace meshscope::test {
+namespace {
+
+// The pointer, as ImGui 1.86 (Debian 12) and newer ones are told of it.
+void mouse_position(ImGuiIO& io, float x, float y) {
+#if IMGUI_VERSION_NUM >= 18700
+    io.AddMousePosEvent(x, y);
+#else
+    io.MousePos = ImVec2(x, y);
+#endif
+}
+
+void mouse_button(ImGuiIO& io, int button, bool down) {
+#if IMGUI_VERSION_NUM >= 18700
+    io.AddMouseButtonEvent(button, down);
+#else
+    io.MouseDown[button] = down;
+#endif
+}
+
+void mouse_wheel(ImGuiIO& io, float amount) {
+#if IMGUI_VERSION_NUM >= 18700
+    io.AddMouseWheelEvent(0.0F, amount);
+#else
+    io.MouseWheel += amount;
+#endif
+}
+
+}  // namespace
 
 std::shared_ptr<const session::Document> lesson(const std::string& folder) {
     static std::map<std::string, std::shared_ptr<const session::Document>> opened;
@@ -26,7 +53,7 @@ const i18n::Catalogue& catalogue() {
 }
 
 Harness::Harness(int width, int height) : stage_(host_, catalogue()), width_(width), height_(height) {
-    compat::mouse_position(ImGui::GetIO(), -1, -1);
+    mouse_position(ImGui::GetIO(), -1, -1);
 }
 
 void Harness::open(std::shared_ptr<const session::Document> document) {
@@ -53,11 +80,11 @@ void Harness::click(view::Point at) {
     ImGuiIO& io = ImGui::GetIO();
     const float scale = stage_.pixels_a_unit();
     // ImGui wants to see the pointer there a frame before the press.
-    compat::mouse_position(io, at.x * scale, at.y * scale);
+    mouse_position(io, at.x * scale, at.y * scale);
     frames(2);
-    compat::mouse_button(io, 0, true);
+    mouse_button(io, 0, true);
     frames(1);
-    compat::mouse_button(io, 0, false);
+    mouse_button(io, 0, false);
     frames(2);
     io.MouseClickedTime[0] = -1e9;  // the next click is not the second half of a double click
 }
@@ -65,26 +92,26 @@ void Harness::click(view::Point at) {
 void Harness::drag(view::Point from, view::Point to) {
     ImGuiIO& io = ImGui::GetIO();
     const float scale = stage_.pixels_a_unit();
-    compat::mouse_position(io, from.x * scale, from.y * scale);
+    mouse_position(io, from.x * scale, from.y * scale);
     frames(2);
-    compat::mouse_button(io, 0, true);
+    mouse_button(io, 0, true);
     frames(1);
     for (int i = 1; i <= 4; ++i) {
         const float t = static_cast<float>(i) / 4;
-        compat::mouse_position(io, (from.x + (to.x - from.x) * t) * scale,
+        mouse_position(io, (from.x + (to.x - from.x) * t) * scale,
                                (from.y + (to.y - from.y) * t) * scale);
         frames(1);
     }
-    compat::mouse_button(io, 0, false);
+    mouse_button(io, 0, false);
     frames(2);
 }
 
 void Harness::wheel(view::Point at, float notches) {
     ImGuiIO& io = ImGui::GetIO();
     const float scale = stage_.pixels_a_unit();
-    compat::mouse_position(io, at.x * scale, at.y * scale);
+    mouse_position(io, at.x * scale, at.y * scale);
     frames(2);
-    compat::mouse_wheel(io, notches);
+    mouse_wheel(io, notches);
     frames(2);
 }
 

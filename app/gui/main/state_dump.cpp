@@ -1,8 +1,10 @@
 #include "app/gui/main/state_dump.h"
 
 #include <imgui.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "core/base/json_text.h"
@@ -157,6 +159,20 @@ std::string state_as_json(const Stage& stage) {
                         {"boxes", boxes_of(stage)},
                         {"places", places_of(stage)}};
     return json_text(state);
+}
+
+void dump_state(const Stage& stage, const std::string& path, std::string& last) {
+    if (path.empty()) return;
+    const std::string now = state_as_json(stage);
+    if (now == last) return;
+    last = now;
+    const std::string beside = path + ".part-" + std::to_string(::getpid());  // nobody else's name
+    {
+        std::ofstream out(beside, std::ios::binary | std::ios::trunc);
+        out << now << '\n';
+    }
+    std::error_code ignored;
+    std::filesystem::rename(beside, path, ignored);
 }
 
 }  // namespace meshscope::gui

@@ -1,14 +1,12 @@
 #include "app/gui/main/window_loop.h"
 
 #include <imgui.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -31,21 +29,6 @@
 
 namespace meshscope::gui {
 namespace {
-
-/// The file always holds a whole state: written beside and renamed.
-void dump(const Stage& stage, const std::string& path, std::string& last) {
-    if (path.empty()) return;
-    const std::string now = state_as_json(stage);
-    if (now == last) return;
-    last = now;
-    const std::string beside = path + ".part-" + std::to_string(::getpid());  // nobody else's name
-    {
-        std::ofstream out(beside, std::ios::binary | std::ios::trunc);
-        out << now << '\n';
-    }
-    std::error_code ignored;
-    std::filesystem::rename(beside, path, ignored);
-}
 
 // A signal handler can reach nothing else.
 volatile std::sig_atomic_t g_end = 0;
@@ -122,7 +105,7 @@ class Loop {
             }
             outside();
             export_frame();
-            dump(stage_, options_.dump_state, dumped_);
+            dump_state(stage_, options_.dump_state, dumped_);
             keep(2.0);
         }
     }

@@ -14,7 +14,7 @@
 namespace meshscope::view {
 
 /// Draws one collective picture: title, legend and bytes in collective_view.cpp, the groups in
-/// collective_groups.cpp.
+/// collective_groups.cpp, what stands around them in collective_nodes.cpp.
 class CollectivePicture {
   public:
     CollectivePicture(const Input& input, const CollectiveOptions& options, const ShownCollective& shown)

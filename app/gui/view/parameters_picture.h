@@ -67,7 +67,6 @@ class ParametersPicture {
     void tell();
     std::optional<Block> box_of(int32_t rank, trace::StringId parameter) const;
     const trace::Event* gather() const;
-    float array_y(std::size_t place) const { return tops_[place]; }
 
     const Input& in_;
     Painter p_;

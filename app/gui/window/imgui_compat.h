@@ -36,28 +36,4 @@ inline void polyline(ImDrawList& list, const ImVec2* points, int count, ImU32 co
 #endif
 }
 
-inline void mouse_position(ImGuiIO& io, float x, float y) {
-#if IMGUI_VERSION_NUM >= 18700
-    io.AddMousePosEvent(x, y);
-#else
-    io.MousePos = ImVec2(x, y);
-#endif
-}
-
-inline void mouse_button(ImGuiIO& io, int button, bool down) {
-#if IMGUI_VERSION_NUM >= 18700
-    io.AddMouseButtonEvent(button, down);
-#else
-    io.MouseDown[button] = down;
-#endif
-}
-
-inline void mouse_wheel(ImGuiIO& io, float amount) {
-#if IMGUI_VERSION_NUM >= 18700
-    io.AddMouseWheelEvent(0.0F, amount);
-#else
-    io.MouseWheel += amount;
-#endif
-}
-
 }  // namespace meshscope::compat
