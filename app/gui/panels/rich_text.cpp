@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <numeric>
+#include <string_view>
 
 #include "app/gui/panels/inline_text.h"
 #include "app/gui/panels/set_text.h"
@@ -229,6 +231,50 @@ void select_group(Ui& ui, const std::string& mesh_dim) {
     }
 }
 
+/// "rank:1", and of several, "ranks:1,3", the first.
+void go_to_rank(Ui& ui, const std::string& ranks) {
+    ui.act(session::SelectRank{std::atoi(ranks.c_str())});
+}
+
+void go_to_unit(Ui& ui, const std::string& unit) {
+    // A view of calls shows nothing else: it goes to those alone.
+    const bool calls = view_of(ui.state.view).collectives_only;
+    go_to_event(ui, [&](const trace::Event& e) {
+        return ui.state.document->trace->text(e.unit) == unit &&
+               (!calls || e.kind == trace::EventKind::collective);
+    });
+}
+
+void go_to_call(Ui& ui, const std::string& op) {
+    go_to_event(ui, [&](const trace::Event& e) {
+        return e.kind == trace::EventKind::collective && name(e.op) == op;
+    });
+}
+
+void go_to_step(Ui& ui, const std::string& id) {
+    if (!ui.state.document) return;
+    const auto& steps = ui.state.document->steps;
+    for (size_t i = 0; i < steps.size(); ++i)
+        if (steps[i].id == id) ui.act(session::GoToLessonStep{static_cast<int32_t>(i)});
+}
+
+void go_to_view(Ui& ui, const std::string& word) {
+    ui.act(session::SetView{view::view_named(word).value_or(view::ViewKind::mesh)});
+}
+
+void show_slice(Ui& ui, const std::string& slice) {
+    ui.act(session::SetSlice{slice});
+}
+
+/// Where a link of a lesson's text leads, "KIND:WHAT".
+struct LinkKind {
+    std::string_view word;
+    void (*follow)(Ui& ui, const std::string& what);
+};
+constexpr LinkKind kLinks[] = {{"rank", go_to_rank}, {"ranks", go_to_rank}, {"dim", select_group},
+                               {"unit", go_to_unit}, {"event", go_to_call}, {"step", go_to_step},
+                               {"view", go_to_view}, {"slice", show_slice}};
+
 }  // namespace
 
 float rich_text(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
@@ -259,33 +305,8 @@ float rich_text(Ui& ui, Memory& memory, const std::string& id, float x, float y,
 
 void follow_link(Ui& ui, const std::string& link) {
     const size_t colon = link.find(':');
-    const std::string kind = link.substr(0, colon),
-                      what = colon == std::string::npos ? "" : link.substr(colon + 1);
-    if (kind == "rank" || kind == "ranks") {
-        ui.act(session::SelectRank{std::atoi(what.c_str())});  // of several, the first
-    } else if (kind == "dim") {
-        select_group(ui, what);
-    } else if (kind == "unit") {
-        // A view of calls shows nothing else: it goes to those alone.
-        const bool calls = view_of(ui.state.view).collectives_only;
-        go_to_event(ui, [&](const trace::Event& e) {
-            return ui.state.document->trace->text(e.unit) == what &&
-                   (!calls || e.kind == trace::EventKind::collective);
-        });
-    } else if (kind == "event") {
-        go_to_event(ui, [&](const trace::Event& e) {
-            return e.kind == trace::EventKind::collective && name(e.op) == what;
-        });
-    } else if (kind == "step" && ui.state.document) {
-        const auto& steps = ui.state.document->steps;
-        for (size_t i = 0; i < steps.size(); ++i) {
-            if (steps[i].id == what) ui.act(session::GoToLessonStep{static_cast<int32_t>(i)});
-        }
-    } else if (kind == "view") {
-        ui.act(session::SetView{view::view_named(what).value_or(view::ViewKind::mesh)});
-    } else if (kind == "slice") {
-        ui.act(session::SetSlice{what});
-    }
+    const auto kind = std::ranges::find(kLinks, link.substr(0, colon), &LinkKind::word);
+    if (kind != std::end(kLinks)) kind->follow(ui, colon == std::string::npos ? "" : link.substr(colon + 1));
 }
 
 }  // namespace meshscope::panels
