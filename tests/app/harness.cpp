@@ -98,8 +98,7 @@ void Harness::drag(view::Point from, view::Point to) {
     frames(1);
     for (int i = 1; i <= 4; ++i) {
         const float t = static_cast<float>(i) / 4;
-        mouse_position(io, (from.x + (to.x - from.x) * t) * scale,
-                               (from.y + (to.y - from.y) * t) * scale);
+        mouse_position(io, (from.x + (to.x - from.x) * t) * scale, (from.y + (to.y - from.y) * t) * scale);
         frames(1);
     }
     mouse_button(io, 0, false);

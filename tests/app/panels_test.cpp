@@ -221,7 +221,8 @@ TEST_CASE("a cell of the traffic matrix is chosen by pointer and by keyboard, it
     CHECK(app.state().selection.cell == view::TrafficCell{{0, 1}, {1, 1}});
     CHECK(app.state().selection.rank == 0);
     app.key(Key::down, false, true);
-    CHECK(app.state().selection.cell == view::TrafficCell{{3, 1}, {1, 1}});  // nothing in between sends to rank 1
+    CHECK(app.state().selection.cell ==
+          view::TrafficCell{{3, 1}, {1, 1}});  // nothing in between sends to rank 1
     app.key(Key::left, false, true);
     CHECK(app.state().selection.cell == view::TrafficCell{{3, 1}, {1, 1}});
     app.key(Key::s);
@@ -329,7 +330,8 @@ std::set<std::string> drawn_kinds(view::ViewKind kind) {
             if (width < 1180) app.stage().act(session::ToggleDrawer{});
             for (int i = 0; i <= kMoments; ++i) {
                 // Zoomed into the traffic of two ranks, all of it can be shown again.
-                if (i == kMoments) app.stage().act(session::SetTraffic{{{}, {}, view::TrafficCell{{0, 2}, {0, 2}}}});
+                if (i == kMoments)
+                    app.stage().act(session::SetTraffic{{{}, {}, view::TrafficCell{{0, 2}, {0, 2}}}});
                 app.stage().act(
                     session::SetCursor{app.state().document->modelled.end_ns * (2 * i + 1) / (2 * kMoments)});
                 app.frames(1, 1.0);

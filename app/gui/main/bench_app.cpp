@@ -103,8 +103,9 @@ void frames(const std::shared_ptr<const session::Document>& document, Options op
 
 }  // namespace
 
-void bench_app(const Options& options, const i18n::Catalogue& catalogue, const session::LessonFolders& folders,
-               const std::string& lesson, const std::function<void(const std::string&)>& print) {
+void bench_app(const Options& options, const i18n::Catalogue& catalogue,
+               const session::LessonFolders& folders, const std::string& lesson,
+               const std::function<void(const std::string&)>& print) {
     frames(session::load_document(lesson, folders, nullptr), options, catalogue, print);
     const OwnFile file;
     int64_t events = 0;

@@ -22,8 +22,9 @@ trace::Trace made_trace(int32_t ranks, int64_t events);
 /// at the options' size; each figure is a median, drawing finished. Beside the time on the wall stands the
 /// processor time of a frame, ours apart from OpenGL's, which a busy machine does not change, and as
 /// "fps_two_cores" the frames a second that it allows on two free cores. Throws DeviceError without EGL.
-void bench_app(const Options& options, const i18n::Catalogue& catalogue, const session::LessonFolders& folders,
-               const std::string& lesson, const std::function<void(const std::string&)>& print);
+void bench_app(const Options& options, const i18n::Catalogue& catalogue,
+               const session::LessonFolders& folders, const std::string& lesson,
+               const std::function<void(const std::string&)>& print);
 
 /// What a window that nobody touches costs, as one JSON line given to `print`: this program opens `lesson`
 /// in a real window of the options' size, with settings of its own, is left alone for three seconds, and its

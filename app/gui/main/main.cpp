@@ -98,7 +98,8 @@ class Program {
             if (!options.export_to.empty()) return export_file(options);
             if (environment("DISPLAY").empty() && environment("WAYLAND_DISPLAY").empty()) {
                 // What could not be shown on any display is told first.
-                if (!options.open.empty()) static_cast<void>(session::preview(options.open, lesson_folders()));
+                if (!options.open.empty())
+                    static_cast<void>(session::preview(options.open, lesson_folders()));
                 for (const std::string& name : options.beside)
                     static_cast<void>(session::preview(name, lesson_folders()));
                 tell({"app.no_display", {}});

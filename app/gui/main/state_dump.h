@@ -11,8 +11,8 @@ namespace meshscope::gui {
 /// For tests that drive the real window, and for reports of faults.
 std::string state_as_json(const Stage& stage);
 
-/// Writes it to `path` where it differs from `last`, which it becomes; the file always holds a whole state: it
-/// is written beside and renamed. "": nowhere.
+/// Writes it to `path` where it differs from `last`, which it becomes; the file always holds a whole state:
+/// it is written beside and renamed. "": nowhere.
 void dump_state(const Stage& stage, const std::string& path, std::string& last);
 
 }  // namespace meshscope::gui

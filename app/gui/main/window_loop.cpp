@@ -241,7 +241,8 @@ class Loop {
         // A run that ended early is opened where it broke off.
         const session::Document& front = *stage_.state().document;
         const bool broke_off = front.end && !front.end_is_taught;
-        if (place != nullptr && !broke_off && (opened_ || !told)) stage_.act(session::RestoreViewpoint{*place});
+        if (place != nullptr && !broke_off && (opened_ || !told))
+            stage_.act(session::RestoreViewpoint{*place});
         if (opened_) return;
         opened_ = true;
         if (!options_.open.empty()) tell_settings();  // what was told before has gone with what was in front

@@ -174,7 +174,8 @@ class Fields {
             if (!d.hint.id.empty())
                 y = paragraph(ui_, x + 24, y, w - 24, ui_.say(d.hint.id, d.hint.args), Face::caption,
                               Token::soft);
-            y = paragraph(ui_, x + 24, y, w - 24, viewpoint_of(d.position), Face::mono_small, Token::mute) + 6;
+            y = paragraph(ui_, x + 24, y, w - 24, viewpoint_of(d.position), Face::mono_small, Token::mute) +
+                6;
         }
         return y;
     }

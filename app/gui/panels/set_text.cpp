@@ -130,8 +130,7 @@ view::Face face_of(const Span& span) {
     return span.look == Span::Look::code ? view::Face::mono : view::Face::body;
 }
 
-std::vector<TextRun> set_text(const view::TextMeasure& measure, const std::vector<Span>& spans,
-                               float width) {
+std::vector<TextRun> set_text(const view::TextMeasure& measure, const std::vector<Span>& spans, float width) {
     return Setter(measure, spans, width).run();
 }
 

@@ -211,7 +211,8 @@ void welcome(Ui& ui, Memory& memory, Rect box) {
     const int a_row = std::max(1, static_cast<int>((w + 24) / (300 + 24)));
     const float wide = std::min(420.0F, (w - 24 * static_cast<float>(a_row - 1)) / static_cast<float>(a_row));
     float high = 0;
-    for (const session::LessonCard& offer : ui.state.offers) high = std::max(high, card_height(ui, offer, wide));
+    for (const session::LessonCard& offer : ui.state.offers)
+        high = std::max(high, card_height(ui, offer, wide));
     float bottom = y;
     for (size_t i = 0; i < ui.state.offers.size(); ++i) {
         const int index = static_cast<int>(i);

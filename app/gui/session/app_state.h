@@ -181,7 +181,7 @@ struct AppState {
 
     int32_t lesson_step = 0;
     std::map<std::string, QuizState> quizzes;
-    std::vector<LeftLesson> left_lessons;  ///< of lessons among `runs` that are not in front
+    std::vector<LeftLesson> left_lessons;    ///< of lessons among `runs` that are not in front
     bool uncovered = false;                  ///< an export: what the open question asks for is shown
     bool end_folded = false;                 ///< of how the run ended early the title alone is told
 

@@ -153,7 +153,8 @@ std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
         }
         if (!offers.empty()) break;  // the first place that has lessons is the program's own
     }
-    std::sort(offers.begin(), offers.end(), [](const LessonCard& a, const LessonCard& b) { return a.id < b.id; });
+    std::sort(offers.begin(), offers.end(),
+              [](const LessonCard& a, const LessonCard& b) { return a.id < b.id; });
     return offers;
 }
 

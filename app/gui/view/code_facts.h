@@ -21,7 +21,8 @@ struct CodeFacts {
     std::optional<SourceLocation> place;  ///< the line to show
     bool moved = false;  ///< the recorded line is not in this program's sources: `place` is where the rule
                          ///< or the kernel stands now
-    std::optional<SourceLocation> named;  ///< where the rule is named, when the shown statement does not name it
+    std::optional<SourceLocation>
+        named;                         ///< where the rule is named, when the shown statement does not name it
     int64_t places = 0;                ///< compute: how many statements record this name
 
     /// What it waited for: events it depends on, then what its stream did before.

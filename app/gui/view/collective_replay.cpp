@@ -179,8 +179,9 @@ std::vector<ChunkState> Replay::cut_by_hops(std::size_t member, int64_t elements
     if (pieces.empty() && elements > 0) pieces.push_back({0, 0, elements, 0, 0, 0});
     // Padding stands at the buffer's end.
     if (!pieces.empty() && event(member).padding > 0) {
-        auto last = std::max_element(pieces.begin(), pieces.end(),
-                                     [](const ChunkState& a, const ChunkState& b) { return a.offset < b.offset; });
+        auto last =
+            std::max_element(pieces.begin(), pieces.end(),
+                             [](const ChunkState& a, const ChunkState& b) { return a.offset < b.offset; });
         last->padding = std::min(last->elements, static_cast<int64_t>(event(member).padding));
     }
     return pieces;
@@ -293,7 +294,8 @@ void Replay::trace_contributions() {
                 h.from_count = source->from_count;
             }
             if (h.hop.n_pieces > 0 || state_.op == CollectiveOp::all_reduce) continue;
-            if (const ChunkState* target = piece_of(static_cast<std::size_t>(h.receiver), h.pieces.front().chunk))
+            if (const ChunkState* target =
+                    piece_of(static_cast<std::size_t>(h.receiver), h.pieces.front().chunk))
                 h.pieces.front().offset = target->offset;
         }
         for (std::size_t k = begin; k < end; ++k) mark(state_.hops[k]);

@@ -4,6 +4,7 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/memory_columns.h"
 #include "app/gui/view/memory_view.h"
+#include "app/gui/view/sheet.h"
 #include "app/gui/view/stepping.h"
 #include "app/gui/view/timeline_bars.h"
 
@@ -13,7 +14,7 @@ namespace {
 class MemoryFacts {
   public:
     MemoryFacts(const Input& input, const MemoryOptions& options)
-        : in_(input), p_(input), rank_(focus_rank(input)), right_(input.size.width - kPad) {
+        : in_(input), list_(input), rank_(focus_rank(input)) {
         step_ = options.step >= -1 ? options.step
                                    : step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
         if (!input.trace.ranks.empty()) columns_ = memory_columns(input.trace, rank_, step_, input.memo);
@@ -21,20 +22,18 @@ class MemoryFacts {
 
     Picture draw() {
         if (columns_.empty()) {
-            p_.paragraph(p_.say("view.memory.empty"), {kPad, y_}, Face::body, Token::mute, right_ - kPad);
+            p_.paragraph(p_.say("view.memory.empty"), {kPad, y_}, Face::body, Token::mute, list_.width());
             return p_.take();
         }
         choose();
         moment();
         tensors();
         offloaded();
-        Picture picture = p_.take();
-        picture.height = picture.content_height = std::max(in_.size.height, y_ + 12);
-        return picture;
+        return list_.take();
     }
 
   private:
-    static constexpr float kPad = 24;
+    static constexpr float kPad = FactList::kPad;
     static constexpr std::size_t kMostListed = 14;
 
     /// The column that was chosen; else the one under the cursor; else, before the step's first, the peak.
@@ -56,20 +55,10 @@ class MemoryFacts {
 
     const MemoryColumn& column() const { return columns_[shown_]; }
 
-    void head(const std::string& words, const std::string& note) {
-        p_.text(words, {kPad, y_}, Face::caption, Token::mute);
-        if (p_.width(words, Face::caption) + p_.width(note, Face::caption) + 16 <= right_ - kPad)
-            p_.text(note, {right_, y_}, Face::caption, Token::mute, Align::right);
-        y_ += p_.line_height(Face::caption) + 4;
-        p_.line({kPad, y_ + 0.5F}, {right_, y_ + 0.5F}, Token::line);
-        y_ += 8;
-        p_.tell(words + " · " + note);
-    }
-
     /// Which moment it is, and what made it.
     void moment() {
         const auto& event = in_.trace.event(rank_, column().event);
-        head(p_.say(heading_), "rank " + std::to_string(rank_));
+        list_.head(p_.say(heading_), "rank " + std::to_string(rank_));
         const std::string cause = memory::what_text(in_.trace, event) + " " +
                                   p_.say("view.phase." + std::string(name(event.phase)));
         const std::string sentence =
@@ -77,14 +66,14 @@ class MemoryFacts {
                    {arg("rank", rank_), arg("step", step_), arg("cause", cause),
                     arg("bytes", format_exact_bytes(column().total)),
                     arg("below", format_exact_bytes(columns_[peak_].total - column().total))});
-        p_.tell(sentence);
-        y_ = p_.paragraph(sentence, {kPad, y_}, Face::body, Token::soft, right_ - kPad, {"cause"}) + 16;
+        list_.sentence(sentence, {"cause"});
+        list_.space(2);
     }
 
     /// What was alive, largest first, and its sum.
     void tensors() {
-        head(p_.say(shown_ == peak_ ? "view.memory.live.peak" : "view.memory.live"),
-             p_.say("view.memory.bytes"));
+        list_.head(p_.say(shown_ == peak_ ? "view.memory.live.peak" : "view.memory.live"),
+                   p_.say("view.memory.bytes"));
         const auto live = memory::live_at(in_.trace, rank_, column().changes);
         for (const auto& t : live) largest_ = std::max(largest_, t.bytes);
         int64_t sum = 0;
@@ -95,7 +84,7 @@ class MemoryFacts {
         for (std::size_t i = 0; i < live.size() && i <= kMostListed; ++i)
             widest = std::max(widest, p_.width(live[i].label, Face::caption));
         bar_ =
-            std::clamp(right_ - kPad - number_ - 25 - widest, 24.F, std::min(110.F, (right_ - kPad) * 0.28F));
+            std::clamp(list_.width() - number_ - 25 - widest, 24.F, std::min(110.F, (list_.width()) * 0.28F));
         int64_t rest = 0;
         for (std::size_t i = 0; i < live.size(); ++i) {
             const std::string category = p_.say("view.memory." + std::string(name(live[i].category)));
@@ -107,7 +96,7 @@ class MemoryFacts {
                 tensor(live[i], category, {"tensor", static_cast<int64_t>(i)});
         }
         if (rest > 0) others(static_cast<int64_t>(live.size() - kMostListed), rest);
-        total(sum);
+        list_.sum(p_.say("view.memory.sum"), format_count(sum), format_exact_bytes(sum));
     }
 
     float row_height() const { return std::max(26.F, p_.line_height(Face::caption) + 4); }
@@ -138,17 +127,6 @@ class MemoryFacts {
         y_ += row;
     }
 
-    void total(int64_t sum) {
-        y_ += 4;
-        p_.line({kPad, y_ + 0.5F}, {right_, y_ + 0.5F}, Token::line);
-        y_ += 6;
-        const std::string words = p_.say("view.memory.sum");
-        p_.text(words, {kPad, y_}, Face::body, Token::soft, Align::left, {"sum"});
-        p_.text(format_count(sum), {right_, y_}, Face::mono_small, Token::text, Align::right, {"sum"});
-        p_.tell(words + "  " + format_exact_bytes(sum));
-        y_ += p_.line_height(Face::body);
-    }
-
     /// The host's memory is no part of the sum, nor of the stack.
     void offloaded() {
         const int64_t bytes = column().bytes[static_cast<std::size_t>(MemoryCategory::offloaded)];
@@ -163,12 +141,14 @@ class MemoryFacts {
     }
 
     const Input& in_;
-    Painter p_;
+    FactList list_;
+    Painter& p_ = list_.p;
     int32_t rank_ = 0, step_ = 0;
     std::vector<MemoryColumn> columns_;  ///< of the step
     std::size_t shown_ = 0, peak_ = 0;   ///< which of them
     const char* heading_ = "view.memory.why";
-    float right_, y_ = 14;
+    float& y_ = list_.y;
+    const float right_ = list_.right;
     int64_t largest_ = 1;          ///< bytes of the largest tensor: the longest bar
     float bar_ = 24, number_ = 0;  ///< widths: of the longest bar, of the figures
 };

@@ -41,17 +41,21 @@ class FactList {
     /// Returns the swatch, to be filled otherwise; it stays valid until the next call.
     Shape& row(Token hue, const std::string& what, const std::string& brief, const std::string& figure,
                const std::string& note, const Id& id);
-    void sum(const std::string& words, const std::string& figure);
+    /// `told`: the figure as text is copied, where that is another one.
+    void sum(const std::string& words, const std::string& figure, const std::string& told = {});
     void space(float pixels) { y += pixels; }
     /// As high as the size, or higher.
     Picture take();
 
+    static constexpr float kPad = 24;
+    float width() const { return right - kPad; }
+
     Painter p;
     float y = 14;  ///< where the next line begins
+    const float right;
 
   private:
-    static constexpr float kPad = 24;
-    float right_, height_;
+    float height_;
 };
 
 /// One of several choices inside a picture; a click answers with its id.

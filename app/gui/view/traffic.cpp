@@ -172,8 +172,8 @@ TrafficGrid traffic_grid(const trace::Trace& trace, const Traffic& traffic, cons
 }
 
 std::vector<TrafficCause> traffic_causes(const trace::Trace& trace, const time::Clock& clock,
-                                         int64_t cursor_ns, const TrafficFilter& filter, const TrafficCell& cell,
-                                         Memo* memo) {
+                                         int64_t cursor_ns, const TrafficFilter& filter,
+                                         const TrafficCell& cell, Memo* memo) {
     using Key = std::tuple<CollectiveOp, Phase, trace::StringId, std::string>;
     std::map<Key, std::size_t> places;
     std::vector<TrafficCause> out;
@@ -199,8 +199,8 @@ std::vector<TrafficCause> traffic_causes(const trace::Trace& trace, const time::
 }
 
 std::optional<TrafficCell> next_cell(const trace::Trace& trace, const time::Clock& clock, Cursor cursor,
-                              const TrafficFilter& filter, const std::optional<TrafficCell>& from, int32_t rows,
-                              int32_t columns) {
+                                     const TrafficFilter& filter, const std::optional<TrafficCell>& from,
+                                     int32_t rows, int32_t columns) {
     const Traffic counted = traffic(trace, clock, cursor.t_ns, filter);
     if (counted.links.empty()) return from;
     const auto& first = counted.links.front();

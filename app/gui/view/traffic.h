@@ -46,7 +46,7 @@ const char* why_no_hops(const trace::Trace& trace);
 
 /// The matrix as cells: each a block of `fold` × `fold` ranks.
 struct TrafficGrid {
-    TrafficCell window;       ///< senders (rows) and receivers (columns) shown
+    TrafficCell window;  ///< senders (rows) and receivers (columns) shown
     int32_t fold = 1;  ///< ranks a cell side
     int32_t rows = 0, columns = 0;
     std::vector<int64_t> bytes;  ///< rows × columns
@@ -84,15 +84,15 @@ struct TrafficCause {
 /// Largest first; equal ones in the order they ran. Their bytes add up to the cell. Cost: one pass over the
 /// receivers' hops.
 std::vector<TrafficCause> traffic_causes(const trace::Trace& trace, const time::Clock& clock,
-                                         int64_t cursor_ns, const TrafficFilter& filter, const TrafficCell& cell,
-                                         Memo* memo = nullptr);
+                                         int64_t cursor_ns, const TrafficFilter& filter,
+                                         const TrafficCell& cell, Memo* memo = nullptr);
 
 /// The nearest link with bytes from `from` on, up or down (`rows` -1 or 1) or left or right (`columns`);
 /// `from` where there is none, the first link where it is nothing. For the keyboard; a block counts as its
 /// first rank. Cost: O(hops).
 std::optional<TrafficCell> next_cell(const trace::Trace& trace, const time::Clock& clock, Cursor cursor,
-                              const TrafficFilter& filter, const std::optional<TrafficCell>& from, int32_t rows,
-                              int32_t columns);
+                                     const TrafficFilter& filter, const std::optional<TrafficCell>& from,
+                                     int32_t rows, int32_t columns);
 
 /// "rank 3", "rank 0–7"; "3", "0–7".
 std::string name_of(RankRange range);

@@ -37,6 +37,7 @@ void causes_of(FactList& column, const Input& input, const TrafficFilter& filter
                    p.say("view.traffic.rest", {arg("kinds", static_cast<int64_t>(causes.size() - kMost))}),
                    "", format_count(rest), "", {});
     column.sum(p.say("view.memory.sum"), format_count(sum));
+    column.space(16);
 }
 
 }  // namespace
@@ -70,6 +71,7 @@ Picture traffic_facts(const Input& input, const TrafficOptions& options) {
                    {"traffic_op", static_cast<int64_t>(op)});
     }
     column.sum(p.say("view.memory.sum"), format_count(sum));
+    column.space(16);
     if (!input.selection.cell) column.sentence(p.say("view.traffic.hint"));
     return column.take();
 }
