@@ -209,9 +209,7 @@ void run(const StepWords& words, CommandContext& context) {
     StepBench bench = words.bench;
     bench.algorithm = parse_algorithm_word(words.algorithm);
     bench.level = parse_level(words.record);
-    if (!words.profile.empty())
-        bench.profile = words.profile.ends_with(".toml") ? time::read_profile(words.profile)
-                                                         : time::named_profile(words.profile);
+    if (!words.profile.empty()) bench.profile = profile_option(words.profile);
     const StepBenchResult result = run_step_bench(bench, *context.make_backends(), words.backend);
     const bool recorded = bench.level != trace::Level::off;
     ordered_json line{{"strategy", bench.strategy},

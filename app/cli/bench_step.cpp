@@ -8,6 +8,7 @@
 #include <source_location>
 
 #include "app/cli/bench_timing.h"
+#include "app/cli/command.h"
 #include "core/base/error.h"
 #include "core/memory/ledger.h"
 #include "core/scenario/keys.h"
@@ -94,8 +95,8 @@ scenario::Scenario step_bench_scenario(const StepBench& bench) {
         .kind = bench.optimizer, .lr = 1e-3, .weight_decay = bench.optimizer == "adamw" ? 0.01 : 0.0};
     scenario.parallel.algorithm = bench.algorithm;
     if (std::ranges::find(kStrategies, bench.strategy) == kStrategies.end()) {
-        throw InvalidArgument({"bench.step.unknown_strategy",
-                               {{"strategy", bench.strategy}, {"known", step_strategies(", ")}}});
+        throw UsageError({"bench.step.unknown_strategy",
+                          {{"strategy", bench.strategy}, {"known", step_strategies(", ")}}});
     }
     int64_t data_ranks = bench.ranks;
     if (bench.strategy == "single") {

@@ -12,6 +12,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_command.h"
 #include "app/cli/table.h"
+#include "app/cli/usage.h"
 #include "core/base/error.h"
 #include "core/base/free_memory.h"
 #include "core/base/json_text.h"
@@ -234,9 +235,7 @@ void refuse_large(const FreeMemory& before, int32_t done, int32_t ranks) {
 void predict(const PredictArguments& options, CommandContext& context) {
     context.json_errors = options.json;
     scenario::Scenario scenario = scenario::read_scenario(options.scenario);
-    if (options.profile)
-        scenario.hardware = options.profile->ends_with(".toml") ? time::read_profile(*options.profile)
-                                                                : time::named_profile(*options.profile);
+    if (options.profile) scenario.hardware = profile_option(*options.profile);
     Prediction answer;
     answer.steps = scenario.steps;
     answer.steps_run = std::min(scenario.steps, options.steps.value_or(run::telling_steps(scenario)));

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/comm/interleaving_scheduler.h"
+#include "core/time/read_profile.h"
 
 namespace meshscope::cli {
 namespace {
@@ -215,6 +216,15 @@ void refuse_bad_init_method(const std::string& init_method) {
         init_method.starts_with("file:///"))
         return;
     throw UsageError({"tcp.init_method", {{"init_method", init_method}}});
+}
+
+time::Profile profile_option(const std::string& word) {
+    if (word.ends_with(".toml")) return time::read_profile(word);
+    try {
+        return time::named_profile(word);
+    } catch (const InvalidArgument& unknown) {
+        throw UsageError(unknown.message());
+    }
 }
 
 }  // namespace meshscope::cli

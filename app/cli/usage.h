@@ -5,6 +5,7 @@
 
 #include "app/cli/command.h"
 #include "core/launch/placement.h"
+#include "core/time/profile.h"
 
 namespace meshscope::cli {
 
@@ -31,5 +32,9 @@ void refuse_bad_schedule(const std::string& schedule);
 /// The same for an --init-method of none of the three kinds; the address in one of them is the backend's to
 /// read. Throws UsageError "tcp.init_method" {init_method}.
 void refuse_bad_init_method(const std::string& init_method);
+
+/// What a --profile names: a .toml file, or a profile of the program's own. Throws UsageError
+/// "time.unknown_profile" {name, known}, and what read_profile throws.
+time::Profile profile_option(const std::string& word);
 
 }  // namespace meshscope::cli

@@ -42,8 +42,9 @@ void write_error_file(const std::string& path, const Failure& failure);
 /// is understood as well. Nothing where there is none.
 void read_error_file(const std::string& path, Failure& failure);
 
-/// Whether starting again cannot help: the same numbers come out again, the machine has no more memory,
-/// or the checkpoint's folder holds what is not this program's ("checkpoint.not_ours").
+/// Whether starting again cannot help: the same numbers come out again, the machine has no more memory, the
+/// scenario or its algorithm would be refused again, or the checkpoint's folder holds what is not this
+/// program's ("checkpoint.not_ours").
 bool is_final(const Failure& failure);
 
 /// Whether it followed from another's failure, as far as its message tells: a rank that was aborted, or lost

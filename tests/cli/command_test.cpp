@@ -281,6 +281,7 @@ TEST_CASE("what is wrong with a command line is told, with what was meant, and e
     fails({"bench", "step", "--steps", "many"},
           "--steps cannot be \"many\": it takes a whole number from 1 to");
     fails({"bench", "step", "--steps"}, "--steps needs a value");
+    fails({"bench", "step", "--strategy", "ddq"}, "bench step knows no strategy ddq");
     fails({"schedule", "--ranks", "few"}, "--ranks cannot be \"few\": it takes a whole number from 1 to");
     fails({"doctor", "--json=maybe"}, "--json");
     fails({"trace", "query", "t.mscope", "select 1", "--csv", "--json"}, "cannot be used together");

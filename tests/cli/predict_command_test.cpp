@@ -132,7 +132,8 @@ TEST_CASE("predict refuses what it cannot do, with the contract's exit codes") {
     CHECK(program::run({"predict", path, "--profile", ""}).exit_code != 0);
     CHECK(program::run({"predict"}).exit_code == 2);
     CHECK(program::run({"predict", folder.file("none.toml")}).exit_code == 74);
-    CHECK(program::run({"predict", path, "--profile", "abacus"}).exit_code != 0);
+    CHECK(program::run({"predict", path, "--profile", "abacus"}).exit_code == 2);
+    CHECK(program::run({"predict", path, "--profile", folder.file("none.toml")}).exit_code == 74);
     std::ofstream(folder.file("bad.toml")) << "format = 1\n[model]\nkind = \"tony\"\n";
     CHECK(program::run({"predict", folder.file("bad.toml")}).exit_code == 65);
 }

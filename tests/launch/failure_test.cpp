@@ -30,6 +30,14 @@ std::vector<int32_t> ordered(std::vector<Failure> failures) {
 
 }  // namespace
 
+TEST_CASE("what would be refused or fail the same way again is not started again") {
+    for (const char* id :
+         {"scenario.missing_key", "algorithm.unknown_key", "run.not_finite", "run.does_not_fit"})
+        CHECK(is_final(failure(0, 1, id)));
+    for (const char* id : {"", "comm.peer_lost", "checkpoint.save_failed", "comm.calls_differ"})
+        CHECK_FALSE(is_final(failure(0, 1, id)));
+}
+
 TEST_CASE("the root cause is the first in time that followed from nothing else") {
     CHECK(ordered({failure(0, 3, ""), failure(1, 1, ""), failure(2, 2, "")}) ==
           std::vector<int32_t>{1, 2, 0});
