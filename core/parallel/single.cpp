@@ -1,5 +1,7 @@
 #include "core/parallel/single.h"
 
+#include "core/parallel/ddp/ddp.h"
+#include "core/parallel/declaration.h"
 #include "core/parallel/record_ownership.h"
 #include "core/parallel/whole_parameters.h"
 
@@ -23,5 +25,17 @@ double Single::gradient_norm() {
 void Single::after_step() {
     drop_gradients(model_);
 }
+
+extern const Declaration kNone;
+const Declaration kNone{
+    .id = DataStrategy::none,
+    .word = "none",
+    .in_pipelines = true,
+    .make = [](const RankContext& context, nn::Model& model,
+               const StrategyOptions&) -> std::unique_ptr<Strategy> {
+        // Ranks of a cp group see other tokens of the same samples: their gradients are averaged.
+        if (context.cp) return std::make_unique<Ddp>(context, model, DdpOptions{});
+        return std::make_unique<Single>(context, model);
+    }};
 
 }  // namespace meshscope::parallel

@@ -63,7 +63,9 @@ int32_t telling_steps(const scenario::Scenario& scenario) {
     int64_t wanted = kFew;
     if (scenario.evaluation.every > 0)
         wanted = std::max<int64_t>(wanted, int64_t{scenario.evaluation.every} + 1);
-    if (scenario.parallel.data == scenario::DataStrategy::ddp) {
+    const parallel::Declaration& strategy = parallel::declaration(scenario.parallel.data);
+    if (strategy.telling_steps != nullptr) wanted = std::max(wanted, strategy.telling_steps(scenario.parallel));
+    if (strategy.id == scenario::DataStrategy::ddp) {
         const parallel::DdpOptions& ddp = scenario.parallel.ddp;
         if (ddp.hook == parallel::DdpHook::powersgd)
             wanted = std::max(wanted, std::min(ddp.powersgd.start_iteration, kMost) + 2);

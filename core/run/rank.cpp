@@ -143,10 +143,8 @@ class Rank : public RankParts {
     /// Parameters lie in one flat array, or go to ranks by their size, and the tp ranks' parts differ in
     /// size: a norm, of which every tp rank has the whole, lies elsewhere on each.
     bool norms_lie_apart(int64_t tp_ranks) const {
-        using enum scenario::DataStrategy;
-        const scenario::DataStrategy data = scenario_.parallel.data;
         const nn::ModelSpec& model = scenario_.model;
-        const bool flat = data == fsdp1 || data == zero1 || data == zero2 || data == zero3;
+        const bool flat = parallel::declaration(scenario_.parallel.data).flat;
         const auto uneven = [&](int64_t size) { return size % tp_ranks != 0; };
         return flat && scenario_.parallel.sequence_parallel &&
                (uneven(model.vocab) || uneven(model.hidden) || (model.kind == "gpt" && uneven(model.seq)));

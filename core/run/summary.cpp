@@ -47,28 +47,6 @@ void take_larger(std::vector<Summary::Collective>& all, const std::vector<Summar
     }
 }
 
-/// ZeRO's stage of a strategy: what it cuts at rest. (FSDP1's shard_grad_op cuts the parameters too, outside
-/// of forward and backward.)
-int32_t stage_of(const scenario::Scenario::Parallel& parallel) {
-    using enum scenario::DataStrategy;
-    switch (parallel.data) {
-        case none:
-        case ddp:
-        case dp:  // what rank 0 holds
-            return 0;
-        case zero1:
-            return 1;
-        case zero2:
-            return 2;
-        case fsdp1:
-            return parallel.fsdp1.strategy == parallel::ShardingStrategy::no_shard ? 0 : 3;
-        case fsdp2:
-        case zero3:
-            return 3;
-    }
-    return 0;
-}
-
 }  // namespace
 
 Summary summarize(const trace::Trace& trace, const time::Profile& profile, time::Absent absent) {
@@ -102,7 +80,10 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
     for (const auto& parameter : model->all_parameters())
         parameters += static_cast<double>(tensor::count(parameter->shape));
     const auto& optimizer = scenario.optimizer;
-    const double states = optimizer.kind != "sgd" ? 8 : optimizer.momentum != 0 ? 4 : 0;
+    const parallel::Declaration& strategy = parallel::declaration(scenario.parallel.data);
+    const int32_t stage = strategy.zero_stage == nullptr ? 0 : strategy.zero_stage(scenario.parallel);
+    const double states = (optimizer.kind != "sgd" ? 8 : optimizer.momentum != 0 ? 4 : 0) +
+                          (strategy.state_bytes == nullptr ? 0 : strategy.state_bytes(scenario.parallel));
     double ranks =
         1;  // HSDP shares out along its shard dim alone; other dims that cut the model divide it too
     // Without names no dim has a role.
@@ -113,7 +94,7 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
         else if (role == mesh::Role::shard || role == mesh::Role::cp)  // cp ranks hold shards as well
             ranks *= static_cast<double>(scenario.mesh_shape[d]);
     }
-    return memory::zero_state(stage_of(scenario.parallel), parameters, ranks, {4, 4, states});
+    return memory::zero_state(stage, parameters, ranks, {4, 4, states});
 }
 
 std::optional<double> activation_formula(const scenario::Scenario& scenario) {

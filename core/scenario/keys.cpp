@@ -74,20 +74,7 @@ constexpr Key kKeys[] = {
     {"mesh", "world", "integer", "the mesh's size"},
 
     {"parallel", "data", "string", "\"none\""},
-    {"parallel", "bucket_cap_mb", "number", "(none)"},
-    {"parallel", "reshard_after_forward", "boolean, integer, \"default\" or array of booleans and integers",
-     "true"},
-    {"parallel", "is_last_backward", "boolean", "false"},
-    {"parallel", "backward_prefetch", "boolean, integer or string", "true"},
-    {"parallel", "units", "array of strings or of arrays of strings", "the model's layers"},
     {"parallel", "algorithm", "string", "\"ring\""},
-    {"parallel", "sharding_strategy", "string", "\"full_shard\""},
-    {"parallel", "forward_prefetch", "boolean or integer", "false"},
-    {"parallel", "limit_all_gathers", "boolean", "true"},
-    {"parallel", "use_orig_params", "boolean", "true"},
-    {"parallel", "wrap", "string", "\"layers\""},
-    {"parallel", "wrap_min_elements", "integer", "(none)"},
-    {"parallel", "zero_variant", "string", "\"paper\""},
     {"parallel", "tp_plan", "string", "\"block\""},
     {"parallel", "sequence_parallel", "boolean", "false"},
     {"parallel", "loss_parallel", "boolean", "false"},
@@ -96,20 +83,7 @@ constexpr Key kKeys[] = {
     {"parallel", "schedule", "string", "(none)"},
     {"parallel", "microbatches", "integer", "required with schedule"},
     {"parallel", "stages_per_rank", "integer", "1 for GPipe and 1F1B, else 2"},
-    {"parallel", "mixed_precision", "table", "(none)"},
-
-    {"parallel", "ddp_hook", "string", "(none)"},
-    {"parallel", "powersgd", "table", "(none)"},
-    {"parallel", "gradient_as_bucket_view", "boolean", "false"},
-    {"parallel", "static_graph", "boolean", "false"},
-    {"parallel", "find_unused_parameters", "boolean", "false"},
-    {"parallel", "join", "boolean", "false"},
-    {"parallel", "divide_by_initial_world_size", "boolean", "true"},
-    {"parallel", "reshard_after_backward", "boolean", "true"},
-    {"parallel", "gradient_sync", "string", "\"last\""},
-    {"parallel", "gradient_divide_factor", "number", "the data-parallel ranks"},
-    {"parallel", "force_sum_reduction", "boolean", "false"},
-    {"parallel", "cpu_offload", "boolean", "false"},
+    // The data strategies declare the rest of [parallel].
 
     {"parallel.powersgd", "matrix_approximation_rank", "integer", "1"},
     {"parallel.powersgd", "start_iteration", "integer", "1000"},
@@ -252,8 +226,6 @@ constexpr std::array<std::string_view, 4> kModels{"toy", "mlp", "gpt", "llama"};
 constexpr std::array<std::string_view, 2> kNorms{"batch", "sync_batch"};
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
-constexpr std::array<std::string_view, 8> kStrategies{"none",  "ddp",   "fsdp2", "fsdp1",
-                                                      "zero1", "zero2", "zero3", "dp"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
 constexpr std::array<std::string_view, 3> kContextMethods{"allgather", "alltoall", "ulysses"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
@@ -277,13 +249,35 @@ constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", 
 
 }  // namespace
 
+std::span<const parallel::StrategyKey> strategy_keys() {
+    static const std::vector<parallel::StrategyKey> kDeclared = [] {
+        std::vector<parallel::StrategyKey> declared;
+        for (const parallel::Declaration* const strategy : parallel::strategies())
+            for (const parallel::StrategyKey& key : strategy->keys)
+                if (std::ranges::find(declared, key.name, &parallel::StrategyKey::name) == declared.end())
+                    declared.push_back(key);
+        return declared;
+    }();
+    return kDeclared;
+}
+
 std::span<const Key> keys() {
-    return kKeys;
+    static const std::vector<Key> kAll = [] {
+        std::vector<Key> all;
+        for (const Key& key : kKeys) {
+            if (key.table == "parallel.powersgd" && all.back().table == "parallel")
+                for (const parallel::StrategyKey& declared : strategy_keys())
+                    all.push_back({"parallel", declared.name, declared.type(), declared.fallback});
+            all.push_back(key);
+        }
+        return all;
+    }();
+    return kAll;
 }
 
 std::vector<Key> keys_of(std::string_view table) {
     std::vector<Key> result;
-    for (const Key& key : kKeys)
+    for (const Key& key : keys())
         if (key.table == table) result.push_back(key);
     return result;
 }
@@ -301,7 +295,13 @@ std::span<const std::string_view> data_kinds() {
     return kData;
 }
 std::span<const std::string_view> data_strategies() {
-    return kStrategies;
+    static const std::vector<std::string_view> kWords = [] {
+        std::vector<std::string_view> words;
+        for (const parallel::Declaration* const strategy : parallel::strategies())
+            words.push_back(strategy->word);
+        return words;
+    }();
+    return kWords;
 }
 std::span<const std::string_view> algorithms() {
     // All but `none`, which is no choice, and `own`, which a file's name stands for.

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel/declaration.h"
+
 namespace meshscope::scenario {
 
 /// Whether this version can do what a key asks for.
@@ -43,7 +45,9 @@ std::span<const std::string_view> model_kinds();
 std::span<const std::string_view> norms();  ///< in nn::Norm's order, without `none`
 std::span<const std::string_view> optimizer_kinds();
 std::span<const std::string_view> data_kinds();
-std::span<const std::string_view> data_strategies();
+std::span<const std::string_view> data_strategies();  ///< the words of parallel::strategies()
+/// The keys of [parallel] that strategies declare, each once.
+std::span<const parallel::StrategyKey> strategy_keys();
 std::span<const std::string_view> algorithms();
 /// Whether [parallel] algorithm names a file, not one of these: a path, or a name that ends in .toml or .xml.
 bool names_algorithm_file(std::string_view algorithm);

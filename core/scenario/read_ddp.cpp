@@ -1,12 +1,10 @@
 #include "core/scenario/read_ddp.h"
 
 #include <algorithm>
-#include <array>
 
 namespace meshscope::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 4> kHooks{"allreduce", "fp16_compress", "bf16_compress", "powersgd"};
 constexpr int64_t kMostIterations = int64_t{1} << 31;
 
 void read_powersgd(const Section& parallel, Scenario& s) {
@@ -81,14 +79,7 @@ void read_batches(const Section& root, const Section& parallel, bool mesh_known,
 }  // namespace
 
 void read_ddp(const Section& root, const Section& parallel, bool mesh_known, Scenario& s) {
-    parallel::DdpOptions& ddp = s.parallel.ddp;
-    if (const auto word = parallel.word("ddp_hook", kHooks))
-        ddp.hook = static_cast<parallel::DdpHook>(1 + (std::ranges::find(kHooks, *word) - kHooks.begin()));
-    ddp.gradient_as_bucket_view = parallel.boolean("gradient_as_bucket_view").value_or(false);
-    ddp.static_graph = parallel.boolean("static_graph").value_or(false);
-    ddp.find_unused_parameters = parallel.boolean("find_unused_parameters").value_or(false);
-    ddp.join = parallel.boolean("join").value_or(false);
-    ddp.divide_by_initial_world_size = parallel.boolean("divide_by_initial_world_size").value_or(true);
+    const parallel::DdpOptions& ddp = s.parallel.ddp;
     read_powersgd(parallel, s);
     read_batches(root, parallel, mesh_known, s);
     if (s.parallel.data != DataStrategy::ddp) return;

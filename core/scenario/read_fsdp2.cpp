@@ -1,7 +1,6 @@
 #include "core/scenario/read_fsdp2.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "core/mesh/roles.h"
@@ -11,7 +10,6 @@ namespace {
 
 using parallel::ReshardAfterForward;
 
-constexpr std::array<std::string_view, 3> kSyncs{"last", "all_reduce_last", "every"};
 constexpr const char* kReshardType = "boolean, integer, \"default\" or array of booleans and integers";
 
 /// Ranks of a shard group, into which a cp dim is flattened; 0: the mesh does not say.
@@ -95,15 +93,8 @@ void read_reshard(const Section& parallel, bool mesh_known, Scenario& s) {
     }
 }
 
-void read_gradients(const Section& parallel, bool mesh_known, Scenario& s) {
-    parallel::Fsdp2Options& options = s.parallel.fsdp2;
-    options.gradient_divide_factor = parallel.number("gradient_divide_factor", {0, 1e9, false});
-    options.force_sum_reduction = parallel.boolean("force_sum_reduction").value_or(false);
-    options.reshard_after_backward = parallel.boolean("reshard_after_backward").value_or(true);
-    if (const auto word = parallel.word("gradient_sync", kSyncs))
-        options.gradient_sync =
-            static_cast<parallel::GradientSync>(std::ranges::find(kSyncs, *word) - kSyncs.begin());
-    if (options.gradient_sync == parallel::GradientSync::all_reduce_last && mesh_known &&
+void check_gradients(const Section& parallel, bool mesh_known, const Scenario& s) {
+    if (s.parallel.fsdp2.gradient_sync == parallel::GradientSync::all_reduce_last && mesh_known &&
         mesh::roles_of(s.mesh_names).data.size() < 2)
         parallel.report("gradient_sync", {"scenario.sync_needs_replicas", {}});
     for (const char* key : {"gradient_sync", "reshard_after_backward"})
@@ -114,10 +105,8 @@ void read_gradients(const Section& parallel, bool mesh_known, Scenario& s) {
 }  // namespace
 
 void read_fsdp2(const Section& parallel, bool mesh_known, Scenario& s) {
-    s.parallel.fsdp2.set_is_last_backward = parallel.boolean("is_last_backward").value_or(false);
-    s.parallel.fsdp2.cpu_offload = parallel.boolean("cpu_offload").value_or(false);
     read_reshard(parallel, mesh_known, s);
-    read_gradients(parallel, mesh_known, s);
+    check_gradients(parallel, mesh_known, s);
 }
 
 }  // namespace meshscope::scenario

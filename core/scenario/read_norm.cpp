@@ -19,7 +19,7 @@ bool is_sync(const Scenario& s) {
 void check_strategy(const Section& model, const Scenario& s) {
     const DataStrategy data = s.parallel.data;
     if (data == DataStrategy::ddp || (data == DataStrategy::none && !is_sync(s))) return;
-    const std::string word(data_strategies()[static_cast<std::size_t>(data)]);
+    const std::string word(parallel::declaration(data).word);
     Offer strategies;
     if (!is_sync(s)) strategies.candidates.push_back({{"parallel.data", std::string("none")}});
     strategies.candidates.push_back({{"parallel.data", std::string("ddp")}});

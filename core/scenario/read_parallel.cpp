@@ -17,6 +17,7 @@
 #include "core/scenario/read_pipeline.h"
 #include "core/scenario/read_recompute.h"
 #include "core/scenario/read_sharding.h"
+#include "core/scenario/read_strategy.h"
 #include "core/scenario/read_tensor.h"
 #include "core/scenario/read_training.h"
 
@@ -38,7 +39,7 @@ std::string join_names(const Names& names) {
 }
 
 std::string strategy_word(DataStrategy strategy) {
-    return std::string(data_strategies()[static_cast<std::size_t>(strategy)]);
+    return std::string(parallel::declaration(strategy).word);
 }
 
 /// The names of the dims that are no tensor, pipeline or context parallelism: what the data strategy gets.
@@ -51,24 +52,19 @@ Names data_names(const Names& names) {
     return data;
 }
 
-bool is_zero(DataStrategy strategy) {
-    return strategy == DataStrategy::zero1 || strategy == DataStrategy::zero2 ||
-           strategy == DataStrategy::zero3;
-}
-
 /// The data dims a strategy works on, by name; empty: any.
 Names dims_of(DataStrategy strategy, std::size_t ndim) {
-    if (strategy == DataStrategy::ddp || strategy == DataStrategy::dp) return {"replicate"};
-    if (strategy == DataStrategy::fsdp2 || strategy == DataStrategy::fsdp1)
-        return ndim == 2 ? Names{"replicate", "shard"} : Names{"shard"};
-    if (is_zero(strategy)) return {"shard"};
-    return {};
-}
-
-Message dims_hint(DataStrategy strategy) {
-    if (strategy == DataStrategy::ddp) return {"scenario.hint.dims_ddp", {}};
-    if (strategy == DataStrategy::dp) return {"scenario.hint.dims_dp", {}};
-    return {is_zero(strategy) ? "scenario.hint.dims_zero" : "scenario.hint.dims_fsdp2", {}};
+    switch (parallel::declaration(strategy).dims) {
+        case parallel::DataDims::any:
+            return {};
+        case parallel::DataDims::replicate:
+            return {"replicate"};
+        case parallel::DataDims::shard:
+            return {"shard"};
+        case parallel::DataDims::shard_maybe_replicate:
+            break;
+    }
+    return ndim == 2 ? Names{"replicate", "shard"} : Names{"shard"};
 }
 
 void check_names(const Section& mesh, const Names& names) {
@@ -122,7 +118,7 @@ bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
                     {"scenario.mesh_dims",
                      {{"strategy", strategy_word(strategy)},
                       {"found", wrong_names ? join_names(given.names) : std::to_string(ndim) + "-D"}}},
-                    dims_hint(strategy));
+                    {std::string(parallel::declaration(strategy).dims_hint), {}});
 
     int64_t ranks = 1;
     for (const int64_t size : s.mesh_shape) ranks *= size;
@@ -289,7 +285,7 @@ void read_algorithm(const Section& parallel, Scenario& s) {
 }
 
 void read_parallel_options(const Section& parallel, Scenario& s) {
-    s.parallel.bucket_cap_mb = parallel.number("bucket_cap_mb", {0, 1e6, false});
+    read_strategy_keys(parallel, s);
     read_algorithm(parallel, s);
     if (model_is_known(s)) read_units(parallel, s);
 }
@@ -346,7 +342,7 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     read_fsdp2(parallel, mesh_known, s);
     if (mesh_known && strategy_known) read_pipeline(parallel, mesh, model, train, s);
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
-    if (strategy_known) refuse_foreign_keys(parallel, s);
+    if (strategy_known) refuse_strategy(parallel, mesh_known, s);
     if (mesh_known && s.parallel.data == DataStrategy::dp) check_one_process(root, parallel, s);
     if (mesh_known) read_tensor_parallel(parallel, model, s);
     if (mesh_known) read_context_parallel(parallel, mesh, model, s);

@@ -29,13 +29,12 @@ std::optional<ScheduleKind> read_kind(const Section& parallel) {
 /// gathers for one backward after each forward, and a stage runs several forwards first; ZeRO-2 would reduce
 /// in every micro-batch's backward, which DeepSpeed refuses too (PipelineEngine).
 void refuse_combinations(const Section& parallel, const Section& train, const Scenario& s) {
-    using enum DataStrategy;
-    const DataStrategy data = s.parallel.data;
-    if (data != none && data != ddp && data != fsdp2 && data != zero1)
+    const parallel::Declaration& strategy = parallel::declaration(s.parallel.data);
+    if (!strategy.in_pipelines)
         parallel.report_offering(
             "data",
             {"scenario.pipeline_strategy",
-             {{"strategy", std::string(data_strategies()[static_cast<std::size_t>(data)])}}},
+             {{"strategy", std::string(strategy.word)}}},
             {{{{{"parallel.data", std::string("fsdp2")}}}}, {{{{"parallel.data", std::string("zero1")}}}}});
     if (train.has("accumulate") && s.accumulate > 1)
         train.report("accumulate", {"scenario.pipeline_accumulate", {{"accumulate", int64_t{s.accumulate}}}});

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 
 #include "core/mesh/roles.h"
 #include "core/parallel/units.h"
@@ -14,20 +13,12 @@ namespace meshscope::scenario {
 namespace {
 
 using parallel::BackwardPrefetch;
-using parallel::ShardingStrategy;
 
-constexpr std::array<std::string_view, 5> kStrategies{"full_shard", "shard_grad_op", "hybrid_shard",
-                                                      "hybrid_shard_zero2", "no_shard"};
 constexpr std::array<std::string_view, 3> kPrefetches{"none", "pre", "post"};
 constexpr std::array<std::string_view, 2> kPrecisions{"float32", "bfloat16"};
 constexpr std::array<std::string_view, 3> kReductions{"float32", "bfloat16", "float16"};
 constexpr IntegerRange kPrefetchedUnits{1, 1 << 16};
-constexpr std::array<std::string_view, 2> kVariants{"paper", "pytorch"};
 constexpr std::array<std::string_view, 2> kWraps{"layers", "size"};
-
-std::string word_of(DataStrategy strategy) {
-    return std::string(data_strategies()[static_cast<std::size_t>(strategy)]);
-}
 
 template <std::size_t N>
 std::size_t place_of(const std::array<std::string_view, N>& words, const std::string& word) {
@@ -94,7 +85,7 @@ void check_dims(const Section& section, const Scenario& s) {
     const std::vector<int64_t> sizes = data_sizes(s);
     const bool two = sizes.size() == 2;
     const bool hybrid = is_hybrid(s.parallel.fsdp1.strategy);
-    const std::string strategy(kStrategies[static_cast<std::size_t>(s.parallel.fsdp1.strategy)]);
+    const std::string strategy(name(s.parallel.fsdp1.strategy));
     int64_t ranks = 1;
     for (const int64_t n : sizes) ranks *= n;
     if (hybrid && !two) {
@@ -163,66 +154,14 @@ void read_precision(const Section& section, bool mesh_known, Scenario& s) {
     s.parallel.fsdp1.precision = precision;
 }
 
-/// A key of [parallel] and the strategies that know it.
-struct KeyUse {
-    std::string_view key;
-    std::initializer_list<DataStrategy> strategies;
-};
-
 }  // namespace
 
 void read_sharding(const Section& section, bool mesh_known, Scenario& s) {
-    parallel::Fsdp1Options& fsdp1 = s.parallel.fsdp1;
-    if (const auto word = section.word("sharding_strategy", kStrategies))
-        fsdp1.strategy = static_cast<ShardingStrategy>(place_of(kStrategies, *word));
     read_backward_prefetch(section, s);
     read_forward_prefetch(section, s);
-    fsdp1.limit_all_gathers = section.boolean("limit_all_gathers").value_or(true);
-    fsdp1.use_orig_params = section.boolean("use_orig_params").value_or(true);
     read_wrap(section, s);
     read_precision(section, mesh_known, s);
-    if (const auto word = section.word("zero_variant", kVariants))
-        s.parallel.zero_redundancy = *word == "pytorch";
     if (mesh_known) check_dims(section, s);
-}
-
-void refuse_foreign_keys(const Section& section, const Scenario& s) {
-    using enum DataStrategy;
-    static const std::array<KeyUse, 25> kUses{{{"bucket_cap_mb", {ddp, zero1, zero2}},
-                                               {"reshard_after_forward", {fsdp2}},
-                                               {"is_last_backward", {fsdp2}},
-                                               {"backward_prefetch", {fsdp2, fsdp1, zero3}},
-                                               {"units", {fsdp2, fsdp1, zero3}},
-                                               {"sharding_strategy", {fsdp1}},
-                                               {"forward_prefetch", {fsdp2, fsdp1, zero3}},
-                                               {"limit_all_gathers", {fsdp1}},
-                                               {"use_orig_params", {fsdp1}},
-                                               {"zero_variant", {zero1}},
-                                               {"mixed_precision", {fsdp2, fsdp1}},
-                                               {"wrap", {fsdp1, zero3}},
-                                               {"wrap_min_elements", {fsdp1, zero3}},
-                                               {"ddp_hook", {ddp}},
-                                               {"powersgd", {ddp}},
-                                               {"gradient_as_bucket_view", {ddp}},
-                                               {"static_graph", {ddp}},
-                                               {"find_unused_parameters", {ddp}},
-                                               {"join", {ddp}},
-                                               {"divide_by_initial_world_size", {ddp}},
-                                               {"reshard_after_backward", {fsdp2}},
-                                               {"gradient_sync", {fsdp2}},
-                                               {"gradient_divide_factor", {fsdp2}},
-                                               {"force_sum_reduction", {fsdp2}},
-                                               {"cpu_offload", {fsdp2}}}};
-    for (const KeyUse& use : kUses) {
-        if (!section.has(use.key) ||
-            std::ranges::find(use.strategies, s.parallel.data) != use.strategies.end())
-            continue;
-        std::string known;
-        for (const DataStrategy strategy : use.strategies)
-            known += (known.empty() ? "" : "\", \"") + word_of(strategy);
-        section.report_key(
-            use.key, {"scenario.key_needs_strategy", {{"key", section.full(use.key)}, {"strategy", known}}});
-    }
 }
 
 }  // namespace meshscope::scenario

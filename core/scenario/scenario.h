@@ -14,9 +14,7 @@
 #include "core/nn/model.h"
 #include "core/nn/recompute.h"
 #include "core/parallel/context/options.h"
-#include "core/parallel/ddp/options.h"
-#include "core/parallel/fsdp1/options.h"
-#include "core/parallel/fsdp2/options.h"
+#include "core/parallel/declaration.h"
 #include "core/parallel/pipeline/schedule.h"
 #include "core/scenario/variant.h"
 #include "core/scenario/call.h"
@@ -34,7 +32,7 @@ struct Text {
     std::string en, zh;
 };
 
-enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1, zero1, zero2, zero3, dp };
+using parallel::DataStrategy;
 
 /// What is trained, on what, how: one scenario file, read and checked, nothing run yet. docs/scenario.md tables every key.
 struct Scenario {
@@ -73,15 +71,8 @@ struct Scenario {
     std::vector<std::string> mesh_names{"replicate"};
     std::optional<int64_t> world_size; ///< [mesh] world; larger than the mesh: the other ranks idle
 
-    struct Parallel {
+    struct Parallel : parallel::StrategyOptions {
         DataStrategy data = DataStrategy::none;
-        std::optional<double> bucket_cap_mb;
-        parallel::DdpOptions ddp;          ///< without bucket_cap_mb
-        parallel::Fsdp2Options fsdp2;      ///< without units, precision, pipeline
-        parallel::Fsdp1Options fsdp1;      ///< zero3's units and prefetch too
-        parallel::MixedPrecision precision;  ///< fsdp2's, fsdp1's
-        bool zero_redundancy = false;      ///< zero1 as PyTorch's ZeroRedundancyOptimizer
-        std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
         Algorithm algorithm = Algorithm::ring;
         std::shared_ptr<const comm::OwnAlgorithm>
             own;                         ///< Algorithm::own: the file, proved for the mesh's dims

@@ -15,19 +15,24 @@
 namespace meshscope::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 7> kCompared{"ddp",   "fsdp2", "hsdp", "fsdp1",
-                                                    "zero1", "zero2", "zero3"};
 constexpr std::array<std::string_view, 7> kLeftOut{"lesson", "quiz",       "check",  "faults",
                                                    "eval",   "checkpoint", "compare"};
 
+/// The strategy that a word of the list means.
+const parallel::Declaration& declared(std::string_view word) {
+    const std::string_view data = word == "hsdp" ? "fsdp2" : word;
+    return **std::ranges::find(parallel::strategies(), data, &parallel::Declaration::word);
+}
+
 bool has_units(std::string_view strategy) {
-    return strategy == "fsdp2" || strategy == "hsdp" || strategy == "fsdp1" || strategy == "zero3";
+    return std::ranges::find(declared(strategy).keys, "units", &parallel::StrategyKey::name) !=
+           declared(strategy).keys.end();
 }
 
 /// The word that the scenario itself would have in the list; "" for what has none.
 std::string own_word(const Scenario& s) {
     if (s.parallel.data == DataStrategy::fsdp2 && s.mesh_shape.size() == 2) return "hsdp";
-    return std::string(data_strategies()[static_cast<std::size_t>(s.parallel.data)]);
+    return std::string(parallel::declaration(s.parallel.data).word);
 }
 
 /// Ranks on the machine of rank 0; all of them where nothing divides them.
@@ -54,7 +59,7 @@ toml::table mesh_of(const Scenario& s, std::string_view strategy, int64_t ranks,
         names.push_back("replicate");
         names.push_back("shard");
     } else {
-        names.push_back(strategy == "ddp" ? "replicate" : "shard");
+        names.push_back(declared(strategy).dims == parallel::DataDims::replicate ? "replicate" : "shard");
     }
     toml::table mesh;
     mesh.insert("shape", list(shape));
@@ -77,11 +82,20 @@ toml::table parallel_of(const toml::table& root, std::string_view strategy) {
 }  // namespace
 
 std::span<const std::string_view> compared_strategies() {
+    static const std::vector<std::string_view> kCompared = [] {
+        std::vector<std::string_view> words;
+        for (const parallel::Declaration* const strategy : parallel::strategies()) {
+            if (strategy->compared) words.push_back(strategy->word);
+            if (strategy->id == DataStrategy::fsdp2) words.emplace_back("hsdp");
+        }
+        return words;
+    }();
     return kCompared;
 }
 
 Scenario with_strategy(const Scenario& s, std::string_view strategy) {
-    if (std::find(kCompared.begin(), kCompared.end(), strategy) == kCompared.end())
+    const auto known = compared_strategies();
+    if (std::ranges::find(known, strategy) == known.end())
         throw InvalidArgument(
             {"scenario.unknown_word", {{"key", "compare.strategies"}, {"word", std::string(strategy)}}});
     const mesh::Roles roles = mesh::roles_of(s.mesh_names);
@@ -106,7 +120,7 @@ Scenario with_strategy(const Scenario& s, std::string_view strategy) {
 std::vector<std::string> other_strategies(const Scenario& s) {
     std::vector<std::string> found;
     const std::string own = own_word(s);
-    for (const std::string_view strategy : kCompared) {
+    for (const std::string_view strategy : compared_strategies()) {
         if (strategy == own) continue;
         try {
             with_strategy(s, strategy);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/parallel/declaration.h"
 #include "core/parallel/record_ownership.h"
 #include "core/parallel/whole_parameters.h"
 #include "core/tensor/kernels.h"
@@ -174,5 +175,11 @@ double DataParallel::gradient_norm() {
 void DataParallel::after_step() {
     drop_gradients(model_);
 }
+
+extern const Declaration kDataParallel;
+const Declaration kDataParallel{.id = DataStrategy::dp,
+                                .word = "dp",
+                                .dims = DataDims::replicate,
+                                .dims_hint = "scenario.hint.dims_dp"};
 
 }  // namespace meshscope::parallel

@@ -1,9 +1,11 @@
 #include "core/parallel/ddp/ddp.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/parallel/declaration.h"
 #include "core/parallel/record_ownership.h"
 #include "core/parallel/whole_parameters.h"
 #include "core/tensor/host_access.h"
@@ -249,5 +251,43 @@ void Ddp::remember(std::span<const int64_t> numbers) {
         std::ranges::transform(ranks, map.begin(), [](int64_t n) { return static_cast<int32_t>(-1 - n); });
     });
 }
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kDdpHooks{"allreduce", "fp16_compress", "bf16_compress", "powersgd"};
+
+constexpr StrategyKey kDdpKeys[] = {
+    kBucketCapKey,
+    {"ddp_hook", "(none)",
+     StrategyKey::Word{kDdpHooks, [](StrategyOptions& o,
+                                  std::size_t place) { o.ddp.hook = static_cast<DdpHook>(1 + place); }}},
+    {"powersgd", "(none)", StrategyKey::OfItsOwn{"table"}},
+    {"gradient_as_bucket_view", "false",
+     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.gradient_as_bucket_view = on; }}},
+    {"static_graph", "false",
+     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.static_graph = on; }}},
+    {"find_unused_parameters", "false",
+     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.find_unused_parameters = on; }}},
+    {"join", "false", StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.join = on; }}},
+    {"divide_by_initial_world_size", "true",
+     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.divide_by_initial_world_size = on; }}},
+};
+
+}  // namespace
+
+extern const Declaration kDdp;
+const Declaration kDdp{.id = DataStrategy::ddp,
+                       .word = "ddp",
+                       .dims = DataDims::replicate,
+                       .dims_hint = "scenario.hint.dims_ddp",
+                       .keys = kDdpKeys,
+                       .compared = true,
+                       .in_pipelines = true,
+                       .make = [](const RankContext& context, nn::Model& model,
+                                  const StrategyOptions& options) -> std::unique_ptr<Strategy> {
+                           DdpOptions ddp = options.ddp;
+                           ddp.bucket_cap_mb = options.bucket_cap_mb;
+                           return std::make_unique<Ddp>(context, model, ddp);
+                       }};
 
 }  // namespace meshscope::parallel

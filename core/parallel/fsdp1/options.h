@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/parallel/mixed_precision.h"
@@ -16,6 +17,9 @@ enum class ShardingStrategy : uint8_t {
     hybrid_shard_zero2,  ///< shard_grad_op inside a shard group, likewise
     no_shard             ///< DDP's all_reduce over whole parameters
 };
+
+/// "full_shard" …, as a scenario file has them.
+std::string_view name(ShardingStrategy strategy);
 
 inline constexpr bool is_hybrid(ShardingStrategy s) {
     return s == ShardingStrategy::hybrid_shard || s == ShardingStrategy::hybrid_shard_zero2;

@@ -75,7 +75,9 @@ Identity identity_of(const scenario::Scenario& scenario) {
 }
 
 std::string strategy_word(const scenario::Scenario& scenario) {
-    std::string word(scenario::data_strategies()[static_cast<std::size_t>(scenario.parallel.data)]);
+    const parallel::Declaration& strategy = parallel::declaration(scenario.parallel.data);
+    std::string word(strategy.word);
+    if (strategy.state_word != nullptr) word += ", " + strategy.state_word(scenario.parallel);
     if (const auto& pipeline = scenario.parallel.pipeline)
         word += ", " + std::to_string(pipeline->stages()) + " stages";
     return word;

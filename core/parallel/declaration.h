@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/message.h"
+#include "core/nn/model.h"
+#include "core/parallel/ddp/options.h"
+#include "core/parallel/fsdp1/options.h"
+#include "core/parallel/fsdp2/options.h"
+#include "core/parallel/mixed_precision.h"
+#include "core/parallel/strategy.h"
+
+namespace meshscope::parallel {
+
+/// [parallel] data: the strategies of strategies(), in their order.
+enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1, zero1, zero2, zero3, dp };
+
+/// What the keys of [parallel] give the data strategies; each takes its own.
+struct StrategyOptions {
+    std::optional<double> bucket_cap_mb;
+    DdpOptions ddp;            ///< without bucket_cap_mb
+    Fsdp2Options fsdp2;        ///< without units, precision, pipeline
+    Fsdp1Options fsdp1;        ///< without units; zero3's prefetch and wrapping too
+    MixedPrecision precision;  ///< fsdp2's, fsdp1's
+    bool zero_redundancy = false;                 ///< zero1 as PyTorch's ZeroRedundancyOptimizer
+    std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
+    bool in_pipeline = false;                     ///< the model is a stage of a pipeline
+};
+
+/// A key of [parallel] that means something to some of the strategies only, and how its value becomes an
+/// option. Readers of the same key in several strategies are one and the same constant.
+struct StrategyKey {
+    struct Integer {
+        int64_t least, most;
+        void (*put)(StrategyOptions&, int64_t);
+    };
+    struct Number {
+        double least, most;
+        bool least_itself;  ///< false: must be greater than `least`
+        void (*put)(StrategyOptions&, double);
+    };
+    struct Flag {
+        void (*put)(StrategyOptions&, bool);
+    };
+    struct Word {
+        std::span<const std::string_view> words;
+        void (*put)(StrategyOptions&, std::size_t place);
+    };
+    /// Takes several types, or must be held against the model: core/scenario has a reader of its own for it.
+    struct OfItsOwn {
+        std::string_view type;  ///< as docs/scenario.md prints it
+    };
+
+    std::string_view name;
+    std::string_view fallback;  ///< as docs/scenario.md prints it: "required", "false", "1"
+    std::variant<Integer, Number, Flag, Word, OfItsOwn> value;
+
+    /// "integer", "number", "boolean", "string", or OfItsOwn's.
+    std::string_view type() const;
+    bool required() const { return fallback == "required"; }
+};
+
+/// Which data dims a strategy's mesh has; other dims (tp, pp, cp) may stand beside them.
+enum class DataDims : uint8_t {
+    any,
+    replicate,
+    shard,
+    shard_maybe_replicate,  ///< shard, or replicate and shard
+};
+
+/// What a strategy may be refused for, beyond its dims: what else the scenario asks for.
+struct StrategyUse {
+    bool has_cp = false;              ///< the mesh has a dim of context parallelism
+    const nn::Model* model = nullptr;  ///< null: could not be read
+};
+
+/// A key of [parallel] and why its value cannot be.
+struct Refusal {
+    std::string_view key;
+    Message message;
+    Message hint = {};
+};
+
+/// All that the rest of the program knows of a data strategy. Scenario files, docs/scenario.md's table of
+/// keys, the sandbox's fields, `predict` and the identity of a checkpoint come from here.
+struct Declaration {
+    DataStrategy id;
+    std::string_view word;  ///< as [parallel] data has it
+    DataDims dims = DataDims::any;
+    std::string_view dims_hint = {};       ///< message: which dims it needs; "" where any will do
+    std::span<const StrategyKey> keys = {};
+    bool compared = false;                 ///< may stand in [compare] strategies with nothing but its word
+    bool in_pipelines = false;             ///< a stage of a pipeline may have it
+    /// Parameters lie in flat arrays or go to ranks by their size, so that one that every tp rank has whole
+    /// may lie elsewhere on each.
+    bool flat = false;
+    /// ZeRO's stage: what of parameters, gradients and optimizer state is cut over the shard ranks at rest.
+    int32_t (*zero_stage)(const StrategyOptions&) = nullptr;  ///< null: 0
+    /// Bytes a parameter that it keeps beside the parameter, its gradient and its optimizer's state.
+    double (*state_bytes)(const StrategyOptions&) = nullptr;  ///< null: 0
+    /// Steps after which all of its kinds of step have come once, for `predict`.
+    int64_t (*telling_steps)(const StrategyOptions&) = nullptr;  ///< null: as any other
+    /// What a checkpoint's state of the strategy belongs to, beside its word; see Strategy::remembered().
+    std::string (*state_word)(const StrategyOptions&) = nullptr;  ///< null: nothing
+    std::vector<Refusal> (*refusals)(const StrategyOptions&, const StrategyUse&) = nullptr;
+    /// Puts it around a model. Null: dp, whose ranks are the devices of one process (DataParallel).
+    std::unique_ptr<Strategy> (*make)(const RankContext&, nn::Model&, const StrategyOptions&) = nullptr;
+};
+
+/// The data strategies, in DataStrategy's order.
+std::span<const Declaration* const> strategies();
+
+const Declaration& declaration(DataStrategy strategy);
+
+/// Keys that several strategies take.
+inline constexpr StrategyKey kBucketCapKey{
+    "bucket_cap_mb", "(none)",
+    StrategyKey::Number{0, 1e6, false, [](StrategyOptions& o, double mb) { o.bucket_cap_mb = mb; }}};
+inline constexpr StrategyKey kUnitsKey{
+    "units", "the model's layers", StrategyKey::OfItsOwn{"array of strings or of arrays of strings"}};
+inline constexpr StrategyKey kBackwardPrefetchKey{"backward_prefetch", "true",
+                                                  StrategyKey::OfItsOwn{"boolean, integer or string"}};
+inline constexpr StrategyKey kForwardPrefetchKey{"forward_prefetch", "false",
+                                                 StrategyKey::OfItsOwn{"boolean or integer"}};
+inline constexpr StrategyKey kMixedPrecisionKey{"mixed_precision", "(none)", StrategyKey::OfItsOwn{"table"}};
+inline constexpr StrategyKey kWrapKey{"wrap", "\"layers\"", StrategyKey::OfItsOwn{"string"}};
+inline constexpr StrategyKey kWrapMinElementsKey{"wrap_min_elements", "(none)",
+                                                 StrategyKey::OfItsOwn{"integer"}};
+
+}  // namespace meshscope::parallel

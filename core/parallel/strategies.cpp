@@ -1,0 +1,31 @@
+#include <array>
+
+#include "core/parallel/declaration.h"
+
+namespace meshscope::parallel {
+
+// Each stands at the end of its room's main file.
+extern const Declaration kNone, kDdp, kFsdp2, kFsdp1, kZero1, kZero2, kZero3, kDataParallel;
+
+namespace {
+
+constexpr std::array<const Declaration*, 8> kStrategies{&kNone,  &kDdp,   &kFsdp2, &kFsdp1,
+                                                        &kZero1, &kZero2, &kZero3, &kDataParallel};
+
+}  // namespace
+
+std::span<const Declaration* const> strategies() {
+    return kStrategies;
+}
+
+const Declaration& declaration(DataStrategy strategy) {
+    return *kStrategies.at(static_cast<std::size_t>(strategy));
+}
+
+std::string_view StrategyKey::type() const {
+    if (const auto* own = std::get_if<OfItsOwn>(&value)) return own->type;
+    constexpr std::array<std::string_view, 4> kTypes{"integer", "number", "boolean", "string"};
+    return kTypes.at(value.index());
+}
+
+}  // namespace meshscope::parallel
