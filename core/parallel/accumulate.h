@@ -31,6 +31,7 @@ class Accumulate final : public StepRunner {
     void after_step() override { strategy_->after_step(); }
     std::vector<int64_t> remembered() const override { return strategy_->remembered(); }
     void remember(std::span<const int64_t> state) override { strategy_->remember(state); }
+    std::vector<KeptState> kept() override { return strategy_->kept(); }
 
   private:
     double run_microbatch(const Pass& pass, const Tensor& x, const Tensor& y);

@@ -25,10 +25,10 @@ enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1, zero1, zero2, zero3
 /// What the keys of [parallel] give the data strategies; each takes its own.
 struct StrategyOptions {
     std::optional<double> bucket_cap_mb;
-    DdpOptions ddp;            ///< without bucket_cap_mb
-    Fsdp2Options fsdp2;        ///< without units, precision, pipeline
-    Fsdp1Options fsdp1;        ///< without units; zero3's prefetch and wrapping too
-    MixedPrecision precision;  ///< fsdp2's, fsdp1's
+    DdpOptions ddp;                               ///< without bucket_cap_mb
+    Fsdp2Options fsdp2;                           ///< without units, precision, pipeline
+    Fsdp1Options fsdp1;                           ///< without units; zero3's prefetch and wrapping too
+    MixedPrecision precision;                     ///< fsdp2's, fsdp1's
     bool zero_redundancy = false;                 ///< zero1 as PyTorch's ZeroRedundancyOptimizer
     std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
     bool in_pipeline = false;                     ///< the model is a stage of a pipeline
@@ -77,7 +77,7 @@ enum class DataDims : uint8_t {
 
 /// What a strategy may be refused for, beyond its dims: what else the scenario asks for.
 struct StrategyUse {
-    bool has_cp = false;              ///< the mesh has a dim of context parallelism
+    bool has_cp = false;               ///< the mesh has a dim of context parallelism
     const nn::Model* model = nullptr;  ///< null: could not be read
 };
 
@@ -94,10 +94,10 @@ struct Declaration {
     DataStrategy id;
     std::string_view word;  ///< as [parallel] data has it
     DataDims dims = DataDims::any;
-    std::string_view dims_hint = {};       ///< message: which dims it needs; "" where any will do
+    std::string_view dims_hint = {};  ///< message: which dims it needs; "" where any will do
     std::span<const StrategyKey> keys = {};
-    bool compared = false;                 ///< may stand in [compare] strategies with nothing but its word
-    bool in_pipelines = false;             ///< a stage of a pipeline may have it
+    bool compared = false;      ///< may stand in [compare] strategies with nothing but its word
+    bool in_pipelines = false;  ///< a stage of a pipeline may have it
     /// Parameters lie in flat arrays or go to ranks by their size, so that one that every tp rank has whole
     /// may lie elsewhere on each.
     bool flat = false;
@@ -107,8 +107,10 @@ struct Declaration {
     double (*state_bytes)(const StrategyOptions&) = nullptr;  ///< null: 0
     /// Steps after which all of its kinds of step have come once, for `predict`.
     int64_t (*telling_steps)(const StrategyOptions&) = nullptr;  ///< null: as any other
+    /// After how many steps all ranks hold the same model again; 0: never for certain.
+    int64_t (*agrees_every)(const StrategyOptions&) = nullptr;  ///< null: after each
     /// What a checkpoint's state of the strategy belongs to, beside its word; see Strategy::remembered().
-    std::string (*state_word)(const StrategyOptions&) = nullptr;  ///< null: nothing
+    std::string (*state_word)(const StrategyOptions&, int64_t data_ranks) = nullptr;  ///< null: nothing
     std::vector<Refusal> (*refusals)(const StrategyOptions&, const StrategyUse&) = nullptr;
     /// Puts it around a model. Null: dp, whose ranks are the devices of one process (DataParallel).
     std::unique_ptr<Strategy> (*make)(const RankContext&, nn::Model&, const StrategyOptions&) = nullptr;
@@ -123,8 +125,8 @@ const Declaration& declaration(DataStrategy strategy);
 inline constexpr StrategyKey kBucketCapKey{
     "bucket_cap_mb", "(none)",
     StrategyKey::Number{0, 1e6, false, [](StrategyOptions& o, double mb) { o.bucket_cap_mb = mb; }}};
-inline constexpr StrategyKey kUnitsKey{
-    "units", "the model's layers", StrategyKey::OfItsOwn{"array of strings or of arrays of strings"}};
+inline constexpr StrategyKey kUnitsKey{"units", "the model's layers",
+                                       StrategyKey::OfItsOwn{"array of strings or of arrays of strings"}};
 inline constexpr StrategyKey kBackwardPrefetchKey{"backward_prefetch", "true",
                                                   StrategyKey::OfItsOwn{"boolean, integer or string"}};
 inline constexpr StrategyKey kForwardPrefetchKey{"forward_prefetch", "false",

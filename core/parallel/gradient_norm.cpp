@@ -23,9 +23,9 @@ double sharded_gradient_norm(std::span<const Tensor> gradients, std::span<const 
     }
     if (!group) return norm_over_tp(whole, cut, context);
     std::array<float, 2> sums{static_cast<float>(whole), static_cast<float>(cut)};
-    const auto used = std::span(sums).first(context.tp ? 2 : 1);
+    const auto used = std::span(sums).first(context.along(mesh::Role::tp) ? 2 : 1);
     sum_over(*group, used, rule, context);
-    return norm_over_tp(double(sums[0]), context.tp ? double(sums[1]) : 0.0, context);
+    return norm_over_tp(double(sums[0]), context.along(mesh::Role::tp) ? double(sums[1]) : 0.0, context);
 }
 
 void sum_over(comm::ProcessGroup& group, std::span<float> numbers, std::string_view rule,
@@ -50,12 +50,12 @@ double model_norm(std::span<const double> squares, std::span<const LocalParamete
 }
 
 double norm_over_tp(double whole, double cut, const RankContext& context) {
-    if (!context.tp) return std::sqrt(whole + cut);
+    if (!context.along(mesh::Role::tp)) return std::sqrt(whole + cut);
     const tensor::Kernels& kernels = context.allocator->device().kernels();
     const Tensor sum =
         context.allocator->empty({1}, DType::float32, MemoryCategory::temporaries, "gradient norm");
     kernels.fill(sum, static_cast<float>(cut));
-    context.tp->all_reduce(sum, ReduceOp::sum,
+    context.along(mesh::Role::tp)->all_reduce(sum, ReduceOp::sum,
                            {.cause = {"clip.grad_norm.tensor_parallel", "model"}, .async_op = false});
     float summed = 0;
     kernels.download({&summed, 1}, sum);

@@ -27,15 +27,15 @@ void Single::after_step() {
 }
 
 extern const Declaration kNone;
-const Declaration kNone{
-    .id = DataStrategy::none,
-    .word = "none",
-    .in_pipelines = true,
-    .make = [](const RankContext& context, nn::Model& model,
-               const StrategyOptions&) -> std::unique_ptr<Strategy> {
-        // Ranks of a cp group see other tokens of the same samples: their gradients are averaged.
-        if (context.cp) return std::make_unique<Ddp>(context, model, DdpOptions{});
-        return std::make_unique<Single>(context, model);
-    }};
+const Declaration kNone{.id = DataStrategy::none,
+                        .word = "none",
+                        .in_pipelines = true,
+                        .make = [](const RankContext& context, nn::Model& model,
+                                   const StrategyOptions&) -> std::unique_ptr<Strategy> {
+                            // Ranks of a cp group see other tokens of the same samples: their gradients are
+                            // averaged.
+                            if (context.along(mesh::Role::cp)) return std::make_unique<Ddp>(context, model, DdpOptions{});
+                            return std::make_unique<Single>(context, model);
+                        }};
 
 }  // namespace meshscope::parallel

@@ -51,6 +51,8 @@ class StepRunner {
     /// where they run different parts, remember() finds its own in the ranks' numbers one behind the other.
     virtual std::vector<int64_t> remembered() const { return {}; }
     virtual void remember(std::span<const int64_t>) {}
+    /// Strategy::kept(), for all local parameters.
+    virtual std::vector<KeptState> kept() { return {}; }
 };
 
 }  // namespace meshscope::parallel

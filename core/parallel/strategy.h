@@ -10,6 +10,7 @@
 
 #include "core/comm/process_group.h"
 #include "core/mesh/device_mesh.h"
+#include "core/mesh/roles.h"
 #include "core/nn/model.h"
 #include "core/nn/tape.h"
 #include "core/tensor/tensor.h"
@@ -39,15 +40,20 @@ struct RankContext {
     /// flattened with the cp dim where there is one: a data strategy sees these and nothing of tensor,
     /// pipeline or context parallelism.
     std::vector<comm::ProcessGroup*> groups;
-    comm::ProcessGroup* tp = nullptr;  ///< null: the mesh has no such dim
-    comm::ProcessGroup* pp = nullptr;
-    comm::ProcessGroup* cp = nullptr;
+    /// Its group along each other dim that has a role (tp, pp, cp); see along().
+    std::map<mesh::Role, comm::ProcessGroup*> by_role;
     /// This rank's part of its shard group when that is cut into groups of so many neighbours: what an
     /// integer reshard_after_forward needs.
     std::map<int64_t, comm::ProcessGroup*> shard_parts;
     tensor::Allocator* allocator = nullptr;
     trace::Recorder* recorder = nullptr;  ///< may be null
     TapeWatcher* watcher = nullptr;       ///< may be null
+
+    /// This rank's group along the mesh dim of that role, none of data; null: the mesh has no such dim.
+    comm::ProcessGroup* along(mesh::Role role) const {
+        const auto found = by_role.find(role);
+        return found == by_role.end() ? nullptr : found->second;
+    }
 };
 
 /// Where a pass through the model stands in its step.
@@ -71,6 +77,16 @@ struct LocalParameter {
     Tensor value;
     int64_t first_element = 0;  ///< where `value` begins in the parameter (of Parameter::shape)
     bool owned = true;  ///< false: another rank answers for the same elements when the whole is collected
+    /// Where replicas train apart (LocalSGD, DiLoCo): which of their copies this is. Copy 0 is the model; a
+    /// checkpoint keeps all of them.
+    int32_t copy = 0;
+};
+
+/// Something that a strategy carries from step to step beside the parameters, one array for each local
+/// parameter (undefined: zeros), in their order and of their shapes, and the same on every copy.
+struct KeptState {
+    std::string name;  ///< "outer_momentum"
+    std::vector<Tensor> arrays;
 };
 
 /// A way to train one model on many ranks, applied from outside: the model knows nothing of it. The training
@@ -131,6 +147,9 @@ class Strategy {
     virtual std::vector<int64_t> remembered() const { return {}; }
     /// Gives back what remembered() gave, after load() and before the first step.
     virtual void remember(std::span<const int64_t>) {}
+    /// The arrays that a checkpoint keeps of it, each time under the same names; every rank calls it. What is
+    /// restored is written into these same arrays, after remember().
+    virtual std::vector<KeptState> kept() { return {}; }
 };
 
 /// Records a piece of compute while it lives. Nothing when `recorder` is null.

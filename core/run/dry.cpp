@@ -62,16 +62,11 @@ int32_t telling_steps(const scenario::Scenario& scenario) {
     constexpr int64_t kFew = 3, kMost = 64;
     int64_t wanted = kFew;
     if (scenario.evaluation.every > 0)
-        wanted = std::max<int64_t>(wanted, int64_t{scenario.evaluation.every} + 1);
+        wanted = std::clamp<int64_t>(int64_t{scenario.evaluation.every} + 1, wanted, kMost);
     const parallel::Declaration& strategy = parallel::declaration(scenario.parallel.data);
-    if (strategy.telling_steps != nullptr) wanted = std::max(wanted, strategy.telling_steps(scenario.parallel));
-    if (strategy.id == scenario::DataStrategy::ddp) {
-        const parallel::DdpOptions& ddp = scenario.parallel.ddp;
-        if (ddp.hook == parallel::DdpHook::powersgd)
-            wanted = std::max(wanted, std::min(ddp.powersgd.start_iteration, kMost) + 2);
-        if (ddp.join) wanted = scenario.steps;
-    }
-    return static_cast<int32_t>(std::min({wanted, kMost, int64_t{scenario.steps}}));
+    if (strategy.telling_steps != nullptr)
+        wanted = std::max(wanted, strategy.telling_steps(scenario.parallel));
+    return static_cast<int32_t>(std::min(wanted, int64_t{scenario.steps}));
 }
 
 DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {

@@ -62,7 +62,6 @@ class Rank : public RankParts {
         context.mesh = &shared.mesh;
         context.allocator = &allocator_;
         context.recorder = &recorder_;
-        const mesh::Roles roles = mesh::roles_of(shared.mesh.names());
         for (const std::vector<int32_t>& indices : shared.groups.data) {
             const auto dim = std::ranges::find(shared.groups.by_dim, indices);
             context.groups.push_back(
@@ -70,9 +69,9 @@ class Rank : public RankParts {
                     ? by_dim[static_cast<std::size_t>(dim - shared.groups.by_dim.begin())]
                     : join_group(shared.groups.of(rank_, indices)));
         }
-        if (roles.tp) context.tp = by_dim[*roles.tp];
-        if (roles.pp) context.pp = by_dim[*roles.pp];
-        if (roles.cp) context.cp = by_dim[*roles.cp];
+        for (std::size_t d = 0; d < by_dim.size() && d < shared.mesh.names().size(); ++d)
+            if (const auto role = mesh::role_of(shared.mesh.names()[d]); role && !mesh::is_data(*role))
+                context.by_role[*role] = by_dim[d];
         for (const auto& [size, indices] : shared.groups.shard_parts)
             context.shard_parts[size] = join_group(shared.groups.of(rank_, indices));
         if (shared.not_finite) context.watcher = &watch_.emplace(rank_);
@@ -121,14 +120,14 @@ class Rank : public RankParts {
         const parallel::RankContext& context = context_;
         const mesh::Roles roles = mesh::roles_of(shared_.mesh.names());
         model_ = nn::make_model(scenario_.model);
-        if (context.tp)
+        if (context.along(mesh::Role::tp))
             tensor_parallel_ = std::make_unique<parallel::TensorParallel>(
                 context,
                 parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
                                                 .sequence_parallel = scenario_.parallel.sequence_parallel,
                                                 .loss_parallel = scenario_.parallel.loss_parallel,
-                                                .sum_each_norm = norms_lie_apart(context.tp->size())});
-        if (context.cp && context.cp->size() > 1)
+                                                .sum_each_norm = norms_lie_apart(context.along(mesh::Role::tp)->size())});
+        if (context.along(mesh::Role::cp) && context.along(mesh::Role::cp)->size() > 1)
             context_parallel_ = std::make_unique<parallel::ContextParallel>(context, scenario_.model.seq,
                                                                             scenario_.parallel.context);
         make_evaluator(context);
@@ -336,7 +335,7 @@ class Rank : public RankParts {
     void hand_over_parameters() {
         std::vector<float> numbers;
         for (const parallel::LocalParameter& local : runner_->local_parameters()) {
-            if (!answers_for(local)) continue;
+            if (!answers_for(local) || local.copy > 0) continue;
             numbers.resize(static_cast<std::size_t>(local.value.n_elements()));
             allocator_.device().kernels().download(numbers, local.value);
             if (shared_.parts) {

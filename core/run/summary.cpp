@@ -82,7 +82,9 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
     const auto& optimizer = scenario.optimizer;
     const parallel::Declaration& strategy = parallel::declaration(scenario.parallel.data);
     const int32_t stage = strategy.zero_stage == nullptr ? 0 : strategy.zero_stage(scenario.parallel);
-    const double states = (optimizer.kind != "sgd" ? 8 : optimizer.momentum != 0 ? 4 : 0) +
+    const double states = (optimizer.kind != "sgd"   ? 8
+                           : optimizer.momentum != 0 ? 4
+                                                     : 0) +
                           (strategy.state_bytes == nullptr ? 0 : strategy.state_bytes(scenario.parallel));
     double ranks =
         1;  // HSDP shares out along its shard dim alone; other dims that cut the model divide it too

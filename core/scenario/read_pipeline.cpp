@@ -32,9 +32,7 @@ void refuse_combinations(const Section& parallel, const Section& train, const Sc
     const parallel::Declaration& strategy = parallel::declaration(s.parallel.data);
     if (!strategy.in_pipelines)
         parallel.report_offering(
-            "data",
-            {"scenario.pipeline_strategy",
-             {{"strategy", std::string(strategy.word)}}},
+            "data", {"scenario.pipeline_strategy", {{"strategy", std::string(strategy.word)}}},
             {{{{{"parallel.data", std::string("fsdp2")}}}}, {{{{"parallel.data", std::string("zero1")}}}}});
     if (train.has("accumulate") && s.accumulate > 1)
         train.report("accumulate", {"scenario.pipeline_accumulate", {{"accumulate", int64_t{s.accumulate}}}});

@@ -40,9 +40,8 @@ void refuse_foreign_keys(const Section& section, const Declaration& strategy) {
         std::string known;
         for (const Declaration* const each : parallel::strategies())
             if (takes(*each, key.name)) known += (known.empty() ? "" : "\", \"") + std::string(each->word);
-        section.report_key(
-            key.name,
-            {"scenario.key_needs_strategy", {{"key", section.full(key.name)}, {"strategy", known}}});
+        section.report_key(key.name, {"scenario.key_needs_strategy",
+                                      {{"key", section.full(key.name)}, {"strategy", known}}});
     }
 }
 

@@ -16,8 +16,8 @@
 #include "core/parallel/context/options.h"
 #include "core/parallel/declaration.h"
 #include "core/parallel/pipeline/schedule.h"
-#include "core/scenario/variant.h"
 #include "core/scenario/call.h"
+#include "core/scenario/variant.h"
 #include "core/time/profile.h"
 #include "core/trace/event.h"
 

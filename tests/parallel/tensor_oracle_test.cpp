@@ -60,7 +60,7 @@ Seen train_once(comm::Transport& transport) {
     parallel::RankContext context;
     context.rank = {rank};
     context.groups = {&shard};
-    context.tp = &tp;
+    context.by_role[mesh::Role::tp] = &tp;
     context.allocator = &allocator;
     context.recorder = &recorder;
 

@@ -1,6 +1,8 @@
 #include <string>
 #include <vector>
 
+#include "core/scenario/keys.h"
+#include "core/scenario/section.h"
 #include "tests/scenario/mistakes.h"
 #include "tests/test.h"
 
@@ -327,7 +329,7 @@ TEST_CASE("hints say what would be right") {
           "cause.id=scenario.cp_needs_tokens, cause.kind=toy)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"dpd\"\n") == "scenario.hint.did_you_mean(guess=ddp)");
     CHECK(hint(kTrain + "[parallel]\ndata = \"everything\"\n") ==
-          "scenario.hint.known(known=none, ddp, fsdp2, fsdp1, zero1, zero2, zero3, dp)");
+          "scenario.hint.known(known=" + scenario::join(scenario::data_strategies()) + ")");
 }
 
 TEST_CASE("an element of the wrong type is named by its index, an infinite number by what it is") {

@@ -11,8 +11,6 @@
 namespace meshscope::sandbox {
 namespace {
 
-constexpr std::array<std::string_view, 5> kShardingStrategies{"full_shard", "shard_grad_op", "no_shard",
-                                                              "hybrid_shard", "hybrid_shard_zero2"};
 constexpr std::array<std::string_view, 3> kFsdp1Prefetch{"pre", "post", "none"};
 constexpr std::array<std::string_view, 7> kSchedules{
     "GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV"};
@@ -58,13 +56,40 @@ struct OfferedGroup {
     std::vector<Offered> fields;
 };
 
-std::vector<OfferedGroup> offered(const Kinds& k) {
+/// Whether the strategy of that word takes a key of [parallel].
+bool takes(std::string_view strategy, std::string_view key) {
+    return std::ranges::any_of(parallel::strategies(), [&](const parallel::Declaration* each) {
+        return each->word == strategy &&
+               std::ranges::find(each->keys, key, &parallel::StrategyKey::name) != each->keys.end();
+    });
+}
+
+/// The keys that strategies declare with a plain value; those of another kind stand in offered().
+std::vector<Offered> strategy_fields(std::string_view strategy) {
+    using parallel::StrategyKey;
+    std::vector<Offered> fields;
+    for (const StrategyKey& key : scenario::strategy_keys()) {
+        if (std::holds_alternative<StrategyKey::OfItsOwn>(key.value)) continue;
+        Field field{"parallel", key.name};
+        if (const auto* word = std::get_if<StrategyKey::Word>(&key.value)) {
+            field.kind = FieldKind::words;
+            field.words = word->words;
+        } else if (std::holds_alternative<StrategyKey::Flag>(key.value)) {
+            field.kind = FieldKind::flag;
+        } else if (std::holds_alternative<StrategyKey::Number>(key.value)) {
+            field.kind = FieldKind::number;
+        }
+        fields.push_back({field, takes(strategy, key.name)});
+    }
+    return fields;
+}
+
+std::vector<OfferedGroup> offered_groups(const Kinds& k) {
     using enum FieldKind;
     const bool trains = !k.calls, toy = k.model == "toy";
     const bool tokens = k.model == "gpt" || k.model == "llama";
-    const bool fsdp2 = k.data == "fsdp2", fsdp1 = k.data == "fsdp1";
-    const bool buckets = k.data == "ddp" || k.data == "zero1" || k.data == "zero2";
-    const bool units = fsdp2 || fsdp1 || k.data == "zero3";
+    const bool fsdp2 = k.data == "fsdp2";
+    const bool units = takes(k.data, "units"), precision = takes(k.data, "mixed_precision");
     const bool adam = k.optimizer == "adam" || k.optimizer == "adamw";
     const bool fault = !k.fault.empty();
     return {
@@ -73,14 +98,11 @@ std::vector<OfferedGroup> offered(const Kinds& k) {
         {"parallel",
          {{{"parallel", "data", words, scenario::data_strategies()}, trains},
           {{"parallel", "reshard_after_forward", raw}, fsdp2},
-          {{"parallel", "sharding_strategy", words, kShardingStrategies}, fsdp1},
           {{"parallel", "backward_prefetch", raw}, fsdp2},
-          {{"parallel", "backward_prefetch", words, kFsdp1Prefetch}, fsdp1 || k.data == "zero3"},
+          {{"parallel", "backward_prefetch", words, kFsdp1Prefetch}, units && !fsdp2},
           {{"parallel", "units", raw}, units},
-          {{"parallel", "cpu_offload", flag}, fsdp2},
-          {{"parallel", "bucket_cap_mb", number}, buckets},
-          {{"parallel.mixed_precision", "param", words, kPrecisions}, fsdp2 || fsdp1},
-          {{"parallel.mixed_precision", "reduce", words, kPrecisions}, fsdp2 || fsdp1},
+          {{"parallel.mixed_precision", "param", words, kPrecisions}, precision},
+          {{"parallel.mixed_precision", "reduce", words, kPrecisions}, precision},
           {{"parallel", "schedule", words, kSchedules}, k.pp},
           {{"parallel", "microbatches", integer}, k.pp},
           {{"parallel", "stages_per_rank", integer}, k.pp},
@@ -142,6 +164,15 @@ std::vector<OfferedGroup> offered(const Kinds& k) {
           {{"run", "checked", flag}},
           {{"run", "schedule", text}, false}}},
     };
+}
+
+/// offered_groups() with the fields of the strategy behind what picks it.
+std::vector<OfferedGroup> offered(const Kinds& k) {
+    std::vector<OfferedGroup> groups = offered_groups(k);
+    const auto group = std::ranges::find(groups, "parallel", &OfferedGroup::id);
+    const std::vector<Offered> own = strategy_fields(k.data);
+    group->fields.insert(group->fields.begin() + 1, own.begin(), own.end());
+    return groups;
 }
 
 bool is_digit(char c) {

@@ -18,7 +18,7 @@ bool is_balanced(const ContextParallelOptions& options) {
 
 ContextParallel::ContextParallel(const RankContext& context, int64_t tokens, ContextParallelOptions options)
     : context_(context),
-      cut_(tokens, context.cp->size(), is_balanced(options)),
+      cut_(tokens, context.along(mesh::Role::cp)->size(), is_balanced(options)),
       positions_(context.allocator->empty({tokens}, DType::int64, MemoryCategory::inputs, "positions")) {
     tensor::fill_numbers<int64_t>(positions_, [&](std::span<int64_t> positions) {
         auto place = positions.begin();
@@ -26,12 +26,12 @@ ContextParallel::ContextParallel(const RankContext& context, int64_t tokens, Con
             place = std::ranges::copy(cut_.positions(rank), place).out;
     });
     if (options.method != ContextMethod::ulysses)
-        ring_ = std::make_unique<RingAttention>(*context.cp, options.method, cut_, positions_);
+        ring_ = std::make_unique<RingAttention>(*context.along(mesh::Role::cp), options.method, cut_, positions_);
 }
 
 void ContextParallel::apply(nn::Model& model) const {
     const int64_t own = cut_.tokens_per_rank();
-    model.positions().tokens = positions_.slice(context_.cp->rank().value * own, own);
+    model.positions().tokens = positions_.slice(context_.along(mesh::Role::cp)->rank().value * own, own);
     connect(model);
 }
 
@@ -40,7 +40,7 @@ void ContextParallel::connect(nn::Module& module) const {
         attention->core = [this, head_dim = attention->head_dim()](nn::Tape& tape, nn::Variable q,
                                                                    nn::Variable k, nn::Variable v) {
             return ring_ ? (*ring_)(tape, q, k, v, head_dim)
-                         : ulysses_attention(tape, q, k, v, head_dim, *context_.cp);
+                         : ulysses_attention(tape, q, k, v, head_dim, *context_.along(mesh::Role::cp));
         };
         return;
     }
@@ -53,7 +53,7 @@ Tensor ContextParallel::own_tokens(const Tensor& rows, std::string_view label) c
     const ComputeScope scope(context_.recorder, "cp.cut", "batch", 0, 2 * own.bytes());
     int64_t at = 0;
     for (int64_t row = 0; row < rows.dim(0); ++row)
-        for (const TokenCut::Run& run : cut_.runs(context_.cp->rank().value)) {
+        for (const TokenCut::Run& run : cut_.runs(context_.along(mesh::Role::cp)->rank().value)) {
             context_.allocator->device().kernels().copy(own.slice(at, run.n),
                                                         rows.slice(row * rows.dim(1) + run.first, run.n));
             at += run.n;

@@ -21,7 +21,7 @@ namespace meshscope::parallel {
 /// dim that data and cp dims are flattened to.
 class ContextParallel {
   public:
-    /// `tokens`: of a whole sequence; context.cp is the group. Throws InvalidArgument ("cp.uneven") where the
+    /// `tokens`: of a whole sequence; context.along(mesh::Role::cp) is the group. Throws InvalidArgument ("cp.uneven") where the
     /// sequence cannot be cut so.
     ContextParallel(const RankContext& context, int64_t tokens, ContextParallelOptions options);
 

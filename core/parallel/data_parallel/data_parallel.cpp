@@ -177,9 +177,7 @@ void DataParallel::after_step() {
 }
 
 extern const Declaration kDataParallel;
-const Declaration kDataParallel{.id = DataStrategy::dp,
-                                .word = "dp",
-                                .dims = DataDims::replicate,
-                                .dims_hint = "scenario.hint.dims_dp"};
+const Declaration kDataParallel{
+    .id = DataStrategy::dp, .word = "dp", .dims = DataDims::replicate, .dims_hint = "scenario.hint.dims_dp"};
 
 }  // namespace meshscope::parallel

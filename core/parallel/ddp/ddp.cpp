@@ -254,13 +254,14 @@ void Ddp::remember(std::span<const int64_t> numbers) {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kDdpHooks{"allreduce", "fp16_compress", "bf16_compress", "powersgd"};
+constexpr std::array<std::string_view, 4> kDdpHooks{"allreduce", "fp16_compress", "bf16_compress",
+                                                    "powersgd"};
 
 constexpr StrategyKey kDdpKeys[] = {
     kBucketCapKey,
     {"ddp_hook", "(none)",
      StrategyKey::Word{kDdpHooks, [](StrategyOptions& o,
-                                  std::size_t place) { o.ddp.hook = static_cast<DdpHook>(1 + place); }}},
+                                     std::size_t place) { o.ddp.hook = static_cast<DdpHook>(1 + place); }}},
     {"powersgd", "(none)", StrategyKey::OfItsOwn{"table"}},
     {"gradient_as_bucket_view", "false",
      StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.gradient_as_bucket_view = on; }}},
@@ -273,6 +274,14 @@ constexpr StrategyKey kDdpKeys[] = {
      StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.divide_by_initial_world_size = on; }}},
 };
 
+/// PowerSGD's first compressed step; with Join ranks may run out of batches in any step.
+int64_t ddp_telling_steps(const StrategyOptions& options) {
+    constexpr int64_t kMost = 64;
+    if (options.ddp.join) return kMost;
+    if (options.ddp.hook != DdpHook::powersgd) return 0;
+    return std::min(options.ddp.powersgd.start_iteration + 2, kMost);
+}
+
 }  // namespace
 
 extern const Declaration kDdp;
@@ -283,6 +292,7 @@ const Declaration kDdp{.id = DataStrategy::ddp,
                        .keys = kDdpKeys,
                        .compared = true,
                        .in_pipelines = true,
+                       .telling_steps = ddp_telling_steps,
                        .make = [](const RankContext& context, nn::Model& model,
                                   const StrategyOptions& options) -> std::unique_ptr<Strategy> {
                            DdpOptions ddp = options.ddp;

@@ -197,8 +197,8 @@ constexpr std::array<std::string_view, 5> kShardingStrategies{"full_shard", "sha
 
 constexpr StrategyKey kFsdp1Keys[] = {
     {"sharding_strategy", "\"full_shard\"",
-     StrategyKey::Word{kShardingStrategies, [](StrategyOptions& o,
-                                               std::size_t place) {
+     StrategyKey::Word{kShardingStrategies,
+                       [](StrategyOptions& o, std::size_t place) {
                            o.fsdp1.strategy = static_cast<ShardingStrategy>(place);
                        }}},
     kBackwardPrefetchKey,

@@ -236,8 +236,8 @@ constexpr StrategyKey kFsdp2Keys[] = {
     {"reshard_after_backward", "true",
      StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.fsdp2.reshard_after_backward = on; }}},
     {"gradient_sync", "\"last\"",
-     StrategyKey::Word{kGradientSyncs, [](StrategyOptions& o,
-                                          std::size_t place) {
+     StrategyKey::Word{kGradientSyncs,
+                       [](StrategyOptions& o, std::size_t place) {
                            o.fsdp2.gradient_sync = static_cast<GradientSync>(place);
                        }}},
     {"gradient_divide_factor", "the data-parallel ranks",

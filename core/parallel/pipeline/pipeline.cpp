@@ -21,10 +21,10 @@ Lowering lowering_of(const Schedule& schedule) {
 Pipeline::Pipeline(const RankContext& context, const Schedule& schedule, Microbatch microbatch,
                    const MakeModel& make_model, const Stage::MakeStrategy& make_strategy)
     : context_(context), schedule_(schedule), microbatch_(microbatch) {
-    const auto rank = static_cast<std::size_t>(context_.pp->rank().value);
+    const auto rank = static_cast<std::size_t>(context_.along(mesh::Role::pp)->rank().value);
     actions_ = std::move(lower(schedule_, lowering_of(schedule_)).at(rank));
     for (int32_t stage = 0; stage < schedule_.shape.stages(); ++stage)
-        if (home(stage) == context_.pp->rank().value)
+        if (home(stage) == context_.along(mesh::Role::pp)->rank().value)
             stages_.push_back(std::make_unique<Stage>(context_, stage, schedule_.shape.stages(),
                                                       schedule_.shape.microbatches, make_model(),
                                                       make_strategy));
@@ -154,7 +154,7 @@ void Pipeline::send(Stage& stage, int32_t microbatch, bool activation) {
     if (context_.recorder)
         context_.recorder->depend(Stream::p2p, context_.recorder->last_event(Stream::compute));
     sends_.push_back(
-        context_.pp->send(activation ? stage.take_output(microbatch) : stage.take_input_grad(microbatch), to,
+        context_.along(mesh::Role::pp)->send(activation ? stage.take_output(microbatch) : stage.take_input_grad(microbatch), to,
                           {.stream = Stream::p2p,
                            .cause = {activation ? "pp.send.activation" : "pp.send.gradient", stage.name()}}));
     // It leaves at once where no receive stands before it in the queue; else with the wait for that one.
@@ -170,7 +170,7 @@ void Pipeline::receive(Stage& stage, int32_t microbatch, bool activation) {
                                                  microbatch_.stream_dtype, MemoryCategory::activations,
                                                  stage.name() + (activation ? " input" : " output grad"));
     under_way.work =
-        context_.pp->recv(under_way.buffer, from,
+        context_.along(mesh::Role::pp)->recv(under_way.buffer, from,
                           {.stream = Stream::p2p,
                            .cause = {activation ? "pp.recv.activation" : "pp.recv.gradient", stage.name()}});
 }
@@ -191,7 +191,7 @@ double Pipeline::gradient_norm() {
         squares += norm * norm;
     }
     auto sum = static_cast<float>(squares);
-    sum_over(*context_.pp, {&sum, 1}, "pp.grad_norm.all_reduce", context_);
+    sum_over(*context_.along(mesh::Role::pp), {&sum, 1}, "pp.grad_norm.all_reduce", context_);
     return std::sqrt(double(sum));
 }
 
@@ -209,6 +209,19 @@ std::vector<int64_t> Pipeline::remembered() const {
         records.insert(records.end(), learned.begin(), learned.end());
     }
     return records;
+}
+
+std::vector<KeptState> Pipeline::kept() {
+    std::vector<KeptState> all;
+    for (const auto& stage : stages_) {
+        const std::vector<KeptState> theirs = stage->strategy().kept();
+        all.resize(theirs.size());
+        for (std::size_t k = 0; k < theirs.size(); ++k) {
+            all[k].name = theirs[k].name;
+            all[k].arrays.insert(all[k].arrays.end(), theirs[k].arrays.begin(), theirs[k].arrays.end());
+        }
+    }
+    return all;
 }
 
 void Pipeline::remember(std::span<const int64_t> state) {

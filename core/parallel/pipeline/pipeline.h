@@ -32,7 +32,7 @@ class Pipeline final : public StepRunner {
   public:
     using MakeModel = std::function<std::unique_ptr<nn::Model>()>;
 
-    /// `context.pp` has schedule.shape.ranks ranks, in the order of the pipeline. `make_model` gives the
+    /// `context.along(mesh::Role::pp)` has schedule.shape.ranks ranks, in the order of the pipeline. `make_model` gives the
     /// whole model, once a stage. Throws InvalidArgument ("pipeline.too_few_layers").
     Pipeline(const RankContext& context, const Schedule& schedule, Microbatch microbatch,
              const MakeModel& make_model, const Stage::MakeStrategy& make_strategy);
@@ -52,6 +52,7 @@ class Pipeline final : public StepRunner {
     /// Records as above, of any stages; those of this rank's are used. Nothing is where the number of stages
     /// was another, or where two records of one stage disagree.
     void remember(std::span<const int64_t> state) override;
+    std::vector<KeptState> kept() override;
 
   private:
     /// A receive under way, by stage and micro-batch.

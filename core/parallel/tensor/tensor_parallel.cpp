@@ -52,15 +52,15 @@ void TensorParallel::apply(nn::Model& model) {
     model_ = &model;
     for (Module* child : model.children()) visit(*child, false);
     if (options_.sequence_parallel) {
-        model.stream_parts = context_.tp->size();
-        model.stream_part = context_.tp->rank().value;
+        model.stream_parts = context_.along(mesh::Role::tp)->size();
+        model.stream_part = context_.along(mesh::Role::tp)->rank().value;
     }
     if (options_.sequence_parallel || options_.loss_parallel) connect_tokens(model);
 }
 
 void TensorParallel::cut(nn::Parameter& parameter, int32_t tensor_dim) {
     if (!parameter.box.cut())  // a tied weight is met twice
-        cut_parameter(parameter, tensor_dim, context_.tp->size(), context_.tp->rank().value);
+        cut_parameter(parameter, tensor_dim, context_.along(mesh::Role::tp)->size(), context_.along(mesh::Role::tp)->rank().value);
 }
 
 void TensorParallel::sum_gradient_of(nn::Parameter& parameter) {
@@ -68,13 +68,13 @@ void TensorParallel::sum_gradient_of(nn::Parameter& parameter) {
         partial_.insert(&parameter);
         return;
     }
-    parameter.map_grad = [&group = *context_.tp, name = parameter.name](Tape&, const Tensor& grad) {
+    parameter.map_grad = [&group = *context_.along(mesh::Role::tp), name = parameter.name](Tape&, const Tensor& grad) {
         group.all_reduce(grad, ReduceOp::sum, {.cause = {"sp.norm_gradient.sum", name}, .async_op = false});
     };
 }
 
 nn::VariableMap TensorParallel::whole_input() const {
-    comm::ProcessGroup& group = *context_.tp;
+    comm::ProcessGroup& group = *context_.along(mesh::Role::tp);
     if (options_.sequence_parallel)
         return [&group, &model = *model_](Tape& tape, Variable x) {
             return gather_parts(tape, x, kSequence, model.tokens(), group, kGatherInput);
@@ -103,7 +103,7 @@ void TensorParallel::connect_column_wise(nn::Linear& linear, bool input_is_whole
 }
 
 void TensorParallel::connect_row_wise(nn::Linear& linear) {
-    comm::ProcessGroup& group = *context_.tp;
+    comm::ProcessGroup& group = *context_.along(mesh::Role::tp);
     cut(linear.weight(), 1);
     linear.bias_after_map_output = true;  // once, not once a rank
     if (!options_.sequence_parallel) {
@@ -123,7 +123,7 @@ void TensorParallel::connect_tokens(nn::Model& model) {
 }
 
 void TensorParallel::connect_head(nn::Model& model, nn::Linear& head) {
-    comm::ProcessGroup& group = *context_.tp;
+    comm::ProcessGroup& group = *context_.along(mesh::Role::tp);
     cut(head.weight(), 0);
     head.map_input = whole_input();
     if (options_.loss_parallel)
@@ -139,7 +139,7 @@ void TensorParallel::connect_head(nn::Model& model, nn::Linear& head) {
 }
 
 void TensorParallel::connect_embedding(nn::Model& model, nn::Embedding& tok) {
-    comm::ProcessGroup& group = *context_.tp;
+    comm::ProcessGroup& group = *context_.along(mesh::Role::tp);
     if (options_.sequence_parallel) {
         cut(tok.weight(), 0);
         tok.map_output = [&group](Tape& tape, Variable x) {
@@ -187,7 +187,7 @@ void TensorParallel::sum_partial_gradients(std::span<const Tensor> gradients,
         }
     };
     copy(true);
-    context_.tp->all_reduce(flat, ReduceOp::sum,
+    context_.along(mesh::Role::tp)->all_reduce(flat, ReduceOp::sum,
                             {.cause = {"sp.norm_gradients.sum", "norms"}, .async_op = false});
     copy(false);
 }

@@ -37,7 +37,7 @@ struct TensorParallelOptions {
 /// must divide by the ranks, which the scenario reader checks.
 class TensorParallel {
   public:
-    /// context.tp is the group.
+    /// context.along(mesh::Role::tp) is the group.
     TensorParallel(const RankContext& context, TensorParallelOptions options);
 
     /// Cuts and connects a model, or the pieces of one that a pipeline's stage keeps, whose parameters have

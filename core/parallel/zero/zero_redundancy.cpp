@@ -48,7 +48,7 @@ std::vector<Tensor> ZeroRedundancy::gradients() const {
 }
 
 double ZeroRedundancy::gradient_norm() {
-    if (!context_.tp) return ddp_.gradient_norm();
+    if (!context_.along(mesh::Role::tp)) return ddp_.gradient_norm();
     return sharded_gradient_norm(gradients(), local_, &group_, "zero.grad_norm.all_reduce", context_);
 }
 

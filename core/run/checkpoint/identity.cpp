@@ -77,7 +77,8 @@ Identity identity_of(const scenario::Scenario& scenario) {
 std::string strategy_word(const scenario::Scenario& scenario) {
     const parallel::Declaration& strategy = parallel::declaration(scenario.parallel.data);
     std::string word(strategy.word);
-    if (strategy.state_word != nullptr) word += ", " + strategy.state_word(scenario.parallel);
+    if (strategy.state_word != nullptr)
+        word += ", " + strategy.state_word(scenario.parallel, scenario::data_parallel_size(scenario));
     if (const auto& pipeline = scenario.parallel.pipeline)
         word += ", " + std::to_string(pipeline->stages()) + " stages";
     return word;

@@ -54,6 +54,7 @@ std::vector<int64_t> encode(const Layout& layout) {
     for (const Piece& piece : layout.pieces) {
         words.push_back(piece.parameter);
         words.push_back(piece.steps);
+        words.push_back(piece.copy);
         words.push_back(static_cast<int64_t>(piece.chunks.size()));
         for (const Chunk& chunk : piece.chunks) {
             append(words, chunk.offsets);
@@ -74,6 +75,7 @@ Layout decode(std::span<const int64_t> words) {
     for (Piece& piece : layout.pieces) {
         piece.parameter = static_cast<int32_t>(reader.next());
         piece.steps = reader.next();
+        piece.copy = static_cast<int32_t>(reader.next());
         piece.chunks.resize(static_cast<std::size_t>(reader.next()));
         for (Chunk& chunk : piece.chunks) {
             chunk.offsets = reader.list();

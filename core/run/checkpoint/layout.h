@@ -12,6 +12,7 @@ namespace meshscope::run::checkpoint {
 struct Piece {
     int32_t parameter = 0;  ///< its index in the model
     int64_t steps = 0;      ///< how often the optimizer updated it
+    int32_t copy = 0;       ///< LocalParameter::copy
     std::vector<Chunk> chunks;
 
     int64_t n_elements() const;

@@ -153,34 +153,46 @@ std::vector<float> Checkpoint::whole(const std::string& name) const {
     return numbers;
 }
 
+void Checkpoint::restore_array(const std::string& name, const parallel::LocalParameter& local,
+                               const tensor::Tensor& array, tensor::Allocator& allocator) const {
+    const auto found = by_name_.find(name);
+    const Shape& shape = parallel::whole_shape(*local.parameter);
+    if (found == by_name_.end() || found->second->shape != shape)
+        refuse(manifest_path_, {"checkpoint.parameter", {{"name", name}, {"shape", shape}}});
+    std::vector<float> numbers(static_cast<std::size_t>(array.n_elements()));
+    std::span<float> rest(numbers);
+    for (const Chunk& chunk : chunks_of(local)) {
+        const auto n = static_cast<std::size_t>(chunk.n_elements());
+        read_chunk(*found->second, chunk, rest.first(n));
+        rest = rest.subspan(n);
+    }
+    allocator.device().kernels().upload(array, numbers);
+}
+
 int32_t Checkpoint::restore(parallel::StepRunner& runner, nn::Optimizer& optimizer,
                             tensor::Allocator& allocator) const {
     if (same_strategy_) runner.remember(manifest_.strategy_state);
     const std::vector<parallel::LocalParameter>& locals = runner.local_parameters();
     std::map<std::string, int64_t> steps(manifest_.optimizer_steps.begin(), manifest_.optimizer_steps.end());
     const std::vector<std::string> names = optimizer.state_names();
-    std::vector<float> numbers;
     for (std::size_t i = 0; i < locals.size(); ++i) {
         const std::string& parameter = locals[i].parameter->name;
+        // Under another strategy every rank goes on from copy 0, which load() has put in place.
+        const int32_t copy = same_strategy_ ? locals[i].copy : 0;
+        if (copy > 0)
+            restore_array(copy_key(model_key(parameter), copy), locals[i], locals[i].value, allocator);
         optimizer.resume(i, steps[parameter]);
         const nn::Optimizer::State& state = optimizer.states()[i];
-        for (std::size_t s = 0; s < names.size() && state.steps > 0; ++s) {
-            const tensor::Tensor& tensor = s == 0 ? state.first : state.second;
-            const auto found = by_name_.find(state_key(parameter, names[s]));
-            const Shape& shape = parallel::whole_shape(*locals[i].parameter);
-            if (found == by_name_.end() || found->second->shape != shape)
-                refuse(manifest_path_,
-                       {"checkpoint.parameter", {{"name", parameter + " " + names[s]}, {"shape", shape}}});
-            numbers.resize(static_cast<std::size_t>(tensor.n_elements()));
-            std::span<float> rest(numbers);
-            for (const Chunk& chunk : chunks_of(locals[i])) {
-                const auto n = static_cast<std::size_t>(chunk.n_elements());
-                read_chunk(*found->second, chunk, rest.first(n));
-                rest = rest.subspan(n);
-            }
-            allocator.device().kernels().upload(tensor, numbers);
-        }
+        for (std::size_t s = 0; s < names.size() && state.steps > 0; ++s)
+            restore_array(copy_key(state_key(parameter, names[s]), copy), locals[i],
+                          s == 0 ? state.first : state.second, allocator);
     }
+    if (!same_strategy_) return manifest_.steps;
+    for (const parallel::KeptState& kept : runner.kept())
+        for (std::size_t i = 0; i < locals.size(); ++i)
+            if (kept.arrays[i].defined())
+                restore_array(state_key(locals[i].parameter->name, kept.name), locals[i], kept.arrays[i],
+                              allocator);
     return manifest_.steps;
 }
 

@@ -42,6 +42,9 @@ class Checkpoint final : public parallel::InitialValues {
     void check_identity(const Identity& identity) const;
     void check_tensors(const nn::Model& model) const;
     void read_files();
+    /// What of the saved array `name` belongs to `local` goes into `array`, shaped as the local parameter.
+    void restore_array(const std::string& name, const parallel::LocalParameter& local,
+                       const tensor::Tensor& array, tensor::Allocator& allocator) const;
     void read_chunk(const SavedTensor& tensor, const Chunk& chunk, std::span<float> numbers) const;
 
     std::string folder_, manifest_path_;

@@ -175,6 +175,10 @@ std::string state_key(const std::string& parameter, const std::string& state) {
     return "optim." + parameter + "." + state;
 }
 
+std::string copy_key(const std::string& name, int32_t copy) {
+    return copy == 0 ? name : "copy." + std::to_string(copy) + "." + name;
+}
+
 std::string chunk_key(const std::string& name, std::size_t c) {
     return c == 0 ? name : name + "#" + std::to_string(c);
 }

@@ -61,6 +61,8 @@ struct Manifest {
 /// The names of arrays in a checkpoint, PyTorch's (get_state_dict of torch/distributed/checkpoint).
 std::string model_key(const std::string& parameter);
 std::string state_key(const std::string& parameter, const std::string& state);
+/// The name of an array of one of several copies: the array's own for copy 0, then "copy.1.NAME" ….
+std::string copy_key(const std::string& name, int32_t copy);
 /// The name of the c-th box of an array in a rank's file: the array's own for the first, then "NAME#1" ….
 std::string chunk_key(const std::string& name, std::size_t c);
 

@@ -24,23 +24,70 @@ namespace fs = std::filesystem;
 using parallel::LocalParameter;
 using tensor::Tensor;
 
-/// The arrays a parameter has in a checkpoint: itself, then its optimizer state. `suffix` "" is itself.
+/// One of the arrays that a parameter has in a checkpoint: itself, the optimizer's state, the strategy's.
 struct Kind {
-    std::string state;
-    const Tensor& of(const LocalParameter& local, const nn::Optimizer::State& state_of_slot) const {
-        if (state.empty()) return local.value;
-        return second ? state_of_slot.second : state_of_slot.first;
+    enum class Of : uint8_t { parameter, first, second, strategy };
+    Of of = Of::parameter;
+    std::string state{};   ///< "" of the parameter itself
+    std::size_t kept = 0;  ///< its place in RankState::kept
+
+    const Tensor& array(const RankState& rank, std::size_t local) const {
+        switch (of) {
+            case Of::parameter:
+                return rank.runner->local_parameters()[local].value;
+            case Of::first:
+                return rank.optimizer->states()[local].first;
+            case Of::second:
+                return rank.optimizer->states()[local].second;
+            case Of::strategy:
+                break;
+        }
+        return rank.kept[kept].arrays[local];
     }
-    std::string key(const std::string& parameter) const {
-        return state.empty() ? model_key(parameter) : state_key(parameter, state);
+    std::string key(const std::string& parameter, int32_t copy) const {
+        return copy_key(state.empty() ? model_key(parameter) : state_key(parameter, state), copy);
     }
-    bool second = false;
 };
 
-std::vector<Kind> kinds_of(const nn::Optimizer& optimizer) {
-    std::vector<Kind> kinds{{"", false}};
-    for (const std::string& name : optimizer.state_names()) kinds.push_back({name, kinds.size() == 2});
+std::vector<Kind> kinds_of(const RankState& rank) {
+    std::vector<Kind> kinds{{Kind::Of::parameter}};
+    for (const std::string& name : rank.optimizer->state_names())
+        kinds.push_back({kinds.size() == 1 ? Kind::Of::first : Kind::Of::second, name});
+    for (std::size_t k = 0; k < rank.kept.size(); ++k)
+        kinds.push_back({Kind::Of::strategy, rank.kept[k].name, k});
     return kinds;
+}
+
+/// One array of a checkpoint.
+struct Entry {
+    std::size_t parameter = 0;
+    int32_t copy = 0;
+    Kind kind;
+
+    bool has(const LocalParameter& local) const {
+        return local.parameter->whole_index == static_cast<int32_t>(parameter) && local.copy == copy;
+    }
+    bool has(const Piece& piece) const {
+        return piece.parameter == static_cast<int32_t>(parameter) && piece.copy == copy;
+    }
+};
+
+/// The arrays of a checkpoint in the order in which every rank walks through them.
+std::vector<Entry> entries_of(const RankState& rank, const std::vector<Layout>& layouts,
+                              const Manifest& manifest) {
+    int32_t copies = 1;
+    for (const Layout& layout : layouts)
+        for (const Piece& piece : layout.pieces) copies = std::max(copies, piece.copy + 1);
+    const std::vector<Kind> kinds = kinds_of(rank);
+    std::vector<Entry> entries;
+    for (std::size_t p = 0; p < manifest.optimizer_steps.size(); ++p)
+        for (int32_t copy = 0; copy < copies; ++copy)
+            for (const Kind& kind : kinds) {
+                if (!kind.state.empty() && manifest.optimizer_steps[p].second == 0) continue;
+                if (kind.of == Kind::Of::strategy && copy > 0) continue;  // the same on every copy
+                entries.push_back({p, copy, kind});
+            }
+    return entries;
 }
 
 [[noreturn]] void save_failed(const std::string& folder, const Message& cause) {
@@ -72,7 +119,9 @@ void Saver::finish(int32_t steps_done, const RankState& state) {
     if (steps_done != saved_) save(steps_done, state);
 }
 
-void Saver::save(int32_t steps_done, const RankState& state) {
+void Saver::save(int32_t steps_done, const RankState& given) {
+    RankState state = given;
+    state.kept = state.runner->kept();
     const int32_t saved_before = std::exchange(saved_, steps_done);
     if (recorder_) recorder_->set_phase(Phase::setup);
     const std::string& folder = plan_.settings.folder;
@@ -120,13 +169,13 @@ Layout Saver::layout_of(const RankState& state) const {
                   true,
                   {}};
     const std::vector<LocalParameter>& locals = state.runner->local_parameters();
-    const std::vector<Kind> kinds = kinds_of(*state.optimizer);
+    const std::vector<Kind> kinds = kinds_of(state);
     for (std::size_t i = 0; i < locals.size(); ++i) {
         if (!state.answers_for(locals[i])) continue;
-        const nn::Optimizer::State& of_slot = state.optimizer->states()[i];
-        layout.pieces.push_back({locals[i].parameter->whole_index, of_slot.steps, chunks_of(locals[i])});
+        layout.pieces.push_back({locals[i].parameter->whole_index, state.optimizer->states()[i].steps,
+                                 locals[i].copy, chunks_of(locals[i])});
         for (const Kind& kind : kinds)
-            layout.finite = layout.finite && !first_not_finite(kind.of(locals[i], of_slot));
+            layout.finite = layout.finite && !first_not_finite(kind.array(state, i));
     }
     return layout;
 }
@@ -190,29 +239,23 @@ void Saver::describe(Manifest& manifest, int32_t steps_done, const std::vector<L
 
 void Saver::save_sharded(const std::string& folder, const RankState& state,
                          const std::vector<Layout>& layouts, Manifest& manifest) const {
-    const std::vector<Kind> kinds = kinds_of(*state.optimizer);
+    const std::vector<Entry> entries = entries_of(state, layouts, manifest);
     const std::vector<LocalParameter>& locals = state.runner->local_parameters();
-    // Rank by rank and array by array, the same walk on every rank; each writes its own boxes' numbers.
+    // Array by array, the same walk on every rank; each writes its own boxes' numbers.
     std::vector<data::NamedTensor> mine;
-    for (std::size_t p = 0; p < plan_.parameters.size(); ++p) {
-        const SavedTensor& parameter = plan_.parameters[p];
-        for (const Kind& kind : kinds) {
-            if (!kind.state.empty() && manifest.optimizer_steps[p].second == 0) continue;
-            std::size_t c = 0;
-            for (std::size_t i = 0; i < locals.size(); ++i) {
-                if (locals[i].parameter->whole_index != static_cast<int32_t>(p) ||
-                    !state.answers_for(locals[i]))
-                    continue;
-                const Tensor& from = kind.of(locals[i], state.optimizer->states()[i]);
-                std::vector<float> numbers(static_cast<std::size_t>(locals[i].value.n_elements()));
-                if (from.defined()) allocator_.device().kernels().download(numbers, from);
-                std::span<const float> rest(numbers);
-                for (const Chunk& chunk : chunks_of(locals[i])) {
-                    const auto n = static_cast<std::size_t>(chunk.n_elements());
-                    mine.push_back(data::named_floats(chunk_key(kind.key(parameter.name), c++), chunk.sizes,
-                                                      rest.first(n)));
-                    rest = rest.subspan(n);
-                }
+    for (const Entry& entry : entries) {
+        const std::string key = entry.kind.key(plan_.parameters[entry.parameter].name, entry.copy);
+        std::size_t c = 0;
+        for (std::size_t i = 0; i < locals.size(); ++i) {
+            if (!entry.has(locals[i]) || !state.answers_for(locals[i])) continue;
+            const Tensor& from = entry.kind.array(state, i);
+            std::vector<float> numbers(static_cast<std::size_t>(locals[i].value.n_elements()));
+            if (from.defined()) allocator_.device().kernels().download(numbers, from);
+            std::span<const float> rest(numbers);
+            for (const Chunk& chunk : chunks_of(locals[i])) {
+                const auto n = static_cast<std::size_t>(chunk.n_elements());
+                mine.push_back(data::named_floats(chunk_key(key, c++), chunk.sizes, rest.first(n)));
+                rest = rest.subspan(n);
             }
         }
     }
@@ -233,37 +276,37 @@ void Saver::save_sharded(const std::string& folder, const RankState& state,
         manifest.files.push_back(
             {rank_file(group_.ranks()[r].value), files[r][1], static_cast<uint32_t>(files[r][2])});
     }
-    for (std::size_t p = 0; p < plan_.parameters.size(); ++p)
-        for (const Kind& kind : kinds) {
-            if (!kind.state.empty() && manifest.optimizer_steps[p].second == 0) continue;
-            SavedTensor tensor{kind.key(plan_.parameters[p].name), plan_.parameters[p].shape, {}};
-            for (std::size_t r = 0; r < layouts.size(); ++r) {
-                std::size_t c = 0;
-                for (const Piece& piece : layouts[r].pieces) {
-                    if (piece.parameter != static_cast<int32_t>(p)) continue;
-                    for (const Chunk& chunk : piece.chunks) {
-                        std::string key = chunk_key(tensor.name, c++);
-                        // A tied parameter is in a pipeline's first and last stage: one of them counts.
-                        const bool twice = chunk.n_elements() > 0 &&
-                                           std::ranges::find(tensor.chunks, chunk, &SavedChunk::chunk) !=
-                                               tensor.chunks.end();
-                        if (!twice) tensor.chunks.push_back({chunk, file_of[r], std::move(key)});
-                    }
+    for (const Entry& entry : entries) {
+        const SavedTensor& parameter = plan_.parameters[entry.parameter];
+        SavedTensor tensor{entry.kind.key(parameter.name, entry.copy), parameter.shape, {}};
+        for (std::size_t r = 0; r < layouts.size(); ++r) {
+            std::size_t c = 0;
+            for (const Piece& piece : layouts[r].pieces) {
+                if (!entry.has(piece)) continue;
+                for (const Chunk& chunk : piece.chunks) {
+                    std::string key = chunk_key(tensor.name, c++);
+                    // A tied parameter is in a pipeline's first and last stage: one of them counts.
+                    const bool twice =
+                        chunk.n_elements() > 0 &&
+                        std::ranges::find(tensor.chunks, chunk, &SavedChunk::chunk) != tensor.chunks.end();
+                    if (!twice) tensor.chunks.push_back({chunk, file_of[r], std::move(key)});
                 }
             }
-            manifest.tensors.push_back(std::move(tensor));
         }
+        manifest.tensors.push_back(std::move(tensor));
+    }
 }
 
-std::vector<float> Saver::gather(const std::vector<Layout>& layouts, std::size_t parameter,
+std::vector<float> Saver::gather(const std::vector<Layout>& layouts, std::size_t parameter, int32_t copy,
                                  std::span<const Tensor> mine) const {
+    const Entry entry{parameter, copy, {}};
     const tensor::Kernels& kernels = allocator_.device().kernels();
     std::vector<int64_t> counts;
     int64_t total = 0;
     for (const Layout& layout : layouts) {
         int64_t& count = counts.emplace_back(0);
         for (const Piece& piece : layout.pieces)
-            if (piece.parameter == static_cast<int32_t>(parameter)) count += piece.n_elements();
+            if (entry.has(piece)) count += piece.n_elements();
         total += count;
     }
     const auto make = [&](int64_t n) {
@@ -291,7 +334,7 @@ std::vector<float> Saver::gather(const std::vector<Layout>& layouts, std::size_t
     std::span<const float> rest(in_order);
     for (const Layout& layout : layouts)
         for (const Piece& piece : layout.pieces) {
-            if (piece.parameter != static_cast<int32_t>(parameter)) continue;
+            if (!entry.has(piece)) continue;
             for (const Chunk& chunk : piece.chunks) {
                 const auto n = static_cast<std::size_t>(chunk.n_elements());
                 copy_common(chunk, rest.first(n), everything, whole);
@@ -305,28 +348,24 @@ void Saver::save_on_rank0(const std::string& folder, const RankState& state,
                           const std::vector<Layout>& layouts, Manifest& manifest) const {
     const std::vector<LocalParameter>& locals = state.runner->local_parameters();
     std::vector<data::NamedTensor> arrays;
-    for (std::size_t p = 0; p < plan_.parameters.size(); ++p)
-        for (const Kind& kind : kinds_of(*state.optimizer)) {
-            if (!kind.state.empty() && manifest.optimizer_steps[p].second == 0) continue;
-            std::vector<Tensor> mine;
-            for (std::size_t i = 0; i < locals.size(); ++i) {
-                if (locals[i].parameter->whole_index != static_cast<int32_t>(p) ||
-                    !state.answers_for(locals[i]))
-                    continue;
-                const Tensor& from = kind.of(locals[i], state.optimizer->states()[i]);
-                mine.push_back(from.defined()
-                                   ? from
-                                   : allocator_.zeros(locals[i].value.shape(), DType::float32,
-                                                      MemoryCategory::communication, "checkpoint gather"));
-            }
-            const std::vector<float> whole = gather(layouts, p, mine);
-            if (!is_root()) continue;
-            const SavedTensor& parameter = plan_.parameters[p];
-            const std::string key = kind.key(parameter.name);
-            arrays.push_back(data::named_floats(key, parameter.shape, whole));
-            const Chunk everything{Shape(parameter.shape.size(), 0), parameter.shape};
-            manifest.tensors.push_back({key, parameter.shape, {{everything, 0, key}}});
+    for (const Entry& entry : entries_of(state, layouts, manifest)) {
+        std::vector<Tensor> mine;
+        for (std::size_t i = 0; i < locals.size(); ++i) {
+            if (!entry.has(locals[i]) || !state.answers_for(locals[i])) continue;
+            const Tensor& from = entry.kind.array(state, i);
+            mine.push_back(from.defined()
+                               ? from
+                               : allocator_.zeros(locals[i].value.shape(), DType::float32,
+                                                  MemoryCategory::communication, "checkpoint gather"));
         }
+        const std::vector<float> whole = gather(layouts, entry.parameter, entry.copy, mine);
+        if (!is_root()) continue;
+        const SavedTensor& parameter = plan_.parameters[entry.parameter];
+        const std::string key = entry.kind.key(parameter.name, entry.copy);
+        arrays.push_back(data::named_floats(key, parameter.shape, whole));
+        const Chunk everything{Shape(parameter.shape.size(), 0), parameter.shape};
+        manifest.tensors.push_back({key, parameter.shape, {{everything, 0, key}}});
+    }
     if (!is_root()) return;
     const std::string name(kWholeFile);
     const data::WrittenFile written =

@@ -31,11 +31,12 @@ struct SavePlan {
 
 /// What a rank has in its hands when a checkpoint is due.
 struct RankState {
-    const parallel::StepRunner* runner = nullptr;
+    parallel::StepRunner* runner = nullptr;
     const nn::Optimizer* optimizer = nullptr;  ///< slot i is local parameter i
     /// Whether this rank saves its part of a parameter (of several ranks with the same numbers one does).
     std::function<bool(const parallel::LocalParameter&)> answers_for;
     std::span<const double> losses, grad_norms;  ///< this rank's, of the steps of this run
+    std::vector<parallel::KeptState> kept = {};  ///< the saver asks the runner for it
 };
 
 /// One rank's side of saving. Every rank of `group` (all that train) makes the same calls.
@@ -75,7 +76,7 @@ class Saver {
     /// Every rank's words, by group rank.
     std::vector<std::vector<int64_t>> exchange(std::span<const int64_t> words) const;
     /// On rank 0: the whole array whose pieces the ranks hold as `mine`; elsewhere nothing.
-    std::vector<float> gather(const std::vector<Layout>& layouts, std::size_t parameter,
+    std::vector<float> gather(const std::vector<Layout>& layouts, std::size_t parameter, int32_t copy,
                               std::span<const tensor::Tensor> mine) const;
     bool is_root() const { return group_.rank() == GroupRank{0}; }
 
