@@ -12,6 +12,7 @@
 #include "core/base/message.h"
 #include "core/nn/model.h"
 #include "core/parallel/ddp/options.h"
+#include "core/parallel/diloco/options.h"
 #include "core/parallel/fsdp1/options.h"
 #include "core/parallel/fsdp2/options.h"
 #include "core/parallel/mixed_precision.h"
@@ -20,7 +21,7 @@
 namespace meshscope::parallel {
 
 /// [parallel] data: the strategies of strategies(), in their order.
-enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1, zero1, zero2, zero3, dp };
+enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1, zero1, zero2, zero3, dp, local_sgd, diloco };
 
 /// What the keys of [parallel] give the data strategies; each takes its own.
 struct StrategyOptions {
@@ -29,6 +30,7 @@ struct StrategyOptions {
     Fsdp2Options fsdp2;                           ///< without units, precision, pipeline
     Fsdp1Options fsdp1;                           ///< without units; zero3's prefetch and wrapping too
     MixedPrecision precision;                     ///< fsdp2's, fsdp1's
+    DilocoOptions diloco;                         ///< local_sgd's too
     bool zero_redundancy = false;                 ///< zero1 as PyTorch's ZeroRedundancyOptimizer
     std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
     bool in_pipeline = false;                     ///< the model is a stage of a pipeline

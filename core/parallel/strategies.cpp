@@ -5,12 +5,13 @@
 namespace meshscope::parallel {
 
 // Each stands at the end of its room's main file.
-extern const Declaration kNone, kDdp, kFsdp2, kFsdp1, kZero1, kZero2, kZero3, kDataParallel;
+extern const Declaration kNone, kDdp, kFsdp2, kFsdp1, kZero1, kZero2, kZero3, kDataParallel, kLocalSgd, kDiloco;
 
 namespace {
 
-constexpr std::array<const Declaration*, 8> kStrategies{&kNone,  &kDdp,   &kFsdp2, &kFsdp1,
-                                                        &kZero1, &kZero2, &kZero3, &kDataParallel};
+constexpr std::array<const Declaration*, 10> kStrategies{
+    &kNone,  &kDdp,   &kFsdp2,        &kFsdp1,    &kZero1,
+    &kZero2, &kZero3, &kDataParallel, &kLocalSgd, &kDiloco};
 
 }  // namespace
 

@@ -109,6 +109,7 @@ TEST_CASE("every message id and rule in the sources has its text") {
     for (const auto& [text, file] : dotted_strings()) {
         if (is_something_else(text) || catalogue.find(text, Language::en)) continue;
         if (!catalogue.rule(text, Language::en).sentence.empty()) continue;
+        if (catalogue.find("op." + text + ".sentence", Language::en)) continue;
         missing.push_back(text + " in " + file);
     }
     CHECK(missing == std::vector<std::string>{});
