@@ -55,8 +55,9 @@ double norm_over_tp(double whole, double cut, const RankContext& context) {
     const Tensor sum =
         context.allocator->empty({1}, DType::float32, MemoryCategory::temporaries, "gradient norm");
     kernels.fill(sum, static_cast<float>(cut));
-    context.along(mesh::Role::tp)->all_reduce(sum, ReduceOp::sum,
-                           {.cause = {"clip.grad_norm.tensor_parallel", "model"}, .async_op = false});
+    context.along(mesh::Role::tp)
+        ->all_reduce(sum, ReduceOp::sum,
+                     {.cause = {"clip.grad_norm.tensor_parallel", "model"}, .async_op = false});
     float summed = 0;
     kernels.download({&summed, 1}, sum);
     return std::sqrt(whole + double(summed));

@@ -34,7 +34,8 @@ const Declaration kNone{.id = DataStrategy::none,
                                    const StrategyOptions&) -> std::unique_ptr<Strategy> {
                             // Ranks of a cp group see other tokens of the same samples: their gradients are
                             // averaged.
-                            if (context.along(mesh::Role::cp)) return std::make_unique<Ddp>(context, model, DdpOptions{});
+                            if (context.along(mesh::Role::cp))
+                                return std::make_unique<Ddp>(context, model, DdpOptions{});
                             return std::make_unique<Single>(context, model);
                         }};
 

@@ -122,11 +122,11 @@ class Rank : public RankParts {
         model_ = nn::make_model(scenario_.model);
         if (context.along(mesh::Role::tp))
             tensor_parallel_ = std::make_unique<parallel::TensorParallel>(
-                context,
-                parallel::TensorParallelOptions{.linear_plan = scenario_.parallel.tp_plan_linear,
-                                                .sequence_parallel = scenario_.parallel.sequence_parallel,
-                                                .loss_parallel = scenario_.parallel.loss_parallel,
-                                                .sum_each_norm = norms_lie_apart(context.along(mesh::Role::tp)->size())});
+                context, parallel::TensorParallelOptions{
+                             .linear_plan = scenario_.parallel.tp_plan_linear,
+                             .sequence_parallel = scenario_.parallel.sequence_parallel,
+                             .loss_parallel = scenario_.parallel.loss_parallel,
+                             .sum_each_norm = norms_lie_apart(context.along(mesh::Role::tp)->size())});
         if (context.along(mesh::Role::cp) && context.along(mesh::Role::cp)->size() > 1)
             context_parallel_ = std::make_unique<parallel::ContextParallel>(context, scenario_.model.seq,
                                                                             scenario_.parallel.context);

@@ -1,4 +1,4 @@
-#include "core/scenario/read_calls.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,6 @@
 #include "core/base/toml_number.h"
 #include "core/comm/reduce.h"
 #include "core/scenario/keys.h"
-#include "core/scenario/read_parallel.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/scenario/read_context.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,6 @@
 #include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/mesh_offers.h"
-#include "core/scenario/read_model.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/scenario/read_ddp.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 

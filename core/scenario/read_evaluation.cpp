@@ -1,4 +1,4 @@
-#include "core/scenario/read_evaluation.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "core/scenario/read_faults.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,6 @@
 #include "core/base/error.h"
 #include "core/comm/interleaving_scheduler.h"
 #include "core/scenario/keys.h"
-#include "core/scenario/read_training.h"
 
 namespace meshscope::scenario {
 namespace {

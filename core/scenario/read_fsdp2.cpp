@@ -1,4 +1,4 @@
-#include "core/scenario/read_fsdp2.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <string>

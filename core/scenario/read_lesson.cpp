@@ -1,4 +1,4 @@
-#include "core/scenario/read_lesson.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <set>
@@ -8,9 +8,6 @@
 #include "core/scenario/keys.h"
 #include "core/scenario/lesson.h"
 #include "core/scenario/lesson_lines.h"
-#include "core/scenario/read_parallel.h"
-#include "core/scenario/read_training.h"
-#include "core/scenario/read_variant.h"
 
 namespace meshscope::scenario {
 namespace {

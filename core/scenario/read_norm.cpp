@@ -1,4 +1,4 @@
-#include "core/scenario/read_norm.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <limits>

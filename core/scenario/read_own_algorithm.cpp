@@ -1,4 +1,4 @@
-#include "core/scenario/read_own_algorithm.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "core/scenario/read_parallel.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,17 +9,6 @@
 #include "core/mesh/roles.h"
 #include "core/parallel/units.h"
 #include "core/scenario/keys.h"
-#include "core/scenario/read_context.h"
-#include "core/scenario/read_ddp.h"
-#include "core/scenario/read_fsdp2.h"
-#include "core/scenario/read_model.h"
-#include "core/scenario/read_own_algorithm.h"
-#include "core/scenario/read_pipeline.h"
-#include "core/scenario/read_recompute.h"
-#include "core/scenario/read_sharding.h"
-#include "core/scenario/read_strategy.h"
-#include "core/scenario/read_tensor.h"
-#include "core/scenario/read_training.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -1,9 +1,8 @@
-#include "core/scenario/read_pipeline.h"
+#include "core/scenario/readers.h"
 
 #include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/mesh_offers.h"
-#include "core/scenario/read_model.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/scenario/read_sharding.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,6 @@
 #include "core/parallel/units.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/mesh_offers.h"
-#include "core/scenario/read_model.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -1,11 +1,10 @@
-#include "core/scenario/read_strategy.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <string>
 
 #include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
-#include "core/scenario/read_model.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/scenario/read_training.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 #include <array>
@@ -6,12 +6,6 @@
 
 #include "core/scenario/keys.h"
 #include "core/scenario/named_path.h"
-#include "core/scenario/read_calls.h"
-#include "core/scenario/read_evaluation.h"
-#include "core/scenario/read_faults.h"
-#include "core/scenario/read_model.h"
-#include "core/scenario/read_norm.h"
-#include "core/scenario/read_parallel.h"
 #include "core/time/read_profile.h"
 
 namespace meshscope::scenario {

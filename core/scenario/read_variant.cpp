@@ -1,4 +1,4 @@
-#include "core/scenario/read_variant.h"
+#include "core/scenario/readers.h"
 
 #include <algorithm>
 
@@ -6,7 +6,6 @@
 #include "core/scenario/keys.h"
 #include "core/scenario/modelled.h"
 #include "core/scenario/read_table.h"
-#include "core/scenario/read_training.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -7,10 +7,8 @@
 #include "core/base/text_file.h"
 #include "core/base/toml_text.h"
 #include "core/mesh/roles.h"
-#include "core/scenario/read_compare.h"
-#include "core/scenario/read_lesson.h"
 #include "core/scenario/read_table.h"
-#include "core/scenario/read_training.h"
+#include "core/scenario/readers.h"
 #include "core/scenario/section.h"
 #include "core/trace/query.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/base/toml_text.h"
 #include "core/scenario/read_table.h"
-#include "core/scenario/read_variant.h"
+#include "core/scenario/readers.h"
 
 namespace meshscope::scenario {
 

@@ -26,7 +26,8 @@ ContextParallel::ContextParallel(const RankContext& context, int64_t tokens, Con
             place = std::ranges::copy(cut_.positions(rank), place).out;
     });
     if (options.method != ContextMethod::ulysses)
-        ring_ = std::make_unique<RingAttention>(*context.along(mesh::Role::cp), options.method, cut_, positions_);
+        ring_ =
+            std::make_unique<RingAttention>(*context.along(mesh::Role::cp), options.method, cut_, positions_);
 }
 
 void ContextParallel::apply(nn::Model& model) const {

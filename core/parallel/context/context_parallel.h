@@ -21,8 +21,8 @@ namespace meshscope::parallel {
 /// dim that data and cp dims are flattened to.
 class ContextParallel {
   public:
-    /// `tokens`: of a whole sequence; context.along(mesh::Role::cp) is the group. Throws InvalidArgument ("cp.uneven") where the
-    /// sequence cannot be cut so.
+    /// `tokens`: of a whole sequence; context.along(mesh::Role::cp) is the group. Throws InvalidArgument
+    /// ("cp.uneven") where the sequence cannot be cut so.
     ContextParallel(const RankContext& context, int64_t tokens, ContextParallelOptions options);
 
     /// Connects a model, or a pipeline stage's part of one, whose positions and attention it changes; before

@@ -154,9 +154,10 @@ void Pipeline::send(Stage& stage, int32_t microbatch, bool activation) {
     if (context_.recorder)
         context_.recorder->depend(Stream::p2p, context_.recorder->last_event(Stream::compute));
     sends_.push_back(
-        context_.along(mesh::Role::pp)->send(activation ? stage.take_output(microbatch) : stage.take_input_grad(microbatch), to,
-                          {.stream = Stream::p2p,
-                           .cause = {activation ? "pp.send.activation" : "pp.send.gradient", stage.name()}}));
+        context_.along(mesh::Role::pp)
+            ->send(activation ? stage.take_output(microbatch) : stage.take_input_grad(microbatch), to,
+                   {.stream = Stream::p2p,
+                    .cause = {activation ? "pp.send.activation" : "pp.send.gradient", stage.name()}}));
     // It leaves at once where no receive stands before it in the queue; else with the wait for that one.
     if (activations_.empty() && gradients_.empty()) {
         for (; n_left_ < sends_.size(); ++n_left_) sends_[n_left_].run();
@@ -170,9 +171,10 @@ void Pipeline::receive(Stage& stage, int32_t microbatch, bool activation) {
                                                  microbatch_.stream_dtype, MemoryCategory::activations,
                                                  stage.name() + (activation ? " input" : " output grad"));
     under_way.work =
-        context_.along(mesh::Role::pp)->recv(under_way.buffer, from,
-                          {.stream = Stream::p2p,
-                           .cause = {activation ? "pp.recv.activation" : "pp.recv.gradient", stage.name()}});
+        context_.along(mesh::Role::pp)
+            ->recv(under_way.buffer, from,
+                   {.stream = Stream::p2p,
+                    .cause = {activation ? "pp.recv.activation" : "pp.recv.gradient", stage.name()}});
 }
 
 std::vector<Tensor> Pipeline::gradients() const {

@@ -32,8 +32,8 @@ class Pipeline final : public StepRunner {
   public:
     using MakeModel = std::function<std::unique_ptr<nn::Model>()>;
 
-    /// `context.along(mesh::Role::pp)` has schedule.shape.ranks ranks, in the order of the pipeline. `make_model` gives the
-    /// whole model, once a stage. Throws InvalidArgument ("pipeline.too_few_layers").
+    /// `context.along(mesh::Role::pp)` has schedule.shape.ranks ranks, in the order of the pipeline.
+    /// `make_model` gives the whole model, once a stage. Throws InvalidArgument ("pipeline.too_few_layers").
     Pipeline(const RankContext& context, const Schedule& schedule, Microbatch microbatch,
              const MakeModel& make_model, const Stage::MakeStrategy& make_strategy);
     ~Pipeline() override;

@@ -60,7 +60,8 @@ void TensorParallel::apply(nn::Model& model) {
 
 void TensorParallel::cut(nn::Parameter& parameter, int32_t tensor_dim) {
     if (!parameter.box.cut())  // a tied weight is met twice
-        cut_parameter(parameter, tensor_dim, context_.along(mesh::Role::tp)->size(), context_.along(mesh::Role::tp)->rank().value);
+        cut_parameter(parameter, tensor_dim, context_.along(mesh::Role::tp)->size(),
+                      context_.along(mesh::Role::tp)->rank().value);
 }
 
 void TensorParallel::sum_gradient_of(nn::Parameter& parameter) {
@@ -68,7 +69,8 @@ void TensorParallel::sum_gradient_of(nn::Parameter& parameter) {
         partial_.insert(&parameter);
         return;
     }
-    parameter.map_grad = [&group = *context_.along(mesh::Role::tp), name = parameter.name](Tape&, const Tensor& grad) {
+    parameter.map_grad = [&group = *context_.along(mesh::Role::tp), name = parameter.name](
+                             Tape&, const Tensor& grad) {
         group.all_reduce(grad, ReduceOp::sum, {.cause = {"sp.norm_gradient.sum", name}, .async_op = false});
     };
 }
@@ -187,8 +189,8 @@ void TensorParallel::sum_partial_gradients(std::span<const Tensor> gradients,
         }
     };
     copy(true);
-    context_.along(mesh::Role::tp)->all_reduce(flat, ReduceOp::sum,
-                            {.cause = {"sp.norm_gradients.sum", "norms"}, .async_op = false});
+    context_.along(mesh::Role::tp)
+        ->all_reduce(flat, ReduceOp::sum, {.cause = {"sp.norm_gradients.sum", "norms"}, .async_op = false});
     copy(false);
 }
 

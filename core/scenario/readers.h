@@ -1,0 +1,160 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/scenario/scenario.h"
+#include "core/scenario/section.h"
+#include "core/scenario/variant.h"
+
+/// The readers of a scenario file's tables, a .cpp each. They report every mistake in the sections'
+/// diagnostics and go on; scenario.cpp calls them in order.
+namespace meshscope::scenario {
+
+/// The most ranks a scenario may ask for. A real run starts fewer (run::kMostRunRanks).
+inline constexpr int64_t kMostRanks = 65536;
+
+/// Reads [model] [data] [train] [optimizer] [mesh] [parallel] [record] [hardware] [run] [[faults]], or what
+/// stands in their place where there are [[call]]s, into `scenario`, whose folder is set, and reports what is
+/// wrong with each alone and with all together (a batch that does not divide, a mesh larger than the world
+/// …). What could not be read keeps its default. False when the mesh could not be read: then the number of
+/// ranks is not known.
+bool read_training(const Section& root, Scenario& scenario);
+
+/// The hardware profile that `key` names: one of the program's by name, or a file ending in .toml, relative
+/// to `folder`, whose own mistakes are reported with it. Nothing where the key is absent or wrong.
+std::optional<time::Profile> read_profile(const Section& section, std::string_view key,
+                                          const std::string& folder);
+
+/// The most ranks that a scenario of plain calls may have: every one is run, in a prediction too.
+inline constexpr int64_t kMostCallRanks = 4096;
+
+/// Reads the [[call]]s of a scenario that trains nothing, with [mesh] and [parallel] algorithm, and refuses
+/// what belongs to training. A call that a rank could not make is reported here: a root, a sender or a
+/// receiver outside of the group, elements that do not divide, a reduction without meaning for the dtype,
+/// values of the wrong number or range. Whether the ranks' calls fit together is not asked: that they do not
+/// may be the lesson. False when the mesh could not be read.
+bool read_calls(const Section& root, Scenario& scenario);
+
+/// The most that a size of a model (dim, hidden, vocab, seq …) may be.
+inline constexpr int64_t kMostSize = 1 << 20;
+
+/// Reads [model] into `scenario`, whose folder is set. The sizes are taken over all together, or, where one
+/// of them is wrong (which is reported, with the nearest possible values), none of them.
+void read_model(const Section& root, const Section& model, Scenario& scenario);
+
+/// Whether [model] could be read, so that make_model() can build it.
+bool model_is_known(const Scenario& scenario);
+
+/// Reads [data]; the model is read already.
+void read_data(const Section& root, Scenario& scenario);
+
+/// Reads [mesh] and [parallel]; `scenario` holds the model and [train] already, so that the batch can be
+/// checked against the ranks that share it (reported in `train`), and the units and what tensor parallelism
+/// cuts against the model (reported in `model`). False when the mesh could not be read, so that nobody can
+/// say how many ranks there are.
+bool read_mesh_and_parallel(const Section& root, const Section& model, const Section& train,
+                            Scenario& scenario);
+
+/// The same where nothing is trained: [mesh] with any names, and of [parallel] `algorithm` alone; the other
+/// keys are refused.
+bool read_mesh_and_algorithm(const Section& root, Scenario& scenario);
+
+/// A mesh's shape and names, for the run or for a lesson's picture: the shape has 1 to 8 dims and at most
+/// kMostRanks ranks, the names are one a dim, each once. Wrong parts are reported and come back empty.
+struct MeshKeys {
+    mesh::Shape shape;
+    mesh::Names names;
+};
+MeshKeys read_mesh_keys(const Section& mesh);
+
+/// Reads the keys of [parallel] that strategies declare (parallel::StrategyKey), all but those with a reader
+/// of their own. A value of the wrong type is reported whatever the strategy is.
+void read_strategy_keys(const Section& parallel, Scenario& scenario);
+
+/// Reports keys of [parallel] that stand beside a strategy they mean nothing to, keys that the strategy
+/// needs, and what it refuses of itself. `mesh_known`: the mesh's dims may be judged.
+void refuse_strategy(const Section& parallel, bool mesh_known, const Scenario& scenario);
+
+/// Reads the keys of [parallel] that say how a data strategy shards and take several types or must fit the
+/// model: prefetches, wrapping, mixed precision.
+/// `scenario` holds the strategy and the mesh already; what does not go together is reported, with the
+/// nearest that does. `mesh_known`: the mesh's shape may be judged.
+void read_sharding(const Section& parallel, bool mesh_known, Scenario& scenario);
+
+/// Reads what [parallel] says of DDP alone (hooks, bucket views, graphs, Join) and [data] batches, and
+/// refuses what PyTorch refuses or would hang on. After [data], [train] and the mesh were read.
+void read_ddp(const Section& root, const Section& parallel, bool mesh_known, Scenario& s);
+
+/// Reads what [parallel] says of fully_shard: what stays after forward and backward, what is fetched early,
+/// how gradients are divided, when they travel, where shards lie. After the mesh was read.
+void read_fsdp2(const Section& parallel, bool mesh_known, Scenario& s);
+
+/// Reads [parallel] schedule, microbatches and stages_per_rank, which belong together with a mesh dim named
+/// pp. Mesh, model, data strategy and [train] must have been read. What the schedule cannot run, and what
+/// cannot be cut into its stages, is reported with the nearest values that can.
+void read_pipeline(const Section& parallel, const Section& mesh, const Section& model, const Section& train,
+                   Scenario& s);
+
+/// Reads [parallel] tp_plan, sequence_parallel and loss_parallel, and refuses what the tp dim of the mesh
+/// cannot cut: told at the key that would have to change, with the nearest values that can. The model and the
+/// mesh are read before.
+void read_tensor_parallel(const Section& parallel, const Section& model, Scenario& scenario);
+
+/// Reads [parallel] cp and cp_load_balance, and refuses what the cp dim of the mesh cannot cut or be combined
+/// with: told at the key that would have to change, with the nearest values that can. The model, the mesh and
+/// the keys of tensor parallelism are read before.
+void read_context_parallel(const Section& parallel, const Section& mesh, const Section& model,
+                           Scenario& scenario);
+
+/// [train] recompute, after everything it must go together with was read: units of FSDP that hold whole
+/// layers, schedules whose backward is one piece.
+void read_recompute(const Section& train, const Section& parallel, Scenario& scenario);
+
+/// Refuses what [model] norm does not go together with, once all of [model], [data], [train], [mesh] and
+/// [parallel] are read, and a batch norm of one row. `mesh_known`: the mesh has no mistake.
+void check_norm(const Section& root, bool mesh_known, const Scenario& s);
+
+/// Reads the file that [parallel] algorithm names, from the scenario's folder, and proves it for each dim of
+/// the mesh that it is for; what is wrong is reported at the line of the algorithm's own file. Needs
+/// s.mesh_shape.
+void read_own_algorithm(const Section& parallel, Scenario& s);
+
+/// [eval], after the mesh, the strategy and [train] were read.
+void read_evaluation(const Section& root, Scenario& scenario);
+
+/// [run] and [[faults]], after the mesh and [train] were read. `mesh_known` is false when the number of ranks
+/// is not.
+void read_faults(const Section& root, bool mesh_known, Scenario& scenario);
+
+/// The most runs that stand beside the scenario's own.
+inline constexpr int64_t kMostCompared = 3;
+
+/// Reads [compare]: what the window runs beside this scenario. `strategies`: the same scenario under other
+/// data strategies (see with_strategy). `scenarios`: files, which must be there, each once, and be others
+/// than this one; what they hold is read when they are run, so that two files may name each other.
+void read_compare(const Section& root, Scenario& scenario);
+
+/// Reads title, [[lesson.step]], [[lesson.number]], [[quiz]] and [[check]]. Ids must be there once each;
+/// quizzes name a step, and texts only numbers, that exist. SQL is not looked at here: it is run against a
+/// trace, read-only. `mesh_known`: how many ranks the run has may be told.
+void read_lesson_content(const Section& root, bool mesh_known, Scenario& scenario);
+
+/// [[lesson.variant]]: which keys each changes and how it must end. `root` is the whole file, whose keys they
+/// are. Reports unknown keys with the nearest one, keys that cannot be taken away because they are not there,
+/// ids twice, and variants that change nothing. Profiles' files are relative to `folder`.
+std::vector<Variant> read_variants(const Section& root, const Section& lesson, const std::string& folder);
+
+/// Changes the table of a scenario file as its variant `id` says, and takes the lesson out of it.
+void apply_variant(toml::table& root, const std::string& id);
+
+/// The `id` of an entry of a list, "" when it cannot be used (reported). `seen` holds those of its list; with
+/// `free_text` any words will do.
+std::string read_id(const Section& entry, std::set<std::string>& seen, bool free_text = false);
+
+/// [[lesson.number]] tables of `section`: ids, and the SQL or the figure of the modelled clock that each is.
+/// Reports keys that mean nothing to a number of its kind. Profiles' files are relative to `folder`.
+std::vector<LessonNumber> read_number_tables(const Section& section, const std::string& folder);
+
+}  // namespace meshscope::scenario
