@@ -82,7 +82,7 @@ TEST_CASE("what two boxes share is copied from the one's numbers to the other's"
 }
 
 TEST_CASE("a layout travels as whole numbers and comes back as it was") {
-    Layout layout{{0.1, -0.0, 1e-300}, {2.5}, {3, 1, 2}, false, {{4, 7, {{{0, 2}, {3, 1}}, {{3, 2}, {0, 1}}}}}};
+    Layout layout{{0.1, -0.0, 1e-300}, {2.5}, {3, 1, 2}, false, {{4, 7, 1, {{{0, 2}, {3, 1}}, {{3, 2}, {0, 1}}}}}};
     const Layout back = decode(encode(layout));
     CHECK(back.losses == layout.losses);
     CHECK(back.grad_norms == layout.grad_norms);
