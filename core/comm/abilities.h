@@ -32,8 +32,9 @@ class NativeLibrary {
     /// group's own). All members must ask, each for its groups in the same order, before anything travels in
     /// them.
     virtual std::unique_ptr<NativeCollectives> native(std::span<const GlobalRank> ranks, Channel channel) = 0;
-    /// Whether it alone can reach the tensors' memory. All groups are its own then, and its sides also run
-    /// send (which ends when its numbers were copied, as everywhere), recv, and the calls of a group of one.
+    /// Whether only the library can reach the tensors' memory. Then every group uses it, and its sides also
+    /// run send (which ends when its numbers were copied, as everywhere), recv, and the calls of a group of
+    /// one.
     virtual bool runs_everything() const { return false; }
     /// All groups that the ranks of a run will make, in the one order that all ranks share, for a library
     /// that can make several in one call. All ranks say it, before they ask for any native().
@@ -63,15 +64,15 @@ class FaultActs {
     [[noreturn]] virtual void stall() = 0;
 };
 
-/// Ranks that know nothing of each other but what they are told.
+/// Ranks in separate processes, which learn of each other by messages alone.
 class CallRounds {
   public:
     virtual ~CallRounds() = default;
     /// Says to the peers, behind all that it sent, that this rank has made its calls of a round (a step of
-    /// training, say): until the next round nothing more comes of it but on channels that are not before
-    /// `first`. Who still waits for it in a call of the round, for a message or for its being taken, is told
-    /// so, as if its body had ended ("comm.peer_finished"). After the n-th end_calls a rank is in round n +
-    /// 1; ranks may be in different ones. Cost: one short message to each peer.
+    /// training, say): until the next round it sends nothing on channels before `first`. A peer that still
+    /// waits for it in a call of the round, for a message or for its own to be received, fails as if this
+    /// rank had ended ("comm.peer_finished"). After the n-th end_calls a rank is in round n + 1; ranks may be
+    /// in different ones. Cost: one short message to each peer.
     virtual void end_calls(Channel first) = 0;
 };
 

@@ -20,13 +20,12 @@ struct GroupInfo {
     int32_t index = 0;  ///< of the trace's group table
     std::string name;
     std::vector<GlobalRank> ranks;
-    std::string own_algorithm =
-        {};  ///< what Algorithm::own means in it: a file and its checksum; "": nothing
+    /// What Algorithm::own means in it: a file and its checksum; "": nothing.
+    std::string own_algorithm;
 };
 
-/// A call on its way, from the check that found it in order to its end: what runs it goes by it, the
-/// transport explains by it why a rank does not go on (Transport::begin_call), and it is compared across
-/// ranks.
+/// A collective call, from the check of its arguments to its end: the executor reads it, the transport
+/// explains hangs by it (Transport::begin_call), and the members compare it.
 struct IssuedCall {
     CollectiveOp op = CollectiveOp::barrier;
     ReduceOp reduce_op = ReduceOp::none;
@@ -42,7 +41,7 @@ struct IssuedCall {
     double factor = 1.0;
     std::source_location source;
     std::shared_ptr<const GroupInfo> group;
-    bool waits = false;  ///< not CallOptions::async_op: a send ends when it was received
+    bool waits = false;  ///< CallOptions::async_op is off: a send ends only when it was received
 
     // Its buffers; null where a rank gives or gets nothing. Who runs the call keeps the tensors behind them
     // alive; of a call that has ended they lead nowhere.
@@ -57,7 +56,7 @@ struct IssuedCall {
 enum class CallMoment : uint8_t { begins, awaits_receipt, ends };
 
 /// What a transport keeps of what it was told: the call under way and the one before it.
-/// Cost of both together: one copy of the call.
+/// Cost: one copy of the call when it begins.
 class CallLog {
   public:
     void note(CallMoment moment, const IssuedCall* call) {

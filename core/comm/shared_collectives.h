@@ -7,7 +7,7 @@
 namespace meshscope::comm {
 
 /// Whether run_on_table can run this op: all_reduce, all_gather, reduce_scatter and broadcast. What it runs
-/// is Algorithm::direct, hop for hop and byte for byte: the cards in algorithms/direct_*.cpp describe it.
+/// is Algorithm::direct, hop for hop and byte for byte: the cards in schedule/cards/direct.cpp describe it.
 /// What differs is who moves the bytes. Over messages the receiver copies; here whoever has time for it:
 ///
 ///  - all_reduce beyond direct_one_round_bytes(): rank r reduces chunk r from all buffers (round 0) and

@@ -25,12 +25,11 @@ struct Expected {
     std::byte* place = nullptr;
 };
 
-/// Moves bytes between ranks. Where tensors lie on a device with queues (queues_of), so do the bytes of
-/// channels that carry tensors: they may be used by what is put on the queues only, and "received", "waited
-/// for" mean that what is put there from now on finds it so.
+/// Moves bytes between ranks. On a device with queues (queues_of; CUDA streams) the bytes of channels that
+/// carry tensors are device memory, which only work enqueued on those queues may use. "Received" and "waited
+/// for" are promises about that work then: what is enqueued after they return sees the data.
 ///
-/// One object a rank, used by one thread at a time (give_up alone may be called by
-/// any). Our algorithms are written once over this.
+/// One object per rank, used by one thread at a time (give_up alone may be called by any).
 ///
 /// post, wait and all that receive throw CommError when the world was aborted (secondary = true,
 /// with the first cause: "comm.aborted"), when the peer has finished and can send or take no more
@@ -63,9 +62,9 @@ class Transport {
     /// copied on the way. `consume` must not call the transport.
     virtual void receive_together(std::span<const Expected> messages, Channel channel,
                                   const ConsumeTogether& consume) = 0;
-    /// The same of one message, anywhere.
+    /// Receives one message; where it is stored does not matter to the caller.
     void receive(GlobalRank src, Channel channel, int64_t bytes, const Consume& consume);
-    /// The same of one message that is wanted at `to`, whose size it has.
+    /// Receives one message of to.size() bytes that is wanted at `to`.
     void receive_at(GlobalRank src, Channel channel, std::span<std::byte> to, const Consume& consume);
 
     /// Waits until the posted bytes may be changed again. A ticket is waited for once.
@@ -75,8 +74,8 @@ class Transport {
     virtual bool done(Ticket ticket) = 0;
 
     /// Takes back all that was posted and not yet received, and waits until nobody reads it. For a caller
-    /// that is failing and whose buffers are about to go (Wire's destructor does it); the world is of no use
-    /// afterwards.
+    /// that is failing and whose buffers are about to go (Wire's destructor does it); the world cannot
+    /// be used afterwards.
     virtual void withdraw() noexcept = 0;
 
     /// This rank fails now: aborts the world; the cause is what the rank's body is about to throw. For
@@ -84,10 +83,10 @@ class Transport {
     /// thread.
     virtual void give_up() noexcept = 0;
 
-    /// Say what this rank does from here to end_call(), or to its end when the call fails: for whoever must
-    /// explain why the rank does not go on. By the thread that uses the transport.
+    /// Marks the call that this rank is in until end_call(), or until its end when the call fails: a hang is
+    /// explained by it. Called by the thread that uses the transport.
     void begin_call(const IssuedCall& call) { note(CallMoment::begins, &call); }
-    /// The same of a send that has ended, to the next end_call(): what it sent is waited for to be received.
+    /// Marks that a send which has ended waits, until the next end_call(), to be received.
     void begin_receipt(const IssuedCall& call) { note(CallMoment::awaits_receipt, &call); }
     void end_call() { note(CallMoment::ends, nullptr); }
 
@@ -106,7 +105,7 @@ class Transport {
 std::unique_ptr<tensor::Device> make_device(Transport& transport);
 /// OnDevice's queues; null where the host reaches the tensors.
 DeviceQueues* queues_of(Transport& transport);
-/// FaultActs's, or their defaults: SIGKILL, and wait_for_ever().
+/// FaultActs's; without them SIGKILL, and wait_for_ever().
 [[noreturn]] void die(Transport& transport);
 [[noreturn]] void stall(Transport& transport);
 /// Waits for a message that nobody sends; throws once the world was aborted.
@@ -124,8 +123,8 @@ class World {
     virtual int32_t size() const = 0;
     virtual void run(const std::function<void(Transport&)>& body) = 0;
 
-    /// Whether all ranks live in this process. Else run() runs the one that does, and ranks have nothing in
-    /// common but their transports.
+    /// Whether all ranks live in this process. Otherwise run() runs only the rank of this
+    /// process, and ranks share nothing but their transports.
     virtual bool whole() const { return true; }
     /// How many of the ranks stand on this machine: they share its cores.
     virtual int32_t ranks_on_this_machine() const { return size(); }

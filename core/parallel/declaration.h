@@ -90,7 +90,7 @@ struct Refusal {
     Message hint = {};
 };
 
-/// All that the rest of the program knows of a data strategy. Scenario files, docs/scenario.md's table of
+/// What a data-parallel strategy declares of itself. Scenario files, docs/scenario.md's table of
 /// keys, the sandbox's fields, `predict` and the identity of a checkpoint come from here.
 struct Declaration {
     DataStrategy id;
@@ -98,7 +98,7 @@ struct Declaration {
     DataDims dims = DataDims::any;
     std::string_view dims_hint = {};  ///< message: which dims it needs; "" where any will do
     std::span<const StrategyKey> keys = {};
-    bool compared = false;      ///< may stand in [compare] strategies with nothing but its word
+    bool compared = false;      ///< can be listed in [compare] strategies: it needs no keys
     bool in_pipelines = false;  ///< a stage of a pipeline may have it
     /// Parameters lie in flat arrays or go to ranks by their size, so that one that every tp rank has whole
     /// may lie elsewhere on each.
@@ -107,9 +107,9 @@ struct Declaration {
     int32_t (*zero_stage)(const StrategyOptions&) = nullptr;  ///< null: 0
     /// Bytes a parameter that it keeps beside the parameter, its gradient and its optimizer's state.
     double (*state_bytes)(const StrategyOptions&) = nullptr;  ///< null: 0
-    /// Steps after which all of its kinds of step have come once, for `predict`.
+    /// Steps that cover every kind of step it has, for `predict`.
     int64_t (*telling_steps)(const StrategyOptions&) = nullptr;  ///< null: as any other
-    /// After how many steps all ranks hold the same model again; 0: never for certain.
+    /// After how many steps all ranks hold the same model again; 0: not guaranteed.
     int64_t (*agrees_every)(const StrategyOptions&) = nullptr;  ///< null: after each
     /// What a checkpoint's state of the strategy belongs to, beside its word; see Strategy::remembered().
     std::string (*state_word)(const StrategyOptions&, int64_t data_ranks) = nullptr;  ///< null: nothing

@@ -9,9 +9,8 @@ extern const Declaration kNone, kDdp, kFsdp2, kFsdp1, kZero1, kZero2, kZero3, kD
 
 namespace {
 
-constexpr std::array<const Declaration*, 10> kStrategies{
-    &kNone,  &kDdp,   &kFsdp2,        &kFsdp1,    &kZero1,
-    &kZero2, &kZero3, &kDataParallel, &kLocalSgd, &kDiloco};
+constexpr auto kStrategies = std::to_array<const Declaration*>(
+    {&kNone, &kDdp, &kFsdp2, &kFsdp1, &kZero1, &kZero2, &kZero3, &kDataParallel, &kLocalSgd, &kDiloco});
 
 }  // namespace
 

@@ -21,8 +21,8 @@ using Actions = std::vector<session::Action>;
 /// What the shapes of one kind (view::Id::kind) in a view's pictures mean under the pointer.
 struct Target {
     std::string_view kind;
-    /// What a click asks for. `twice`: the second press of a double click; each of its presses was a click
-    /// before. Null: nothing.
+    /// What a click asks for. `twice`: the second press of a double click; a double click also delivers both
+    /// of its clicks. Null: nothing.
     Actions (*click)(const Ui& ui, const view::Id& id, bool twice) = nullptr;
     /// What stands in the status line while the pointer is over it; null: nothing.
     std::string (*status)(const Ui& ui, Memory& memory, const view::Id& id) = nullptr;
@@ -51,8 +51,8 @@ time::Interval film_of_event(const session::Document& document, const time::Cloc
 struct View {
     /// The scene's picture; also what is copied as text.
     view::Picture (*picture)(const Ui& ui, Memory& memory, view::Size size);
-    /// The facts column where it is a picture of the view's own. Null, or nothing now: it tells the event on
-    /// show.
+    /// The facts column where it is a picture of the view's own. If null, or if it returns nothing, the
+    /// column describes the selected event.
     std::optional<view::Picture> (*facts)(const Ui& ui, Memory& memory, view::Size size) = nullptr;
     /// What its shapes mean; those of common_targets() need not be named again.
     std::span<const Target> targets = {};
@@ -61,7 +61,7 @@ struct View {
     void (*scene)(Ui& ui, Memory& memory, Rect box, bool alone) = scrolling_scene;
     /// What stands below the scene; null: the scene has the whole height.
     void (*below)(Ui& ui, Memory& memory, Rect box) = nullptr;
-    /// In a window lower than this nothing stands below.
+    /// Below this height of the window, in points, the lower panel is hidden.
     float least_height_shared = 0;
     Breadth breadth = Breadth::beside_lesson;
     /// More below the facts, from y on; returns the y below it.
@@ -69,7 +69,7 @@ struct View {
     /// Kinds of shapes in the facts that Tab reaches.
     std::span<const std::string_view> facts_tab_stops = {};
 
-    FilmSpan film = film_of_event;  ///< null: no time is seen to pass
+    FilmSpan film = film_of_event;  ///< null: a still picture
     std::size_t least_runs = 1;     ///< that must be open for it to show anything
     bool collectives_only = false;  ///< a lesson's link to a unit goes to a collective of it
 };

@@ -172,7 +172,7 @@ void Diloco::update(Fragment& fragment) {
     {
         const ComputeScope scope(context_.recorder, "diloco.outer_step", fragment.name,
                                  (momentum != 0 ? 6 : 2) * fragment.elements,
-                                 (momentum != 0 ? 8 : 3) * bytes);
+                                 (momentum != 0 ? 5 : 3) * bytes);  // as nn::Optimizer counts
         const Tensor& gradient = fragment.pseudogradient;
         if (momentum != 0) {  // torch.optim.SGD(nesterov=True)
             kernels().scale(fragment.momentum, momentum);

@@ -11,7 +11,7 @@ namespace meshscope::parallel {
 /// LocalSGD (arXiv 1805.09767, torchft/local_sgd.py LocalSGD): every rank of the replicate dim is a replica
 /// that trains on its own part of the batch with its own optimizer; no gradient travels. Every `sync_every`
 /// steps, after the optimizer's step, the replicas' parameters are averaged by one all_reduce (AVG). The
-/// optimizers' states stay apart. Between two synchronisations the replicas' parameters differ.
+/// optimizers' states are not averaged. Between two synchronisations the replicas' parameters differ.
 ///
 /// Sent a rank: as DDP's all_reduce, 2·(N-1)/N · 4Ψ bytes, but in one of `sync_every` steps. While it lasts,
 /// 4Ψ bytes more (MemoryCategory::communication).
@@ -56,11 +56,12 @@ class LocalSgd : public Strategy {
 /// - the outer optimizer, SGD with Nesterov momentum, takes one step with it on the global parameters;
 /// - the local ones become global + fragment_update_alpha · (local − global), and training goes on from there
 ///   with the inner optimizer's state as it was.
-/// With fragment_sync_delay d the pseudo-gradient leaves d steps before it is due, and those steps compute
-/// while it travels; what they changed counts as local parameters.
+/// With fragment_sync_delay d the pseudo-gradient is sent d steps before it is due: training overlaps with
+/// the all_reduce, and the updates made meanwhile are part of the local parameters.
 ///
-/// Kept beside the inner optimizer's state: 4 bytes a parameter for the global ones, 4 for the momentum.
-/// Sent a rank in sync_every steps: 2·(N-1)/N · 4Ψ bytes.
+/// Kept beside the inner optimizer's state: 4 bytes a parameter for the global ones, 4 for the momentum, and
+/// of the fragment in flight 4 for the pseudo-gradient (MemoryCategory::communication). Ψ: the parameters of
+/// a rank. Sent a rank in sync_every steps: 2·(N-1)/N · 4Ψ bytes.
 class Diloco final : public LocalSgd {
   public:
     Diloco(const RankContext& context, nn::Model& model, const DilocoOptions& options);

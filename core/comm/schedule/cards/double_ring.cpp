@@ -1,5 +1,5 @@
-// Multi-shift double-ring all-reduce: rings in both directions at once, over neighbours and over ranks
-// further apart, each with its own part of the buffer.
+// Multi-shift double-ring all-reduce: up to eight rings, in both directions at once, over neighbours and over
+// ranks further apart, each with its own part of the buffer.
 //
 // A shift is a number s < p/2 that has no divisor in common with p (1 alone where p is 2): the ranks 0, s,
 // 2s, … modulo p are a ring through all. The first four shifts are taken. For each there are two rings, one

@@ -4,7 +4,7 @@
 // Fold first where p is no power of two; then with q places, L = lg q, the buffer cut as torch.chunk cuts,
 // one chunk for each place, and ρ(s) = (1 - (-2)^(s+1)) / 3, which is 1, -1, 3, -5, 11, …:
 //   partner of place v in step s: π(v, s) = v + ρ(s) where v is even, v - ρ(s) where it is odd, modulo q
-//   chunks that v keeps before step s: R(v, L) = {v}, R(v, s) = R(v, s+1) and R(π(v, s), s+1)
+//   chunks that v keeps before step s: R(v, L) = {v}, R(v, s) = R(v, s+1) ∪ R(π(v, s), s+1)
 //   s = 0 … L-1: v sends the chunks R(π(v, s), s+1), and adds what it gets into R(v, s+1). At the end v holds
 //                the whole sum of chunk v (divided, for AVG)
 //   s = L-1 … 0: v sends the finished chunks R(v, s+1), and gets R(π(v, s), s+1)
@@ -12,7 +12,7 @@
 // Steps 2 lg q, and 2 more with folding. Bytes a rank sends: as halving-doubling, 2n(q-1)/q where q divides
 // n. Its partners are at distance 1, 1, 3, 5, 11, … instead of q/2, q/4, …, so on a ring or torus of links
 // few messages share one. Cost 2 lg p·α + 2n(p-1)/p·β + n(p-1)/p·γ where no link is shared. The chunks of a
-// message do not lie side by side: the hop names its pieces, about q/2 in all. Order of reduction: G(v, s+1)
+// message do not lie side by side: the hop names its pieces, at most q/4 + 1. Order of reduction: G(v, s+1)
 // = G(π(v, s), s) + G(v, s), G(v, 0) the place's own numbers; chunk v is G(v, L). bfloat16 is rounded after
 // each addition. Source: De Sensi, Bonato, Saam, Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth
 // Allreduce", NSDI 2024.
