@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backends/registry.h"
 #include "core/comm/transport_group.h"
 #include "core/data/safetensors.h"
+#include "core/parallel/declaration.h"
 #include "core/run/dry.h"
 #include "core/run/summary.h"
 #include "core/tensor/kernels.h"
@@ -377,4 +379,12 @@ TEST_CASE("fragments are runs of whole modules of about equal size") {
     CHECK(sizes(mlp, 6) == std::vector<int64_t>{30, 28, 30, 28, 30, 28});
     CHECK(sizes(mlp, 9).size() == 6);
     CHECK(sizes({"toy"}, 2) == std::vector<int64_t>{110, 55});
+}
+
+TEST_CASE("the data-parallel strategies are listed in their enum's order, each word once") {
+    std::set<std::string_view> words;
+    for (std::size_t i = 0; i < parallel::strategies().size(); ++i) {
+        CHECK(parallel::strategies()[i]->id == static_cast<parallel::DataStrategy>(i));
+        CHECK(words.insert(parallel::strategies()[i]->word).second);
+    }
 }
