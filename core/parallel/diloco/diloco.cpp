@@ -44,26 +44,26 @@ void LocalSgd::synchronise() {
     for (const LocalParameter& local : local_) elements += local.value.n_elements();
     const Tensor all = context_.allocator->empty({elements}, DType::float32, MemoryCategory::communication,
                                                  "LocalSGD parameters");
-    const auto copy = [&](std::string_view name, bool into_all) {
-        const ComputeScope scope(context_.recorder, name, "model", 0, 2 * all.bytes());
+    const auto each_part = [&](const auto& take) {
         int64_t at = 0;
         for (const LocalParameter& local : local_) {
             const Tensor part = all.slice(at, local.value.n_elements());
-            if (into_all)
-                kernels().copy(part, local.value.flat());
-            else
-                kernels().copy(local.value.flat(), part);
+            take(part, local.value.flat());
             at += part.n_elements();
         }
     };
-    copy("local_sgd.copy_in", true);
+    {
+        const ComputeScope scope(context_.recorder, "local_sgd.copy_in", "model", 0, 2 * all.bytes());
+        each_part([&](const Tensor& part, const Tensor& local) { kernels().copy(part, local); });
+    }
     if (context_.recorder)
         context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
     group()
         .all_reduce(all, ReduceOp::avg,
                     {.stream = Stream::all_reduce, .cause = {"local_sgd.all_reduce.parameters", "model"}})
         .wait();
-    copy("local_sgd.copy_out", false);
+    const ComputeScope scope(context_.recorder, "local_sgd.copy_out", "model", 0, 2 * all.bytes());
+    each_part([&](const Tensor& part, const Tensor& local) { kernels().copy(local, part); });
 }
 
 std::vector<std::vector<nn::Parameter*>> cut_into_fragments(const nn::Model& model, int64_t fragments) {
