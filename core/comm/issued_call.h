@@ -21,7 +21,7 @@ struct GroupInfo {
     std::string name;
     std::vector<GlobalRank> ranks;
     /// What Algorithm::own means in it: a file and its checksum; "": nothing.
-    std::string own_algorithm;
+    std::string own_algorithm = {};  // may be left out where one is made
 };
 
 /// A collective call, from the check of its arguments to its end: the executor reads it, the transport
