@@ -17,9 +17,17 @@ void Transport::receive_at(GlobalRank src, Channel channel, std::span<std::byte>
 
 void Transport::note(CallMoment, const IssuedCall*) {}
 
-void FaultActs::die() {
+namespace {
+
+[[noreturn]] void kill_this_process() {
     std::raise(SIGKILL);
     std::abort();  // SIGKILL cannot be held off; the compiler does not know
+}
+
+}  // namespace
+
+void FaultActs::die() {
+    kill_this_process();
 }
 
 std::unique_ptr<tensor::Device> make_device(Transport& transport) {
@@ -34,8 +42,7 @@ DeviceQueues* queues_of(Transport& transport) {
 
 void die(Transport& transport) {
     if (FaultActs* const acts = transport.abilities().faults) acts->die();
-    std::raise(SIGKILL);
-    std::abort();
+    kill_this_process();
 }
 
 void stall(Transport& transport) {

@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 
+#include "core/comm/choice.h"
 #include "tests/contract/harness.h"
 #include "tests/test.h"
 
@@ -9,10 +10,7 @@ using namespace meshscope;
 using namespace meshscope::contract;
 
 TEST_CASE("of 0 and -0 every rank is left with the same one, whatever the algorithm") {
-    for (const Algorithm algorithm :
-         {Algorithm::ring, Algorithm::direct, Algorithm::tree, Algorithm::recursive_doubling,
-          Algorithm::halving_doubling, Algorithm::star, Algorithm::double_tree, Algorithm::swing,
-          Algorithm::double_ring})
+    for (const Algorithm algorithm : comm::algorithms_of(CollectiveOp::all_reduce))
         for (int32_t p = 2; p <= 6; ++p) {
             const auto results = run_ranks("threads", p, Mode::inline_in_wait, [&](Rank& rank) {
                 const auto world = rank.world(algorithm);

@@ -2,6 +2,7 @@
 #include <numeric>
 #include <span>
 
+#include "core/comm/choice.h"
 #include "tests/contract/harness.h"
 #include "tests/contract/reference.h"
 #include "tests/test.h"
@@ -12,19 +13,8 @@ using namespace meshscope::contract;
 namespace {
 
 constexpr double kFactor = 0.3;
-constexpr std::array kEvery{Algorithm::ring,
-                            Algorithm::direct,
-                            Algorithm::tree,
-                            Algorithm::recursive_doubling,
-                            Algorithm::halving_doubling,
-                            Algorithm::star,
-                            Algorithm::double_tree,
-                            Algorithm::two_level,
-                            Algorithm::swing,
-                            Algorithm::double_ring};
 /// Where all_reduce alone has the others.
 constexpr std::array kRingAndDirect{Algorithm::ring, Algorithm::direct};
-constexpr std::array kReduceScatters{Algorithm::ring, Algorithm::direct, Algorithm::recursive_halving};
 
 struct Case {
     DType dtype;
@@ -39,7 +29,7 @@ struct Case {
 
 /// Every dtype and reduce op by these algorithms; sizes about p, and one of 1000. `large` adds direct's
 /// two-round sizes.
-std::vector<Case> cases_for(int32_t p, std::span<const Algorithm> algorithms = kEvery) {
+std::vector<Case> cases_for(int32_t p, std::span<const Algorithm> algorithms) {
     std::vector<Case> cases;
     for (const DType dtype :
          {DType::float32, DType::bfloat16, DType::float16, DType::int32, DType::int64, DType::uint8})
@@ -77,7 +67,7 @@ TEST_CASE("all_reduce gives every rank the reference's bits") {
         for (const Mode mode : {Mode::inline_in_wait, Mode::helper_thread})
             for (int32_t p = 1; p <= 8; ++p) {
                 if (!kEverySize && (mode == Mode::helper_thread) != (p % 2 == 0)) continue;
-                const auto cases = sampled(cases_for(p), p);
+                const auto cases = sampled(cases_for(p, comm::algorithms_of(CollectiveOp::all_reduce)), p);
                 const auto results = run_ranks(backend, p, mode, [&](Rank& rank) {
                     const auto world = rank.world();
                     std::vector<Bytes> out;
@@ -104,7 +94,7 @@ TEST_CASE("all_reduce gives every rank the reference's bits") {
 TEST_CASE("reduce_scatter gives each rank its part of the reference's bits") {
     for (const std::string& backend : backends_under_test())
         for (int32_t p = 1; p <= 8; ++p) {
-            const auto cases = sampled(cases_for(p, kReduceScatters), p);
+            const auto cases = sampled(cases_for(p, comm::algorithms_of(CollectiveOp::reduce_scatter)), p);
             const auto results = run_ranks(backend, p, Mode::inline_in_wait, [&](Rank& rank) {
                 const auto world = rank.world();
                 std::vector<Bytes> out;

@@ -16,7 +16,7 @@ struct CountedTraffic {
     DocumentMark document;
     time::ClockKind clock = time::ClockKind::modelled;
     view::TrafficFilter filter;
-    int64_t until_ns = -1;  ///< or the step, where a step is counted
+    int64_t until = -1;  ///< by the filter's span: nanoseconds on the clock, the step, or 0 for the whole run
     view::Traffic traffic;
 };
 
@@ -33,7 +33,7 @@ view::TrafficOptions traffic_options(const Ui& ui, Memory& memory) {
                               : s.cursor.t_ns;
     auto& last = memory.memo.the<CountedTraffic>();
     const DocumentMark mark(s.document);
-    if (last.document != mark || last.clock != s.clock || last.filter != filter || last.until_ns != until)
+    if (last.document != mark || last.clock != s.clock || last.filter != filter || last.until != until)
         last = {mark, s.clock, filter, until, view::traffic(trace, clock, s.cursor.t_ns, filter)};
     return {s.traffic, &last.traffic};
 }

@@ -28,6 +28,7 @@ namespace {
 struct Track {
     std::vector<int32_t> ranks;
     std::vector<Part> chunks;
+    int32_t first_chunk = 0;  ///< the number of its chunk 0
 };
 
 std::vector<Track> tracks_of(const Steps& steps) {
@@ -44,12 +45,11 @@ std::vector<Track> tracks_of(const Steps& steps) {
             Track& track = tracks.emplace_back();
             for (int32_t i = 0; i < p; ++i) track.ranks.push_back(steps.of(way * shift * i % p));
         }
-    const auto rings = static_cast<int32_t>(tracks.size());
-    for (int32_t r = 0; r < rings; ++r) {
-        const Part part = chunk_part(steps.n(), rings, r);
-        std::vector<Part>& chunks = tracks[static_cast<std::size_t>(r)].chunks;
-        chunks = chunk_parts(part.elements, p);
-        for (Part& chunk : chunks) chunk.first += part.first;
+    const std::vector<Part> parts = chunk_parts(steps.n(), static_cast<int32_t>(tracks.size()));
+    for (std::size_t i = 0; i < tracks.size(); ++i) {
+        tracks[i].chunks = chunk_parts(parts[i].elements, p);
+        for (Part& chunk : tracks[i].chunks) chunk.first += parts[i].first;
+        tracks[i].first_chunk = static_cast<int32_t>(i) * p;
     }
     return tracks;
 }
@@ -58,19 +58,23 @@ void double_ring_all_reduce(Steps& steps) {
     const int32_t p = steps.p();
     steps.rounds(2 * (p - 1));
     const std::vector<Track> tracks = tracks_of(steps);
-    std::vector<Ring> rings;
-    for (const Track& track : tracks) rings.emplace_back(steps, track.ranks, track.chunks);
-    const auto names = [&](std::size_t ring, int32_t round) {
-        return RingNames{round, static_cast<int32_t>(ring) * p, 1};
+    struct Going {
+        Ring ring;
+        RingNames reduces, gathers;
     };
+    std::vector<Going> rings;
+    for (const Track& track : tracks)
+        rings.push_back({Ring(steps, track.ranks, track.chunks),
+                         {0, track.first_chunk, 1},
+                         {p - 1, track.first_chunk, 1}});
     for (int32_t s = 0; s < p - 1; ++s) {
-        for (std::size_t i = 0; i < rings.size(); ++i) rings[i].send_to_reduce(s, names(i, 0));
-        for (std::size_t i = 0; i < rings.size(); ++i) rings[i].reduce(s, names(i, 0));
+        for (Going& each : rings) each.ring.send_to_reduce(s, each.reduces);
+        for (Going& each : rings) each.ring.reduce(s, each.reduces);
     }
-    for (const Ring& ring : rings) steps.finish(ring.own());
+    for (const Going& each : rings) steps.finish(each.ring.own());
     for (int32_t s = 0; s < p - 1; ++s) {
-        for (std::size_t i = 0; i < rings.size(); ++i) rings[i].send_to_gather(s, names(i, p - 1));
-        for (std::size_t i = 0; i < rings.size(); ++i) rings[i].receive(s, names(i, p - 1));
+        for (Going& each : rings) each.ring.send_to_gather(s, each.gathers);
+        for (Going& each : rings) each.ring.receive(s, each.gathers);
     }
 }
 

@@ -70,22 +70,26 @@ void swing_all_reduce(Steps& steps) {
     fold.gather(steps, data);
     if (v >= 0) {
         const std::vector<Part> parts = chunk_parts(steps.n(), q);
-        const auto message = [&](int32_t place, int32_t step) {
-            return Message(data, parts, chunks_kept(place, step + 1, lg, q));
+        struct Exchange {
+            int32_t rank;
+            Message kept, given;
         };
+        std::vector<Exchange> exchanges;  // by step of the first half; the second takes them backwards
+        for (int32_t s = 0; s < lg; ++s) {
+            const int32_t partner = partner_of(v, s, q);
+            exchanges.push_back({fold.rank_at(partner), Message(data, parts, chunks_kept(v, s + 1, lg, q)),
+                                 Message(data, parts, chunks_kept(partner, s + 1, lg, q))});
+        }
         int32_t round = fold.rounds();
-        for (int32_t s = 0; s < lg; ++s, ++round) {
-            const int32_t partner = partner_of(v, s, q), rank = fold.rank_at(partner);
-            steps.send(round, rank, message(partner, s).stretches);
-            const Message kept = message(v, s);
-            steps.reduce(round, rank, kept.pieces, kept.stretches);
+        for (const auto& [rank, kept, given] : exchanges) {
+            steps.send(round, rank, given.stretches);
+            steps.reduce(round++, rank, kept.pieces, kept.stretches);
         }
         steps.finish(data.part(parts[static_cast<std::size_t>(v)]));
-        for (int32_t s = lg - 1; s >= 0; --s, ++round) {
-            const int32_t partner = partner_of(v, s, q), rank = fold.rank_at(partner);
-            steps.send(round, rank, message(v, s).stretches);
-            const Message coming = message(partner, s);
-            steps.receive(round, rank, coming.pieces, coming.stretches);
+        std::ranges::reverse(exchanges);
+        for (const auto& [rank, kept, given] : exchanges) {
+            steps.send(round, rank, kept.stretches);
+            steps.receive(round++, rank, given.pieces, given.stretches);
         }
     }
     fold.hand_back(steps, fold.rounds() + 2 * lg, data);
