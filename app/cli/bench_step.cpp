@@ -114,17 +114,17 @@ scenario::Scenario step_bench_scenario(const StepBench& bench) {
                                    {{"heads", heads}, {"ranks", int64_t{bench.ranks}}}});
         scenario.mesh_names = {"tp"};
         data_ranks = 1;
-    } else if (bench.strategy == "hsdp") {
-        if (bench.ranks % 2 != 0)
-            throw InvalidArgument({"bench.step.hsdp_ranks", {{"ranks", int64_t{bench.ranks}}}});
-        scenario.parallel.data = scenario::DataStrategy::fsdp2;
-        scenario.mesh_shape = {2, bench.ranks / 2};
-        scenario.mesh_names = {"replicate", "shard"};
     } else {
-        const auto words = scenario::data_strategies();
-        scenario.parallel.data =
-            static_cast<scenario::DataStrategy>(std::ranges::find(words, bench.strategy) - words.begin());
-        if (bench.strategy != "ddp") scenario.mesh_names = {"shard"};
+        const parallel::Declaration& strategy = *parallel::find_declaration(bench.strategy);
+        scenario.parallel.data = strategy.id;
+        if (bench.strategy == strategy.hybrid_word) {
+            if (bench.ranks % 2 != 0)
+                throw InvalidArgument({"bench.step.hsdp_ranks", {{"ranks", int64_t{bench.ranks}}}});
+            scenario.mesh_shape = {2, bench.ranks / 2};
+            scenario.mesh_names = {"replicate", "shard"};
+        } else if (strategy.dims != parallel::DataDims::replicate) {
+            scenario.mesh_names = {"shard"};
+        }
     }
     if (bench.batch % data_ranks != 0)
         throw InvalidArgument({"bench.step.batch", {{"batch", bench.batch}, {"ranks", data_ranks}}});

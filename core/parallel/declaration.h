@@ -100,6 +100,11 @@ struct Declaration {
     std::span<const StrategyKey> keys = {};
     bool compared = false;      ///< can be listed in [compare] strategies: it needs no keys
     bool in_pipelines = false;  ///< a stage of a pipeline may have it
+    std::string_view hybrid_word = {};  ///< its name on a mesh of replicate and shard, where it has one: HSDP
+    bool data_parallel = true;          ///< its ranks share out the batch; false: all compute the same
+    bool one_process = false;           ///< its ranks are the devices of one process (DataParallel)
+    bool batch_norm = false;            ///< it keeps the buffers of a batch norm
+    bool sync_batch_norm = false;       ///< its ranks can share the statistics of a batch norm
     /// Parameters lie in flat arrays or go to ranks by their size, so that one that every tp rank has whole
     /// may lie elsewhere on each.
     bool flat = false;
@@ -111,17 +116,34 @@ struct Declaration {
     int64_t (*telling_steps)(const StrategyOptions&) = nullptr;  ///< null: as any other
     /// After how many steps all ranks hold the same model again; 0: not guaranteed.
     int64_t (*agrees_every)(const StrategyOptions&) = nullptr;  ///< null: after each
+    /// Shards, gradients and optimizer state lie on the host and are updated there.
+    bool (*offloads)(const StrategyOptions&) = nullptr;  ///< null: no
+    /// Ranks may run out of batches in different steps: [data] batches (Join).
+    bool (*uneven_inputs)(const StrategyOptions&) = nullptr;  ///< null: no
+    /// Whole parameters are updated by one rank each, so that no two ranks hold equally much.
+    bool (*ranks_own_whole)(const StrategyOptions&) = nullptr;  ///< null: no
+    /// Why no checkpoint can keep its state; empty: one can.
+    std::vector<Refusal> (*unsaved)(const StrategyOptions&) = nullptr;  ///< null: one can
     /// What a checkpoint's state of the strategy belongs to, beside its word; see Strategy::remembered().
     std::string (*state_word)(const StrategyOptions&, int64_t data_ranks) = nullptr;  ///< null: nothing
     std::vector<Refusal> (*refusals)(const StrategyOptions&, const StrategyUse&) = nullptr;
-    /// Puts it around a model. Null: dp, whose ranks are the devices of one process (DataParallel).
+    /// Puts it around a model. Null: one process does all (one_process).
     std::unique_ptr<Strategy> (*make)(const RankContext&, nn::Model&, const StrategyOptions&) = nullptr;
+
+    /// Its key of that name; null: it takes no such key.
+    const StrategyKey* key(std::string_view name) const;
+    /// Whether one of the facts above holds under these options: `is(&Declaration::offloads, options)`.
+    bool is(bool (*Declaration::*fact)(const StrategyOptions&), const StrategyOptions& options) const {
+        return this->*fact != nullptr && (this->*fact)(options);
+    }
 };
 
 /// The data strategies, in DataStrategy's order.
 std::span<const Declaration* const> strategies();
 
 const Declaration& declaration(DataStrategy strategy);
+/// The one of that word or hybrid word; null where there is none.
+const Declaration* find_declaration(std::string_view word);
 
 /// Keys that several strategies take.
 inline constexpr StrategyKey kBucketCapKey{

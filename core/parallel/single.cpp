@@ -30,6 +30,8 @@ extern const Declaration kNone;
 const Declaration kNone{.id = DataStrategy::none,
                         .word = "none",
                         .in_pipelines = true,
+                        .data_parallel = false,
+                        .batch_norm = true,
                         .make = [](const RankContext& context, nn::Model& model,
                                    const StrategyOptions&) -> std::unique_ptr<Strategy> {
                             // Ranks of a cp group see other tokens of the same samples: their gradients are

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "core/parallel/declaration.h"
@@ -20,6 +21,18 @@ std::span<const Declaration* const> strategies() {
 
 const Declaration& declaration(DataStrategy strategy) {
     return *kStrategies.at(static_cast<std::size_t>(strategy));
+}
+
+const Declaration* find_declaration(std::string_view word) {
+    const auto found = std::ranges::find_if(kStrategies, [&](const Declaration* each) {
+        return each->word == word || (!word.empty() && each->hybrid_word == word);
+    });
+    return found == kStrategies.end() ? nullptr : *found;
+}
+
+const StrategyKey* Declaration::key(std::string_view name) const {
+    const auto found = std::ranges::find(keys, name, &StrategyKey::name);
+    return found == keys.end() ? nullptr : &*found;
 }
 
 std::string_view StrategyKey::type() const {

@@ -37,7 +37,7 @@ void read_powersgd(const Section& parallel, Scenario& s) {
 }
 
 /// What Join does not go together with.
-void check_join(const Section& root, const Section& parallel, const Scenario& s) {
+void check_join(const Section& parallel, const Scenario& s) {
     const parallel::DdpOptions& ddp = s.parallel.ddp;
     if (!parallel.sure("join")) return;
     if (!ddp.join) {
@@ -47,7 +47,6 @@ void check_join(const Section& root, const Section& parallel, const Scenario& s)
     }
     if (parallel.has("schedule")) parallel.report("join", {"scenario.join_pipeline", {}});
     if (ddp.static_graph) parallel.report("join", {"scenario.join_static_graph", {}});
-    if (root.section("checkpoint").present()) parallel.report("join", {"scenario.join_checkpoint", {}});
     if (parallel.sure("ddp_hook") && !ddp.divide_by_initial_world_size && ddp.hook != parallel::DdpHook::none)
         parallel.report("divide_by_initial_world_size", {"scenario.join_hook_divides", {}});
 }
@@ -85,9 +84,7 @@ void read_ddp(const Section& root, const Section& parallel, bool mesh_known, Sce
     if (s.parallel.data != DataStrategy::ddp) return;
     if (ddp.static_graph && ddp.find_unused_parameters)
         parallel.report("find_unused_parameters", {"scenario.static_finds_unused", {}});
-    if (ddp.hook == parallel::DdpHook::powersgd && root.section("checkpoint").present())
-        parallel.report("ddp_hook", {"scenario.powersgd_checkpoint", {}});
-    check_join(root, parallel, s);
+    check_join(parallel, s);
 }
 
 }  // namespace meshscope::scenario

@@ -14,13 +14,14 @@ constexpr int64_t kMostSamples = int64_t{1} << 24;  ///< each rank keeps a loss 
 void refuse_combinations(const Section& eval, const Scenario& s) {
     if (!s.data_file.empty()) eval.report_key("samples", {"scenario.eval_file", {}});
     if (s.parallel.pipeline) eval.report_key("every", {"scenario.eval_pipeline", {}});
-    if (s.parallel.data == DataStrategy::dp) eval.report_key("every", {"scenario.eval_dp", {}});
     const parallel::Declaration& strategy = parallel::declaration(s.parallel.data);
+    if (strategy.one_process) eval.report_key("every", {"scenario.eval_dp", {}});
     if (const int64_t agrees = strategy.agrees_every != nullptr ? strategy.agrees_every(s.parallel) : 1;
         eval.sure("every") && (agrees == 0 || s.evaluation.every % agrees != 0))
         eval.report("every", {agrees == 0 ? "scenario.eval_apart" : "scenario.eval_between",
                               {{"strategy", std::string(strategy.word)}, {"steps", agrees}}});
-    if (s.parallel.ddp.join) eval.report_key("every", {"scenario.eval_join", {}});
+    if (strategy.is(&parallel::Declaration::uneven_inputs, s.parallel))
+        eval.report_key("every", {"scenario.eval_join", {}});
     if (mesh::roles_of(s.mesh_names).cp) eval.report_key("every", {"scenario.eval_context", {}});
 }
 

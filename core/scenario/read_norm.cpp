@@ -17,17 +17,24 @@ bool is_sync(const Scenario& s) {
 
 /// Strategies that keep the layer's buffers, and whose ranks can share statistics.
 void check_strategy(const Section& model, const Scenario& s) {
-    const DataStrategy data = s.parallel.data;
-    if (data == DataStrategy::ddp || (data == DataStrategy::none && !is_sync(s))) return;
-    const std::string word(parallel::declaration(data).word);
+    const auto fits = [&](const parallel::Declaration& strategy) {
+        return is_sync(s) ? strategy.sync_batch_norm : strategy.batch_norm;
+    };
+    const parallel::Declaration& own = parallel::declaration(s.parallel.data);
+    if (fits(own)) return;
+    const std::string word(own.word);
     Offer strategies;
-    if (!is_sync(s)) strategies.candidates.push_back({{"parallel.data", std::string("none")}});
-    strategies.candidates.push_back({{"parallel.data", std::string("ddp")}});
-    // A mesh whose dim was named for the strategy needs the other name.
-    const Offer renamed = offer_of_data_dims(s, {{data_parallel_size(s)}}, {"replicate"});
-    for (Candidate mesh : renamed.candidates) {
-        mesh.insert(mesh.begin(), {"parallel.data", std::string("ddp")});
-        strategies.candidates.push_back(std::move(mesh));
+    for (const parallel::Declaration* const other : parallel::strategies()) {
+        if (!fits(*other)) continue;
+        const Edit data{"parallel.data", std::string(other->word)};
+        strategies.candidates.push_back({data});
+        if (other->dims != parallel::DataDims::replicate) continue;
+        // A mesh whose dim was named for the strategy needs the other name.
+        const Offer renamed = offer_of_data_dims(s, {{data_parallel_size(s)}}, {"replicate"});
+        for (Candidate mesh : renamed.candidates) {
+            mesh.insert(mesh.begin(), data);
+            strategies.candidates.push_back(std::move(mesh));
+        }
     }
     model.report_offering("norm",
                           {is_sync(s) ? "scenario.norm_sync_data" : "scenario.norm_data", {{"data", word}}},
@@ -60,7 +67,7 @@ void check_norm(const Section& root, bool mesh_known, const Scenario& s) {
     const Section checkpoint = root.section("checkpoint");
     for (const std::string_view key : {"folder", "resume"})
         if (checkpoint.has(key)) checkpoint.report_key(key, {"scenario.norm_checkpoint", {}});
-    if (s.parallel.data == DataStrategy::ddp && s.parallel.ddp.join)
+    if (parallel::declaration(s.parallel.data).is(&parallel::Declaration::uneven_inputs, s.parallel))
         root.section("parallel").report("join", {"scenario.norm_join", {}});
     const Section eval = root.section("eval");
     if (eval.present()) eval.report_key("every", {"scenario.norm_eval", {}});

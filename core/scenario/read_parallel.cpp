@@ -1,6 +1,7 @@
 #include "core/scenario/readers.h"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <map>
 #include <string>
@@ -98,7 +99,8 @@ bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
                 {"scenario.mesh_unnamed", {{"strategy", strategy_word(strategy)}, {"shape", s.mesh_shape}}},
                 {{{{{"mesh.names", Names{"replicate", "shard"}}}}},
                  {{{{"mesh.shape", std::vector<int64_t>{s.mesh_shape[0] * s.mesh_shape[1]}}}}}});
-    } else if (!mesh.has("names") && ndim > 1 && strategy_known && strategy == DataStrategy::none) {
+    } else if (!mesh.has("names") && ndim > 1 && strategy_known &&
+               !parallel::declaration(strategy).data_parallel) {
         mesh.require("names");
     }
     const bool wrong_names = !given.names.empty() && given.names.size() == ndim && given_data != role;
@@ -279,11 +281,14 @@ void read_parallel_options(const Section& parallel, Scenario& s) {
     if (model_is_known(s)) read_units(parallel, s);
 }
 
-/// The strategy's word. HSDP has none of its own, as in PyTorch.
+/// The strategy's word. A hybrid word is none, as in PyTorch.
 std::optional<std::string> read_strategy(const Section& parallel) {
     const toml::node* const node = parallel.node("data");
     const std::string word = node ? node->value_or(std::string()) : std::string();
-    if (word != "hsdp" && word != "HSDP") return parallel.word("data", data_strategies());
+    std::string lower = word;
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    const parallel::Declaration* const named = parallel::find_declaration(lower);
+    if (named == nullptr || named->hybrid_word != lower) return parallel.word("data", data_strategies());
     parallel.refuse("data", {"scenario.unknown_word", {{"key", parallel.full("data")}, {"word", word}}},
                     {"scenario.hint.hsdp", {}});
     return std::nullopt;
@@ -331,8 +336,9 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     read_fsdp2(parallel, mesh_known, s);
     if (mesh_known && strategy_known) read_pipeline(parallel, mesh, model, train, s);
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
-    if (strategy_known) refuse_strategy(parallel, mesh_known, s);
-    if (mesh_known && s.parallel.data == DataStrategy::dp) check_one_process(root, parallel, s);
+    if (strategy_known) refuse_strategy(root, parallel, mesh_known, s);
+    if (mesh_known && parallel::declaration(s.parallel.data).one_process)
+        check_one_process(root, parallel, s);
     if (mesh_known) read_tensor_parallel(parallel, model, s);
     if (mesh_known) read_context_parallel(parallel, mesh, model, s);
     if (mesh_known && strategy_known) check_batch(root, parallel, train, s);

@@ -50,16 +50,21 @@ void read_strategy_keys(const Section& parallel, Scenario& s) {
     for (const StrategyKey& key : strategy_keys()) read_key(parallel, key, s);
 }
 
-void refuse_strategy(const Section& parallel, bool mesh_known, const Scenario& s) {
+void refuse_strategy(const Section& root, const Section& parallel, bool mesh_known, const Scenario& s) {
     const Declaration& strategy = parallel::declaration(s.parallel.data);
     refuse_foreign_keys(parallel, strategy);
     for (const StrategyKey& key : strategy.keys)
         if (key.required()) parallel.require(key.name);
+    const auto report = [&](const std::vector<parallel::Refusal>& refusals) {
+        for (const parallel::Refusal& refusal : refusals)
+            if (parallel.sure(refusal.key)) parallel.report(refusal.key, refusal.message, refusal.hint);
+    };
+    if (strategy.unsaved != nullptr && root.section("checkpoint").present())
+        report(strategy.unsaved(s.parallel));
     if (strategy.refusals == nullptr || !mesh_known) return;
     const std::unique_ptr<nn::Model> model = model_is_known(s) ? nn::make_model(s.model) : nullptr;
     const parallel::StrategyUse use{mesh::roles_of(s.mesh_names).cp.has_value(), model.get()};
-    for (const parallel::Refusal& refusal : strategy.refusals(s.parallel, use))
-        if (parallel.sure(refusal.key)) parallel.report(refusal.key, refusal.message, refusal.hint);
+    report(strategy.refusals(s.parallel, use));
 }
 
 }  // namespace meshscope::scenario

@@ -75,7 +75,7 @@ void read_strategy_keys(const Section& parallel, Scenario& scenario);
 
 /// Reports keys of [parallel] that stand beside a strategy they mean nothing to, keys that the strategy
 /// needs, and what it refuses of itself. `mesh_known`: the mesh's dims may be judged.
-void refuse_strategy(const Section& parallel, bool mesh_known, const Scenario& scenario);
+void refuse_strategy(const Section& root, const Section& parallel, bool mesh_known, const Scenario& scenario);
 
 /// Reads the keys of [parallel] that say how a data strategy shards and take several types or must fit the
 /// model: prefetches, wrapping, mixed precision.

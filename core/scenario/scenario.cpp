@@ -74,7 +74,7 @@ Scenario read_table(const toml::table& table, const std::string& path, std::stri
 }
 
 int64_t data_parallel_size(const Scenario& s) {
-    if (s.parallel.data == DataStrategy::none) return 1;
+    if (!parallel::declaration(s.parallel.data).data_parallel) return 1;
     int64_t size = 1;
     for (const std::size_t d : mesh::roles_of(s.mesh_names).data)
         if (d < s.mesh_shape.size()) size *= s.mesh_shape[d];  // a wrong number of names was reported

@@ -18,21 +18,15 @@ namespace {
 constexpr std::array<std::string_view, 7> kLeftOut{"lesson", "quiz",       "check",  "faults",
                                                    "eval",   "checkpoint", "compare"};
 
-/// The strategy that a word of the list means.
-const parallel::Declaration& declared(std::string_view word) {
-    const std::string_view data = word == "hsdp" ? "fsdp2" : word;
-    return **std::ranges::find(parallel::strategies(), data, &parallel::Declaration::word);
-}
-
-bool has_units(std::string_view strategy) {
-    return std::ranges::find(declared(strategy).keys, "units", &parallel::StrategyKey::name) !=
-           declared(strategy).keys.end();
+/// Whether a word of the list means a strategy on a mesh of replicate and shard.
+bool is_hybrid(std::string_view word) {
+    return word == parallel::find_declaration(word)->hybrid_word;
 }
 
 /// The word that the scenario itself would have in the list; "" for what has none.
 std::string own_word(const Scenario& s) {
-    if (s.parallel.data == DataStrategy::fsdp2 && s.mesh_shape.size() == 2) return "hsdp";
-    return std::string(parallel::declaration(s.parallel.data).word);
+    const parallel::Declaration& own = parallel::declaration(s.parallel.data);
+    return std::string(!own.hybrid_word.empty() && s.mesh_shape.size() == 2 ? own.hybrid_word : own.word);
 }
 
 /// Ranks on the machine of rank 0; all of them where nothing divides them.
@@ -52,14 +46,15 @@ toml::array list(const std::vector<int64_t>& numbers) {
 toml::table mesh_of(const Scenario& s, std::string_view strategy, int64_t ranks, int64_t each_node) {
     toml::array names;
     std::vector<int64_t> shape{ranks};
-    if (strategy == "hsdp") {
+    if (is_hybrid(strategy)) {
         const bool even = each_node > 1 && each_node < ranks && ranks % each_node == 0;
         const int64_t shard = even ? each_node : ranks / 2;
-        shape = own_word(s) == "hsdp" ? s.mesh_shape : std::vector<int64_t>{ranks / shard, shard};
+        shape = own_word(s) == strategy ? s.mesh_shape : std::vector<int64_t>{ranks / shard, shard};
         names.push_back("replicate");
         names.push_back("shard");
     } else {
-        names.push_back(declared(strategy).dims == parallel::DataDims::replicate ? "replicate" : "shard");
+        const bool replicates = parallel::find_declaration(strategy)->dims == parallel::DataDims::replicate;
+        names.push_back(replicates ? "replicate" : "shard");
     }
     toml::table mesh;
     mesh.insert("shape", list(shape));
@@ -68,13 +63,14 @@ toml::table mesh_of(const Scenario& s, std::string_view strategy, int64_t ranks,
 }
 
 toml::table parallel_of(const toml::table& root, std::string_view strategy) {
+    const parallel::Declaration& declared = *parallel::find_declaration(strategy);
     toml::table parallel;
-    parallel.insert("data", strategy == "hsdp" ? "fsdp2" : std::string(strategy));
+    parallel.insert("data", std::string(declared.word));
     const toml::table* old = root["parallel"].as_table();
     if (old == nullptr) return parallel;
     for (const char* key : {"algorithm", "units"})
         if (const toml::node* kept = old->get(key);
-            kept && (std::string_view(key) != "units" || has_units(strategy)))
+            kept && (std::string_view(key) != "units" || declared.key("units") != nullptr))
             kept->visit([&](const auto& value) { parallel.insert(key, value); });
     return parallel;
 }
@@ -86,7 +82,7 @@ std::span<const std::string_view> compared_strategies() {
         std::vector<std::string_view> words;
         for (const parallel::Declaration* const strategy : parallel::strategies()) {
             if (strategy->compared) words.push_back(strategy->word);
-            if (strategy->id == DataStrategy::fsdp2) words.emplace_back("hsdp");
+            if (!strategy->hybrid_word.empty()) words.push_back(strategy->hybrid_word);
         }
         return words;
     }();
@@ -103,7 +99,7 @@ Scenario with_strategy(const Scenario& s, std::string_view strategy) {
         std::accumulate(s.mesh_shape.begin(), s.mesh_shape.end(), int64_t{1}, std::multiplies<>());
     if (roles.tp || roles.pp || roles.cp || ranks < 2)
         throw InvalidArgument({"scenario.strategy_needs_data_mesh", {{"strategy", std::string(strategy)}}});
-    if (strategy == "hsdp" && (ranks % 2 != 0 || ranks < 4) && own_word(s) != "hsdp")
+    if (is_hybrid(strategy) && (ranks % 2 != 0 || ranks < 4) && own_word(s) != strategy)
         throw InvalidArgument({"scenario.strategy_needs_even_ranks", {{"ranks", ranks}}});
     toml::table root = parse_toml(s.source, s.path);
     const int64_t each_node = ranks_per_node(s, ranks);

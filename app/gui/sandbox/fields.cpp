@@ -58,10 +58,8 @@ struct OfferedGroup {
 
 /// Whether the strategy of that word takes a key of [parallel].
 bool takes(std::string_view strategy, std::string_view key) {
-    return std::ranges::any_of(parallel::strategies(), [&](const parallel::Declaration* each) {
-        return each->word == strategy &&
-               std::ranges::find(each->keys, key, &parallel::StrategyKey::name) != each->keys.end();
-    });
+    const parallel::Declaration* const declared = parallel::find_declaration(strategy);
+    return declared != nullptr && declared->key(key) != nullptr;
 }
 
 /// The keys that strategies declare with a plain value; those of another kind stand in offered().

@@ -5,7 +5,6 @@
 namespace meshscope::sandbox {
 namespace {
 
-using scenario::DataStrategy;
 using scenario::Scenario;
 
 struct Question {
@@ -31,7 +30,7 @@ Question one(const char* id, const char* table, const char* name, std::string va
 }
 
 Question reshard(const Scenario& s, const std::string& present) {
-    if (s.parallel.data == DataStrategy::fsdp1) {
+    if (parallel::declaration(s.parallel.data).key("sharding_strategy") != nullptr) {
         const bool keeps = present == string_text("shard_grad_op");
         return {
             keeps ? "free" : "keep",
@@ -64,12 +63,15 @@ std::vector<WhatIf> what_ifs(const std::string& text, const std::string& path) {
     const auto value = [&](const char* table, const char* name) {
         return reading.value(joined(table, name));
     };
-    const bool fsdp1 = s.parallel.data == DataStrategy::fsdp1;
+    const parallel::Declaration& strategy = parallel::declaration(s.parallel.data);
+    const bool by_strategy = strategy.key("sharding_strategy") != nullptr;
     std::vector<Question> questions;
-    questions.push_back(reshard(s, value("parallel", fsdp1 ? "sharding_strategy" : "reshard_after_forward")));
+    questions.push_back(
+        reshard(s, value("parallel", by_strategy ? "sharding_strategy" : "reshard_after_forward")));
     questions.push_back(prefetch(value("parallel", "backward_prefetch")));
     questions.push_back(units(value("parallel", "units")));
-    const bool offloads = s.parallel.fsdp2.cpu_offload, again = s.recompute != nn::Recompute::none;
+    const bool offloads = strategy.is(&parallel::Declaration::offloads, s.parallel);
+    const bool again = s.recompute != nn::Recompute::none;
     questions.push_back(
         one(offloads ? "no_offload" : "offload", "parallel", "cpu_offload", offloads ? "false" : "true"));
     questions.push_back(one(again ? "no_recompute" : "recompute", "train", "recompute",

@@ -177,7 +177,10 @@ void DataParallel::after_step() {
 }
 
 extern const Declaration kDataParallel;
-const Declaration kDataParallel{
-    .id = DataStrategy::dp, .word = "dp", .dims = DataDims::replicate, .dims_hint = "scenario.hint.dims_dp"};
+const Declaration kDataParallel{.id = DataStrategy::dp,
+                                .word = "dp",
+                                .dims = DataDims::replicate,
+                                .dims_hint = "scenario.hint.dims_dp",
+                                .one_process = true};
 
 }  // namespace meshscope::parallel

@@ -282,6 +282,14 @@ int64_t ddp_telling_steps(const StrategyOptions& options) {
     return std::min(options.ddp.powersgd.start_iteration + 2, kMost);
 }
 
+std::vector<Refusal> ddp_unsaved(const StrategyOptions& options) {
+    std::vector<Refusal> found;
+    if (options.ddp.join) found.push_back({"join", {"scenario.join_checkpoint", {}}});
+    if (options.ddp.hook == DdpHook::powersgd)
+        found.push_back({"ddp_hook", {"scenario.powersgd_checkpoint", {}}});
+    return found;
+}
+
 }  // namespace
 
 extern const Declaration kDdp;
@@ -292,7 +300,11 @@ const Declaration kDdp{.id = DataStrategy::ddp,
                        .keys = kDdpKeys,
                        .compared = true,
                        .in_pipelines = true,
+                       .batch_norm = true,
+                       .sync_batch_norm = true,
                        .telling_steps = ddp_telling_steps,
+                       .uneven_inputs = [](const StrategyOptions& o) { return o.ddp.join; },
+                       .unsaved = ddp_unsaved,
                        .make = [](const RankContext& context, nn::Model& model,
                                   const StrategyOptions& options) -> std::unique_ptr<Strategy> {
                            DdpOptions ddp = options.ddp;

@@ -268,7 +268,9 @@ const Declaration kFsdp2{.id = DataStrategy::fsdp2,
                          .keys = kFsdp2Keys,
                          .compared = true,
                          .in_pipelines = true,
+                         .hybrid_word = "hsdp",
                          .zero_stage = [](const StrategyOptions&) { return 3; },
+                         .offloads = [](const StrategyOptions& o) { return o.fsdp2.cpu_offload; },
                          .make = [](const RankContext& context, nn::Model& model,
                                     const StrategyOptions& options) -> std::unique_ptr<Strategy> {
                              Fsdp2Options fsdp2 = options.fsdp2;

@@ -220,6 +220,7 @@ const Declaration kZero1{.id = DataStrategy::zero1,
                          .in_pipelines = true,
                          .flat = true,
                          .zero_stage = stage_of<ZeroStage::optimizer>,
+                         .ranks_own_whole = [](const StrategyOptions& o) { return o.zero_redundancy; },
                          .make = make_stage<ZeroStage::optimizer>};
 const Declaration kZero2{.id = DataStrategy::zero2,
                          .word = "zero2",
