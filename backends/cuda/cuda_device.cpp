@@ -23,7 +23,8 @@ CudaDevice::CudaDevice(const Gpu& gpu)
       note_(stream_, sizeof(MeshscopeIndexNote)),
       workspace_(stream_, kWorkspaceBytes),
       note_here_(gpu, sizeof(MeshscopeIndexNote)),
-      kernels_(std::make_unique<CudaKernels>(*this)) {
+      work_(std::make_unique<CudaKernels>(*this)),
+      kernels_(*work_) {
     check(*gpu_.table, gpu_.table->set(stream_.handle(), note_.get(), 0, note_.bytes()), "set");
 }
 
@@ -47,10 +48,6 @@ std::byte* CudaDevice::allocate(int64_t bytes) {
 
 void CudaDevice::free(std::byte* memory, int64_t) noexcept {
     if (memory != nullptr) gpu_.table->free(stream_.handle(), memory);
-}
-
-const tensor::Kernels& CudaDevice::kernels() const {
-    return *kernels_;
 }
 
 void CudaDevice::upload(void* to, const void* from, int64_t bytes) const {

@@ -9,6 +9,7 @@
 
 #include "backends/cuda/gpu.h"
 #include "core/tensor/device.h"
+#include "core/tensor/kernels.h"
 
 namespace meshscope::backends::cuda {
 
@@ -33,7 +34,7 @@ class CudaDevice final : public tensor::Device {
     /// Aligned to 256 bytes. Freed memory is the process's pool's again when the stream comes to it.
     std::byte* allocate(int64_t bytes) override;
     void free(std::byte* memory, int64_t bytes) noexcept override;
-    const tensor::Kernels& kernels() const override;
+    const tensor::Kernels& kernels() const override { return kernels_; }
     bool on_host() const override { return false; }
     void write(std::byte* to, const std::byte* from, int64_t bytes) override { upload(to, from, bytes); }
     void read(std::byte* to, const std::byte* from, int64_t bytes) override { download(to, from, bytes); }
@@ -82,7 +83,8 @@ class CudaDevice final : public tensor::Device {
     GpuStream stream_;
     GpuMemory note_, workspace_;
     HostMemory note_here_;
-    std::unique_ptr<CudaKernels> kernels_;
+    std::unique_ptr<CudaKernels> work_;
+    tensor::Kernels kernels_;
     mutable std::mutex mutex_;
     mutable std::vector<IndexCall> index_calls_;  ///< since the last look
     mutable int64_t first_index_call_ = 1;        ///< the number of the first of them

@@ -1,5 +1,4 @@
-// Moved memory, elements, matrix products, optimizers. Each call: the shapes are checked, then the dtypes,
-// then the launch, if there is anything to do.
+// Moved memory, elements, matrix products, optimizers. Each call: the launch, if there is anything to do.
 #include "backends/cuda/cuda_kernels.h"
 
 #include <cmath>
@@ -15,31 +14,6 @@ namespace meshscope::backends::cuda {
 
 using tensor::Tensor;
 
-namespace {
-
-[[noreturn]] void refuse_dtype(DType dtype, DType wanted) {
-    throw InvalidArgument(
-        {"tensor.wrong_dtype", {{"dtype", std::string(name(dtype))}, {"wanted", std::string(name(wanted))}}});
-}
-
-}  // namespace
-
-void expect_dtype(std::initializer_list<Tensor> operands, DType dtype) {
-    for (const Tensor& operand : operands)
-        if (operand.defined() && operand.dtype() != dtype) refuse_dtype(operand.dtype(), dtype);
-}
-
-DType dtype_of(std::initializer_list<Tensor> operands, Half half) {
-    DType dtype = DType::float32;
-    for (const Tensor& operand : operands) {
-        if (!operand.defined()) continue;
-        const bool is_half = half == Half::allowed && operand.dtype() == DType::float16;
-        if (operand.dtype() == DType::bfloat16 || is_half) dtype = operand.dtype();
-    }
-    expect_dtype(operands, dtype);
-    return dtype;
-}
-
 const GpuStream& CudaKernels::stream() const {
     return device_->stream();
 }
@@ -51,19 +25,15 @@ void CudaKernels::elements(int32_t kernel, DType dtype, const MeshscopeElements&
 // moved memory ----------------------------------------------------------------------------------------------
 
 void CudaKernels::zero(const Tensor& out) const {
-    if (!out.defined()) throw InvalidArgument({"tensor.undefined", {}});
     const MeshscopeGpu& table = *device_->gpu().table;
     if (out.n_elements() > 0) check(table, table.set(stream().handle(), out.raw(), 0, out.bytes()), "set");
 }
 
 void CudaKernels::fill(const Tensor& out, float value) const {
-    check_.fill(out, value);
-    elements(MESHSCOPE_KERNEL_FILL, dtype_of({out}), elements_of(out, {}, {}, static_cast<double>(value)));
+    elements(MESHSCOPE_KERNEL_FILL, out.dtype(), elements_of(out, {}, {}, static_cast<double>(value)));
 }
 
 void CudaKernels::copy(const Tensor& out, const Tensor& in) const {
-    check_.copy(out, in);
-    expect_dtype({out}, in.dtype());
     const MeshscopeGpu& table = *device_->gpu().table;
     if (in.n_elements() > 0 && out.raw() != in.raw())
         check(table,
@@ -72,89 +42,71 @@ void CudaKernels::copy(const Tensor& out, const Tensor& in) const {
 }
 
 void CudaKernels::cast(const Tensor& out, const Tensor& in) const {
-    check_.cast(out, in);
     if (out.dtype() == in.dtype()) return copy(out, in);
-    dtype_of({out}, Half::allowed);
-    dtype_of({in}, Half::allowed);
     MeshscopeElements p = elements_of(out, in);
     p.from = static_cast<int32_t>(in.dtype());
     elements(MESHSCOPE_KERNEL_CAST, out.dtype(), p);
 }
 
 void CudaKernels::upload(const Tensor& out, std::span<const float> numbers) const {
-    check_.upload(out, numbers);
-    expect_dtype({out}, DType::float32);
     device_->upload(out.raw(), numbers.data(), out.bytes());
 }
 
 void CudaKernels::download(std::span<float> numbers, const Tensor& in) const {
-    check_.download(numbers, in);
-    expect_dtype({in}, DType::float32);
     device_->download(numbers.data(), in.raw(), in.bytes());
 }
 
 // elements --------------------------------------------------------------------------------------------------
 
 void CudaKernels::scale(const Tensor& in_out, float factor) const {
-    check_.scale(in_out, factor);
-    elements(MESHSCOPE_KERNEL_SCALE, dtype_of({in_out}, Half::allowed),
+    elements(MESHSCOPE_KERNEL_SCALE, in_out.dtype(),
              elements_of(in_out, in_out, {}, static_cast<double>(factor)));
 }
 
 void CudaKernels::axpy(const Tensor& y, float a, const Tensor& x) const {
-    check_.axpy(y, a, x);
-    elements(MESHSCOPE_KERNEL_AXPY, dtype_of({y, x}), elements_of(y, x, {}, static_cast<double>(a)));
+    elements(MESHSCOPE_KERNEL_AXPY, y.dtype(), elements_of(y, x, {}, static_cast<double>(a)));
 }
 
 void CudaKernels::add(const Tensor& out, const Tensor& a, const Tensor& b) const {
-    check_.add(out, a, b);
-    elements(MESHSCOPE_KERNEL_ADD, dtype_of({out, a, b}, Half::allowed), elements_of(out, a, b));
+    elements(MESHSCOPE_KERNEL_ADD, out.dtype(), elements_of(out, a, b));
 }
 
 void CudaKernels::add_rows(const Tensor& out, const Tensor& a, const Tensor& row) const {
-    check_.add_rows(out, a, row);
     MeshscopeElements p = elements_of(out, a, row);
     p.width = row.n_elements();
-    elements(MESHSCOPE_KERNEL_ADD_ROWS, dtype_of({out, a, row}), p);
+    elements(MESHSCOPE_KERNEL_ADD_ROWS, out.dtype(), p);
 }
 
 void CudaKernels::multiply(const Tensor& out, const Tensor& a, const Tensor& b) const {
-    check_.multiply(out, a, b);
-    elements(MESHSCOPE_KERNEL_MULTIPLY, dtype_of({out, a, b}), elements_of(out, a, b));
+    elements(MESHSCOPE_KERNEL_MULTIPLY, out.dtype(), elements_of(out, a, b));
 }
 
 void CudaKernels::relu_forward(const Tensor& y, const Tensor& x) const {
-    check_.relu_forward(y, x);
-    elements(MESHSCOPE_KERNEL_RELU, dtype_of({y, x}), elements_of(y, x));
+    elements(MESHSCOPE_KERNEL_RELU, y.dtype(), elements_of(y, x));
 }
 
 void CudaKernels::relu_backward(const Tensor& dx, const Tensor& dy, const Tensor& y) const {
-    check_.relu_backward(dx, dy, y);
-    elements(MESHSCOPE_KERNEL_RELU_BACKWARD, dtype_of({dx, dy, y}), elements_of(dx, dy, y));
+    elements(MESHSCOPE_KERNEL_RELU_BACKWARD, dx.dtype(), elements_of(dx, dy, y));
 }
 
 void CudaKernels::gelu_tanh_forward(const Tensor& y, const Tensor& x) const {
-    check_.gelu_tanh_forward(y, x);
-    elements(MESHSCOPE_KERNEL_GELU, dtype_of({y, x}), elements_of(y, x));
+    elements(MESHSCOPE_KERNEL_GELU, y.dtype(), elements_of(y, x));
 }
 
 void CudaKernels::gelu_tanh_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const {
-    check_.gelu_tanh_backward(dx, dy, x);
-    elements(MESHSCOPE_KERNEL_GELU_BACKWARD, dtype_of({dx, dy, x}), elements_of(dx, dy, x));
+    elements(MESHSCOPE_KERNEL_GELU_BACKWARD, dx.dtype(), elements_of(dx, dy, x));
 }
 
 void CudaKernels::silu_mul_forward(const Tensor& y, const Tensor& gate, const Tensor& up) const {
-    check_.silu_mul_forward(y, gate, up);
-    elements(MESHSCOPE_KERNEL_SILU_MUL, dtype_of({y, gate, up}), elements_of(y, gate, up));
+    elements(MESHSCOPE_KERNEL_SILU_MUL, y.dtype(), elements_of(y, gate, up));
 }
 
 void CudaKernels::silu_mul_backward(const Tensor& dgate, const Tensor& dup, const Tensor& dy,
                                     const Tensor& gate, const Tensor& up) const {
-    check_.silu_mul_backward(dgate, dup, dy, gate, up);
     MeshscopeElements p = elements_of(dgate, dy, gate);
     p.out2 = dup.raw();
     p.c = up.raw();
-    elements(MESHSCOPE_KERNEL_SILU_BACKWARD, dtype_of({dgate, dup, dy, gate, up}), p);
+    elements(MESHSCOPE_KERNEL_SILU_BACKWARD, dgate.dtype(), p);
 }
 
 // matrix products -------------------------------------------------------------------------------------------
@@ -171,8 +123,7 @@ void CudaKernels::product(DType dtype, const MeshscopeGpuProduct& asked) const {
 
 void CudaKernels::linear_forward(const Tensor& y, const Tensor& x, const Tensor& weight,
                                  const Tensor& bias) const {
-    check_.linear_forward(y, x, weight, bias);
-    const DType dtype = dtype_of({y, x, weight, bias});
+    const DType dtype = y.dtype();
     if (y.n_elements() == 0) return;
     if (weight.dim(1) == 0) {  // a sum of nothing
         zero(y);
@@ -192,8 +143,7 @@ void CudaKernels::linear_forward(const Tensor& y, const Tensor& x, const Tensor&
 }
 
 void CudaKernels::linear_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& weight) const {
-    check_.linear_input_grad(dx, dy, weight);
-    const DType dtype = dtype_of({dx, dy, weight});
+    const DType dtype = dx.dtype();
     if (dx.n_elements() == 0) return;
     if (weight.dim(0) == 0) return zero(dx);
     MeshscopeGpuProduct p{};
@@ -208,8 +158,7 @@ void CudaKernels::linear_input_grad(const Tensor& dx, const Tensor& dy, const Te
 
 void CudaKernels::linear_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x,
                                      bool accumulate) const {
-    check_.linear_weight_grad(dw, dy, x, accumulate);
-    const DType dtype = dtype_of({dw, dy, x});
+    const DType dtype = dw.dtype();
     if (dw.n_elements() == 0) return;
     MeshscopeGpuProduct p{};
     p.m = dw.dim(0);
@@ -237,8 +186,7 @@ void CudaKernels::linear_weight_grad(const Tensor& dw, const Tensor& dy, const T
 }
 
 void CudaKernels::linear_bias_grad(const Tensor& db, const Tensor& dy, bool accumulate) const {
-    check_.linear_bias_grad(db, dy, accumulate);
-    const DType dtype = dtype_of({db, dy});
+    const DType dtype = db.dtype();
     if (db.n_elements() == 0) return;
     MeshscopeColumns p{};
     p.out = db.raw();
@@ -276,9 +224,7 @@ void CudaKernels::total(const double* numbers, int64_t n, double factor, double*
 }
 
 void CudaKernels::mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const {
-    check_.mse_forward(loss, prediction, target);
-    const DType dtype = dtype_of({prediction});
-    expect_dtype({loss, target}, DType::float32);
+    const DType dtype = prediction.dtype();
     MeshscopeTotal p{};
     p.x = prediction.raw();
     p.target = floats(target);
@@ -293,22 +239,19 @@ void CudaKernels::mse_forward(const Tensor& loss, const Tensor& prediction, cons
 
 void CudaKernels::mse_backward(const Tensor& dprediction, const Tensor& dloss, const Tensor& prediction,
                                const Tensor& target) const {
-    check_.mse_backward(dprediction, dloss, prediction, target);
-    expect_dtype({dloss, target}, DType::float32);
     MeshscopeElements p = elements_of(dprediction, prediction, target);
     p.c = dloss.raw();
-    elements(MESHSCOPE_KERNEL_MSE_BACKWARD, dtype_of({dprediction, prediction}), p);
+    elements(MESHSCOPE_KERNEL_MSE_BACKWARD, dprediction.dtype(), p);
 }
 
 double CudaKernels::sum_of_squares(const Tensor& in) const {
-    check_.sum_of_squares(in);
     MeshscopeTotal p{};
     p.x = in.raw();
     p.n = in.n_elements();
     const LaunchShape shape = shape_of_partial_sums(p.n);
     const GpuMemory partial(stream(), static_cast<int64_t>((shape.grid[0] + 1) * sizeof(double)));
     p.partial = partial.as<double>();
-    run(MESHSCOPE_KERNEL_SQUARES, dtype_of({in}), p, shape);
+    run(MESHSCOPE_KERNEL_SQUARES, in.dtype(), p, shape);
     double* const sum = p.partial + shape.grid[0];
     total(p.partial, shape.grid[0], 1.0, sum, {});
     double result = 0.0;
@@ -320,10 +263,7 @@ double CudaKernels::sum_of_squares(const Tensor& in) const {
 
 void CudaKernels::sgd_step(const Tensor& value, const Tensor& grad, const Tensor& buffer,
                            const tensor::SgdStep& step) const {
-    check_.sgd_step(value, grad, buffer, step);
     const bool has_buffer = step.momentum != 0.0;
-    expect_dtype({value, grad}, DType::float32);
-    if (has_buffer) expect_dtype({buffer}, DType::float32);
     MeshscopeSgd p{};
     p.value = floats(value);
     p.grad = floats(grad);
@@ -348,8 +288,6 @@ void CudaKernels::adam_steps(std::span<const tensor::AdamTensors> parameters,
     parts.reserve(parameters.size());
     int64_t chunks = 0;
     for (const auto& [value, grad, m, v] : parameters) {
-        check_.adam_step(*value, *grad, *m, *v, step);
-        expect_dtype({*value, *grad, *m, *v}, DType::float32);
         const int64_t n = value->n_elements();
         if (n == 0) continue;
         parts.push_back({floats(*value), floats(*m), floats(*v), floats(*grad), n, chunks});

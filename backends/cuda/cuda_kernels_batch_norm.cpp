@@ -28,8 +28,6 @@ MeshscopeBatchNorm batch_norm_of(const Tensor& out, const Tensor& x, const Tenso
 }  // namespace
 
 void CudaKernels::batch_norm_stats(const Tensor& statistics, const Tensor& x, double eps) const {
-    check_.batch_norm_stats(statistics, x, eps);
-    expect_dtype({statistics, x}, DType::float32);
     MeshscopeBatchNorm p{};
     p.out = floats(statistics);
     p.x = floats(x);
@@ -42,8 +40,6 @@ void CudaKernels::batch_norm_stats(const Tensor& statistics, const Tensor& x, do
 int64_t CudaKernels::batch_norm_gather_stats(const Tensor& mean, const Tensor& invstd,
                                              const Tensor& running_mean, const Tensor& running_var,
                                              const Tensor& statistics, double momentum, double eps) const {
-    check_.batch_norm_gather_stats(mean, invstd, running_mean, running_var, statistics, momentum, eps);
-    expect_dtype({mean, invstd, running_mean, running_var, statistics}, DType::float32);
     MeshscopeBatchNorm p{};
     p.out = floats(mean);
     p.out2 = floats(invstd);
@@ -66,8 +62,6 @@ int64_t CudaKernels::batch_norm_gather_stats(const Tensor& mean, const Tensor& i
 
 void CudaKernels::batch_norm_elemt(const Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& invstd,
                                    const Tensor& weight, const Tensor& bias) const {
-    check_.batch_norm_elemt(y, x, mean, invstd, weight, bias);
-    expect_dtype({y, x, mean, invstd, weight, bias}, DType::float32);
     MeshscopeBatchNorm p = batch_norm_of(y, x, mean, invstd);
     p.weight = floats(weight);
     p.bias = floats(bias);
@@ -78,8 +72,6 @@ void CudaKernels::batch_norm_elemt(const Tensor& y, const Tensor& x, const Tenso
 void CudaKernels::batch_norm_backward_reduce(const Tensor& sums, const Tensor& dw, const Tensor& db,
                                              const Tensor& dy, const Tensor& x, const Tensor& mean,
                                              const Tensor& invstd) const {
-    check_.batch_norm_backward_reduce(sums, dw, db, dy, x, mean, invstd);
-    expect_dtype({sums, dw, db, dy, x, mean, invstd}, DType::float32);
     MeshscopeBatchNorm p = batch_norm_of(sums, x, mean, invstd);
     p.out2 = floats(dw);
     p.out3 = floats(db);
@@ -91,8 +83,6 @@ void CudaKernels::batch_norm_backward_reduce(const Tensor& sums, const Tensor& d
 void CudaKernels::batch_norm_backward_elemt(const Tensor& dx, const Tensor& dy, const Tensor& x,
                                             const Tensor& mean, const Tensor& invstd, const Tensor& weight,
                                             const Tensor& sums, int64_t rows) const {
-    check_.batch_norm_backward_elemt(dx, dy, x, mean, invstd, weight, sums, rows);
-    expect_dtype({dx, dy, x, mean, invstd, weight, sums}, DType::float32);
     MeshscopeBatchNorm p = batch_norm_of(dx, x, mean, invstd);
     p.dy = floats(dy);
     p.weight = floats(weight);

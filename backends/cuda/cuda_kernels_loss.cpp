@@ -23,10 +23,7 @@ constexpr int64_t kDouble = sizeof(double);
 
 void CudaKernels::cross_entropy_forward(const Tensor& loss, const Tensor& lse, const Tensor& logits,
                                         const Tensor& targets) const {
-    check_.cross_entropy_forward(loss, lse, logits, targets);
-    const DType dtype = dtype_of({loss, logits});
-    expect_dtype({lse}, DType::float32);
-    expect_dtype({targets}, DType::int64);
+    const DType dtype = loss.dtype();
     MeshscopeEntropy p = entropy_of(logits, targets.n_elements());
     check_indices("cross_entropy", targets, p.classes);
     const GpuMemory losses(stream(), p.rows * kDouble);
@@ -40,9 +37,7 @@ void CudaKernels::cross_entropy_forward(const Tensor& loss, const Tensor& lse, c
 void CudaKernels::entropy_backward(std::string_view kernel, const Tensor& dlogits, const Tensor& dloss,
                                    const Tensor& logits, const Tensor& lse, const Tensor& targets,
                                    int64_t first, bool whole) const {
-    const DType dtype = dtype_of({dlogits, dloss, logits});
-    expect_dtype({lse}, DType::float32);
-    expect_dtype({targets}, DType::int64);
+    const DType dtype = dlogits.dtype();
     MeshscopeEntropy p = entropy_of(logits, targets.n_elements());
     if (whole) check_indices(kernel, targets, p.classes);
     p.dlogits = dlogits.raw();
@@ -57,30 +52,24 @@ void CudaKernels::entropy_backward(std::string_view kernel, const Tensor& dlogit
 
 void CudaKernels::cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
                                          const Tensor& lse, const Tensor& targets) const {
-    check_.cross_entropy_backward(dlogits, dloss, logits, lse, targets);
     entropy_backward("cross_entropy.backward", dlogits, dloss, logits, lse, targets, 0, true);
 }
 
 void CudaKernels::cross_entropy_part_backward(const Tensor& dlogits, const Tensor& dloss,
                                               const Tensor& logits, const Tensor& lse, const Tensor& targets,
                                               int64_t first) const {
-    check_.cross_entropy_part_backward(dlogits, dloss, logits, lse, targets, first);
     entropy_backward("cross_entropy.part.backward", dlogits, dloss, logits, lse, targets, first, false);
 }
 
 void CudaKernels::row_max(const Tensor& largest, const Tensor& logits) const {
-    check_.row_max(largest, logits);
-    const DType dtype = dtype_of({logits});
-    expect_dtype({largest}, DType::float32);
+    const DType dtype = logits.dtype();
     MeshscopeEntropy p = entropy_of(logits, largest.n_elements());
     p.largest = floats(largest);
     if (p.rows > 0) run(MESHSCOPE_KERNEL_ROW_MAX, dtype, p, shape_of_rows(p.rows, p.classes));
 }
 
 void CudaKernels::row_sum_exp(const Tensor& sums, const Tensor& logits, const Tensor& largest) const {
-    check_.row_sum_exp(sums, logits, largest);
-    const DType dtype = dtype_of({logits});
-    expect_dtype({sums, largest}, DType::float32);
+    const DType dtype = logits.dtype();
     MeshscopeEntropy p = entropy_of(logits, sums.n_elements());
     p.largest = floats(largest);
     p.sums = floats(sums);
@@ -89,10 +78,7 @@ void CudaKernels::row_sum_exp(const Tensor& sums, const Tensor& logits, const Te
 
 void CudaKernels::pick_targets(const Tensor& picked, const Tensor& logits, const Tensor& targets,
                                int64_t first) const {
-    check_.pick_targets(picked, logits, targets, first);
-    const DType dtype = dtype_of({logits});
-    expect_dtype({picked}, DType::float32);
-    expect_dtype({targets}, DType::int64);
+    const DType dtype = logits.dtype();
     MeshscopeEntropy p = entropy_of(logits, picked.n_elements());
     p.targets = integers(targets);
     p.picked = floats(picked);
@@ -102,9 +88,6 @@ void CudaKernels::pick_targets(const Tensor& picked, const Tensor& logits, const
 
 void CudaKernels::cross_entropy_of_parts(const Tensor& loss, const Tensor& lse, const Tensor& largest,
                                          const Tensor& sums, const Tensor& picked) const {
-    check_.cross_entropy_of_parts(loss, lse, largest, sums, picked);
-    dtype_of({loss});
-    expect_dtype({lse, largest, sums, picked}, DType::float32);
     MeshscopeEntropy p{};
     p.rows = lse.n_elements();
     const GpuMemory losses(stream(), p.rows * kDouble);

@@ -3,7 +3,6 @@
 #include "backends/cuda/cuda_kernels.h"
 #include "backends/cuda/cuda_operands.h"
 #include "core/base/error.h"
-#include "core/tensor/kernels_check.h"
 
 namespace meshscope::backends::cuda {
 
@@ -14,7 +13,6 @@ namespace {
 
 MeshscopeNorm norm_of(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                       const Tensor& weight) {
-    expect_dtype({mean, rstd}, DType::float32);
     MeshscopeNorm p{};
     p.out = out.raw();
     p.x = x.raw();
@@ -28,7 +26,6 @@ MeshscopeNorm norm_of(const Tensor& out, const Tensor& x, const Tensor& mean, co
 
 MeshscopeColumns norm_weight_of(const Tensor& dw, const Tensor& db, const Tensor& dy, const Tensor& x,
                                 const Tensor& mean, const Tensor& rstd, bool accumulate) {
-    expect_dtype({mean, rstd}, DType::float32);
     MeshscopeColumns p{};
     p.out = dw.raw();
     p.out2 = db.raw();
@@ -58,13 +55,8 @@ MeshscopeAttention attention_of(const AttentionShape& shape) {
     return p;
 }
 
-/// What DryKernels leaves open, and the widest head that the kernels take: InvalidArgument "gpu.head_dim"
-/// {head_dim, most}.
-void expect_attention(const AttentionShape& shape, const Tensor& lse) {
-    expect_dtype({lse}, DType::float32);
-    for (const auto& [positions, tokens] :
-         {std::pair(shape.q_positions, shape.q_tokens), std::pair(shape.k_positions, shape.k_tokens)})
-        if (positions.defined()) tensor::expect_count("attention", positions, tokens, DType::int64);
+/// The widest head that the kernels take: InvalidArgument "gpu.head_dim" {head_dim, most}.
+void expect_head_fits(const AttentionShape& shape) {
     if (shape.head_dim > MESHSCOPE_ATTENTION_MOST_HEAD_DIM)
         throw InvalidArgument(
             {"gpu.head_dim",
@@ -77,8 +69,7 @@ void expect_attention(const AttentionShape& shape, const Tensor& lse) {
 
 void CudaKernels::layer_norm_forward(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x,
                                      const Tensor& weight, const Tensor& bias, double eps) const {
-    check_.layer_norm_forward(y, mean, rstd, x, weight, bias, eps);
-    const DType dtype = dtype_of({y, x, weight, bias});
+    const DType dtype = y.dtype();
     MeshscopeNorm p = norm_of(y, x, mean, rstd, weight);
     p.bias = bias.raw();
     p.eps = eps;
@@ -87,8 +78,7 @@ void CudaKernels::layer_norm_forward(const Tensor& y, const Tensor& mean, const 
 
 void CudaKernels::layer_norm_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& x,
                                         const Tensor& mean, const Tensor& rstd, const Tensor& weight) const {
-    check_.layer_norm_input_grad(dx, dy, x, mean, rstd, weight);
-    const DType dtype = dtype_of({dx, dy, x, weight});
+    const DType dtype = dx.dtype();
     MeshscopeNorm p = norm_of(dx, x, mean, rstd, weight);
     p.dy = dy.raw();
     if (p.rows > 0) run(MESHSCOPE_KERNEL_LAYER_NORM_BACKWARD, dtype, p, shape_of_rows(p.rows, p.width));
@@ -97,16 +87,14 @@ void CudaKernels::layer_norm_input_grad(const Tensor& dx, const Tensor& dy, cons
 void CudaKernels::layer_norm_weight_grad(const Tensor& dw, const Tensor& db, const Tensor& dy,
                                          const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                          bool accumulate) const {
-    check_.layer_norm_weight_grad(dw, db, dy, x, mean, rstd, accumulate);
-    const DType dtype = dtype_of({dw, db, dy, x});
+    const DType dtype = dw.dtype();
     const MeshscopeColumns p = norm_weight_of(dw, db, dy, x, mean, rstd, accumulate);
     columns(MESHSCOPE_KERNEL_NORM_WEIGHT, dtype, p);
 }
 
 void CudaKernels::rms_norm_forward(const Tensor& y, const Tensor& rstd, const Tensor& x, const Tensor& weight,
                                    double eps) const {
-    check_.rms_norm_forward(y, rstd, x, weight, eps);
-    const DType dtype = dtype_of({y, x, weight});
+    const DType dtype = y.dtype();
     MeshscopeNorm p = norm_of(y, x, {}, rstd, weight);
     p.eps = eps;
     if (p.rows > 0) run(MESHSCOPE_KERNEL_RMS_NORM, dtype, p, shape_of_rows(p.rows, p.width));
@@ -114,8 +102,7 @@ void CudaKernels::rms_norm_forward(const Tensor& y, const Tensor& rstd, const Te
 
 void CudaKernels::rms_norm_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& x, const Tensor& rstd,
                                       const Tensor& weight) const {
-    check_.rms_norm_input_grad(dx, dy, x, rstd, weight);
-    const DType dtype = dtype_of({dx, dy, x, weight});
+    const DType dtype = dx.dtype();
     MeshscopeNorm p = norm_of(dx, x, {}, rstd, weight);
     p.dy = dy.raw();
     if (p.rows > 0) run(MESHSCOPE_KERNEL_RMS_NORM_BACKWARD, dtype, p, shape_of_rows(p.rows, p.width));
@@ -123,24 +110,14 @@ void CudaKernels::rms_norm_input_grad(const Tensor& dx, const Tensor& dy, const 
 
 void CudaKernels::rms_norm_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x,
                                        const Tensor& rstd, bool accumulate) const {
-    check_.rms_norm_weight_grad(dw, dy, x, rstd, accumulate);
-    const DType dtype = dtype_of({dw, dy, x});
+    const DType dtype = dw.dtype();
     const MeshscopeColumns p = norm_weight_of(dw, {}, dy, x, {}, rstd, accumulate);
     columns(MESHSCOPE_KERNEL_NORM_WEIGHT, dtype, p);
 }
 
 void CudaKernels::rotary(const Tensor& out, const Tensor& in, const tensor::RotaryShape& shape,
                          bool inverse) const {
-    check_.rotary(out, in, shape, inverse);
-    const DType dtype = dtype_of({out, in});
-    if (shape.head_dim % 2 != 0)
-        throw InvalidArgument(
-            {"kernel.shape",
-             {{"kernel", std::string("rotary")},
-              {"shape", tensor::Shape{shape.batch, shape.tokens, shape.heads, shape.head_dim}},
-              {"wanted", tensor::Shape{-1, -1, -1, shape.head_dim + 1}}}});
-    if (shape.positions.defined())
-        tensor::expect_count("rotary", shape.positions, shape.tokens, DType::int64);
+    const DType dtype = out.dtype();
     MeshscopeRotary p{};
     p.out = out.raw();
     p.in = in.raw();
@@ -160,9 +137,8 @@ void CudaKernels::rotary(const Tensor& out, const Tensor& in, const tensor::Rota
 
 void CudaKernels::attention_forward(const Tensor& o, const Tensor& lse, const Tensor& q, const Tensor& k,
                                     const Tensor& v, const AttentionShape& shape) const {
-    check_.attention_forward(o, lse, q, k, v, shape);
-    const DType dtype = dtype_of({o, q, k, v});
-    expect_attention(shape, lse);
+    const DType dtype = o.dtype();
+    expect_head_fits(shape);
     if (lse.n_elements() == 0) return;
     MeshscopeAttention p = attention_of(shape);
     p.o = o.raw();
@@ -176,8 +152,6 @@ void CudaKernels::attention_forward(const Tensor& o, const Tensor& lse, const Te
 
 void CudaKernels::attention_merge(const Tensor& o, const Tensor& lse, const Tensor& block_o,
                                   const Tensor& block_lse, const AttentionShape& shape) const {
-    check_.attention_merge(o, lse, block_o, block_lse, shape);
-    expect_dtype({o, lse, block_o, block_lse}, DType::float32);
     if (lse.n_elements() == 0) return;
     MeshscopeAttention p = attention_of(shape);
     p.o = o.raw();
@@ -193,9 +167,8 @@ void CudaKernels::attention_merge(const Tensor& o, const Tensor& lse, const Tens
 void CudaKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout,
                                      const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                                      const Tensor& lse, const AttentionShape& shape) const {
-    check_.attention_backward(dq, dk, dv, dout, q, k, v, o, lse, shape);
-    const DType dtype = dtype_of({dq, dk, dv, dout, q, k, v, o});
-    expect_attention(shape, lse);
+    const DType dtype = dq.dtype();
+    expect_head_fits(shape);
     const int64_t rows = lse.n_elements();
     const GpuMemory delta(stream(), rows * static_cast<int64_t>(sizeof(float)));
     MeshscopeAttention p = attention_of(shape);
@@ -234,8 +207,7 @@ void CudaKernels::check_indices(std::string_view kernel, const Tensor& indices, 
 
 void CudaKernels::embed(std::string_view kernel, const Tensor& y, const Tensor& table, const Tensor& indices,
                         int64_t first, bool checks) const {
-    const DType dtype = dtype_of({y, table});
-    expect_dtype({indices}, DType::int64);
+    const DType dtype = y.dtype();
     if (checks) check_indices(kernel, indices, table.dim(0));
     MeshscopeIndices p{};
     p.indices = integers(indices);
@@ -250,8 +222,7 @@ void CudaKernels::embed(std::string_view kernel, const Tensor& y, const Tensor& 
 
 void CudaKernels::embed_backward(std::string_view kernel, const Tensor& dtable, const Tensor& dy,
                                  const Tensor& indices, int64_t first, bool accumulate, bool checks) const {
-    const DType dtype = dtype_of({dtable, dy});
-    expect_dtype({indices}, DType::int64);
+    const DType dtype = dtable.dtype();
     if (checks) check_indices(kernel, indices, dtable.dim(0));
     if (!accumulate) zero(dtable);
     MeshscopeIndices p{};
@@ -270,25 +241,21 @@ void CudaKernels::embed_backward(std::string_view kernel, const Tensor& dtable, 
 }
 
 void CudaKernels::embedding_forward(const Tensor& y, const Tensor& table, const Tensor& indices) const {
-    check_.embedding_forward(y, table, indices);
     embed("embedding", y, table, indices, 0, true);
 }
 
 void CudaKernels::embedding_backward(const Tensor& dtable, const Tensor& dy, const Tensor& indices,
                                      bool accumulate) const {
-    check_.embedding_backward(dtable, dy, indices, accumulate);
     embed_backward("embedding.backward", dtable, dy, indices, 0, accumulate, true);
 }
 
 void CudaKernels::embedding_part_forward(const Tensor& y, const Tensor& table, const Tensor& indices,
                                          int64_t first) const {
-    check_.embedding_part_forward(y, table, indices, first);
     embed("embedding.part", y, table, indices, first, false);
 }
 
 void CudaKernels::embedding_part_backward(const Tensor& dtable, const Tensor& dy, const Tensor& indices,
                                           int64_t first, bool accumulate) const {
-    check_.embedding_part_backward(dtable, dy, indices, first, accumulate);
     embed_backward("embedding.part.backward", dtable, dy, indices, first, accumulate, false);
 }
 

@@ -1,8 +1,6 @@
 #pragma once
 
-// What the files of CudaKernels share: the dtypes of a call, and the parameters of element kernels.
-
-#include <initializer_list>
+// What the files of CudaKernels share: the parameters of element kernels.
 
 #include "backends/cuda/gpu_kernels.h"
 #include "core/base/kinds.h"
@@ -16,14 +14,6 @@ static_assert(static_cast<int>(DType::float32) == MESHSCOPE_FLOAT32 &&
               static_cast<int>(DType::int64) == MESHSCOPE_INT64 &&
               static_cast<int>(DType::uint8) == MESHSCOPE_UINT8 &&
               static_cast<int>(DType::float16) == MESHSCOPE_FLOAT16);
-
-/// The one dtype of a call's operands (undefined ones do not count): float32 or bfloat16, and float16 where
-/// `half` says so. Throws InvalidArgument "tensor.wrong_dtype".
-enum class Half : bool { refused, allowed };
-DType dtype_of(std::initializer_list<tensor::Tensor> operands, Half half = Half::refused);
-
-/// Throws InvalidArgument "tensor.wrong_dtype" unless each has this dtype; undefined ones do not count.
-void expect_dtype(std::initializer_list<tensor::Tensor> operands, DType dtype);
 
 /// For a kernel of one output and up to two inputs, over out's elements.
 inline MeshscopeElements elements_of(const tensor::Tensor& out, const tensor::Tensor& a = {},

@@ -36,6 +36,15 @@ struct AttentionShape {
     /// parallel holds tokens that are not neighbours.
     Tensor q_positions{};
     Tensor k_positions{};
+    /// How many pairs of a query and a key that it sees one head has, where positions decide that and the
+    /// host knows it; -1: as pairs() says. For what the call costs; kernels do not look at it.
+    int64_t n_pairs = -1;
+
+    /// Pairs of one head of one batch row: all, or those that a causal mask over tokens 0, 1, 2 … leaves.
+    int64_t pairs() const {
+        if (n_pairs >= 0) return n_pairs;
+        return causal ? q_tokens * (k_tokens + 1) / 2 : q_tokens * k_tokens;
+    }
 };
 
 }  // namespace meshscope::tensor

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <optional>
 
 #include "core/base/address_space.h"
 #include "core/base/error.h"
@@ -33,9 +34,10 @@ class CpuDevice final : public Device {
   public:
     explicit CpuDevice(MatMul mat_mul) {
         if (mat_mul == MatMul::reference)
-            kernels_ = std::make_unique<WithBfloat16<ReferenceKernels>>(*this);
+            work_ = std::make_unique<WithBfloat16<ReferenceKernels>>(*this);
         else
-            kernels_ = std::make_unique<WithBfloat16<CpuKernels>>(*this);
+            work_ = std::make_unique<WithBfloat16<CpuKernels>>(*this);
+        kernels_.emplace(*work_);
     }
 
     std::byte* allocate(int64_t bytes) override {
@@ -63,7 +65,8 @@ class CpuDevice final : public Device {
   private:
     LargeBlocks large_;
     SmallBlocks small_;
-    std::unique_ptr<Kernels> kernels_;
+    std::unique_ptr<KernelWork> work_;
+    std::optional<Kernels> kernels_;
     int64_t physical_bytes_ = physical_bytes();
 };
 

@@ -5,13 +5,12 @@
 #include <cmath>
 
 #include "core/tensor/blas.h"
-#include "core/tensor/kernels_check.h"
+#include "core/tensor/kernel_parts.h"
 
 namespace meshscope::tensor {
 
 void CpuKernels::cast(const Tensor& out, const Tensor& in) const {
     if (out.dtype() == in.dtype()) return copy(out, in);
-    expect_count("cast", out, in.n_elements(), out.dtype());
     if (cast_float16(out, in)) return;
     if (out.dtype() == DType::bfloat16)
         loops_->to_bfloat16(out.data<uint16_t>().data(), numbers(in), in.n_elements());
@@ -24,29 +23,23 @@ void CpuKernels::scale(const Tensor& in_out, float factor) const {
 }
 
 void CpuKernels::axpy(const Tensor& y, float a, const Tensor& x) const {
-    expect_count("axpy", y, x.n_elements());
     loops_->axpy(numbers(y), a, numbers(x), y.n_elements());
 }
 
 void CpuKernels::add(const Tensor& out, const Tensor& a, const Tensor& b) const {
-    expect_count("add", a, out.n_elements());
-    expect_count("add", b, out.n_elements());
     loops_->add(numbers(out), numbers(a), numbers(b), out.n_elements());
 }
 
 void CpuKernels::multiply(const Tensor& out, const Tensor& a, const Tensor& b) const {
-    expect_count("multiply", a, out.n_elements());
-    expect_count("multiply", b, out.n_elements());
     loops_->multiply(numbers(out), numbers(a), numbers(b), out.n_elements());
 }
 
 void CpuKernels::linear_forward(const Tensor& y, const Tensor& x, const Tensor& weight,
                                 const Tensor& bias) const {
-    const auto [rows, inputs, outputs] = linear_sizes("linear", x, y, weight);
+    const auto [rows, inputs, outputs] = linear_sizes(x, weight);
     float* ys = numbers(y);
     if (bias.defined()) {
         // The product is added onto the bias, as PyTorch's addmm does.
-        expect_count("linear", bias, outputs);
         for (int64_t r = 0; r < rows; ++r) std::copy_n(numbers(bias), outputs, ys + r * outputs);
     }
     matrix_product(false, true, rows, outputs, inputs, numbers(x), numbers(weight),
@@ -54,13 +47,13 @@ void CpuKernels::linear_forward(const Tensor& y, const Tensor& x, const Tensor& 
 }
 
 void CpuKernels::linear_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& weight) const {
-    const auto [rows, inputs, outputs] = linear_sizes("linear.input_grad", dx, dy, weight);
+    const auto [rows, inputs, outputs] = linear_sizes(dx, weight);
     matrix_product(false, false, rows, inputs, outputs, numbers(dy), numbers(weight), 0.0F, numbers(dx));
 }
 
 void CpuKernels::linear_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x,
                                     bool accumulate) const {
-    const auto [rows, inputs, outputs] = linear_sizes("linear.weight_grad", x, dy, dw);
+    const auto [rows, inputs, outputs] = linear_sizes(x, dw);
     matrix_product(true, false, outputs, inputs, rows, numbers(dy), numbers(x), accumulate ? 1.0F : 0.0F,
                    numbers(dw));
 }
@@ -68,7 +61,6 @@ void CpuKernels::linear_weight_grad(const Tensor& dw, const Tensor& dy, const Te
 void CpuKernels::linear_bias_grad(const Tensor& db, const Tensor& dy, bool accumulate) const {
     const int64_t outputs = db.n_elements();
     const int64_t rows = outputs == 0 ? 0 : dy.n_elements() / outputs;
-    expect_count("linear.bias_grad", dy, rows * outputs);
     float* dbs = numbers(db);
     const float* dys = numbers(dy);
     if (!accumulate) std::fill_n(dbs, outputs, 0.0F);
@@ -76,43 +68,32 @@ void CpuKernels::linear_bias_grad(const Tensor& db, const Tensor& dy, bool accum
 }
 
 void CpuKernels::relu_forward(const Tensor& y, const Tensor& x) const {
-    expect_count("relu", y, x.n_elements());
     loops_->relu_forward(numbers(y), numbers(x), x.n_elements());
 }
 
 void CpuKernels::relu_backward(const Tensor& dx, const Tensor& dy, const Tensor& y) const {
-    expect_count("relu.backward", dx, y.n_elements());
-    expect_count("relu.backward", dy, y.n_elements());
     loops_->relu_backward(numbers(dx), numbers(dy), numbers(y), y.n_elements());
 }
 
 void CpuKernels::gelu_tanh_forward(const Tensor& y, const Tensor& x) const {
-    expect_count("gelu_tanh", y, x.n_elements());
     loops_->gelu_forward(numbers(y), numbers(x), x.n_elements());
 }
 
 void CpuKernels::gelu_tanh_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const {
-    expect_count("gelu_tanh.backward", dx, x.n_elements());
-    expect_count("gelu_tanh.backward", dy, x.n_elements());
     loops_->gelu_backward(numbers(dx), numbers(dy), numbers(x), x.n_elements());
 }
 
 void CpuKernels::silu_mul_forward(const Tensor& y, const Tensor& gate, const Tensor& up) const {
-    for (const Tensor& tensor : {y, up}) expect_count("silu_mul", tensor, gate.n_elements());
     loops_->silu_mul_forward(numbers(y), numbers(gate), numbers(up), gate.n_elements());
 }
 
 void CpuKernels::silu_mul_backward(const Tensor& dgate, const Tensor& dup, const Tensor& dy,
                                    const Tensor& gate, const Tensor& up) const {
-    for (const Tensor& tensor : {dgate, dup, dy, up})
-        expect_count("silu_mul.backward", tensor, gate.n_elements());
     loops_->silu_mul_backward(numbers(dgate), numbers(dup), numbers(dy), numbers(gate), numbers(up),
                               gate.n_elements());
 }
 
 void CpuKernels::mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const {
-    expect_count("mse", loss, 1);
-    expect_count("mse", target, prediction.n_elements());
     const int64_t n = prediction.n_elements();
     const double sum = loops_->squared_distance(numbers(prediction), numbers(target), n);
     numbers(loss)[0] = static_cast<float>(sum / static_cast<double>(n));
@@ -120,9 +101,6 @@ void CpuKernels::mse_forward(const Tensor& loss, const Tensor& prediction, const
 
 void CpuKernels::mse_backward(const Tensor& dprediction, const Tensor& dloss, const Tensor& prediction,
                               const Tensor& target) const {
-    expect_count("mse.backward", dloss, 1);
-    expect_count("mse.backward", target, prediction.n_elements());
-    expect_count("mse.backward", dprediction, prediction.n_elements());
     const int64_t n = prediction.n_elements();
     const float factor = 2.0F / static_cast<float>(n) * numbers(dloss)[0];
     loops_->scaled_difference(numbers(dprediction), factor, numbers(prediction), numbers(target), n);
@@ -134,7 +112,6 @@ double CpuKernels::sum_of_squares(const Tensor& in) const {
 
 void CpuKernels::sgd_step(const Tensor& value, const Tensor& grad, const Tensor& buffer,
                           const SgdStep& step) const {
-    expect_count("sgd", grad, value.n_elements());
     const int64_t n = value.n_elements();
     const auto lr = static_cast<float>(step.lr);
     const auto momentum = static_cast<float>(step.momentum);
@@ -145,7 +122,6 @@ void CpuKernels::sgd_step(const Tensor& value, const Tensor& grad, const Tensor&
         for (int64_t i = 0; i < n; ++i) values[i] -= lr * (grads[i] + decay * values[i]);
         return;
     }
-    expect_count("sgd", buffer, n);
     float* bufs = numbers(buffer);
     for (int64_t i = 0; i < n; ++i) {
         const float g = grads[i] + decay * values[i];
@@ -156,7 +132,6 @@ void CpuKernels::sgd_step(const Tensor& value, const Tensor& grad, const Tensor&
 
 void CpuKernels::adam_step(const Tensor& value, const Tensor& grad, const Tensor& m, const Tensor& v,
                            const AdamStep& step) const {
-    for (const Tensor& tensor : {grad, m, v}) expect_count("adam", tensor, value.n_elements());
     // The scalars in double and the elements in float32, in the order of torch/optim/adam.py's single-tensor
     // path.
     const double correction1 = 1.0 - std::pow(step.beta1, static_cast<double>(step.step));

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/tensor/blas.h"
-#include "core/tensor/kernels_check.h"
+#include "core/tensor/kernel_parts.h"
 #include "core/tensor/kernels_cpu.h"
 
 namespace meshscope::tensor {
@@ -108,7 +108,6 @@ struct Head {
 
 void CpuKernels::attention_forward(const Tensor& o, const Tensor& lse, const Tensor& q, const Tensor& k,
                                    const Tensor& v, const AttentionShape& shape) const {
-    expect_attention("attention", shape, {o, q}, {k, v}, lse);
     const int64_t n = shape.head_dim;
     const Mask mask(shape);
     // Asked for once: what a tensor lies on is checked each time.
@@ -170,8 +169,6 @@ void CpuKernels::attention_forward(const Tensor& o, const Tensor& lse, const Ten
 
 void CpuKernels::attention_merge(const Tensor& o, const Tensor& lse, const Tensor& block_o,
                                  const Tensor& block_lse, const AttentionShape& shape) const {
-    expect_attention("attention.merge", shape, {o, block_o}, {}, lse);
-    expect_attention("attention.merge", shape, {o, block_o}, {}, block_lse);
     float *const o_numbers = numbers(o), *const lse_numbers = numbers(lse);
     const float *const block_o_numbers = numbers(block_o), *const block_lse_numbers = numbers(block_lse);
     for (int64_t b = 0; b < shape.batch; ++b) {
@@ -197,7 +194,6 @@ void CpuKernels::attention_merge(const Tensor& o, const Tensor& lse, const Tenso
 void CpuKernels::attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout,
                                     const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                                     const Tensor& lse, const AttentionShape& shape) const {
-    expect_attention("attention.backward", shape, {dq, dout, q, o}, {dk, dv, k, v}, lse);
     const int64_t n = shape.head_dim;
     const auto scale = static_cast<float>(shape.scale);
     const Mask mask(shape);

@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/tensor/dtype.h"
-#include "core/tensor/kernels_check.h"
+#include "core/tensor/kernel_parts.h"
 
 namespace meshscope::tensor {
 namespace {
@@ -23,7 +23,6 @@ float round_to_float(double x) {
 }  // namespace
 
 void ReferenceKernels::zero(const Tensor& out) const {
-    if (!out.defined()) throw InvalidArgument({"tensor.undefined", {}});
     if (out.n_elements() > 0) std::memset(out.raw(), 0, static_cast<std::size_t>(out.bytes()));
 }
 
@@ -32,13 +31,11 @@ void ReferenceKernels::fill(const Tensor& out, float value) const {
 }
 
 void ReferenceKernels::copy(const Tensor& out, const Tensor& in) const {
-    expect_count("copy", out, in.n_elements(), in.dtype());
     if (in.n_elements() > 0) std::memmove(out.raw(), in.raw(), static_cast<std::size_t>(in.bytes()));
 }
 
 void ReferenceKernels::cast(const Tensor& out, const Tensor& in) const {
     if (out.dtype() == in.dtype()) return copy(out, in);
-    expect_count("cast", out, in.n_elements(), out.dtype());
     if (cast_float16(out, in)) return;
     if (out.dtype() == DType::bfloat16) {
         std::ranges::transform(in.data<float>(), out.data<uint16_t>().begin(), to_bfloat16);
@@ -48,12 +45,10 @@ void ReferenceKernels::cast(const Tensor& out, const Tensor& in) const {
 }
 
 void ReferenceKernels::upload(const Tensor& out, std::span<const float> numbers) const {
-    expect_count("upload", out, static_cast<int64_t>(numbers.size()));
     std::ranges::copy(numbers, out.data<float>().begin());
 }
 
 void ReferenceKernels::download(std::span<float> numbers, const Tensor& in) const {
-    expect_count("download", in, static_cast<int64_t>(numbers.size()));
     std::ranges::copy(in.data<float>(), numbers.begin());
 }
 
@@ -62,7 +57,6 @@ void ReferenceKernels::scale(const Tensor& in_out, float factor) const {
 }
 
 void ReferenceKernels::axpy(const Tensor& y, float a, const Tensor& x) const {
-    expect_count("axpy", y, x.n_elements());
     const auto ys = y.data<float>();
     const auto xs = x.data<float>();
     for (std::size_t i = 0; i < ys.size(); ++i)
@@ -70,8 +64,6 @@ void ReferenceKernels::axpy(const Tensor& y, float a, const Tensor& x) const {
 }
 
 void ReferenceKernels::add(const Tensor& out, const Tensor& a, const Tensor& b) const {
-    expect_count("add", a, out.n_elements());
-    expect_count("add", b, out.n_elements());
     const auto as = a.data<float>();
     const auto bs = b.data<float>();
     const auto outs = out.data<float>();
@@ -79,10 +71,7 @@ void ReferenceKernels::add(const Tensor& out, const Tensor& a, const Tensor& b) 
 }
 
 void ReferenceKernels::add_rows(const Tensor& out, const Tensor& a, const Tensor& row) const {
-    expect_count("add_rows", a, out.n_elements());
     const auto width = static_cast<std::size_t>(row.n_elements());
-    const int64_t rows = row.n_elements() == 0 ? 0 : out.n_elements() / row.n_elements();
-    expect_count("add_rows", out, rows * row.n_elements());
     const auto as = a.data<float>();
     const auto added = row.data<float>();
     const auto outs = out.data<float>();
@@ -91,16 +80,13 @@ void ReferenceKernels::add_rows(const Tensor& out, const Tensor& a, const Tensor
 }
 
 void ReferenceKernels::multiply(const Tensor& out, const Tensor& a, const Tensor& b) const {
-    expect_count("multiply", a, out.n_elements());
-    expect_count("multiply", b, out.n_elements());
     std::ranges::transform(a.data<float>(), b.data<float>(), out.data<float>().begin(),
                            [](float x, float y) { return x * y; });
 }
 
 void ReferenceKernels::linear_forward(const Tensor& y, const Tensor& x, const Tensor& weight,
                                       const Tensor& bias) const {
-    const auto [rows, inputs, outputs] = linear_sizes("linear", x, y, weight);
-    if (bias.defined()) expect_count("linear", bias, outputs);
+    const auto [rows, inputs, outputs] = linear_sizes(x, weight);
     const float* xs = x.data<float>().data();
     const float* ws = weight.data<float>().data();
     float* ys = y.data<float>().data();
@@ -115,7 +101,7 @@ void ReferenceKernels::linear_forward(const Tensor& y, const Tensor& x, const Te
 }
 
 void ReferenceKernels::linear_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& weight) const {
-    const auto [rows, inputs, outputs] = linear_sizes("linear.input_grad", dx, dy, weight);
+    const auto [rows, inputs, outputs] = linear_sizes(dx, weight);
     const float* dys = dy.data<float>().data();
     const float* ws = weight.data<float>().data();
     float* dxs = dx.data<float>().data();
@@ -131,7 +117,7 @@ void ReferenceKernels::linear_input_grad(const Tensor& dx, const Tensor& dy, con
 
 void ReferenceKernels::linear_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x,
                                           bool accumulate) const {
-    const auto [rows, inputs, outputs] = linear_sizes("linear.weight_grad", x, dy, dw);
+    const auto [rows, inputs, outputs] = linear_sizes(x, dw);
     const float* dys = dy.data<float>().data();
     const float* xs = x.data<float>().data();
     float* dws = dw.data<float>().data();
@@ -148,7 +134,6 @@ void ReferenceKernels::linear_weight_grad(const Tensor& dw, const Tensor& dy, co
 void ReferenceKernels::linear_bias_grad(const Tensor& db, const Tensor& dy, bool accumulate) const {
     const int64_t outputs = db.n_elements();
     const int64_t rows = outputs == 0 ? 0 : dy.n_elements() / outputs;
-    expect_count("linear.bias_grad", dy, rows * outputs);
     const float* dys = dy.data<float>().data();
     float* dbs = db.data<float>().data();
     for (int64_t o = 0; o < outputs; ++o) {
@@ -159,20 +144,16 @@ void ReferenceKernels::linear_bias_grad(const Tensor& db, const Tensor& dy, bool
 }
 
 void ReferenceKernels::relu_forward(const Tensor& y, const Tensor& x) const {
-    expect_count("relu", y, x.n_elements());
     std::ranges::transform(x.data<float>(), y.data<float>().begin(),
                            [](float v) { return v < 0.0F ? 0.0F : v; });
 }
 
 void ReferenceKernels::relu_backward(const Tensor& dx, const Tensor& dy, const Tensor& y) const {
-    expect_count("relu.backward", dx, y.n_elements());
-    expect_count("relu.backward", dy, y.n_elements());
     std::ranges::transform(dy.data<float>(), y.data<float>(), dx.data<float>().begin(),
                            [](float g, float v) { return v > 0.0F ? g : 0.0F; });
 }
 
 void ReferenceKernels::gelu_tanh_forward(const Tensor& y, const Tensor& x) const {
-    expect_count("gelu_tanh", y, x.n_elements());
     std::ranges::transform(x.data<float>(), y.data<float>().begin(), [](float v) {
         const double u = v;
         return round_to_float(0.5 * u * (1.0 + std::tanh(kGeluScale * (u + kGeluCubic * u * u * u))));
@@ -180,8 +161,6 @@ void ReferenceKernels::gelu_tanh_forward(const Tensor& y, const Tensor& x) const
 }
 
 void ReferenceKernels::gelu_tanh_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const {
-    expect_count("gelu_tanh.backward", dx, x.n_elements());
-    expect_count("gelu_tanh.backward", dy, x.n_elements());
     std::ranges::transform(dy.data<float>(), x.data<float>(), dx.data<float>().begin(), [](float g, float v) {
         const double u = v;
         const double t = std::tanh(kGeluScale * (u + kGeluCubic * u * u * u));
@@ -192,8 +171,6 @@ void ReferenceKernels::gelu_tanh_backward(const Tensor& dx, const Tensor& dy, co
 }
 
 void ReferenceKernels::mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const {
-    expect_count("mse", loss, 1);
-    expect_count("mse", target, prediction.n_elements());
     const auto ps = prediction.data<float>();
     const auto ts = target.data<float>();
     double sum = 0.0;
@@ -207,9 +184,6 @@ void ReferenceKernels::mse_forward(const Tensor& loss, const Tensor& prediction,
 
 void ReferenceKernels::mse_backward(const Tensor& dprediction, const Tensor& dloss, const Tensor& prediction,
                                     const Tensor& target) const {
-    expect_count("mse.backward", dloss, 1);
-    expect_count("mse.backward", target, prediction.n_elements());
-    expect_count("mse.backward", dprediction, prediction.n_elements());
     const double factor = 2.0 * dloss.data<float>()[0] / static_cast<double>(prediction.n_elements());
     std::ranges::transform(
         prediction.data<float>(), target.data<float>(), dprediction.data<float>().begin(),
@@ -224,9 +198,7 @@ double ReferenceKernels::sum_of_squares(const Tensor& in) const {
 
 void ReferenceKernels::sgd_step(const Tensor& value, const Tensor& grad, const Tensor& buffer,
                                 const SgdStep& step) const {
-    expect_count("sgd", grad, value.n_elements());
     const bool has_buffer = step.momentum != 0.0;
-    if (has_buffer) expect_count("sgd", buffer, value.n_elements());
     const auto values = value.data<float>();
     const auto grads = grad.data<float>();
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -242,7 +214,6 @@ void ReferenceKernels::sgd_step(const Tensor& value, const Tensor& grad, const T
 
 void ReferenceKernels::adam_step(const Tensor& value, const Tensor& grad, const Tensor& m, const Tensor& v,
                                  const AdamStep& step) const {
-    for (const Tensor& tensor : {grad, m, v}) expect_count("adam", tensor, value.n_elements());
     const auto values = value.data<float>();
     const auto grads = grad.data<float>();
     const auto ms = m.data<float>();

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/tensor/kernels_check.h"
+#include "core/tensor/kernel_parts.h"
 #include "core/tensor/kernels_reference.h"
 
 namespace meshscope::tensor {
@@ -50,7 +50,6 @@ void for_each_row(const AttentionShape& shape, const F& f) {
 
 void ReferenceKernels::attention_forward(const Tensor& o, const Tensor& lse, const Tensor& q, const Tensor& k,
                                          const Tensor& v, const AttentionShape& shape) const {
-    expect_attention("attention", shape, {o, q}, {k, v}, lse);
     const Rows rows{shape};
     const int64_t n = shape.head_dim;
     const float* qs = q.data<float>().data();
@@ -88,8 +87,6 @@ void ReferenceKernels::attention_forward(const Tensor& o, const Tensor& lse, con
 
 void ReferenceKernels::attention_merge(const Tensor& o, const Tensor& lse, const Tensor& block_o,
                                        const Tensor& block_lse, const AttentionShape& shape) const {
-    expect_attention("attention.merge", shape, {o, block_o}, {}, lse);
-    expect_attention("attention.merge", shape, {o, block_o}, {}, block_lse);
     const Rows rows{shape};
     float* os = o.data<float>().data();
     const float* blocks = block_o.data<float>().data();
@@ -110,7 +107,6 @@ void ReferenceKernels::attention_backward(const Tensor& dq, const Tensor& dk, co
                                           const Tensor& dout, const Tensor& q, const Tensor& k,
                                           const Tensor& v, const Tensor& o, const Tensor& lse,
                                           const AttentionShape& shape) const {
-    expect_attention("attention.backward", shape, {dq, dout, q, o}, {dk, dv, k, v}, lse);
     const Rows rows{shape};
     const int64_t n = shape.head_dim;
     const float* qs = q.data<float>().data();

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/tensor/kernels_check.h"
+#include "core/tensor/kernel_parts.h"
 #include "core/tensor/kernels_reference.h"
 
 namespace meshscope::tensor {
@@ -52,8 +52,6 @@ void ReferenceKernels::layer_norm_forward(const Tensor& y, const Tensor& mean, c
                                           double eps) const {
     const int64_t n = weight.n_elements();
     const int64_t rows = mean.n_elements();
-    expect_layer_norm("layer_norm", {y, x}, mean, rstd, weight);
-    if (bias.defined()) expect_count("layer_norm", bias, n);
     const float* ws = weight.data<float>().data();
     const float* bs = bias.defined() ? bias.data<float>().data() : nullptr;
     for (int64_t r = 0; r < rows; ++r) {
@@ -75,7 +73,6 @@ void ReferenceKernels::layer_norm_forward(const Tensor& y, const Tensor& mean, c
 void ReferenceKernels::layer_norm_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& x,
                                              const Tensor& mean, const Tensor& rstd,
                                              const Tensor& weight) const {
-    expect_layer_norm("layer_norm.input_grad", {dx, dy, x}, mean, rstd, weight);
     const int64_t n = weight.n_elements();
     const float* ws = weight.data<float>().data();
     for (int64_t r = 0; r < mean.n_elements(); ++r) {
@@ -96,13 +93,11 @@ void ReferenceKernels::layer_norm_input_grad(const Tensor& dx, const Tensor& dy,
 void ReferenceKernels::layer_norm_weight_grad(const Tensor& dw, const Tensor& db, const Tensor& dy,
                                               const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                               bool accumulate) const {
-    expect_layer_norm("layer_norm.weight_grad", {dy, x}, mean, rstd, dw);
     const int64_t n = dw.n_elements();
     const int64_t rows = mean.n_elements();
     weight_grad(dw.data<float>().data(), dy.data<float>().data(), x.data<float>().data(),
                 mean.data<float>().data(), rstd.data<float>().data(), rows, n, accumulate);
     if (!db.defined()) return;
-    expect_count("layer_norm.weight_grad", db, n);
     const float* dys = dy.data<float>().data();
     float* dbs = db.data<float>().data();
     for (int64_t i = 0; i < n; ++i) {
@@ -114,7 +109,6 @@ void ReferenceKernels::layer_norm_weight_grad(const Tensor& dw, const Tensor& db
 
 void ReferenceKernels::rms_norm_forward(const Tensor& y, const Tensor& rstd, const Tensor& x,
                                         const Tensor& weight, double eps) const {
-    expect_rms_norm("rms_norm", {y, x}, rstd, weight);
     const int64_t n = weight.n_elements();
     const float* ws = weight.data<float>().data();
     for (int64_t r = 0; r < rstd.n_elements(); ++r) {
@@ -130,7 +124,6 @@ void ReferenceKernels::rms_norm_forward(const Tensor& y, const Tensor& rstd, con
 
 void ReferenceKernels::rms_norm_input_grad(const Tensor& dx, const Tensor& dy, const Tensor& x,
                                            const Tensor& rstd, const Tensor& weight) const {
-    expect_rms_norm("rms_norm.input_grad", {dx, dy, x}, rstd, weight);
     const int64_t n = weight.n_elements();
     const float* ws = weight.data<float>().data();
     for (int64_t r = 0; r < rstd.n_elements(); ++r) {
@@ -148,21 +141,17 @@ void ReferenceKernels::rms_norm_input_grad(const Tensor& dx, const Tensor& dy, c
 
 void ReferenceKernels::rms_norm_weight_grad(const Tensor& dw, const Tensor& dy, const Tensor& x,
                                             const Tensor& rstd, bool accumulate) const {
-    expect_rms_norm("rms_norm.weight_grad", {dy, x}, rstd, dw);
     weight_grad(dw.data<float>().data(), dy.data<float>().data(), x.data<float>().data(), nullptr,
                 rstd.data<float>().data(), rstd.n_elements(), dw.n_elements(), accumulate);
 }
 
 void ReferenceKernels::silu_mul_forward(const Tensor& y, const Tensor& gate, const Tensor& up) const {
-    for (const Tensor& tensor : {y, up}) expect_count("silu_mul", tensor, gate.n_elements());
     std::ranges::transform(gate.data<float>(), up.data<float>(), y.data<float>().begin(),
                            [](float g, float u) { return static_cast<float>(g * sigmoid(g) * u); });
 }
 
 void ReferenceKernels::silu_mul_backward(const Tensor& dgate, const Tensor& dup, const Tensor& dy,
                                          const Tensor& gate, const Tensor& up) const {
-    for (const Tensor& tensor : {dgate, dup, dy, up})
-        expect_count("silu_mul.backward", tensor, gate.n_elements());
     const auto gates = gate.data<float>();
     const auto ups = up.data<float>();
     const auto dys = dy.data<float>();

@@ -3,24 +3,13 @@
 #include <cmath>
 #include <limits>
 
-#include "core/tensor/kernels_check.h"
+#include "core/tensor/kernel_parts.h"
 #include "core/tensor/kernels_reference.h"
 
 namespace meshscope::tensor {
-namespace {
-
-/// V of logits (N, V); throws InvalidArgument ("kernel.shape") unless there are N rows.
-int64_t classes_of(std::string_view kernel, const Tensor& logits, int64_t rows) {
-    const int64_t classes = rows == 0 ? 0 : logits.n_elements() / rows;
-    expect_count(kernel, logits, rows * classes);
-    return classes;
-}
-
-}  // namespace
-
 void ReferenceKernels::embedding_part_forward(const Tensor& y, const Tensor& table, const Tensor& indices,
                                               int64_t first) const {
-    const int64_t n = embedding_width("embedding.part", y, table, indices);
+    const int64_t n = table.dim(1);
     const float* rows = table.data<float>().data();
     float* ys = y.data<float>().data();
     for (const int64_t index : indices.data<int64_t>()) {
@@ -35,7 +24,7 @@ void ReferenceKernels::embedding_part_forward(const Tensor& y, const Tensor& tab
 
 void ReferenceKernels::embedding_part_backward(const Tensor& dtable, const Tensor& dy, const Tensor& indices,
                                                int64_t first, bool accumulate) const {
-    const int64_t n = embedding_width("embedding.part.backward", dy, dtable, indices);
+    const int64_t n = dtable.dim(1);
     float* rows = dtable.data<float>().data();
     const float* dys = dy.data<float>().data();
     if (!accumulate) zero(dtable);
@@ -48,7 +37,7 @@ void ReferenceKernels::embedding_part_backward(const Tensor& dtable, const Tenso
 }
 
 void ReferenceKernels::row_max(const Tensor& largest, const Tensor& logits) const {
-    const int64_t classes = classes_of("row_max", logits, largest.n_elements());
+    const int64_t classes = times(largest.n_elements(), logits.n_elements());
     const float* xs = logits.n_elements() == 0 ? nullptr : logits.data<float>().data();
     for (float& out : largest.data<float>()) {
         out = -std::numeric_limits<float>::infinity();
@@ -61,8 +50,7 @@ void ReferenceKernels::row_max(const Tensor& largest, const Tensor& logits) cons
 
 void ReferenceKernels::row_sum_exp(const Tensor& sums, const Tensor& logits, const Tensor& largest) const {
     const int64_t rows = sums.n_elements();
-    const int64_t classes = classes_of("row_sum_exp", logits, rows);
-    expect_count("row_sum_exp", largest, rows);
+    const int64_t classes = times(rows, logits.n_elements());
     const float* xs = logits.n_elements() == 0 ? nullptr : logits.data<float>().data();
     for (int64_t r = 0; r < rows; ++r) {
         const double shift = largest.data<float>()[static_cast<std::size_t>(r)];
@@ -76,8 +64,7 @@ void ReferenceKernels::row_sum_exp(const Tensor& sums, const Tensor& logits, con
 void ReferenceKernels::pick_targets(const Tensor& picked, const Tensor& logits, const Tensor& targets,
                                     int64_t first) const {
     const int64_t rows = picked.n_elements();
-    const int64_t classes = classes_of("pick_targets", logits, rows);
-    expect_count("pick_targets", targets, rows, DType::int64);
+    const int64_t classes = times(rows, logits.n_elements());
     const auto xs = logits.data<float>();
     for (int64_t r = 0; r < rows; ++r) {
         const auto at = static_cast<std::size_t>(r);
@@ -90,8 +77,6 @@ void ReferenceKernels::pick_targets(const Tensor& picked, const Tensor& logits, 
 void ReferenceKernels::cross_entropy_of_parts(const Tensor& loss, const Tensor& lse, const Tensor& largest,
                                               const Tensor& sums, const Tensor& picked) const {
     const int64_t rows = picked.n_elements();
-    expect_count("cross_entropy.parts", loss, 1);
-    for (const Tensor* figures : {&lse, &largest, &sums}) expect_count("cross_entropy.parts", *figures, rows);
     double sum = 0.0;
     for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
         const double log_sum = double(largest.data<float>()[r]) + std::log(double(sums.data<float>()[r]));
@@ -104,9 +89,7 @@ void ReferenceKernels::cross_entropy_of_parts(const Tensor& loss, const Tensor& 
 void ReferenceKernels::cross_entropy_part_backward(const Tensor& dlogits, const Tensor& dloss,
                                                    const Tensor& logits, const Tensor& lse,
                                                    const Tensor& targets, int64_t first) const {
-    expect_count("cross_entropy.part.backward", dloss, 1);
-    const int64_t classes = expect_cross_entropy("cross_entropy.part.backward", logits, lse, targets);
-    expect_count("cross_entropy.part.backward", dlogits, logits.n_elements());
+    const int64_t classes = times(targets.n_elements(), logits.n_elements());
     const auto wanted = targets.data<int64_t>();
     const double factor = double(dloss.data<float>()[0]) / static_cast<double>(wanted.size());
     const auto xs = logits.data<float>();

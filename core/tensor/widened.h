@@ -2,30 +2,16 @@
 
 // What the bfloat16 kernels are made of.
 
-#include <initializer_list>
-#include <string>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/tensor/dtype.h"
+#include "core/tensor/kernel_declaration.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::tensor {
-
-/// Whether a call's float operands are bfloat16: all of them or none (undefined ones do not count). A mixture
-/// throws InvalidArgument ("tensor.wrong_dtype").
-inline bool is_bfloat16(std::initializer_list<Tensor> operands) {
-    const auto half = [](const Tensor& t) { return t.defined() && t.dtype() == DType::bfloat16; };
-    bool found = false;
-    for (const Tensor& operand : operands) found = found || half(operand);
-    if (!found) return false;
-    for (const Tensor& operand : operands)
-        if (operand.defined() && !half(operand))
-            throw InvalidArgument({"tensor.wrong_dtype",
-                                   {{"dtype", std::string(name(operand.dtype()))},
-                                    {"wanted", std::string(name(DType::bfloat16))}}});
-    return true;
-}
 
 /// The nearest bfloat16, as a float.
 inline float rounded(float x) {
@@ -35,7 +21,7 @@ inline float rounded(float x) {
 /// The float32 copies of one call.
 class Wide {
   public:
-    Wide(const Kernels& kernels, Device& device) : kernels_(&kernels), scratch_(device) {}
+    Wide(const KernelWork& kernels, Device& device) : kernels_(&kernels), scratch_(device) {}
 
     /// Uninitialised float32 of the same shape; undefined for undefined.
     Tensor like(const Tensor& tensor) {
@@ -89,9 +75,82 @@ class Wide {
         Tensor wide;
         bool accumulate;
     };
-    const Kernels* kernels_;
+    const KernelWork* kernels_;
     Allocator scratch_;
     std::vector<Result> results_;
+};
+
+/// One call with its numbers widened: `work` is called with float32 copies in place of the operands that hold
+/// the call's numbers, and what it wrote is rounded into them. A call of float32 goes straight to it.
+template <class Work>
+class WidenedCall {
+  public:
+    WidenedCall(const KernelDeclaration& declaration, const KernelWork& kernels, Device& device,
+                const Work& work)
+        : declaration_(declaration), kernels_(kernels), device_(device), work_(work) {}
+
+    template <class... Arguments>
+    auto operator()(const Arguments&... arguments) {
+        (look_at(arguments), ...);
+        if (!narrow_) return work_(arguments...);
+        n_ = 0;
+        Wide wide(kernels_, device_);
+        const std::tuple<Arguments...> copies{copy(wide, arguments)...};
+        if constexpr (std::is_void_v<decltype(work_(arguments...))>) {
+            std::apply(work_, copies);
+            wide.round();
+        } else {
+            const auto result = std::apply(work_, copies);
+            wide.round();
+            return result;
+        }
+    }
+
+  private:
+    bool holds_numbers(const Operand& operand) const {
+        return operand.numbers == Operand::Numbers::of_call ||
+               operand.numbers == Operand::Numbers::of_call_or_half;
+    }
+    template <class Argument>
+    void look_at(const Argument& argument) {
+        if constexpr (std::is_same_v<Argument, Tensor>) {
+            const Operand& operand = declaration_.operands[n_++];
+            if (holds_numbers(operand) && argument.defined() && argument.dtype() != DType::float32)
+                narrow_ = true;
+        } else if constexpr (std::is_same_v<Argument, bool>) {
+            accumulates_ = argument;
+        }
+    }
+    Tensor copy(Wide& wide, const Tensor& tensor) {
+        const Operand& operand = declaration_.operands[n_++];
+        if (!holds_numbers(operand)) return tensor;
+        switch (operand.use) {
+            case Operand::Use::read:
+                return wide.in(tensor);
+            case Operand::Use::written:
+                return wide.out(tensor);
+            case Operand::Use::updated:
+                return wide.in_out(tensor);
+            case Operand::Use::gradient:
+                break;
+        }
+        return wide.grad(tensor, accumulates_);
+    }
+    /// A gradient's sum is rounded in two steps: Wide adds.
+    bool copy(Wide&, bool flag) const {
+        return declaration_.operands[0].use == Operand::Use::gradient ? false : flag;
+    }
+    template <class Argument>
+    const Argument& copy(Wide&, const Argument& argument) const {
+        return argument;
+    }
+
+    const KernelDeclaration& declaration_;
+    const KernelWork& kernels_;
+    Device& device_;
+    const Work& work_;
+    std::size_t n_ = 0;  ///< tensors seen
+    bool narrow_ = false, accumulates_ = false;
 };
 
 }  // namespace meshscope::tensor

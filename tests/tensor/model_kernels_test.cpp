@@ -12,8 +12,8 @@ using namespace meshscope::tensor;
 namespace {
 
 /// The fast kernels with each table of loops that this machine can run.
-std::vector<std::unique_ptr<Kernels>> all_fast() {
-    std::vector<std::unique_ptr<Kernels>> result;
+std::vector<std::unique_ptr<CpuKernels>> all_fast() {
+    std::vector<std::unique_ptr<CpuKernels>> result;
     for (const VectorLoops* loops : runnable_loops()) result.push_back(std::make_unique<CpuKernels>(*loops));
     return result;
 }
@@ -30,8 +30,8 @@ void both(Pair& p, const std::vector<Shape>& outs, double tolerance, const Call&
         return results;
     };
     const std::vector<Tensor> wanted = run(p.plain);
-    for (const auto& kernels : all_fast()) {
-        const std::vector<Tensor> got = run(*kernels);
+    for (const auto& work : all_fast()) {
+        const std::vector<Tensor> got = run(Kernels(*work));
         for (std::size_t i = 0; i < outs.size(); ++i) {
             CAPTURE(i);
             CHECK(distance(got[i], wanted[i]) <= tolerance);

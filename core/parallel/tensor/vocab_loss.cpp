@@ -2,8 +2,8 @@
 
 #include "core/parallel/strategy.h"
 #include "core/tensor/host_access.h"
+#include "core/tensor/kernel_parts.h"
 #include "core/tensor/kernels.h"
-#include "core/tensor/kernels_check.h"
 
 namespace meshscope::parallel {
 
