@@ -17,7 +17,6 @@
 #include "core/base/shell_word.h"
 #include "core/base/start_thread.h"
 #include "core/base/temporary_folder.h"
-#include "core/run/partial.h"
 #include "core/run/recover.h"
 #include "core/trace/part_file.h"
 #include "core/trace/store.h"

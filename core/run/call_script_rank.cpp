@@ -87,12 +87,13 @@ std::string_view rule_of(CollectiveOp op) {
 
 }  // namespace
 
-CallScriptRank::CallScriptRank(comm::Transport& transport, SharedRun& shared) : RankParts(transport, shared) {
+CallScriptRank::CallScriptRank(comm::Transport& transport, const RunPlan& plan, RunControl& control)
+    : RankParts(transport, plan, control) {
     std::map<int32_t, comm::ProcessGroup*> joined;
-    for (const std::vector<int32_t>& indices : shared.groups.calls) {
+    for (const std::vector<int32_t>& indices : plan.groups.calls) {
         comm::ProcessGroup* mine = nullptr;
         for (const int32_t index : indices) {
-            const trace::Group& group = shared.groups.groups[static_cast<std::size_t>(index)];
+            const trace::Group& group = plan.groups.groups[static_cast<std::size_t>(index)];
             if (!std::ranges::binary_search(group.ranks, rank_.value)) continue;
             comm::ProcessGroup*& known = joined[index];
             if (known == nullptr) known = join_group(index);
@@ -113,7 +114,7 @@ void CallScriptRank::run() {
         make(i);
         append_part();
     }
-    shared_.wall_ns[static_cast<std::size_t>(rank_.value)] =
+    result_.wall_ns =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - started)
             .count();
 }
@@ -145,7 +146,7 @@ Tensor CallScriptRank::buffer(const Call& call, int64_t elements) {
 
 Tensor CallScriptRank::filled(const Call& call) {
     Tensor tensor = buffer(call, call.elements);
-    if (!shared_.dry)
+    if (!plan_.dry)
         tensor::fill_bytes(tensor, [&](std::byte* bytes) {
             for (int64_t i = 0; i < call.elements; ++i)
                 put(bytes, call.dtype, i, number_of(call, rank_.value, i));

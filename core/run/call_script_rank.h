@@ -15,7 +15,7 @@ namespace meshscope::run {
 /// that goes through a buffer of so many bytes.
 class CallScriptRank final : public RankParts {
   public:
-    CallScriptRank(comm::Transport& transport, SharedRun& shared);
+    CallScriptRank(comm::Transport& transport, const RunPlan& plan, RunControl& control);
 
     /// Makes all calls. Throws what they throw.
     void run();

@@ -5,10 +5,7 @@
 #include "core/base/clock.h"
 #include "core/comm/dry_group.h"
 #include "core/mesh/roles.h"
-#include "core/run/describe.h"
-#include "core/run/dry_calls.h"
-#include "core/run/groups.h"
-#include "core/run/no_data.h"
+#include "core/run/plan.h"
 #include "core/run/rank.h"
 
 namespace meshscope::run {
@@ -30,6 +27,13 @@ std::vector<int32_t> spread(const std::vector<int32_t>& ranks, int32_t most) {
     for (int32_t i = 0; i < most; ++i)
         some.push_back(ranks[static_cast<std::size_t>(most == 1 ? 0 : int64_t{i} * (n - 1) / (most - 1))]);
     return some;
+}
+
+/// Of plain calls any rank may be the root, or the one that is left out.
+bool every_rank_differs(const scenario::Scenario& scenario) {
+    if (!scenario.calls.empty()) return true;
+    return parallel::declaration(scenario.parallel.data)
+        .is(&parallel::Declaration::ranks_own_whole, scenario.parallel);
 }
 
 }  // namespace
@@ -69,63 +73,33 @@ int32_t telling_steps(const scenario::Scenario& scenario) {
     return static_cast<int32_t>(std::min(wanted, int64_t{scenario.steps}));
 }
 
-DryResult run_dry(const scenario::Scenario& given, const DryOptions& options) {
-    scenario::Scenario scenario = given;
-    if (options.steps > 0) scenario.steps = std::min(scenario.steps, options.steps);
-    const mesh::DeviceMesh mesh = build_mesh(scenario);
-    const int32_t world_size = scenario::world_size(scenario);
-    const GroupTable groups = groups_of(scenario, mesh, false);
-    const NoWeights weights;
-    const NoBatches batches;
-
-    const auto ranks = static_cast<std::size_t>(world_size);
-    std::vector<trace::RankRecord> records(ranks);
-    std::vector<std::vector<double>> losses(ranks), grad_norms(ranks);
-    std::vector<int64_t> wall_ns(ranks, 0);
-    std::vector<NamedArray> parameters;
-    StopVote vote(nullptr);
-    const RunOptions run_options;
-    SharedRun shared{scenario,
-                     run_options,
-                     mesh,
-                     groups,
-                     weights,
-                     batches,
-                     trace::Level::collectives,
-                     comm::StreamExecutor::Mode::inline_in_wait,
-                     steady_ns(),
-                     vote,
-                     records,
-                     losses,
-                     grad_norms,
-                     parameters,
-                     wall_ns,
-                     true};
-    shared.node_of_rank = node_of_rank(scenario, mesh);
+DryResult run_dry(const scenario::Scenario& scenario, const DryOptions& options) {
+    const RunPlan plan = plan_dry_run(scenario, options.steps);
+    const int32_t world_size = plan.world_size();
+    std::vector<trace::RankRecord> records(static_cast<std::size_t>(world_size));
+    RunControl control{.vote = StopVote(nullptr), .epoch_ns = steady_ns()};
 
     DryResult result;
-    // Of plain calls any rank may be the root, or the one that is left out; with ZeroRedundancyOptimizer each
-    // owns other parameters.
-    const bool all_differ =
-        !scenario.calls.empty() ||
-        (scenario.parallel.data == scenario::DataStrategy::zero1 && scenario.parallel.zero_redundancy);
-    const int32_t all_up_to = all_differ ? world_size : options.all_up_to;
+    const int32_t all_up_to = every_rank_differs(scenario) ? world_size : options.all_up_to;
     const std::vector<int32_t> wanted =
-        spread(distinct_ranks(mesh, world_size, all_up_to), options.most_ranks);
+        spread(distinct_ranks(plan.mesh, world_size, all_up_to), options.most_ranks);
     for (const int32_t rank : wanted) {
         if (options.cancel != nullptr && options.cancel->load()) break;
         comm::DryTransport transport(GlobalRank{rank}, world_size);
-        train_rank(transport, shared);
+        RankResult made;  // of which a prediction shows the record alone
+        train_rank(transport, plan, control, made);
+        records[static_cast<std::size_t>(rank)] = std::move(made.record);
         result.ranks.push_back(rank);
         if (options.progress)
             options.progress(static_cast<int32_t>(result.ranks.size()), static_cast<int32_t>(wanted.size()));
     }
 
-    trace::RunInfo info = describe_run(scenario, mesh, "dry", trace::Level::collectives);
-    info.steps = scenario.steps;
+    trace::RunInfo info = describe_run(plan);
+    info.steps = plan.scenario.steps;
     result.trace = std::make_shared<const trace::Trace>(
-        trace::merge(std::move(info), groups.groups, std::move(records)));
-    if (!scenario.calls.empty() && result.ranks.size() == ranks) check_dry_calls(*result.trace);
+        trace::merge(std::move(info), plan.groups.groups, std::move(records)));
+    if (!scenario.calls.empty() && static_cast<int32_t>(result.ranks.size()) == world_size)
+        check_dry_calls(*result.trace);
     return result;
 }
 

@@ -47,4 +47,11 @@ int32_t telling_steps(const scenario::Scenario& scenario);
 /// event of a rank that is run, plus memory for the trace.
 DryResult run_dry(const scenario::Scenario& scenario, const DryOptions& options = {});
 
+/// Plain calls run dry meet nobody. So they are walked through here, from the record of all ranks:
+/// collectives of a group meet in the order of their issue, a send that waits meets its recv, an eager one is
+/// passed at once. Throws the DiagnosedError that a checked run on threads ends with where the ranks make
+/// different calls (DiagnosisKind::mismatch), wait for each other in a ring (deadlock), or for one that has
+/// ended (missing). Cost: linear in the events, times the members of each collective.
+void check_dry_calls(const trace::Trace& trace);
+
 }  // namespace meshscope::run

@@ -1,4 +1,4 @@
-#include "core/run/dry_calls.h"
+#include "core/run/dry.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/run/made_batch.h"
+#include "core/run/made_batches.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::run {
@@ -10,17 +10,17 @@ namespace meshscope::run {
 using tensor::Tensor;
 
 Evaluator::Evaluator(const scenario::Scenario& scenario, const parallel::RankContext& context,
-                     const nn::Model& model, int64_t index, int64_t ranks, bool computes)
+                     const nn::Model& model, DataPlace place, bool computes)
     : options_(scenario.evaluation),
       context_(context),
       model_(model),
       data_(made_data(scenario, model)),
       sampler_({.samples = options_.samples,
-                .world_size = ranks,
+                .world_size = place.size,
                 .shuffle = false,
                 .seed = 0,
                 .drop_last = false}),
-      index_(index),
+      index_(place.index),
       computes_(computes) {}
 
 bool Evaluator::follows(int32_t step) const {

@@ -12,17 +12,23 @@ namespace meshscope::run {
 /// The number of the evaluation set's first sample: training counts its own from 0 and never gets here.
 inline constexpr int64_t kFirstEvaluationSample = int64_t{1} << 40;
 
+/// A rank's place among those that share out the batch: row-major over the data dims of the mesh. The ranks
+/// of a tp, pp or cp group stand at the same place.
+struct DataPlace {
+    int64_t index = 0;
+    int64_t size = 1;
+};
+
 /// Distributed evaluation, one a rank. The evaluation set is dealt as DistributedSampler(shuffle=False,
 /// drop_last=False) deals it, each data-parallel rank runs its share forward, the losses of all samples are
 /// all_gathered along each data dim of the mesh (the last dim first), the padding is dropped, and the mean is
 /// taken in the order of the samples, whatever the number of ranks.
 class Evaluator {
   public:
-    /// `context.groups` are the groups that share out the set, of `ranks` ranks in all, of which this is
-    /// number `index`, row-major; empty where the ranks all do the same. Without `computes` (a dry run) there
-    /// are no numbers.
+    /// `context.groups` are the groups whose ranks share out the set, this one at `place`; empty where they
+    /// all do the same. Without `computes` (a dry run) there are no numbers.
     Evaluator(const scenario::Scenario& scenario, const parallel::RankContext& context,
-              const nn::Model& model, int64_t index, int64_t ranks, bool computes);
+              const nn::Model& model, DataPlace place, bool computes);
 
     /// Whether an evaluation follows `step`.
     bool follows(int32_t step) const;

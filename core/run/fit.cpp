@@ -12,6 +12,7 @@
 #include "core/memory/ledger.h"
 #include "core/mesh/roles.h"
 #include "core/nn/model.h"
+#include "core/parallel/declaration.h"
 #include "core/run/dry.h"
 #include "core/run/summary.h"
 #include "core/tensor/blas.h"
@@ -128,7 +129,8 @@ int64_t least_bytes(const scenario::Scenario& s, int32_t ranks_here) {
     double bytes = zero_formula(s).total() * here;
     bytes += sizes.batch * sizes.sample_bytes * share;
     if (const auto activations = activation_formula(s)) bytes += *activations * here / sizes.pp;
-    if (s.model.vocab > 0 && s.parallel.data != scenario::DataStrategy::dp)  // the last stage's logits
+    const bool one_process = parallel::declaration(s.parallel.data).one_process;
+    if (s.model.vocab > 0 && !one_process)  // the last stage's logits
         bytes += sizes.rows / sizes.pieces / sizes.cp * static_cast<double>(s.model.seq) *
                  static_cast<double>(s.model.vocab) * kFloatBytes * here / sizes.pp /
                  (s.parallel.loss_parallel ? sizes.tp : 1);

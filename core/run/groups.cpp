@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/mesh/roles.h"
+#include "core/parallel/declaration.h"
 
 namespace meshscope::run {
 
@@ -66,7 +67,7 @@ DataDims data_dims(const scenario::Scenario& scenario) {
     DataDims dims;
     for (const std::size_t d : roles.data) dims.push_back({d});
     if (!roles.cp) return dims;
-    if (scenario.parallel.data == scenario::DataStrategy::none || dims.empty()) return {{*roles.cp}};
+    if (dims.empty() || !parallel::declaration(scenario.parallel.data).data_parallel) return {{*roles.cp}};
     dims.back().push_back(*roles.cp);
     std::ranges::sort(dims.back());
     return dims;

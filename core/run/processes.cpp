@@ -51,8 +51,8 @@ int64_t Processes::said_by_first_of(std::span<const GlobalRank> ranks, comm::Cha
     const auto me = static_cast<int32_t>(std::ranges::find(ranks, transport_.rank()) - ranks.begin());
     comm::Wire wire(transport_, ranks, me, channel, DType::int64, nullptr, -1);
     auto* const bytes = reinterpret_cast<std::byte*>(&mine);
-    comm::run_schedule(wire, Algorithm::tree, {.op = CollectiveOp::broadcast, .elements = 1}, ReduceOp::none, bytes,
-                       bytes);
+    comm::run_schedule(wire, Algorithm::tree, {.op = CollectiveOp::broadcast, .elements = 1}, ReduceOp::none,
+                       bytes, bytes);
     return mine;
 }
 

@@ -2,30 +2,58 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/comm/checksum_transport.h"
+#include "core/comm/faults.h"
 #include "core/comm/process_group.h"
 #include "core/comm/stream_executor.h"
 #include "core/run/rank.h"
-#include "core/run/rank_transport.h"
 #include "core/tensor/device.h"
 #include "core/trace/part_file.h"
 
 namespace meshscope::run {
 
+/// What lies between a rank and the world's transport: the faults that a scenario asks for, and over them, so
+/// that they are found, the checksums of a checked run.
+class RankTransport {
+  public:
+    /// `transport` outlives this.
+    RankTransport(comm::Transport& transport, std::span<const comm::Fault> faults, int32_t round,
+                  bool checked)
+        : faults_(faults, transport.rank(), round), top_(&transport) {
+        // On every rank, faults of its own or not: under it nobody meets at tables, and all must do the same.
+        if (!faults.empty()) top_ = &faulty_.emplace(*top_, faults_);
+        if (checked) top_ = &checksums_.emplace(*top_);
+    }
+    RankTransport(const RankTransport&) = delete;
+    RankTransport& operator=(const RankTransport&) = delete;
+
+    comm::Transport& top() { return *top_; }
+    comm::Faults& faults() { return faults_; }
+
+  private:
+    comm::Faults faults_;
+    std::optional<comm::FaultyTransport> faulty_;
+    std::optional<comm::ChecksumTransport> checksums_;
+    comm::Transport* top_;
+};
+
 /// What every rank of a run has, whether it trains or only makes calls: its record, its memory, its way to
-/// the others and its process groups. In the order it must be torn down from the end.
+/// the others, its process groups and its result. In the order it must be torn down from the end.
 class RankParts {
   public:
-    /// Ends the rank: every call it issued is run, faults that never came are handed over. Gives the record.
-    trace::RankRecord finish();
-    /// What was recorded up to a failure. A call that did not end has no end of its own: it stands until the
-    /// last thing the rank recorded; one that did not begin stands there as a point.
-    trace::RankRecord abandon() noexcept;
+    /// Ends the rank: every call it issued is run. Gives all that it made.
+    RankResult finish();
+    /// What it made up to a failure. A call that did not end has no end of its own: it stands until the last
+    /// thing the rank recorded; one that did not begin stands there as a point.
+    RankResult abandon() noexcept;
 
   protected:
-    RankParts(comm::Transport& transport, SharedRun& shared);
+    /// The plan, `control` and `transport` outlive it.
+    RankParts(comm::Transport& transport, const RunPlan& plan, RunControl& control);
     ~RankParts() = default;
 
     /// Makes this rank's side of a process group of the table; lives as long as this.
@@ -36,9 +64,11 @@ class RankParts {
     /// collective that was issued has run.
     void append_part();
 
-    SharedRun& shared_;
-    const scenario::Scenario& scenario_;
+    const RunPlan& plan_;
+    RunControl& control_;
+    const scenario::Scenario& scenario_;  ///< the plan's
     GlobalRank rank_;
+    RankResult result_;  ///< as far as it came; the record is the recorder's until the end
     trace::Recorder recorder_;
     std::unique_ptr<tensor::Device> device_;
     tensor::Allocator allocator_;
@@ -58,17 +88,5 @@ class RankParts {
     trace::Recorder::Mark in_part_;
     std::size_t losses_in_part_ = 0, grad_norms_in_part_ = 0;
 };
-
-/// Lets a rank run, and leaves in `record` what it recorded, also when it throws.
-template <class Rank>
-void live(Rank& rank, trace::RankRecord& record) {
-    try {
-        rank.run();
-        record = rank.finish();
-    } catch (...) {
-        record = rank.abandon();
-        throw;
-    }
-}
 
 }  // namespace meshscope::run

@@ -7,8 +7,7 @@
 
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
-#include "core/run/mean_by_step.h"
-#include "core/run/partial.h"
+#include "core/run/merge.h"
 #include "core/run/run.h"
 #include "core/trace/part_file.h"
 
@@ -34,12 +33,39 @@ std::map<int32_t, trace::Part> newest_parts(const std::string& trace_path) {
     return parts;
 }
 
+/// As it was before the merge: its strings are all the trace's, of which it uses some.
+trace::RankRecord record_of(trace::Trace part, std::size_t rank) {
+    trace::RankTrace& own = part.ranks[rank];
+    trace::RankRecord record;
+    record.strings = std::move(part.strings);
+    record.events = std::move(own.events);
+    record.dependencies = std::move(own.dependencies);
+    record.hops = std::move(own.hops);
+    record.pieces = std::move(own.pieces);
+    record.snapshots = std::move(own.snapshots);
+    record.values = std::move(own.values);
+    record.memory = std::move(own.memory);
+    record.parameters = std::move(own.parameters);
+    return record;
+}
+
+/// How much a rank's failure says of `id`: nothing, its sentence, or what it was made from as well, which the
+/// ranks that were told over a network do not have.
+int says(const std::string& failure, const std::string& id) {
+    if (!failure.starts_with("{\"id\":\"" + id + "\"")) return 0;
+    return failure.find(",\"diagnosis\":{") == std::string::npos ? 1 : 2;
+}
+
+bool of_one_run(const trace::Trace& a, const trace::Trace& b) {
+    return a.info.scenario == b.info.scenario && a.ranks.size() == b.ranks.size() &&
+           a.groups.size() == b.groups.size();
+}
+
 }  // namespace
 
 Recovered recover(const std::string& trace_path) {
     std::map<int32_t, trace::Part> parts = newest_parts(trace_path);
-    if (parts.empty())
-        throw InputError({{{"run.no_parts", {{"path", trace_path}}}, {trace_path, 0, 0}, {}}});
+    if (parts.empty()) throw InputError({{{"run.no_parts", {{"path", trace_path}}}, {trace_path, 0, 0}, {}}});
     Recovered recovered;
     const trace::PartHead head = parts.begin()->second.head;
     // The head is believed no further than the parts that stand beside it.
@@ -48,24 +74,49 @@ Recovered recover(const std::string& trace_path) {
     trace::RunInfo info = head.info;
     for (const int32_t rank : info.mesh_ranks)
         if (!parts.contains(rank)) recovered.missing.push_back(rank);
-    std::vector<trace::RankRecord> records(static_cast<std::size_t>(info.world_size));
-    std::vector<std::vector<double>> losses(records.size()), grad_norms(records.size());
+    std::vector<RankResult> results(static_cast<std::size_t>(info.world_size));
     for (auto& [rank, part] : parts) {
         if (part.cut) recovered.cut.push_back(rank);
-        const auto r = static_cast<std::size_t>(rank);
-        records[r] = std::move(part.record);
-        losses[r] = std::move(part.losses);
-        grad_norms[r] = std::move(part.grad_norms);
+        RankResult& result = results[static_cast<std::size_t>(rank)];
+        result.record = std::move(part.record);
+        result.losses = std::move(part.losses);
+        result.grad_norms = std::move(part.grad_norms);
     }
-    keep_common_steps(grad_norms);
-    info.grad_norms = mean_by_step(grad_norms);
-    recovered.trace = partial_trace(std::move(info), head.groups, std::move(records), std::move(losses), "");
+    recovered.trace = partial_trace(std::move(info), head.groups, std::move(results), "");
     trace::RunInfo& made = recovered.trace.info;
     // Plain calls are one step, without a loss.
     const auto recorded = [](const trace::RankTrace& rank) { return !rank.events.empty(); };
     if (made.losses.empty() && std::ranges::any_of(recovered.trace.ranks, recorded)) made.steps = 1;
     made.failure = failure_json(Error({"run.recovered", {{"steps", int64_t{made.steps}}}}));
     return recovered;
+}
+
+trace::Trace join_parts(std::map<int32_t, trace::Trace> parts, const std::string& failure_id) {
+    const auto refuse = [](int32_t rank) {
+        throw InvalidArgument({"trace.invalid",
+                               {{"table", std::string("parts")},
+                                {"rank", int64_t{rank}},
+                                {"index", int64_t{0}},
+                                {"field", std::string("run")}}});
+    };
+    if (parts.empty()) refuse(0);
+    const auto told = std::ranges::max_element(
+        parts, {}, [&](const auto& part) { return says(part.second.info.failure, failure_id); });
+    const trace::Trace& first = parts.begin()->second;
+    const auto ranks = first.ranks.size();
+    for (const auto& [rank, part] : parts)
+        if (rank < 0 || static_cast<std::size_t>(rank) >= ranks || !of_one_run(first, part)) refuse(rank);
+    trace::RunInfo info = first.info;
+    std::string failure = told->second.info.failure;
+    std::vector<trace::Group> groups = first.groups;
+    std::vector<RankResult> results(ranks);
+    for (auto& [rank, part] : parts) {
+        RankResult& result = results[static_cast<std::size_t>(rank)];
+        result.losses = std::move(part.info.losses);
+        result.grad_norms = std::move(part.info.grad_norms);
+        result.record = record_of(std::move(part), static_cast<std::size_t>(rank));
+    }
+    return partial_trace(std::move(info), std::move(groups), std::move(results), std::move(failure));
 }
 
 }  // namespace meshscope::run

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,5 +24,12 @@ struct Recovered {
 /// Throws InputError "run.no_parts" {path} when there are none, "part.foreign" when one is not of this build,
 /// and what merge() throws. Cost: that of reading and merging the records.
 Recovered recover(const std::string& trace_path);
+
+/// The record of a run that failed, where ranks are processes, each of which has left a partial trace
+/// (merge.h) with its own rank's record alone: parts[r] is rank r's. A rank that left none (it was killed)
+/// has an empty record. The failure is that of the lowest rank which tells of `failure_id` and has its
+/// diagnosis; else which tells of it; of the lowest rank where none does. Throws InvalidArgument
+/// ("trace.invalid") where the parts are not of one run. Cost: one copy of the records.
+trace::Trace join_parts(std::map<int32_t, trace::Trace> parts, const std::string& failure_id);
 
 }  // namespace meshscope::run

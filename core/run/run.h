@@ -121,9 +121,8 @@ struct RunResult {
     int32_t resumed_after = 0;  ///< the steps of the checkpoint that it went on from; of RunInfo::steps
     /// What the device's own allocator gave out; nothing where there is none that tells.
     std::optional<comm::DeviceMemory> device_memory;
-    std::exception_ptr failure;  ///< what ended the run early; only from run_up_to_failure
-    std::optional<Message>
-        part_failure;  ///< why RunOptions::parts are not whole, as far as this process knows
+    std::exception_ptr failure;           ///< what ended the run early; only from run_up_to_failure
+    std::optional<Message> part_failure;  ///< why RunOptions::parts are not whole, of the first such rank
 };
 
 /// Whether every number of every array is finite: what is not is of no use to whoever reads it back.

@@ -6,10 +6,8 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/data/made_data.h"
 #include "core/data/safetensors.h"
-#include "core/run/made_batch.h"
-#include "core/run/sampled_batches.h"
+#include "core/run/made_batches.h"
 #include "core/tensor/host_access.h"
 
 namespace meshscope::run {
@@ -141,10 +139,12 @@ class BatchesOfFile final : public Batches {
         : file_(data::read_safetensors(scenario.data_file)) {
         FileCheck check(scenario.data_file);
         for (int32_t step = 0; step < scenario.steps; ++step) {
-            x_.push_back(find(check, scenario, "x", step, model.input_shape(scenario.global_batch),
-                              model.input_dtype()));
-            y_.push_back(find(check, scenario, "y", step, model.target_shape(scenario.global_batch),
-                              model.target_dtype()));
+            const std::string number = std::to_string(step);
+            x_.push_back(find(check, scenario,
+                              {"x" + number, model.input_shape(scenario.global_batch), model.input_dtype()}));
+            y_.push_back(
+                find(check, scenario,
+                     {"y" + number, model.target_shape(scenario.global_batch), model.target_dtype()}));
         }
         check.throw_if_any();
     }
@@ -162,19 +162,25 @@ class BatchesOfFile final : public Batches {
         tensor::write_bytes(to, from.bytes.data() + first_row * row_bytes);
     }
 
-    const data::NamedTensor* find(FileCheck& check, const scenario::Scenario& scenario, const char* prefix,
-                                  int32_t step, const nn::Shape& shape, DType dtype) const {
-        const std::string wanted = prefix + std::to_string(step);
-        const data::NamedTensor* found = file_.find(wanted);
+    /// An array that the file must have.
+    struct Wanted {
+        std::string name;
+        nn::Shape shape;
+        DType dtype;
+    };
+
+    const data::NamedTensor* find(FileCheck& check, const scenario::Scenario& scenario,
+                                  const Wanted& wanted) const {
+        const data::NamedTensor* found = file_.find(wanted.name);
         if (!found)
-            check.add("data.missing", wanted,
+            check.add("data.missing", wanted.name,
                       {{"steps", int64_t{scenario.steps}}, {"last", int64_t{scenario.steps - 1}}});
-        else if (found->dtype != dtype)
-            check.add("data.dtype", wanted,
-                      {{"found", std::string(name(found->dtype))}, {"wanted", file_dtype(dtype)}});
-        else if (found->shape != shape)
-            check.add("data.shape", wanted, {{"found", found->shape}, {"shape", shape}});
-        else if (dtype == DType::int64)
+        else if (found->dtype != wanted.dtype)
+            check.add("data.dtype", wanted.name,
+                      {{"found", std::string(name(found->dtype))}, {"wanted", file_dtype(wanted.dtype)}});
+        else if (found->shape != wanted.shape)
+            check.add("data.shape", wanted.name, {{"found", found->shape}, {"shape", wanted.shape}});
+        else if (wanted.dtype == DType::int64)
             check_tokens(check, *found, scenario.model.vocab);
         else
             check_finite(check, "data.not_finite", *found);
@@ -200,21 +206,6 @@ class BatchesOfFile final : public Batches {
 
     data::SafetensorsFile file_;
     std::vector<const data::NamedTensor*> x_, y_;  ///< [step]
-};
-
-class MadeBatches final : public Batches {
-  public:
-    MadeBatches(const scenario::Scenario& scenario, const nn::Model& model)
-        : data_(made_data(scenario, model)), global_batch_(scenario.global_batch) {}
-    void read(int32_t step, int64_t first_row, const tensor::Tensor& x,
-              const tensor::Tensor& y) const override {
-        const int64_t rows = x.defined() ? x.dim(0) : y.dim(0);
-        make_batch(data_, data::batch_samples(data_, step, global_batch_, first_row, rows), x, y);
-    }
-
-  private:
-    data::MadeData data_;
-    int64_t global_batch_;
 };
 
 }  // namespace

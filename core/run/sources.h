@@ -14,6 +14,12 @@ namespace meshscope::run {
 std::unique_ptr<parallel::InitialValues> open_weights(const scenario::Scenario& scenario,
                                                       const nn::Model& model);
 
+/// First values nobody looks at.
+class NoWeights final : public parallel::InitialValues {
+  public:
+    void read(const nn::Parameter&, int64_t, std::span<float>) const override {}
+};
+
 /// The global batches of a scenario, one a step; any rank may read any rows.
 class Batches {
   public:
@@ -22,6 +28,12 @@ class Batches {
     /// One of them may be undefined: a pipeline's stage that does not need it.
     virtual void read(int32_t step, int64_t first_row, const tensor::Tensor& x,
                       const tensor::Tensor& y) const = 0;
+};
+
+/// Batches nobody looks at.
+class NoBatches final : public Batches {
+  public:
+    void read(int32_t, int64_t, const tensor::Tensor&, const tensor::Tensor&) const override {}
 };
 
 /// [data] file, or batches made from [data] kind and seed. Checks that every step's x and y are there with

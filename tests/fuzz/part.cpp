@@ -8,7 +8,7 @@
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
-#include "core/run/partial.h"
+#include "core/run/merge.h"
 #include "core/trace/part_file.h"
 #include "tests/fuzz/scratch.h"
 #include "tests/fuzz/target.h"
@@ -53,12 +53,12 @@ FUZZ_TARGET(part) {
         const int32_t ranks = part.head.info.world_size;
         if (part.head.rank < 0 || part.head.rank >= ranks || ranks > 64) return;  // recover() refuses it
         const auto own = static_cast<std::size_t>(part.head.rank);
-        std::vector<trace::RankRecord> records(static_cast<std::size_t>(ranks));
-        std::vector<std::vector<double>> losses(records.size());
-        records[own] = std::move(part.record);
-        losses[own] = std::move(part.losses);
+        std::vector<run::RankResult> results(static_cast<std::size_t>(ranks));
+        results[own].record = std::move(part.record);
+        results[own].losses = std::move(part.losses);
+        results[own].grad_norms = std::move(part.grad_norms);
         static_cast<void>(run::partial_trace(std::move(part.head.info), std::move(part.head.groups),
-                                             std::move(records), std::move(losses), ""));
+                                             std::move(results), ""));
     } catch (const InputError&) {
     } catch (const InvalidArgument&) {
     }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "backends/registry.h"
-#include "core/run/checkpoint/identity.h"
 #include "core/run/checkpoint/load.h"
 #include "core/run/run.h"
 #include "tests/folder.h"

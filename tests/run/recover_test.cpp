@@ -6,7 +6,6 @@
 
 #include "backends/registry.h"
 #include "core/base/error.h"
-#include "core/run/partial.h"
 #include "core/trace/part_file.h"
 #include "tests/folder.h"
 #include "tests/run/apart.h"

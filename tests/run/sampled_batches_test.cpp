@@ -1,6 +1,6 @@
 // [data] sampler = "distributed": the batches of a run are PyTorch's, and what cannot be dealt evenly is
 // refused.
-#include "core/run/sampled_batches.h"
+#include "core/run/made_batches.h"
 
 #include <fstream>
 #include <nlohmann/json.hpp>

@@ -1,16 +1,19 @@
 #include "core/run/checkpoint/folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <system_error>
+#include <thread>
 
 #include "core/base/cannot_write.h"
 #include "core/base/folder_mark.h"
@@ -25,6 +28,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "step_";
 constexpr std::string_view kUnfinished = ".tmp";
+constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::milliseconds kBetweenLooks{20};
 
 [[noreturn]] void cannot_write_there(const fs::path& path, const std::error_code& error) {
     throw IoError(meshscope::cannot_write(path.string(), error.value()));
@@ -148,6 +153,25 @@ std::string read_bytes(const std::string& path) {
         throw IoError(
             {"checkpoint.cannot_read", {{"path", path}, {"reason", std::generic_category().message(errno)}}});
     return bytes;
+}
+
+FolderLock::~FolderLock() {
+    if (folder_ >= 0) ::close(folder_);
+}
+
+void FolderLock::take(const std::string& folder) {
+    if (taken_) return;
+    if (folder_ < 0) folder_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder_ < 0) throw IoError(cannot_write(folder, errno));
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (::flock(folder_, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EINTR) continue;
+        if (errno != EWOULDBLOCK) break;  // no locks here
+        if (std::chrono::steady_clock::now() >= until)
+            refuse(folder, {"checkpoint.folder_taken", {}}, {"checkpoint.hint.folder_taken", {}});
+        std::this_thread::sleep_for(kBetweenLooks);
+    }
+    taken_ = true;
 }
 
 std::string begin_checkpoint(const std::string& folder, int32_t steps, FolderLock& lock) {

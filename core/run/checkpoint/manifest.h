@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/message.h"
-#include "core/run/checkpoint/chunk.h"
+#include "core/run/checkpoint/layout.h"
 
 namespace meshscope::run::checkpoint {
 

@@ -13,7 +13,7 @@
 #include "core/run/checkpoint/folder.h"
 #include "core/run/checkpoint/own_files.h"
 #include "core/run/finite.h"
-#include "core/run/mean_by_step.h"
+#include "core/run/merge.h"
 #include "core/tensor/host_access.h"
 #include "core/tensor/kernels.h"
 
@@ -210,10 +210,10 @@ std::vector<std::vector<int64_t>> Saver::exchange(std::span<const int64_t> words
 
 void Saver::describe(Manifest& manifest, int32_t steps_done, const std::vector<Layout>& layouts) const {
     manifest.steps = steps_done;
-    std::vector<std::vector<double>> losses, norms;
+    StepValues losses, norms;
     for (const Layout& layout : layouts) {
-        losses.push_back(layout.losses);
-        norms.push_back(layout.grad_norms);
+        losses.emplace_back(layout.losses);
+        norms.emplace_back(layout.grad_norms);
     }
     const std::vector<double> mean_losses = mean_by_step(losses), mean_norms = mean_by_step(norms);
     manifest.losses.insert(manifest.losses.end(), mean_losses.begin(), mean_losses.end());

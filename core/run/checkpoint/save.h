@@ -9,25 +9,13 @@
 #include "core/comm/process_group.h"
 #include "core/nn/optim/optimizer.h"
 #include "core/parallel/step_runner.h"
-#include "core/run/checkpoint/folder_lock.h"
 #include "core/run/checkpoint/layout.h"
 #include "core/run/checkpoint/manifest.h"
+#include "core/run/checkpoint/save_plan.h"
 #include "core/scenario/scenario.h"
 #include "core/trace/recorder.h"
 
 namespace meshscope::run::checkpoint {
-
-/// What all ranks know of the saving before the first step.
-struct SavePlan {
-    scenario::Scenario::Checkpoint settings;
-    /// What does not change while the run lasts; losses and grad_norms are those of the steps before it.
-    Manifest header;
-    /// Every parameter of the model, uncut, by index.
-    std::vector<SavedTensor> parameters;       ///< PyTorch's plain names, no chunks
-    int32_t saved = 0;                         ///< steps whose checkpoint lies in the folder already
-    std::function<void(const Message&)> tell;  ///< takes what is no failure; may be empty
-    std::unique_ptr<FolderLock> lock;  ///< taken by rank 0: at once, or with the folder's first checkpoint
-};
 
 /// What a rank has in its hands when a checkpoint is due.
 struct RankState {

@@ -1,13 +1,38 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "core/data/made_data.h"
 #include "core/data/sampler.h"
+#include "core/nn/model.h"
 #include "core/run/sources.h"
+#include "core/scenario/scenario.h"
 
 namespace meshscope::run {
+
+/// The data set that [data] kind, samples and seed stand for, with the model's sizes.
+data::MadeData made_data(const scenario::Scenario& scenario, const nn::Model& model);
+
+/// Writes the samples of these numbers to x and y, of the model's types. Either may be undefined: a
+/// pipeline's stage that does not need it.
+void make_batch(const data::MadeData& data, std::span<const int64_t> samples, const tensor::Tensor& x,
+                const tensor::Tensor& y);
+
+/// Made batches, one behind the other in the order of the data set.
+class MadeBatches final : public Batches {
+  public:
+    MadeBatches(const scenario::Scenario& scenario, const nn::Model& model);
+
+    void read(int32_t step, int64_t first_row, const tensor::Tensor& x,
+              const tensor::Tensor& y) const override;
+
+  private:
+    data::MadeData data_;
+    int64_t global_batch_;
+};
 
 /// How many batches of `rows` samples a rank gets out of an epoch of a sampler: with drop_last the short one
 /// at the end is left out, else there must be none.
