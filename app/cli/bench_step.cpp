@@ -143,7 +143,7 @@ double measure_event_ns(trace::Level level) {
             return took.count() / kEvents;
         };
         const auto write_compute = [&] {
-            recorder.end_compute(recorder.begin_compute("linear", "layers.0", 1, 1));
+            recorder.end_compute(recorder.begin_compute("linear", "layers.0"), 1, 1);
         };
         const auto write_collective = [&] {
             const trace::Event* const event = recorder.enter_collective(

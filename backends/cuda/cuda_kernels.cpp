@@ -41,6 +41,10 @@ void CudaKernels::copy(const Tensor& out, const Tensor& in) const {
               "copy");
 }
 
+void CudaKernels::transfer(const Tensor& out, const Tensor& in) const {
+    copy(out, in);
+}
+
 void CudaKernels::cast(const Tensor& out, const Tensor& in) const {
     if (out.dtype() == in.dtype()) return copy(out, in);
     MeshscopeElements p = elements_of(out, in);

@@ -3,28 +3,41 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/tensor/device.h"
+#include "core/tensor/kernels.h"
 #include "core/trace/recorder.h"
 
 namespace meshscope::nn {
 
-/// One kernel in the record, from construction to destruction. Allocate outputs before, so that the memory
-/// view shows them as this event's. `recorder` may be null. flops counts a multiplication and an addition as
-/// two.
+/// A piece of compute in the record, from construction to destruction: `event->relu_forward(y, x)` runs a
+/// kernel as a part of it. What it computed, and in which dtype, is the sum over its kernels of what their
+/// declarations say (core/tensor/kernels.def). Allocate outputs before, so that the memory view shows them as
+/// this event's. `recorder` may be null: the kernels run all the same.
 class ComputeEvent {
   public:
-    ComputeEvent(trace::Recorder* recorder, std::string_view name, std::string_view unit, int64_t flops,
-                 int64_t touched_bytes)
+    /// On a device's queue, or (copies into communication buffers) another.
+    ComputeEvent(trace::Recorder* recorder, const tensor::Allocator& allocator, std::string_view name,
+                 std::string_view unit, Stream stream = Stream::compute)
         : recorder_(recorder),
-          event_(recorder == nullptr ? -1 : recorder->begin_compute(name, unit, flops, touched_bytes)) {}
+          event_(recorder == nullptr ? -1 : recorder->begin_compute(name, unit, stream)),
+          kernels_(event_ < 0 ? allocator.device().kernels() : allocator.device().kernels().counting(cost_)) {
+    }
     ~ComputeEvent() {
-        if (event_ >= 0) recorder_->end_compute(event_);
+        if (event_ >= 0) recorder_->end_compute(event_, cost_.operations, cost_.bytes, cost_.dtype);
     }
     ComputeEvent(const ComputeEvent&) = delete;
     ComputeEvent& operator=(const ComputeEvent&) = delete;
 
+    const tensor::Kernels* operator->() const { return &kernels_; }
+    const tensor::Kernels& kernels() const { return kernels_; }
+    /// -1 where nothing is recorded.
+    int32_t id() const { return event_; }
+
   private:
     trace::Recorder* recorder_;
+    tensor::KernelCost cost_;
     int32_t event_;
+    tensor::Kernels kernels_;
 };
 
 }  // namespace meshscope::nn

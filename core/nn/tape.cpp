@@ -111,8 +111,8 @@ struct Tape::Impl {
     }
 
     void add_in_place(const Tensor& sum, const Tensor& more) {
-        const ComputeEvent event(recorder, "grad_sum", unit(), sum.n_elements(), 3 * sum.bytes());
-        allocator->device().kernels().add(sum, sum, more);
+        const ComputeEvent event(recorder, *allocator, "grad_sum", unit());
+        event->add(sum, sum, more);
     }
 };
 
@@ -209,8 +209,8 @@ void Tape::accumulate(Variable v, Tensor grad) {
     } else {
         const Tensor sum = allocator().empty(grad.shape(), grad.dtype(), MemoryCategory::activations,
                                              std::string(unit()) + " grad sum");
-        const ComputeEvent event(recorder(), "grad_sum", unit(), sum.n_elements(), 3 * sum.bytes());
-        allocator().device().kernels().add(sum, slot.grad, grad);
+        const ComputeEvent event(recorder(), allocator(), "grad_sum", unit());
+        event->add(sum, slot.grad, grad);
         slot.grad = sum;
     }
 }

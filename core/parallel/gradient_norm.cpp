@@ -9,17 +9,11 @@ namespace meshscope::parallel {
 
 double sharded_gradient_norm(std::span<const Tensor> gradients, std::span<const LocalParameter> parameters,
                              comm::ProcessGroup* group, std::string_view rule, const RankContext& context) {
-    const tensor::Kernels& kernels = context.allocator->device().kernels();
     double whole = 0, cut = 0;
     {
-        int64_t elements = 0, bytes = 0;
-        for (const Tensor& grad : gradients) {
-            elements += grad.n_elements();
-            bytes += grad.bytes();
-        }
-        const ComputeScope scope(context.recorder, "grad_norm", "model", 2 * elements, bytes);
+        const ComputeEvent event(context.recorder, *context.allocator, "grad_norm", "model");
         for (std::size_t i = 0; i < gradients.size(); ++i)
-            (parameters[i].parameter->box.cut() ? cut : whole) += kernels.sum_of_squares(gradients[i]);
+            (parameters[i].parameter->box.cut() ? cut : whole) += event->sum_of_squares(gradients[i]);
     }
     if (!group) return norm_over_tp(whole, cut, context);
     std::array<float, 2> sums{static_cast<float>(whole), static_cast<float>(cut)};

@@ -8,8 +8,8 @@ Tensor cast_input(const Tensor& x, DType dtype, const RankContext& context) {
     const bool floating = x.dtype() == DType::float32 || x.dtype() == DType::bfloat16;
     if (!floating || x.dtype() == dtype) return x;
     const Tensor cast = context.allocator->empty(x.shape(), dtype, MemoryCategory::inputs, "x cast");
-    const ComputeScope scope(context.recorder, "cast", "model", 0, x.bytes() + cast.bytes());
-    context.allocator->device().kernels().cast(cast, x);
+    const ComputeEvent event(context.recorder, *context.allocator, "cast", "model");
+    event->cast(cast, x);
     return cast;
 }
 

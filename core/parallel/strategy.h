@@ -11,6 +11,7 @@
 #include "core/comm/process_group.h"
 #include "core/mesh/device_mesh.h"
 #include "core/mesh/roles.h"
+#include "core/nn/compute_event.h"
 #include "core/nn/model.h"
 #include "core/nn/tape.h"
 #include "core/tensor/tensor.h"
@@ -152,19 +153,6 @@ class Strategy {
     virtual std::vector<KeptState> kept() { return {}; }
 };
 
-/// Records a piece of compute while it lives. Nothing when `recorder` is null.
-class ComputeScope {
-  public:
-    ComputeScope(trace::Recorder* recorder, std::string_view name, std::string_view unit, int64_t flops,
-                 int64_t touched_bytes, Stream stream = Stream::compute);
-    ~ComputeScope();
-    ComputeScope(const ComputeScope&) = delete;
-    ComputeScope& operator=(const ComputeScope&) = delete;
-    int32_t event() const { return event_; }
-
-  private:
-    trace::Recorder* recorder_;
-    int32_t event_ = -1;
-};
+using nn::ComputeEvent;
 
 }  // namespace meshscope::parallel

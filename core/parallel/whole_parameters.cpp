@@ -39,7 +39,6 @@ std::vector<Tensor> whole_gradients(const nn::Model& model) {
 }
 
 double whole_gradient_norm(std::span<const LocalParameter> parameters, const RankContext& context) {
-    const tensor::Kernels& kernels = context.allocator->device().kernels();
     std::vector<double> squares;
     for (const LocalParameter& local : parameters) {
         const Tensor& grad = local.parameter->grad;
@@ -47,9 +46,8 @@ double whole_gradient_norm(std::span<const LocalParameter> parameters, const Ran
             squares.push_back(0);
             continue;
         }
-        const ComputeScope scope(context.recorder, "grad_norm", local.parameter->name, 2 * grad.n_elements(),
-                                 grad.bytes());
-        squares.push_back(kernels.sum_of_squares(grad));
+        const ComputeEvent event(context.recorder, *context.allocator, "grad_norm", local.parameter->name);
+        squares.push_back(event->sum_of_squares(grad));
     }
     return model_norm(squares, parameters, context);
 }

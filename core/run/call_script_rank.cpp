@@ -225,8 +225,8 @@ void CallScriptRank::send_eagerly(const Call& call, comm::ProcessGroup& group) {
 
 void CallScriptRank::work(const Call& call) {
     const Tensor bytes = allocator_.empty({call.bytes}, DType::uint8, MemoryCategory::inputs, call.label);
-    const parallel::ComputeScope scope(&recorder_, call.work, call.label, 0, call.bytes);
-    allocator_.device().kernels().zero(bytes);
+    const nn::ComputeEvent event(&recorder_, allocator_, call.work, call.label);
+    event->zero(bytes);
 }
 
 }  // namespace meshscope::run

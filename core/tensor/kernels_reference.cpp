@@ -34,6 +34,10 @@ void ReferenceKernels::copy(const Tensor& out, const Tensor& in) const {
     if (in.n_elements() > 0) std::memmove(out.raw(), in.raw(), static_cast<std::size_t>(in.bytes()));
 }
 
+void ReferenceKernels::transfer(const Tensor& out, const Tensor& in) const {
+    copy(out, in);
+}
+
 void ReferenceKernels::cast(const Tensor& out, const Tensor& in) const {
     if (out.dtype() == in.dtype()) return copy(out, in);
     if (cast_float16(out, in)) return;

@@ -175,8 +175,7 @@ std::size_t Recorder::room_bytes() const {
     return impl_->events.capacity() * sizeof(Event) + impl_->memory.capacity() * sizeof(MemoryChange);
 }
 
-int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, int64_t flops,
-                                int64_t touched_bytes, Stream stream) {
+int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, Stream stream) {
     if (level_ == Level::off) return -1;
     impl_->attach(stream);
     Event& event = impl_->events.push();
@@ -192,17 +191,19 @@ int32_t Recorder::begin_compute(std::string_view name, std::string_view unit, in
         event.name = impl_->strings.intern(name);
     }
     event.unit = impl_->strings.intern(unit);
-    event.flops = flops;
-    event.touched_bytes = touched_bytes;
     event.t_issue_ns = impl_->now_ns();
     event.t_begin_ns = event.t_end_ns =
         impl_->clock == nullptr ? event.t_issue_ns : impl_->clock->stamp_computing();
     return event.id;
 }
 
-void Recorder::end_compute(int32_t event) {
-    if (event < 0 || event > impl_->last()) return;
-    impl_->events[static_cast<std::size_t>(event)].t_end_ns = impl_->computing_ns();
+void Recorder::end_compute(int32_t id, int64_t flops, int64_t touched_bytes, DType dtype) {
+    if (id < 0 || id > impl_->last()) return;
+    Event& event = impl_->events[static_cast<std::size_t>(id)];
+    event.t_end_ns = impl_->computing_ns();
+    event.flops = flops;
+    event.touched_bytes = touched_bytes;
+    event.dtype = dtype;
 }
 
 Event* Recorder::enter_collective(Stream stream, const Cause& cause, const std::source_location& source) {

@@ -94,9 +94,11 @@ class Recorder final : public MemorySink {
 
     /// Begins a compute event, on the compute stream or (copies into communication buffers) another. `unit`
     /// is the module. Returns its id, or -1 at Level::off.
-    int32_t begin_compute(std::string_view name, std::string_view unit, int64_t flops, int64_t touched_bytes,
-                          Stream stream = Stream::compute);
-    void end_compute(int32_t event);
+    int32_t begin_compute(std::string_view name, std::string_view unit, Stream stream = Stream::compute);
+    /// What was computed is known at its end: operations, bytes between processor and memory, and the dtype
+    /// of the numbers.
+    void end_compute(int32_t event, int64_t flops = 0, int64_t touched_bytes = 0,
+                     DType dtype = DType::float32);
 
     /// Enters a collective in the order of issue, with id, step, phase, cause and t_issue_ns. The caller
     /// fills in what the call is (op, reduce op, dtype, group, sequence, peer, padding, elements) where it

@@ -190,7 +190,7 @@ TEST_CASE("waiting for a work makes what follows on that stream depend on it") {
         Work second = world->all_reduce(a, ReduceOp::sum, reduce);  // event 1: after 0
         world->all_reduce(b, ReduceOp::sum, scatter).wait();  // event 2: the stream's own order says enough
         second.wait();
-        rank.recorder.end_compute(rank.recorder.begin_compute("k", "u", 1, 1));  // event 3: after 1 and 2
+        rank.recorder.end_compute(rank.recorder.begin_compute("k", "u"));  // event 3: after 1 and 2
     });
     for (const trace::RankRecord& each : records) {
         std::vector<std::pair<int32_t, int32_t>> seen;
@@ -262,7 +262,7 @@ TEST_CASE("a call that waits is recorded as one that is issued and then waited f
                         for (int again = 0; again < 2; ++again)
                             world->all_gather(whole, part, {}, options).wait();
                         // What follows on the compute stream depends on both.
-                        rank.recorder.end_compute(rank.recorder.begin_compute("work", "unit", 0, 0));
+                        rank.recorder.end_compute(rank.recorder.begin_compute("work", "unit"));
                     }
                 });
             };

@@ -87,7 +87,7 @@ void every_op(const Rank& rank) {
             group.reduce(full, GroupRank{1}, ReduceOp::sum, options).wait();
             group.all_gather(full, part, {4, 4}, options).wait();
             group.barrier(options).wait();
-            rank.recorder.end_compute(rank.recorder.begin_compute("work", "unit", 0, 0));
+            rank.recorder.end_compute(rank.recorder.begin_compute("work", "unit"));
         }
     group.all_reduce(rank.zeros(3), ReduceOp::avg, rank.options()).wait();
 }
@@ -123,8 +123,7 @@ void again(const Rank& rank) {
         for (int i = 0; i < 2; ++i) {
             CHECK_THROWS_AS(group.all_gather(full, full, {}, options), InvalidArgument);
             for (int j = 0; j < 2; ++j) group.all_gather(full, part, {}, options).wait();
-            recorder.depend(Stream::all_gather,
-                            recorder.begin_compute("work", "unit", 0, 0, Stream::compute));
+            recorder.depend(Stream::all_gather, recorder.begin_compute("work", "unit", Stream::compute));
             recorder.end_compute(recorder.last_event());
             group.all_gather(full, part, {}, options).wait();
         }

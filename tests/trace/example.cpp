@@ -31,8 +31,8 @@ RankRecord record(int32_t rank, Level level) {
     r.keep_parameter("", "net1", {.padding = 1, .elements = 2, .first_in_shard = 2});
     r.set_step(0);
     r.set_phase(Phase::forward);
-    const int32_t first = r.begin_compute("linear", "net1", 64, 48);
-    r.end_compute(first);
+    const int32_t first = r.begin_compute("linear", "net1");
+    r.end_compute(first, 64, 48);
 
     Event gather;
     gather.op = CollectiveOp::all_gather;
@@ -64,7 +64,7 @@ RankRecord record(int32_t rank, Level level) {
 
     r.depend(Stream::compute, event);
     r.set_phase(Phase::backward);
-    r.end_compute(r.begin_compute("linear", "net2", 64, 48));
+    r.end_compute(r.begin_compute("linear", "net2"), 64, 48);
     r.on_free(2);
     return r.take();
 }

@@ -35,8 +35,8 @@ void record_step(Recorder& recorder, int32_t step) {
     recorder.set_phase(Phase::forward);
     const auto id = static_cast<uint64_t>(step + 1);
     recorder.on_allocate(id, 64 * (step + 1), MemoryCategory::activations, "a" + std::to_string(step));
-    const int32_t linear = recorder.begin_compute("linear", "net" + std::to_string(step), 8, 8);
-    recorder.end_compute(linear);
+    const int32_t linear = recorder.begin_compute("linear", "net" + std::to_string(step));
+    recorder.end_compute(linear, 8, 8);
     Event draft;
     draft.op = CollectiveOp::all_gather;
     draft.stream = Stream::all_gather;

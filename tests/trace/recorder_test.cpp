@@ -31,7 +31,7 @@ Event gather_draft(Stream stream, int32_t sequence) {
 
 TEST_CASE("level off writes nothing and gives no event ids") {
     Recorder r(GlobalRank{0}, Level::off, 0);
-    CHECK(r.begin_compute("linear", "net1", 1, 1) == -1);
+    CHECK(r.begin_compute("linear", "net1") == -1);
     const int32_t event = trace::example::enter(r, gather_draft(Stream::all_gather, 0), {"user.call", ""},
                                                 std::source_location::current());
     CHECK(event == -1);
@@ -52,8 +52,8 @@ TEST_CASE("level off writes nothing and gives no event ids") {
 
 TEST_CASE("events carry where training stands and are numbered without a gap") {
     Recorder r(GlobalRank{3}, Level::collectives, 0);
-    const int32_t a = r.begin_compute("linear", "net1", 64, 48);
-    r.end_compute(a);
+    const int32_t a = r.begin_compute("linear", "net1");
+    r.end_compute(a, 64, 48, DType::bfloat16);
     r.set_step(2);
     r.set_phase(Phase::backward);
     r.set_microbatch(1);
@@ -76,6 +76,7 @@ TEST_CASE("events carry where training stands and are numbered without a gap") {
     CHECK(record.strings[compute.unit] == "net1");
     CHECK(compute.flops == 64);
     CHECK(compute.touched_bytes == 48);
+    CHECK(compute.dtype == DType::bfloat16);
     CHECK(compute.group == -1);
     CHECK(compute.t_issue_ns <= compute.t_begin_ns);
     CHECK(compute.t_begin_ns <= compute.t_end_ns);
@@ -103,7 +104,7 @@ TEST_CASE("events carry where training stands and are numbered without a gap") {
 TEST_CASE(
     "a dependency hangs on the next event of its stream, once, and not where the stream's order says it") {
     Recorder r(GlobalRank{0}, Level::collectives, 0);
-    const int32_t compute = r.begin_compute("a", "", 0, 0);
+    const int32_t compute = r.begin_compute("a", "");
     r.depend(Stream::all_gather, compute);
     r.depend(Stream::all_gather, compute);
     r.depend(Stream::all_gather, -1);
@@ -114,8 +115,8 @@ TEST_CASE(
                                                  std::source_location::current());
     r.depend(Stream::compute, gather);
     r.depend(Stream::compute, other);
-    const int32_t last = r.begin_compute("b", "", 0, 0);
-    const int32_t after = r.begin_compute("c", "", 0, 0);
+    const int32_t last = r.begin_compute("b", "");
+    const int32_t after = r.begin_compute("c", "");
     const RankRecord record = r.take();
     REQUIRE(record.dependencies.size() == 3);
     CHECK(record.dependencies[0].event == gather);
@@ -190,7 +191,7 @@ TEST_CASE("the order in which streams took turns leaves no mark in the record") 
 TEST_CASE("frees give back what was allocated, under the same label") {
     Recorder r(GlobalRank{0}, Level::collectives, 0);
     r.on_allocate(1, 100, MemoryCategory::activations, "act");
-    const int32_t e = r.begin_compute("a", "", 0, 0);
+    const int32_t e = r.begin_compute("a", "");
     r.on_allocate(2, 40, MemoryCategory::gradients, "grad");
     r.on_free(1);
     r.on_free(77);  // never seen: allocated before the record began
@@ -240,12 +241,12 @@ TEST_CASE("issuing and running halves work at the same time on two threads") {
 
 TEST_CASE("a recorder is empty after take and can begin anew") {
     Recorder r(GlobalRank{0}, Level::values, 0);
-    r.end_compute(r.begin_compute("a", "b", 1, 1));
+    r.end_compute(r.begin_compute("a", "b"));
     r.on_allocate(1, 8, MemoryCategory::inputs, "x");
     CHECK(r.take().events.size() == 1);
     CHECK(r.last_event() == -1);
     r.on_free(1);
-    CHECK(r.begin_compute("a", "b", 1, 1) == 0);
+    CHECK(r.begin_compute("a", "b") == 0);
     const RankRecord second = r.take();
     CHECK(second.events.size() == 1);
     CHECK(second.memory.empty());
@@ -263,7 +264,7 @@ TEST_CASE("steps to come find their memory taken") {
         const std::size_t before = r.room_bytes();
         r.set_step(s);
         for (int i = 0; i < kEvents; ++i) {
-            r.end_compute(r.begin_compute("linear", "net1", 1, 1));
+            r.end_compute(r.begin_compute("linear", "net1"));
             r.on_allocate(1, 8, MemoryCategory::activations, "act");
             r.on_free(1);
         }

@@ -152,8 +152,7 @@ TEST_CASE(
         REQUIRE_FALSE(places.empty());
         for (const auto& place : places) {
             const std::string text = statement(place);
-            CHECK((text.find("ComputeEvent event(") != std::string::npos ||
-                   text.find("ComputeScope scope(") != std::string::npos));
+            CHECK(text.find("ComputeEvent event(") != std::string::npos);
         }
     }
 }

@@ -153,9 +153,7 @@ std::vector<SourceLocation> locations_of_op(std::string_view op, std::string_vie
         const auto lines = source_lines(file);
         const LineRange range = statement_at(lines, line);
         const std::string statement = joined(lines, range);
-        if (statement.find("ComputeEvent event(") == std::string::npos &&
-            statement.find("ComputeScope scope(") == std::string::npos)
-            return;
+        if (statement.find("ComputeEvent event(") == std::string::npos) return;
         const bool named =
             !unit.empty() && statement.find('"' + std::string(unit) + '"') != std::string::npos;
         (named ? with_unit : others).push_back({std::string(file), range.first});
@@ -165,11 +163,11 @@ std::vector<SourceLocation> locations_of_op(std::string_view op, std::string_vie
     // The optimizers share one statement, which takes its name from the scenario.
     constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
     if (std::find(kOptimizers.begin(), kOptimizers.end(), op) != kOptimizers.end())
-        each_line_with("ComputeEvent event(recorder_, spec_.kind", keep);
+        each_line_with("ComputeEvent event(recorder_, *allocator_, spec_.kind", keep);
     // So does the work of a scenario's [[call]]s.
     constexpr std::array<std::string_view, 3> kWorks{"read", "download", "write"};
     if (std::find(kWorks.begin(), kWorks.end(), op) != kWorks.end())
-        each_line_with("ComputeScope scope(&recorder_, call.work", keep);
+        each_line_with("ComputeEvent event(&recorder_, allocator_, call.work", keep);
     with_unit.insert(with_unit.end(), others.begin(), others.end());
     return with_unit;
 }

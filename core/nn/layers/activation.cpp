@@ -5,24 +5,12 @@
 #include "core/nn/layers/common.h"
 
 namespace meshscope::nn {
-namespace {
-
-/// Operations counted for one element of gelu's forward and backward: multiplications, additions and one
-/// tanh, which counts as one. A figure for the record's flops, not a measurement.
-constexpr int64_t kGeluForwardFlops = 8;
-constexpr int64_t kGeluBackwardFlops = 16;
-/// The same for silu(gate)·up: one exponential, which counts as one, and what combines it.
-constexpr int64_t kSiluMulForwardFlops = 5;
-constexpr int64_t kSiluMulBackwardFlops = 11;
-
-}  // namespace
-
 Variable relu(Tape& tape, Variable x) {
     const Tensor input = tape.value(x);
     const Tensor output = activation(tape, input.shape(), "relu output", input.dtype());
     {
-        const ComputeEvent event(tape.recorder(), "relu", tape.unit(), input.n_elements(), 2 * input.bytes());
-        kernels(tape).relu_forward(output, input);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "relu", tape.unit());
+        event->relu_forward(output, input);
     }
     Tape::Node node;
     node.name = "relu";
@@ -30,9 +18,8 @@ Variable relu(Tape& tape, Variable x) {
     node.backward_input = [x, output](Tape& t, const Tensor& grad_output) {
         Tensor input_grad = activation(t, output.shape(), "relu input grad", output.dtype());
         {
-            const ComputeEvent event(t.recorder(), "relu.backward", t.unit(), output.n_elements(),
-                                     3 * output.bytes());
-            kernels(t).relu_backward(input_grad, grad_output, output);
+            const ComputeEvent event(t.recorder(), t.allocator(), "relu.backward", t.unit());
+            event->relu_backward(input_grad, grad_output, output);
         }
         t.accumulate(x, std::move(input_grad));
     };
@@ -43,9 +30,8 @@ Variable gelu_tanh(Tape& tape, Variable x) {
     const Tensor input = tape.value(x);
     const Tensor output = activation(tape, input.shape(), "gelu_tanh output", input.dtype());
     {
-        const ComputeEvent event(tape.recorder(), "gelu_tanh", tape.unit(),
-                                 kGeluForwardFlops * input.n_elements(), 2 * input.bytes());
-        kernels(tape).gelu_tanh_forward(output, input);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "gelu_tanh", tape.unit());
+        event->gelu_tanh_forward(output, input);
     }
     Tape::Node node;
     node.name = "gelu_tanh";
@@ -53,9 +39,8 @@ Variable gelu_tanh(Tape& tape, Variable x) {
     node.backward_input = [x, input](Tape& t, const Tensor& grad_output) {
         Tensor input_grad = activation(t, input.shape(), "gelu_tanh input grad", input.dtype());
         {
-            const ComputeEvent event(t.recorder(), "gelu_tanh.backward", t.unit(),
-                                     kGeluBackwardFlops * input.n_elements(), 3 * input.bytes());
-            kernels(t).gelu_tanh_backward(input_grad, grad_output, input);
+            const ComputeEvent event(t.recorder(), t.allocator(), "gelu_tanh.backward", t.unit());
+            event->gelu_tanh_backward(input_grad, grad_output, input);
         }
         t.accumulate(x, std::move(input_grad));
     };
@@ -65,9 +50,8 @@ Variable gelu_tanh(Tape& tape, Variable x) {
 Variable add(Tape& tape, Variable a, Variable b) {
     const Tensor output = activation(tape, tape.value(a).shape(), "add output", tape.value(a).dtype());
     {
-        const ComputeEvent event(tape.recorder(), "add", tape.unit(), output.n_elements(),
-                                 3 * output.bytes());
-        kernels(tape).add(output, tape.value(a), tape.value(b));
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "add", tape.unit());
+        event->add(output, tape.value(a), tape.value(b));
     }
     Tape::Node node;
     node.name = "add";
@@ -84,9 +68,8 @@ Variable silu_mul(Tape& tape, Variable gate, Variable up) {
     const Tensor ups = tape.value(up);
     const Tensor output = activation(tape, gates.shape(), "silu_mul output", gates.dtype());
     {
-        const ComputeEvent event(tape.recorder(), "silu_mul", tape.unit(),
-                                 kSiluMulForwardFlops * gates.n_elements(), 3 * gates.bytes());
-        kernels(tape).silu_mul_forward(output, gates, ups);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "silu_mul", tape.unit());
+        event->silu_mul_forward(output, gates, ups);
     }
     Tape::Node node;
     node.name = "silu_mul";
@@ -95,9 +78,8 @@ Variable silu_mul(Tape& tape, Variable gate, Variable up) {
         Tensor gate_grad = activation(t, gates.shape(), "silu_mul gate grad", gates.dtype());
         Tensor up_grad = activation(t, ups.shape(), "silu_mul up grad", ups.dtype());
         {
-            const ComputeEvent event(t.recorder(), "silu_mul.backward", t.unit(),
-                                     kSiluMulBackwardFlops * gates.n_elements(), 5 * gates.bytes());
-            kernels(t).silu_mul_backward(gate_grad, up_grad, grad_output, gates, ups);
+            const ComputeEvent event(t.recorder(), t.allocator(), "silu_mul.backward", t.unit());
+            event->silu_mul_backward(gate_grad, up_grad, grad_output, gates, ups);
         }
         t.accumulate(gate, std::move(gate_grad));
         t.accumulate(up, std::move(up_grad));
@@ -110,9 +92,8 @@ Variable add_rows(Tape& tape, Variable a, Variable row) {
     const Tensor one = tape.value(row);
     const Tensor output = activation(tape, all.shape(), "add output", all.dtype());
     {
-        const ComputeEvent event(tape.recorder(), "add", tape.unit(), output.n_elements(),
-                                 2 * output.bytes() + one.bytes());
-        kernels(tape).add_rows(output, all, one);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "add", tape.unit());
+        event->add_rows(output, all, one);
     }
     Tape::Node node;
     node.name = "add";
@@ -122,9 +103,8 @@ Variable add_rows(Tape& tape, Variable a, Variable row) {
         if (!t.needs_grad(row)) return;
         Tensor row_grad = activation(t, shape, "add row grad", grad_output.dtype());
         {
-            const ComputeEvent event(t.recorder(), "add.backward", t.unit(), grad_output.n_elements(),
-                                     grad_output.bytes() + row_grad.bytes());
-            kernels(t).linear_bias_grad(row_grad, grad_output, false);
+            const ComputeEvent event(t.recorder(), t.allocator(), "add.backward", t.unit());
+            event->linear_bias_grad(row_grad, grad_output, false);
         }
         t.accumulate(row, std::move(row_grad));
     };

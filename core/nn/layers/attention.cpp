@@ -9,19 +9,12 @@
 namespace meshscope::nn {
 namespace {
 
-constexpr int64_t kRotaryFlops = 3;  // an element: six a pair
-
 /// (batch, tokens, heads · head_dim); throws InvalidArgument ("kernel.shape") where x is not that.
 void expect_heads(std::string_view kernel, const Tensor& x, int64_t head_dim) {
     if (x.shape().size() != 3 || head_dim < 1 || x.dim(2) % head_dim != 0)
         throw InvalidArgument(
             {"kernel.shape",
              {{"kernel", std::string(kernel)}, {"shape", x.shape()}, {"wanted", Shape{-1, -1, head_dim}}}});
-}
-
-/// Pairs of query and key that a causal mask leaves.
-int64_t n_pairs(const tensor::AttentionShape& s) {
-    return s.batch * s.heads * s.q_tokens * (s.k_tokens + 1) / 2;
 }
 
 }  // namespace
@@ -47,31 +40,26 @@ Variable attention(Tape& tape, Variable q, Variable k, Variable v, int64_t head_
     const Tensor vs = tape.value(v);
     tensor::AttentionShape shape = attention_shape(qs, ks, head_dim);
     shape.q_positions = shape.k_positions = positions.tokens;
-    const int64_t products = n_pairs(shape) * head_dim;
     Tensor output = tape.reuse();
     Tensor lse = tape.reuse();
     if (!output.defined()) {
         output = activation(tape, qs.shape(), "attention output", qs.dtype());
         lse = activation(tape, {shape.batch, shape.heads, shape.q_tokens}, "attention log-sum-exp");
-        const ComputeEvent event(tape.recorder(), "attention", tape.unit(), kAttentionFlops * products,
-                                 qs.bytes() + ks.bytes() + vs.bytes() + output.bytes());
-        kernels(tape).attention_forward(output, lse, qs, ks, vs, shape);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "attention", tape.unit());
+        event->attention_forward(output, lse, qs, ks, vs, shape);
     }
     tape.keep(output);
     tape.keep(lse);
     Tape::Node node;
     node.name = "attention";
     node.inputs = {q, k, v};
-    node.backward_input = [q, k, v, qs, ks, vs, output, lse, shape, products](Tape& t,
-                                                                              const Tensor& grad_output) {
+    node.backward_input = [q, k, v, qs, ks, vs, output, lse, shape](Tape& t, const Tensor& grad_output) {
         Tensor dq = activation(t, qs.shape(), "attention query grad", grad_output.dtype());
         Tensor dk = activation(t, ks.shape(), "attention key grad", grad_output.dtype());
         Tensor dv = activation(t, vs.shape(), "attention value grad", grad_output.dtype());
         {
-            const ComputeEvent event(t.recorder(), "attention.backward", t.unit(),
-                                     kAttentionBackwardFlops * products,
-                                     2 * (qs.bytes() + ks.bytes() + vs.bytes() + output.bytes()));
-            kernels(t).attention_backward(dq, dk, dv, grad_output, qs, ks, vs, output, lse, shape);
+            const ComputeEvent event(t.recorder(), t.allocator(), "attention.backward", t.unit());
+            event->attention_backward(dq, dk, dv, grad_output, qs, ks, vs, output, lse, shape);
         }
         t.accumulate(q, std::move(dq));
         t.accumulate(k, std::move(dk));
@@ -93,9 +81,8 @@ Variable rotary(Tape& tape, Variable x, int64_t head_dim, double theta, const Po
                                     .positions = positions.tokens};
     const Tensor output = activation(tape, input.shape(), "rotary output", input.dtype());
     {
-        const ComputeEvent event(tape.recorder(), "rotary", tape.unit(), kRotaryFlops * input.n_elements(),
-                                 2 * input.bytes());
-        kernels(tape).rotary(output, input, shape, false);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "rotary", tape.unit());
+        event->rotary(output, input, shape, false);
     }
     Tape::Node node;
     node.name = "rotary";
@@ -103,9 +90,8 @@ Variable rotary(Tape& tape, Variable x, int64_t head_dim, double theta, const Po
     node.backward_input = [x, shape](Tape& t, const Tensor& grad_output) {
         Tensor input_grad = activation(t, grad_output.shape(), "rotary input grad", grad_output.dtype());
         {
-            const ComputeEvent event(t.recorder(), "rotary.backward", t.unit(),
-                                     kRotaryFlops * grad_output.n_elements(), 2 * grad_output.bytes());
-            kernels(t).rotary(input_grad, grad_output, shape, true);
+            const ComputeEvent event(t.recorder(), t.allocator(), "rotary.backward", t.unit());
+            event->rotary(input_grad, grad_output, shape, true);
         }
         t.accumulate(x, std::move(input_grad));
     };

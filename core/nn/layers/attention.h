@@ -16,11 +16,6 @@ struct Positions {
     Tensor tokens{};
 };
 
-/// Flops of attention for a pair of query and key, for each head and element of it; backward computes the
-/// scores again.
-inline constexpr int64_t kAttentionFlops = 4;
-inline constexpr int64_t kAttentionBackwardFlops = 10;
-
 /// Causal attention of q (batch, tokens, heads · head_dim) and k (batch, tokens, kv_heads · head_dim), scaled
 /// by 1/√head_dim, without positions. Throws InvalidArgument ("kernel.shape") where they are not that.
 tensor::AttentionShape attention_shape(const Tensor& q, const Tensor& k, int64_t head_dim);

@@ -5,16 +5,6 @@
 #include "core/nn/layers/common.h"
 
 namespace meshscope::nn {
-namespace {
-
-// Operations counted for one element: figures for the record's flops, as the kernels' comments count them.
-constexpr int64_t kStatisticsFlops = 3;
-constexpr int64_t kForwardFlops = 4;
-constexpr int64_t kWeightGradFlops = 4;
-constexpr int64_t kInputGradFlops = 6;
-
-}  // namespace
-
 BatchNorm::BatchNorm(std::string name, Parameter* weight, Parameter* bias, Running running, double eps,
                      double momentum)
     : Layer(std::move(name)),
@@ -31,26 +21,24 @@ Variable BatchNorm::compute(Tape& tape, Variable x) {
     const int64_t features = tensor::count(weight_->shape);
     Tensor statistics = activation(tape, {2 * features + 1}, "statistics");
     {
-        const ComputeEvent event(tape.recorder(), "batch_norm.statistics", name_,
-                                 kStatisticsFlops * input.n_elements(), input.bytes());
-        kernels(tape).batch_norm_stats(statistics, input, eps_);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "batch_norm.statistics", name_);
+        event->batch_norm_stats(statistics, input, eps_);
     }
     if (shared) statistics = shared->gather(tape, name_, statistics);
     const Tensor mean = activation(tape, {features}, "mean");
     const Tensor invstd = activation(tape, {features}, "invstd");
     int64_t rows = 0;
     {
-        const ComputeEvent event(tape.recorder(), "batch_norm.combine", name_, 0, statistics.bytes());
-        rows = kernels(tape).batch_norm_gather_stats(mean, invstd, running_.mean->value,
-                                                     running_.variance->value, statistics, momentum_, eps_);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "batch_norm.combine", name_);
+        rows = event->batch_norm_gather_stats(mean, invstd, running_.mean->value, running_.variance->value,
+                                              statistics, momentum_, eps_);
         ++running_.batches->value.data<int64_t>()[0];
     }
     statistics = Tensor();
     const Tensor output = activation(tape, input.shape(), "output");
     {
-        const ComputeEvent event(tape.recorder(), "batch_norm", name_, kForwardFlops * input.n_elements(),
-                                 2 * input.bytes());
-        kernels(tape).batch_norm_elemt(output, input, mean, invstd, weight_->value, bias_->value);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "batch_norm", name_);
+        event->batch_norm_elemt(output, input, mean, invstd, weight_->value, bias_->value);
     }
     Tape::Node node;
     node.name = "batch_norm";
@@ -68,19 +56,16 @@ void BatchNorm::backward(Tape& tape, Variable x, const Tensor& input, const Tens
     Tensor weight_grad = gradient(tape, *weight_);
     Tensor bias_grad = gradient(tape, *bias_);
     {
-        const ComputeEvent event(tape.recorder(), "batch_norm.weight_grad", name_,
-                                 kWeightGradFlops * input.n_elements(), 2 * input.bytes());
-        kernels(tape).batch_norm_backward_reduce(sums, weight_grad, bias_grad, grad_output, input, mean,
-                                                 invstd);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "batch_norm.weight_grad", name_);
+        event->batch_norm_backward_reduce(sums, weight_grad, bias_grad, grad_output, input, mean, invstd);
     }
     Tensor input_grad;
     if (tape.needs_grad(x)) {
         if (shared) shared->sum(tape, name_, sums);
         input_grad = activation(tape, input.shape(), "input grad");
-        const ComputeEvent event(tape.recorder(), "batch_norm.input_grad", name_,
-                                 kInputGradFlops * input.n_elements(), 3 * input.bytes());
-        kernels(tape).batch_norm_backward_elemt(input_grad, grad_output, input, mean, invstd, weight_->value,
-                                                sums, rows);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "batch_norm.input_grad", name_);
+        event->batch_norm_backward_elemt(input_grad, grad_output, input, mean, invstd, weight_->value, sums,
+                                         rows);
     }
     tape.accumulate(*weight_, std::move(weight_grad));
     tape.accumulate(*bias_, std::move(bias_grad));

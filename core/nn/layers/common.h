@@ -12,10 +12,6 @@ namespace meshscope::nn {
 
 /// What the layers' own files share.
 
-inline const tensor::Kernels& kernels(const Tape& tape) {
-    return tape.allocator().device().kernels();
-}
-
 /// What the memory view calls a tensor: "layers.0 gelu_tanh output", and "relu output" outside of all
 /// modules.
 inline std::string label(const Tape& tape, std::string_view what) {

@@ -16,12 +16,11 @@ Variable Embedding::compute(Tape& tape, Variable x) {
     shape.push_back(weight_->shape[1]);
     const Tensor output = activation(tape, std::move(shape), "output", weight_->value.dtype());
     {
-        const ComputeEvent event(tape.recorder(), "embedding", name_, 0,
-                                 indices.bytes() + 2 * output.bytes());
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "embedding", name_);
         if (is_part())
-            kernels(tape).embedding_part_forward(output, weight_->value, indices, weight_->box.first);
+            event->embedding_part_forward(output, weight_->value, indices, weight_->box.first);
         else
-            kernels(tape).embedding_forward(output, weight_->value, indices);
+            event->embedding_forward(output, weight_->value, indices);
     }
     Tape::Node node;
     node.name = "embedding";
@@ -31,12 +30,11 @@ Variable Embedding::compute(Tape& tape, Variable x) {
         Tensor grad = gradient(t, *weight_, grad_output.dtype());
         {
             // The whole table is written: rows that no index names get a gradient of zero, as in PyTorch.
-            const ComputeEvent event(t.recorder(), "embedding.backward", name_, grad_output.n_elements(),
-                                     indices.bytes() + 2 * grad_output.bytes() + grad.bytes());
+            const ComputeEvent event(t.recorder(), t.allocator(), "embedding.backward", name_);
             if (is_part())
-                kernels(t).embedding_part_backward(grad, grad_output, indices, weight_->box.first, false);
+                event->embedding_part_backward(grad, grad_output, indices, weight_->box.first, false);
             else
-                kernels(t).embedding_backward(grad, grad_output, indices, false);
+                event->embedding_backward(grad, grad_output, indices, false);
         }
         t.accumulate(*weight_, std::move(grad));
     };

@@ -5,22 +5,12 @@
 #include "core/nn/layers/common.h"
 
 namespace meshscope::nn {
-namespace {
-
-// Operations counted for one logit: maximum, difference, exponential and sum; then difference, exponential
-// and product.
-constexpr int64_t kCrossEntropyFlops = 4;
-constexpr int64_t kCrossEntropyBackwardFlops = 3;
-
-}  // namespace
-
 Variable mse(Tape& tape, Variable prediction, const Tensor& target) {
     const Tensor input = tape.value(prediction);
     const Tensor loss = activation(tape, {1}, "loss");
     {
-        const ComputeEvent event(tape.recorder(), "mse", tape.unit(), 3 * input.n_elements(),
-                                 2 * input.bytes());
-        kernels(tape).mse_forward(loss, input, target);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "mse", tape.unit());
+        event->mse_forward(loss, input, target);
     }
     Tape::Node node;
     node.name = "mse";
@@ -28,9 +18,8 @@ Variable mse(Tape& tape, Variable prediction, const Tensor& target) {
     node.backward_input = [prediction, input, target](Tape& t, const Tensor& grad_loss) {
         Tensor input_grad = activation(t, input.shape(), "mse input grad", input.dtype());
         {
-            const ComputeEvent event(t.recorder(), "mse.backward", t.unit(), 2 * input.n_elements(),
-                                     3 * input.bytes());
-            kernels(t).mse_backward(input_grad, grad_loss, input, target);
+            const ComputeEvent event(t.recorder(), t.allocator(), "mse.backward", t.unit());
+            event->mse_backward(input_grad, grad_loss, input, target);
         }
         t.accumulate(prediction, std::move(input_grad));
     };
@@ -43,9 +32,8 @@ Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets) {
     const Tensor loss =
         activation(tape, {1}, "loss", input.dtype());  // bfloat16's loss is bfloat16, as PyTorch's
     {
-        const ComputeEvent event(tape.recorder(), "cross_entropy", tape.unit(),
-                                 kCrossEntropyFlops * input.n_elements(), input.bytes());
-        kernels(tape).cross_entropy_forward(loss, lse, input, targets);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "cross_entropy", tape.unit());
+        event->cross_entropy_forward(loss, lse, input, targets);
     }
     Tape::Node node;
     node.name = "cross_entropy";
@@ -53,9 +41,8 @@ Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets) {
     node.backward_input = [logits, input, lse, targets](Tape& t, const Tensor& grad_loss) {
         Tensor input_grad = activation(t, input.shape(), "cross_entropy input grad", input.dtype());
         {
-            const ComputeEvent event(t.recorder(), "cross_entropy.backward", t.unit(),
-                                     kCrossEntropyBackwardFlops * input.n_elements(), 2 * input.bytes());
-            kernels(t).cross_entropy_backward(input_grad, grad_loss, input, lse, targets);
+            const ComputeEvent event(t.recorder(), t.allocator(), "cross_entropy.backward", t.unit());
+            event->cross_entropy_backward(input_grad, grad_loss, input, lse, targets);
         }
         t.accumulate(logits, std::move(input_grad));
     };

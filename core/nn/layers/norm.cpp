@@ -7,14 +7,6 @@
 namespace meshscope::nn {
 namespace {
 
-// Operations counted for one element: figures for the record's flops, as the kernels' comments count them.
-constexpr int64_t kLayerNormFlops = 8;
-constexpr int64_t kLayerNormInputGradFlops = 12;
-constexpr int64_t kLayerNormWeightGradFlops = 5;
-constexpr int64_t kRmsNormFlops = 4;
-constexpr int64_t kRmsNormInputGradFlops = 8;
-constexpr int64_t kRmsNormWeightGradFlops = 3;
-
 /// One number for each row of `x`.
 Tensor row_figures(Tape& tape, const Tensor& x, std::string_view what) {
     Shape shape = x.shape();
@@ -35,9 +27,8 @@ Variable LayerNorm::compute(Tape& tape, Variable x) {
     const Tensor mean = row_figures(tape, input, "mean");
     const Tensor rstd = row_figures(tape, input, "rstd");
     {
-        const ComputeEvent event(tape.recorder(), "layer_norm", name_, kLayerNormFlops * input.n_elements(),
-                                 2 * input.bytes());
-        kernels(tape).layer_norm_forward(output, mean, rstd, input, weight_->value, bias_->value, eps_);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "layer_norm", name_);
+        event->layer_norm_forward(output, mean, rstd, input, weight_->value, bias_->value, eps_);
     }
     Tape::Node node;
     node.name = "layer_norm";
@@ -47,9 +38,8 @@ Variable LayerNorm::compute(Tape& tape, Variable x) {
         Tensor weight_grad = gradient(t, *weight_, grad_output.dtype());
         Tensor bias_grad = gradient(t, *bias_, grad_output.dtype());
         {
-            const ComputeEvent event(t.recorder(), "layer_norm.weight_grad", name_,
-                                     kLayerNormWeightGradFlops * input.n_elements(), 2 * input.bytes());
-            kernels(t).layer_norm_weight_grad(weight_grad, bias_grad, grad_output, input, mean, rstd, false);
+            const ComputeEvent event(t.recorder(), t.allocator(), "layer_norm.weight_grad", name_);
+            event->layer_norm_weight_grad(weight_grad, bias_grad, grad_output, input, mean, rstd, false);
         }
         t.accumulate(*weight_, std::move(weight_grad));
         t.accumulate(*bias_, std::move(bias_grad));
@@ -58,9 +48,8 @@ Variable LayerNorm::compute(Tape& tape, Variable x) {
         node.backward_input = [this, x, input, mean, rstd](Tape& t, const Tensor& grad_output) {
             Tensor input_grad = activation(t, input.shape(), "input grad", grad_output.dtype());
             {
-                const ComputeEvent event(t.recorder(), "layer_norm.input_grad", name_,
-                                         kLayerNormInputGradFlops * input.n_elements(), 3 * input.bytes());
-                kernels(t).layer_norm_input_grad(input_grad, grad_output, input, mean, rstd, weight_->value);
+                const ComputeEvent event(t.recorder(), t.allocator(), "layer_norm.input_grad", name_);
+                event->layer_norm_input_grad(input_grad, grad_output, input, mean, rstd, weight_->value);
             }
             t.accumulate(x, std::move(input_grad));
         };
@@ -78,9 +67,8 @@ Variable RmsNorm::compute(Tape& tape, Variable x) {
     const Tensor output = activation(tape, input.shape(), "output", input.dtype());
     const Tensor rstd = row_figures(tape, input, "rstd");
     {
-        const ComputeEvent event(tape.recorder(), "rms_norm", name_, kRmsNormFlops * input.n_elements(),
-                                 2 * input.bytes());
-        kernels(tape).rms_norm_forward(output, rstd, input, weight_->value, eps_);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "rms_norm", name_);
+        event->rms_norm_forward(output, rstd, input, weight_->value, eps_);
     }
     Tape::Node node;
     node.name = "rms_norm";
@@ -89,9 +77,8 @@ Variable RmsNorm::compute(Tape& tape, Variable x) {
     node.backward_weight = [this, input, rstd](Tape& t, const Tensor& grad_output) {
         Tensor weight_grad = gradient(t, *weight_, grad_output.dtype());
         {
-            const ComputeEvent event(t.recorder(), "rms_norm.weight_grad", name_,
-                                     kRmsNormWeightGradFlops * input.n_elements(), 2 * input.bytes());
-            kernels(t).rms_norm_weight_grad(weight_grad, grad_output, input, rstd, false);
+            const ComputeEvent event(t.recorder(), t.allocator(), "rms_norm.weight_grad", name_);
+            event->rms_norm_weight_grad(weight_grad, grad_output, input, rstd, false);
         }
         t.accumulate(*weight_, std::move(weight_grad));
     };
@@ -99,9 +86,8 @@ Variable RmsNorm::compute(Tape& tape, Variable x) {
         node.backward_input = [this, x, input, rstd](Tape& t, const Tensor& grad_output) {
             Tensor input_grad = activation(t, input.shape(), "input grad", grad_output.dtype());
             {
-                const ComputeEvent event(t.recorder(), "rms_norm.input_grad", name_,
-                                         kRmsNormInputGradFlops * input.n_elements(), 3 * input.bytes());
-                kernels(t).rms_norm_input_grad(input_grad, grad_output, input, rstd, weight_->value);
+                const ComputeEvent event(t.recorder(), t.allocator(), "rms_norm.input_grad", name_);
+                event->rms_norm_input_grad(input_grad, grad_output, input, rstd, weight_->value);
             }
             t.accumulate(x, std::move(input_grad));
         };

@@ -6,25 +6,13 @@
 #include "core/tensor/kernels.h"
 
 namespace meshscope::nn {
-namespace {
-
-int64_t elements_of(std::span<const tensor::Tensor> grads) {
-    int64_t n = 0;
-    for (const tensor::Tensor& grad : grads) n += grad.n_elements();
-    return n;
-}
-
-constexpr int64_t kFloatBytes = sizeof(float);
-
-}  // namespace
 
 double sum_of_squares(std::span<const tensor::Tensor> grads, const tensor::Allocator& allocator,
                       trace::Recorder* recorder) {
-    const int64_t n = elements_of(grads);
-    const ComputeEvent event(recorder, "grad_norm", "", 2 * n, kFloatBytes * n);
+    const ComputeEvent event(recorder, allocator, "grad_norm", "");
     double sum = 0.0;
     for (const tensor::Tensor& grad : grads)
-        if (grad.defined()) sum += allocator.device().kernels().sum_of_squares(grad);
+        if (grad.defined()) sum += event->sum_of_squares(grad);
     return sum;
 }
 
@@ -36,11 +24,10 @@ double clip_coefficient(double norm, double max_norm) {
 
 void clip_gradients(std::span<const tensor::Tensor> grads, double norm, double max_norm,
                     const tensor::Allocator& allocator, trace::Recorder* recorder) {
-    const int64_t n = elements_of(grads);
-    const ComputeEvent event(recorder, "clip", "", n, 2 * kFloatBytes * n);
+    const ComputeEvent event(recorder, allocator, "clip", "");
     const auto factor = static_cast<float>(clip_coefficient(norm, max_norm));
     for (const tensor::Tensor& grad : grads)
-        if (grad.defined()) allocator.device().kernels().scale(grad, factor);
+        if (grad.defined()) event->scale(grad, factor);
 }
 
 }  // namespace meshscope::nn

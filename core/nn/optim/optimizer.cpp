@@ -64,8 +64,7 @@ void Optimizer::resume(std::size_t i, int64_t steps) {
     states_[i].steps = steps;
 }
 
-void Optimizer::update_sgd(std::span<const Tensor> grads) {
-    const tensor::Kernels& kernels = allocator_->device().kernels();
+void Optimizer::update_sgd(std::span<const Tensor> grads, const tensor::Kernels& kernels) {
     for (std::size_t i = 0; i < grads.size(); ++i) {
         if (!grads[i].defined()) continue;
         ++states_[i].steps;
@@ -74,15 +73,14 @@ void Optimizer::update_sgd(std::span<const Tensor> grads) {
     }
 }
 
-void Optimizer::update_adam(std::span<const Tensor> grads) {
+void Optimizer::update_adam(std::span<const Tensor> grads, const tensor::Kernels& kernels) {
     std::vector<tensor::AdamTensors> together;
     together.reserve(grads.size());
     int64_t steps = 0;  // of those in `together`
     const auto update = [&] {
         if (together.empty()) return;
-        allocator_->device().kernels().adam_steps(
-            together,
-            {spec_.lr, spec_.beta1, spec_.beta2, spec_.eps, spec_.weight_decay, kind_ == Kind::adamw, steps});
+        kernels.adam_steps(together, {spec_.lr, spec_.beta1, spec_.beta2, spec_.eps, spec_.weight_decay,
+                                      kind_ == Kind::adamw, steps});
         together.clear();
     };
     for (std::size_t i = 0; i < grads.size(); ++i) {
@@ -101,22 +99,13 @@ void Optimizer::step(std::span<const Tensor> grads) {
         throw InvalidArgument(
             {"optimizer.gradients",
              {{"n", static_cast<int64_t>(grads.size())}, {"wanted", static_cast<int64_t>(slots_.size())}}});
-    // Read the value and the gradient, write the value, read and write each state; two operations each for
-    // sgd's products and sums, and about twelve an element for Adam's formula.
-    int64_t elements = 0;
-    for (std::size_t i = 0; i < grads.size(); ++i) {
-        if (!grads[i].defined()) continue;
-        elements += grads[i].n_elements();
-        if (states_[i].steps == 0) allocate_state(i);
-    }
-    const int64_t flops = elements * (kind_ == Kind::sgd ? 2 + 2 * states_an_element() : 12);
-    const int64_t touched_bytes =
-        static_cast<int64_t>(sizeof(float)) * elements * (3 + 2 * states_an_element());
-    const ComputeEvent event(recorder_, spec_.kind, "", flops, touched_bytes);
+    for (std::size_t i = 0; i < grads.size(); ++i)
+        if (grads[i].defined() && states_[i].steps == 0) allocate_state(i);
+    const ComputeEvent event(recorder_, *allocator_, spec_.kind, "");
     if (kind_ == Kind::sgd)
-        update_sgd(grads);
+        update_sgd(grads, event.kernels());
     else
-        update_adam(grads);
+        update_adam(grads, event.kernels());
 }
 
 }  // namespace meshscope::nn

@@ -71,9 +71,9 @@ class Optimizer {
 
     int32_t states_an_element() const;
     void allocate_state(std::size_t i);
-    void update_sgd(std::span<const tensor::Tensor> grads);
+    void update_sgd(std::span<const tensor::Tensor> grads, const tensor::Kernels& kernels);
     /// All parameters whose updates so far are as many go together.
-    void update_adam(std::span<const tensor::Tensor> grads);
+    void update_adam(std::span<const tensor::Tensor> grads, const tensor::Kernels& kernels);
 
     OptimizerSpec spec_;
     Kind kind_ = Kind::sgd;

@@ -51,12 +51,11 @@ void ContextParallel::connect(nn::Module& module) const {
 Tensor ContextParallel::own_tokens(const Tensor& rows, std::string_view label) const {
     const Tensor own = context_.allocator->empty({rows.dim(0), cut_.tokens_per_rank()}, rows.dtype(),
                                                  MemoryCategory::inputs, label);
-    const ComputeScope scope(context_.recorder, "cp.cut", "batch", 0, 2 * own.bytes());
+    const ComputeEvent event(context_.recorder, *context_.allocator, "cp.cut", "batch");
     int64_t at = 0;
     for (int64_t row = 0; row < rows.dim(0); ++row)
         for (const TokenCut::Run& run : cut_.runs(context_.along(mesh::Role::cp)->rank().value)) {
-            context_.allocator->device().kernels().copy(own.slice(at, run.n),
-                                                        rows.slice(row * rows.dim(1) + run.first, run.n));
+            event->copy(own.slice(at, run.n), rows.slice(row * rows.dim(1) + run.first, run.n));
             at += run.n;
         }
     return own;

@@ -16,8 +16,6 @@ using tensor::Shape;
 
 namespace {
 
-constexpr int64_t kMergeFlops = 3;  // an element
-
 const tensor::Kernels& kernels(const Tape& tape) {
     return tape.allocator().device().kernels();
 }
@@ -28,11 +26,11 @@ Tensor empty(Tape& tape, Shape shape, DType dtype, MemoryCategory category, std:
 }
 
 /// Float32 for what is summed over the blocks: `x` itself where it is, else its numbers in memory of its own.
-Tensor widened(Tape& tape, const Tensor& x) {
+Tensor widened(Tape& tape, const Tensor& x, const tensor::Kernels& kernels) {
     if (x.dtype() == DType::float32) return x;
     const Tensor wide =
         empty(tape, x.shape(), DType::float32, MemoryCategory::temporaries, "attention block");
-    kernels(tape).cast(wide, x);
+    kernels.cast(wide, x);
     return wide;
 }
 
@@ -40,8 +38,8 @@ Tensor widened(Tape& tape, const Tensor& x) {
 Tensor narrowed(Tape& tape, const Tensor& sum, DType dtype, std::string_view what) {
     if (sum.dtype() == dtype) return sum;
     const Tensor narrow = empty(tape, sum.shape(), dtype, MemoryCategory::activations, what);
-    const ComputeScope scope(tape.recorder(), "cast", tape.unit(), 0, sum.bytes() + narrow.bytes());
-    kernels(tape).cast(narrow, sum);
+    const ComputeEvent event(tape.recorder(), tape.allocator(), "cast", tape.unit());
+    event->cast(narrow, sum);
     return narrow;
 }
 
@@ -60,7 +58,6 @@ struct RingAttention::Saved {
 struct RingAttention::Block {
     Tensor k, v;
     tensor::AttentionShape shape;
-    int64_t products = 0;  ///< pairs · heads · head_dim · batch; 0: all masked
 };
 
 RingAttention::RingAttention(comm::ProcessGroup& group, ContextMethod method, const TokenCut& cut,
@@ -81,8 +78,7 @@ RingAttention::Block RingAttention::block(int32_t i, const Tensor& buffer, const
     const int64_t tokens = saved.shape.q_tokens;
     block.shape.q_positions = positions_.slice(group_.rank().value * tokens, tokens);
     block.shape.k_positions = positions_.slice(source * tokens, tokens);
-    block.products = pairs_[static_cast<std::size_t>(source)] * saved.shape.batch * saved.shape.heads *
-                     saved.shape.head_dim;
+    block.shape.n_pairs = pairs_[static_cast<std::size_t>(source)];
     return block;
 }
 
@@ -90,9 +86,9 @@ Tensor RingAttention::packed(Tape& tape, const Saved& saved) const {
     const int64_t n = saved.ks.n_elements();
     const Tensor buffer =
         empty(tape, {2 * n}, saved.ks.dtype(), MemoryCategory::communication, "keys and values");
-    const ComputeScope scope(tape.recorder(), "cp.pack", tape.unit(), 0, 2 * buffer.bytes());
-    kernels(tape).copy(buffer.slice(0, n), saved.ks.flat());
-    kernels(tape).copy(buffer.slice(n, n), saved.vs.flat());
+    const ComputeEvent event(tape.recorder(), tape.allocator(), "cp.pack", tape.unit());
+    event->copy(buffer.slice(0, n), saved.ks.flat());
+    event->copy(buffer.slice(n, n), saved.vs.flat());
     return buffer;
 }
 
@@ -124,29 +120,26 @@ void RingAttention::forward(Tape& tape, Saved& saved) const {
         if (i > 0) buffer = rotater.next();
         if (i + 1 < group_.size()) rotater.exchange(buffer);
         const Block b = block(i, buffer, saved);
-        if (b.products == 0) continue;
+        if (b.shape.n_pairs == 0) continue;  // all masked
         Tensor output = saved.output, lse = saved.lse;
         if (i > 0) {
             output = empty(tape, saved.qs.shape(), dtype, MemoryCategory::temporaries, "attention block");
             lse = empty(tape, rows, DType::float32, MemoryCategory::temporaries, "attention block");
         }
         {
-            const ComputeScope scope(tape.recorder(), "attention", tape.unit(),
-                                     nn::kAttentionFlops * b.products,
-                                     2 * saved.qs.bytes() + 2 * saved.ks.bytes());
-            kernels(tape).attention_forward(output, lse, saved.qs, b.k, b.v, b.shape);
+            const ComputeEvent event(tape.recorder(), tape.allocator(), "attention", tape.unit());
+            event->attention_forward(output, lse, saved.qs, b.k, b.v, b.shape);
         }
         if (i == 0) {  // the diagonal: every query sees itself
-            sum = widened(tape, output);
+            sum = widened(tape, output, kernels(tape));
             continue;
         }
-        const ComputeScope scope(tape.recorder(), "attention.merge", tape.unit(),
-                                 kMergeFlops * output.n_elements(), 3 * sum.bytes());
-        kernels(tape).attention_merge(sum, saved.lse, widened(tape, output), lse, whole);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "attention.merge", tape.unit());
+        event->attention_merge(sum, saved.lse, widened(tape, output, event.kernels()), lse, whole);
     }
     if (dtype != DType::float32) {
-        const ComputeScope scope(tape.recorder(), "cast", tape.unit(), 0, sum.bytes() + saved.output.bytes());
-        kernels(tape).cast(saved.output, sum);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "cast", tape.unit());
+        event->cast(saved.output, sum);
     }
 }
 
@@ -170,7 +163,7 @@ void RingAttention::backward(Tape& tape, const Saved& saved, const Tensor& grad)
         const Block b = block(i, buffer, saved);
         const bool in_place = i == 0 && wide;
         Tensor dq_block = dq, dk_block = dkv.slice(0, n), dv_block = dkv.slice(n, n);
-        if (b.products > 0) {
+        if (b.shape.n_pairs > 0) {
             if (!in_place) {
                 const auto part = [&](const Shape& shape) {
                     return empty(tape, shape, dtype, MemoryCategory::temporaries, "attention block grad");
@@ -179,21 +172,18 @@ void RingAttention::backward(Tape& tape, const Saved& saved, const Tensor& grad)
                 dk_block = part({n});
                 dv_block = part({n});
             }
-            const ComputeScope scope(tape.recorder(), "attention.backward", tape.unit(),
-                                     nn::kAttentionBackwardFlops * b.products,
-                                     4 * saved.qs.bytes() + 4 * saved.ks.bytes());
-            kernels(tape).attention_backward(dq_block, dk_block, dv_block, grad, saved.qs, b.k, b.v,
-                                             saved.output, saved.lse, b.shape);
+            const ComputeEvent event(tape.recorder(), tape.allocator(), "attention.backward", tape.unit());
+            event->attention_backward(dq_block, dk_block, dv_block, grad, saved.qs, b.k, b.v, saved.output,
+                                      saved.lse, b.shape);
         }
         if (i > 0) dkv = grad_rotater.next();
-        if (b.products > 0 && !in_place) {
-            const ComputeScope scope(tape.recorder(), "grad_sum", tape.unit(), dq.n_elements() + 2 * n,
-                                     3 * (dq.bytes() + dkv.bytes()));
+        if (b.shape.n_pairs > 0 && !in_place) {
+            const ComputeEvent event(tape.recorder(), tape.allocator(), "grad_sum", tape.unit());
             const auto add = [&](const Tensor& sum, const Tensor& more) {
                 if (i == 0)
-                    kernels(tape).cast(sum, more);
+                    event->cast(sum, more);
                 else
-                    kernels(tape).add(sum, sum, widened(tape, more));
+                    event->add(sum, sum, widened(tape, more, event.kernels()));
             };
             add(dq, dq_block);
             add(dkv.slice(0, n), dk_block);

@@ -27,7 +27,6 @@ struct Rules {
 /// (…, cut dim whole, …, joined dim in part, …) → (…, cut dim in part, …, joined dim whole, …).
 Tensor exchanged(Tape& tape, const Tensor& x, int cut_dim, int join_dim, comm::ProcessGroup& group,
                  std::string_view rule) {
-    const tensor::Kernels& kernels = tape.allocator().device().kernels();
     const int64_t ranks = group.size();
     const std::string unit(tape.unit());
     const auto empty = [&](const Shape& shape, bool result) {
@@ -45,15 +44,15 @@ Tensor exchanged(Tape& tape, const Tensor& x, int cut_dim, int join_dim, comm::P
     Tensor sent = x;
     if (!leaving.in_order()) {
         sent = empty(x.shape(), false);
-        const ComputeScope scope(tape.recorder(), "cp.pack", unit, 0, 2 * x.bytes());
-        copy_parts(kernels, x, sent, leaving, false);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "cp.pack", unit);
+        copy_parts(event.kernels(), x, sent, leaving, false);
     }
     const Tensor joined = empty(shape, coming.in_order());
     group.all_to_all(joined, sent, {}, {}, {.cause = {rule, unit}, .async_op = false});
     if (coming.in_order()) return joined;
     const Tensor result = empty(shape, true);
-    const ComputeScope scope(tape.recorder(), "cp.unpack", unit, 0, 2 * x.bytes());
-    copy_parts(kernels, result, joined, coming, true);
+    const ComputeEvent event(tape.recorder(), tape.allocator(), "cp.unpack", unit);
+    copy_parts(event.kernels(), result, joined, coming, true);
     return result;
 }
 

@@ -54,16 +54,15 @@ Tensor DataParallel::scatter_rows(const Tensor& whole, nn::Shape shape, DType dt
 
 void DataParallel::replicate() {
     if (group_.size() == 1) return;  // as PyTorch: one device computes with the model itself
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     for (const Chunk& chunk : chunks_) {
         const Tensor flat = context_.allocator->empty(
             {chunk.elements}, DType::float32,
             owns() ? MemoryCategory::communication : MemoryCategory::parameters, "replica");
         int64_t at = 0;
         if (owns()) {
-            const ComputeScope scope(context_.recorder, "dp.flatten", "model", 0, 2 * flat.bytes());
+            const ComputeEvent event(context_.recorder, *context_.allocator, "dp.flatten", "model");
             for (const nn::Parameter* parameter : chunk.parameters) {
-                kernels.copy(flat.slice(at, parameter->value.n_elements()), parameter->value.flat());
+                event->copy(flat.slice(at, parameter->value.n_elements()), parameter->value.flat());
                 at += parameter->value.n_elements();
             }
         }
@@ -79,25 +78,24 @@ void DataParallel::replicate() {
 
 void DataParallel::sum_gradients() {
     if (group_.size() == 1) return;
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     for (const Chunk& chunk : chunks_) {
         const Tensor flat = context_.allocator->empty({chunk.elements}, DType::float32,
                                                       MemoryCategory::communication, "gradients");
         {
-            const ComputeScope scope(context_.recorder, "dp.flatten", "model", 0, 2 * flat.bytes());
+            const ComputeEvent event(context_.recorder, *context_.allocator, "dp.flatten", "model");
             int64_t at = 0;
             for (nn::Parameter* parameter : chunk.parameters) {
-                kernels.copy(flat.slice(at, parameter->grad.n_elements()), parameter->grad.flat());
+                event->copy(flat.slice(at, parameter->grad.n_elements()), parameter->grad.flat());
                 at += parameter->grad.n_elements();
                 if (!owns()) parameter->grad = {};
             }
         }
         group_.reduce(flat, kFirst, ReduceOp::sum, straight("dp.reduce.gradients", "model"));
         if (!owns()) continue;
-        const ComputeScope scope(context_.recorder, "dp.unflatten", "model", 0, 2 * flat.bytes());
+        const ComputeEvent event(context_.recorder, *context_.allocator, "dp.unflatten", "model");
         int64_t at = 0;
         for (nn::Parameter* parameter : chunk.parameters) {
-            kernels.copy(parameter->grad.flat(), flat.slice(at, parameter->grad.n_elements()));
+            event->copy(parameter->grad.flat(), flat.slice(at, parameter->grad.n_elements()));
             at += parameter->grad.n_elements();
         }
     }

@@ -16,20 +16,17 @@ class Compress final : public CommHook {
     void launch(const FullBucket& bucket) override {
         if (bucket.index >= under_way_.size()) under_way_.resize(bucket.index + 1);
         UnderWay& travels = under_way_[bucket.index];
-        const tensor::Kernels& kernels = context_.allocator->device().kernels();
         travels.numbers = bucket.flat;
         {
             const bool casts = dtype_ != bucket.flat.dtype();
-            const int64_t bytes = bucket.flat.n_elements() * bytes_per_element(dtype_);
-            const ComputeScope scope(context_.recorder, casts ? "ddp.compress" : "ddp.divide", bucket.name,
-                                     bucket.flat.n_elements(),
-                                     (casts ? bucket.flat.bytes() + bytes : 0) + 2 * bytes);
+            const ComputeEvent event(context_.recorder, *context_.allocator,
+                                     casts ? "ddp.compress" : "ddp.divide", bucket.name);
             if (casts) {
                 travels.numbers = context_.allocator->empty(
                     bucket.flat.shape(), dtype_, MemoryCategory::communication, bucket.name + " compressed");
-                kernels.cast(travels.numbers, bucket.flat);
+                event->cast(travels.numbers, bucket.flat);
             }
-            kernels.scale(travels.numbers, 1.0F / static_cast<float>(group_.size()));
+            event->scale(travels.numbers, 1.0F / static_cast<float>(group_.size()));
         }
         if (context_.recorder)
             context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
@@ -44,9 +41,8 @@ class Compress final : public CommHook {
         UnderWay& travels = under_way_.at(bucket.index);
         travels.work.wait();
         if (dtype_ != bucket.flat.dtype()) {
-            const ComputeScope scope(context_.recorder, "ddp.decompress", bucket.name, 0,
-                                     bucket.flat.bytes() + travels.numbers.bytes());
-            context_.allocator->device().kernels().cast(bucket.flat, travels.numbers);
+            const ComputeEvent event(context_.recorder, *context_.allocator, "ddp.decompress", bucket.name);
+            event->cast(bucket.flat, travels.numbers);
         }
         travels = {};
     }

@@ -21,19 +21,13 @@ void PowerSgd::launch(const FullBucket& bucket) {
     state.plain = iteration_ < options_.start_iteration;
     if (state.plain) return reduce_plainly(bucket, state);
 
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     trace::Recorder* const recorder = context_.recorder;
     if (options_.error_feedback) feed_error(bucket, state);
     sort_out(bucket, state);
     prepare_qs(bucket, state);
-    int64_t flops = 0, bytes = 0;
-    for (const Matrix& m : state.matrices) {
-        flops += 2 * m.gradient.n_elements() * m.p.dim(0);
-        bytes += m.gradient.bytes() + m.p.bytes() + m.q.bytes();
-    }
     {
-        const ComputeScope scope(recorder, "powersgd.p", bucket.name, flops, bytes);
-        for (const Matrix& m : state.matrices) kernels.linear_forward(m.p, m.q, m.gradient, {});
+        const ComputeEvent event(recorder, *context_.allocator, "powersgd.p", bucket.name);
+        for (const Matrix& m : state.matrices) event->linear_forward(m.p, m.q, m.gradient, {});
     }
     const Tensor whole = pack_whole(bucket, state);
 
@@ -42,40 +36,38 @@ void PowerSgd::launch(const FullBucket& bucket) {
     if (recorder) recorder->depend(Stream::all_reduce, recorder->last_event(Stream::compute));
     sum(whole, "powersgd.all_reduce.whole", bucket.name).wait(Stream::all_reduce);
     {
-        const ComputeScope scope(recorder, "powersgd.unpack", bucket.name, whole.n_elements(),
-                                 2 * whole.bytes(), Stream::all_reduce);
-        kernels.scale(whole, 1.0F / static_cast<float>(group_.size()));
+        const ComputeEvent event(recorder, *context_.allocator, "powersgd.unpack", bucket.name,
+                                 Stream::all_reduce);
+        event->scale(whole, 1.0F / static_cast<float>(group_.size()));
         int64_t at = 0;
         for (const Tensor& gradient : state.whole) {
-            kernels.copy(gradient.flat(), whole.slice(at, gradient.n_elements()));
+            event->copy(gradient.flat(), whole.slice(at, gradient.n_elements()));
             at += gradient.n_elements();
         }
     }
     sum(state.ps, "powersgd.all_reduce.p", bucket.name).wait(Stream::all_reduce);
     {
-        const ComputeScope scope(recorder, "powersgd.q", bucket.name, flops, bytes, Stream::all_reduce);
-        for (const Matrix& m : state.matrices) orthonormalise(m.p);
-        for (const Matrix& m : state.matrices) kernels.linear_input_grad(m.q, m.p, m.gradient);
+        const ComputeEvent event(recorder, *context_.allocator, "powersgd.q", bucket.name,
+                                 Stream::all_reduce);
+        for (const Matrix& m : state.matrices) orthonormalise(m.p, event.kernels());
+        for (const Matrix& m : state.matrices) event->linear_input_grad(m.q, m.p, m.gradient);
     }
     state.work = sum(state.qs, "powersgd.all_reduce.q", bucket.name);
 }
 
 void PowerSgd::finish(const FullBucket& bucket) {
     State& state = states_.at(bucket.index);
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     trace::Recorder* const recorder = context_.recorder;
     state.work.wait(state.plain ? Stream::compute : Stream::all_reduce);
     state.work = {};
     if (!state.plain) {
-        int64_t flops = 0;
-        for (const Matrix& m : state.matrices) flops += 2 * m.gradient.n_elements() * m.p.dim(0);
         {
-            const ComputeScope scope(recorder, "powersgd.decompress", bucket.name, flops,
-                                     2 * bucket.flat.bytes(), Stream::all_reduce);
-            kernels.scale(state.qs, 1.0F / static_cast<float>(group_.size()));
-            for (const Matrix& m : state.matrices) kernels.linear_weight_grad(m.gradient, m.p, m.q, false);
+            const ComputeEvent event(recorder, *context_.allocator, "powersgd.decompress", bucket.name,
+                                     Stream::all_reduce);
+            event->scale(state.qs, 1.0F / static_cast<float>(group_.size()));
+            for (const Matrix& m : state.matrices) event->linear_weight_grad(m.gradient, m.p, m.q, false);
             // PyTorch keeps a copy of the bucket and a buffer for the error; one does both here.
-            if (options_.error_feedback) kernels.axpy(state.error, -1.0F, bucket.flat);
+            if (options_.error_feedback) event->axpy(state.error, -1.0F, bucket.flat);
         }
         if (recorder) recorder->depend(Stream::compute, recorder->last_event(Stream::all_reduce));
         state.matrices.clear();
@@ -87,9 +79,8 @@ void PowerSgd::finish(const FullBucket& bucket) {
 
 void PowerSgd::reduce_plainly(const FullBucket& bucket, State& state) {
     {
-        const ComputeScope scope(context_.recorder, "ddp.divide", bucket.name, bucket.flat.n_elements(),
-                                 2 * bucket.flat.bytes());
-        context_.allocator->device().kernels().scale(bucket.flat, 1.0F / static_cast<float>(group_.size()));
+        const ComputeEvent event(context_.recorder, *context_.allocator, "ddp.divide", bucket.name);
+        event->scale(bucket.flat, 1.0F / static_cast<float>(group_.size()));
     }
     if (context_.recorder)
         context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
@@ -97,15 +88,13 @@ void PowerSgd::reduce_plainly(const FullBucket& bucket, State& state) {
 }
 
 void PowerSgd::feed_error(const FullBucket& bucket, State& state) {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     const bool first = !state.error.defined();
     if (first)
         state.error = context_.allocator->zeros(bucket.flat.shape(), DType::float32,
                                                 MemoryCategory::communication, bucket.name + " error");
-    const ComputeScope scope(context_.recorder, "powersgd.feedback", bucket.name, bucket.flat.n_elements(),
-                             4 * bucket.flat.bytes());
-    if (!first) kernels.add(bucket.flat, bucket.flat, state.error);
-    kernels.copy(state.error, bucket.flat);  // finish() takes off it what could be said in P and Q
+    const ComputeEvent event(context_.recorder, *context_.allocator, "powersgd.feedback", bucket.name);
+    if (!first) event->add(bucket.flat, bucket.flat, state.error);
+    event->copy(state.error, bucket.flat);  // finish() takes off it what could be said in P and Q
 }
 
 void PowerSgd::sort_out(const FullBucket& bucket, State& state) {
@@ -153,20 +142,18 @@ void PowerSgd::draw(const Tensor& q, std::size_t bucket, std::size_t matrix) {
 }
 
 void PowerSgd::prepare_qs(const FullBucket& bucket, State& state) {
-    const ComputeScope scope(context_.recorder, "powersgd.orthonormalise", bucket.name, 0,
-                             2 * state.qs.bytes());
-    for (const Matrix& m : state.matrices) orthonormalise(m.q);
+    const ComputeEvent event(context_.recorder, *context_.allocator, "powersgd.orthonormalise", bucket.name);
+    for (const Matrix& m : state.matrices) orthonormalise(m.q, event.kernels());
 }
 
-void PowerSgd::orthonormalise(const Tensor& rows) {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
+void PowerSgd::orthonormalise(const Tensor& rows, const tensor::Kernels& kernels) {
     const int64_t length = rows.dim(1);
     const Tensor dot =
         context_.allocator->zeros({1, 1}, DType::float32, MemoryCategory::temporaries, "PowerSGD dot");
     for (int64_t i = 0; i < rows.dim(0); ++i) {
         const Tensor row = rows.slice(i * length, length);
         const double norm = std::sqrt(kernels.sum_of_squares(row));
-        if (norm > 0) kernels.scale(row, static_cast<float>(1.0 / norm));
+        kernels.scale(row, norm > 0 ? static_cast<float>(1.0 / norm) : 1.0F);  // a row of zeros stays one
         for (int64_t j = i + 1; j < rows.dim(0); ++j) {
             const Tensor rest = rows.slice(j * length, length);
             kernels.linear_forward(dot, rest.view({1, length}), row.view({1, length}), {});
@@ -180,10 +167,10 @@ Tensor PowerSgd::pack_whole(const FullBucket& bucket, const State& state) {
     for (const Tensor& gradient : state.whole) elements += gradient.n_elements();
     Tensor whole = context_.allocator->empty({elements}, DType::float32, MemoryCategory::communication,
                                              bucket.name + " uncompressed");
-    const ComputeScope scope(context_.recorder, "powersgd.pack", bucket.name, 0, 2 * whole.bytes());
+    const ComputeEvent event(context_.recorder, *context_.allocator, "powersgd.pack", bucket.name);
     int64_t at = 0;
     for (const Tensor& gradient : state.whole) {
-        context_.allocator->device().kernels().copy(whole.slice(at, gradient.n_elements()), gradient.flat());
+        event->copy(whole.slice(at, gradient.n_elements()), gradient.flat());
         at += gradient.n_elements();
     }
     return whole;

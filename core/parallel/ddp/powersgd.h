@@ -57,7 +57,7 @@ class PowerSgd final : public CommHook {
     Tensor pack_whole(const FullBucket& bucket, const State& state);
     void draw(const Tensor& q, std::size_t bucket, std::size_t matrix);
     /// Makes the rows of (r, length) orthonormal, first first: modified Gram-Schmidt.
-    void orthonormalise(const Tensor& rows);
+    void orthonormalise(const Tensor& rows, const tensor::Kernels& kernels);
     comm::Work sum(const Tensor& numbers, std::string_view rule, const std::string& unit);
 
     PowerSgdOptions options_;

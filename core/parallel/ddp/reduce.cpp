@@ -71,10 +71,9 @@ void Ddp::copy_in(nn::Parameter& parameter) {
     }
     const std::string& bucket =
         buckets_[static_cast<std::size_t>(place_[static_cast<std::size_t>(parameter.index)].first)].name;
-    const ComputeScope scope(context_.recorder, "ddp.copy_to_bucket", bucket, part.n_elements(),
-                             2 * part.bytes());
-    kernels.copy(part.flat(), parameter.grad.flat());
-    if (!hook_) kernels.scale(part, 1.0F / divisor());
+    const ComputeEvent event(context_.recorder, *context_.allocator, "ddp.copy_to_bucket", bucket);
+    event->copy(part.flat(), parameter.grad.flat());
+    if (!hook_) event->scale(part, 1.0F / divisor());
     if (options_.gradient_as_bucket_view) parameter.grad = part;
 }
 
@@ -143,7 +142,6 @@ void Ddp::wait_for(Bucket& bucket) {
 void Ddp::finish_bucket(Bucket& bucket) {
     wait_for(bucket);
     if (used_work_.valid()) used_work_.wait();
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     std::optional<tensor::HostNumbers<int32_t>> used_anywhere;
     // A static graph in which everything is used has no map.
     if (tracks_used() && used_map_.defined()) used_anywhere.emplace(used_map_);
@@ -164,9 +162,8 @@ void Ddp::finish_bucket(Bucket& bucket) {
         to_copy.push_back(parameter);
     }
     if (to_copy.empty()) return;
-    const ComputeScope scope(context_.recorder, "ddp.copy_from_bucket", bucket.name, 0,
-                             2 * bucket.flat.bytes());
-    for (nn::Parameter* parameter : to_copy) kernels.copy(parameter->grad.flat(), part_of(*parameter).flat());
+    const ComputeEvent event(context_.recorder, *context_.allocator, "ddp.copy_from_bucket", bucket.name);
+    for (nn::Parameter* parameter : to_copy) event->copy(parameter->grad.flat(), part_of(*parameter).flat());
 }
 
 void Ddp::forget_used() {

@@ -53,8 +53,8 @@ void LocalSgd::synchronise() {
         }
     };
     {
-        const ComputeScope scope(context_.recorder, "local_sgd.copy_in", "model", 0, 2 * all.bytes());
-        each_part([&](const Tensor& part, const Tensor& local) { kernels().copy(part, local); });
+        const ComputeEvent event(context_.recorder, *context_.allocator, "local_sgd.copy_in", "model");
+        each_part([&](const Tensor& part, const Tensor& local) { event->copy(part, local); });
     }
     if (context_.recorder)
         context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
@@ -62,8 +62,8 @@ void LocalSgd::synchronise() {
         .all_reduce(all, ReduceOp::avg,
                     {.stream = Stream::all_reduce, .cause = {"local_sgd.all_reduce.parameters", "model"}})
         .wait();
-    const ComputeScope scope(context_.recorder, "local_sgd.copy_out", "model", 0, 2 * all.bytes());
-    each_part([&](const Tensor& part, const Tensor& local) { kernels().copy(local, part); });
+    const ComputeEvent event(context_.recorder, *context_.allocator, "local_sgd.copy_out", "model");
+    each_part([&](const Tensor& part, const Tensor& local) { event->copy(local, part); });
 }
 
 std::vector<std::vector<nn::Parameter*>> cut_into_fragments(const nn::Model& model, int64_t fragments) {
@@ -151,11 +151,11 @@ void Diloco::send(Fragment& fragment) {
     fragment.pseudogradient = make(fragment, " pseudo-gradient", MemoryCategory::communication);
     const Tensor& difference = fragment.pseudogradient;
     {
-        const ComputeScope scope(context_.recorder, "diloco.pseudogradient", fragment.name, fragment.elements,
-                                 3 * difference.bytes());
-        kernels().copy(difference, fragment.global);
+        const ComputeEvent event(context_.recorder, *context_.allocator, "diloco.pseudogradient",
+                                 fragment.name);
+        event->copy(difference, fragment.global);
         for (std::size_t i = 0; i < fragment.parameters.size(); ++i)
-            kernels().axpy(fragment.part(difference, i), -1, fragment.parameters[i]->value);
+            event->axpy(fragment.part(difference, i), -1, fragment.parameters[i]->value);
     }
     if (context_.recorder)
         context_.recorder->depend(Stream::all_reduce, context_.recorder->last_event(Stream::compute));
@@ -168,31 +168,27 @@ void Diloco::update(Fragment& fragment) {
     if (fragment.work.valid()) fragment.work.wait();
     fragment.work = {};
     const auto momentum = static_cast<float>(options_.outer_momentum);
-    const int64_t bytes = fragment.global.bytes();
     {
-        const ComputeScope scope(context_.recorder, "diloco.outer_step", fragment.name,
-                                 (momentum != 0 ? 6 : 2) * fragment.elements,
-                                 (momentum != 0 ? 5 : 3) * bytes);  // as nn::Optimizer counts
+        const ComputeEvent event(context_.recorder, *context_.allocator, "diloco.outer_step", fragment.name);
         const Tensor& gradient = fragment.pseudogradient;
         if (momentum != 0) {  // torch.optim.SGD(nesterov=True)
-            kernels().scale(fragment.momentum, momentum);
-            kernels().axpy(fragment.momentum, 1, gradient);
-            kernels().axpy(gradient, momentum, fragment.momentum);
+            event->scale(fragment.momentum, momentum);
+            event->axpy(fragment.momentum, 1, gradient);
+            event->axpy(gradient, momentum, fragment.momentum);
         }
-        kernels().axpy(fragment.global, -static_cast<float>(options_.outer_lr), gradient);
+        event->axpy(fragment.global, -static_cast<float>(options_.outer_lr), gradient);
     }
     fragment.pseudogradient = {};
     const auto alpha = static_cast<float>(options_.fragment_update_alpha);
     if (alpha == 1) return;  // training goes on from the local parameters
-    const ComputeScope scope(context_.recorder, "diloco.merge", fragment.name,
-                             alpha == 0 ? 0 : 3 * fragment.elements, (alpha == 0 ? 2 : 3) * bytes);
+    const ComputeEvent event(context_.recorder, *context_.allocator, "diloco.merge", fragment.name);
     for (std::size_t i = 0; i < fragment.parameters.size(); ++i) {
         const Tensor& local = fragment.parameters[i]->value;
         if (alpha == 0) {
-            kernels().copy(local, fragment.part(fragment.global, i));
+            event->copy(local, fragment.part(fragment.global, i));
         } else {
-            kernels().scale(local, alpha);
-            kernels().axpy(local, 1 - alpha, fragment.part(fragment.global, i));
+            event->scale(local, alpha);
+            event->axpy(local, 1 - alpha, fragment.part(fragment.global, i));
         }
     }
 }

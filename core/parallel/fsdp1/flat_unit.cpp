@@ -54,9 +54,8 @@ Tensor FlatUnit::cast_shard() const {
     if (comm_.precision.param == DType::float32) return shard_;
     const Tensor cast = context_.allocator->empty(shard_.shape(), comm_.precision.param,
                                                   MemoryCategory::communication, name_ + " cast shard");
-    const ComputeScope scope(context_.recorder, "cast", name_, 0, shard_.bytes() + cast.bytes(),
-                             Stream::all_gather);
-    context_.allocator->device().kernels().cast(cast, shard_);
+    const ComputeEvent event(context_.recorder, *context_.allocator, "cast", name_, Stream::all_gather);
+    event->cast(cast, shard_);
     return cast;
 }
 
@@ -89,19 +88,18 @@ void FlatUnit::reshard() {
 }
 
 Tensor FlatUnit::flatten_gradients() {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     const Tensor flat = context_.allocator->empty({layout_.elements}, comm_.precision.reduce,
                                                   MemoryCategory::gradients, name_ + " flat gradients");
-    const ComputeScope scope(context_.recorder, "flat.copy_in", name_, flat.n_elements(), 2 * flat.bytes());
-    if (layout_.padding() > 0) kernels.zero(flat);
+    const ComputeEvent event(context_.recorder, *context_.allocator, "flat.copy_in", name_);
+    if (layout_.padding() > 0) event->zero(flat);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         Tensor& grad = parameters_[i]->grad;
         if (!grad.defined())
             throw InvalidArgument({"parallel.no_gradient", {{"parameter", parameters_[i]->name}}});
-        kernels.cast(flat.slice(layout_.first[i], layout_.sizes[i]), grad.flat());
+        event->cast(flat.slice(layout_.first[i], layout_.sizes[i]), grad.flat());
         grad = {};
     }
-    if (comm_.predivide != 1.0F) kernels.scale(flat, 1.0F / comm_.predivide);
+    if (comm_.predivide != 1.0F) event->scale(flat, 1.0F / comm_.predivide);
     return flat;
 }
 
@@ -140,26 +138,24 @@ void FlatUnit::settle() {
     // What follows runs on the reduction's own stream: compute goes on meanwhile, as in PyTorch.
     reduction_.wait(reduction_stream_);
     reduction_ = {};
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     if (comm_.postdivide != 1.0F) {
-        const ComputeScope scope(context_.recorder, "flat.divide", name_, reduced_.n_elements(),
-                                 2 * reduced_.bytes(), reduction_stream_);
-        kernels.scale(reduced_, 1.0F / comm_.postdivide);
+        const ComputeEvent event(context_.recorder, *context_.allocator, "flat.divide", name_,
+                                 reduction_stream_);
+        event->scale(reduced_, 1.0F / comm_.postdivide);
     }
     if (reduced_.dtype() != DType::float32) {
         const Tensor cast = context_.allocator->empty(
             reduced_.shape(), DType::float32, MemoryCategory::gradients, name_ + " flat gradient shard");
-        const ComputeScope scope(context_.recorder, "cast", name_, 0, reduced_.bytes() + cast.bytes(),
-                                 reduction_stream_);
-        kernels.cast(cast, reduced_);
+        const ComputeEvent event(context_.recorder, *context_.allocator, "cast", name_, reduction_stream_);
+        event->cast(cast, reduced_);
         reduced_ = cast;
     }
     if (!grad_.defined()) {
         grad_ = std::move(reduced_);
     } else {
-        const ComputeScope scope(context_.recorder, "flat.accumulate", name_, grad_.n_elements(),
-                                 3 * grad_.bytes(), reduction_stream_);
-        kernels.add(grad_, grad_, reduced_);
+        const ComputeEvent event(context_.recorder, *context_.allocator, "flat.accumulate", name_,
+                                 reduction_stream_);
+        event->add(grad_, grad_, reduced_);
     }
     reduced_ = {};
 }

@@ -202,15 +202,12 @@ std::vector<Tensor> Fsdp2::gradients() const {
 }
 
 double Fsdp2::gradient_norm() {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     const std::vector<Tensor> grads = gradients();
     std::vector<float> squares(grads.size());
     {
-        int64_t elements = 0;
-        for (const Tensor& grad : grads) elements += grad.n_elements();
-        const ComputeScope scope(context_.recorder, "grad_norm", "model", 2 * elements, 4 * elements);
+        const ComputeEvent event(context_.recorder, *context_.allocator, "grad_norm", "model");
         for (std::size_t i = 0; i < grads.size(); ++i)
-            squares[i] = static_cast<float>(kernels.sum_of_squares(grads[i]));
+            squares[i] = static_cast<float>(event->sum_of_squares(grads[i]));
     }
     if (comm_.shard) sum_over(*comm_.shard, squares, "clip.grad_norm.all_reduce", context_);
     return model_norm(std::vector<double>(squares.begin(), squares.end()), local_, context_);

@@ -49,8 +49,8 @@ Tensor Unit::on_device(const Sharded& s) {
     if (!comm_.cpu_offload || s.padded.bytes() == 0) return s.padded.flat();
     Tensor copy = context_.allocator->empty({s.padded.n_elements()}, DType::float32,
                                             MemoryCategory::temporaries, s.parameter->name + " shard copy");
-    const ComputeScope scope(context_.recorder, "fsdp2.h2d", name_, 0, copy.bytes(), Stream::copy);
-    context_.allocator->device().kernels().copy(copy, s.padded.flat());
+    const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.h2d", name_, Stream::copy);
+    event->transfer(copy, s.padded.flat());
     return copy;
 }
 
@@ -68,14 +68,14 @@ void Unit::unshard(std::string_view rule, bool prefetch) {
     for (const Sharded& s : sharded_)
         parts.push_back(gather_of_parts_ ? s.post_forward.flat() : on_device(s));
     {
-        const ComputeScope scope(context_.recorder, "fsdp2.copy_in", name_, 0, 2 * mine.bytes(),
+        const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.copy_in", name_,
                                  Stream::copy);
         int64_t at = 0;
         for (const Tensor& part : parts) {
-            context_.allocator->device().kernels().cast(mine.slice(at, part.n_elements()), part);
+            event->cast(mine.slice(at, part.n_elements()), part);
             at += part.n_elements();
         }
-        if (context_.recorder) context_.recorder->depend(Stream::all_gather, scope.event());
+        if (context_.recorder) context_.recorder->depend(Stream::all_gather, event.id());
     }
     gather_ = group.all_gather(gather_buffer_, mine, {},
                                {.stream = Stream::all_gather,
@@ -114,7 +114,6 @@ void Unit::wait_for_unshard(bool forward) {
 }
 
 void Unit::copy_out(const Tensor& gathered) {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     const bool parts = gathered.defined() && gather_of_parts_;
     const int64_t ranks = parts ? part_->size() : shard_ranks();
     const int64_t from_each = local_elements_ * shard_ranks() / ranks;
@@ -123,8 +122,7 @@ void Unit::copy_out(const Tensor& gathered) {
         for (const Sharded& s : sharded_) own.push_back(on_device(s));
     if (comm_.cpu_offload && !own.empty() && context_.recorder)
         context_.recorder->depend(Stream::compute, context_.recorder->last_event(Stream::copy));
-    const ComputeScope scope(context_.recorder, "fsdp2.copy_out", name_, 0,
-                             2 * local_elements_ * shard_ranks() * bytes_per_element(comm_.precision.param));
+    const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.copy_out", name_);
     int64_t at = 0;
     for (std::size_t i = 0; i < sharded_.size(); ++i) {
         Sharded& s = sharded_[i];
@@ -134,8 +132,8 @@ void Unit::copy_out(const Tensor& gathered) {
                                             MemoryCategory::unsharded_parameters, s.parameter->name);
         const int64_t part = s.whole.n_elements() / ranks;
         for (int64_t r = 0; r < ranks; ++r)
-            kernels.cast(s.whole.slice(r * part, part),
-                         gathered.defined() ? gathered.slice(r * from_each + at, part) : own[i]);
+            event->cast(s.whole.slice(r * part, part),
+                        gathered.defined() ? gathered.slice(r * from_each + at, part) : own[i]);
         at += part;
         s.parameter->value = s.whole.narrow(0, s.cut.rows);
     }
@@ -151,14 +149,13 @@ void Unit::reshard() {
 
 void Unit::reshard_after_forward() {
     if (whole_ && part_) {
-        const ComputeScope scope(
-            context_.recorder, "fsdp2.keep_part", name_, 0,
-            2 * local_elements_ * shard_ranks() / part_->size() * bytes_per_element(comm_.precision.param));
+        const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.keep_part", name_);
         for (Sharded& s : sharded_) {
             const int64_t elements = s.whole.n_elements() / part_->size();
-            s.post_forward = context_.allocator->clone(
-                s.whole.slice(elements * part_->rank().value, elements), MemoryCategory::sharded_parameters,
-                s.parameter->name + " post-forward shard");
+            s.post_forward =
+                context_.allocator->empty({elements}, s.whole.dtype(), MemoryCategory::sharded_parameters,
+                                          s.parameter->name + " post-forward shard");
+            event->copy(s.post_forward, s.whole.slice(elements * part_->rank().value, elements));
         }
         in_parts_ = true;
     }

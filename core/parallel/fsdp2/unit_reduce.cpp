@@ -8,12 +8,11 @@
 namespace meshscope::parallel {
 
 Tensor Unit::copy_gradients_in() {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     for (Sharded& s : sharded_)
         if (s.kept.defined() && s.parameter->grad.defined()) keep(s);
     const Tensor input = context_.allocator->empty({local_elements_ * shard_ranks()}, comm_.precision.reduce,
                                                    MemoryCategory::communication, "reduce_scatter " + name_);
-    const ComputeScope scope(context_.recorder, "fsdp2.chunk_cat", name_, 0, 2 * input.bytes());
+    const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.chunk_cat", name_);
     int64_t at = 0;
     for (Sharded& s : sharded_) {
         const Tensor& grad = s.kept.defined() ? s.kept : s.parameter->grad;
@@ -23,9 +22,9 @@ Tensor Unit::copy_gradients_in() {
             const int64_t elements = s.cut.rows_of(r) * s.row_elements;
             const int64_t first = r * local_elements_ + at, padding = s.padded.n_elements() - elements;
             if (elements > 0)
-                kernels.cast(input.slice(first, elements),
-                             grad.slice(s.cut.first_row(r) * s.row_elements, elements));
-            if (padding > 0) kernels.zero(input.slice(first + elements, padding));
+                event->cast(input.slice(first, elements),
+                            grad.slice(s.cut.first_row(r) * s.row_elements, elements));
+            if (padding > 0) event->zero(input.slice(first + elements, padding));
         }
         at += s.padded.n_elements();
     }
@@ -33,15 +32,14 @@ Tensor Unit::copy_gradients_in() {
 }
 
 void Unit::keep(Sharded& s) {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     Tensor& grad = s.parameter->grad;
     const Tensor cast = context_.allocator->empty(grad.shape(), comm_.precision.reduce,
                                                   MemoryCategory::gradients, s.parameter->name + " grad sum");
-    const ComputeScope scope(context_.recorder, "cast", name_, 0, grad.bytes() + cast.bytes());
-    kernels.cast(cast, grad);
+    const ComputeEvent event(context_.recorder, *context_.allocator, "cast", name_);
+    event->cast(cast, grad);
     grad = {};
     if (s.kept.defined())
-        kernels.add(s.kept, s.kept, cast);
+        event->add(s.kept, s.kept, cast);
     else
         s.kept = cast;
 }
@@ -61,9 +59,8 @@ void Unit::wait_for_scatter() {
 
 void Unit::divide(const Tensor& numbers, float by, Stream stream) {
     if (by == 1.0F) return;
-    const ComputeScope scope(context_.recorder, "fsdp2.divide", name_, numbers.n_elements(),
-                             2 * numbers.bytes(), stream);
-    context_.allocator->device().kernels().scale(numbers, 1.0F / by);
+    const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.divide", name_, stream);
+    event->scale(numbers, 1.0F / by);
 }
 
 void Unit::reduce_gradients(bool all_reduce) {
@@ -109,11 +106,10 @@ void Unit::reduce_gradients(bool all_reduce) {
 /// Adds what earlier micro-batches scattered.
 void Unit::add_partial(const Tensor& reduced) {
     const Stream stream = comm_.shard ? Stream::reduce_scatter : Stream::compute;
-    const ComputeScope scope(context_.recorder, "fsdp2.accumulate", name_, reduced.n_elements(),
-                             3 * reduced.bytes(), stream);
-    context_.allocator->device().kernels().add(reduced, reduced, partial_);
+    const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.accumulate", name_, stream);
+    event->add(reduced, reduced, partial_);
     partial_ = {};
-    if (context_.recorder) context_.recorder->depend(Stream::all_reduce, scope.event());
+    if (context_.recorder) context_.recorder->depend(Stream::all_reduce, event.id());
 }
 
 /// What is left to do with the reduced gradients when the last collective has ended.
@@ -142,8 +138,8 @@ void Unit::settle() {
     const Tensor cast = context_.allocator->empty(reduced.shape(), DType::float32, MemoryCategory::gradients,
                                                   name_ + " sharded gradients");
     {
-        const ComputeScope scope(context_.recorder, "cast", name_, 0, reduced.bytes() + cast.bytes(), stream);
-        context_.allocator->device().kernels().cast(cast, reduced);
+        const ComputeEvent event(context_.recorder, *context_.allocator, "cast", name_, stream);
+        event->cast(cast, reduced);
     }
     take_gradients(cast, stream);
 }
@@ -177,7 +173,6 @@ void Unit::drop_gradients() {
 }
 
 void Unit::take_gradients(const Tensor& reduced, Stream stream) {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     int64_t at = 0;
     for (Sharded& s : sharded_) {
         Tensor fresh = reduced.slice(at, s.local.n_elements());
@@ -185,17 +180,16 @@ void Unit::take_gradients(const Tensor& reduced, Stream stream) {
         if (comm_.cpu_offload) {
             const Tensor host = context_.allocator->empty(
                 fresh.shape(), DType::float32, MemoryCategory::offloaded, s.parameter->name + " grad");
-            const ComputeScope scope(context_.recorder, "fsdp2.d2h", name_, 0, host.bytes(), stream);
-            kernels.copy(host, fresh);
+            const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.d2h", name_, stream);
+            event->transfer(host, fresh);
             fresh = host;
         }
         if (!s.grad.defined()) {
             s.grad = fresh;
             continue;
         }
-        const ComputeScope scope(context_.recorder, "fsdp2.accumulate", name_, fresh.n_elements(),
-                                 3 * fresh.bytes(), stream);
-        kernels.add(s.grad, s.grad, fresh);
+        const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.accumulate", name_, stream);
+        event->add(s.grad, s.grad, fresh);
     }
 }
 

@@ -54,9 +54,9 @@ class Exchange {
         const int64_t rank = group_.rank().value, run = cut.run_of(rank);
         const Tensor result =
             empty(resized(whole.shape(), tensor_dim, cut.rows.rows_of(rank)), whole.dtype(), true, "part");
-        const ComputeScope scope(tape_.recorder(), "sp.pack", unit_, 0, 2 * result.bytes());
+        const ComputeEvent event(tape_.recorder(), tape_.allocator(), "sp.pack", unit_);
         for (int64_t o = 0; run > 0 && o < cut.outer; ++o)
-            kernels().copy(result.slice(o * run, run), whole.slice(cut.begin(rank, o), run));
+            event->copy(result.slice(o * run, run), whole.slice(cut.begin(rank, o), run));
         return result;
     }
 
@@ -67,8 +67,8 @@ class Exchange {
         const Tensor result = empty(resized(part.shape(), tensor_dim, cut.rows.rows_per_rank()), part.dtype(),
                                     false, "padded part");
         zero(result);
-        const ComputeScope scope(tape_.recorder(), "sp.pack", unit_, 0, 2 * part.bytes());
-        copy_padded(kernels(), part, result, tensor_dim, true);
+        const ComputeEvent event(tape_.recorder(), tape_.allocator(), "sp.pack", unit_);
+        copy_padded(event.kernels(), part, result, tensor_dim, true);
         return result;
     }
 
@@ -78,14 +78,14 @@ class Exchange {
         if (rows == cut.rows.rows_per_rank()) return part;
         const Tensor result =
             empty(resized(part.shape(), tensor_dim, rows), part.dtype(), true, "part without padding");
-        const ComputeScope scope(tape_.recorder(), "sp.unpack", unit_, 0, 2 * result.bytes());
-        copy_padded(kernels(), result, part, tensor_dim, false);
+        const ComputeEvent event(tape_.recorder(), tape_.allocator(), "sp.unpack", unit_);
+        copy_padded(event.kernels(), result, part, tensor_dim, false);
         return result;
     }
 
     void zero(const Tensor& padded) {
-        const ComputeScope scope(tape_.recorder(), "sp.pad", unit_, 0, padded.bytes());
-        kernels().zero(padded);
+        const ComputeEvent event(tape_.recorder(), tape_.allocator(), "sp.pad", unit_);
+        event->zero(padded);
     }
 
     const tensor::Kernels& kernels() const { return tape_.allocator().device().kernels(); }
@@ -97,9 +97,9 @@ class Exchange {
     }
 
     void copy_parts(const Tensor& whole, const Tensor& joined, const Cut& cut, bool to_whole) {
-        const ComputeScope scope(tape_.recorder(), to_whole ? "sp.unpack" : "sp.pack", unit_, 0,
-                                 2 * whole.bytes());
-        parallel::copy_parts(kernels(), whole, joined, cut, to_whole);
+        const ComputeEvent event(tape_.recorder(), tape_.allocator(), to_whole ? "sp.unpack" : "sp.pack",
+                                 unit_);
+        parallel::copy_parts(event.kernels(), whole, joined, cut, to_whole);
     }
 
     Tape& tape_;

@@ -19,8 +19,8 @@ Tensor all_reduced(Tape& tape, const Tensor& value, ReduceOp op, comm::ProcessGr
     if (!in_place) {
         result = tape.allocator().empty(value.shape(), value.dtype(), MemoryCategory::activations,
                                         unit + " all_reduce");
-        const ComputeScope scope(tape.recorder(), "tp.copy", unit, 0, 2 * result.bytes());
-        tape.allocator().device().kernels().copy(result, value);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "tp.copy", unit);
+        event->copy(result, value);
     }
     group.all_reduce(result, op, {.cause = {rule, unit}, .async_op = false});
     return result;

@@ -175,16 +175,15 @@ void TensorParallel::sum_partial_gradients(std::span<const Tensor> gradients,
         n += gradients[i].n_elements();
     }
     if (n == 0) return;
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     const Tensor flat = context_.allocator->empty({n}, DType::float32, MemoryCategory::communication,
                                                   "gradients of the norms");
     const auto copy = [&](bool in) {
-        const ComputeScope scope(context_.recorder, in ? "sp.copy_in" : "sp.copy_out", "norms", 0,
-                                 2 * flat.bytes());
+        const ComputeEvent event(context_.recorder, *context_.allocator, in ? "sp.copy_in" : "sp.copy_out",
+                                 "norms");
         int64_t at = 0;
         for (const Tensor& share : shares) {
             const Tensor place = flat.slice(at, share.n_elements());
-            kernels.copy(in ? place : share, in ? share : place);
+            event->copy(in ? place : share, in ? share : place);
             at += share.n_elements();
         }
     };

@@ -14,7 +14,6 @@ Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets,
                              int64_t classes, comm::ProcessGroup& group) {
     for (const int64_t target : tensor::HostNumbers<int64_t>(targets))
         tensor::expect_index("cross_entropy", target, classes);
-    const tensor::Kernels& kernels = tape.allocator().device().kernels();
     const Tensor input = tape.value(logits);
     const auto a_number_a_row = [&](const char* what, MemoryCategory category) {
         return tape.allocator().empty(targets.shape(), DType::float32, category, what);
@@ -24,30 +23,27 @@ Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets,
     };
     const Tensor largest = a_number_a_row("loss row maximum", MemoryCategory::temporaries);
     {
-        const ComputeScope scope(tape.recorder(), "tp.loss.row_max", "loss", input.n_elements(),
-                                 input.bytes());
-        kernels.row_max(largest, input);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "tp.loss.row_max", "loss");
+        event->row_max(largest, input);
     }
     reduce(largest, ReduceOp::max, "tp.loss.max");
     const Tensor sums = a_number_a_row("loss row sum", MemoryCategory::temporaries);
     {
-        const ComputeScope scope(tape.recorder(), "tp.loss.row_sum_exp", "loss", 3 * input.n_elements(),
-                                 input.bytes());
-        kernels.row_sum_exp(sums, input, largest);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "tp.loss.row_sum_exp", "loss");
+        event->row_sum_exp(sums, input, largest);
     }
     reduce(sums, ReduceOp::sum, "tp.loss.sum_exp");
     const Tensor picked = a_number_a_row("loss picked logit", MemoryCategory::temporaries);
     {
-        const ComputeScope scope(tape.recorder(), "tp.loss.pick_targets", "loss", 0, 2 * picked.bytes());
-        kernels.pick_targets(picked, input, targets, first);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "tp.loss.pick_targets", "loss");
+        event->pick_targets(picked, input, targets, first);
     }
     reduce(picked, ReduceOp::sum, "tp.loss.picked");
     const Tensor lse = a_number_a_row("log-sum-exp", MemoryCategory::activations);
     const Tensor loss = tape.allocator().empty({1}, input.dtype(), MemoryCategory::activations, "loss");
     {
-        const ComputeScope scope(tape.recorder(), "cross_entropy", "loss", 4 * lse.n_elements(),
-                                 4 * lse.bytes());
-        kernels.cross_entropy_of_parts(loss, lse, largest, sums, picked);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "cross_entropy", "loss");
+        event->cross_entropy_of_parts(loss, lse, largest, sums, picked);
     }
     Tape::Node node;
     node.name = "tp.vocab_cross_entropy";
@@ -56,10 +52,8 @@ Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets,
         Tensor grad = t.allocator().empty(input.shape(), input.dtype(), MemoryCategory::activations,
                                           "cross_entropy input grad");
         {
-            const ComputeScope scope(t.recorder(), "cross_entropy.backward", "loss", 3 * input.n_elements(),
-                                     2 * input.bytes());
-            t.allocator().device().kernels().cross_entropy_part_backward(grad, grad_loss, input, lse, targets,
-                                                                         first);
+            const ComputeEvent event(t.recorder(), t.allocator(), "cross_entropy.backward", "loss");
+            event->cross_entropy_part_backward(grad, grad_loss, input, lse, targets, first);
         }
         t.accumulate(logits, std::move(grad));
     };

@@ -72,7 +72,6 @@ void Zero::attach(nn::Tape& tape) {
 }
 
 void Zero::gradient_ready(nn::Parameter& parameter) {
-    const tensor::Kernels& kernels = context_.allocator->device().kernels();
     const auto [b, i] = place_[static_cast<std::size_t>(parameter.index)];
     Bucket& bucket = buckets_[b];
     if (!bucket.gradients.defined())  // zeros: micro-batches add to it, and the padding stays 0
@@ -82,9 +81,8 @@ void Zero::gradient_ready(nn::Parameter& parameter) {
             bucket.name + " gradients");
     const Tensor part = bucket.gradients.slice(bucket.layout.first[i], bucket.layout.sizes[i]);
     {
-        const ComputeScope scope(context_.recorder, "flat.copy_in", bucket.name, 2 * part.n_elements(),
-                                 3 * part.bytes());
-        kernels.axpy(part, 1.0F / static_cast<float>(group_.size()), parameter.grad.flat());
+        const ComputeEvent event(context_.recorder, *context_.allocator, "flat.copy_in", bucket.name);
+        event->axpy(part, 1.0F / static_cast<float>(group_.size()), parameter.grad.flat());
     }
     parameter.grad = {};
     if (--bucket.waiting_for == 0 && stage_ == ZeroStage::gradients) scatter(bucket);
@@ -113,11 +111,9 @@ void Zero::settle(Bucket& bucket) {
     if (!bucket.gradient_part.defined()) {
         bucket.gradient_part = std::move(bucket.scattered);
     } else {
-        const ComputeScope scope(context_.recorder, "flat.accumulate", bucket.name,
-                                 bucket.gradient_part.n_elements(), 3 * bucket.gradient_part.bytes(),
+        const ComputeEvent event(context_.recorder, *context_.allocator, "flat.accumulate", bucket.name,
                                  Stream::reduce_scatter);
-        context_.allocator->device().kernels().add(bucket.gradient_part, bucket.gradient_part,
-                                                   bucket.scattered);
+        event->add(bucket.gradient_part, bucket.gradient_part, bucket.scattered);
     }
     bucket.scattered = {};
     on_its_way_ = nullptr;
