@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "core/base/nearest.h"
-#include "core/scenario/lesson_names.h"
+#include "core/scenario/lesson.h"
 
 namespace meshscope::cli {
 namespace fs = std::filesystem;

@@ -44,6 +44,7 @@ struct Prediction {
     std::optional<double> activations;          ///< by formula, of transformers
     int32_t world_size = 0;
     int32_t steps_run = 0, steps = 0;  ///< the first ones, of the scenario's
+    bool short_cycle = false;          ///< they are a whole cycle, shorter than the scenario's
 };
 
 int32_t all_up_to(const std::string& word) {
@@ -111,6 +112,7 @@ void print_json(const Prediction& answer, CommandContext& context) {
         out["formula"]["activations_source"] = "Korthikanti et al., arXiv 2205.05198";
     }
     out["steps"] = {{"run", answer.steps_run}, {"of", answer.steps}};
+    if (answer.short_cycle) out["steps"]["short_cycle"] = true;
     if (answer.measured) {
         out["measured"] = to_json(*answer.measured);
         out["measured"]["measured_step_ns"] = answer.measured_step_ns;
@@ -232,12 +234,23 @@ void refuse_large(const FreeMemory& before, int32_t done, int32_t ranks) {
                             {"free", run::bytes_text(before.bytes)}}});
 }
 
+/// Ranks that synchronise too seldom for all steps in between to be run do so after fewer. Whether that was
+/// needed.
+bool shorten_cycle(scenario::Scenario& scenario) {
+    const parallel::Declaration& strategy = parallel::declaration(scenario.parallel.data);
+    if (strategy.short_cycle == nullptr) return false;
+    const auto shorter = strategy.short_cycle(scenario.parallel, scenario.steps);
+    if (shorter) static_cast<parallel::StrategyOptions&>(scenario.parallel) = *shorter;
+    return shorter.has_value();
+}
+
 void predict(const PredictArguments& options, CommandContext& context) {
     context.json_errors = options.json;
     scenario::Scenario scenario = scenario::read_scenario(options.scenario);
     if (options.profile) scenario.hardware = profile_option(*options.profile);
     Prediction answer;
     answer.steps = scenario.steps;
+    if (!options.steps) answer.short_cycle = shorten_cycle(scenario);
     answer.steps_run = std::min(scenario.steps, options.steps.value_or(run::telling_steps(scenario)));
     answer.world_size = scenario::world_size(scenario);
     {
@@ -291,8 +304,9 @@ void predict(const PredictArguments& options, CommandContext& context) {
     print_memory(answer, context);
     print_ranks(answer, context);
     if (answer.steps_run < answer.steps)
-        context.out << context.text("cli.predict.first_steps",
-                                    {{"run", int64_t{answer.steps_run}}, {"steps", int64_t{answer.steps}}})
+        context.out << context.text(
+                           answer.short_cycle ? "cli.predict.short_cycle" : "cli.predict.first_steps",
+                           {{"run", int64_t{answer.steps_run}}, {"steps", int64_t{answer.steps}}})
                     << '\n';
 }
 

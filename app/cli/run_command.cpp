@@ -109,7 +109,16 @@ run::RunResult with_progress(decltype(run::run_scenario)* how, const scenario::S
                  context.text("cli.run.progress",
                               {{"done", int64_t{done}}, {"steps", int64_t{steps}}, {"loss", text.str()}}));
     };
-    return how(scenario, *context.make_backends(), options);
+    try {
+        return how(scenario, *context.make_backends(), options);
+    } catch (const IoError& error) {
+        // A folder that the scenario names is wrong at its line.
+        const MessageValue* const path = error.message().find("path");
+        if (error.message().id != "checkpoint.cannot_read" || scenario.checkpoint.resume.empty() ||
+            path == nullptr || to_text(*path) != scenario.checkpoint.resume || !options.resume.empty())
+            throw;
+        throw InputError({{error.message(), scenario.checkpoint.resume_at, {}}});
+    }
 }
 
 /// What was asked for; else what fits: threads, or inside a launcher processes that find each other its way.

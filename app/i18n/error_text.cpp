@@ -62,13 +62,19 @@ ErrorText diagnosed(const DiagnosedError& error, const Catalogue& catalogue, Lan
             json_text(json{{"errors", json::array({entry})}})};
 }
 
+/// As place(), a byte in words.
+std::string place(const SourcePosition& position, const Catalogue& catalogue, Language language) {
+    if (position.line > 0 || position.byte < 1) return i18n::place(position);
+    return catalogue.text({"error.at_byte", {{"file", position.file}, {"byte", position.byte}}}, language);
+}
+
 ErrorText all(const InputError& error, const Catalogue& catalogue, Language language, std::size_t most) {
     ErrorText result{ExitCode::bad_input, {}, {}};
     json entries = json::array();
     const std::size_t found = error.diagnostics().size(), listed = most == 0 ? found : std::min(most, found);
     for (std::size_t i = 0; i < listed; ++i) {
         const Diagnostic& diagnostic = error.diagnostics()[i];
-        const std::string where = place(diagnostic.position);
+        const std::string where = place(diagnostic.position, catalogue, language);
         result.lines.push_back((where.empty() ? "" : where + ": ") +
                                catalogue.text(diagnostic.message, language));
         json entry = to_json(diagnostic.message, catalogue, language);
@@ -173,7 +179,7 @@ std::string place(const SourcePosition& position) {
     if (position.line > 0) {
         add(std::to_string(position.line));
         if (position.column > 0) add(std::to_string(position.column));
-    } else if (position.byte >= 0) {
+    } else if (position.byte > 0) {  // at the beginning the file says enough
         add("byte " + std::to_string(position.byte));
     }
     return text;

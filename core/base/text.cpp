@@ -104,4 +104,14 @@ std::string xml_text(std::string_view text) {
     return out;
 }
 
+std::string plain_exponent(std::string number) {
+    std::size_t at = number.find('e');
+    if (at == std::string::npos) return number;
+    ++at;
+    if (at < number.size() && number[at] == '+') number.erase(at, 1);
+    if (at < number.size() && number[at] == '-') ++at;
+    while (at + 1 < number.size() && number[at] == '0') number.erase(at, 1);
+    return number;
+}
+
 }  // namespace meshscope

@@ -14,6 +14,9 @@ inline std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
+/// A number's text with its exponent as people write it: "1e9" of "1e+09", "1e-7" of "1e-07".
+std::string plain_exponent(std::string number);
+
 /// A character of UTF-8: its code point and how many bytes it takes. A byte that belongs to none is one of
 /// its own, and `valid` is false.
 struct CodePoint {

@@ -6,10 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "core/base/message.h"
 #include "core/nn/model.h"
 #include "core/parallel/ddp/options.h"
 #include "core/parallel/diloco/options.h"
@@ -17,6 +15,7 @@
 #include "core/parallel/fsdp2/options.h"
 #include "core/parallel/mixed_precision.h"
 #include "core/parallel/strategy.h"
+#include "core/parallel/strategy_key.h"
 
 namespace meshscope::parallel {
 
@@ -28,45 +27,17 @@ struct StrategyOptions {
     std::optional<double> bucket_cap_mb;
     DdpOptions ddp;                               ///< without bucket_cap_mb
     Fsdp2Options fsdp2;                           ///< without units, precision, pipeline
-    Fsdp1Options fsdp1;                           ///< without units; zero3's prefetch and wrapping too
+    Fsdp1Options fsdp1;                           ///< without units and precision; zero3's prefetch too
     MixedPrecision precision;                     ///< fsdp2's, fsdp1's
     DilocoOptions diloco;                         ///< local_sgd's too
     bool zero_redundancy = false;                 ///< zero1 as PyTorch's ZeroRedundancyOptimizer
     std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
-    bool in_pipeline = false;                     ///< the model is a stage of a pipeline
-};
+    bool wrap_by_size = false;                    ///< units are modules of wrap_min_elements or more
+    int64_t wrap_min_elements = 0;
+    bool in_pipeline = false;  ///< the model is a stage of a pipeline
 
-/// A key of [parallel] that means something to some of the strategies only, and how its value becomes an
-/// option. Readers of the same key in several strategies are one and the same constant.
-struct StrategyKey {
-    struct Integer {
-        int64_t least, most;
-        void (*put)(StrategyOptions&, int64_t);
-    };
-    struct Number {
-        double least, most;
-        bool least_itself;  ///< false: must be greater than `least`
-        void (*put)(StrategyOptions&, double);
-    };
-    struct Flag {
-        void (*put)(StrategyOptions&, bool);
-    };
-    struct Word {
-        std::span<const std::string_view> words;
-        void (*put)(StrategyOptions&, std::size_t place);
-    };
-    /// Takes several types, or must be held against the model: core/scenario has a reader of its own for it.
-    struct OfItsOwn {
-        std::string_view type;  ///< as docs/scenario.md prints it
-    };
-
-    std::string_view name;
-    std::string_view fallback;  ///< as docs/scenario.md prints it: "required", "false", "1"
-    std::variant<Integer, Number, Flag, Word, OfItsOwn> value;
-
-    /// "integer", "number", "boolean", "string", or OfItsOwn's.
-    std::string_view type() const;
-    bool required() const { return fallback == "required"; }
+    /// 0: units are not chosen by size.
+    int64_t unit_min_elements() const { return wrap_by_size ? wrap_min_elements : 0; }
 };
 
 /// Which data dims a strategy's mesh has; other dims (tp, pp, cp) may stand beside them.
@@ -75,19 +46,6 @@ enum class DataDims : uint8_t {
     replicate,
     shard,
     shard_maybe_replicate,  ///< shard, or replicate and shard
-};
-
-/// What a strategy may be refused for, beyond its dims: what else the scenario asks for.
-struct StrategyUse {
-    bool has_cp = false;               ///< the mesh has a dim of context parallelism
-    const nn::Model* model = nullptr;  ///< null: could not be read
-};
-
-/// A key of [parallel] and why its value cannot be.
-struct Refusal {
-    std::string_view key;
-    Message message;
-    Message hint = {};
 };
 
 /// What a data-parallel strategy declares of itself. Scenario files, docs/scenario.md's table of
@@ -114,6 +72,11 @@ struct Declaration {
     double (*state_bytes)(const StrategyOptions&) = nullptr;  ///< null: 0
     /// Steps that cover every kind of step it has, for `predict`.
     int64_t (*telling_steps)(const StrategyOptions&) = nullptr;  ///< null: as any other
+    /// The same with a cycle that is short enough to be played whole, each step and synchronisation costing
+    /// what they cost, where these options' is not and its first synchronisation comes in so many steps; for
+    /// `predict`.
+    std::optional<StrategyOptions> (*short_cycle)(const StrategyOptions&,
+                                                  int64_t steps) = nullptr;  ///< null: none is long
     /// After how many steps all ranks hold the same model again; 0: not guaranteed.
     int64_t (*agrees_every)(const StrategyOptions&) = nullptr;  ///< null: after each
     /// Shards, gradients and optimizer state lie on the host and are updated there.
@@ -145,19 +108,8 @@ const Declaration& declaration(DataStrategy strategy);
 /// The one of that word or hybrid word; null where there is none.
 const Declaration* find_declaration(std::string_view word);
 
-/// Keys that several strategies take.
+/// A key that several strategies take; those of units stand in unit_keys.h.
 inline constexpr StrategyKey kBucketCapKey{
     "bucket_cap_mb", "(none)",
     StrategyKey::Number{0, 1e6, false, [](StrategyOptions& o, double mb) { o.bucket_cap_mb = mb; }}};
-inline constexpr StrategyKey kUnitsKey{"units", "the model's layers",
-                                       StrategyKey::OfItsOwn{"array of strings or of arrays of strings"}};
-inline constexpr StrategyKey kBackwardPrefetchKey{"backward_prefetch", "true",
-                                                  StrategyKey::OfItsOwn{"boolean, integer or string"}};
-inline constexpr StrategyKey kForwardPrefetchKey{"forward_prefetch", "false",
-                                                 StrategyKey::OfItsOwn{"boolean or integer"}};
-inline constexpr StrategyKey kMixedPrecisionKey{"mixed_precision", "(none)", StrategyKey::OfItsOwn{"table"}};
-inline constexpr StrategyKey kWrapKey{"wrap", "\"layers\"", StrategyKey::OfItsOwn{"string"}};
-inline constexpr StrategyKey kWrapMinElementsKey{"wrap_min_elements", "(none)",
-                                                 StrategyKey::OfItsOwn{"integer"}};
-
 }  // namespace meshscope::parallel

@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "core/parallel/declaration.h"
 
 namespace meshscope::parallel {
 
-// Each stands at the end of its room's main file.
+// Each stands in its room's declaration.cpp, or at the end of its main file.
 extern const Declaration kNone, kDdp, kFsdp2, kFsdp1, kZero1, kZero2, kZero3, kDataParallel, kLocalSgd, kDiloco;
 
 namespace {
@@ -35,10 +36,54 @@ const StrategyKey* Declaration::key(std::string_view name) const {
     return found == keys.end() ? nullptr : &*found;
 }
 
-std::string_view StrategyKey::type() const {
-    if (const auto* own = std::get_if<OfItsOwn>(&value)) return own->type;
-    constexpr std::array<std::string_view, 4> kTypes{"integer", "number", "boolean", "string"};
-    return kTypes.at(value.index());
+namespace {
+
+/// Which of TOML's types a key's values have, in the order of kTypes.
+constexpr std::array<std::string_view, 5> kTypes{"boolean", "integer", "number", "string", "table"};
+using Types = std::array<bool, kTypes.size()>;
+
+Types types_of(const StrategyKey& key) {
+    Types types{};
+    const auto* either = std::get_if<StrategyKey::FlagOr>(&key.value);
+    types[0] = either != nullptr || std::holds_alternative<StrategyKey::Flag>(key.value);
+    types[1] =
+        (either != nullptr && either->number) || std::holds_alternative<StrategyKey::Integer>(key.value);
+    types[2] = std::holds_alternative<StrategyKey::Number>(key.value);
+    types[3] = (either != nullptr && either->word) || std::holds_alternative<StrategyKey::Word>(key.value);
+    types[4] = std::holds_alternative<StrategyKey::Table>(key.value);
+    return types;
+}
+
+}  // namespace
+
+std::string type_of(std::span<const StrategyKey* const> declared) {
+    Types all{};
+    for (const StrategyKey* const key : declared) {
+        if (const auto* several = std::get_if<StrategyKey::Several>(&key->value))
+            return std::string(several->type);
+        const Types types = types_of(*key);
+        std::ranges::transform(all, types, all.begin(), std::logical_or<>());
+    }
+    std::string text;
+    auto left = std::ranges::count(all, true);
+    for (std::size_t i = 0; i < kTypes.size(); ++i)
+        if (all.at(i)) {
+            text += kTypes.at(i);
+            text += --left > 1 ? ", " : left == 1 ? " or " : "";
+        }
+    return text;
+}
+
+std::string StrategyKey::type() const {
+    const StrategyKey* const self = this;
+    return type_of({&self, 1});
+}
+
+mesh::Shape StrategyUse::data_sizes() const {
+    mesh::Shape sizes;
+    for (const std::size_t d : mesh::roles_of(names).data)
+        if (d < shape.size()) sizes.push_back(shape[d]);  // a wrong number of names was reported
+    return sizes;
 }
 
 }  // namespace meshscope::parallel

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/run/rank_parts.h"
-#include "core/scenario/call.h"
+#include "core/scenario/scenario.h"
 
 namespace meshscope::run {
 

@@ -8,7 +8,7 @@
 #include "core/base/nearest.h"
 #include "core/scenario/evaluate.h"
 #include "core/scenario/keys.h"
-#include "core/scenario/lesson_names.h"
+#include "core/scenario/lesson.h"
 
 namespace meshscope::scenario {
 namespace {

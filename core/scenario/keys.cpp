@@ -1,6 +1,8 @@
 #include "core/scenario/keys.h"
 
 #include <array>
+#include <deque>
+#include <string>
 
 #include "core/base/kinds.h"
 
@@ -84,16 +86,6 @@ constexpr Key kKeys[] = {
     {"parallel", "microbatches", "integer", "required with schedule"},
     {"parallel", "stages_per_rank", "integer", "1 for GPipe and 1F1B, else 2"},
     // The data strategies declare the rest of [parallel].
-
-    {"parallel.powersgd", "matrix_approximation_rank", "integer", "1"},
-    {"parallel.powersgd", "start_iteration", "integer", "1000"},
-    {"parallel.powersgd", "min_compression_rate", "number", "2.0"},
-    {"parallel.powersgd", "error_feedback", "boolean", "true"},
-    {"parallel.powersgd", "warm_start", "boolean", "true"},
-    {"parallel.powersgd", "seed", "integer", "0"},
-
-    {"parallel.mixed_precision", "param", "string", "\"float32\""},
-    {"parallel.mixed_precision", "reduce", "string", "by strategy"},
 
     {"eval", "every", "integer", "required"},
     {"eval", "samples", "integer", "required"},
@@ -247,6 +239,45 @@ constexpr std::array<std::string_view, 3> kCallWorks{"read", "download", "write"
 constexpr std::array<std::string_view, 3> kCallFills{"arange", "rank", "ones"};
 constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", "order"};
 
+using parallel::StrategyKey;
+
+/// The type of a key as all strategies together declare it.
+std::string declared_type(std::string_view name) {
+    std::vector<const StrategyKey*> declared;
+    for (const parallel::Declaration* const strategy : parallel::strategies())
+        if (const StrategyKey* const key = strategy->key(name)) declared.push_back(key);
+    return parallel::type_of(declared);
+}
+
+/// Texts of the declared keys that no declaration holds: for each in order its type, and for one that opens a
+/// table the table's name and the types of its keys.
+std::deque<std::string> declared_names() {
+    std::deque<std::string> texts;
+    for (const StrategyKey& key : strategy_keys()) {
+        texts.push_back(declared_type(key.name));
+        const auto* table = std::get_if<StrategyKey::Table>(&key.value);
+        if (table == nullptr) continue;
+        texts.push_back("parallel." + std::string(key.name));
+        for (const StrategyKey& inner : table->keys()) texts.push_back(inner.type());
+    }
+    return texts;
+}
+
+/// The keys that strategies declare, then those of their tables. `texts`: declared_names().
+void append_declared(const std::deque<std::string>& texts, std::vector<Key>& all) {
+    std::vector<Key> of_tables;
+    auto text = texts.begin();
+    for (const StrategyKey& key : strategy_keys()) {
+        all.push_back({"parallel", key.name, *text++, key.fallback});
+        const auto* table = std::get_if<StrategyKey::Table>(&key.value);
+        if (table == nullptr) continue;
+        const std::string_view name = *text++;
+        for (const StrategyKey& inner : table->keys())
+            of_tables.push_back({name, inner.name, *text++, inner.fallback});
+    }
+    all.insert(all.end(), of_tables.begin(), of_tables.end());
+}
+
 }  // namespace
 
 std::span<const parallel::StrategyKey> strategy_keys() {
@@ -262,12 +293,11 @@ std::span<const parallel::StrategyKey> strategy_keys() {
 }
 
 std::span<const Key> keys() {
+    static const std::deque<std::string> kNames = declared_names();
     static const std::vector<Key> kAll = [] {
         std::vector<Key> all;
         for (const Key& key : kKeys) {
-            if (key.table == "parallel.powersgd" && all.back().table == "parallel")
-                for (const parallel::StrategyKey& declared : strategy_keys())
-                    all.push_back({"parallel", declared.name, declared.type(), declared.fallback});
+            if (key.table == "eval" && all.back().table == "parallel") append_declared(kNames, all);
             all.push_back(key);
         }
         return all;

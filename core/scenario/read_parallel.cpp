@@ -3,127 +3,17 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
-#include <map>
+#include <set>
 #include <string>
 
+#include "core/base/cause.h"
+#include "core/comm/schedule/own/own_algorithm.h"
 #include "core/data/sampler.h"
 #include "core/mesh/roles.h"
-#include "core/parallel/units.h"
 #include "core/scenario/keys.h"
 
 namespace meshscope::scenario {
 namespace {
-
-using Names = std::vector<std::string>;
-
-bool is_name(const std::string& text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    });
-}
-
-std::string join_names(const Names& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
-}
-
-std::string strategy_word(DataStrategy strategy) {
-    return std::string(parallel::declaration(strategy).word);
-}
-
-/// The names of the dims that are no tensor, pipeline or context parallelism: what the data strategy gets.
-Names data_names(const Names& names) {
-    Names data;
-    for (const std::string& name : names) {
-        const std::optional<mesh::Role> role = mesh::role_of(name);
-        if (!role || mesh::is_data(*role)) data.push_back(name);
-    }
-    return data;
-}
-
-/// The data dims a strategy works on, by name; empty: any.
-Names dims_of(DataStrategy strategy, std::size_t ndim) {
-    switch (parallel::declaration(strategy).dims) {
-        case parallel::DataDims::any:
-            return {};
-        case parallel::DataDims::replicate:
-            return {"replicate"};
-        case parallel::DataDims::shard:
-            return {"shard"};
-        case parallel::DataDims::shard_maybe_replicate:
-            break;
-    }
-    return ndim == 2 ? Names{"replicate", "shard"} : Names{"shard"};
-}
-
-void check_names(const Section& mesh, const Names& names) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        const auto refuse = [&](const char* id) {
-            mesh.doubt("names");
-            mesh.report_element("names", i, {id, {{"name", names[i]}}});
-        };
-        if (!is_name(names[i])) refuse("scenario.bad_name");
-        if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
-            names.begin() + static_cast<std::ptrdiff_t>(i))
-            refuse("scenario.name_twice");
-    }
-}
-
-/// Reads shape, names and world; false when the shape cannot be used for further checks.
-bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
-    const DataStrategy strategy = s.parallel.data;
-    const MeshKeys given = read_mesh_keys(mesh);
-    const auto world = mesh.integer("world", {1, kMostRanks});
-    if (mesh.has("shape") && given.shape.empty()) return false;
-    if (!given.shape.empty()) s.mesh_shape = given.shape;
-    if (!mesh.has("shape") && mesh.has("names")) {
-        mesh.require("shape");
-        return false;
-    }
-    if (!mesh.sure("shape", "names")) return false;
-
-    const std::size_t ndim = s.mesh_shape.size();
-    const Names given_data = data_names(given.names);
-    const std::size_t model_ndim = given.names.size() - given_data.size();
-    const std::size_t data_ndim = ndim > model_ndim ? ndim - model_ndim : 0;
-    const Names role = dims_of(strategy, data_ndim);
-    if (!given.names.empty()) {
-        s.mesh_names = given.names;
-    } else if (role.size() == ndim) {
-        s.mesh_names = role;
-        // Which dim holds the replicas must be said: fully_shard takes no unnamed mesh of two dims either.
-        if (ndim > 1 && !mesh.has("names"))
-            mesh.report_offering(
-                "shape",
-                {"scenario.mesh_unnamed", {{"strategy", strategy_word(strategy)}, {"shape", s.mesh_shape}}},
-                {{{{{"mesh.names", Names{"replicate", "shard"}}}}},
-                 {{{{"mesh.shape", std::vector<int64_t>{s.mesh_shape[0] * s.mesh_shape[1]}}}}}});
-    } else if (!mesh.has("names") && ndim > 1 && strategy_known &&
-               !parallel::declaration(strategy).data_parallel) {
-        mesh.require("names");
-    }
-    const bool wrong_names = !given.names.empty() && given.names.size() == ndim && given_data != role;
-    if (!role.empty() && (wrong_names || role.size() != data_ndim))
-        mesh.report(wrong_names ? "names" : "shape",
-                    {"scenario.mesh_dims",
-                     {{"strategy", strategy_word(strategy)},
-                      {"found", wrong_names ? join_names(given.names) : std::to_string(ndim) + "-D"}}},
-                    {std::string(parallel::declaration(strategy).dims_hint), {}});
-
-    int64_t ranks = 1;
-    for (const int64_t size : s.mesh_shape) ranks *= size;
-    if (world && *world < ranks) {
-        mesh.report_offering("world",
-                             {"scenario.mesh_larger_than_world",
-                              {{"shape", s.mesh_shape}, {"needed", ranks}, {"world", *world}}},
-                             {{{{{"mesh.world", ranks}}}}});
-    } else {
-        s.world_size = world;
-    }
-    // Without the strategy nobody knows the names that were left out.
-    return strategy_known || mesh.has("names") || ndim == 1;
-}
 
 /// DataParallel is one process with several devices: nothing else can share it.
 void check_one_process(const Section& root, const Section& parallel, const Scenario& s) {
@@ -149,6 +39,31 @@ void check_micro_batch(const Section& train, const Scenario& s, int64_t ranks, i
                           {{{{{"train.micro_batch", s.global_batch / (ranks * microbatches)}}}},
                            {{{{s.parallel.pipeline ? "parallel.microbatches" : "train.accumulate", parts}}}},
                            {{{{"train.global_batch", product}}}}});
+}
+
+/// [data] batches: one number a data-parallel rank, and some rank has one for every step.
+void read_batches(const Section& root, const Section& parallel, bool mesh_known, Scenario& s) {
+    const Section data = root.section("data");
+    const bool steps_known = root.section("train").sure("steps");
+    const auto batches =
+        data.integers("batches", {0, steps_known ? s.steps : std::numeric_limits<int32_t>::max()});
+    if (!batches || !parallel.sure("join", "data")) return;
+    if (!parallel::declaration(s.parallel.data).is(&parallel::Declaration::uneven_inputs, s.parallel)) {
+        data.report_key("batches", {"scenario.batches_without_join", {}});
+        return;
+    }
+    if (s.data_sampler) data.report_key("batches", {"scenario.batches_sampler", {}});
+    const int64_t ranks = data_parallel_size(s);
+    if (mesh_known && static_cast<int64_t>(batches->size()) != ranks) {
+        data.report("batches", {"scenario.batches_count",
+                                {{"found", static_cast<int64_t>(batches->size())}, {"ranks", ranks}}});
+        return;
+    }
+    if (batches->empty() || (steps_known && *std::ranges::max_element(*batches) != s.steps)) {
+        data.report("batches", {"scenario.batches_steps", {{"steps", int64_t{s.steps}}}});
+        return;
+    }
+    s.data_batches = *batches;
 }
 
 /// An epoch must end with a whole batch: all steps have equally many samples.
@@ -191,10 +106,11 @@ void check_batch(const Section& root, const Section& parallel, const Section& tr
     std::vector<Offer> offers =
         offers_around("train.global_batch", s.global_batch, parts, std::numeric_limits<int32_t>::max());
     if (s.global_batch % ranks == 0)
-        offers = joined(std::move(offers),
-                        offers_around(s.parallel.pipeline ? "parallel.microbatches" : "train.accumulate",
-                                      microbatches, 1, s.global_batch / ranks,
-                                      [&](int64_t n) { return s.global_batch / ranks % n == 0; }));
+        offers =
+            joined_offers(std::move(offers),
+                          offers_around(s.parallel.pipeline ? "parallel.microbatches" : "train.accumulate",
+                                        microbatches, 1, s.global_batch / ranks,
+                                        [&](int64_t n) { return s.global_batch / ranks % n == 0; }));
     train.report_offering(
         "global_batch",
         {"scenario.batch_does_not_divide",
@@ -202,69 +118,55 @@ void check_batch(const Section& root, const Section& parallel, const Section& tr
         std::move(offers));
 }
 
-/// One unit of [parallel] units: a module's name, or a list of them.
-std::optional<Names> unit_names(const toml::node& node) {
-    if (const auto* name = node.as_string()) return Names{name->get()};
-    const toml::array* list = node.as_array();
-    if (!list || list->empty()) return std::nullopt;
-    Names names;
-    for (const toml::node& element : *list) {
-        if (!element.is_string()) return std::nullopt;
-        names.push_back(element.value_or(std::string()));
+/// The file, read; null and reported where it cannot be.
+std::shared_ptr<const comm::OwnAlgorithm> read(const Section& parallel, const std::string& path) {
+    try {
+        return comm::OwnAlgorithm::read(path);
+    } catch (const InputError& error) {
+        for (const Diagnostic& each : error.diagnostics()) parallel.report_at(each);
+    } catch (const IoError& error) {
+        parallel.report("algorithm", error.message());
     }
-    return names;
+    return nullptr;
 }
 
-/// What to say of the modules a model has.
-std::string modules_hint(const std::string& kind) {
-    if (kind == "toy") return "scenario.hint.toy_modules";
-    return kind == "mlp" ? "scenario.hint.mlp_modules" : "scenario.hint.transformer_modules";
+enum class Proof : uint8_t { none, other_ranks, proved };
+
+/// Whether it is for so many ranks, and proved for them; what is wrong is reported.
+Proof proof_of(const Section& parallel, const comm::OwnAlgorithm& algorithm, int32_t ranks) {
+    try {
+        if (!algorithm.fits(ranks)) return Proof::other_ranks;
+        algorithm.proved(ranks);
+        return Proof::proved;
+    } catch (const InputError& error) {
+        for (const Diagnostic& each : error.diagnostics()) parallel.report_at(each);
+    }
+    return Proof::none;
 }
 
-/// fully_shard drops from its list what lies inside another module of it; said in one unit, both are a
-/// mistake.
-void check_nested(const Section& parallel, std::size_t at, const Names& unit) {
-    for (const std::string& inner : unit)
-        for (const std::string& outer : unit)
-            if (inner.starts_with(outer + "."))
-                parallel.report_element("units", at,
-                                        {"scenario.nested_unit", {{"inner", inner}, {"outer", outer}}},
-                                        {"scenario.hint.nested_unit", {{"inner", inner}, {"outer", outer}}});
-}
-
-void read_units(const Section& parallel, Scenario& s) {
-    const toml::node* node = parallel.node("units");
-    if (!node) return;
-    const toml::array* list = node->as_array();
-    if (!list) {
-        parallel.wrong_type("units", "array of strings or of arrays of strings", *node);
+/// The file that [parallel] algorithm names, from the scenario's folder, proved for each dim of the mesh that
+/// it is for; what is wrong is reported at the line of the algorithm's own file. Needs s.mesh_shape.
+void read_own_algorithm(const Section& parallel, Scenario& s) {
+    const std::string path = existing_file(parallel, "algorithm", s.folder);
+    if (path.empty()) return;
+    const auto algorithm = read(parallel, path);
+    if (!algorithm) return;
+    std::set<int32_t> sizes;
+    for (const int64_t size : s.mesh_shape)
+        if (size > 1) sizes.insert(static_cast<int32_t>(size));
+    bool fits_any = sizes.empty();
+    for (const int32_t size : sizes) {
+        const Proof proof = proof_of(parallel, *algorithm, size);
+        if (proof == Proof::none) return;
+        fits_any = fits_any || proof == Proof::proved;
+    }
+    if (!fits_any) {
+        parallel.report("algorithm",
+                        with_cause({"algorithm.no_group", {}}, algorithm->misfit(*sizes.rbegin())));
         return;
     }
-    const std::unique_ptr<nn::Model> model = nn::make_model(s.model);
-    std::map<std::string, std::size_t> seen;
-    for (std::size_t i = 0; i < list->size(); ++i) {
-        const std::optional<Names> unit = unit_names(*list->get(i));
-        if (!unit) {
-            parallel.report_element("units", i, {"scenario.bad_unit", {}});
-            continue;
-        }
-        for (const std::string& name : *unit) {
-            if (name.empty() || !model->find(name)) {
-                parallel.report_element("units", i,
-                                        {"scenario.unknown_module", {{"name", name}, {"kind", s.model.kind}}},
-                                        {modules_hint(s.model.kind), {{"last", s.model.layers - 1}}});
-            } else if (!seen.emplace(name, i).second) {
-                parallel.report_element("units", i, {"scenario.module_twice", {{"name", name}}});
-            }
-        }
-        check_nested(parallel, i, *unit);
-        s.parallel.units.push_back(*unit);
-    }
-    try {
-        parallel::plan_units(*model, s.parallel.units);
-    } catch (const InvalidArgument& error) {
-        if (error.message().id == "parallel.shared_parameter") parallel.report("units", error.message());
-    }
+    s.parallel.algorithm = Algorithm::own;
+    s.parallel.own = algorithm;
 }
 
 void read_algorithm(const Section& parallel, Scenario& s) {
@@ -273,12 +175,6 @@ void read_algorithm(const Section& parallel, Scenario& s) {
         return read_own_algorithm(parallel, s);
     if (const auto word = parallel.word("algorithm", algorithms()))
         s.parallel.algorithm = *parse_algorithm(*word);
-}
-
-void read_parallel_options(const Section& parallel, Scenario& s) {
-    read_strategy_keys(parallel, s);
-    read_algorithm(parallel, s);
-    if (model_is_known(s)) read_units(parallel, s);
 }
 
 /// The strategy's word. A hybrid word is none, as in PyTorch.
@@ -296,44 +192,16 @@ std::optional<std::string> read_strategy(const Section& parallel) {
 
 }  // namespace
 
-MeshKeys read_mesh_keys(const Section& mesh) {
-    const auto shape = mesh.integers("shape", {1, kMostRanks});
-    const auto names = mesh.texts("names");
-    if (names) check_names(mesh, *names);
-    if (!shape) return {{}, names.value_or(Names{})};
-    if (shape->empty() || shape->size() > 8) {
-        mesh.report("shape", {"scenario.mesh_ndim", {{"ndim", static_cast<int64_t>(shape->size())}}});
-        return {{}, names.value_or(Names{})};
-    }
-    int64_t ranks = 1;
-    for (const int64_t size : *shape)
-        ranks = std::min(ranks * size, kMostRanks + 1);  // stops before it overflows
-    if (ranks > kMostRanks) {
-        mesh.report("shape", {"scenario.mesh_too_large", {{"shape", *shape}, {"most", kMostRanks}}});
-        return {{}, names.value_or(Names{})};
-    }
-    if (names && names->size() != shape->size())
-        mesh.refuse("names", {"scenario.names_count",
-                              {{"names", static_cast<int64_t>(names->size())},
-                               {"dims", static_cast<int64_t>(shape->size())},
-                               {"shape", *shape}}});
-    return {*shape, names.value_or(Names{})};
-}
-
 bool read_mesh_and_parallel(const Section& root, const Section& model, const Section& train, Scenario& s) {
     const Section parallel = root.section("parallel");
     const std::optional<std::string> strategy = read_strategy(parallel);
     const bool strategy_known = parallel.sure("data");
-    if (strategy) {
-        const auto found = std::find(data_strategies().begin(), data_strategies().end(), *strategy);
-        s.parallel.data = static_cast<DataStrategy>(found - data_strategies().begin());
-    }
+    if (strategy) s.parallel.data = parallel::find_declaration(*strategy)->id;
     const Section mesh = root.section("mesh");
     const bool mesh_known = read_mesh(mesh, strategy_known, s) && (mesh.present() || !root.has("mesh"));
-    read_parallel_options(parallel, s);
-    read_sharding(parallel, mesh_known && strategy_known, s);
-    read_ddp(root, parallel, mesh_known, s);
-    read_fsdp2(parallel, mesh_known, s);
+    read_strategy_keys(parallel, mesh_known, s);
+    read_algorithm(parallel, s);
+    read_batches(root, parallel, mesh_known, s);
     if (mesh_known && strategy_known) read_pipeline(parallel, mesh, model, train, s);
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
     if (strategy_known) refuse_strategy(root, parallel, mesh_known, s);

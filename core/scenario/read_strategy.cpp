@@ -1,44 +1,164 @@
-#include "core/scenario/readers.h"
-
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 
-#include "core/mesh/roles.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/readers.h"
 
 namespace meshscope::scenario {
 namespace {
 
 using parallel::Declaration;
+using parallel::KeyValue;
 using parallel::StrategyKey;
+using parallel::StrategyOptions;
+using parallel::StrategyUse;
 
-void read_key(const Section& section, const StrategyKey& key, Scenario& s) {
-    parallel::StrategyOptions& options = s.parallel;
-    if (const auto* integer = std::get_if<StrategyKey::Integer>(&key.value)) {
-        const auto value = section.integer(key.name, {integer->least, integer->most});
-        if (value) integer->put(options, *value);
-    } else if (const auto* number = std::get_if<StrategyKey::Number>(&key.value)) {
-        const auto value = section.number(key.name, {number->least, number->most, number->least_itself});
-        if (value) number->put(options, *value);
-    } else if (const auto* flag = std::get_if<StrategyKey::Flag>(&key.value)) {
-        if (const auto value = section.boolean(key.name)) flag->put(options, *value);
-    } else if (const auto* word = std::get_if<StrategyKey::Word>(&key.value)) {
-        if (const auto value = section.word(key.name, word->words))
-            word->put(options,
-                      static_cast<std::size_t>(std::ranges::find(word->words, *value) - word->words.begin()));
+KeyValue value_of(const toml::node* node) {
+    if (node == nullptr) return {};
+    if (const auto* flag = node->as_boolean()) return {flag->get()};
+    if (const auto* integer = node->as_integer()) return {integer->get()};
+    if (const auto* number = node->as_floating_point()) return {number->get()};
+    if (const auto* text = node->as_string()) return {text->get()};
+    const toml::array* const array = node->as_array();
+    if (array == nullptr) return {};
+    std::vector<KeyValue> list;
+    for (const toml::node& element : *array) list.push_back(value_of(&element));
+    return {std::move(list)};
+}
+
+/// A key by its dotted name: the table that it stands in and the rest of the name.
+std::pair<Section, std::string> found_in(const Section& parallel, std::string_view key) {
+    const std::size_t dot = key.find('.');
+    if (dot == std::string_view::npos) return {parallel, std::string(key)};
+    return {parallel.section(key.substr(0, dot)), std::string(key.substr(dot + 1))};
+}
+
+/// What the strategy's keys must go together with. It keeps `parallel` and `s`.
+StrategyUse use_of(const Section& parallel, bool mesh_known, const Scenario& s) {
+    StrategyUse use{s.mesh_shape, s.mesh_names, mesh_known, s.model, {}, {}, {}, {}};
+    const auto model = std::make_shared<std::unique_ptr<nn::Model>>();
+    use.model = [model, &s] {
+        if (!*model && model_is_known(s)) *model = nn::make_model(s.model);
+        return model->get();
+    };
+    use.value = [&parallel](std::string_view key) {
+        const auto [section, name] = found_in(parallel, key);
+        return value_of(section.node(name));
+    };
+    use.has = [&parallel](std::string_view key) {
+        const auto [section, name] = found_in(parallel, key);
+        return section.has(name);
+    };
+    use.sure = [&parallel](std::string_view key) {
+        const auto [section, name] = found_in(parallel, key);
+        return section.sure(name);
+    };
+    return use;
+}
+
+void report(const Section& parallel, const std::vector<parallel::Refusal>& refusals) {
+    using Of = parallel::Refusal::Of;
+    for (const parallel::Refusal& refusal : refusals) {
+        const auto [section, name] = found_in(parallel, refusal.key);
+        if (!section.sure(name)) continue;
+        if (refusal.of == Of::absence)
+            section.require(name);
+        else if (refusal.of == Of::key)
+            section.report_key(name, refusal.message, refusal.hint, refusal.offers);
+        else if (refusal.element)
+            section.report_element(name, *refusal.element, refusal.message, refusal.hint);
+        else if (!refusal.offers.empty())
+            section.report_offering(name, refusal.message, refusal.offers);
+        else
+            section.report(name, refusal.message, refusal.hint);
     }
 }
 
-bool takes(const Declaration& strategy, std::string_view key) {
-    return std::ranges::any_of(strategy.keys, [&](const StrategyKey& each) { return each.name == key; });
+/// Reads one key into `options`, by what its value may be.
+class KeyReader {
+  public:
+    KeyReader(const Section& section, const StrategyKey& key, StrategyOptions& options,
+              const StrategyUse& use)
+        : section_(section), key_(key), options_(options), use_(use) {}
+
+    void operator()(const StrategyKey::Integer& integer) const {
+        if (const auto value = section_.integer(key_.name, {integer.least, integer.most}))
+            integer.put(options_, *value);
+    }
+    void operator()(const StrategyKey::Number& number) const {
+        if (const auto value = section_.number(key_.name, {number.least, number.most, number.least_itself}))
+            number.put(options_, *value);
+    }
+    void operator()(const StrategyKey::Flag& flag) const {
+        if (const auto value = section_.boolean(key_.name)) flag.put(options_, *value);
+    }
+    void operator()(const StrategyKey::Word& word) const {
+        if (const auto value = section_.word(key_.name, word.words))
+            word.put(options_,
+                     static_cast<std::size_t>(std::ranges::find(word.words, *value) - word.words.begin()));
+    }
+    void operator()(const StrategyKey::FlagOr& either) const {
+        const toml::node* const node = section_.node(key_.name);
+        if (node == nullptr) return;
+        if (node->is_boolean())
+            (*this)(either.flag);
+        else if (either.number && node->is_integer())
+            (*this)(*either.number);
+        else if (either.word && node->is_string())
+            (*this)(*either.word);
+        else
+            section_.wrong_type(key_.name, key_.type(), *node);
+    }
+    void operator()(const StrategyKey::Table& table) const {
+        const Section inner = section_.section(key_.name);
+        for (const StrategyKey& key : table.keys())
+            std::visit(KeyReader(inner, key, options_, use_), key.value);
+    }
+    void operator()(const StrategyKey::Several& several) const {
+        const toml::node* const node = section_.node(key_.name);
+        if (node == nullptr) return;
+        std::vector<parallel::Refusal> found;
+        if (!several.read(value_of(node), options_, use_, found))
+            section_.wrong_type(key_.name, several.type, *node);
+        report(section_, found);
+    }
+
+  private:
+    const Section& section_;
+    const StrategyKey& key_;
+    StrategyOptions& options_;
+    const StrategyUse& use_;
+};
+
+/// Whether a value of another type may be a mistake of that declaration's.
+bool takes_type(const StrategyKey& key, const toml::node& node) {
+    if (std::holds_alternative<StrategyKey::Integer>(key.value)) return node.is_integer();
+    if (std::holds_alternative<StrategyKey::Number>(key.value)) return node.is_number();
+    if (std::holds_alternative<StrategyKey::Flag>(key.value)) return node.is_boolean();
+    if (std::holds_alternative<StrategyKey::Word>(key.value)) return node.is_string();
+    const auto* either = std::get_if<StrategyKey::FlagOr>(&key.value);
+    return either == nullptr || node.is_boolean() || (either->number && node.is_integer()) ||
+           (either->word && node.is_string());
+}
+
+/// A key of strategies that are not asked for: as one declares it that takes such a value, else as the first.
+const StrategyKey& foreign_key(const Section& parallel, const StrategyKey& first) {
+    const toml::node* const node = parallel.node(first.name);
+    for (const Declaration* const each : parallel::strategies())
+        if (const StrategyKey* key = each->key(first.name); node && key && takes_type(*key, *node))
+            return *key;
+    return first;
 }
 
 void refuse_foreign_keys(const Section& section, const Declaration& strategy) {
     for (const StrategyKey& key : strategy_keys()) {
-        if (!section.has(key.name) || takes(strategy, key.name)) continue;
+        if (!section.has(key.name) || strategy.key(key.name) != nullptr) continue;
         std::string known;
         for (const Declaration* const each : parallel::strategies())
-            if (takes(*each, key.name)) known += (known.empty() ? "" : "\", \"") + std::string(each->word);
+            if (each->key(key.name) != nullptr)
+                known += (known.empty() ? "" : "\", \"") + std::string(each->word);
         section.report_key(key.name, {"scenario.key_needs_strategy",
                                       {{"key", section.full(key.name)}, {"strategy", known}}});
     }
@@ -46,8 +166,17 @@ void refuse_foreign_keys(const Section& section, const Declaration& strategy) {
 
 }  // namespace
 
-void read_strategy_keys(const Section& parallel, Scenario& s) {
-    for (const StrategyKey& key : strategy_keys()) read_key(parallel, key, s);
+void read_strategy_keys(const Section& parallel, bool mesh_known, Scenario& s) {
+    const bool strategy_known = parallel.sure("data");
+    const Declaration& strategy = parallel::declaration(s.parallel.data);
+    const StrategyUse use = use_of(parallel, mesh_known, s);
+    StrategyOptions unused;  // of keys that the strategy does not take
+    for (const StrategyKey& first : strategy_keys()) {
+        const StrategyKey* const own = strategy_known ? strategy.key(first.name) : nullptr;
+        const StrategyKey& key = own != nullptr ? *own : foreign_key(parallel, first);
+        StrategyOptions& options = own != nullptr || !strategy_known ? s.parallel : unused;
+        std::visit(KeyReader(parallel, key, options, use), key.value);
+    }
 }
 
 void refuse_strategy(const Section& root, const Section& parallel, bool mesh_known, const Scenario& s) {
@@ -55,16 +184,10 @@ void refuse_strategy(const Section& root, const Section& parallel, bool mesh_kno
     refuse_foreign_keys(parallel, strategy);
     for (const StrategyKey& key : strategy.keys)
         if (key.required()) parallel.require(key.name);
-    const auto report = [&](const std::vector<parallel::Refusal>& refusals) {
-        for (const parallel::Refusal& refusal : refusals)
-            if (parallel.sure(refusal.key)) parallel.report(refusal.key, refusal.message, refusal.hint);
-    };
+    if (strategy.refusals != nullptr)
+        report(parallel, strategy.refusals(s.parallel, use_of(parallel, mesh_known, s)));
     if (strategy.unsaved != nullptr && root.section("checkpoint").present())
-        report(strategy.unsaved(s.parallel));
-    if (strategy.refusals == nullptr || !mesh_known) return;
-    const std::unique_ptr<nn::Model> model = model_is_known(s) ? nn::make_model(s.model) : nullptr;
-    const parallel::StrategyUse use{mesh::roles_of(s.mesh_names).cp.has_value(), model.get()};
-    report(strategy.refusals(s.parallel, use));
+        report(parallel, strategy.unsaved(s.parallel));
 }
 
 }  // namespace meshscope::scenario

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "core/mesh/roles.h"
+#include "core/parallel/units.h"
 #include "core/scenario/keys.h"
-#include "core/scenario/named_path.h"
 #include "core/time/read_profile.h"
 
 namespace meshscope::scenario {
@@ -57,6 +61,7 @@ void read_checkpoint(const Section& root, Scenario& s) {
     Scenario::Checkpoint& c = s.checkpoint;
     c.folder = folder_path(checkpoint, "folder", s.folder);
     c.resume = folder_path(checkpoint, "resume", s.folder);
+    c.resume_at = checkpoint.position_of("resume");
     c.every = static_cast<int32_t>(checkpoint.integer("every", {0, kCount.most}).value_or(0));
     c.keep = static_cast<int32_t>(checkpoint.integer("keep", {0, kCount.most}).value_or(0));
     c.sharded = checkpoint.word("kind", checkpoint_kinds()).value_or("sharded") == "sharded";
@@ -91,6 +96,73 @@ void read_hardware(const Section& root, Scenario& s) {
     if (!ranks_per_node) return;
     for (int32_t rank = 0; rank < world_size(s); ++rank)
         s.node_of_rank.push_back(static_cast<int32_t>(rank / *ranks_per_node));
+}
+
+constexpr int64_t kMostSamples = int64_t{1} << 24;  ///< each rank keeps a loss of each
+
+/// Where there is nothing to evaluate on, or nobody who could.
+void refuse_combinations(const Section& eval, const Scenario& s) {
+    if (!s.data_file.empty()) eval.report_key("samples", {"scenario.eval_file", {}});
+    if (s.parallel.pipeline) eval.report_key("every", {"scenario.eval_pipeline", {}});
+    const parallel::Declaration& strategy = parallel::declaration(s.parallel.data);
+    if (strategy.one_process) eval.report_key("every", {"scenario.eval_dp", {}});
+    if (const int64_t agrees = strategy.agrees_every != nullptr ? strategy.agrees_every(s.parallel) : 1;
+        eval.sure("every") && (agrees == 0 || s.evaluation.every % agrees != 0))
+        eval.report("every", {agrees == 0 ? "scenario.eval_apart" : "scenario.eval_between",
+                              {{"strategy", std::string(strategy.word)}, {"steps", agrees}}});
+    if (strategy.is(&parallel::Declaration::uneven_inputs, s.parallel))
+        eval.report_key("every", {"scenario.eval_join", {}});
+    if (mesh::roles_of(s.mesh_names).cp) eval.report_key("every", {"scenario.eval_context", {}});
+}
+
+using parallel::pipeline::ScheduleKind;
+
+/// The layer inside of which a module lies; "" where it is a layer itself or stands outside.
+std::string layer_around(const nn::Model& model, const std::string& module) {
+    for (int64_t i = 0; i < model.n_layers(); ++i)
+        for (const nn::Module* layer : model.layer_modules(i))
+            if (module.starts_with(layer->name() + ".")) return layer->name();
+    return "";
+}
+
+/// In PyTorch the backward of a module at the layer's end begins, and gathers and prefetches, before the
+/// layer runs again; here the layer runs again first. Units that are whole layers do not see the difference.
+void refuse_inner_units(const Section& parallel, const Scenario& s) {
+    const std::unique_ptr<nn::Model> model = nn::make_model(s.model);
+    std::vector<std::vector<std::string>> units = s.parallel.units;
+    const bool by_size = units.empty() && s.parallel.wrap_by_size;
+    if (by_size) units = parallel::units_by_size(*model, s.parallel.unit_min_elements());
+    for (std::size_t i = 0; i < units.size(); ++i)
+        for (const std::string& module : units[i]) {
+            const std::string layer = layer_around(*model, module);
+            if (layer.empty() || model->find(module) == nullptr) continue;  // no such module: reported
+            const Message message{"scenario.recompute_units", {{"module", module}, {"layer", layer}}};
+            const Message hint{"scenario.hint.recompute_units", {{"layer", layer}}};
+            if (by_size) {  // the others would say the same
+                parallel.report("wrap_min_elements", message, hint);
+                return;
+            }
+            parallel.report_element("units", i, message, hint);
+        }
+}
+
+bool splits_backward(ScheduleKind kind) {
+    return kind == ScheduleKind::interleaved_zero_bubble || kind == ScheduleKind::zbv_zero_bubble ||
+           kind == ScheduleKind::dual_pipe_v;
+}
+
+void refuse_split_backward(const Section& parallel, const Scenario& s) {
+    if (!s.parallel.pipeline || !splits_backward(s.parallel.pipeline->kind)) return;
+    Offer schedules{{}, 3};
+    for (int k = 0; k < parallel::pipeline::kScheduleKinds; ++k) {
+        const auto kind = static_cast<ScheduleKind>(k);
+        if (!splits_backward(kind))
+            schedules.candidates.push_back({{"parallel.schedule", std::string(name(kind))}});
+    }
+    parallel.report_offering(
+        "schedule",
+        {"scenario.recompute_split", {{"schedule", std::string(name(s.parallel.pipeline->kind))}}},
+        {schedules});
 }
 
 }  // namespace
@@ -137,6 +209,29 @@ bool read_training(const Section& root, Scenario& scenario) {
     read_hardware(root, scenario);
     read_faults(root, mesh_known, scenario);
     return mesh_known;
+}
+
+void read_evaluation(const Section& root, Scenario& s) {
+    const Section eval = root.section("eval");
+    if (!eval.present()) return;
+    eval.require("every");
+    eval.require("samples");
+    const int64_t last = root.section("train").sure("steps") ? s.steps : std::numeric_limits<int32_t>::max();
+    s.evaluation.every = static_cast<int32_t>(eval.integer("every", {1, last}).value_or(0));
+    s.evaluation.samples = eval.integer("samples", {1, kMostSamples}).value_or(0);
+    const int64_t micro_batch = s.global_batch / data_parallel_size(s) / s.accumulate;
+    s.evaluation.batch = eval.integer("batch", {1, kMostSamples}).value_or(std::max<int64_t>(1, micro_batch));
+    refuse_combinations(eval, s);
+}
+
+void read_recompute(const Section& train, const Section& parallel, Scenario& s) {
+    const auto word = train.word("recompute", recompute_kinds());
+    if (!word) return;
+    s.recompute =
+        static_cast<nn::Recompute>(std::ranges::find(recompute_kinds(), *word) - recompute_kinds().begin());
+    if (s.recompute == nn::Recompute::none) return;
+    if (model_is_known(s)) refuse_inner_units(parallel, s);
+    refuse_split_backward(parallel, s);
 }
 
 }  // namespace meshscope::scenario

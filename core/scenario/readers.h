@@ -1,15 +1,16 @@
 #pragma once
 
+#include <toml++/toml.h>
+
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/scenario/scenario.h"
 #include "core/scenario/section.h"
 #include "core/scenario/variant.h"
 
-/// The readers of a scenario file's tables, a .cpp each. They report every mistake in the sections'
-/// diagnostics and go on; scenario.cpp calls them in order.
 namespace meshscope::scenario {
 
 /// The most ranks a scenario may ask for. A real run starts fewer (run::kMostRunRanks).
@@ -69,27 +70,18 @@ struct MeshKeys {
 };
 MeshKeys read_mesh_keys(const Section& mesh);
 
-/// Reads the keys of [parallel] that strategies declare (parallel::StrategyKey), all but those with a reader
-/// of their own. A value of the wrong type is reported whatever the strategy is.
-void read_strategy_keys(const Section& parallel, Scenario& scenario);
+/// Reads [mesh] shape, names and world; the strategy is read before. False when the mesh cannot be held
+/// against anything.
+bool read_mesh(const Section& mesh, bool strategy_known, Scenario& scenario);
+
+/// Reads the keys of [parallel] that strategies declare (parallel::StrategyKey), each as the scenario's own
+/// strategy declares it. A value of the wrong type is reported whatever the strategy is. After the mesh and
+/// the model.
+void read_strategy_keys(const Section& parallel, bool mesh_known, Scenario& scenario);
 
 /// Reports keys of [parallel] that stand beside a strategy they mean nothing to, keys that the strategy
-/// needs, and what it refuses of itself. `mesh_known`: the mesh's dims may be judged.
+/// needs, what it refuses of itself and, beside [checkpoint], what no checkpoint keeps.
 void refuse_strategy(const Section& root, const Section& parallel, bool mesh_known, const Scenario& scenario);
-
-/// Reads the keys of [parallel] that say how a data strategy shards and take several types or must fit the
-/// model: prefetches, wrapping, mixed precision.
-/// `scenario` holds the strategy and the mesh already; what does not go together is reported, with the
-/// nearest that does. `mesh_known`: the mesh's shape may be judged.
-void read_sharding(const Section& parallel, bool mesh_known, Scenario& scenario);
-
-/// Reads what [parallel] says of DDP alone (hooks, bucket views, graphs, Join) and [data] batches, and
-/// refuses what PyTorch refuses or would hang on. After [data], [train] and the mesh were read.
-void read_ddp(const Section& root, const Section& parallel, bool mesh_known, Scenario& s);
-
-/// Reads what [parallel] says of fully_shard: what stays after forward and backward, what is fetched early,
-/// how gradients are divided, when they travel, where shards lie. After the mesh was read.
-void read_fsdp2(const Section& parallel, bool mesh_known, Scenario& s);
 
 /// Reads [parallel] schedule, microbatches and stages_per_rank, which belong together with a mesh dim named
 /// pp. Mesh, model, data strategy and [train] must have been read. What the schedule cannot run, and what
@@ -115,11 +107,6 @@ void read_recompute(const Section& train, const Section& parallel, Scenario& sce
 /// Refuses what [model] norm does not go together with, once all of [model], [data], [train], [mesh] and
 /// [parallel] are read, and a batch norm of one row. `mesh_known`: the mesh has no mistake.
 void check_norm(const Section& root, bool mesh_known, const Scenario& s);
-
-/// Reads the file that [parallel] algorithm names, from the scenario's folder, and proves it for each dim of
-/// the mesh that it is for; what is wrong is reported at the line of the algorithm's own file. Needs
-/// s.mesh_shape.
-void read_own_algorithm(const Section& parallel, Scenario& s);
 
 /// [eval], after the mesh, the strategy and [train] were read.
 void read_evaluation(const Section& root, Scenario& scenario);
@@ -156,5 +143,12 @@ std::string read_id(const Section& entry, std::set<std::string>& seen, bool free
 /// [[lesson.number]] tables of `section`: ids, and the SQL or the figure of the modelled clock that each is.
 /// Reports keys that mean nothing to a number of its kind. Profiles' files are relative to `folder`.
 std::vector<LessonNumber> read_number_tables(const Section& section, const std::string& folder);
+
+/// The one reader of scenarios: from the table of a file, whatever made it. `path` and `source` go into the
+/// scenario. Throws InputError with every mistake.
+Scenario read_table(const toml::table& table, const std::string& path, std::string source);
+
+/// A value as TOML, in one line; fractions have the fewest digits that read back the same.
+std::string toml_text(const toml::node& node);
 
 }  // namespace meshscope::scenario

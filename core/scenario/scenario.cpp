@@ -7,7 +7,6 @@
 #include "core/base/text_file.h"
 #include "core/base/toml_text.h"
 #include "core/mesh/roles.h"
-#include "core/scenario/read_table.h"
 #include "core/scenario/readers.h"
 #include "core/scenario/section.h"
 #include "core/trace/query.h"

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
-#include "core/base/nearest.h"
+#include "core/base/text.h"
 #include "core/base/toml_number.h"
 #include "core/scenario/keys.h"
 
 namespace meshscope::scenario {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 /// TOML's own names of types; they are the same in both languages.
@@ -37,33 +41,28 @@ bool has_nul(const std::string& text) {
     return text.find('\0') != std::string::npos;
 }
 
-/// "1e10", not "1e+10": as people write it in a file.
 std::string text_of(double value) {
     std::ostringstream out;
     out << value;
-    std::string text = out.str();
-    if (const std::size_t plus = text.find("e+"); plus != std::string::npos) text.erase(plus + 1, 1);
-    return text;
+    return plain_exponent(out.str());
+}
+
+/// What the key gives, absolute, taken from `folder` where relative; empty where the key is missing, or empty
+/// and reported as `empty_id`.
+fs::path given_path(const Section& section, std::string_view key, const std::string& folder,
+                    const std::string& empty_id) {
+    const std::optional<std::string> given = section.text(key);
+    if (!given) return {};
+    if (given->empty()) {
+        section.refuse(key, {empty_id, {{"key", section.full(key)}}});
+        return {};
+    }
+    std::error_code error;
+    const fs::path path = fs::path(*given).is_absolute() ? fs::path(*given) : fs::path(folder) / *given;
+    return fs::absolute(path, error).lexically_normal();
 }
 
 }  // namespace
-
-void Diagnostics::add(toml::source_position at, Message message, Message hint, std::vector<Offer> offers) {
-    found_.push_back({{std::move(message),
-                       {file_, static_cast<int>(at.line), static_cast<int>(at.column), -1},
-                       std::move(hint)},
-                      std::move(offers)});
-}
-
-std::vector<Diagnostic> Diagnostics::take() {
-    std::vector<Diagnostic> found;
-    for (Refusal& refusal : found_) found.push_back(std::move(refusal.diagnostic));
-    found_.clear();
-    std::stable_sort(found.begin(), found.end(), [](const Diagnostic& a, const Diagnostic& b) {
-        return std::pair(a.position.line, a.position.column) < std::pair(b.position.line, b.position.column);
-    });
-    return found;
-}
 
 void refuse_for_kind(const Section& section, std::initializer_list<std::string_view> names,
                      const std::string& kind, std::string_view kind_key) {
@@ -72,18 +71,6 @@ void refuse_for_kind(const Section& section, std::initializer_list<std::string_v
             section.report_key(
                 key, {"scenario.key_not_for_kind",
                       {{"key", section.full(key)}, {"kind_key", std::string(kind_key)}, {"kind", kind}}});
-}
-
-std::string join(std::span<const std::string_view> words) {
-    std::string text;
-    for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
-    return text;
-}
-
-Message hint_for(std::string_view word, std::span<const std::string_view> known) {
-    const std::string guess = nearest(word, {known.begin(), known.end()});
-    if (!guess.empty()) return {"scenario.hint.did_you_mean", {{"guess", guess}}};
-    return {"scenario.hint.known", {{"known", join(known)}}};
 }
 
 Section::Section(Diagnostics& diagnostics, const toml::table* table, std::string path,
@@ -384,6 +371,28 @@ std::vector<Section> Section::sections(std::string_view key) const {
         result.back().place_ = place(key) + "." + std::to_string(result.size() - 1);
     }
     return result;
+}
+
+std::string existing_file(const Section& section, std::string_view key, const std::string& folder) {
+    const fs::path path = given_path(section, key, folder, "scenario.empty_path");
+    std::error_code error;
+    if (path.empty() || fs::is_regular_file(path, error)) return path.string();
+    if (fs::is_directory(path, error)) {
+        section.report(key,
+                       {"scenario.folder_for_file", {{"key", section.full(key)}, {"path", path.string()}}});
+        return "";
+    }
+    if (fs::exists(path, error)) {
+        section.report(key, {"file.not_regular_input", {{"path", path.string()}}});
+        return "";
+    }
+    section.report(key, {"scenario.no_such_file", {{"key", section.full(key)}, {"path", path.string()}}},
+                   {"scenario.hint.relative_path", {}});
+    return "";
+}
+
+std::string folder_path(const Section& section, std::string_view key, const std::string& folder) {
+    return given_path(section, key, folder, "scenario.empty_folder").string();
 }
 
 }  // namespace meshscope::scenario

@@ -25,6 +25,14 @@ TEST_CASE("what is seen stays as it is, in every script") {
     CHECK(has_unseen("a\xff"));
 }
 
+TEST_CASE("an exponent has neither a plus nor zeros in front") {
+    CHECK(plain_exponent("1e+09") == "1e9");
+    CHECK(plain_exponent("1e-07") == "1e-7");
+    CHECK(plain_exponent("1.5e+300") == "1.5e300");
+    CHECK(plain_exponent("1e+00") == "1e0");
+    CHECK(plain_exponent("0.25") == "0.25");
+}
+
 TEST_CASE("bytes that are no UTF-8 are shown one by one") {
     CHECK(printable("\xff\xfe"
                     "a") == "\\xff\\xfea");

@@ -345,6 +345,7 @@ TEST_CASE("a place names what is known of it") {
     CHECK(i18n::place({"f", 3, 4, -1}) == "f:3:4");
     CHECK(i18n::place({"f", 3, 0, -1}) == "f:3");
     CHECK(i18n::place({"f", 0, 0, 17}) == "f:byte 17");
+    CHECK(i18n::place({"f", 0, 0, 0}) == "f");
     CHECK(i18n::place({"f", 0, 0, -1}) == "f");
     CHECK(i18n::place({}).empty());
 }

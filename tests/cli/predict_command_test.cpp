@@ -124,6 +124,40 @@ TEST_CASE("predict goes as far as the first evaluation and says how far it went,
           std::string::npos);
 }
 
+TEST_CASE("predict shows a synchronisation however seldom the ranks synchronise") {
+    const program::Folder folder;
+    const auto scenario = [&](const std::string& steps, const std::string& parallel) {
+        return folder.write("s.toml",
+                            "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 4\n[train]\n"
+                            "steps = " +
+                                steps + "\nglobal_batch = 4\n[mesh]\nshape = [2]\n[parallel]\n" + parallel);
+    };
+    for (const std::string keys :
+         {"data = \"local_sgd\"\n", "data = \"diloco\"\n",
+          "data = \"diloco\"\nfragments = 2\nfragment_sync_delay = 1\nfragment_update_alpha = 0.5\n"}) {
+        INFO(keys);
+        // A cycle that is run whole says what one costs that is not.
+        const json seldom = predicted({scenario("20000", keys + "sync_every = 10000\n")});
+        const json often = predicted({scenario("20000", keys + "sync_every = 8\n")});
+        CHECK(seldom["steps"]["short_cycle"] == true);
+        CHECK(seldom["steps"]["of"] == 20000);
+        CHECK_FALSE(often["steps"].contains("short_cycle"));
+        CHECK_FALSE(seldom["predicted"]["collectives"].empty());
+        CHECK(seldom["predicted"]["collectives"] == often["predicted"]["collectives"]);
+        CHECK(seldom["predicted"]["step_ns"] == often["predicted"]["step_ns"]);
+        CHECK(seldom["predicted"]["ranks"][0]["peak_bytes"] == often["predicted"]["ranks"][0]["peak_bytes"]);
+    }
+    const std::string path = scenario("20000", "data = \"local_sgd\"\nsync_every = 10000\n");
+    CHECK(program::run({"--lang", "en", "predict", path}).out.find("synchronise too seldom") !=
+          std::string::npos);
+    CHECK(program::run({"--lang", "zh", "predict", path}).out.find("两次同步相隔太多步") !=
+          std::string::npos);
+    // A run that ends before the first has none.
+    const json none = predicted({scenario("9999", "data = \"local_sgd\"\nsync_every = 10000\n")});
+    CHECK(none["predicted"]["collectives"].empty());
+    CHECK_FALSE(none["steps"].contains("short_cycle"));
+}
+
 TEST_CASE("predict refuses what it cannot do, with the contract's exit codes") {
     const program::Folder folder;
     const std::string path = write_scenario(folder);

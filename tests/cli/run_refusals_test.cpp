@@ -43,7 +43,27 @@ TEST_CASE("damaged weights are bad input too, named by file and byte") {
                      "[train]\nsteps = 1\nglobal_batch = 1\n");
     const auto ended = program::run({"run", scenario});
     CHECK(ended.exit_code == 65);
-    CHECK(ended.err.find("w.safetensors:byte ") != std::string::npos);
+    // At its beginning the file says enough.
+    CHECK(ended.err.find("w.safetensors: ") != std::string::npos);
+    folder.write("w.safetensors", std::string("\x02\0\0\0\0\0\0\0[]", 10));
+    CHECK(program::run({"run", scenario, "--lang", "en"}).err.find("w.safetensors:byte ") !=
+          std::string::npos);
+    CHECK(program::run({"run", scenario, "--lang", "zh"}).err.find("w.safetensors（第 ") !=
+          std::string::npos);
+}
+
+TEST_CASE("a checkpoint to go on from that is not there is told at the scenario's line") {
+    const program::Folder folder;
+    const std::string scenario =
+        folder.write("s.toml",
+                     "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 1\nglobal_batch = 1\n"
+                     "[checkpoint]\nresume = \"nosuch\"\n");
+    const auto ended = program::run({"run", scenario});
+    CHECK(ended.exit_code == 65);
+    CHECK(ended.err.find(scenario + ":8:10: ") != std::string::npos);
+    CHECK(ended.err.find("nosuch") != std::string::npos);
+    // One that the command names is no mistake of the file.
+    CHECK(program::run({"run", scenario, "--resume", folder.file("other")}).exit_code == 74);
 }
 
 TEST_CASE("a missing backend, file or folder has its own exit code") {

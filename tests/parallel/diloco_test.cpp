@@ -7,9 +7,12 @@
 #include <set>
 
 #include "backends/registry.h"
+#include "core/base/cause.h"
+#include "core/base/text_file.h"
 #include "core/comm/transport_group.h"
 #include "core/data/safetensors.h"
 #include "core/parallel/declaration.h"
+#include "core/run/checkpoint/manifest.h"
 #include "core/run/dry.h"
 #include "core/run/summary.h"
 #include "core/tensor/kernels.h"
@@ -310,6 +313,30 @@ TEST_CASE("a run that resumes goes on bit for bit, from any step, also with a ps
                 for (std::size_t p = 0; p < whole.parameters.size(); ++p)
                     CHECK(resumed.parameters[p].numbers == whole.parameters[p].numbers);
             }
+}
+
+TEST_CASE("a checkpoint whose state is not LocalSGD's one number is refused, not passed over") {
+    using checkpoint_test::run_at;
+    const std::string parallel = "[mesh]\nshape = [3]\n[parallel]\ndata = \"local_sgd\"\nsync_every = 3\n";
+    const Folder folder;
+    run_at(checkpoint_test::text(4, parallel, "folder = \"c\"\n"), folder);
+    const std::string path = folder.file("c/step_000004/manifest.json");
+    run::checkpoint::Manifest manifest = run::checkpoint::parse_manifest(read_text_file(path), path);
+    REQUIRE(manifest.strategy_state == std::vector<int64_t>{4});
+    for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{}, {4, 4}, {-1}}) {
+        INFO(wrong.size());
+        manifest.strategy_state = wrong;
+        std::ofstream(path) << to_json(manifest);
+        run::RunOptions options;
+        options.resume = folder.file("c");
+        std::string id;
+        try {
+            run_at(checkpoint_test::text(6, parallel), folder, options);
+        } catch (const Error& error) {
+            id = cause_in(error.message()).value_or(error.message()).id;
+        }
+        CHECK(id == "local_sgd.state");
+    }
 }
 
 TEST_CASE("from its checkpoint another strategy goes on with replica 0's weights, and it with another's") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "app/gui/sandbox/toml_text.h"
 #include "core/scenario/keys.h"
 #include "tests/test.h"
 
@@ -66,6 +67,41 @@ TEST_CASE("what is typed becomes a value of the key's type") {
     CHECK(as_toml("parallel.algorithm", "tree") == "\"tree\"");
     CHECK(as_toml("train.clip_norm", "") == "nothing");
     CHECK(as_toml("train.steps", "") == "");
+}
+
+TEST_CASE("a number keeps the exponent that people write") {
+    for (const auto& [typed, kept] : {std::pair<std::string, std::string>{"1e9", "1e9"},
+                                      {"1e+09", "1e9"},
+                                      {"1e-7", "1e-7"},
+                                      {"1.5e300", "1.5e300"},
+                                      {"1e-300", "1e-300"},
+                                      {"0.1", "0.1"}}) {
+        INFO(typed);
+        CHECK(value_text(*parse_value(typed)) == kept);
+    }
+}
+
+TEST_CASE("each strategy has its own keys as fields, and a table's only beside what it is for") {
+    const auto of = [](const std::string& data, const std::string& more = "") {
+        return Draft(
+            "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 3\nglobal_batch = 8\n"
+            "[mesh]\nshape = [2]\n[parallel]\ndata = \"" +
+                data + "\"\n" + more,
+            "");
+    };
+    CHECK(offered(of("fsdp2"), "parallel.reshard_after_forward"));
+    CHECK_FALSE(offered(of("fsdp1"), "parallel.reshard_after_forward"));
+    CHECK(offered(of("fsdp1"), "parallel.mixed_precision.param"));
+    CHECK_FALSE(offered(of("zero3"), "parallel.mixed_precision.param"));
+    CHECK(offered(of("zero3"), "parallel.wrap"));
+    CHECK_FALSE(offered(of("ddp"), "parallel.units"));
+    CHECK_FALSE(offered(of("ddp"), "parallel.powersgd.seed"));
+    CHECK(offered(of("ddp", "ddp_hook = \"powersgd\"\n"), "parallel.powersgd.seed"));
+    for (const auto& [data, kind] :
+         {std::pair{"fsdp2", FieldKind::raw}, std::pair{"fsdp1", FieldKind::words}})
+        for (const FieldGroup& group : fields_of(of(data).reading()))
+            for (const Field& each : group.fields)
+                if (each.key() == "parallel.backward_prefetch") CHECK(each.kind == kind);
 }
 
 TEST_CASE("what is of another type is left to the engine's reader, which says so at the field") {

@@ -1,7 +1,7 @@
 // [compare]: the files that the window runs beside a scenario.
+#include "core/scenario/compare.h"
 #include "core/base/error.h"
 #include "core/scenario/scenario.h"
-#include "core/scenario/with_strategy.h"
 #include "tests/folder.h"
 #include "tests/test.h"
 

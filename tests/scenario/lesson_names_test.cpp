@@ -1,4 +1,4 @@
-#include "core/scenario/lesson_names.h"
+#include "core/scenario/lesson.h"
 
 #include "tests/test.h"
 

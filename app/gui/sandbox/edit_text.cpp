@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/base/toml_text.h"
 #include "core/scenario/keys.h"
-#include "core/scenario/read_table.h"
+#include "core/scenario/readers.h"
 
 namespace meshscope::sandbox {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 
 #include "app/gui/sandbox/toml_text.h"
@@ -11,10 +12,10 @@
 namespace meshscope::sandbox {
 namespace {
 
-constexpr std::array<std::string_view, 3> kFsdp1Prefetch{"pre", "post", "none"};
+using parallel::StrategyKey;
+
 constexpr std::array<std::string_view, 7> kSchedules{
     "GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV"};
-constexpr std::array<std::string_view, 2> kPrecisions{"float32", "bfloat16"};
 constexpr std::array<std::string_view, 4> kProfiles{"classroom", "laptop", "a100", "h100"};
 constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward", "optimizer"};
 
@@ -23,6 +24,7 @@ struct Kinds {
     std::string model, data, optimizer, sampler, fault, call;
     bool tp = false, cp = false, pp = false, calls = false;
     bool own_algorithm = false;  ///< a file's name
+    std::function<std::string(std::string_view)> parallel = {};  ///< the word of a key of [parallel]
 };
 
 std::string unquoted(const std::string& toml) {
@@ -42,6 +44,7 @@ Kinds kinds_of(const Reading& r) {
     k.pp = names.find("\"pp\"") != std::string::npos;
     k.calls = r.values.count("call") > 0;
     k.own_algorithm = scenario::names_algorithm_file(word("parallel", "algorithm"));
+    k.parallel = [&r](std::string_view name) { return unquoted(r.value(joined("parallel", name))); };
     return k;
 }
 
@@ -56,28 +59,48 @@ struct OfferedGroup {
     std::vector<Offered> fields;
 };
 
-/// Whether the strategy of that word takes a key of [parallel].
-bool takes(std::string_view strategy, std::string_view key) {
-    const parallel::Declaration* const declared = parallel::find_declaration(strategy);
-    return declared != nullptr && declared->key(key) != nullptr;
+/// What a declared key is edited as.
+Field field_of(std::string_view table, const StrategyKey& key) {
+    Field field{table, key.name};
+    const auto* either = std::get_if<StrategyKey::FlagOr>(&key.value);
+    const auto* word = std::get_if<StrategyKey::Word>(&key.value);
+    if (either != nullptr && either->word && !either->number) word = &*either->word;
+    if (word != nullptr) {
+        field.kind = FieldKind::words;
+        field.words = word->words;
+    } else if (std::holds_alternative<StrategyKey::Flag>(key.value)) {
+        field.kind = FieldKind::flag;
+    } else if (std::holds_alternative<StrategyKey::Number>(key.value)) {
+        field.kind = FieldKind::number;
+    } else if (!std::holds_alternative<StrategyKey::Integer>(key.value)) {
+        field.kind = FieldKind::raw;
+    }
+    return field;
 }
 
-/// The keys that strategies declare with a plain value; those of another kind stand in offered().
-std::vector<Offered> strategy_fields(std::string_view strategy) {
-    using parallel::StrategyKey;
+/// The name of a declared table, "parallel.powersgd", as the keys have it.
+std::string_view table_of(const StrategyKey& key) {
+    const std::string name = joined("parallel", key.name);
+    const auto keys = scenario::keys();
+    return std::ranges::find(keys, std::string_view(name), &scenario::Key::table)->table;
+}
+
+/// The keys that strategies declare, each as the strategy in the text has it.
+std::vector<Offered> strategy_fields(const Kinds& k) {
+    const parallel::Declaration* const strategy = parallel::find_declaration(k.data);
     std::vector<Offered> fields;
-    for (const StrategyKey& key : scenario::strategy_keys()) {
-        if (std::holds_alternative<StrategyKey::OfItsOwn>(key.value)) continue;
-        Field field{"parallel", key.name};
-        if (const auto* word = std::get_if<StrategyKey::Word>(&key.value)) {
-            field.kind = FieldKind::words;
-            field.words = word->words;
-        } else if (std::holds_alternative<StrategyKey::Flag>(key.value)) {
-            field.kind = FieldKind::flag;
-        } else if (std::holds_alternative<StrategyKey::Number>(key.value)) {
-            field.kind = FieldKind::number;
+    for (const StrategyKey& first : scenario::strategy_keys()) {
+        const StrategyKey* const own = strategy != nullptr ? strategy->key(first.name) : nullptr;
+        const StrategyKey& key = own != nullptr ? *own : first;
+        const auto* table = std::get_if<StrategyKey::Table>(&key.value);
+        if (table == nullptr) {
+            fields.push_back({field_of("parallel", key), own != nullptr});
+            continue;
         }
-        fields.push_back({field, takes(strategy, key.name)});
+        const bool now = own != nullptr &&
+                         (table->beside_key.empty() || k.parallel(table->beside_key) == table->beside_word);
+        for (const StrategyKey& inner : table->keys())
+            fields.push_back({field_of(table_of(key), inner), now});
     }
     return fields;
 }
@@ -86,8 +109,6 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
     using enum FieldKind;
     const bool trains = !k.calls, toy = k.model == "toy";
     const bool tokens = k.model == "gpt" || k.model == "llama";
-    const bool fsdp2 = k.data == "fsdp2";
-    const bool units = takes(k.data, "units"), precision = takes(k.data, "mixed_precision");
     const bool adam = k.optimizer == "adam" || k.optimizer == "adamw";
     const bool fault = !k.fault.empty();
     return {
@@ -95,12 +116,6 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
          {{{"mesh", "shape", list}}, {{"mesh", "names", names}}, {{"mesh", "world", integer}, false}}},
         {"parallel",
          {{{"parallel", "data", words, scenario::data_strategies()}, trains},
-          {{"parallel", "reshard_after_forward", raw}, fsdp2},
-          {{"parallel", "backward_prefetch", raw}, fsdp2},
-          {{"parallel", "backward_prefetch", words, kFsdp1Prefetch}, units && !fsdp2},
-          {{"parallel", "units", raw}, units},
-          {{"parallel.mixed_precision", "param", words, kPrecisions}, precision},
-          {{"parallel.mixed_precision", "reduce", words, kPrecisions}, precision},
           {{"parallel", "schedule", words, kSchedules}, k.pp},
           {{"parallel", "microbatches", integer}, k.pp},
           {{"parallel", "stages_per_rank", integer}, k.pp},
@@ -168,7 +183,7 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
 std::vector<OfferedGroup> offered(const Kinds& k) {
     std::vector<OfferedGroup> groups = offered_groups(k);
     const auto group = std::ranges::find(groups, "parallel", &OfferedGroup::id);
-    const std::vector<Offered> own = strategy_fields(k.data);
+    const std::vector<Offered> own = strategy_fields(k);
     group->fields.insert(group->fields.begin() + 1, own.begin(), own.end());
     return groups;
 }

@@ -7,7 +7,7 @@
 #include "app/gui/sandbox/edit_text.h"
 #include "app/gui/sandbox/toml_text.h"
 #include "core/base/toml_text.h"
-#include "core/scenario/read_table.h"
+#include "core/scenario/readers.h"
 
 namespace meshscope::sandbox {
 namespace {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/base/toml_text.h"
 #include "core/scenario/keys.h"
 
@@ -129,7 +130,7 @@ std::string value_text(const toml::node& node) {
         // The shortest text that reads back as the same number: 0.1, not 0.10000000000000001.
         char digits[32];
         const auto end = std::to_chars(std::begin(digits), std::end(digits), number->get()).ptr;
-        const std::string text(std::begin(digits), end);
+        const std::string text = plain_exponent(std::string(std::begin(digits), end));
         return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
     }
     std::ostringstream out;

@@ -10,10 +10,9 @@
 #include "core/base/error.h"
 #include "core/run/run.h"
 #include "core/run/variant.h"
+#include "core/scenario/compare.h"
 #include "core/scenario/lesson.h"
-#include "core/scenario/lesson_names.h"
 #include "core/scenario/scenario.h"
-#include "core/scenario/with_strategy.h"
 #include "core/time/read_profile.h"
 #include "core/trace/store.h"
 

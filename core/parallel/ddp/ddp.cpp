@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/parallel/declaration.h"
 #include "core/parallel/record_ownership.h"
 #include "core/parallel/whole_parameters.h"
 #include "core/tensor/host_access.h"
@@ -251,65 +250,5 @@ void Ddp::remember(std::span<const int64_t> numbers) {
         std::ranges::transform(ranks, map.begin(), [](int64_t n) { return static_cast<int32_t>(-1 - n); });
     });
 }
-
-namespace {
-
-constexpr std::array<std::string_view, 4> kDdpHooks{"allreduce", "fp16_compress", "bf16_compress",
-                                                    "powersgd"};
-
-constexpr StrategyKey kDdpKeys[] = {
-    kBucketCapKey,
-    {"ddp_hook", "(none)",
-     StrategyKey::Word{kDdpHooks, [](StrategyOptions& o,
-                                     std::size_t place) { o.ddp.hook = static_cast<DdpHook>(1 + place); }}},
-    {"powersgd", "(none)", StrategyKey::OfItsOwn{"table"}},
-    {"gradient_as_bucket_view", "false",
-     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.gradient_as_bucket_view = on; }}},
-    {"static_graph", "false",
-     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.static_graph = on; }}},
-    {"find_unused_parameters", "false",
-     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.find_unused_parameters = on; }}},
-    {"join", "false", StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.join = on; }}},
-    {"divide_by_initial_world_size", "true",
-     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.divide_by_initial_world_size = on; }}},
-};
-
-/// PowerSGD's first compressed step; with Join ranks may run out of batches in any step.
-int64_t ddp_telling_steps(const StrategyOptions& options) {
-    constexpr int64_t kMost = 64;
-    if (options.ddp.join) return kMost;
-    if (options.ddp.hook != DdpHook::powersgd) return 0;
-    return std::min(options.ddp.powersgd.start_iteration + 2, kMost);
-}
-
-std::vector<Refusal> ddp_unsaved(const StrategyOptions& options) {
-    std::vector<Refusal> found;
-    if (options.ddp.join) found.push_back({"join", {"scenario.join_checkpoint", {}}});
-    if (options.ddp.hook == DdpHook::powersgd)
-        found.push_back({"ddp_hook", {"scenario.powersgd_checkpoint", {}}});
-    return found;
-}
-
-}  // namespace
-
-extern const Declaration kDdp;
-const Declaration kDdp{.id = DataStrategy::ddp,
-                       .word = "ddp",
-                       .dims = DataDims::replicate,
-                       .dims_hint = "scenario.hint.dims_ddp",
-                       .keys = kDdpKeys,
-                       .compared = true,
-                       .in_pipelines = true,
-                       .batch_norm = true,
-                       .sync_batch_norm = true,
-                       .telling_steps = ddp_telling_steps,
-                       .uneven_inputs = [](const StrategyOptions& o) { return o.ddp.join; },
-                       .unsaved = ddp_unsaved,
-                       .make = [](const RankContext& context, nn::Model& model,
-                                  const StrategyOptions& options) -> std::unique_ptr<Strategy> {
-                           DdpOptions ddp = options.ddp;
-                           ddp.bucket_cap_mb = options.bucket_cap_mb;
-                           return std::make_unique<Ddp>(context, model, ddp);
-                       }};
 
 }  // namespace meshscope::parallel

@@ -35,7 +35,10 @@ void LocalSgd::after_step() {
 }
 
 void LocalSgd::remember(std::span<const int64_t> numbers) {
-    if (numbers.size() == 1 && numbers[0] >= 0) steps_ = numbers[0];
+    if (numbers.size() != 1 || numbers[0] < 0)
+        throw InvalidArgument(
+            {"local_sgd.state", {{"found", static_cast<int64_t>(numbers.size())}, {"wanted", int64_t{1}}}});
+    steps_ = numbers[0];
 }
 
 void LocalSgd::synchronise() {
@@ -245,7 +248,8 @@ constexpr StrategyKey kDilocoKeys[] = {
 
 /// Ranks of a cp group see parts of one sample: their gradients must be summed in every step.
 void refuse_context(const StrategyUse& use, std::string_view word, std::vector<Refusal>& found) {
-    if (use.has_cp) found.push_back({"data", {"scenario.local_steps_cp", {{"strategy", std::string(word)}}}});
+    if (use.mesh_known && mesh::roles_of(use.names).cp)
+        found.push_back({"data", {"scenario.local_steps_cp", {{"strategy", std::string(word)}}}});
 }
 
 std::vector<Refusal> local_sgd_refusals(const StrategyOptions&, const StrategyUse& use) {
@@ -259,8 +263,8 @@ std::vector<Refusal> diloco_refusals(const StrategyOptions& options, const Strat
     const DilocoOptions& o = options.diloco;
     std::vector<Refusal> found;
     refuse_context(use, "diloco", found);
-    if (use.model != nullptr) {
-        const auto most = std::ssize(cut_into_fragments(*use.model, o.fragments));
+    if (const nn::Model* const model = use.model()) {
+        const auto most = std::ssize(cut_into_fragments(*model, o.fragments));
         if (most < o.fragments)
             found.push_back(
                 {"fragments", {"scenario.diloco_modules", {{"fragments", o.fragments}, {"most", most}}}});
@@ -281,10 +285,27 @@ int64_t one_cycle(const StrategyOptions& options) {
     return options.diloco.sync_every;
 }
 
-/// A cycle, whose last step synchronises; where that is too long to be predicted step by step, none.
+/// The longest cycle that is predicted step by step.
+constexpr int64_t kMostPlayed = 1024;
+
+/// A cycle, whose last step synchronises; with a delay as far as the next step in which a pseudo-gradient
+/// leaves, so that what it meets on its way is among them.
 int64_t steps_to_tell(const StrategyOptions& options) {
-    constexpr int64_t kMost = 1024;
-    return options.diloco.sync_every <= kMost ? options.diloco.sync_every : 0;
+    const DilocoOptions& o = options.diloco;
+    if (o.sync_every > kMostPlayed) return 0;
+    const int64_t delay = o.fragment_sync_delay;
+    return o.sync_every + (delay > 0 ? o.sync_every / o.fragments - delay : 0);
+}
+
+/// As many fragments, each in flight for as many steps where that is not too long either.
+std::optional<StrategyOptions> short_cycle(const StrategyOptions& options, int64_t steps) {
+    StrategyOptions shorter = options;
+    DilocoOptions& o = shorter.diloco;
+    if (o.sync_every <= kMostPlayed || steps < o.sync_every / o.fragments) return std::nullopt;
+    const int64_t period = std::clamp<int64_t>(kMostPlayed / o.fragments, 3, o.fragment_sync_delay + 3);
+    o.fragment_sync_delay = std::min(o.fragment_sync_delay, period - 1);
+    o.sync_every = period * o.fragments;
+    return shorter;
 }
 
 }  // namespace
@@ -297,6 +318,7 @@ const Declaration kLocalSgd{.id = DataStrategy::local_sgd,
                             .keys = kLocalSgdKeys,
                             .in_pipelines = true,
                             .telling_steps = steps_to_tell,
+                            .short_cycle = short_cycle,
                             .agrees_every = one_cycle,
                             .state_word =
                                 [](const StrategyOptions& options, int64_t replicas) {
@@ -318,6 +340,7 @@ const Declaration kDiloco{
     .state_bytes =
         [](const StrategyOptions& options) { return options.diloco.outer_momentum != 0 ? 8.0 : 4.0; },
     .telling_steps = steps_to_tell,
+    .short_cycle = short_cycle,
     .agrees_every =
         [](const StrategyOptions& options) {
             const DilocoOptions& o = options.diloco;

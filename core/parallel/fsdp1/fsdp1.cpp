@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/parallel/declaration.h"
 #include "core/parallel/gradient_norm.h"
 
 namespace meshscope::parallel {
@@ -189,53 +188,5 @@ double Fsdp1::gradient_norm() {
 void Fsdp1::after_step() {
     for (auto& state : states_) state->unit->drop_gradients();
 }
-
-namespace {
-
-constexpr std::array<std::string_view, 5> kShardingStrategies{"full_shard", "shard_grad_op", "hybrid_shard",
-                                                              "hybrid_shard_zero2", "no_shard"};
-
-constexpr StrategyKey kFsdp1Keys[] = {
-    {"sharding_strategy", "\"full_shard\"",
-     StrategyKey::Word{kShardingStrategies,
-                       [](StrategyOptions& o, std::size_t place) {
-                           o.fsdp1.strategy = static_cast<ShardingStrategy>(place);
-                       }}},
-    kBackwardPrefetchKey,
-    kForwardPrefetchKey,
-    {"limit_all_gathers", "true",
-     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.fsdp1.limit_all_gathers = on; }}},
-    {"use_orig_params", "true",
-     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.fsdp1.use_orig_params = on; }}},
-    kUnitsKey,
-    kMixedPrecisionKey,
-    kWrapKey,
-    kWrapMinElementsKey,
-};
-
-}  // namespace
-
-std::string_view name(ShardingStrategy strategy) {
-    return kShardingStrategies.at(static_cast<std::size_t>(strategy));
-}
-
-extern const Declaration kFsdp1;
-const Declaration kFsdp1{.id = DataStrategy::fsdp1,
-                         .word = "fsdp1",
-                         .dims = DataDims::shard_maybe_replicate,
-                         .dims_hint = "scenario.hint.dims_fsdp2",
-                         .keys = kFsdp1Keys,
-                         .compared = true,
-                         .flat = true,
-                         .zero_stage =
-                             [](const StrategyOptions& options) {
-                                 return options.fsdp1.strategy == ShardingStrategy::no_shard ? 0 : 3;
-                             },
-                         .make = [](const RankContext& context, nn::Model& model,
-                                    const StrategyOptions& options) -> std::unique_ptr<Strategy> {
-                             Fsdp1Options fsdp1 = options.fsdp1;
-                             fsdp1.units = options.units;
-                             return std::make_unique<Fsdp1>(context, model, std::move(fsdp1));
-                         }};
 
 }  // namespace meshscope::parallel

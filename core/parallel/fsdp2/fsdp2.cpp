@@ -4,7 +4,6 @@
 #include <array>
 
 #include "core/base/error.h"
-#include "core/parallel/declaration.h"
 #include "core/parallel/gradient_norm.h"
 #include "core/tensor/kernels.h"
 
@@ -216,65 +215,5 @@ double Fsdp2::gradient_norm() {
 void Fsdp2::after_step() {
     for (auto& state : states_) state->unit->drop_gradients();
 }
-
-namespace {
-
-constexpr std::array<std::string_view, 3> kGradientSyncs{"last", "all_reduce_last", "every"};
-
-constexpr StrategyKey kFsdp2Keys[] = {
-    {"reshard_after_forward", "true",
-     StrategyKey::OfItsOwn{"boolean, integer, \"default\" or array of booleans and integers"}},
-    {"is_last_backward", "false",
-     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.fsdp2.set_is_last_backward = on; }}},
-    kBackwardPrefetchKey,
-    kForwardPrefetchKey,
-    kUnitsKey,
-    kMixedPrecisionKey,
-    {"reshard_after_backward", "true",
-     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.fsdp2.reshard_after_backward = on; }}},
-    {"gradient_sync", "\"last\"",
-     StrategyKey::Word{kGradientSyncs,
-                       [](StrategyOptions& o, std::size_t place) {
-                           o.fsdp2.gradient_sync = static_cast<GradientSync>(place);
-                       }}},
-    {"gradient_divide_factor", "the data-parallel ranks",
-     StrategyKey::Number{0, 1e9, false,
-                         [](StrategyOptions& o, double by) { o.fsdp2.gradient_divide_factor = by; }}},
-    {"force_sum_reduction", "false",
-     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.fsdp2.force_sum_reduction = on; }}},
-    {"cpu_offload", "false",
-     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.fsdp2.cpu_offload = on; }}},
-};
-
-/// What of the units lies in this model: a pipeline's stage has some of the modules only.
-std::vector<std::vector<std::string>> units_in(nn::Model& model,
-                                               std::vector<std::vector<std::string>> units) {
-    for (std::vector<std::string>& unit : units)
-        std::erase_if(unit, [&](const std::string& name) { return model.find(name) == nullptr; });
-    std::erase_if(units, [](const std::vector<std::string>& unit) { return unit.empty(); });
-    return units;
-}
-
-}  // namespace
-
-extern const Declaration kFsdp2;
-const Declaration kFsdp2{.id = DataStrategy::fsdp2,
-                         .word = "fsdp2",
-                         .dims = DataDims::shard_maybe_replicate,
-                         .dims_hint = "scenario.hint.dims_fsdp2",
-                         .keys = kFsdp2Keys,
-                         .compared = true,
-                         .in_pipelines = true,
-                         .hybrid_word = "hsdp",
-                         .zero_stage = [](const StrategyOptions&) { return 3; },
-                         .offloads = [](const StrategyOptions& o) { return o.fsdp2.cpu_offload; },
-                         .make = [](const RankContext& context, nn::Model& model,
-                                    const StrategyOptions& options) -> std::unique_ptr<Strategy> {
-                             Fsdp2Options fsdp2 = options.fsdp2;
-                             fsdp2.units = units_in(model, options.units);
-                             fsdp2.pipeline = options.in_pipeline;
-                             fsdp2.precision = options.precision;
-                             return std::make_unique<Fsdp2>(context, model, std::move(fsdp2));
-                         }};
 
 }  // namespace meshscope::parallel

@@ -4,12 +4,10 @@
 #include <array>
 
 #include "core/base/error.h"
-#include "core/parallel/declaration.h"
 #include "core/parallel/fsdp1/fsdp1.h"
 #include "core/parallel/gradient_norm.h"
 #include "core/parallel/read_into.h"
 #include "core/parallel/record_ownership.h"
-#include "core/parallel/zero/zero_redundancy.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -171,70 +169,5 @@ std::unique_ptr<Strategy> make_zero(const RankContext& context, nn::Model& model
     flat.free_root = flat.reduce_each_microbatch = flat.zero_names = true;
     return std::make_unique<Fsdp1>(context, model, std::move(flat));
 }
-
-namespace {
-
-constexpr std::array<std::string_view, 2> kZeroVariants{"paper", "pytorch"};
-
-constexpr StrategyKey kZero1Keys[] = {
-    kBucketCapKey,
-    {"zero_variant", "\"paper\"",
-     StrategyKey::Word{kZeroVariants,
-                       [](StrategyOptions& o, std::size_t place) { o.zero_redundancy = place == 1; }}},
-};
-constexpr StrategyKey kZero2Keys[] = {kBucketCapKey};
-constexpr StrategyKey kZero3Keys[] = {kBackwardPrefetchKey, kForwardPrefetchKey, kUnitsKey, kWrapKey,
-                                      kWrapMinElementsKey};
-
-template <ZeroStage kStage>
-std::unique_ptr<Strategy> make_stage(const RankContext& context, nn::Model& model,
-                                     const StrategyOptions& options) {
-    if (kStage == ZeroStage::optimizer && options.zero_redundancy) {
-        DdpOptions ddp;
-        ddp.bucket_cap_mb = options.bucket_cap_mb;
-        return std::make_unique<ZeroRedundancy>(context, model, ddp);
-    }
-    ZeroOptions zero{options.bucket_cap_mb, options.fsdp1};
-    zero.units.units = options.units;
-    return make_zero(context, model, kStage, zero);
-}
-
-template <ZeroStage kStage>
-int32_t stage_of(const StrategyOptions&) {
-    return static_cast<int32_t>(kStage);
-}
-
-}  // namespace
-
-extern const Declaration kZero1, kZero2, kZero3;
-const Declaration kZero1{.id = DataStrategy::zero1,
-                         .word = "zero1",
-                         .dims = DataDims::shard,
-                         .dims_hint = "scenario.hint.dims_zero",
-                         .keys = kZero1Keys,
-                         .compared = true,
-                         .in_pipelines = true,
-                         .flat = true,
-                         .zero_stage = stage_of<ZeroStage::optimizer>,
-                         .ranks_own_whole = [](const StrategyOptions& o) { return o.zero_redundancy; },
-                         .make = make_stage<ZeroStage::optimizer>};
-const Declaration kZero2{.id = DataStrategy::zero2,
-                         .word = "zero2",
-                         .dims = DataDims::shard,
-                         .dims_hint = "scenario.hint.dims_zero",
-                         .keys = kZero2Keys,
-                         .compared = true,
-                         .flat = true,
-                         .zero_stage = stage_of<ZeroStage::gradients>,
-                         .make = make_stage<ZeroStage::gradients>};
-const Declaration kZero3{.id = DataStrategy::zero3,
-                         .word = "zero3",
-                         .dims = DataDims::shard,
-                         .dims_hint = "scenario.hint.dims_zero",
-                         .keys = kZero3Keys,
-                         .compared = true,
-                         .flat = true,
-                         .zero_stage = stage_of<ZeroStage::parameters>,
-                         .make = make_stage<ZeroStage::parameters>};
 
 }  // namespace meshscope::parallel

@@ -1,4 +1,4 @@
-#include "core/scenario/offer.h"
+#include "core/scenario/diagnostics.h"
 
 #include <algorithm>
 #include <map>
@@ -6,12 +6,12 @@
 #include <sstream>
 
 #include "core/base/cause.h"
+#include "core/base/nearest.h"
 
 namespace meshscope::scenario {
 namespace {
 
-constexpr std::size_t kTried = 48;  ///< candidates of one offer
-constexpr int kMostReads = 256;     ///< of a file's whole
+constexpr int kMostReads = 256;  ///< of a file's whole
 
 std::vector<std::string> parts_of(const std::string& key) {
     std::vector<std::string> parts;
@@ -164,27 +164,21 @@ class Trial {
 
 }  // namespace
 
-std::vector<Offer> offers_around(const std::string& key, int64_t now, int64_t step, int64_t most,
-                                 const std::function<bool(int64_t)>& good) {
-    constexpr int64_t kLooked = 1 << 16;
-    std::vector<Offer> offers;
-    const auto look = [&](int64_t first, int64_t by) {
-        Offer offer;
-        int64_t looked = 0;
-        for (int64_t n = first; n >= 1 && n <= most && looked < kLooked && offer.candidates.size() < kTried;
-             n += by, ++looked)
-            if (n != now && (!good || good(n))) offer.candidates.push_back({{key, n}});
-        if (!offer.candidates.empty()) offers.push_back(std::move(offer));
-    };
-    const int64_t below = std::min(now, most) / step * step;
-    look(below, -step);
-    look(below + step, step);
-    return offers;
+void Diagnostics::add(toml::source_position at, Message message, Message hint, std::vector<Offer> offers) {
+    found_.push_back({{std::move(message),
+                       {file_, static_cast<int>(at.line), static_cast<int>(at.column), -1},
+                       std::move(hint)},
+                      std::move(offers)});
 }
 
-std::vector<Offer> joined(std::vector<Offer> first, std::vector<Offer> second) {
-    std::ranges::move(second, std::back_inserter(first));
-    return first;
+std::vector<Diagnostic> Diagnostics::take() {
+    std::vector<Diagnostic> found;
+    for (Refusal& refusal : found_) found.push_back(std::move(refusal.diagnostic));
+    found_.clear();
+    std::stable_sort(found.begin(), found.end(), [](const Diagnostic& a, const Diagnostic& b) {
+        return std::pair(a.position.line, a.position.column) < std::pair(b.position.line, b.position.column);
+    });
+    return found;
 }
 
 void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table,
@@ -217,6 +211,18 @@ void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table,
                 with_cause({"scenario.hint.no_offer", {{"change", shown(first_obstacle->first)}}},
                            first_obstacle->second);
     }
+}
+
+std::string join(std::span<const std::string_view> words) {
+    std::string text;
+    for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+    return text;
+}
+
+Message hint_for(std::string_view word, std::span<const std::string_view> known) {
+    const std::string guess = nearest(word, {known.begin(), known.end()});
+    if (!guess.empty()) return {"scenario.hint.did_you_mean", {{"guess", guess}}};
+    return {"scenario.hint.known", {{"known", join(known)}}};
 }
 
 }  // namespace meshscope::scenario
