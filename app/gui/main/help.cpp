@@ -17,6 +17,9 @@ Window
   --theme dark|light|contrast
   --scale 0.75 … 3          size of text and everything
   --view {views}
+  --form lanes|grid|timed_grid
+                            the timeline's: a pipeline's micro-batches as a grid, in
+                            slots or on the clock
   --step N                  the lesson's step to start on, from 1; one --frames shows its own moment
   --rank R                  the rank that is selected
   --at EVENT|TIME           the cursor: rank R's event 1042, or 12.5ms
@@ -66,6 +69,8 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --theme dark|light|contrast
   --scale 0.75 … 3          文字和所有东西的大小
   --view {views}
+  --form lanes|grid|timed_grid
+                            时间线的样式：流水线的 micro-batch 画成网格，按时隙或按时钟
   --step N                  从课程的第几步开始，从 1 数起
   --rank R                  选中哪个 rank
   --at EVENT|TIME           光标：rank R 的第 1042 个事件，或 12.5ms

@@ -82,6 +82,11 @@ bool set(Options& o, const std::string& option, const std::string& value) {
         std::map<std::string, ViewKind> views;
         for (const ViewKind kind : view::kViewKinds) views.emplace(view::view_name(kind), kind);
         o.view = word<ViewKind>(option, value, views);
+    } else if (option == "--form") {
+        std::map<std::string, view::TimelineForm> forms;
+        for (const std::string_view form : view::kTimelineForms) forms.emplace(form, *view::form_named(form));
+        o.form = word<view::TimelineForm>(option, value, forms);
+        if (!o.view) o.view = ViewKind::timeline;
     } else if (option == "--rank") {
         o.rank = whole(option, value, 0, 1'000'000);
     } else if (option == "--at") {
@@ -126,7 +131,7 @@ bool known(const std::string& option) {
     constexpr const char* kWithValue[] = {"--lang",    "--theme", "--scale", "--view",   "--render",
                                           "--from",    "--to",    "--size",  "--frames", "--fps",
                                           "--seconds", "--mp4",   "--bench", "--step",   "--dump-state",
-                                          "--rank",    "--at",    "--clock", "--export"};
+                                          "--rank",    "--at",    "--clock", "--export", "--form"};
     return std::find(std::begin(kWithValue), std::end(kWithValue), option) != std::end(kWithValue);
 }
 

@@ -77,6 +77,7 @@ std::vector<session::Action> place_actions(const Options& options, const session
     std::vector<session::Action> actions;
     if (options.lesson_step >= 0) actions.push_back(session::GoToLessonStep{options.lesson_step});
     if (options.view) actions.push_back(session::SetView{*options.view});
+    if (options.form) actions.push_back(session::SetForm{*options.form});
     if (options.clock) actions.push_back(session::SetClock{*options.clock});
     const auto& ranks = document.trace->ranks;
     const int32_t rank = options.rank.value_or(0);

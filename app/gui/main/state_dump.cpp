@@ -122,6 +122,7 @@ std::string state_as_json(const Stage& stage) {
                         {"theme", kThemes[static_cast<size_t>(s.theme)]},
                         {"scale", s.scale},
                         {"view", view::view_name(s.view)},
+                        {"form", view::form_name(s.form)},
                         {"clock", s.clock == time::ClockKind::measured ? "measured" : "modelled"},
                         {"document", s.document ? json(s.document->name) : json(nullptr)},
                         {"runs", runs_of(s)},

@@ -74,6 +74,9 @@ struct MoveSelection {
 struct SetTraffic {
     view::TrafficFilter filter;
 };
+struct SetForm {
+    view::TimelineForm form;
+};
 struct SetSlice {
     std::string slice;
 };
@@ -196,7 +199,7 @@ struct Tick {
 using AnyAction = std::variant<
     SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo, TogglePlay,
     SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectCell, SelectParameter, MoveSelection,
-    SetTraffic, SetSlice, BeRank, ClearSelection, GoToLessonStep, BackToLesson, GoToEnd, ToggleEnd, Guess,
+    SetTraffic, SetForm, SetSlice, BeRank, ClearSelection, GoToLessonStep, BackToLesson, GoToEnd, ToggleEnd, Guess,
     ShowHint, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet, DismissError, ShowToast,
     CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside, AddDocument, BringToFront, SelectInRun,
     CloseRun, SetLaneRank, ShowError, ShowLoading, CancelLoading, SetReducedMotion, ToggleExport, StartExport,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/gui/view/pipeline_blocks.h"
 #include "app/gui/view/traffic.h"
 
 namespace meshscope::session {
@@ -135,6 +136,15 @@ std::vector<Command> looking() {
         {"keys.move_right", {control(Key::right)}, opened<MoveSelection, 0, 1>},
         {"keys.move_up", {control(Key::up)}, opened<MoveSelection, -1, 0>},
         {"keys.move_down", {control(Key::down)}, opened<MoveSelection, 1, 0>},
+        {"keys.grid",
+         {{Key::g}},
+         [](const AppState& s) {
+             return s.view == ViewKind::timeline && s.document &&
+                            view::has_pipeline(*s.document->trace)
+                        ? Done(SetForm{s.form == view::TimelineForm::lanes ? view::TimelineForm::grid
+                                                                           : view::TimelineForm::lanes})
+                        : Done();
+         }},
         {"keys.traffic_op",
          {{Key::o}},
          [](const AppState& s) { return in_traffic(s) ? Done(SetTraffic{next_op(s)}) : Done(); }},

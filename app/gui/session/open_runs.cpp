@@ -193,6 +193,7 @@ void restore(AppState& s, const Viewpoint& place) {
         return rank && *rank >= 0 && static_cast<std::size_t>(*rank) < ranks.size();
     };
     s.view = place.view;
+    s.form = place.form;
     s.clock = place.clock;
     s.selection.rank = has(place.rank) ? place.rank : std::nullopt;
     if (s.selection.rank) s.selection.asking_rank = *s.selection.rank;

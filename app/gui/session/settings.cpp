@@ -80,6 +80,8 @@ Viewpoint read_viewpoint(const Reader& in) {
     Viewpoint place;
     if (const auto view = in.get<std::string>("view"))
         if (const auto kind = view::view_named(*view)) place.view = *kind;
+    if (const auto form = in.get<std::string>("form"))
+        if (const auto known = view::form_named(*form)) place.form = *known;
     if (in.get<std::string>("clock") == "measured") place.clock = time::ClockKind::measured;
     in.to("cursor_ns", place.cursor_ns);
     in.to("range_begin_ns", place.range_begin_ns);
@@ -96,6 +98,7 @@ Viewpoint read_viewpoint(const Reader& in) {
 
 ordered_json viewpoint_json(const Viewpoint& place) {
     ordered_json json{{"view", view::view_name(place.view)},
+                      {"form", view::form_name(place.form)},
                       {"clock", place.clock == time::ClockKind::measured ? "measured" : "modelled"},
                       {"cursor_ns", place.cursor_ns},
                       {"lesson_step", place.lesson_step}};

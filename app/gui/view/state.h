@@ -68,6 +68,22 @@ struct TrafficFilter {
     friend bool operator==(const TrafficFilter&, const TrafficFilter&) = default;
 };
 
+/// How the timeline shows a run with a pipeline; any other run it shows in lanes.
+enum class TimelineForm : uint8_t {
+    lanes,      ///< of streams
+    grid,       ///< of micro-batches, in slots
+    timed_grid  ///< the same on the clock
+};
+inline constexpr auto kTimelineForms = std::to_array<std::string_view>({"lanes", "grid", "timed_grid"});
+inline constexpr std::string_view form_name(TimelineForm form) {
+    return kTimelineForms[static_cast<std::size_t>(form)];
+}
+inline std::optional<TimelineForm> form_named(std::string_view name) {
+    const auto at = std::find(kTimelineForms.begin(), kTimelineForms.end(), name);
+    if (at == kTimelineForms.end()) return std::nullopt;
+    return static_cast<TimelineForm>(at - kTimelineForms.begin());
+}
+
 /// The one selection; every view lights up what belongs to it.
 struct Selection {
     std::optional<int32_t> rank;        ///< selected rank: all its groups light up everywhere

@@ -9,6 +9,7 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/parameters.h"
+#include "app/gui/view/pipeline_view.h"
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_layout.h"
 #include "core/time/exposed.h"
@@ -65,6 +66,14 @@ class Timeline {
         p_.text(title, {left, y}, Face::title, Token::text);
         left += p_.width(title, Face::title) + 20;
         left = clock_switch(left, y);
+        if (options_.has_grid) {
+            const auto chips = form_chips(p_, TimelineForm::lanes);
+            const float w = chips_width(p_, chips);
+            if (left + 16 + w <= in_.size.width - kTimelinePad) {
+                draw_chips(p_, chips, {left + 16, y + 1}, in_.size.width - kTimelinePad);
+                left += 16 + w;
+            }
+        }
         exposed_words(left + 16, y);
     }
 

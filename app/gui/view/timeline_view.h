@@ -14,6 +14,7 @@ struct TimelineOptions {
         0;  ///< how far the lanes are scrolled up; header and ruler stay (Picture::content_height)
     const RunEnd* end = nullptr;  ///< how the run ended early: its place is marked; null: it did not
     bool both_clocks = true;      ///< the other clock exists: show the switch of clock kinds
+    bool has_grid = false;        ///< the run has a pipeline: show the switch to the grid of micro-batches
 };
 
 /// Where time stands in the picture; the panel scrubs, zooms and pans with it.

@@ -3,6 +3,8 @@
 
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/views.h"
+#include "app/gui/view/pipeline_blocks.h"
+#include "app/gui/view/pipeline_view.h"
 #include "app/gui/view/timeline_view.h"
 
 namespace meshscope::panels {
@@ -21,13 +23,48 @@ session::SetRange zoomed(const view::TimeAxis& axis, int64_t at_ns, float notche
     return {begin, std::min<int64_t>(whole_ns, begin + std::llround(span))};
 }
 
-view::TimelineOptions shown_range(const Ui& ui) {
-    return {.begin_ns = ui.state.range_begin_ns, .end_ns = ui.state.range_end_ns, .end = told_end(ui)};
+/// `alone`: the timeline is the view itself, where its form can be chosen.
+view::TimelineOptions shown_range(const Ui& ui, Memory& memory, bool alone) {
+    return {.begin_ns = ui.state.range_begin_ns,
+            .end_ns = ui.state.range_end_ns,
+            .end = told_end(ui),
+            .has_grid = alone && view::has_pipeline(*ui.state.document->trace, &memory.memo)};
 }
 
-view::Picture picture(const Ui& ui, Memory&, view::Size size) {
-    return view::timeline_view(view_input(ui, size.width, size.height), shown_range(ui));
+/// The grid of micro-batches is asked for, and the run has them.
+bool shows_grid(const Ui& ui, Memory& memory) {
+    return ui.state.form != view::TimelineForm::lanes &&
+           view::has_pipeline(*ui.state.document->trace, &memory.memo);
 }
+
+/// The other runs that are open and have a pipeline lie below.
+view::Picture grid(const Ui& ui, view::Size size) {
+    const session::AppState& s = ui.state;
+    view::PipelineOptions options;
+    options.slots = s.form == view::TimelineForm::grid;
+    options.name = s.document->name;
+    for (const auto& run : s.runs)
+        if (run != s.document && view::has_pipeline(*run->trace))
+            options.beside.push_back(
+                {run->name, *run->trace,
+                 s.clock == time::ClockKind::measured ? run->measured : run->modelled});
+    return view::pipeline_view(view_input(ui, size.width, size.height), options);
+}
+
+view::Picture picture(const Ui& ui, Memory& memory, view::Size size) {
+    if (shows_grid(ui, memory)) return grid(ui, size);
+    return view::timeline_view(view_input(ui, size.width, size.height), shown_range(ui, memory, true));
+}
+
+Actions set_form(const Ui&, const view::Id& id, bool) {
+    return {session::SetForm{static_cast<view::TimelineForm>(id.a)}};
+}
+Actions grid_on_clock(const Ui&, const view::Id& id, bool) {
+    return {session::SetForm{view::TimelineForm::timed_grid},
+            session::SetClock{static_cast<time::ClockKind>(id.a)}};
+}
+
+constexpr Target kTargets[] = {{"timeline_form", set_form}, {"grid_clock", grid_on_clock}};
 
 /// What was just chosen comes into view; after that the lanes stay where the reader puts them.
 void follow_selection(const Ui& ui, Memory& memory, const view::Input& input,
@@ -96,12 +133,14 @@ void turn_wheel(Ui& ui, const Drawing& drawing, float& scroll) {
 
 }  // namespace
 
-void timeline_below(Ui& ui, Memory& memory, Rect box) {
+namespace {
+
+void lanes(Ui& ui, Memory& memory, Rect box, bool alone) {
     ui.panel = "timeline";
     ui.fill(box, Token::panel);
     const Region region(ui, "timeline", box, false);
     float& scroll = memory.scrolls["timeline"];
-    view::TimelineOptions options = shown_range(ui);
+    view::TimelineOptions options = shown_range(ui, memory, alone);
     options.scroll_y = scroll;
     const view::Input input = view_input(ui, box.w, box.h);
     follow_selection(ui, memory, input, options);
@@ -141,19 +180,22 @@ void timeline_below(Ui& ui, Memory& memory, Rect box) {
     turn_wheel(ui, drawing, scroll);
 }
 
-namespace {
-
-void scene(Ui& ui, Memory& memory, Rect box, bool /*alone*/) {
-    timeline_below(ui, memory, box);
+void scene(Ui& ui, Memory& memory, Rect box, bool alone) {
+    if (shows_grid(ui, memory)) return scrolling_scene(ui, memory, box, alone);
+    lanes(ui, memory, box, true);
 }
 
 }  // namespace
 
+void timeline_below(Ui& ui, Memory& memory, Rect box) {
+    lanes(ui, memory, box, false);
+}
+
 namespace views {
 
-/// Lanes of ranks and streams on the shown clock.
+/// Lanes of ranks and streams on the shown clock, or a pipeline's micro-batches as a grid.
 extern const View timeline;
-const View timeline{.picture = picture, .scene = scene};
+const View timeline{.picture = picture, .targets = kTargets, .scene = scene};
 
 }  // namespace views
 }  // namespace meshscope::panels

@@ -1,0 +1,333 @@
+#include "app/gui/view/pipeline_blocks.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+
+namespace meshscope::view {
+namespace {
+
+/// The number behind `prefix` in a unit's name: "layers.3.up" → 3; -1 where there is none.
+int32_t number_behind(std::string_view prefix, std::string_view unit) {
+    if (!unit.starts_with(prefix)) return -1;
+    int32_t number = -1;
+    std::from_chars(unit.data() + prefix.size(), unit.data() + unit.size(), number);
+    return number;
+}
+
+bool is_transfer(const trace::Trace& trace, const trace::Event& event) {
+    return event.kind == trace::EventKind::collective && is_point_to_point(event.op) &&
+           trace.text(event.rule).starts_with("pp.");
+}
+
+/// The group along which stages send; -1: this rank is in none.
+int32_t pipeline_group(const trace::Trace& trace, int32_t rank) {
+    for (const trace::Event& event : trace.ranks[static_cast<std::size_t>(rank)].events)
+        if (is_transfer(trace, event)) return event.group;
+    return -1;
+}
+
+/// Kernels that only move or add what others computed: they tell nothing of the kind of a block.
+bool is_neutral(std::string_view kernel) {
+    return kernel == "grad_sum" || kernel == "add" || kernel == "copy" || kernel == "cast" || kernel == "zero" || kernel == "scale" ||
+           kernel == "axpy";
+}
+
+bool is_weight_grad(std::string_view kernel) {
+    return kernel.ends_with(".weight_grad") || kernel.ends_with(".bias_grad") ||
+           kernel == "embedding.backward" || kernel == "embedding_part.backward";
+}
+
+/// Which stage a layer belongs to: stage s has the layers [s·n/S, (s + 1)·n/S).
+class Stages {
+  public:
+    Stages(const trace::Trace& trace, const std::vector<int32_t>& ranks) : trace_(trace) {
+        // A table of texts is shorter than the events that name them, and has those of other pipelines too,
+        // which are cut alike.
+        for (const std::string& text : trace.strings) {
+            stages_ = std::max(stages_, number_behind("stage ", text) + 1);
+            layers_ = std::max(layers_, number_behind("layers.", text) + 1);
+        }
+        stages_ = std::max(stages_, static_cast<int32_t>(ranks.size()));
+    }
+
+    int32_t count() const { return stages_; }
+
+    /// -1: the unit is of no layer.
+    int32_t of(const trace::Event& event) const {
+        const int32_t layer = number_behind("layers.", trace_.text(event.unit));
+        if (layer < 0 || layers_ < 1) return -1;
+        int32_t stage = static_cast<int32_t>(int64_t{layer} * stages_ / layers_);
+        while (stage + 1 < stages_ && int64_t{stage + 1} * layers_ / stages_ <= layer) ++stage;
+        return stage;
+    }
+
+  private:
+    const trace::Trace& trace_;
+    int32_t stages_ = 0, layers_ = 0;
+};
+
+/// Kernels one after the other, of one phase, micro-batch and stage.
+struct Group {
+    Phase phase = Phase::forward;
+    int32_t microbatch = 0, stage = -1, waited = -1;
+    std::vector<const trace::Event*> kernels;
+};
+
+/// What has no layer (the embedding, the head, the loss, a sum between layers) goes with the layer before it,
+/// at the beginning with the one after it.
+std::vector<int32_t> stages_of(const std::vector<const trace::Event*>& kernels, const Stages& stages) {
+    std::vector<int32_t> found;
+    int32_t last = -1;
+    for (const trace::Event* kernel : kernels) {
+        if (const int32_t stage = stages.of(*kernel); stage >= 0) last = stage;
+        found.push_back(last);
+    }
+    const auto first = std::ranges::find_if(found, [](int32_t stage) { return stage >= 0; });
+    if (first != found.end()) std::fill(found.begin(), first, *first);
+    return found;
+}
+
+/// Cuts the kernels of one phase and micro-batch where the stage changes.
+void cut(Group group, const Stages& stages, std::vector<Group>& out) {
+    const std::vector<int32_t> stage_of = stages_of(group.kernels, stages);
+    for (std::size_t i = 0; i < group.kernels.size(); ++i) {
+        if (i == 0 || stage_of[i] != stage_of[i - 1])
+            out.push_back({group.phase, group.microbatch, stage_of[i], i == 0 ? group.waited : -1, {}});
+        out.back().kernels.push_back(group.kernels[i]);
+    }
+}
+
+std::vector<Group> groups_of(const trace::Trace& trace, int32_t rank, int32_t step, const Stages& stages,
+                             PipelineLane& lane, Memo* memo) {
+    const auto& events = trace.ranks[static_cast<std::size_t>(rank)].events;
+    std::vector<Group> groups;
+    Group open;
+    int32_t received = -1;
+    for (const StepRun& run : step_runs(trace, rank, step, memo)) {
+        for (std::size_t i = run.first; i < run.last; ++i) {
+            const trace::Event& event = events[i];
+            if (is_transfer(trace, event)) {
+                if (event.op == CollectiveOp::send) ++lane.sends;
+                if (event.op == CollectiveOp::recv) received = event.id;
+                if (const int32_t stage = number_behind("stage ", trace.text(event.unit)); stage >= 0)
+                    lane.stages.push_back(stage);
+            }
+            if (event.kind != trace::EventKind::compute || event.stream != Stream::compute) continue;
+            if (event.phase != Phase::forward && event.phase != Phase::backward) continue;
+            if (!open.kernels.empty() && (open.phase != event.phase || open.microbatch != event.microbatch))
+                cut(std::exchange(open, {}), stages, groups);
+            if (open.kernels.empty())
+                open = {event.phase, event.microbatch, -1, std::exchange(received, -1), {}};
+            open.kernels.push_back(&event);
+        }
+    }
+    if (!open.kernels.empty()) cut(std::move(open), stages, groups);
+    return groups;
+}
+
+/// A backward whose weight gradients all come last was run as two halves.
+void add_blocks(const trace::Trace& trace, const Group& group, std::vector<PipelineBlock>& blocks) {
+    const auto block = [&](BlockKind kind, std::size_t first, std::size_t last, int32_t waited) {
+        blocks.push_back({kind, group.stage, group.microbatch, group.kernels[first]->id,
+                          group.kernels[last - 1]->id, {}, 0, 0, waited});
+    };
+    const std::size_t n = group.kernels.size();
+    if (group.phase == Phase::forward) return block(BlockKind::forward, 0, n, group.waited);
+    std::size_t first_weight = n;
+    bool mixed = false;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::string_view kernel = trace.text(group.kernels[i]->name);
+        if (is_neutral(kernel)) continue;
+        if (is_weight_grad(kernel))
+            first_weight = std::min(first_weight, i);
+        else if (first_weight < n)
+            mixed = true;
+    }
+    if (mixed) return block(BlockKind::backward, 0, n, group.waited);
+    if (first_weight > 0) block(BlockKind::input_grad, 0, first_weight, group.waited);
+    if (first_weight < n)
+        block(BlockKind::weight_grad, first_weight, n, first_weight > 0 ? -1 : group.waited);
+}
+
+/// When a stage is done with a micro-batch, in slots.
+using Done = std::map<std::tuple<bool, int32_t, int32_t>, double>;  // (backward, stage, micro-batch)
+
+/// When what a block needs is there; nothing: it is not known yet.
+std::optional<double> ready(const PipelineBlock& block, int32_t stages, const Done& done) {
+    const auto at = [&](bool backward, int32_t stage) -> std::optional<double> {
+        const auto found = done.find({backward, stage, block.microbatch});
+        return found == done.end() ? std::nullopt : std::optional(found->second);
+    };
+    switch (block.kind) {
+        case BlockKind::forward:
+            return block.stage == 0 ? 0 : at(false, block.stage - 1);
+        case BlockKind::weight_grad:
+            return at(true, block.stage);
+        default:
+            return block.stage + 1 == stages ? at(false, block.stage) : at(true, block.stage + 1);
+    }
+}
+
+/// Plays the blocks by what they need. A run that broke off may lack some: what needs them begins at once.
+void play(PipelineGrid& grid) {
+    const double part = 1.0 / std::max(1.0, double(grid.stages) / double(grid.lanes.size()));
+    Done done;
+    std::vector<std::size_t> next(grid.lanes.size(), 0);
+    std::vector<double> free(grid.lanes.size(), 0);
+    for (bool went_on = true, forced = false; went_on || !forced;) {
+        forced = !went_on;
+        went_on = false;
+        for (std::size_t l = 0; l < grid.lanes.size(); ++l) {
+            PipelineLane& lane = grid.lanes[l];
+            for (; next[l] < lane.blocks.size(); ++next[l]) {
+                PipelineBlock& block = lane.blocks[next[l]];
+                auto begin = ready(block, grid.stages, done);
+                if (!begin && !forced) break;
+                if (!begin) forced = false;
+                block.begin = std::max(free[l], begin.value_or(0));
+                block.end = block.begin + (block.kind == BlockKind::backward ? 2 * part : part);
+                free[l] = block.end;
+                if (block.kind != BlockKind::weight_grad)
+                    done[{block.kind != BlockKind::forward, block.stage, block.microbatch}] = block.end;
+                lane.work += block.end - block.begin;
+                grid.slots = std::max(grid.slots, block.end);
+                went_on = true;
+            }
+        }
+    }
+}
+
+PipelineLane lane_of(const trace::Trace& trace, const time::Clock& clock, int32_t rank, int32_t step,
+                     const Stages& stages, Memo* memo) {
+    PipelineLane lane;
+    lane.rank = rank;
+    const std::vector<Group> groups = groups_of(trace, rank, step, stages, lane, memo);
+    for (const Group& group : groups) add_blocks(trace, group, lane.blocks);
+    const auto& times = clock.events[static_cast<std::size_t>(rank)];
+    for (PipelineBlock& block : lane.blocks) {
+        block.at = {times[static_cast<std::size_t>(block.first)].begin_ns,
+                    times[static_cast<std::size_t>(block.last)].end_ns};
+        if (block.stage >= 0) lane.stages.push_back(block.stage);
+    }
+    std::ranges::sort(lane.stages);
+    lane.stages.erase(std::unique(lane.stages.begin(), lane.stages.end()), lane.stages.end());
+    return lane;
+}
+
+PipelineGrid find_grid(const trace::Trace& trace, const time::Clock& clock, int32_t group, int32_t step,
+                       Memo* memo) {
+    const auto& ranks = trace.groups[static_cast<std::size_t>(group)].ranks;
+    const Stages stages(trace, ranks);
+    PipelineGrid grid;
+    grid.stages = stages.count();
+    for (const int32_t rank : ranks) grid.lanes.push_back(lane_of(trace, clock, rank, step, stages, memo));
+    bool any = false;
+    for (PipelineLane& lane : grid.lanes) {
+        for (PipelineBlock& block : lane.blocks) {
+            // A model without numbered layers: a stage a rank.
+            if (block.stage < 0) block.stage = lane.stages.empty() ? 0 : lane.stages.front();
+            grid.microbatches = std::max(grid.microbatches, block.microbatch + 1);
+            grid.span.begin_ns = any ? std::min(grid.span.begin_ns, block.at.begin_ns) : block.at.begin_ns;
+            grid.span.end_ns = any ? std::max(grid.span.end_ns, block.at.end_ns) : block.at.end_ns;
+            any = true;
+        }
+    }
+    play(grid);
+    return grid;
+}
+
+int32_t grid_group(const trace::Trace& trace, int32_t rank) {
+    const int32_t own = pipeline_group(trace, rank);
+    for (int32_t r = 0; own < 0 && r < static_cast<int32_t>(trace.ranks.size()); ++r)
+        if (const int32_t group = pipeline_group(trace, r); group >= 0) return group;
+    return own;
+}
+
+}  // namespace
+
+double PipelineGrid::bubble() const {
+    double work = 0;
+    for (const PipelineLane& lane : lanes) work += lane.work;
+    return slots > 0 ? 1 - work / (slots * static_cast<double>(lanes.size())) : 0;
+}
+
+bool has_pipeline(const trace::Trace& trace, Memo* memo) {
+    return *found_once<bool>(memo, 4, trace, nullptr, int8_t{0},
+                             [&] { return !trace.ranks.empty() && grid_group(trace, 0) >= 0; });
+}
+
+std::shared_ptr<const PipelineGrid> pipeline_grid(const trace::Trace& trace, const time::Clock& clock,
+                                                  int32_t rank, int32_t step, Memo* memo) {
+    if (trace.ranks.empty()) return nullptr;
+    const int32_t group = grid_group(trace, rank);
+    if (group < 0) return nullptr;
+    auto grid = found_once<PipelineGrid>(memo, 4, trace, &clock, std::pair(group, step),
+                                         [&] { return find_grid(trace, clock, group, step, memo); });
+    return grid->slots > 0 ? grid : nullptr;
+}
+
+namespace {
+
+/// Calls `see` with each moment at which activations come (+1) or go (-1), in the lane's order.
+template <class See>
+void each_change(const PipelineLane& lane, const See& see) {
+    const auto splits = std::ranges::any_of(lane.blocks, [](const PipelineBlock& block) {
+        return block.kind == BlockKind::weight_grad;
+    });
+    for (const PipelineBlock& block : lane.blocks) {
+        if (block.kind == BlockKind::forward)
+            see(block, true, block.at.begin_ns);
+        else if (block.kind != BlockKind::input_grad || !splits)
+            see(block, false, block.at.end_ns);
+    }
+}
+
+}  // namespace
+
+std::vector<int32_t> held_at(const PipelineLane& lane, int64_t t_ns) {
+    std::vector<std::pair<int32_t, int32_t>> held;  // (stage, micro-batch)
+    each_change(lane, [&](const PipelineBlock& block, bool comes, int64_t at) {
+        if (at > t_ns || (comes && at == t_ns)) return;
+        if (comes)
+            held.emplace_back(block.stage, block.microbatch);
+        else
+            std::erase(held, std::pair(block.stage, block.microbatch));
+    });
+    std::vector<int32_t> microbatches;
+    for (const auto& [stage, microbatch] : held) microbatches.push_back(microbatch);
+    return microbatches;
+}
+
+int32_t most_held(const PipelineLane& lane) {
+    int32_t now = 0, most = 0;
+    each_change(lane, [&](const PipelineBlock&, bool comes, int64_t) {
+        now += comes ? 1 : -1;
+        most = std::max(most, now);
+    });
+    return most;
+}
+
+double slot_at(const PipelineLane& lane, int64_t t_ns) {
+    double slot = 0;
+    int64_t since = lane.blocks.empty() ? 0 : lane.blocks.front().at.begin_ns;
+    const auto between = [&](double from, double to, int64_t begin, int64_t end) {
+        return end <= begin ? to
+                            : from + (to - from) * static_cast<double>(t_ns - begin) /
+                                         static_cast<double>(end - begin);
+    };
+    for (const PipelineBlock& block : lane.blocks) {
+        if (t_ns < block.at.begin_ns) return between(slot, block.begin, since, block.at.begin_ns);
+        if (t_ns < block.at.end_ns)
+            return between(block.begin, block.end, block.at.begin_ns, block.at.end_ns);
+        slot = block.end;
+        since = block.at.end_ns;
+    }
+    return slot;
+}
+
+}  // namespace meshscope::view

@@ -1,0 +1,479 @@
+#include "app/gui/view/pipeline_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "app/gui/view/common.h"
+#include "app/gui/view/format.h"
+#include "app/gui/view/paint.h"
+#include "app/gui/view/pipeline_blocks.h"
+#include "app/gui/view/timeline_bars.h"
+
+namespace meshscope::view {
+namespace {
+
+constexpr float kPad = 16;
+constexpr float kMostLane = 46, kLeastLane = 22;
+constexpr float kLettersFrom = 14;     // look2.md section 2: under it a block has its colour alone
+constexpr int32_t kMostSquares = 8;    // of held activations; more are a number
+constexpr int32_t kMostNumbers = 16;   // micro-batches that the legend names one by one
+
+/// "2.5", "14": a number of slots.
+std::string slot_words(double slots) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", slots);
+    std::string words = text;
+    while (words.back() == '0') words.pop_back();
+    if (words.back() == '.') words.pop_back();
+    return words;
+}
+
+/// The share in tenths of a percent: "27.3".
+std::string share_words(double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f", 100 * share);
+    return text;
+}
+
+/// A micro-batch's colour: they are ordered, so they take steps of one ramp.
+Token ramp(int32_t microbatch, int32_t of) {
+    return heat(0.16 + 0.84 * double(microbatch) / double(std::max(1, of - 1)));
+}
+
+const char* letter(BlockKind kind) {
+    return kind == BlockKind::forward ? "F" : kind == BlockKind::weight_grad ? "W" : "B";
+}
+
+/// One run's grid, ready to be drawn.
+struct Shown {
+    std::string name;
+    std::shared_ptr<const PipelineGrid> grid;
+    int64_t now_ns = 0;
+    bool front = false;
+};
+
+class PipelinePicture {
+  public:
+    PipelinePicture(const Input& input, const PipelineOptions& options)
+        : in_(input), options_(options), p_(input) {
+        const int32_t step = step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
+        add(options.name, input.trace, input.clock, focus_rank(input), step, true);
+        for (const PipelineBeside& run : options.beside) add(run.name, run.trace, run.clock, 0, step, false);
+    }
+
+    Picture draw() {
+        p_.picture().content_height = 1e6F;  // known at the end
+        float y = legend(header());
+        if (shown_.empty()) {
+            const std::string words = p_.say("view.pipeline.empty");
+            y = p_.paragraph(words, {kPad, y}, Face::body, Token::mute, in_.size.width - 2 * kPad, {"empty"});
+            p_.tell(words);
+        }
+        widest_ = 0;
+        for (const Shown& run : shown_) widest_ = std::max(widest_, length(*run.grid));
+        lane_ = lane_height(y);
+        for (const Shown& run : shown_) gutter_ = std::max(gutter_, gutter(run));
+        for (const Shown& run : shown_) y = panel(run, y) + 12;
+        Picture picture = p_.take();
+        picture.height = picture.content_height = std::max(in_.size.height, y);
+        return picture;
+    }
+
+  private:
+    void add(const std::string& name, const trace::Trace& trace, const time::Clock& clock, int32_t rank,
+             int32_t step, bool front) {
+        // Set-up has no micro-batches: the first step stands for it.
+        auto grid = pipeline_grid(trace, clock, rank, std::max(0, step), front ? in_.memo : nullptr);
+        if (grid == nullptr) return;
+        shown_.push_back({name, std::move(grid), front ? in_.cursor.t_ns : 0, front});
+        if (!front) shown_.back().now_ns = shown_.back().grid->span.end_ns;
+    }
+
+    // --- the axis -------------------------------------------------------------------------------------------
+    double length(const PipelineGrid& grid) const {
+        return options_.slots ? grid.slots : static_cast<double>(grid.span.end_ns - grid.span.begin_ns);
+    }
+    float x(double at) const {
+        return x0_ + static_cast<float>(at / std::max(widest_, 1e-9)) * (x1_ - x0_);
+    }
+    std::pair<double, double> ends(const PipelineGrid& grid, const PipelineBlock& block) const {
+        if (options_.slots) return {block.begin, block.end};
+        return {static_cast<double>(block.at.begin_ns - grid.span.begin_ns),
+                static_cast<double>(block.at.end_ns - grid.span.begin_ns)};
+    }
+    std::string words(double amount) const {
+        return options_.slots ? slot_words(amount) : format_time(std::llround(amount));
+    }
+
+    // --- above the panels -----------------------------------------------------------------------------------
+    float header() {
+        p_.layer = 5;
+        const std::string title = p_.say("view.timeline.title");
+        const float high = p_.line_height(Face::title), right = in_.size.width - kPad;
+        p_.text(title, {kPad, 8}, Face::title, Token::text);
+        std::vector<Chip> chips = form_chips(p_, TimelineForm::grid);
+        chips.push_back({p_.say("view.pipeline.slots"),
+                         {"timeline_form", static_cast<int64_t>(TimelineForm::grid)},
+                         options_.slots});
+        for (const auto kind : {time::ClockKind::modelled, time::ClockKind::measured})
+            if (kind == in_.clock.kind || options_.both_clocks)
+                chips.push_back({p_.say(kind == time::ClockKind::modelled ? "view.clock.modelled"
+                                                                          : "view.clock.measured"),
+                                 {"grid_clock", static_cast<int64_t>(kind)},
+                                 !options_.slots && kind == in_.clock.kind});
+        const float left = kPad + p_.width(title, Face::title) + 20;
+        return std::max(8 + high, draw_chips(p_, chips, {left, 8 + (high - kChip) / 2}, right)) + 8;
+    }
+
+    /// What the marks mean; a mark whose words find no room is left out with them.
+    float legend(float y) {
+        if (shown_.empty()) return y;
+        const float line = p_.line_height(Face::caption), side = std::max(18.F, line);
+        const int32_t n = shown_.front().grid->microbatches;
+        float at = kPad;
+        const std::string name = p_.say("view.fact.microbatch");
+        p_.text(name, {at, y + (side - line) / 2}, Face::caption, Token::mute);
+        at += p_.width(name, Face::caption) + 8;
+        const int32_t squares = std::min(n, kMostNumbers);
+        for (int32_t i = 0; i < squares; ++i) {
+            const int32_t m = n <= kMostNumbers ? i : i * (n - 1) / (squares - 1);
+            const std::string number = std::to_string(m);
+            const float w = std::max(side, p_.width(number, Face::mono_small) + 6);
+            square({at, y, w, side}, BlockKind::forward, m, n);
+            mark({at, y, w, side}, number, BlockKind::forward, m, n);
+            at += w + 2;
+        }
+        at += 14;
+        const int32_t middle = n / 2;
+        const bool splits = splits_weights();
+        for (const BlockKind kind : {BlockKind::forward, BlockKind::backward, BlockKind::weight_grad}) {
+            if (kind == BlockKind::weight_grad && !splits) continue;
+            const std::string name_of = letter(kind) + std::to_string(middle);
+            const std::string words =
+                p_.say(kind == BlockKind::forward       ? "view.phase.forward"
+                       : kind == BlockKind::weight_grad ? "view.pipeline.weight_grad"
+                       : splits                         ? "view.pipeline.input_grad"
+                                                        : "view.phase.backward");
+            at = entry(at, y, side, words, p_.width(name_of, Face::mono_small) + 10, [&](const Rect& box) {
+                square(box, kind, middle, n);
+                mark(box, name_of, kind, middle, n);
+            });
+        }
+        at = entry(at, y, side, p_.say(options_.slots ? "view.pipeline.bubble_slots" : "view.pipeline.bubble"),
+                   36, [&](const Rect& box) { idle(box, {}); });
+        entry(at, y, side, p_.say("view.pipeline.held"), 34, [&](const Rect& box) {
+            for (int i = 0; i < 3; ++i)
+                p_.rect({box.x + static_cast<float>(i) * 12, box.y + box.h / 2 - 5, 10, 10},
+                        i < 2 ? ramp(middle, n) : Token::none, 2)
+                    .stroke = i < 2 ? Token::none : Token::line2;
+        });
+        return y + side + 10;
+    }
+
+    template <class Draw>
+    float entry(float at, float y, float side, const std::string& words, float w, const Draw& draw) {
+        const float text = p_.width(words, Face::caption);
+        if (at + w + 6 + text > in_.size.width - kPad) return at;
+        draw(Rect{at, y, w, side});
+        p_.text(words, {at + w + 6, y + (side - p_.line_height(Face::caption)) / 2}, Face::caption, Token::soft);
+        return at + w + 6 + text + 18;
+    }
+
+    bool splits_weights() const {
+        for (const Shown& run : shown_)
+            for (const PipelineLane& lane : run.grid->lanes)
+                for (const PipelineBlock& block : lane.blocks)
+                    if (block.kind == BlockKind::weight_grad) return true;
+        return false;
+    }
+
+    // --- a panel --------------------------------------------------------------------------------------------
+    float lane_height(float y) const {
+        std::size_t lanes = 0;
+        for (const Shown& run : shown_) lanes += run.grid->lanes.size();
+        if (lanes == 0) return kMostLane;
+        const float room = in_.size.height - y - static_cast<float>(shown_.size()) * (above_lanes() + 22);
+        return std::clamp(std::floor(room / static_cast<float>(lanes)), kLeastLane, kMostLane);
+    }
+    float above_lanes() const {
+        return p_.line_height(Face::title) + 10 + p_.line_height(Face::mono_small) + 6;
+    }
+
+    /// The share of the ranks' time, on the clock, in which they compute nothing.
+    double idle_share(const PipelineGrid& grid) const {
+        if (options_.slots) return grid.bubble();
+        double busy = 0;
+        for (const PipelineLane& lane : grid.lanes)
+            for (const PipelineBlock& block : lane.blocks)
+                busy += static_cast<double>(block.at.end_ns - block.at.begin_ns);
+        const double whole = length(grid) * static_cast<double>(grid.lanes.size());
+        return whole > 0 ? 1 - busy / whole : 0;
+    }
+    std::string short_summary(const PipelineGrid& grid) const {
+        return p_.say("view.pipeline.summary_short", {arg("percent", share_words(idle_share(grid)))});
+    }
+    std::string summary(const PipelineGrid& grid) const {
+        const auto lanes = static_cast<double>(grid.lanes.size());
+        if (options_.slots) {
+            double work = 0;
+            for (const PipelineLane& lane : grid.lanes) work += lane.work;
+            return p_.say("view.pipeline.summary", {arg("slots", slot_words(grid.slots)),
+                                                    arg("work", slot_words(work / lanes)),
+                                                    arg("idle", slot_words(grid.slots - work / lanes)),
+                                                    arg("percent", share_words(grid.bubble()))});
+        }
+        return p_.say("view.pipeline.summary_time", {arg("time", format_time(std::llround(length(grid)))),
+                                                     arg("percent", share_words(idle_share(grid)))});
+    }
+
+    float panel(const Shown& run, float y) {
+        const PipelineGrid& grid = *run.grid;
+        const auto lanes = static_cast<float>(grid.lanes.size());
+        const Rect box{kPad / 2, y, in_.size.width - kPad, above_lanes() + lanes * lane_ + 12};
+        p_.layer = 0;
+        p_.rect(box, Token::panel, 10).stroke = Token::line;
+        x0_ = box.x + 12 + gutter_;
+        x1_ = box.x + box.w - 14;
+        title(run, box);
+        const float top = box.y + above_lanes();
+        ruler(grid, top, top + lanes * lane_);
+        for (std::size_t l = 0; l < grid.lanes.size(); ++l)
+            lane(run, grid.lanes[l], top + static_cast<float>(l) * lane_);
+        end_line(grid, top, top + lanes * lane_);
+        if (run.front) cursor(grid, top);
+        return box.y + box.h;
+    }
+
+    void title(const Shown& run, const Rect& box) {
+        p_.layer = 5;
+        const float right = box.x + box.w - 14, y = box.y + 6;
+        const std::string all = summary(*run.grid);
+        const std::string name = run.name, shorter = short_summary(*run.grid);
+        p_.tell((name.empty() ? "" : name + ": ") + all);
+        float left = box.x + 14;
+        const std::string fits = p_.fit({name}, Face::title, right - left);
+        if (!fits.empty()) p_.text(fits, {left, y}, Face::title, Token::text);
+        if (!fits.empty()) left += p_.width(fits, Face::title) + 20;
+        const std::string said = p_.fit({all, shorter}, Face::body, right - left);
+        if (!said.empty()) p_.text(said, {right, y}, Face::body, Token::soft, Align::right);
+    }
+
+    std::string lane_name(const PipelineLane& lane) const {
+        std::string stages;
+        for (const int32_t stage : lane.stages) stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
+        return p_.say(lane.stages.size() > 1 ? "view.pipeline.stages" : "view.pipeline.stage",
+                      {arg("stage", stages)});
+    }
+
+    float gutter(const Shown& run) const {
+        float names = 0;
+        int32_t most = 0;
+        for (const PipelineLane& lane : run.grid->lanes) {
+            names = std::max(names, p_.width(lane_name(lane), Face::caption));
+            most = std::max(most, most_held(lane));
+        }
+        const float squares = static_cast<float>(std::min(most, kMostSquares)) * 12 + 12;
+        return std::min(names + 14 + std::max(squares, 60.F), in_.size.width * 0.34F);
+    }
+
+    void ruler(const PipelineGrid& grid, float top, float bottom) {
+        const double room = std::max(1.F, (x1_ - x0_) / 64);
+        double step = std::pow(10, std::floor(std::log10(std::max(1e-9, widest_ / room))));
+        for (const double factor : {1.0, 2.0, 5.0, 10.0})
+            if (step * factor >= widest_ / room) {
+                step *= factor;
+                break;
+            }
+        if (options_.slots) step = std::max(1.0, step);
+        const float y = top - p_.line_height(Face::mono_small) - 4;
+        for (double t = 0; t <= length(grid) * 1.0001; t += step) {
+            const float at = std::floor(x(t)) + 0.5F;
+            p_.layer = 0;
+            p_.line({at, top}, {at, bottom}, Token::line);
+            p_.layer = 5;
+            p_.try_text(words(t), {at, y}, Face::mono_small, Token::mute, Align::centre);
+        }
+    }
+
+    void lane(const Shown& run, const PipelineLane& lane, float top) {
+        const PipelineGrid& grid = *run.grid;
+        const Rect bars{x0_, top + lane_ * 0.12F, x1_ - x0_, lane_ * 0.76F};
+        lane_head(run, lane, bars);
+        std::string told = lane_name(lane) + " (rank " + std::to_string(lane.rank) + "):";
+        double until = 0;
+        for (const PipelineBlock& block : lane.blocks) {
+            const auto [begin, end] = ends(grid, block);
+            if (begin > until + widest_ * 1e-6) {
+                gap(run, lane, block.waited, bars, until, begin);
+                told += " (" + words(begin - until) + ")";
+            }
+            one(run, lane, block, bars);
+            told += std::string(" ") + letter(block.kind) + std::to_string(block.microbatch);
+            until = std::max(until, end);
+        }
+        if (length(grid) > until + widest_ * 1e-6) {
+            gap(run, lane, -1, bars, until, length(grid));
+            told += " (" + words(length(grid) - until) + ")";
+        }
+        p_.tell(told);
+    }
+
+    void lane_head(const Shown& run, const PipelineLane& lane, const Rect& bars) {
+        p_.layer = 3;
+        const bool chosen = run.front && in_.selection.rank && *in_.selection.rank == lane.rank;
+        const float left = kPad / 2 + 12, line = p_.line_height(Face::caption);
+        const Id id = run.front ? Id{"rank", lane.rank} : Id{};
+        auto& frame = p_.rect({left - 6, bars.y - 2, gutter_ - 4, bars.h + 4}, Token::none, 6, id);
+        frame.stroke = chosen ? Token::sel : Token::none;
+        frame.width = 2;
+        const std::string name = lane_name(lane), rank = "rank " + std::to_string(lane.rank);
+        const bool two = lane_ >= 2 * line;
+        const float middle = bars.y + bars.h / 2;
+        p_.text(name, {left, two ? middle - line : middle - line / 2}, Face::caption, Token::text, Align::left, id);
+        if (two) p_.text(rank, {left, middle}, Face::caption, Token::mute, Align::left, id);
+        const float at = left + std::max(p_.width(name, Face::caption), p_.width(rank, Face::caption)) + 12;
+        held(run, lane, {at, bars.y, left + gutter_ - 12 - at, bars.h}, two);
+    }
+
+    void held(const Shown& run, const PipelineLane& lane, const Rect& box, bool two) {
+        const std::vector<int32_t> now = held_at(lane, run.now_ns);
+        const int32_t most = most_held(lane), n = run.grid->microbatches;
+        const std::string words = std::to_string(now.size()) + " / " + std::to_string(most);
+        const float line = p_.line_height(Face::mono_small), middle = box.y + box.h / 2;
+        const bool drawn = most <= kMostSquares && static_cast<float>(most) * 12 <= box.w && two;
+        if (p_.width(words, Face::mono_small) <= box.w)
+            p_.text(words, {box.x, drawn ? middle : middle - line / 2}, Face::mono_small, Token::soft);
+        if (!drawn) return;
+        for (int32_t i = 0; i < most; ++i) {
+            const bool full = std::cmp_less(i, now.size());
+            p_.rect({box.x + static_cast<float>(i) * 12, middle - 13, 10, 10},
+                    full ? ramp(now[static_cast<std::size_t>(i)], n) : Token::none, 2)
+                .stroke = full ? Token::none : Token::line2;
+        }
+    }
+
+    /// `text`: how long; drawn where it has room.
+    void idle(const Rect& box, const std::string& text, Id id = {}) {
+        auto& shape = p_.rect(box, Token::inset, 3, std::move(id));
+        shape.pattern = Fill::hatch;
+        shape.hatch = Token::line2;
+        shape.stroke = Token::line2;
+        shape.stroke_style = Stroke::dashed;
+        const float w = p_.width(text, Face::mono_small);
+        if (text.empty() || w + 6 > box.w || p_.line_height(Face::mono_small) > box.h) return;
+        p_.rect({box.x + (box.w - w) / 2 - 3, box.y + box.h / 2 - 8, w + 6, 16}, Token::inset, 3);
+        p_.label(box, text, Face::mono_small, Token::mute);
+    }
+
+    void gap(const Shown& run, const PipelineLane& lane, int32_t waited, const Rect& bars, double from, double to) {
+        p_.layer = 1;
+        const Rect box{x(from) + 1, bars.y, x(to) - x(from) - 2, bars.h};
+        if (box.w < 1) return;
+        idle(box, words(to - from), run.front && waited >= 0 ? Id{"event", lane.rank, waited} : Id{});
+    }
+
+    void square(const Rect& box, BlockKind kind, int32_t microbatch, int32_t of, Id id = {}) {
+        const Token hue = ramp(microbatch, of);
+        auto& shape = p_.rect(box, hue, 3, id);
+        shape.stroke = kind == BlockKind::weight_grad ? hue : Token::line2;
+        if (kind == BlockKind::weight_grad) {
+            shape.fill_alpha = 0.22F;
+            shape.width = 1.6F;
+        }
+        if (kind == BlockKind::backward || kind == BlockKind::input_grad)
+            p_.rect({box.x, box.y + box.h - std::max(2.F, box.h * 0.16F), box.w, std::max(2.F, box.h * 0.16F)},
+                    Token::ink, 0, std::move(id))
+                .fill_alpha = 0.4F;
+    }
+
+    /// A block's words: on its fill, or on the little of it that a weight gradient has.
+    void mark(const Rect& box, const std::string& text, BlockKind kind, int32_t microbatch, int32_t of,
+              Id id = {}) {
+        const bool light = kind == BlockKind::weight_grad;
+        p_.label(box, text, Face::mono_small, light ? Token::text : Token::ink,
+                 light ? Token::none : ramp(microbatch, of), std::move(id));
+    }
+
+    void one(const Shown& run, const PipelineLane& lane, const PipelineBlock& block, const Rect& bars) {
+        const auto [begin, end] = ends(*run.grid, block);
+        const Rect box{x(begin) + 0.5F, bars.y, std::max(1.F, x(end) - x(begin) - 1), bars.h};
+        const Id id = run.front ? Id{"event", lane.rank, block.first} : Id{"block", lane.rank, block.first};
+        p_.layer = 2;
+        square(box, block.kind, block.microbatch, run.grid->microbatches, id);
+        const std::string number = std::to_string(block.microbatch);
+        const std::string text = box.w < kLettersFrom
+                                     ? std::string()
+                                     : p_.fit({letter(block.kind) + number, number}, Face::mono_small, box.w - 2);
+        p_.layer = 3;
+        if (!text.empty() && p_.line_height(Face::mono_small) <= box.h + 4)
+            mark(box, text, block.kind, block.microbatch, run.grid->microbatches, id);
+        const auto& selected = in_.selection.event;
+        if (run.front && selected && in_.selection.event_rank == lane.rank && *selected >= block.first &&
+            *selected <= block.last) {
+            p_.layer = 4;
+            p_.outline({box.x - 2, box.y - 2, box.w + 4, box.h + 4}, Token::sel, 2, 5);
+        }
+    }
+
+    /// Where a run's last block ends; of a shorter run also how much sooner.
+    void end_line(const PipelineGrid& grid, float top, float bottom) {
+        p_.layer = 4;
+        const float at = x(length(grid));
+        p_.line({at, top - 4}, {at, bottom}, Token::soft, 1.5F);
+        const double sooner = widest_ - length(grid);
+        if (sooner <= widest_ * 1e-3) return;
+        const float middle = (top + bottom) / 2;
+        p_.line({at, middle}, {x1_, middle}, Token::ok, 2.5F);
+        const std::string text =
+            p_.fit({p_.say(options_.slots ? "view.pipeline.sooner_slots" : "view.pipeline.sooner",
+                           {arg("time", words(sooner))}),
+                    words(sooner)},
+                   Face::caption, x1_ - at - 8);
+        if (!text.empty())
+            p_.text(text, {(at + x1_) / 2, middle - p_.line_height(Face::caption) - 4}, Face::caption, Token::ok,
+                    Align::centre);
+    }
+
+    void cursor(const PipelineGrid& grid, float top) {
+        p_.layer = 6;
+        std::vector<Point> points;
+        for (std::size_t l = 0; l < grid.lanes.size(); ++l) {
+            const double at = options_.slots
+                                  ? slot_at(grid.lanes[l], in_.cursor.t_ns)
+                                  : static_cast<double>(in_.cursor.t_ns - grid.span.begin_ns);
+            const float px = std::clamp(x(at), x0_ - 1, x(length(grid)) + 1);
+            const float y = top + static_cast<float>(l) * lane_;
+            points.push_back({px, y + 2});
+            points.push_back({px, y + lane_ - 2});
+        }
+        if (points.empty()) return;
+        auto& line = p_.polyline(points, Token::accent, 2);
+        line.id = {"cursor"};
+        p_.circle(points.front(), 4, Token::accent, {"cursor"});
+    }
+
+    const Input& in_;
+    const PipelineOptions& options_;
+    Painter p_;
+    std::vector<Shown> shown_;
+    double widest_ = 1;
+    float lane_ = kMostLane, gutter_ = 0, x0_ = 0, x1_ = 1;
+};
+
+}  // namespace
+
+std::vector<Chip> form_chips(const Painter& p, TimelineForm form) {
+    const auto chip = [&](TimelineForm which, const char* id) {
+        return Chip{p.say(id), {"timeline_form", static_cast<int64_t>(which)}, form == which};
+    };
+    return {chip(TimelineForm::lanes, "view.timeline.lanes"), chip(TimelineForm::grid, "view.timeline.grid")};
+}
+
+Picture pipeline_view(const Input& input, const PipelineOptions& options) {
+    return PipelinePicture(input, options).draw();
+}
+
+}  // namespace meshscope::view

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/view/input.h"
+#include "app/gui/view/sheet.h"
+
+namespace meshscope::view {
+
+/// A run beside the first in the grid.
+struct PipelineBeside {
+    std::string name;
+    const trace::Trace& trace;
+    const time::Clock& clock;
+};
+
+struct PipelineOptions {
+    bool slots = true;               ///< the axis counts slots (PipelineGrid), else the clock's time
+    bool both_clocks = true;         ///< the other clock exists: it can be chosen
+    std::string name;                ///< of the run in front
+    std::vector<PipelineBeside> beside;  ///< other runs, laid below on the same axis
+};
+
+/// The switch between the timeline's forms: ids "timeline_form" a = TimelineForm.
+std::vector<Chip> form_chips(const Painter& painter, TimelineForm form);
+
+/// The micro-batches of the step at the cursor on the ranks of a pipeline: a lane a rank, a block a forward
+/// (F), backward (B) or weight gradient (W), its micro-batch by number and colour; idle time hatched with
+/// its length; beside the lane's name the activations held at the cursor, of the most ever held. The picture
+/// may be higher than the size: the panel scrolls.
+///
+/// In slots each rank has a place of its own at a moment of the clock, so the cursor is a line through those
+/// places. Ids: "event" a = rank, b = the block's first event, or the receive that an idle rank waits in;
+/// "rank" a = rank; "timeline_form" a = TimelineForm; "grid_clock" a = time::ClockKind; "cursor"; blocks of the
+/// other runs "block". Cost: O(blocks), with pipeline_grid()'s.
+Picture pipeline_view(const Input& input, const PipelineOptions& options = {});
+
+}  // namespace meshscope::view

@@ -1,0 +1,173 @@
+// The grid of micro-batches over traces of real runs, held against the schedules' own arithmetic.
+#include <map>
+#include <set>
+
+#include "app/gui/view/pipeline_blocks.h"
+#include "app/gui/view/pipeline_view.h"
+#include "backends/registry.h"
+#include "core/parallel/pipeline/schedule.h"
+#include "core/parallel/pipeline/simulate.h"
+#include "core/run/run.h"
+#include "tests/test.h"
+#include "tests/view/picture_check.h"
+#include "tests/view/stage.h"
+
+using namespace meshscope;
+using parallel::pipeline::ActionKind;
+using test::find;
+using view::BlockKind;
+
+namespace {
+
+std::string scenario_text(const std::string& schedule, int ranks, int microbatches, const std::string& more = "") {
+    return "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 6\nlayers = 8\nseed = 3\n[data]\nkind = "
+           "\"regression\"\nsamples = 16\nseed = 1\n[train]\nsteps = 2\nglobal_batch = 16\n[optimizer]\nkind = "
+           "\"sgd\"\nlr = 0.1\n[mesh]\nshape = [" +
+           std::to_string(ranks) + "]\nnames = [\"pp\"]\n[parallel]\nschedule = \"" + schedule +
+           "\"\nmicrobatches = " + std::to_string(microbatches) + "\n" + more;
+}
+
+/// A run and both of its clocks, ready for a view.
+struct Ran {
+    explicit Ran(const std::string& text) {
+        const auto scenario = scenario::parse_scenario(text, "test.toml");
+        const auto registry = backends::make_registry();
+        trace = run::run_scenario(scenario, *registry).trace;
+        clock = time::modelled(*trace, time::classroom());
+    }
+    view::Input at(int64_t t_ns, view::Size size = {980, 620}, view::Language language = view::Language::en) const {
+        const view::Texts& words = language == view::Language::en ? english : chinese;
+        return {*trace, clock, {t_ns}, selection, size, language, measure, words};
+    }
+    std::shared_ptr<const trace::Trace> trace;
+    time::Clock clock;
+    view::Selection selection;
+    test::FakeMeasure measure;
+    test::CatalogueTexts english{view::Language::en}, chinese{view::Language::zh};
+};
+
+/// With DualPipeV's overlapped pairs one after the other, as a rank here runs them.
+parallel::pipeline::Schedule without_pairs(parallel::pipeline::Schedule schedule) {
+    for (auto& slots : schedule.order) {
+        std::vector<parallel::pipeline::Slot> apart;
+        for (const auto& slot : slots) {
+            if (!slot || slot->parts.empty())
+                apart.push_back(slot);
+            else
+                apart.insert(apart.end(), slot->parts.begin(), slot->parts.end());
+        }
+        slots = std::move(apart);
+    }
+    return schedule;
+}
+
+BlockKind kind_of(ActionKind kind) {
+    switch (kind) {
+        case ActionKind::forward:
+            return BlockKind::forward;
+        case ActionKind::input_grad:
+            return BlockKind::input_grad;
+        case ActionKind::weight_grad:
+            return BlockKind::weight_grad;
+        default:
+            return BlockKind::backward;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the grid of every schedule holds its actions in their order, in slots as they are played") {
+    for (const std::string_view word : parallel::pipeline::schedule_names()) {
+        CAPTURE(word);
+        const auto kind = *parallel::pipeline::parse_schedule_kind(word);
+        const parallel::pipeline::ScheduleShape shape{kind, 4, parallel::pipeline::default_stages_per_rank(kind), 8};
+        const auto schedule = without_pairs(parallel::pipeline::make_schedule(shape));
+        const double part = 1.0 / shape.stages_per_rank;
+        const auto played = parallel::pipeline::simulate(schedule, {part, part, part});
+        const Ran ran(scenario_text(std::string(word), 4, 8));
+        const auto grid = view::pipeline_grid(*ran.trace, ran.clock, 0, 1);
+        REQUIRE(grid != nullptr);
+        CHECK(grid->stages == shape.stages());
+        CHECK(grid->microbatches == 8);
+        REQUIRE(grid->lanes.size() == 4);
+        CHECK(grid->slots == Approx(played.makespan));
+        CHECK(grid->bubble() == Approx(played.bubble_share));
+        for (std::size_t r = 0; r < 4; ++r) {
+            CAPTURE(r);
+            const auto& blocks = grid->lanes[r].blocks;
+            const auto& spans = played.ranks[r];
+            REQUIRE(blocks.size() == spans.size());
+            for (std::size_t i = 0; i < spans.size(); ++i) {
+                CAPTURE(i);
+                CHECK(blocks[i].kind == kind_of(spans[i].action.kind));
+                CHECK(blocks[i].stage == spans[i].action.stage);
+                CHECK(blocks[i].microbatch == spans[i].action.microbatch);
+                CHECK(blocks[i].begin == Approx(spans[i].begin).margin(1e-9));
+                CHECK(blocks[i].end == Approx(spans[i].end).margin(1e-9));
+            }
+        }
+    }
+}
+
+TEST_CASE("activations are held from the forward to the end of the backward, as 1F1B bounds them") {
+    const Ran ran(scenario_text("1F1B", 4, 8));
+    const auto grid = view::pipeline_grid(*ran.trace, ran.clock, 0, 0);
+    REQUIRE(grid != nullptr);
+    for (std::size_t r = 0; r < 4; ++r) {
+        const view::PipelineLane& lane = grid->lanes[r];
+        CHECK(view::most_held(lane) == static_cast<int32_t>(4 - r));
+        CHECK(view::held_at(lane, lane.blocks.front().at.begin_ns).empty());
+        CHECK(view::held_at(lane, lane.blocks.front().at.end_ns) == std::vector<int32_t>{0});
+        CHECK(view::held_at(lane, lane.blocks.back().at.end_ns).empty());
+        CHECK(view::slot_at(lane, lane.blocks.back().at.end_ns) == Approx(lane.blocks.back().end));
+    }
+    const Ran gpipe(scenario_text("GPipe", 4, 8));
+    const auto all = view::pipeline_grid(*gpipe.trace, gpipe.clock, 0, 0);
+    for (const view::PipelineLane& lane : all->lanes) CHECK(view::most_held(lane) == 8);
+}
+
+TEST_CASE("the grid's picture has each block at its place, and every text its room in both languages") {
+    const Ran ran(scenario_text("1F1B", 4, 8)), zero(scenario_text("InterleavedZeroBubble", 4, 8));
+    const int64_t middle = ran.clock.end_ns / 3;
+    const auto grid = view::pipeline_grid(*ran.trace, ran.clock, 0, 0);
+    for (const bool slots : {true, false}) {
+        view::PipelineOptions options;
+        options.slots = slots;
+        options.name = "1F1B";
+        options.beside.push_back({"zero bubble", *zero.trace, zero.clock});
+        const auto picture = view::pipeline_view(ran.at(middle), options);
+        float right = 0;
+        for (const view::PipelineBlock& block : grid->lanes[1].blocks) {
+            const auto found = find(picture, "event", 1, block.first);
+            REQUIRE(!found.empty());
+            CHECK(found[0]->box.x > right - 1);
+            right = found[0]->box.x + found[0]->box.w;
+        }
+        CHECK(find(picture, "cursor").size() == 2);
+        CHECK(!find(picture, "block").empty());
+        CHECK(test::says(picture, slots ? "33 slots, 24 of work on each rank, 9 idle: bubble 27.3 %" : "1F1B"));
+        for (const view::Size size : {view::Size{640, 400}, view::Size{980, 620}, view::Size{1600, 900}})
+            for (const auto language : {view::Language::en, view::Language::zh})
+                CHECK(test::text_problems(view::pipeline_view(ran.at(middle, size, language), options),
+                                          ran.measure)
+                          .empty());
+    }
+}
+
+TEST_CASE("data parallelism inside the stages adds no blocks, and a run without pp has no grid") {
+    const Ran both("format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 6\nlayers = 8\nseed = 3\n[data]\nkind = "
+                   "\"regression\"\nsamples = 16\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 16\nclip_norm = 1.0\n[optimizer]\nkind "
+                   "= \"sgd\"\nlr = 0.1\n[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n"
+                   "[parallel]\ndata = \"fsdp2\"\nschedule = \"1F1B\"\nmicrobatches = 4\n");
+    for (const int32_t rank : {0, 1}) {
+        const auto grid = view::pipeline_grid(*both.trace, both.clock, rank, 0);
+        REQUIRE(grid != nullptr);
+        REQUIRE(grid->lanes.size() == 2);
+        CHECK(grid->lanes[0].rank == rank);
+        for (const view::PipelineLane& lane : grid->lanes) CHECK(lane.blocks.size() == 8);
+    }
+    const test::Toy toy;
+    CHECK_FALSE(view::has_pipeline(toy.trace));
+    CHECK(view::pipeline_grid(toy.trace, toy.clock, 0, 0) == nullptr);
+    CHECK(test::text_problems(view::pipeline_view(toy.at(0)), toy.measure).empty());
+}
