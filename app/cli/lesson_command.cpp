@@ -20,6 +20,7 @@
 #include "app/cli/outputs.h"
 #include "app/cli/run_command.h"
 #include "app/cli/table.h"
+#include "backends/registry.h"
 #include "core/scenario/check_lesson.h"
 #include "core/trace/store.h"
 
@@ -238,6 +239,8 @@ void numbers(const LessonArguments& options, CommandContext& context) {
 }
 
 void check(const LessonArguments& options, CommandContext& context) {
+    // What is not here is no lesson's failure.
+    backends::require_built(options.backend, context.environment);
     bool all = true;
     for (const LessonFolder& lesson : choose_lessons(options.name, options.root, context))
         all &= check_one(lesson, options, context);

@@ -71,6 +71,17 @@ void check_export(const std::string& path, const std::string& out, FileKind kind
     if (!force) refuse_other_kind(out, kind);
 }
 
+/// A page or a timeline of a record without events would show nothing, as if nothing had happened.
+trace::Trace read_with_events(const std::string& path) {
+    trace::Trace trace = trace::read_trace(path);
+    if (trace.info.level == trace::Level::off)
+        throw InvalidArgument({"query.not_recorded",
+                               {{"what", std::string("events")},
+                                {"level", std::string(name(trace.info.level))},
+                                {"least", std::string(name(trace::Level::collectives))}}});
+    return trace;
+}
+
 void export_to(const std::string& format, const std::string& path, const std::string& out,
                const std::string& what, CommandContext& context) {
     const auto go_on = [&] {
@@ -81,7 +92,7 @@ void export_to(const std::string& format, const std::string& path, const std::st
         context.out << text;
     };
     if (format == "perfetto") {
-        const trace::Trace trace = trace::read_trace(path);
+        const trace::Trace trace = read_with_events(path);
         const Polling polling(context);
         if (out == "-")
             write_perfetto(trace, to_stdout);
@@ -144,7 +155,7 @@ time::Profile profile_of(const trace::RunInfo& info) {
 }
 
 void export_page(const std::string& path, const std::string& out, CommandContext& context) {
-    const trace::Trace trace = trace::read_trace(path);
+    const trace::Trace trace = read_with_events(path);
     const time::Clock modelled = time::modelled(trace, profile_of(trace.info));
     html::PageLook look;
     look.language = context.language;
@@ -164,7 +175,7 @@ void export_page(const std::string& path, const std::string& out, CommandContext
 }
 
 /// Options of what is drawn, handed on to the program that draws.
-constexpr const char* kDrawing[] = {"--view", "--rank", "--at", "--clock",  "--step",    "--theme", "--scale",
+constexpr const char* kDrawing[] = {"--view", "--rank", "--at", "--clock", "--form", "--step",    "--theme", "--scale",
                                     "--size", "--from", "--to", "--frames", "--seconds", "--fps"};
 
 void draw_to(const std::string& format, const std::string& path, const std::string& out,

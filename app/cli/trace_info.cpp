@@ -1,5 +1,6 @@
 #include "app/cli/trace_info.h"
 
+#include <algorithm>
 #include <optional>
 #include <ostream>
 
@@ -22,14 +23,16 @@ ordered_json as_json(const Cell& cell) {
     return nullptr;
 }
 
-Table table_of(const trace::QueryResult& result, const std::vector<std::string>& heads) {
+Table table_of(const trace::QueryResult& result, const std::vector<std::string>& heads,
+               const std::string& nothing) {
     Table table;
     for (const std::string& column : heads.empty() ? result.columns : heads) table.header.push_back(column);
     table.right.assign(result.columns.size(), !result.rows.empty());
     for (const std::vector<Cell>& row : result.rows) {
         std::vector<std::string> shown;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            shown.push_back(trace::to_text(row[i]));
+            const bool is_nothing = !nothing.empty() && std::holds_alternative<std::monostate>(row[i]);
+            shown.push_back(is_nothing ? nothing : trace::to_text(row[i]));
             if (std::holds_alternative<std::string>(row[i])) table.right[i] = false;
         }
         table.rows.push_back(std::move(shown));
@@ -40,10 +43,13 @@ Table table_of(const trace::QueryResult& result, const std::vector<std::string>&
 namespace {
 
 constexpr const char* kByOp =
-    "SELECT op, mesh_dim, count(*) AS calls, sum(bytes) AS bytes FROM collectives GROUP BY op, mesh_dim "
+    "SELECT op, mesh_dim, count(*) AS calls, CASE WHEN max(algorithm = 'native' AND op NOT IN ('send', 'recv')) "
+    "THEN NULL ELSE sum(bytes) END AS bytes FROM collectives GROUP BY op, mesh_dim "
     "ORDER BY bytes DESC, op, mesh_dim";
 constexpr const char* kByRank =
-    "SELECT rank, coordinate, node, events, collectives, bytes, peak_bytes FROM ranks ORDER BY rank";
+    "SELECT rank, coordinate, node, events, collectives, CASE WHEN rank IN (SELECT rank FROM collectives WHERE "
+    "algorithm = 'native' AND op NOT IN ('send', 'recv')) THEN NULL ELSE bytes END AS bytes, peak_bytes FROM "
+    "ranks ORDER BY rank";
 
 ordered_json objects(const trace::QueryResult& result) {
     ordered_json list = ordered_json::array();
@@ -86,6 +92,8 @@ struct Summary {
         by_rank = database.query(kByRank, trace::generous_limits());
         for (const trace::RankTrace& rank : trace.ranks) {
             events += static_cast<int64_t>(rank.events.size());
+            // A library's own collectives leave no hops, and nobody knows how many there were.
+            if (!std::ranges::all_of(rank.events, trace::tells_sent_bytes)) has_hops = false;
             hops += static_cast<int64_t>(rank.hops.size());
         }
     }
@@ -170,7 +178,8 @@ void trace_info(const std::string& path, bool json, CommandContext& context) {
         context.out << '\n';
         print_table(table_of(summary.by_op,
                              {context.text("cli.collectives.op"), context.text("cli.predict.dim"),
-                              context.text("cli.predict.calls"), context.text("cli.collectives.bytes")}),
+                              context.text("cli.predict.calls"), context.text("cli.collectives.bytes")},
+                             context.text("cli.trace.not_recorded")),
                     context.out);
     }
     context.out << '\n';
@@ -178,7 +187,8 @@ void trace_info(const std::string& path, bool json, CommandContext& context) {
         table_of(summary.by_rank, {context.text("cli.memory.rank"), context.text("cli.mesh.coordinate"),
                                    context.text("cli.trace.node"), context.text("cli.trace.events"),
                                    context.text("cli.trace.collectives"),
-                                   context.text("cli.collectives.bytes"), context.text("cli.memory.peak")});
+                                   context.text("cli.collectives.bytes"), context.text("cli.memory.peak")},
+                 context.text("cli.trace.not_recorded"));
     constexpr std::size_t kCoordinate = 1;
     fold_rank_rows(ranks, {kCoordinate});
     print_table(ranks, context.out);

@@ -153,6 +153,8 @@ constexpr Key kKeys[] = {
 
     {"lesson.step", "id", "string", "required"},
     {"lesson.step", "view", "string", "\"timeline\""},
+    {"lesson.step", "form", "string", "\"lanes\""},
+    {"lesson.step", "beside", "array of strings", "(none)"},
     {"lesson.step", "at", "string", "\"\""},
     {"lesson.step", "slice", "string", "\"\""},
     {"lesson.step", "rank", "integer", "(none)"},
@@ -228,6 +230,11 @@ constexpr auto kViews = std::to_array<std::string_view>({
 #define MESHSCOPE_VIEW(word) #word,
 #include "core/base/views.def"
 #undef MESHSCOPE_VIEW
+});
+constexpr auto kTimelineForms = std::to_array<std::string_view>({
+#define MESHSCOPE_TIMELINE_FORM(word) #word,
+#include "core/base/timeline_forms.def"
+#undef MESHSCOPE_TIMELINE_FORM
 });
 constexpr std::array<std::string_view, 7> kFaults{"kill",     "delay", "stall", "corrupt",
                                                   "mismatch", "skip",  "repeat"};
@@ -366,6 +373,9 @@ std::span<const std::string_view> checkpoint_kinds() {
 }
 std::span<const std::string_view> views() {
     return kViews;
+}
+std::span<const std::string_view> timeline_forms() {
+    return kTimelineForms;
 }
 std::span<const std::string_view> fault_kinds() {
     return kFaults;

@@ -117,6 +117,21 @@ void read_quiz(const Section& quiz, Scenario& s, std::set<std::string>& seen, co
     s.quizzes.push_back(std::move(q));
 }
 
+/// A step can lay only variants of its own lesson beside the run.
+void check_beside(const Section& lesson, const Scenario& s) {
+    if (!ids_known(lesson, "variant")) return;
+    std::string known;
+    for (const Variant& variant : s.variants) known += (known.empty() ? "" : ", ") + variant.id;
+    std::size_t at = 0;
+    for (const Section& step : lesson.sections("step")) {
+        const std::vector<std::string>& beside = s.steps_of_lesson[at++].beside;
+        for (std::size_t i = 0; i < beside.size(); ++i)
+            if (std::ranges::find(s.variants, beside[i], &Variant::id) == s.variants.end())
+                step.report_element("beside", i,
+                                    {"scenario.unknown_variant", {{"variant", beside[i]}, {"known", known}}});
+    }
+}
+
 }  // namespace
 
 void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
@@ -133,6 +148,8 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
         out.id = read_id(step, seen);
         if (is_reserved_section(out.id)) step.report("id", {"scenario.reserved_step", {{"step", out.id}}});
         out.view = step.word("view", views()).value_or("timeline");
+        out.form = step.word("form", timeline_forms()).value_or("lanes");
+        out.beside = step.texts("beside").value_or(std::vector<std::string>{});
         out.at = step.text("at").value_or("");
         out.at_position = step.position_of("at");
         out.slice = step.text("slice").value_or("");
@@ -157,6 +174,7 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
     if (only_threads.present()) s.only_threads = both_languages(only_threads);
     s.numbers = read_number_tables(lesson, s.folder);
     s.variants = read_variants(root, lesson, s.folder);
+    check_beside(lesson, s);
     const Known known{number_names(s), numbers_known(lesson), ids_known(lesson, "step")};
     seen.clear();
     for (const Section& quiz : root.sections("quiz")) read_quiz(quiz, s, seen, known);

@@ -56,8 +56,9 @@ Clock measured(const trace::Trace& trace);
 /// formulas of Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH"
 /// (2005), with γ once in each reducing hop.
 ///
-/// A trace that recorded no hops (Level::collectives) is timed by unrecorded_ns(), from the same steps, at the
-/// slowest kind of link in the group.
+/// What left no hops (Level::collectives, and a library's own collectives, Algorithm::native) is timed by
+/// unrecorded_ns(), from the same steps, at the slowest kind of link in the group; a library's as the
+/// algorithm that `auto` would choose.
 ///
 /// `absent`: what becomes of a collective that a member never issued. A trace of some ranks of a world (run
 /// dry) is played as_present: who recorded nothing is taken to be where the others are.

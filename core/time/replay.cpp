@@ -355,7 +355,9 @@ class Replay {
         const int64_t begin = instance.begin_ns + profile_.launch_ns;
         const size_t members = instance.ranks.size();
         if (instance.hops.empty()) {
-            if (trace_.info.level >= trace::Level::hops || members < 2) return std::vector(members, begin);
+            const bool has_none = trace_.info.level >= trace::Level::hops &&
+                                  trace::tells_sent_bytes(event(instance.nodes.front()));
+            if (has_none || members < 2) return std::vector(members, begin);
             return std::vector(members, begin + unrecorded(instance));
         }
         for (size_t i = 0; i < members; ++i) position_[instance.ranks[i]] = static_cast<int32_t>(i);

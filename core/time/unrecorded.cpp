@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/comm/choice.h"
 #include "core/comm/schedule/card.h"
 
 namespace meshscope::time {
@@ -43,6 +44,11 @@ class Rounds {
         : profile_(profile), collective_(collective), event_(*collective.event) {
         const int32_t p = collective_.members;
         elements_ = collective_.full_bytes / bytes_per_element(event_.dtype);
+        // How a library moves its own collectives nobody tells: as well as the engine would.
+        algorithm_ = event_.algorithm == Algorithm::native
+                         ? comm::choose_algorithm(event_.op, Algorithm::automatic, p,
+                                                  {.bytes = collective_.full_bytes, .shares_memory = false})
+                         : event_.algorithm;
         comm::set_even_parts(parts_, elements_ / p, p);
         for (const int32_t rank : looked_at(collective_)) look(rank);
     }
@@ -98,7 +104,7 @@ class Rounds {
                                         .out_parts = parts_,
                                         .node_of = collective_.node_of,
                                         .own = collective_.own};
-        const int32_t rounds = comm::say_steps(event_.algorithm, query, [&](const comm::Step& step) {
+        const int32_t rounds = comm::say_steps(algorithm_, query, [&](const comm::Step& step) {
             using Kind = comm::Step::Kind;
             if (step.kind == Kind::send) {
                 add(sends, step, step.peer, false);
@@ -120,6 +126,7 @@ class Rounds {
     const Profile& profile_;
     const Unrecorded& collective_;
     const trace::Event& event_;
+    Algorithm algorithm_ = Algorithm::none;
     int64_t elements_ = 0;
     std::vector<comm::Part> parts_;
     std::vector<Busy> busiest_;  ///< by round

@@ -106,6 +106,17 @@ float bytes_card(Ui& ui, const EventFacts& facts, float x, float y, float w) {
     const bool formula = !facts.formula.empty();
     const bool one_line =
         ui.width(facts.formula, Face::mono_small) + ui.width(facts.predicted, Face::mono_small) + 40 <= inner;
+    // Words (what nobody counted) may be too long to stand beside the label.
+    const bool beside = ui.width(ui.say("ui.facts.sent"), Face::caption) + ui.width(facts.sent, Face::mono) + 16 <= inner;
+    if (!beside && !formula) {
+        const float text = ui.line(Face::body) *
+                           static_cast<float>(wrap(ui.measure, facts.sent, Face::body, inner).size());
+        ui.fill({x, y, w, 16 + 28 + text}, Token::inset, 8);
+        ui.outline({x, y, w, 16 + 28 + text}, Token::line, 8);
+        ui.text({x + pad, y + 8, inner, 28}, ui.say("ui.facts.sent"), Face::caption, Token::soft);
+        paragraph(ui, x + pad, y + 36, inner, facts.sent, Face::body, Token::text);
+        return y + 16 + 28 + text + 18;
+    }
     const float height = 16 + 28 + (formula ? (one_line ? 28.0F : 56.0F) : 0.0F);
     ui.fill({x, y, w, height}, Token::inset, 8);
     ui.outline({x, y, w, height}, Token::line, 8);

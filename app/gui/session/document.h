@@ -18,11 +18,15 @@ namespace meshscope::session {
 
 using scenario::Text;
 
+struct Document;
+
 /// A step of a lesson, ready to show: the numbers in its text are filled in from the trace.
 struct LessonStep {
     std::string id;
     Text title, body;  ///< body: paragraphs; **strong**, `code`, [word](rank:0) links
     view::ViewKind view = view::ViewKind::mesh;
+    view::TimelineForm form = view::TimelineForm::lanes;
+    std::vector<std::shared_ptr<const Document>> beside;  ///< runs of variants, for the timeline's grid
     std::optional<view::EventRef> at;  ///< the event that the cursor goes to
     double at_part = 0.5;              ///< where in it: 0 its start, 1 its end
     std::string slice;
@@ -76,6 +80,7 @@ struct Document {
     Text title;
     std::shared_ptr<const trace::Trace> trace;
     time::Clock modelled, measured;
+    std::string schedule;  ///< of its pipeline: "1F1B"; "" without one
     std::vector<LessonStep> steps;
     std::vector<LessonSection> before, after;  ///< shown above the first step, below the last
     std::vector<QuizCard> quizzes;

@@ -175,6 +175,7 @@ void add_lesson(Document& document, const Scenario& scenario,
             step.body.zh = numbers.fill(marked(s->paragraphs));
         }
         step.view = view::view_named(from.view).value_or(view::ViewKind::mesh);
+        step.form = view::form_named(from.form).value_or(view::TimelineForm::lanes);
         step.at = numbers.event(from.at, step.at_part);
         if (step.at && !exists(*document.trace, *step.at)) step.at.reset();
         step.slice = from.slice;
@@ -228,6 +229,8 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
     const bool trains = of != nullptr && of->calls.empty();
     document->end = view::run_end(*document->trace, trains ? of->steps : -1);
     document->traits = run_traits(document->trace->info, of);
+    if (of != nullptr && of->parallel.pipeline)
+        document->schedule = parallel::pipeline::name(of->parallel.pipeline->kind);
     if (scenario != nullptr) add_lesson(*document, *scenario, variants);
     document->end_is_taught = !document->steps.empty() && !scenario->faults.empty();
     return document;

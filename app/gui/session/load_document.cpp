@@ -50,21 +50,46 @@ std::string scenario_file(const std::string& what, const LessonFolders& folders)
     throw InvalidArgument({"app.lesson_unknown", {{"name", what}, {"known", known}}});
 }
 
-/// The numbers of the variants that the lesson's texts name, each variant run for them.
-std::map<std::string, std::string> variant_numbers(const scenario::Scenario& scenario,
-                                                   const std::atomic<bool>* cancel) {
-    std::map<std::string, std::string> numbers;
-    if (scenario.variants.empty() || scenario.steps_of_lesson.empty()) return numbers;
+/// What the runs of a lesson's variants came to.
+struct Variants {
+    std::map<std::string, std::string> numbers;                      ///< "gpipe.bubble"
+    std::map<std::string, std::shared_ptr<const Document>> beside;  ///< by id: those that a step shows
+};
+
+/// Runs the variants that the lesson's texts name a number of, or that a step lays beside the run.
+Variants run_variants(const scenario::Scenario& scenario, const std::atomic<bool>* cancel) {
+    Variants variants;
+    if (scenario.variants.empty() || scenario.steps_of_lesson.empty()) return variants;
+    std::set<std::string> shown;
+    for (const auto& step : scenario.steps_of_lesson) shown.insert(step.beside.begin(), step.beside.end());
     const scenario::LessonText en = scenario::read_lesson(scenario.folder, "en"),
                                zh = scenario::read_lesson(scenario.folder, "zh");
     run::RunOptions options;
     options.cancel = cancel;
-    for (const scenario::Variant* variant : run::variants_named(scenario, en, zh)) {
-        const run::VariantRun run = run::run_variant(scenario, *variant, *backends::make_registry(), options);
+    const auto named = run::variants_named(scenario, en, zh);
+    for (const scenario::Variant& variant : scenario.variants) {
+        const bool is_shown = shown.contains(variant.id);
+        if (!is_shown && std::ranges::find(named, &variant) == named.end()) continue;
+        const run::VariantRun run = run::run_variant(scenario, variant, *backends::make_registry(), options);
         for (const auto& [name, answer] : run.numbers)
-            if (!answer.error) numbers[name] = answer.text;
+            if (!answer.error) variants.numbers[name] = answer.text;
+        if (is_shown && run.trace) variants.beside[variant.id] = make_document(run.trace, variant.id, nullptr);
     }
-    return numbers;
+    return variants;
+}
+
+/// A run with its lesson, and to each step the variants that it shows.
+std::shared_ptr<const Document> lesson_document(std::shared_ptr<const trace::Trace> trace,
+                                                const std::string& name, const scenario::Scenario& scenario,
+                                                const std::atomic<bool>* cancel) {
+    const Variants variants = run_variants(scenario, cancel);
+    auto document =
+        std::const_pointer_cast<Document>(make_document(std::move(trace), name, &scenario, variants.numbers));
+    for (std::size_t i = 0; i < document->steps.size(); ++i)
+        for (const std::string& id : scenario.steps_of_lesson[i].beside)
+            if (const auto found = variants.beside.find(id); found != variants.beside.end())
+                document->steps[i].beside.push_back(found->second);
+    return document;
 }
 
 /// What the scenario is laid beside, and could be.
@@ -108,11 +133,10 @@ std::shared_ptr<const Document> open_trace(const std::string& path, const std::a
             const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, info.scenario_path);
             const bool lesson =
                 is_lesson(fs::path(info.scenario_path).parent_path()) && has_lesson_faults(scenario);
-            std::map<std::string, std::string> numbers;
-            if (lesson) numbers = variant_numbers(scenario, cancel);
             // A file is one run: what it compared with was others.
-            return with_comparison(make_document(trace, name, lesson ? &scenario : nullptr, numbers), path,
-                                   scenario, false);
+            return with_comparison(lesson ? lesson_document(trace, name, scenario, cancel)
+                                          : make_document(trace, name, nullptr),
+                                   path, scenario, false);
         } catch (const InputError&) {
             // The lesson beside the trace is not the one that was run: show the run without it.
         } catch (const InvalidArgument&) {
@@ -189,8 +213,8 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
     if (name.empty()) name = file.filename().string();
     if (!strategy.empty()) name = strategy;
     if (!resume.empty()) name += " · " + fs::path(resume).filename().string();
-    return with_comparison(make_document(result.trace, name, &scenario, variant_numbers(scenario, cancel)),
-                           what, scenario, strategy.empty() && resume.empty());
+    return with_comparison(lesson_document(result.trace, name, scenario, cancel), what, scenario,
+                           strategy.empty() && resume.empty());
 }
 
 std::shared_ptr<const Document> retimed(const Document& document, const std::string& profile) {

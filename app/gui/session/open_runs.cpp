@@ -16,6 +16,7 @@ void enter_lesson_step(AppState& s, int32_t index) {
     progress.seen.insert(step.id);
     s.playing = false;
     s.view = step.view;
+    s.form = step.form;
     if (step.rank) {
         s.selection.asking_rank = *step.rank;
         s.selection.rank = *step.rank;

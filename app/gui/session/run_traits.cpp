@@ -67,6 +67,12 @@ void add_data(std::vector<view::RunTrait>& traits, const Scenario& scenario) {
 
 }  // namespace
 
+/// "never", else after how many steps and how: "1 sharded"; 0: after the last.
+std::string saves_of(const Scenario& of) {
+    if (!of.checkpoint.saves()) return "–";
+    return std::to_string(of.checkpoint.every) + (of.checkpoint.sharded ? " sharded" : " rank0");
+}
+
 std::vector<view::RunTrait> run_traits(const trace::RunInfo& info, const Scenario* scenario) {
     std::vector<view::RunTrait> traits;
     const auto add = [&](Kind kind, const std::string& table, const char* key, std::string value) {
@@ -89,6 +95,9 @@ std::vector<view::RunTrait> run_traits(const trace::RunInfo& info, const Scenari
             add(Kind::how, "model", "seed", std::to_string(of.model_seed));
             add(Kind::how, "model", "weights", of.weights);
             add(Kind::how, "train", "steps", std::to_string(of.steps));
+            // Saving and evaluating take time of the run.
+            add(Kind::how, "checkpoint", "every", saves_of(of));
+            add(Kind::how, "eval", "every", std::to_string(of.evaluation.every));
         }
     }
     add(Kind::how, "", "mesh", shape_of(info));

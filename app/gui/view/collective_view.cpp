@@ -8,6 +8,7 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/mesh_layout.h"
 #include "app/gui/view/stepping.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::view {
 namespace {
@@ -70,7 +71,11 @@ float CollectivePicture::header() {
     // A record that was cut off may have one rank of many in it.
     const bool alone = in_.trace.groups[static_cast<std::size_t>(e.group)].ranks.size() < 2;
     const bool over = s.finished || s.round >= s.rounds;
-    const char* state = s.rounds == 0 ? (alone ? "alone" : "still")
+    const char* hopless = alone                                       ? "alone"
+                          : !tells_sent_bytes(e)                      ? "native"
+                          : in_.trace.info.level < trace::Level::hops ? "no_hops"
+                                                                      : "still";
+    const char* state = s.rounds == 0 ? hopless
                         : !s.begun    ? "coming"
                         : !over       ? "hop"
                                       : (broke_off(in_.trace, s) ? "broke" : "done");

@@ -31,6 +31,11 @@ std::vector<MemoryColumn> memory_columns(const trace::Trace& trace, int32_t rank
 /// At most `most` columns: neighbours joined to their highest. The peak survives. Cost: one pass.
 std::vector<MemoryColumn> join_columns(const std::vector<MemoryColumn>& columns, std::size_t most);
 
+/// Why a step has no memory to show, as a message's id.
+inline const char* no_memory(const trace::Trace& trace) {
+    return trace.info.level == trace::Level::off ? "view.memory.off" : "view.memory.empty";
+}
+
 /// Index of the first highest column.
 std::size_t highest(const std::vector<MemoryColumn>& columns);
 

@@ -22,7 +22,7 @@ class MemoryFacts {
 
     Picture draw() {
         if (columns_.empty()) {
-            p_.paragraph(p_.say("view.memory.empty"), {kPad, y_}, Face::body, Token::mute, list_.width());
+            p_.paragraph(p_.say(no_memory(in_.trace)), {kPad, y_}, Face::body, Token::mute, list_.width());
             return p_.take();
         }
         choose();

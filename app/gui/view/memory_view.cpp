@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
@@ -25,13 +26,26 @@ class Memory {
         step_ = options.step >= -1 ? options.step
                                    : step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
         memory_ = memory_step(input.trace, step_, input.memo);
+        if (count() == 0 || !memory_->of(focus_).empty()) return;
+        // The chosen rank did not come so far: another that did is drawn in its place, and that is said.
+        for (int32_t rank = 0; rank < count(); ++rank)
+            if (!memory_->of(rank).empty()) {
+                absent_ = std::exchange(focus_, rank);
+                break;
+            }
     }
 
     Picture draw() {
         float y = header();
         if (count() == 0 || memory_->of(focus_).empty()) {
-            p_.text(p_.say("view.memory.empty"), {kPad, y + 12}, Face::body, Token::mute);
+            p_.paragraph(p_.say(no_memory(in_.trace)), {kPad, y + 12}, Face::body, Token::mute,
+                         in_.size.width - 2 * kPad);
             return p_.take();
+        }
+        if (absent_) {
+            const std::string words = p_.say("view.memory.absent", {arg("rank", *absent_)});
+            p_.tell(words);
+            y = p_.paragraph(words, {kPad, y}, Face::body, Token::mute, in_.size.width - 2 * kPad) + 6;
         }
         charts_.emplace(in_, p_, *memory_);
         const auto others = rows();
@@ -222,6 +236,7 @@ class Memory {
     const Input& in_;
     Painter p_;
     int32_t focus_ = 0, step_ = 0;
+    std::optional<int32_t> absent_;  ///< the chosen rank, where it has no memory in this step
     bool low_ = false;  // margins give way to the chart
     std::shared_ptr<const MemoryStep> memory_;
     std::optional<MemoryCharts> charts_;

@@ -10,6 +10,7 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/paint.h"
 #include "app/gui/view/pipeline_blocks.h"
+#include "app/gui/view/pipeline_marks.h"
 #include "app/gui/view/timeline_bars.h"
 
 namespace meshscope::view {
@@ -19,7 +20,6 @@ constexpr float kPad = 16;
 constexpr float kMostLane = 46, kLeastLane = 22;
 constexpr float kLettersFrom = 14;     // look2.md section 2: under it a block has its colour alone
 constexpr int32_t kMostSquares = 8;    // of held activations; more are a number
-constexpr int32_t kMostNumbers = 16;   // micro-batches that the legend names one by one
 
 /// "2.5", "14": a number of slots.
 std::string slot_words(double slots) {
@@ -38,20 +38,10 @@ std::string share_words(double share) {
     return text;
 }
 
-/// A micro-batch's colour: they are ordered, so they take steps of one ramp.
-Token ramp(int32_t microbatch, int32_t of) {
-    return heat(0.16 + 0.84 * double(microbatch) / double(std::max(1, of - 1)));
-}
-
-const char* letter(BlockKind kind) {
-    return kind == BlockKind::forward ? "F" : kind == BlockKind::weight_grad ? "W" : "B";
-}
-
 /// One run's grid, ready to be drawn.
 struct Shown {
     std::string name;
     std::shared_ptr<const PipelineGrid> grid;
-    int64_t now_ns = 0;
     bool front = false;
 };
 
@@ -88,8 +78,7 @@ class PipelinePicture {
         // Set-up has no micro-batches: the first step stands for it.
         auto grid = pipeline_grid(trace, clock, rank, std::max(0, step), front ? in_.memo : nullptr);
         if (grid == nullptr) return;
-        shown_.push_back({name, std::move(grid), front ? in_.cursor.t_ns : 0, front});
-        if (!front) shown_.back().now_ns = shown_.back().grid->span.end_ns;
+        shown_.push_back({name, std::move(grid), front});
     }
 
     // --- the axis -------------------------------------------------------------------------------------------
@@ -128,66 +117,11 @@ class PipelinePicture {
         return std::max(8 + high, draw_chips(p_, chips, {left, 8 + (high - kChip) / 2}, right)) + 8;
     }
 
-    /// What the marks mean; a mark whose words find no room is left out with them.
     float legend(float y) {
         if (shown_.empty()) return y;
-        const float line = p_.line_height(Face::caption), side = std::max(18.F, line);
-        const int32_t n = shown_.front().grid->microbatches;
-        float at = kPad;
-        const std::string name = p_.say("view.fact.microbatch");
-        p_.text(name, {at, y + (side - line) / 2}, Face::caption, Token::mute);
-        at += p_.width(name, Face::caption) + 8;
-        const int32_t squares = std::min(n, kMostNumbers);
-        for (int32_t i = 0; i < squares; ++i) {
-            const int32_t m = n <= kMostNumbers ? i : i * (n - 1) / (squares - 1);
-            const std::string number = std::to_string(m);
-            const float w = std::max(side, p_.width(number, Face::mono_small) + 6);
-            square({at, y, w, side}, BlockKind::forward, m, n);
-            mark({at, y, w, side}, number, BlockKind::forward, m, n);
-            at += w + 2;
-        }
-        at += 14;
-        const int32_t middle = n / 2;
-        const bool splits = splits_weights();
-        for (const BlockKind kind : {BlockKind::forward, BlockKind::backward, BlockKind::weight_grad}) {
-            if (kind == BlockKind::weight_grad && !splits) continue;
-            const std::string name_of = letter(kind) + std::to_string(middle);
-            const std::string words =
-                p_.say(kind == BlockKind::forward       ? "view.phase.forward"
-                       : kind == BlockKind::weight_grad ? "view.pipeline.weight_grad"
-                       : splits                         ? "view.pipeline.input_grad"
-                                                        : "view.phase.backward");
-            at = entry(at, y, side, words, p_.width(name_of, Face::mono_small) + 10, [&](const Rect& box) {
-                square(box, kind, middle, n);
-                mark(box, name_of, kind, middle, n);
-            });
-        }
-        at = entry(at, y, side, p_.say(options_.slots ? "view.pipeline.bubble_slots" : "view.pipeline.bubble"),
-                   36, [&](const Rect& box) { idle(box, {}); });
-        entry(at, y, side, p_.say("view.pipeline.held"), 34, [&](const Rect& box) {
-            for (int i = 0; i < 3; ++i)
-                p_.rect({box.x + static_cast<float>(i) * 12, box.y + box.h / 2 - 5, 10, 10},
-                        i < 2 ? ramp(middle, n) : Token::none, 2)
-                    .stroke = i < 2 ? Token::none : Token::line2;
-        });
-        return y + side + 10;
-    }
-
-    template <class Draw>
-    float entry(float at, float y, float side, const std::string& words, float w, const Draw& draw) {
-        const float text = p_.width(words, Face::caption);
-        if (at + w + 6 + text > in_.size.width - kPad) return at;
-        draw(Rect{at, y, w, side});
-        p_.text(words, {at + w + 6, y + (side - p_.line_height(Face::caption)) / 2}, Face::caption, Token::soft);
-        return at + w + 6 + text + 18;
-    }
-
-    bool splits_weights() const {
-        for (const Shown& run : shown_)
-            for (const PipelineLane& lane : run.grid->lanes)
-                for (const PipelineBlock& block : lane.blocks)
-                    if (block.kind == BlockKind::weight_grad) return true;
-        return false;
+        const auto splits = std::ranges::any_of(shown_, [](const Shown& run) { return splits_weights(*run.grid); });
+        return pipeline_legend(p_, {kPad, y, in_.size.width - 2 * kPad, 0},
+                               {shown_.front().grid->microbatches, splits, options_.slots});
     }
 
     // --- a panel --------------------------------------------------------------------------------------------
@@ -252,12 +186,13 @@ class PipelinePicture {
         const float right = box.x + box.w - 14, y = box.y + 6;
         const std::string all = summary(*run.grid);
         const std::string name = run.name, shorter = short_summary(*run.grid);
-        p_.tell((name.empty() ? "" : name + ": ") + all);
+        if (options_.sums) p_.tell((name.empty() ? "" : name + ": ") + all);
         float left = box.x + 14;
         const std::string fits = p_.fit({name}, Face::title, right - left);
         if (!fits.empty()) p_.text(fits, {left, y}, Face::title, Token::text);
         if (!fits.empty()) left += p_.width(fits, Face::title) + 20;
-        const std::string said = p_.fit({all, shorter}, Face::body, right - left);
+        const std::string said =
+            options_.sums ? p_.fit({all, shorter}, Face::body, right - left) : std::string();
         if (!said.empty()) p_.text(said, {right, y}, Face::body, Token::soft, Align::right);
     }
 
@@ -294,7 +229,7 @@ class PipelinePicture {
             p_.layer = 0;
             p_.line({at, top}, {at, bottom}, Token::line);
             p_.layer = 5;
-            p_.try_text(words(t), {at, y}, Face::mono_small, Token::mute, Align::centre);
+            if (options_.sums) p_.try_text(words(t), {at, y}, Face::mono_small, Token::mute, Align::centre);
         }
     }
 
@@ -308,15 +243,15 @@ class PipelinePicture {
             const auto [begin, end] = ends(grid, block);
             if (begin > until + widest_ * 1e-6) {
                 gap(run, lane, block.waited, bars, until, begin);
-                told += " (" + words(begin - until) + ")";
+                if (options_.sums) told += " (" + words(begin - until) + ")";
             }
             one(run, lane, block, bars);
-            told += std::string(" ") + letter(block.kind) + std::to_string(block.microbatch);
+            told += std::string(" ") + block_letter(block.kind) + std::to_string(block.microbatch);
             until = std::max(until, end);
         }
         if (length(grid) > until + widest_ * 1e-6) {
             gap(run, lane, -1, bars, until, length(grid));
-            told += " (" + words(length(grid) - until) + ")";
+            if (options_.sums) told += " (" + words(length(grid) - until) + ")";
         }
         p_.tell(told);
     }
@@ -326,7 +261,7 @@ class PipelinePicture {
         const bool chosen = run.front && in_.selection.rank && *in_.selection.rank == lane.rank;
         const float left = kPad / 2 + 12, line = p_.line_height(Face::caption);
         const Id id = run.front ? Id{"rank", lane.rank} : Id{};
-        auto& frame = p_.rect({left - 6, bars.y - 2, gutter_ - 4, bars.h + 4}, Token::none, 6, id);
+        auto& frame = p_.rect({left - 6, bars.y - lane_ * 0.1F, gutter_ - 4, lane_ * 0.96F}, Token::none, 6, id);
         frame.stroke = chosen ? Token::sel : Token::none;
         frame.width = 2;
         const std::string name = lane_name(lane), rank = "rank " + std::to_string(lane.rank);
@@ -339,9 +274,15 @@ class PipelinePicture {
     }
 
     void held(const Shown& run, const PipelineLane& lane, const Rect& box, bool two) {
-        const std::vector<int32_t> now = held_at(lane, run.now_ns);
-        const int32_t most = most_held(lane), n = run.grid->microbatches;
-        const std::string words = std::to_string(now.size()) + " / " + std::to_string(most);
+        // Another run has no moment of its own here: what it holds at most is told.
+        const std::vector<int32_t> now = run.front ? held_at(lane, in_.cursor.t_ns) : std::vector<int32_t>{};
+        const int32_t n = run.grid->microbatches;
+        const int32_t most = options_.sums ? most_held(lane) : static_cast<int32_t>(now.size());
+        std::string words = std::to_string(now.size());
+        if (!run.front)
+            words = options_.sums ? p_.say("view.pipeline.most", {arg("most", most)}) : "";
+        else if (options_.sums)
+            words += " / " + std::to_string(most);
         const float line = p_.line_height(Face::mono_small), middle = box.y + box.h / 2;
         const bool drawn = most <= kMostSquares && static_cast<float>(most) * 12 <= box.w && two;
         if (p_.width(words, Face::mono_small) <= box.w)
@@ -350,51 +291,16 @@ class PipelinePicture {
         for (int32_t i = 0; i < most; ++i) {
             const bool full = std::cmp_less(i, now.size());
             p_.rect({box.x + static_cast<float>(i) * 12, middle - 13, 10, 10},
-                    full ? ramp(now[static_cast<std::size_t>(i)], n) : Token::none, 2)
+                    full ? microbatch_hue(now[static_cast<std::size_t>(i)], n) : Token::none, 2)
                 .stroke = full ? Token::none : Token::line2;
         }
-    }
-
-    /// `text`: how long; drawn where it has room.
-    void idle(const Rect& box, const std::string& text, Id id = {}) {
-        auto& shape = p_.rect(box, Token::inset, 3, std::move(id));
-        shape.pattern = Fill::hatch;
-        shape.hatch = Token::line2;
-        shape.stroke = Token::line2;
-        shape.stroke_style = Stroke::dashed;
-        const float w = p_.width(text, Face::mono_small);
-        if (text.empty() || w + 6 > box.w || p_.line_height(Face::mono_small) > box.h) return;
-        p_.rect({box.x + (box.w - w) / 2 - 3, box.y + box.h / 2 - 8, w + 6, 16}, Token::inset, 3);
-        p_.label(box, text, Face::mono_small, Token::mute);
     }
 
     void gap(const Shown& run, const PipelineLane& lane, int32_t waited, const Rect& bars, double from, double to) {
         p_.layer = 1;
         const Rect box{x(from) + 1, bars.y, x(to) - x(from) - 2, bars.h};
         if (box.w < 1) return;
-        idle(box, words(to - from), run.front && waited >= 0 ? Id{"event", lane.rank, waited} : Id{});
-    }
-
-    void square(const Rect& box, BlockKind kind, int32_t microbatch, int32_t of, Id id = {}) {
-        const Token hue = ramp(microbatch, of);
-        auto& shape = p_.rect(box, hue, 3, id);
-        shape.stroke = kind == BlockKind::weight_grad ? hue : Token::line2;
-        if (kind == BlockKind::weight_grad) {
-            shape.fill_alpha = 0.22F;
-            shape.width = 1.6F;
-        }
-        if (kind == BlockKind::backward || kind == BlockKind::input_grad)
-            p_.rect({box.x, box.y + box.h - std::max(2.F, box.h * 0.16F), box.w, std::max(2.F, box.h * 0.16F)},
-                    Token::ink, 0, std::move(id))
-                .fill_alpha = 0.4F;
-    }
-
-    /// A block's words: on its fill, or on the little of it that a weight gradient has.
-    void mark(const Rect& box, const std::string& text, BlockKind kind, int32_t microbatch, int32_t of,
-              Id id = {}) {
-        const bool light = kind == BlockKind::weight_grad;
-        p_.label(box, text, Face::mono_small, light ? Token::text : Token::ink,
-                 light ? Token::none : ramp(microbatch, of), std::move(id));
+        draw_idle(p_, box, options_.sums ? words(to - from) : "", run.front && waited >= 0 ? Id{"event", lane.rank, waited} : Id{});
     }
 
     void one(const Shown& run, const PipelineLane& lane, const PipelineBlock& block, const Rect& bars) {
@@ -402,14 +308,15 @@ class PipelinePicture {
         const Rect box{x(begin) + 0.5F, bars.y, std::max(1.F, x(end) - x(begin) - 1), bars.h};
         const Id id = run.front ? Id{"event", lane.rank, block.first} : Id{"block", lane.rank, block.first};
         p_.layer = 2;
-        square(box, block.kind, block.microbatch, run.grid->microbatches, id);
+        const BlockLook look{block.kind, block.microbatch, run.grid->microbatches};
+        draw_block(p_, box, look, id);
         const std::string number = std::to_string(block.microbatch);
         const std::string text = box.w < kLettersFrom
                                      ? std::string()
-                                     : p_.fit({letter(block.kind) + number, number}, Face::mono_small, box.w - 2);
+                                     : p_.fit({block_letter(block.kind) + number, number}, Face::mono_small, box.w - 2);
         p_.layer = 3;
         if (!text.empty() && p_.line_height(Face::mono_small) <= box.h + 4)
-            mark(box, text, block.kind, block.microbatch, run.grid->microbatches, id);
+            label_block(p_, box, text, look, id);
         const auto& selected = in_.selection.event;
         if (run.front && selected && in_.selection.event_rank == lane.rank && *selected >= block.first &&
             *selected <= block.last) {

@@ -17,6 +17,7 @@ struct PipelineBeside {
 
 struct PipelineOptions {
     bool slots = true;               ///< the axis counts slots (PipelineGrid), else the clock's time
+    bool sums = true;                ///< false: what sums up the step is left out, as a question asks for it
     bool both_clocks = true;         ///< the other clock exists: it can be chosen
     std::string name;                ///< of the run in front
     std::vector<PipelineBeside> beside;  ///< other runs, laid below on the same axis

@@ -68,13 +68,18 @@ struct TrafficFilter {
     friend bool operator==(const TrafficFilter&, const TrafficFilter&) = default;
 };
 
-/// How the timeline shows a run with a pipeline; any other run it shows in lanes.
+/// How the timeline shows a run with a pipeline, by core/base/timeline_forms.def; any other run it shows in
+/// lanes.
 enum class TimelineForm : uint8_t {
-    lanes,      ///< of streams
-    grid,       ///< of micro-batches, in slots
-    timed_grid  ///< the same on the clock
+#define MESHSCOPE_TIMELINE_FORM(word) word,
+#include "core/base/timeline_forms.def"
+#undef MESHSCOPE_TIMELINE_FORM
 };
-inline constexpr auto kTimelineForms = std::to_array<std::string_view>({"lanes", "grid", "timed_grid"});
+inline constexpr auto kTimelineForms = std::to_array<std::string_view>({
+#define MESHSCOPE_TIMELINE_FORM(word) #word,
+#include "core/base/timeline_forms.def"
+#undef MESHSCOPE_TIMELINE_FORM
+});
 inline constexpr std::string_view form_name(TimelineForm form) {
     return kTimelineForms[static_cast<std::size_t>(form)];
 }

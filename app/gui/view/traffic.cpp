@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "app/gui/view/timeline_bars.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::view {
 namespace {
@@ -118,7 +119,10 @@ bool tells_hops(const trace::Trace& trace) {
 }
 
 const char* why_no_hops(const trace::Trace& trace) {
-    return trace.info.level >= trace::Level::hops ? "view.traffic.alone" : "view.traffic.no_hops";
+    if (trace.info.level < trace::Level::hops) return "view.traffic.no_hops";
+    for (const trace::RankTrace& rank : trace.ranks)
+        if (!std::ranges::all_of(rank.events, trace::tells_sent_bytes)) return "view.traffic.native";
+    return "view.traffic.alone";
 }
 
 Traffic traffic(const trace::Trace& trace, const time::Clock& clock, int64_t cursor_ns,

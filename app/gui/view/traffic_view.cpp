@@ -56,12 +56,15 @@ float TrafficPicture::header() {
     float y = low_ ? 6.F : 10.F;
     const std::string bytes = format_exact_bytes(traffic_.total);
     const float right = in_.size.width - kPad;
+    // Of what no hops were recorded nobody knows the sum: unknown is not zero.
+    const bool told = tells_hops(in_.trace) || why_no_hops(in_.trace) == std::string("view.traffic.alone");
     const std::string title =
+        !told ? p_.say("view.traffic.title.unknown") :
         p_.fit({p_.say("view.traffic.title", {arg("bytes", bytes)}),
                 p_.say("view.traffic.title.short", {arg("bytes", format_bytes(traffic_.total))}), bytes},
                Face::title, right - kPad);
     if (!title.empty()) p_.text(title, {kPad, y}, Face::title, Token::text, Align::left, {"sum"});
-    p_.tell(p_.say("view.traffic.title", {arg("bytes", bytes)}));
+    p_.tell(told ? p_.say("view.traffic.title", {arg("bytes", bytes)}) : title);
     const auto spans =
         span_chips(p_, options_.filter, step_at(in_.trace, in_.clock, in_.cursor.t_ns, in_.memo));
     const float beside = kPad + p_.width(title, Face::title) + 24, high = p_.line_height(Face::title);

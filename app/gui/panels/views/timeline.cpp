@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/views.h"
@@ -37,17 +38,28 @@ bool shows_grid(const Ui& ui, Memory& memory) {
            view::has_pipeline(*ui.state.document->trace, &memory.memo);
 }
 
-/// The other runs that are open and have a pipeline lie below.
+/// What a run is called there: its schedule, and which of the runs with it.
+std::string grid_name(const session::Document& run, const session::AppState& state) {
+    if (run.schedule.empty()) return run.name;
+    return state.runs.size() > 1 ? run.schedule + " · " + run.name : run.schedule;
+}
+
+/// Below lie the variants that the lesson's step shows, then the other runs that are open and have a pipeline.
 view::Picture grid(const Ui& ui, view::Size size) {
     const session::AppState& s = ui.state;
     view::PipelineOptions options;
     options.slots = s.form == view::TimelineForm::grid;
-    options.name = s.document->name;
+    options.sums = !ui.quiz_mask.open();
+    options.name = grid_name(*s.document, s);
+    const auto lay = [&](const session::Document& run) {
+        if (view::has_pipeline(*run.trace))
+            options.beside.push_back({grid_name(run, s), *run.trace,
+                                      s.clock == time::ClockKind::measured ? run.measured : run.modelled});
+    };
+    if (std::cmp_less(s.lesson_step, s.document->steps.size()) && options.sums)
+        for (const auto& run : s.document->steps[static_cast<size_t>(s.lesson_step)].beside) lay(*run);
     for (const auto& run : s.runs)
-        if (run != s.document && view::has_pipeline(*run->trace))
-            options.beside.push_back(
-                {run->name, *run->trace,
-                 s.clock == time::ClockKind::measured ? run->measured : run->modelled});
+        if (run != s.document) lay(*run);
     return view::pipeline_view(view_input(ui, size.width, size.height), options);
 }
 
