@@ -175,8 +175,9 @@ void export_page(const std::string& path, const std::string& out, CommandContext
 }
 
 /// Options of what is drawn, handed on to the program that draws.
-constexpr const char* kDrawing[] = {"--view", "--rank", "--at", "--clock", "--form", "--step",    "--theme", "--scale",
-                                    "--size", "--from", "--to", "--frames", "--seconds", "--fps"};
+constexpr const char* kDrawing[] = {"--view", "--rank",   "--at",      "--clock", "--form",
+                                    "--step", "--theme",  "--scale",   "--size",  "--from",
+                                    "--to",   "--frames", "--seconds", "--fps"};
 
 void draw_to(const std::string& format, const std::string& path, const std::string& out,
              std::vector<std::string> words, CommandContext& context) {

@@ -43,11 +43,13 @@ Table table_of(const trace::QueryResult& result, const std::vector<std::string>&
 namespace {
 
 constexpr const char* kByOp =
-    "SELECT op, mesh_dim, count(*) AS calls, CASE WHEN max(algorithm = 'native' AND op NOT IN ('send', 'recv')) "
+    "SELECT op, mesh_dim, count(*) AS calls, CASE WHEN max(algorithm = 'native' AND op NOT IN ('send', "
+    "'recv')) "
     "THEN NULL ELSE sum(bytes) END AS bytes FROM collectives GROUP BY op, mesh_dim "
     "ORDER BY bytes DESC, op, mesh_dim";
 constexpr const char* kByRank =
-    "SELECT rank, coordinate, node, events, collectives, CASE WHEN rank IN (SELECT rank FROM collectives WHERE "
+    "SELECT rank, coordinate, node, events, collectives, CASE WHEN rank IN (SELECT rank FROM collectives "
+    "WHERE "
     "algorithm = 'native' AND op NOT IN ('send', 'recv')) THEN NULL ELSE bytes END AS bytes, peak_bytes FROM "
     "ranks ORDER BY rank";
 
@@ -183,12 +185,12 @@ void trace_info(const std::string& path, bool json, CommandContext& context) {
                     context.out);
     }
     context.out << '\n';
-    Table ranks =
-        table_of(summary.by_rank, {context.text("cli.memory.rank"), context.text("cli.mesh.coordinate"),
-                                   context.text("cli.trace.node"), context.text("cli.trace.events"),
-                                   context.text("cli.trace.collectives"),
-                                   context.text("cli.collectives.bytes"), context.text("cli.memory.peak")},
-                 context.text("cli.trace.not_recorded"));
+    Table ranks = table_of(
+        summary.by_rank,
+        {context.text("cli.memory.rank"), context.text("cli.mesh.coordinate"), context.text("cli.trace.node"),
+         context.text("cli.trace.events"), context.text("cli.trace.collectives"),
+         context.text("cli.collectives.bytes"), context.text("cli.memory.peak")},
+        context.text("cli.trace.not_recorded"));
     constexpr std::size_t kCoordinate = 1;
     fold_rank_rows(ranks, {kCoordinate});
     print_table(ranks, context.out);

@@ -19,9 +19,11 @@ using view::BlockKind;
 
 namespace {
 
-std::string scenario_text(const std::string& schedule, int ranks, int microbatches, const std::string& more = "") {
+std::string scenario_text(const std::string& schedule, int ranks, int microbatches,
+                          const std::string& more = "") {
     return "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 6\nlayers = 8\nseed = 3\n[data]\nkind = "
-           "\"regression\"\nsamples = 16\nseed = 1\n[train]\nsteps = 2\nglobal_batch = 16\n[optimizer]\nkind = "
+           "\"regression\"\nsamples = 16\nseed = 1\n[train]\nsteps = 2\nglobal_batch = 16\n[optimizer]\nkind "
+           "= "
            "\"sgd\"\nlr = 0.1\n[mesh]\nshape = [" +
            std::to_string(ranks) + "]\nnames = [\"pp\"]\n[parallel]\nschedule = \"" + schedule +
            "\"\nmicrobatches = " + std::to_string(microbatches) + "\n" + more;
@@ -35,7 +37,8 @@ struct Ran {
         trace = run::run_scenario(scenario, *registry).trace;
         clock = time::modelled(*trace, time::classroom());
     }
-    view::Input at(int64_t t_ns, view::Size size = {980, 620}, view::Language language = view::Language::en) const {
+    view::Input at(int64_t t_ns, view::Size size = {980, 620},
+                   view::Language language = view::Language::en) const {
         const view::Texts& words = language == view::Language::en ? english : chinese;
         return {*trace, clock, {t_ns}, selection, size, language, measure, words};
     }
@@ -80,7 +83,8 @@ TEST_CASE("the grid of every schedule holds its actions in their order, in slots
     for (const std::string_view word : parallel::pipeline::schedule_names()) {
         CAPTURE(word);
         const auto kind = *parallel::pipeline::parse_schedule_kind(word);
-        const parallel::pipeline::ScheduleShape shape{kind, 4, parallel::pipeline::default_stages_per_rank(kind), 8};
+        const parallel::pipeline::ScheduleShape shape{kind, 4,
+                                                      parallel::pipeline::default_stages_per_rank(kind), 8};
         const auto schedule = without_pairs(parallel::pipeline::make_schedule(shape));
         const double part = 1.0 / shape.stages_per_rank;
         const auto played = parallel::pipeline::simulate(schedule, {part, part, part});
@@ -145,7 +149,8 @@ TEST_CASE("the grid's picture has each block at its place, and every text its ro
         }
         CHECK(find(picture, "cursor").size() == 2);
         CHECK(!find(picture, "block").empty());
-        CHECK(test::says(picture, slots ? "33 slots, 24 of work on each rank, 9 idle: bubble 27.3 %" : "1F1B"));
+        CHECK(
+            test::says(picture, slots ? "33 slots, 24 of work on each rank, 9 idle: bubble 27.3 %" : "1F1B"));
         for (const view::Size size : {view::Size{640, 400}, view::Size{980, 620}, view::Size{1600, 900}})
             for (const auto language : {view::Language::en, view::Language::zh})
                 CHECK(test::text_problems(view::pipeline_view(ran.at(middle, size, language), options),
@@ -155,10 +160,12 @@ TEST_CASE("the grid's picture has each block at its place, and every text its ro
 }
 
 TEST_CASE("data parallelism inside the stages adds no blocks, and a run without pp has no grid") {
-    const Ran both("format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 6\nlayers = 8\nseed = 3\n[data]\nkind = "
-                   "\"regression\"\nsamples = 16\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 16\nclip_norm = 1.0\n[optimizer]\nkind "
-                   "= \"sgd\"\nlr = 0.1\n[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n"
-                   "[parallel]\ndata = \"fsdp2\"\nschedule = \"1F1B\"\nmicrobatches = 4\n");
+    const Ran both(
+        "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 6\nlayers = 8\nseed = 3\n[data]\nkind = "
+        "\"regression\"\nsamples = 16\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 16\nclip_norm = "
+        "1.0\n[optimizer]\nkind "
+        "= \"sgd\"\nlr = 0.1\n[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n"
+        "[parallel]\ndata = \"fsdp2\"\nschedule = \"1F1B\"\nmicrobatches = 4\n");
     for (const int32_t rank : {0, 1}) {
         const auto grid = view::pipeline_grid(*both.trace, both.clock, rank, 0);
         REQUIRE(grid != nullptr);

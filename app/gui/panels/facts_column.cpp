@@ -107,10 +107,11 @@ float bytes_card(Ui& ui, const EventFacts& facts, float x, float y, float w) {
     const bool one_line =
         ui.width(facts.formula, Face::mono_small) + ui.width(facts.predicted, Face::mono_small) + 40 <= inner;
     // Words (what nobody counted) may be too long to stand beside the label.
-    const bool beside = ui.width(ui.say("ui.facts.sent"), Face::caption) + ui.width(facts.sent, Face::mono) + 16 <= inner;
+    const bool beside =
+        ui.width(ui.say("ui.facts.sent"), Face::caption) + ui.width(facts.sent, Face::mono) + 16 <= inner;
     if (!beside && !formula) {
-        const float text = ui.line(Face::body) *
-                           static_cast<float>(wrap(ui.measure, facts.sent, Face::body, inner).size());
+        const float text =
+            ui.line(Face::body) * static_cast<float>(wrap(ui.measure, facts.sent, Face::body, inner).size());
         ui.fill({x, y, w, 16 + 28 + text}, Token::inset, 8);
         ui.outline({x, y, w, 16 + 28 + text}, Token::line, 8);
         ui.text({x + pad, y + 8, inner, 28}, ui.say("ui.facts.sent"), Face::caption, Token::soft);

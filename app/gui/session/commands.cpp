@@ -139,8 +139,7 @@ std::vector<Command> looking() {
         {"keys.grid",
          {{Key::g}},
          [](const AppState& s) {
-             return s.view == ViewKind::timeline && s.document &&
-                            view::has_pipeline(*s.document->trace)
+             return s.view == ViewKind::timeline && s.document && view::has_pipeline(*s.document->trace)
                         ? Done(SetForm{s.form == view::TimelineForm::lanes ? view::TimelineForm::grid
                                                                            : view::TimelineForm::lanes})
                         : Done();

@@ -52,7 +52,7 @@ std::string scenario_file(const std::string& what, const LessonFolders& folders)
 
 /// What the runs of a lesson's variants came to.
 struct Variants {
-    std::map<std::string, std::string> numbers;                      ///< "gpipe.bubble"
+    std::map<std::string, std::string> numbers;                     ///< "gpipe.bubble"
     std::map<std::string, std::shared_ptr<const Document>> beside;  ///< by id: those that a step shows
 };
 
@@ -73,7 +73,8 @@ Variants run_variants(const scenario::Scenario& scenario, const std::atomic<bool
         const run::VariantRun run = run::run_variant(scenario, variant, *backends::make_registry(), options);
         for (const auto& [name, answer] : run.numbers)
             if (!answer.error) variants.numbers[name] = answer.text;
-        if (is_shown && run.trace) variants.beside[variant.id] = make_document(run.trace, variant.id, nullptr);
+        if (is_shown && run.trace)
+            variants.beside[variant.id] = make_document(run.trace, variant.id, nullptr);
     }
     return variants;
 }
@@ -134,9 +135,9 @@ std::shared_ptr<const Document> open_trace(const std::string& path, const std::a
             const bool lesson =
                 is_lesson(fs::path(info.scenario_path).parent_path()) && has_lesson_faults(scenario);
             // A file is one run: what it compared with was others.
-            return with_comparison(lesson ? lesson_document(trace, name, scenario, cancel)
-                                          : make_document(trace, name, nullptr),
-                                   path, scenario, false);
+            return with_comparison(
+                lesson ? lesson_document(trace, name, scenario, cancel) : make_document(trace, name, nullptr),
+                path, scenario, false);
         } catch (const InputError&) {
             // The lesson beside the trace is not the one that was run: show the run without it.
         } catch (const InvalidArgument&) {

@@ -138,8 +138,7 @@ class Proof {
             return p_.say(run.end->kind == RunEnd::Kind::not_finite ? "view.compare.not_finite"
                                                                     : "view.compare.ended_early",
                           {arg("name", run.name)});
-        if (info.level == trace::Level::off)
-            return p_.say("view.compare.level_off", {arg("name", run.name)});
+        if (info.level == trace::Level::off) return p_.say("view.compare.level_off", {arg("name", run.name)});
         return p_.say("view.compare.not_kept",
                       {arg("name", run.name), arg("most", format_count(trace::kMostFinalNumbers))});
     }

@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-
 namespace meshscope::view {
 namespace {
 
@@ -33,8 +32,8 @@ int32_t pipeline_group(const trace::Trace& trace, int32_t rank) {
 
 /// Kernels that only move or add what others computed: they tell nothing of the kind of a block.
 bool is_neutral(std::string_view kernel) {
-    return kernel == "grad_sum" || kernel == "add" || kernel == "copy" || kernel == "cast" || kernel == "zero" || kernel == "scale" ||
-           kernel == "axpy";
+    return kernel == "grad_sum" || kernel == "add" || kernel == "copy" || kernel == "cast" ||
+           kernel == "zero" || kernel == "scale" || kernel == "axpy";
 }
 
 bool is_weight_grad(std::string_view kernel) {
@@ -133,8 +132,15 @@ std::vector<Group> groups_of(const trace::Trace& trace, int32_t rank, int32_t st
 /// A backward whose weight gradients all come last was run as two halves.
 void add_blocks(const trace::Trace& trace, const Group& group, std::vector<PipelineBlock>& blocks) {
     const auto block = [&](BlockKind kind, std::size_t first, std::size_t last, int32_t waited) {
-        blocks.push_back({kind, group.stage, group.microbatch, group.kernels[first]->id,
-                          group.kernels[last - 1]->id, {}, 0, 0, waited});
+        blocks.push_back({kind,
+                          group.stage,
+                          group.microbatch,
+                          group.kernels[first]->id,
+                          group.kernels[last - 1]->id,
+                          {},
+                          0,
+                          0,
+                          waited});
     };
     const std::size_t n = group.kernels.size();
     if (group.phase == Phase::forward) return block(BlockKind::forward, 0, n, group.waited);
@@ -276,9 +282,8 @@ namespace {
 /// Calls `see` with each moment at which activations come (+1) or go (-1), in the lane's order.
 template <class See>
 void each_change(const PipelineLane& lane, const See& see) {
-    const auto splits = std::ranges::any_of(lane.blocks, [](const PipelineBlock& block) {
-        return block.kind == BlockKind::weight_grad;
-    });
+    const auto splits = std::ranges::any_of(
+        lane.blocks, [](const PipelineBlock& block) { return block.kind == BlockKind::weight_grad; });
     for (const PipelineBlock& block : lane.blocks) {
         if (block.kind == BlockKind::forward)
             see(block, true, block.at.begin_ns);

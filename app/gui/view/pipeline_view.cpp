@@ -18,8 +18,8 @@ namespace {
 
 constexpr float kPad = 16;
 constexpr float kMostLane = 46, kLeastLane = 22;
-constexpr float kLettersFrom = 14;     // look2.md section 2: under it a block has its colour alone
-constexpr int32_t kMostSquares = 8;    // of held activations; more are a number
+constexpr float kLettersFrom = 14;   // look2.md section 2: under it a block has its colour alone
+constexpr int32_t kMostSquares = 8;  // of held activations; more are a number
 
 /// "2.5", "14": a number of slots.
 std::string slot_words(double slots) {
@@ -81,13 +81,12 @@ class PipelinePicture {
         shown_.push_back({name, std::move(grid), front});
     }
 
-    // --- the axis -------------------------------------------------------------------------------------------
+    // --- the axis
+    // -------------------------------------------------------------------------------------------
     double length(const PipelineGrid& grid) const {
         return options_.slots ? grid.slots : static_cast<double>(grid.span.end_ns - grid.span.begin_ns);
     }
-    float x(double at) const {
-        return x0_ + static_cast<float>(at / std::max(widest_, 1e-9)) * (x1_ - x0_);
-    }
+    float x(double at) const { return x0_ + static_cast<float>(at / std::max(widest_, 1e-9)) * (x1_ - x0_); }
     std::pair<double, double> ends(const PipelineGrid& grid, const PipelineBlock& block) const {
         if (options_.slots) return {block.begin, block.end};
         return {static_cast<double>(block.at.begin_ns - grid.span.begin_ns),
@@ -97,7 +96,8 @@ class PipelinePicture {
         return options_.slots ? slot_words(amount) : format_time(std::llround(amount));
     }
 
-    // --- above the panels -----------------------------------------------------------------------------------
+    // --- above the panels
+    // -----------------------------------------------------------------------------------
     float header() {
         p_.layer = 5;
         const std::string title = p_.say("view.timeline.title");
@@ -119,12 +119,14 @@ class PipelinePicture {
 
     float legend(float y) {
         if (shown_.empty()) return y;
-        const auto splits = std::ranges::any_of(shown_, [](const Shown& run) { return splits_weights(*run.grid); });
+        const auto splits =
+            std::ranges::any_of(shown_, [](const Shown& run) { return splits_weights(*run.grid); });
         return pipeline_legend(p_, {kPad, y, in_.size.width - 2 * kPad, 0},
                                {shown_.front().grid->microbatches, splits, options_.slots});
     }
 
-    // --- a panel --------------------------------------------------------------------------------------------
+    // --- a panel
+    // --------------------------------------------------------------------------------------------
     float lane_height(float y) const {
         std::size_t lanes = 0;
         for (const Shown& run : shown_) lanes += run.grid->lanes.size();
@@ -154,10 +156,10 @@ class PipelinePicture {
         if (options_.slots) {
             double work = 0;
             for (const PipelineLane& lane : grid.lanes) work += lane.work;
-            return p_.say("view.pipeline.summary", {arg("slots", slot_words(grid.slots)),
-                                                    arg("work", slot_words(work / lanes)),
-                                                    arg("idle", slot_words(grid.slots - work / lanes)),
-                                                    arg("percent", share_words(grid.bubble()))});
+            return p_.say("view.pipeline.summary",
+                          {arg("slots", slot_words(grid.slots)), arg("work", slot_words(work / lanes)),
+                           arg("idle", slot_words(grid.slots - work / lanes)),
+                           arg("percent", share_words(grid.bubble()))});
         }
         return p_.say("view.pipeline.summary_time", {arg("time", format_time(std::llround(length(grid)))),
                                                      arg("percent", share_words(idle_share(grid)))});
@@ -198,7 +200,8 @@ class PipelinePicture {
 
     std::string lane_name(const PipelineLane& lane) const {
         std::string stages;
-        for (const int32_t stage : lane.stages) stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
+        for (const int32_t stage : lane.stages)
+            stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
         return p_.say(lane.stages.size() > 1 ? "view.pipeline.stages" : "view.pipeline.stage",
                       {arg("stage", stages)});
     }
@@ -261,13 +264,15 @@ class PipelinePicture {
         const bool chosen = run.front && in_.selection.rank && *in_.selection.rank == lane.rank;
         const float left = kPad / 2 + 12, line = p_.line_height(Face::caption);
         const Id id = run.front ? Id{"rank", lane.rank} : Id{};
-        auto& frame = p_.rect({left - 6, bars.y - lane_ * 0.1F, gutter_ - 4, lane_ * 0.96F}, Token::none, 6, id);
+        auto& frame =
+            p_.rect({left - 6, bars.y - lane_ * 0.1F, gutter_ - 4, lane_ * 0.96F}, Token::none, 6, id);
         frame.stroke = chosen ? Token::sel : Token::none;
         frame.width = 2;
         const std::string name = lane_name(lane), rank = "rank " + std::to_string(lane.rank);
         const bool two = lane_ >= 2 * line;
         const float middle = bars.y + bars.h / 2;
-        p_.text(name, {left, two ? middle - line : middle - line / 2}, Face::caption, Token::text, Align::left, id);
+        p_.text(name, {left, two ? middle - line : middle - line / 2}, Face::caption, Token::text,
+                Align::left, id);
         if (two) p_.text(rank, {left, middle}, Face::caption, Token::mute, Align::left, id);
         const float at = left + std::max(p_.width(name, Face::caption), p_.width(rank, Face::caption)) + 12;
         held(run, lane, {at, bars.y, left + gutter_ - 12 - at, bars.h}, two);
@@ -296,11 +301,13 @@ class PipelinePicture {
         }
     }
 
-    void gap(const Shown& run, const PipelineLane& lane, int32_t waited, const Rect& bars, double from, double to) {
+    void gap(const Shown& run, const PipelineLane& lane, int32_t waited, const Rect& bars, double from,
+             double to) {
         p_.layer = 1;
         const Rect box{x(from) + 1, bars.y, x(to) - x(from) - 2, bars.h};
         if (box.w < 1) return;
-        draw_idle(p_, box, options_.sums ? words(to - from) : "", run.front && waited >= 0 ? Id{"event", lane.rank, waited} : Id{});
+        draw_idle(p_, box, options_.sums ? words(to - from) : "",
+                  run.front && waited >= 0 ? Id{"event", lane.rank, waited} : Id{});
     }
 
     void one(const Shown& run, const PipelineLane& lane, const PipelineBlock& block, const Rect& bars) {
@@ -311,9 +318,9 @@ class PipelinePicture {
         const BlockLook look{block.kind, block.microbatch, run.grid->microbatches};
         draw_block(p_, box, look, id);
         const std::string number = std::to_string(block.microbatch);
-        const std::string text = box.w < kLettersFrom
-                                     ? std::string()
-                                     : p_.fit({block_letter(block.kind) + number, number}, Face::mono_small, box.w - 2);
+        const std::string text = box.w < kLettersFrom ? std::string()
+                                                      : p_.fit({block_letter(block.kind) + number, number},
+                                                               Face::mono_small, box.w - 2);
         p_.layer = 3;
         if (!text.empty() && p_.line_height(Face::mono_small) <= box.h + 4)
             label_block(p_, box, text, look, id);
@@ -340,17 +347,16 @@ class PipelinePicture {
                     words(sooner)},
                    Face::caption, x1_ - at - 8);
         if (!text.empty())
-            p_.text(text, {(at + x1_) / 2, middle - p_.line_height(Face::caption) - 4}, Face::caption, Token::ok,
-                    Align::centre);
+            p_.text(text, {(at + x1_) / 2, middle - p_.line_height(Face::caption) - 4}, Face::caption,
+                    Token::ok, Align::centre);
     }
 
     void cursor(const PipelineGrid& grid, float top) {
         p_.layer = 6;
         std::vector<Point> points;
         for (std::size_t l = 0; l < grid.lanes.size(); ++l) {
-            const double at = options_.slots
-                                  ? slot_at(grid.lanes[l], in_.cursor.t_ns)
-                                  : static_cast<double>(in_.cursor.t_ns - grid.span.begin_ns);
+            const double at = options_.slots ? slot_at(grid.lanes[l], in_.cursor.t_ns)
+                                             : static_cast<double>(in_.cursor.t_ns - grid.span.begin_ns);
             const float px = std::clamp(x(at), x0_ - 1, x(length(grid)) + 1);
             const float y = top + static_cast<float>(l) * lane_;
             points.push_back({px, y + 2});

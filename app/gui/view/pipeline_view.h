@@ -16,10 +16,10 @@ struct PipelineBeside {
 };
 
 struct PipelineOptions {
-    bool slots = true;               ///< the axis counts slots (PipelineGrid), else the clock's time
-    bool sums = true;                ///< false: what sums up the step is left out, as a question asks for it
-    bool both_clocks = true;         ///< the other clock exists: it can be chosen
-    std::string name;                ///< of the run in front
+    bool slots = true;        ///< the axis counts slots (PipelineGrid), else the clock's time
+    bool sums = true;         ///< false: what sums up the step is left out, as a question asks for it
+    bool both_clocks = true;  ///< the other clock exists: it can be chosen
+    std::string name;         ///< of the run in front
     std::vector<PipelineBeside> beside;  ///< other runs, laid below on the same axis
 };
 
@@ -33,8 +33,8 @@ std::vector<Chip> form_chips(const Painter& painter, TimelineForm form);
 ///
 /// In slots each rank has a place of its own at a moment of the clock, so the cursor is a line through those
 /// places. Ids: "event" a = rank, b = the block's first event, or the receive that an idle rank waits in;
-/// "rank" a = rank; "timeline_form" a = TimelineForm; "grid_clock" a = time::ClockKind; "cursor"; blocks of the
-/// other runs "block". Cost: O(blocks), with pipeline_grid()'s.
+/// "rank" a = rank; "timeline_form" a = TimelineForm; "grid_clock" a = time::ClockKind; "cursor"; blocks of
+/// the other runs "block". Cost: O(blocks), with pipeline_grid()'s.
 Picture pipeline_view(const Input& input, const PipelineOptions& options = {});
 
 }  // namespace meshscope::view

@@ -59,10 +59,11 @@ float TrafficPicture::header() {
     // Of what no hops were recorded nobody knows the sum: unknown is not zero.
     const bool told = tells_hops(in_.trace) || why_no_hops(in_.trace) == std::string("view.traffic.alone");
     const std::string title =
-        !told ? p_.say("view.traffic.title.unknown") :
-        p_.fit({p_.say("view.traffic.title", {arg("bytes", bytes)}),
-                p_.say("view.traffic.title.short", {arg("bytes", format_bytes(traffic_.total))}), bytes},
-               Face::title, right - kPad);
+        !told ? p_.say("view.traffic.title.unknown")
+              : p_.fit(
+                    {p_.say("view.traffic.title", {arg("bytes", bytes)}),
+                     p_.say("view.traffic.title.short", {arg("bytes", format_bytes(traffic_.total))}), bytes},
+                    Face::title, right - kPad);
     if (!title.empty()) p_.text(title, {kPad, y}, Face::title, Token::text, Align::left, {"sum"});
     p_.tell(told ? p_.say("view.traffic.title", {arg("bytes", bytes)}) : title);
     const auto spans =

@@ -44,7 +44,8 @@ std::string grid_name(const session::Document& run, const session::AppState& sta
     return state.runs.size() > 1 ? run.schedule + " · " + run.name : run.schedule;
 }
 
-/// Below lie the variants that the lesson's step shows, then the other runs that are open and have a pipeline.
+/// Below lie the variants that the lesson's step shows, then the other runs that are open and have a
+/// pipeline.
 view::Picture grid(const Ui& ui, view::Size size) {
     const session::AppState& s = ui.state;
     view::PipelineOptions options;
