@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/comm/choice.h"
+#include "core/comm/parts.h"
+#include "core/comm/schedule/card.h"
 #include "core/memory/ledger.h"
 #include "core/mesh/roles.h"
 #include "core/nn/model.h"
@@ -84,6 +87,39 @@ double call_bytes(const scenario::Scenario& s, double ranks_here) {
         most = std::max(most, one * (rooted ? 1.0 : std::min(members, ranks_here)));
     }
     return most;
+}
+
+/// What the hops of plain calls take in the record: as many as the algorithm gives a rank, on all ranks here.
+double call_hops_bytes(const scenario::Scenario& s, int32_t ranks_here) {
+    double hops = 0;
+    for (const scenario::Call& call : s.calls) {
+        const auto listed = !call.ranks.empty() ? call.ranks.size() : call.group_ranks.size();
+        const int32_t p = listed > 0 ? static_cast<int32_t>(listed) : scenario::world_size(s);
+        if (call.kind != scenario::Call::Kind::collective || p < 2) continue;
+        if (s.parallel.algorithm == Algorithm::native) continue;  // whose hops nobody tells
+        const int64_t bytes = call.elements * bytes_per_element(call.dtype);
+        const Algorithm algorithm = comm::choose_algorithm(call.op, s.parallel.algorithm, p, {.bytes = bytes});
+        std::vector<comm::Part> parts;
+        comm::set_even_parts(parts, call.elements / p, p);
+        int64_t received = 0;
+        comm::say_steps(algorithm,
+                        {.op = call.op,
+                         .ranks = p,
+                         .rank = p - 1,
+                         .elements = call.elements,
+                         .element_bytes = bytes_per_element(call.dtype),
+                         .in_parts = parts,
+                         .out_parts = parts,
+                         .own = s.parallel.own.get()},
+                        [&](const comm::Step& step) {
+                            using Kind = comm::Step::Kind;
+                            received += step.kind == Kind::receive || step.kind == Kind::reduce ? 1
+                                        : step.kind == Kind::reduce_many                         ? p - 1
+                                                                                                 : 0;
+                        });
+        hops += static_cast<double>(received) * std::min(p, ranks_here);
+    }
+    return hops * sizeof(trace::Hop);
 }
 
 /// Events of a rank's step, roughly: what each layer and micro-batch does, and the collectives.
@@ -168,7 +204,10 @@ int64_t generous_bytes(const scenario::Scenario& s, const RunPlace& place) {
 MemoryNeed predicted_need(const scenario::Scenario& s, const RunPlace& place) {
     const int32_t ranks = ranks_on_machine(s, place);
     const MemoryNeed least{least_bytes(s, ranks), true};
-    if (!s.calls.empty()) return least;
+    if (!s.calls.empty()) {
+        const bool hops = place.level >= trace::Level::hops;
+        return {whole(static_cast<double>(least.bytes) + (hops ? call_hops_bytes(s, ranks) : 0)), true};
+    }
     const double events = events_a_step(s, sizes_of(s));
     if (events * kDrySteps > kMostDryEvents) return least;
     try {

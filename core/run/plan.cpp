@@ -75,8 +75,9 @@ RunPlan plan_run(const scenario::Scenario& scenario, const RunOptions& options) 
     const bool saves = scenario.checkpoint.saves();
     GroupTable groups = groups_of(scenario, mesh, saves);
     std::vector<int32_t> nodes = node_of_rank(scenario, mesh);
-    const bool compares =
-        !scenario.steps_of_lesson.empty() || !scenario.faults.empty() || !scenario.calls.empty();
+    // Each member of a group looks at every other's call: of a large world that is memory and time.
+    const bool compares = !scenario.steps_of_lesson.empty() || !scenario.faults.empty() ||
+                          (!scenario.calls.empty() && mesh.size() <= kMostComparedByDefault);
     return {.scenario = scenario,
             .options = options,
             .mesh = std::move(mesh),

@@ -6,12 +6,14 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/comm/schedule/run_schedule.h"
 #include "core/comm/wire.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::run {
 namespace {
@@ -65,21 +67,30 @@ int64_t Processes::rank0_says(int64_t mine) {
 }
 
 void Processes::agree(const StartedWith& mine) {
-    const auto same = [this](const char* what, int64_t own) {
-        const int64_t first = rank0_says(own);
-        if (own == first) return;
-        throw CommError({"run.processes_differ",
-                         {{"rank", int64_t{transport_.rank().value}},
-                          {"what", std::string(what)},
-                          {"mine", own},
-                          {"first", first}}},
-                        transport_.rank());
+    const auto differs = [this](const char* id, const char* what, auto&&... more) {
+        return CommError({id,
+                          {{"rank", int64_t{transport_.rank().value}},
+                           {"what", std::string(what)},
+                           std::forward<decltype(more)>(more)...}},
+                         transport_.rank());
     };
-    same("scenario", mine.scenario);
-    same("world_size", mine.world_size);
-    same("steps_done", mine.steps_done);
-    same("level", mine.level);
-    same("algorithm", mine.algorithm);
+    const auto same_file = [&](const char* what, int64_t checksum) {
+        if (checksum != rank0_says(checksum)) throw differs("run.processes_differ_file", what);
+    };
+    const auto same = [&](const char* what, int64_t own, const auto& words) {
+        const int64_t first = rank0_says(own);
+        if (own != first)
+            throw differs("run.processes_differ", what, MessageArg{"mine", words(own)},
+                          MessageArg{"first", words(first)});
+    };
+    const auto number = [](int64_t n) { return n; };
+    same_file("scenario", mine.scenario);
+    same("world_size", mine.world_size, number);
+    same("steps_done", mine.steps_done, number);
+    same("level", mine.level,
+         [](int64_t level) { return std::string(trace::name(static_cast<trace::Level>(level))); });
+    same_file("algorithm", mine.algorithm);
+    same("checked", mine.checked, [](int64_t on) { return std::string(on != 0 ? "true" : "false"); });
 }
 
 void Processes::send(GlobalRank to, std::span<const std::byte> bytes) {

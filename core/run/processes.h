@@ -21,6 +21,7 @@ struct StartedWith {
     int64_t steps_done = 0;  ///< by the checkpoint it goes on from
     int64_t level = 0;       ///< how much it records
     int64_t algorithm = 0;   ///< a checksum of the file that holds its algorithm; 0: none
+    int64_t checked = 0;     ///< whether calls are compared across ranks
 };
 
 /// What the ranks of a run tell each other beside the collectives of training, where each is a process: who

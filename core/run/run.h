@@ -130,6 +130,8 @@ bool all_finite(const std::vector<NamedArray>& parameters);
 
 /// The most ranks a run may start; more can be run dry only.
 inline constexpr int32_t kMostRunRanks = 4096;
+/// Plain calls of a larger world are compared only where that is asked for.
+inline constexpr int32_t kMostComparedByDefault = 256;
 
 /// Really runs a scenario: reads weights and data, starts the ranks, trains, merges the records. Throws
 /// InputError for unusable files and for faults that never came, CommError when a rank failed (the first

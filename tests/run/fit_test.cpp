@@ -131,6 +131,28 @@ TEST_CASE("plain calls of buffers that no machine holds are refused too") {
     CHECK(refusal(read(text), kGiB) == "nothing thrown");
 }
 
+TEST_CASE("the hops of plain calls on many ranks count, as many as are recorded") {
+    const auto calls = [](int32_t ranks) {
+        return "format = 1\n[mesh]\nshape = [" + std::to_string(ranks) +
+               "]\n[[call]]\nop = \"all_to_all\"\nelements = " + std::to_string(ranks) + "\n";
+    };
+    // 4,095 from each of the others, on all ranks.
+    const int64_t hops = int64_t{4096} * 4095 * static_cast<int64_t>(sizeof(trace::Hop));
+    CHECK(run::predicted_need(read(calls(4096)), {.level = Level::hops}).bytes >= hops);
+    CHECK(run::predicted_need(read(calls(4096)), {.level = Level::collectives}).bytes < hops / 4);
+    CHECK(refusal(read(calls(4096)), kGiB, {.level = Level::values}) == "run.does_not_fit");
+    CHECK(refusal(read(calls(64)), kGiB, {.level = Level::values}) == "nothing thrown");
+    const auto small = read(calls(16));
+    run::RunOptions options;
+    options.level = Level::hops;
+    const auto result = run::run_scenario(small, *backends::make_registry(), options);
+    std::size_t recorded = 0;
+    for (const trace::RankTrace& rank : result.trace->ranks) recorded += rank.hops.size();
+    const int64_t counted = run::predicted_need(small, {.level = Level::hops}).bytes -
+                            run::predicted_need(small, {.level = Level::collectives}).bytes;
+    CHECK(counted == static_cast<int64_t>(recorded * sizeof(trace::Hop)));
+}
+
 TEST_CASE("of addresses each process has its own, and stacks and libraries take some of them") {
     constexpr int64_t kMiB = int64_t{1} << 20;
     const scenario::Scenario scenario =

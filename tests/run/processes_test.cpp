@@ -141,12 +141,17 @@ TEST_CASE("processes that were started differently are told apart before the fir
         }
         return std::string("fine");
     };
-    CHECK(told([&](int32_t r) { return Start{r == 2 ? b : a, {}}; }) == "run.processes_differ 2 scenario");
+    CHECK(told([&](int32_t r) { return Start{r == 2 ? b : a, {}}; }) == "run.processes_differ_file 2 scenario");
     CHECK(told([&](int32_t r) {
               run::RunOptions options;
               if (r == 3) options.level = trace::Level::off;
               return Start{a, options};
           }) == "run.processes_differ 3 level");
+    CHECK(told([&](int32_t r) {
+              run::RunOptions options;
+              options.checked = r == 1;
+              return Start{a, options};
+          }) == "run.processes_differ 1 checked");
 }
 
 TEST_CASE("automatic resuming goes on where there is something to go on from, and begins anew elsewhere") {
