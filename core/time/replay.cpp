@@ -13,6 +13,7 @@
 #include "core/time/clock.h"
 #include "core/time/hops.h"
 #include "core/time/unrecorded.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::time {
 namespace {
