@@ -93,8 +93,11 @@ double call_bytes(const scenario::Scenario& s, double ranks_here) {
 double call_hops_bytes(const scenario::Scenario& s, int32_t ranks_here) {
     double hops = 0;
     for (const scenario::Call& call : s.calls) {
-        const auto listed = !call.ranks.empty() ? call.ranks.size() : call.group_ranks.size();
-        const int32_t p = listed > 0 ? static_cast<int32_t>(listed) : scenario::world_size(s);
+        int32_t p = scenario::world_size(s);
+        if (!call.group_ranks.empty()) p = static_cast<int32_t>(call.group_ranks.size());
+        for (std::size_t d = 0; d < s.mesh_names.size(); ++d)
+            if (s.mesh_names[d] == call.mesh_dim) p = static_cast<int32_t>(s.mesh_shape[d]);
+        const auto callers = call.ranks.empty() ? ranks_here : static_cast<int32_t>(call.ranks.size());
         if (call.kind != scenario::Call::Kind::collective || p < 2) continue;
         if (s.parallel.algorithm == Algorithm::native) continue;  // whose hops nobody tells
         const int64_t bytes = call.elements * bytes_per_element(call.dtype);
@@ -117,7 +120,8 @@ double call_hops_bytes(const scenario::Scenario& s, int32_t ranks_here) {
                                         : step.kind == Kind::reduce_many                         ? p - 1
                                                                                                  : 0;
                         });
-        hops += static_cast<double>(received) * std::min(p, ranks_here);
+        const int32_t members = call.mesh_dim.empty() && !call.group_ranks.empty() ? p : ranks_here;
+        hops += static_cast<double>(received) * std::min({members, callers, ranks_here});
     }
     return hops * sizeof(trace::Hop);
 }

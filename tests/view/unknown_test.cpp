@@ -71,13 +71,18 @@ TEST_CASE("what the record does not tell of traffic and hops is said, in both vi
 
 TEST_CASE("a rank without memory in a step is named, and one that has some stands in its place") {
     Toy toy;
-    toy.trace.ranks[1].memory.clear();
+    const auto forget = [&](std::size_t rank) {
+        toy.trace.ranks[rank] = {};
+        toy.clock.events[rank].clear();
+        toy.clock.hops[rank].clear();
+    };
+    forget(1);
     toy.selection.rank = 1;
     const auto picture = view::memory_view(toy.at(toy.clock.end_ns / 2));
     CHECK(says_part(picture, "Rank 1 recorded no memory in this step"));
     CHECK_FALSE(test::find(picture, "peak", 0).empty());
     CHECK(test::text_problems(picture, toy.measure).empty());
-    for (trace::RankTrace& rank : toy.trace.ranks) rank.memory.clear();
+    for (std::size_t rank = 0; rank < toy.trace.ranks.size(); ++rank) forget(rank);
     toy.trace.info.level = trace::Level::off;
     CHECK(says_part(view::memory_view(toy.at(0)), "this record has the level \"off\""));
 }
