@@ -101,7 +101,8 @@ double call_hops_bytes(const scenario::Scenario& s, int32_t ranks_here) {
         if (call.kind != scenario::Call::Kind::collective || p < 2) continue;
         if (s.parallel.algorithm == Algorithm::native) continue;  // whose hops nobody tells
         const int64_t bytes = call.elements * bytes_per_element(call.dtype);
-        const Algorithm algorithm = comm::choose_algorithm(call.op, s.parallel.algorithm, p, {.bytes = bytes});
+        const Algorithm algorithm =
+            comm::choose_algorithm(call.op, s.parallel.algorithm, p, {.bytes = bytes});
         std::vector<comm::Part> parts;
         comm::set_even_parts(parts, call.elements / p, p);
         int64_t received = 0;
@@ -117,8 +118,8 @@ double call_hops_bytes(const scenario::Scenario& s, int32_t ranks_here) {
                         [&](const comm::Step& step) {
                             using Kind = comm::Step::Kind;
                             received += step.kind == Kind::receive || step.kind == Kind::reduce ? 1
-                                        : step.kind == Kind::reduce_many                         ? p - 1
-                                                                                                 : 0;
+                                        : step.kind == Kind::reduce_many                        ? p - 1
+                                                                                                : 0;
                         });
         const int32_t members = call.mesh_dim.empty() && !call.group_ranks.empty() ? p : ranks_here;
         hops += static_cast<double>(received) * std::min({members, callers, ranks_here});

@@ -72,9 +72,12 @@ int64_t checksum(const scenario::Scenario& scenario) {
 StartedWith started_with(const RunPlan& plan) {
     const Checkpoints& checkpoints = plan.inputs->checkpoints;
     const auto& own = plan.scenario.parallel.own;
-    return {checksum(plan.scenario), int64_t{plan.world_size()},
+    return {checksum(plan.scenario),
+            int64_t{plan.world_size()},
             int64_t{checkpoints.resumed ? checkpoints.resumed->manifest().steps : 0},
-            static_cast<int64_t>(plan.level), own ? int64_t{own->checksum()} : 0, int64_t{plan.checked}};
+            static_cast<int64_t>(plan.level),
+            own ? int64_t{own->checksum()} : 0,
+            int64_t{plan.checked}};
 }
 
 /// The one rank that lives in this process; rank 0 has every rank's results after it.

@@ -141,7 +141,9 @@ TEST_CASE("processes that were started differently are told apart before the fir
         }
         return std::string("fine");
     };
-    CHECK(told([&](int32_t r) { return Start{r == 2 ? b : a, {}}; }) == "run.processes_differ_file 2 scenario");
+    CHECK(told([&](int32_t r) {
+              return Start{r == 2 ? b : a, {}};
+          }) == "run.processes_differ_file 2 scenario");
     CHECK(told([&](int32_t r) {
               run::RunOptions options;
               if (r == 3) options.level = trace::Level::off;

@@ -51,7 +51,8 @@ TEST_CASE("a library's own collectives take time on the modelled clock, as the e
             const time::Interval at = native.clock.events[r][static_cast<std::size_t>(event.id)];
             CHECK(at.end_ns - at.begin_ns > time::classroom().launch_ns);
         }
-    CHECK(static_cast<double>(native.clock.end_ns) == Approx(static_cast<double>(told.clock.end_ns)).epsilon(0.3));
+    CHECK(static_cast<double>(native.clock.end_ns) ==
+          Approx(static_cast<double>(told.clock.end_ns)).epsilon(0.3));
 }
 
 TEST_CASE("what the record does not tell of traffic and hops is said, in both views, and fits") {
