@@ -48,8 +48,10 @@ constexpr const char* kByOp =
     "THEN NULL ELSE sum(bytes) END AS bytes FROM collectives GROUP BY op, mesh_dim "
     "ORDER BY bytes DESC, op, mesh_dim";
 constexpr const char* kByRank =
-    "SELECT rank, coordinate, node, events, collectives, CASE WHEN rank IN (SELECT rank FROM collectives "
-    "WHERE "
+    "SELECT rank, coordinate, node, events, collectives, bytes, peak_bytes FROM ranks ORDER BY rank";
+/// Of a rank with a library's own collectives nobody knows the sum.
+constexpr const char* kByRankOfLibrary =
+    "SELECT rank, coordinate, node, events, collectives, CASE WHEN rank IN (SELECT rank FROM collectives WHERE "
     "algorithm = 'native' AND op NOT IN ('send', 'recv')) THEN NULL ELSE bytes END AS bytes, peak_bytes FROM "
     "ranks ORDER BY rank";
 
@@ -91,7 +93,7 @@ struct Summary {
     explicit Summary(const trace::Trace& of) : trace(of) {
         const TraceDatabase database(trace);
         if (recorded) by_op = database.query(kByOp);
-        by_rank = database.query(kByRank, trace::generous_limits());
+        by_rank = database.query(recorded ? kByRankOfLibrary : kByRank, trace::generous_limits());
         for (const trace::RankTrace& rank : trace.ranks) {
             events += static_cast<int64_t>(rank.events.size());
             // A library's own collectives leave no hops, and nobody knows how many there were.

@@ -101,7 +101,7 @@ constexpr Key kKeys[] = {
 
     {"record", "level", "string", "\"values\""},
 
-    {"run", "checked", "boolean", "true for lessons, with faults and with calls"},
+    {"run", "checked", "boolean", "true for lessons, with faults and with calls of up to 256 ranks"},
     {"run", "schedule", "string", "(none)"},
     {"run", "expect", "string", "(none)"},
 

@@ -319,7 +319,7 @@ namespace {
 std::set<std::string> drawn_kinds(view::ViewKind kind) {
     constexpr int kMoments = 16;
     std::set<std::string> drawn;
-    for (const char* name : {"63_hsdp", "78_three_d", "22_ring", "66_true_peak"})
+    for (const char* name : {"63_hsdp", "78_three_d", "22_ring", "66_true_peak", "75_pipeline"})
         for (const auto& [width, height] : {std::pair{1600, 1400}, std::pair{830, 760}}) {
             Harness app(width, height);
             app.open(test::lesson(name));
@@ -332,6 +332,7 @@ std::set<std::string> drawn_kinds(view::ViewKind kind) {
                 // Zoomed into the traffic of two ranks, all of it can be shown again.
                 if (i == kMoments)
                     app.stage().act(session::SetTraffic{{{}, {}, view::TrafficCell{{0, 2}, {0, 2}}}});
+                app.stage().act(session::SetForm{i % 2 == 0 ? view::TimelineForm::lanes : view::TimelineForm::grid});
                 app.stage().act(
                     session::SetCursor{app.state().document->modelled.end_ns * (2 * i + 1) / (2 * kMoments)});
                 app.frames(1, 1.0);

@@ -52,7 +52,7 @@ std::string scenario_file(const std::string& what, const LessonFolders& folders)
 
 /// What the runs of a lesson's variants came to.
 struct Variants {
-    std::map<std::string, std::string> numbers;                     ///< "gpipe.bubble"
+    std::map<std::string, std::string> numbers;  ///< by variant and name, {{gpipe.bubble}}
     std::map<std::string, std::shared_ptr<const Document>> beside;  ///< by id: those that a step shows
 };
 
