@@ -327,6 +327,14 @@ class Replay {
         return found;
     }
 
+    /// Whether what a collective moved would have left hops. A run that was cut off may lack members.
+    bool tells_hops(const Instance& instance) const {
+        if (trace_.info.level < trace::Level::hops) return false;
+        for (const auto node : instance.nodes)
+            if (node != kNone) return trace::tells_sent_bytes(event(node));
+        return true;
+    }
+
     /// The algorithm of the run's file; null where the record's text is none for so many ranks.
     const comm::OwnAlgorithm* own(int32_t members) {
         if (trace_.info.algorithm_text.empty()) return nullptr;
@@ -356,9 +364,7 @@ class Replay {
         const int64_t begin = instance.begin_ns + profile_.launch_ns;
         const size_t members = instance.ranks.size();
         if (instance.hops.empty()) {
-            const bool has_none = trace_.info.level >= trace::Level::hops &&
-                                  trace::tells_sent_bytes(event(instance.nodes.front()));
-            if (has_none || members < 2) return std::vector(members, begin);
+            if (members < 2 || tells_hops(instance)) return std::vector(members, begin);
             return std::vector(members, begin + unrecorded(instance));
         }
         for (size_t i = 0; i < members; ++i) position_[instance.ranks[i]] = static_cast<int32_t>(i);

@@ -28,6 +28,18 @@ void row(Ui& ui, Memory& memory, const session::PaletteItem& item, std::size_t i
     }
 }
 
+/// Does what the keyboard is on. Letters that came in the same frame as Enter were typed before it: what is
+/// meant is then the first that they find, not what stood there.
+void enter(Ui& ui, const Memory& memory, const std::vector<std::size_t>& found) {
+    const std::string& query = memory.fields.at("palette");
+    const bool typed = query != memory.palette_query;
+    const std::vector<std::size_t> meant =
+        typed ? session::palette_matches(memory.palette_items, query) : found;
+    if (meant.empty()) return;
+    ui.act(session::TogglePalette{});
+    ui.act(memory.palette_items[meant[static_cast<std::size_t>(typed ? 0 : memory.palette_at)]].action);
+}
+
 }  // namespace
 
 void palette(Ui& ui, Memory& memory, Rect box) {
@@ -48,11 +60,6 @@ void palette(Ui& ui, Memory& memory, Rect box) {
     memory.palette_query = query;
     const auto count = static_cast<int>(found.size());
     memory.palette_at = count == 0 ? 0 : (memory.palette_at % count + count) % count;
-    if (memory.palette_enter && count > 0) {
-        ui.act(session::TogglePalette{});
-        ui.act(memory.palette_items[found[static_cast<std::size_t>(memory.palette_at)]].action);
-    }
-    memory.palette_enter = false;
 
     const float w = std::min(640.0F, box.w - 32), most = std::max(kRow, box.h * 0.7F - 82);
     const float list_h = std::min(most, kRow * static_cast<float>(std::max(1, count)));
@@ -61,6 +68,8 @@ void palette(Ui& ui, Memory& memory, Rect box) {
     if (!memory.palette_open) ImGui::SetKeyboardFocusHere();
     memory.palette_open = true;
     text_field(ui, memory, "palette", {card.x + 16, card.y + 16, w - 32, 42}, ui.say("palette.hint"));
+    if (memory.palette_enter) enter(ui, memory, found);
+    memory.palette_enter = false;
     const Rect list{card.x + 8, card.y + 70, w - 16, list_h};
     Region region(ui, "palette_rows", list);
     // What the keyboard is on comes into view.
