@@ -241,8 +241,7 @@ class Replay {
     /// fit together no hops.
     bool was_cut_off(const Instance& instance) const {
         if (trace_.info.failure.empty()) return false;
-        if (instance.hops.empty() && instance.ranks.size() > 1 && trace_.info.level >= trace::Level::hops)
-            return true;
+        if (instance.hops.empty() && instance.ranks.size() > 1 && tells_hops(instance)) return true;
         return std::any_of(instance.nodes.begin(), instance.nodes.end(), [&](size_t node) {
             return node != kNone && event(node).t_end_ns <= event(node).t_begin_ns;
         });

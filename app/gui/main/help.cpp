@@ -70,7 +70,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --scale 0.75 … 3          文字和所有东西的大小
   --view {views}
   --form lanes|grid|timed_grid
-                            时间线的样式：流水线的 micro-batch 画成网格，按时隙或按时钟
+                            时间线的样式：流水线的 micro-batch 画成方格图，按格或按时钟
   --step N                  从课程的第几步开始，从 1 数起
   --rank R                  选中哪个 rank
   --at EVENT|TIME           光标：rank R 的第 1042 个事件，或 12.5ms

@@ -73,8 +73,12 @@ Variants run_variants(const scenario::Scenario& scenario, const std::atomic<bool
         const run::VariantRun run = run::run_variant(scenario, variant, *backends::make_registry(), options);
         for (const auto& [name, answer] : run.numbers)
             if (!answer.error) variants.numbers[name] = answer.text;
-        if (is_shown && run.trace)
-            variants.beside[variant.id] = make_document(run.trace, variant.id, nullptr);
+        if (!is_shown || !run.trace) continue;
+        // On the hardware of the run beside which it stands.
+        const auto made =
+            std::const_pointer_cast<Document>(make_document(run.trace, variant.id, nullptr));
+        made->modelled = time::modelled(*run.trace, scenario.hardware);
+        variants.beside[variant.id] = made;
     }
     return variants;
 }
@@ -222,6 +226,12 @@ std::shared_ptr<const Document> retimed(const Document& document, const std::str
     const time::Profile hardware = time::read_profile(profile);
     auto made = std::make_shared<Document>(document);
     made->modelled = time::modelled(*document.trace, hardware);
+    for (LessonStep& step : made->steps)
+        for (std::shared_ptr<const Document>& beside : step.beside) {
+            auto again = std::make_shared<Document>(*beside);
+            again->modelled = time::modelled(*beside->trace, hardware);
+            beside = std::move(again);
+        }
     made->name = document.name + " · " + hardware.name;
     made->path.clear();  // no file opens it
     made->compare.clear();

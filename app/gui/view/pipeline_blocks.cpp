@@ -10,12 +10,19 @@
 namespace meshscope::view {
 namespace {
 
+constexpr int32_t kMostNumber = 1'000'000;  // more layers, stages or micro-batches no run has
+
 /// The number behind `prefix` in a unit's name: "layers.3.up" → 3; -1 where there is none.
 int32_t number_behind(std::string_view prefix, std::string_view unit) {
     if (!unit.starts_with(prefix)) return -1;
     int32_t number = -1;
     std::from_chars(unit.data() + prefix.size(), unit.data() + unit.size(), number);
-    return number;
+    return number > kMostNumber ? -1 : number;
+}
+
+/// A model's layers are called "layers.N", a transformer's "blocks.N".
+int32_t layer_of(std::string_view unit) {
+    return std::max(number_behind("layers.", unit), number_behind("blocks.", unit));
 }
 
 bool is_transfer(const trace::Trace& trace, const trace::Event& event) {
@@ -30,15 +37,21 @@ int32_t pipeline_group(const trace::Trace& trace, int32_t rank) {
     return -1;
 }
 
-/// Kernels that only move or add what others computed: they tell nothing of the kind of a block.
-bool is_neutral(std::string_view kernel) {
-    return kernel == "grad_sum" || kernel == "add" || kernel == "copy" || kernel == "cast" ||
-           kernel == "zero" || kernel == "scale" || kernel == "axpy";
+/// Kernels of a backward that are neither (copies, sums, what a strategy does with gradients) tell nothing of
+/// the kind of a block.
+bool is_weight_grad(std::string_view kernel) {
+    return kernel.ends_with(".weight_grad") || kernel == "bias.backward" || kernel == "embedding.backward";
+}
+bool is_input_grad(std::string_view kernel) {
+    return kernel.ends_with(".input_grad") || (kernel.ends_with(".backward") && !is_weight_grad(kernel));
 }
 
-bool is_weight_grad(std::string_view kernel) {
-    return kernel.ends_with(".weight_grad") || kernel.ends_with(".bias_grad") ||
-           kernel == "embedding.backward" || kernel == "embedding_part.backward";
+/// What a data strategy does with parameters and gradients between the layers' kernels, maybe those of another
+/// stage: no part of a block.
+bool is_of_strategy(std::string_view kernel) {
+    for (const std::string_view prefix : {"ddp.", "fsdp2.", "flat.", "zero.", "powersgd."})
+        if (kernel.starts_with(prefix)) return true;
+    return false;
 }
 
 /// Which stage a layer belongs to: stage s has the layers [s·n/S, (s + 1)·n/S).
@@ -49,7 +62,7 @@ class Stages {
         // which are cut alike.
         for (const std::string& text : trace.strings) {
             stages_ = std::max(stages_, number_behind("stage ", text) + 1);
-            layers_ = std::max(layers_, number_behind("layers.", text) + 1);
+            layers_ = std::max(layers_, layer_of(text) + 1);
         }
         stages_ = std::max(stages_, static_cast<int32_t>(ranks.size()));
     }
@@ -58,7 +71,7 @@ class Stages {
 
     /// -1: the unit is of no layer.
     int32_t of(const trace::Event& event) const {
-        const int32_t layer = number_behind("layers.", trace_.text(event.unit));
+        const int32_t layer = layer_of(trace_.text(event.unit));
         if (layer < 0 || layers_ < 1) return -1;
         int32_t stage = static_cast<int32_t>(int64_t{layer} * stages_ / layers_);
         while (stage + 1 < stages_ && int64_t{stage + 1} * layers_ / stages_ <= layer) ++stage;
@@ -118,6 +131,8 @@ std::vector<Group> groups_of(const trace::Trace& trace, int32_t rank, int32_t st
             }
             if (event.kind != trace::EventKind::compute || event.stream != Stream::compute) continue;
             if (event.phase != Phase::forward && event.phase != Phase::backward) continue;
+            if (is_of_strategy(trace.text(event.name))) continue;
+            if (event.microbatch < 0 || event.microbatch > kMostNumber) continue;
             if (!open.kernels.empty() && (open.phase != event.phase || open.microbatch != event.microbatch))
                 cut(std::exchange(open, {}), stages, groups);
             if (open.kernels.empty())
@@ -129,8 +144,31 @@ std::vector<Group> groups_of(const trace::Trace& trace, int32_t rank, int32_t st
     return groups;
 }
 
-/// A backward whose weight gradients all come last was run as two halves.
-void add_blocks(const trace::Trace& trace, const Group& group, std::vector<PipelineBlock>& blocks) {
+/// Where the two halves of a backward part: before this kernel only input gradients are computed, from it on
+/// only weight gradients. Nothing: they alternate, so it was run whole.
+std::optional<std::size_t> halves(const trace::Trace& trace, const Group& group) {
+    std::size_t first_weight = group.kernels.size();
+    for (std::size_t i = 0; i < group.kernels.size(); ++i) {
+        const std::string_view kernel = trace.text(group.kernels[i]->name);
+        if (is_weight_grad(kernel))
+            first_weight = std::min(first_weight, i);
+        else if (is_input_grad(kernel) && first_weight < i)
+            return std::nullopt;
+    }
+    return first_weight;
+}
+
+/// Whether the schedule runs backwards in halves. Stage 0 does not tell: its first layer needs no input
+/// gradient, so that a whole backward may look like one in halves.
+bool in_halves(const trace::Trace& trace, const std::vector<std::vector<Group>>& lanes) {
+    for (const std::vector<Group>& groups : lanes)
+        for (const Group& group : groups)
+            if (group.phase == Phase::backward && group.stage > 0 && halves(trace, group)) return true;
+    return false;
+}
+
+void add_blocks(const trace::Trace& trace, const Group& group, bool splits,
+                std::vector<PipelineBlock>& blocks) {
     const auto block = [&](BlockKind kind, std::size_t first, std::size_t last, int32_t waited) {
         blocks.push_back({kind,
                           group.stage,
@@ -144,20 +182,13 @@ void add_blocks(const trace::Trace& trace, const Group& group, std::vector<Pipel
     };
     const std::size_t n = group.kernels.size();
     if (group.phase == Phase::forward) return block(BlockKind::forward, 0, n, group.waited);
-    std::size_t first_weight = n;
-    bool mixed = false;
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::string_view kernel = trace.text(group.kernels[i]->name);
-        if (is_neutral(kernel)) continue;
-        if (is_weight_grad(kernel))
-            first_weight = std::min(first_weight, i);
-        else if (first_weight < n)
-            mixed = true;
-    }
-    if (mixed) return block(BlockKind::backward, 0, n, group.waited);
-    if (first_weight > 0) block(BlockKind::input_grad, 0, first_weight, group.waited);
-    if (first_weight < n)
-        block(BlockKind::weight_grad, first_weight, n, first_weight > 0 ? -1 : group.waited);
+    const auto part = splits ? halves(trace, group) : std::nullopt;
+    if (!part) return block(BlockKind::backward, 0, n, group.waited);
+    const bool has_input = std::any_of(
+        group.kernels.begin(), group.kernels.begin() + static_cast<std::ptrdiff_t>(*part),
+        [&](const trace::Event* kernel) { return is_input_grad(trace.text(kernel->name)); });
+    if (has_input) block(BlockKind::input_grad, 0, *part, group.waited);
+    if (*part < n) block(BlockKind::weight_grad, has_input ? *part : 0, n, has_input ? -1 : group.waited);
 }
 
 /// When a stage is done with a micro-batch, in slots.
@@ -208,13 +239,11 @@ void play(PipelineGrid& grid) {
     }
 }
 
-PipelineLane lane_of(const trace::Trace& trace, const time::Clock& clock, int32_t rank, int32_t step,
-                     const Stages& stages, Memo* memo) {
-    PipelineLane lane;
-    lane.rank = rank;
-    const std::vector<Group> groups = groups_of(trace, rank, step, stages, lane, memo);
-    for (const Group& group : groups) add_blocks(trace, group, lane.blocks);
-    const auto& times = clock.events[static_cast<std::size_t>(rank)];
+/// The lane's blocks on the clock, of the groups that it ran.
+void fill_lane(const trace::Trace& trace, const time::Clock& clock, const std::vector<Group>& groups,
+               bool splits, PipelineLane& lane) {
+    for (const Group& group : groups) add_blocks(trace, group, splits, lane.blocks);
+    const auto& times = clock.events[static_cast<std::size_t>(lane.rank)];
     for (PipelineBlock& block : lane.blocks) {
         block.at = {times[static_cast<std::size_t>(block.first)].begin_ns,
                     times[static_cast<std::size_t>(block.last)].end_ns};
@@ -222,7 +251,18 @@ PipelineLane lane_of(const trace::Trace& trace, const time::Clock& clock, int32_
     }
     std::ranges::sort(lane.stages);
     lane.stages.erase(std::unique(lane.stages.begin(), lane.stages.end()), lane.stages.end());
-    return lane;
+}
+
+/// A run that broke off lacks blocks: every stage has a forward and a backward of each micro-batch.
+bool is_complete(const PipelineGrid& grid) {
+    int64_t forwards = 0, backwards = 0;
+    for (const PipelineLane& lane : grid.lanes)
+        for (const PipelineBlock& block : lane.blocks) {
+            forwards += block.kind == BlockKind::forward ? 1 : 0;
+            backwards += block.kind == BlockKind::backward || block.kind == BlockKind::weight_grad ? 1 : 0;
+        }
+    const int64_t all = int64_t{grid.stages} * grid.microbatches;
+    return forwards == all && backwards == all;
 }
 
 PipelineGrid find_grid(const trace::Trace& trace, const time::Clock& clock, int32_t group, int32_t step,
@@ -231,9 +271,20 @@ PipelineGrid find_grid(const trace::Trace& trace, const time::Clock& clock, int3
     const Stages stages(trace, ranks);
     PipelineGrid grid;
     grid.stages = stages.count();
-    for (const int32_t rank : ranks) grid.lanes.push_back(lane_of(trace, clock, rank, step, stages, memo));
+    std::vector<std::vector<Group>> groups;
+    for (const int32_t rank : ranks) {
+        PipelineLane& lane = grid.lanes.emplace_back();
+        lane.rank = rank;
+        groups.push_back(groups_of(trace, rank, step, stages, lane, memo));
+    }
+    const bool splits = in_halves(trace, groups);
     bool any = false;
-    for (PipelineLane& lane : grid.lanes) {
+    for (std::size_t l = 0; l < grid.lanes.size(); ++l) {
+        PipelineLane& lane = grid.lanes[l];
+        fill_lane(trace, clock, groups[l], splits, lane);
+        // A rank that did not come so far in the step: where each has one stage, it is known which.
+        if (lane.stages.empty() && std::cmp_equal(grid.stages, ranks.size()))
+            lane.stages.push_back(static_cast<int32_t>(l));
         for (PipelineBlock& block : lane.blocks) {
             // A model without numbered layers: a stage a rank.
             if (block.stage < 0) block.stage = lane.stages.empty() ? 0 : lane.stages.front();
@@ -243,6 +294,7 @@ PipelineGrid find_grid(const trace::Trace& trace, const time::Clock& clock, int3
             any = true;
         }
     }
+    grid.complete = is_complete(grid);
     play(grid);
     return grid;
 }
@@ -263,7 +315,7 @@ double PipelineGrid::bubble() const {
 }
 
 bool has_pipeline(const trace::Trace& trace, Memo* memo) {
-    return *found_once<bool>(memo, 4, trace, nullptr, int8_t{0},
+    return *found_once<bool>(memo, 8, trace, nullptr, int8_t{0},
                              [&] { return !trace.ranks.empty() && grid_group(trace, 0) >= 0; });
 }
 
@@ -272,7 +324,7 @@ std::shared_ptr<const PipelineGrid> pipeline_grid(const trace::Trace& trace, con
     if (trace.ranks.empty()) return nullptr;
     const int32_t group = grid_group(trace, rank);
     if (group < 0) return nullptr;
-    auto grid = found_once<PipelineGrid>(memo, 4, trace, &clock, std::pair(group, step),
+    auto grid = found_once<PipelineGrid>(memo, 8, trace, &clock, std::pair(group, step),
                                          [&] { return find_grid(trace, clock, group, step, memo); });
     return grid->slots > 0 ? grid : nullptr;
 }
@@ -297,7 +349,7 @@ void each_change(const PipelineLane& lane, const See& see) {
 std::vector<int32_t> held_at(const PipelineLane& lane, int64_t t_ns) {
     std::vector<std::pair<int32_t, int32_t>> held;  // (stage, micro-batch)
     each_change(lane, [&](const PipelineBlock& block, bool comes, int64_t at) {
-        if (at > t_ns || (comes && at == t_ns)) return;
+        if (at > t_ns) return;
         if (comes)
             held.emplace_back(block.stage, block.microbatch);
         else

@@ -37,11 +37,12 @@ struct PipelineLane {
 ///
 /// A slot is the time of one forward of one stage where each rank has one, and of all of a rank's stages
 /// where it has several: a forward takes 1/v, a backward 2/v (its halves, I and W, 1/v each) for v stages a
-/// rank. Blocks begin as soon as their rank is free and what they need is there; sending costs nothing.
+/// rank; stages count as equally long. Blocks begin as soon as their rank is free and what they need is there; sending costs nothing.
 struct PipelineGrid {
     std::vector<PipelineLane> lanes;  ///< by the first stage
     int32_t stages = 0;
     int32_t microbatches = 0;
+    bool complete = true;  ///< each stage has each micro-batch's forward and backward
     double slots = 0;     ///< until the last block ends
     time::Interval span;  ///< of all blocks, on the clock
 
@@ -49,7 +50,8 @@ struct PipelineGrid {
     double bubble() const;
 };
 
-/// True when the run has a pipeline of several ranks. Cost: up to the first send or receive of a stage.
+/// True when the run has a pipeline of several ranks. Cost: up to the first send or receive of a stage; where
+/// there is none a pass over all events, in a large record once.
 bool has_pipeline(const trace::Trace& trace, Memo* memo = nullptr);
 
 /// The pipeline to which `rank` belongs (where it belongs to none: the first that there is) in a training

@@ -31,6 +31,15 @@ class Legend {
         x_ += w + 2;
         return box;
     }
+    /// Words without a mark, on a row of their own where they find no room.
+    void note(const std::string& text) {
+        if (x_ + 14 + p_.width(text, Face::caption) > right_) {
+            x_ = left_ - 14;
+            y_ += side_ + 6;
+        }
+        x_ += 14;
+        words(text, Token::mute);
+    }
     template <class Draw>
     void entry(const std::string& text, float w, const Draw& draw) {
         if (x_ + w + 24 + p_.width(text, Face::caption) > right_) {
@@ -52,7 +61,8 @@ class Legend {
 void number_squares(Painter& p, Legend& legend, int32_t n) {
     const int32_t squares = std::min(n, kMostNumbers);
     for (int32_t i = 0; i < squares; ++i) {
-        const int32_t m = n <= kMostNumbers ? i : i * (n - 1) / (squares - 1);
+        const auto m =
+            n <= kMostNumbers ? i : static_cast<int32_t>(int64_t{i} * (n - 1) / (squares - 1));
         const std::string number = std::to_string(m);
         const Rect box = legend.room(std::max(legend.side(), p.width(number, Face::mono_small) + 6));
         draw_block(p, box, {BlockKind::forward, m, n});
@@ -60,10 +70,18 @@ void number_squares(Painter& p, Legend& legend, int32_t n) {
     }
 }
 
-std::string meaning(const Painter& p, BlockKind kind, bool splits) {
-    if (kind == BlockKind::forward) return p.say("view.phase.forward");
-    if (kind == BlockKind::weight_grad) return p.say("view.pipeline.weight_grad");
-    return p.say(splits ? "view.pipeline.input_grad" : "view.phase.backward");
+const char* meaning(BlockKind kind) {
+    switch (kind) {
+        case BlockKind::forward:
+            return "view.phase.forward";
+        case BlockKind::backward:
+            return "view.phase.backward";
+        case BlockKind::input_grad:
+            return "view.pipeline.input_grad";
+        case BlockKind::weight_grad:
+            return "view.pipeline.weight_grad";
+    }
+    return "";
 }
 
 }  // namespace
@@ -73,7 +91,8 @@ Token microbatch_hue(int32_t microbatch, int32_t of) {
 }
 
 const char* block_letter(BlockKind kind) {
-    return kind == BlockKind::forward ? "F" : kind == BlockKind::weight_grad ? "W" : "B";
+    constexpr const char* kLetters[] = {"F", "B", "I", "W"};
+    return kLetters[static_cast<std::size_t>(kind)];
 }
 
 void draw_block(Painter& p, const Rect& box, const BlockLook& look, const Id& id) {
@@ -108,11 +127,9 @@ void draw_idle(Painter& p, const Rect& box, const std::string& length, const Id&
     p.label(box, length, Face::mono_small, Token::mute, Token::none, id);
 }
 
-bool splits_weights(const PipelineGrid& grid) {
+void note_kinds(const PipelineGrid& grid, LegendOf& legend) {
     for (const PipelineLane& lane : grid.lanes)
-        for (const PipelineBlock& block : lane.blocks)
-            if (block.kind == BlockKind::weight_grad) return true;
-    return false;
+        for (const PipelineBlock& block : lane.blocks) legend.kinds[static_cast<std::size_t>(block.kind)] = true;
 }
 
 float pipeline_legend(Painter& p, const Rect& box, const LegendOf& of) {
@@ -120,11 +137,12 @@ float pipeline_legend(Painter& p, const Rect& box, const LegendOf& of) {
     legend.words(p.say("view.fact.microbatch"), Token::mute);
     number_squares(p, legend, of.microbatches);
     const int32_t middle = of.microbatches / 2;
-    for (const BlockKind kind : {BlockKind::forward, BlockKind::backward, BlockKind::weight_grad}) {
-        if (kind == BlockKind::weight_grad && !of.splits_weights) continue;
+    for (const BlockKind kind :
+         {BlockKind::forward, BlockKind::backward, BlockKind::input_grad, BlockKind::weight_grad}) {
+        if (!of.kinds[static_cast<std::size_t>(kind)]) continue;
         const std::string name = block_letter(kind) + std::to_string(middle);
         const BlockLook look{kind, middle, of.microbatches};
-        legend.entry(meaning(p, kind, of.splits_weights), p.width(name, Face::mono_small) + 10,
+        legend.entry(p.say(meaning(kind)), p.width(name, Face::mono_small) + 10,
                      [&](const Rect& at) {
                          draw_block(p, at, look);
                          label_block(p, at, name, look);
@@ -138,6 +156,7 @@ float pipeline_legend(Painter& p, const Rect& box, const LegendOf& of) {
                    i < 2 ? microbatch_hue(middle, of.microbatches) : Token::none, 2)
                 .stroke = i < 2 ? Token::none : Token::line2;
     });
+    if (of.slots) legend.note(p.say("view.pipeline.slot"));
     return legend.below() + 10;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "app/gui/view/paint.h"
@@ -11,7 +12,7 @@ namespace meshscope::view {
 
 /// A micro-batch's colour: they are ordered, so they take the steps of one ramp.
 Token microbatch_hue(int32_t microbatch, int32_t of);
-/// "F", "B" or "W".
+/// PyTorch's letters: "F", "B", "I" or "W".
 const char* block_letter(BlockKind kind);
 
 struct BlockLook {
@@ -27,14 +28,13 @@ void label_block(Painter& painter, const Rect& box, const std::string& text, con
 /// Idle time: hatched, with its length where that has room.
 void draw_idle(Painter& painter, const Rect& box, const std::string& length, const Id& id = {});
 
-/// True when some of the backward's weight gradients are computed apart.
-bool splits_weights(const PipelineGrid& grid);
-
 struct LegendOf {
     int32_t microbatches = 1;
-    bool splits_weights = false;
+    std::array<bool, 4> kinds{};  ///< by BlockKind: there are such blocks
     bool slots = true;
 };
+/// Enters which kinds of blocks a grid has.
+void note_kinds(const PipelineGrid& grid, LegendOf& legend);
 /// What the marks mean, from the box's corner in as many rows as its width takes. Gives the y below.
 float pipeline_legend(Painter& painter, const Rect& box, const LegendOf& of);
 

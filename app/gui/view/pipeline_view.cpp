@@ -76,13 +76,12 @@ class PipelinePicture {
     void add(const std::string& name, const trace::Trace& trace, const time::Clock& clock, int32_t rank,
              int32_t step, bool front) {
         // Set-up has no micro-batches: the first step stands for it.
-        auto grid = pipeline_grid(trace, clock, rank, std::max(0, step), front ? in_.memo : nullptr);
+        auto grid = pipeline_grid(trace, clock, rank, std::max(0, step), in_.memo);
         if (grid == nullptr) return;
+        microbatches_ = std::max(microbatches_, grid->microbatches);  // one ramp for all
         shown_.push_back({name, std::move(grid), front});
     }
 
-    // --- the axis
-    // -------------------------------------------------------------------------------------------
     double length(const PipelineGrid& grid) const {
         return options_.slots ? grid.slots : static_cast<double>(grid.span.end_ns - grid.span.begin_ns);
     }
@@ -96,8 +95,6 @@ class PipelinePicture {
         return options_.slots ? slot_words(amount) : format_time(std::llround(amount));
     }
 
-    // --- above the panels
-    // -----------------------------------------------------------------------------------
     float header() {
         p_.layer = 5;
         const std::string title = p_.say("view.timeline.title");
@@ -119,14 +116,13 @@ class PipelinePicture {
 
     float legend(float y) {
         if (shown_.empty()) return y;
-        const auto splits =
-            std::ranges::any_of(shown_, [](const Shown& run) { return splits_weights(*run.grid); });
-        return pipeline_legend(p_, {kPad, y, in_.size.width - 2 * kPad, 0},
-                               {shown_.front().grid->microbatches, splits, options_.slots});
+        LegendOf of;
+        of.microbatches = microbatches_;
+        of.slots = options_.slots;
+        for (const Shown& run : shown_) note_kinds(*run.grid, of);
+        return pipeline_legend(p_, {kPad, y, in_.size.width - 2 * kPad, 0}, of);
     }
 
-    // --- a panel
-    // --------------------------------------------------------------------------------------------
     float lane_height(float y) const {
         std::size_t lanes = 0;
         for (const Shown& run : shown_) lanes += run.grid->lanes.size();
@@ -149,9 +145,11 @@ class PipelinePicture {
         return whole > 0 ? 1 - busy / whole : 0;
     }
     std::string short_summary(const PipelineGrid& grid) const {
+        if (!grid.complete) return p_.say("view.pipeline.cut_off.short");
         return p_.say("view.pipeline.summary_short", {arg("percent", share_words(idle_share(grid)))});
     }
     std::string summary(const PipelineGrid& grid) const {
+        if (!grid.complete) return p_.say("view.pipeline.cut_off");
         const auto lanes = static_cast<double>(grid.lanes.size());
         if (options_.slots) {
             double work = 0;
@@ -279,15 +277,15 @@ class PipelinePicture {
     }
 
     void held(const Shown& run, const PipelineLane& lane, const Rect& box, bool two) {
+        if (!options_.sums) return;  // what is held now may be the most
         // Another run has no moment of its own here: what it holds at most is told.
         const std::vector<int32_t> now = run.front ? held_at(lane, in_.cursor.t_ns) : std::vector<int32_t>{};
-        const int32_t n = run.grid->microbatches;
-        const int32_t most = options_.sums ? most_held(lane) : static_cast<int32_t>(now.size());
-        std::string words = std::to_string(now.size());
-        if (!run.front)
-            words = options_.sums ? p_.say("view.pipeline.most", {arg("most", most)}) : "";
-        else if (options_.sums)
-            words += " / " + std::to_string(most);
+        const int32_t n = microbatches_, most = most_held(lane);
+        // Of a rank with several stages each is a part of what another run's rank holds.
+        const std::size_t parts = static_cast<std::size_t>(run.grid->stages) / run.grid->lanes.size();
+        const std::string all = std::to_string(most) + (parts > 1 ? " × 1/" + std::to_string(parts) : "");
+        const std::string words = run.front ? std::to_string(now.size()) + " / " + all
+                                            : p_.say("view.pipeline.most", {arg("most", all)});
         const float line = p_.line_height(Face::mono_small), middle = box.y + box.h / 2;
         const bool drawn = most <= kMostSquares && static_cast<float>(most) * 12 <= box.w && two;
         if (p_.width(words, Face::mono_small) <= box.w)
@@ -315,7 +313,7 @@ class PipelinePicture {
         const Rect box{x(begin) + 0.5F, bars.y, std::max(1.F, x(end) - x(begin) - 1), bars.h};
         const Id id = run.front ? Id{"event", lane.rank, block.first} : Id{"block", lane.rank, block.first};
         p_.layer = 2;
-        const BlockLook look{block.kind, block.microbatch, run.grid->microbatches};
+        const BlockLook look{block.kind, block.microbatch, microbatches_};
         draw_block(p_, box, look, id);
         const std::string number = std::to_string(block.microbatch);
         const std::string text = box.w < kLettersFrom ? std::string()
@@ -332,13 +330,23 @@ class PipelinePicture {
         }
     }
 
+    /// Only of runs of as much work, which came to the step's end, one is sooner; on the measured clock what else
+    /// the machine did may be the reason.
+    bool same_work(const PipelineGrid& grid) const {
+        if (!options_.slots && in_.clock.kind == time::ClockKind::measured) return false;
+        return std::ranges::all_of(shown_, [&](const Shown& run) {
+            return run.grid->complete && run.grid->microbatches == grid.microbatches &&
+                   run.grid->lanes.size() == grid.lanes.size();
+        });
+    }
+
     /// Where a run's last block ends; of a shorter run also how much sooner.
     void end_line(const PipelineGrid& grid, float top, float bottom) {
         p_.layer = 4;
         const float at = x(length(grid));
         p_.line({at, top - 4}, {at, bottom}, Token::soft, 1.5F);
         const double sooner = widest_ - length(grid);
-        if (sooner <= widest_ * 1e-3) return;
+        if (sooner <= widest_ * 1e-3 || !same_work(grid)) return;
         const float middle = (top + bottom) / 2;
         p_.line({at, middle}, {x1_, middle}, Token::ok, 2.5F);
         const std::string text =
@@ -372,6 +380,7 @@ class PipelinePicture {
     const PipelineOptions& options_;
     Painter p_;
     std::vector<Shown> shown_;
+    int32_t microbatches_ = 1;
     double widest_ = 1;
     float lane_ = kMostLane, gutter_ = 0, x0_ = 0, x1_ = 1;
 };

@@ -303,6 +303,7 @@ std::optional<StrategyOptions> short_cycle(const StrategyOptions& options, int64
     DilocoOptions& o = shorter.diloco;
     if (o.sync_every <= kMostPlayed || steps < o.sync_every / o.fragments) return std::nullopt;
     const int64_t period = std::clamp<int64_t>(kMostPlayed / o.fragments, 3, o.fragment_sync_delay + 3);
+    if (period * o.fragments > kMostPlayed) return std::nullopt;  // so many fragments have no short one
     o.fragment_sync_delay = std::min(o.fragment_sync_delay, period - 1);
     o.sync_every = period * o.fragments;
     return shorter;

@@ -53,7 +53,7 @@ view::Picture grid(const Ui& ui, view::Size size) {
     options.sums = !ui.quiz_mask.open();
     options.name = grid_name(*s.document, s);
     const auto lay = [&](const session::Document& run) {
-        if (view::has_pipeline(*run.trace))
+        if (view::has_pipeline(*run.trace, ui.memo))
             options.beside.push_back({grid_name(run, s), *run.trace,
                                       s.clock == time::ClockKind::measured ? run.measured : run.modelled});
     };
