@@ -327,7 +327,8 @@ LessonText parse_lesson(std::string_view text, const std::string& path) {
 }
 
 LessonText read_lesson(const std::string& folder, std::string_view language) {
-    const std::string path = (folder.empty() ? std::string(".") : folder) + "/lesson." + std::string(language) + ".md";
+    const std::string path =
+        (folder.empty() ? std::string(".") : folder) + "/lesson." + std::string(language) + ".md";
     const std::string text = read_text_file(path);
     if (static_cast<int64_t>(text.size()) > kMostTextBytes)
         throw InputError({{{"lesson.too_large", {{"most", kMostTextBytes}}}, {path, 0, 0, -1}, {}}});

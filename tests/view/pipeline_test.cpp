@@ -121,7 +121,7 @@ TEST_CASE("activations are held from the forward to the end of the backward, as 
         const view::PipelineLane& lane = grid->lanes[r];
         CHECK(view::most_held(lane) == static_cast<int32_t>(4 - r));
         CHECK(view::held_at(lane, lane.blocks.front().at.begin_ns) == std::vector<int32_t>{0});
-        CHECK(view::held_at(lane, lane.blocks.front().at.end_ns) == std::vector<int32_t>{0});
+        CHECK(view::held_at(lane, lane.blocks.front().at.end_ns - 1) == std::vector<int32_t>{0});
         CHECK(view::held_at(lane, lane.blocks.back().at.end_ns).empty());
         CHECK(view::slot_at(lane, lane.blocks.back().at.end_ns) == Approx(lane.blocks.back().end));
     }
@@ -179,13 +179,18 @@ TEST_CASE("data parallelism inside the stages adds no blocks, and a run without 
     CHECK(test::text_problems(view::pipeline_view(toy.at(0)), toy.measure).empty());
 }
 
-TEST_CASE("transformers, and what data and tensor parallelism add, have the same blocks as the schedule alone") {
-    const std::string mlp = "kind = \"mlp\"\ndim = 4\nhidden = 6\nlayers = 4\nseed = 3\n[data]\nkind = "
-                            "\"regression\"\nsamples = 16\nseed = 1\n";
-    const std::string gpt = "kind = \"gpt\"\nvocab = 8\nseq = 4\ndim = 4\nheads = 2\nhidden = 8\nlayers = 4\nseed = 3\n";
+TEST_CASE(
+    "transformers, and what data and tensor parallelism add, have the same blocks as the schedule alone") {
+    const std::string mlp =
+        "kind = \"mlp\"\ndim = 4\nhidden = 6\nlayers = 4\nseed = 3\n[data]\nkind = "
+        "\"regression\"\nsamples = 16\nseed = 1\n";
+    const std::string gpt =
+        "kind = \"gpt\"\nvocab = 8\nseq = 4\ndim = 4\nheads = 2\nhidden = 8\nlayers = 4\nseed = 3\n";
     const auto run = [](const std::string& model, const std::string& schedule, const std::string& mesh) {
-        return Ran("format = 1\n[model]\n" + model + "[train]\nsteps = 1\nglobal_batch = 16\n[optimizer]\nkind = "
-                   "\"sgd\"\nlr = 0.1\n[mesh]\n" + mesh + "schedule = \"" + schedule + "\"\nmicrobatches = 4\n");
+        return Ran("format = 1\n[model]\n" + model +
+                   "[train]\nsteps = 1\nglobal_batch = 16\n[optimizer]\nkind = "
+                   "\"sgd\"\nlr = 0.1\n[mesh]\n" +
+                   mesh + "schedule = \"" + schedule + "\"\nmicrobatches = 4\n");
     };
     const std::string alone = "shape = [2]\nnames = [\"pp\"]\n[parallel]\n";
     const auto with = [](const std::string& dim, const std::string& keys) {
@@ -195,10 +200,10 @@ TEST_CASE("transformers, and what data and tensor parallelism add, have the same
         const Ran plain = run(mlp, schedule, alone);
         const auto wanted = view::pipeline_grid(*plain.trace, plain.clock, 0, 0);
         REQUIRE(wanted != nullptr);
-        for (const Ran& other : {run(gpt, schedule, alone), run(mlp, schedule, with("replicate", "data = \"ddp\"\n")),
-                                 run(mlp, schedule, with("shard", "data = \"fsdp2\"\n")),
-                                 run(mlp, schedule, with("shard", "data = \"zero1\"\n")),
-                                 run(mlp, schedule, with("tp", ""))}) {
+        for (const Ran& other :
+             {run(gpt, schedule, alone), run(mlp, schedule, with("replicate", "data = \"ddp\"\n")),
+              run(mlp, schedule, with("shard", "data = \"fsdp2\"\n")),
+              run(mlp, schedule, with("shard", "data = \"zero1\"\n")), run(mlp, schedule, with("tp", ""))}) {
             const auto grid = view::pipeline_grid(*other.trace, other.clock, 0, 0);
             REQUIRE(grid != nullptr);
             INFO(schedule << "\n" << other.trace->info.scenario);
@@ -212,8 +217,11 @@ TEST_CASE("transformers, and what data and tensor parallelism add, have the same
         }
     }
     // A first stage of one layer needs no input gradient: its backward is whole all the same.
-    const Ran toy("format = 1\n[model]\nkind = \"toy\"\nseed = 1\n[data]\nkind = \"regression\"\nsamples = 16\nseed = 1\n"
-                  "[train]\nsteps = 1\nglobal_batch = 16\n[mesh]\n" + alone + "schedule = \"1F1B\"\nmicrobatches = 4\n");
+    const Ran toy(
+        "format = 1\n[model]\nkind = \"toy\"\nseed = 1\n[data]\nkind = \"regression\"\nsamples = 16\nseed = "
+        "1\n"
+        "[train]\nsteps = 1\nglobal_batch = 16\n[mesh]\n" +
+        alone + "schedule = \"1F1B\"\nmicrobatches = 4\n");
     const auto grid = view::pipeline_grid(*toy.trace, toy.clock, 0, 0);
     REQUIRE(grid != nullptr);
     for (const view::PipelineLane& lane : grid->lanes)

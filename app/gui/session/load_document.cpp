@@ -75,8 +75,7 @@ Variants run_variants(const scenario::Scenario& scenario, const std::atomic<bool
             if (!answer.error) variants.numbers[name] = answer.text;
         if (!is_shown || !run.trace) continue;
         // On the hardware of the run beside which it stands.
-        const auto made =
-            std::const_pointer_cast<Document>(make_document(run.trace, variant.id, nullptr));
+        const auto made = std::const_pointer_cast<Document>(make_document(run.trace, variant.id, nullptr));
         made->modelled = time::modelled(*run.trace, scenario.hardware);
         variants.beside[variant.id] = made;
     }

@@ -46,8 +46,8 @@ bool is_input_grad(std::string_view kernel) {
     return kernel.ends_with(".input_grad") || (kernel.ends_with(".backward") && !is_weight_grad(kernel));
 }
 
-/// What a data strategy does with parameters and gradients between the layers' kernels, maybe those of another
-/// stage: no part of a block.
+/// What a data strategy does with parameters and gradients between the layers' kernels, maybe those of
+/// another stage: no part of a block.
 bool is_of_strategy(std::string_view kernel) {
     for (const std::string_view prefix : {"ddp.", "fsdp2.", "flat.", "zero.", "powersgd."})
         if (kernel.starts_with(prefix)) return true;
@@ -184,9 +184,9 @@ void add_blocks(const trace::Trace& trace, const Group& group, bool splits,
     if (group.phase == Phase::forward) return block(BlockKind::forward, 0, n, group.waited);
     const auto part = splits ? halves(trace, group) : std::nullopt;
     if (!part) return block(BlockKind::backward, 0, n, group.waited);
-    const bool has_input = std::any_of(
-        group.kernels.begin(), group.kernels.begin() + static_cast<std::ptrdiff_t>(*part),
-        [&](const trace::Event* kernel) { return is_input_grad(trace.text(kernel->name)); });
+    const bool has_input =
+        std::any_of(group.kernels.begin(), group.kernels.begin() + static_cast<std::ptrdiff_t>(*part),
+                    [&](const trace::Event* kernel) { return is_input_grad(trace.text(kernel->name)); });
     if (has_input) block(BlockKind::input_grad, 0, *part, group.waited);
     if (*part < n) block(BlockKind::weight_grad, has_input ? *part : 0, n, has_input ? -1 : group.waited);
 }

@@ -61,8 +61,7 @@ class Legend {
 void number_squares(Painter& p, Legend& legend, int32_t n) {
     const int32_t squares = std::min(n, kMostNumbers);
     for (int32_t i = 0; i < squares; ++i) {
-        const auto m =
-            n <= kMostNumbers ? i : static_cast<int32_t>(int64_t{i} * (n - 1) / (squares - 1));
+        const auto m = n <= kMostNumbers ? i : static_cast<int32_t>(int64_t{i} * (n - 1) / (squares - 1));
         const std::string number = std::to_string(m);
         const Rect box = legend.room(std::max(legend.side(), p.width(number, Face::mono_small) + 6));
         draw_block(p, box, {BlockKind::forward, m, n});
@@ -129,7 +128,8 @@ void draw_idle(Painter& p, const Rect& box, const std::string& length, const Id&
 
 void note_kinds(const PipelineGrid& grid, LegendOf& legend) {
     for (const PipelineLane& lane : grid.lanes)
-        for (const PipelineBlock& block : lane.blocks) legend.kinds[static_cast<std::size_t>(block.kind)] = true;
+        for (const PipelineBlock& block : lane.blocks)
+            legend.kinds[static_cast<std::size_t>(block.kind)] = true;
 }
 
 float pipeline_legend(Painter& p, const Rect& box, const LegendOf& of) {
@@ -142,11 +142,10 @@ float pipeline_legend(Painter& p, const Rect& box, const LegendOf& of) {
         if (!of.kinds[static_cast<std::size_t>(kind)]) continue;
         const std::string name = block_letter(kind) + std::to_string(middle);
         const BlockLook look{kind, middle, of.microbatches};
-        legend.entry(p.say(meaning(kind)), p.width(name, Face::mono_small) + 10,
-                     [&](const Rect& at) {
-                         draw_block(p, at, look);
-                         label_block(p, at, name, look);
-                     });
+        legend.entry(p.say(meaning(kind)), p.width(name, Face::mono_small) + 10, [&](const Rect& at) {
+            draw_block(p, at, look);
+            label_block(p, at, name, look);
+        });
     }
     legend.entry(p.say(of.slots ? "view.pipeline.bubble_slots" : "view.pipeline.bubble"), 36,
                  [&](const Rect& at) { draw_idle(p, at, ""); });

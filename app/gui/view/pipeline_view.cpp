@@ -330,8 +330,8 @@ class PipelinePicture {
         }
     }
 
-    /// Only of runs of as much work, which came to the step's end, one is sooner; on the measured clock what else
-    /// the machine did may be the reason.
+    /// Only of runs of as much work, which came to the step's end, one is sooner; on the measured clock what
+    /// else the machine did may be the reason.
     bool same_work(const PipelineGrid& grid) const {
         if (!options_.slots && in_.clock.kind == time::ClockKind::measured) return false;
         return std::ranges::all_of(shown_, [&](const Shown& run) {
