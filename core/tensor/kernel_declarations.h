@@ -4,6 +4,16 @@
 
 #include "core/tensor/kernel_declaration.h"
 
+namespace meshscope::tensor {
+
+// Clang instantiates a member template at the end of a file only, too late for the constants below.
+template Operand Operand::with(Operand::Layout Operand::*, Operand::Layout) const;
+template Operand Operand::with(Operand::Numbers Operand::*, Operand::Numbers) const;
+template Operand Operand::with(bool Operand::*, bool) const;
+template Operand Operand::with(int8_t Operand::*, int8_t) const;
+
+}  // namespace meshscope::tensor
+
 namespace meshscope::tensor::declared {
 
 template <class... Letters>
