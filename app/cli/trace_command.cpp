@@ -23,6 +23,7 @@
 #include "core/trace/export.h"
 #include "core/trace/part_file.h"
 #include "core/trace/query.h"
+#include "core/trace/recorded.h"
 #include "core/trace/store.h"
 
 namespace meshscope::cli {
