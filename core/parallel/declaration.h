@@ -104,6 +104,9 @@ struct Declaration {
 /// The data strategies, in DataStrategy's order.
 std::span<const Declaration* const> strategies();
 
+/// The keys that they declare, each name once.
+std::span<const StrategyKey> strategy_keys();
+
 const Declaration& declaration(DataStrategy strategy);
 /// The one of that word or hybrid word; null where there is none.
 const Declaration* find_declaration(std::string_view word);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <vector>
 
 #include "core/parallel/declaration.h"
 
@@ -18,6 +19,18 @@ constexpr auto kStrategies = std::to_array<const Declaration*>(
 
 std::span<const Declaration* const> strategies() {
     return kStrategies;
+}
+
+std::span<const StrategyKey> strategy_keys() {
+    static const std::vector<StrategyKey> kDeclared = [] {
+        std::vector<StrategyKey> declared;
+        for (const Declaration* const strategy : kStrategies)
+            for (const StrategyKey& key : strategy->keys)
+                if (std::ranges::find(declared, key.name, &StrategyKey::name) == declared.end())
+                    declared.push_back(key);
+        return declared;
+    }();
+    return kDeclared;
 }
 
 const Declaration& declaration(DataStrategy strategy) {

@@ -12,6 +12,7 @@
 #include "core/comm/choice.h"
 #include "core/comm/parts.h"
 #include "core/comm/schedule/card.h"
+#include "core/comm/schedule/own/own_algorithm.h"
 #include "core/memory/ledger.h"
 #include "core/mesh/roles.h"
 #include "core/nn/model.h"
@@ -89,40 +90,59 @@ double call_bytes(const scenario::Scenario& s, double ranks_here) {
     return most;
 }
 
-/// What the hops of plain calls take in the record: as many as the algorithm gives a rank, on all ranks here.
-double call_hops_bytes(const scenario::Scenario& s, int32_t ranks_here) {
-    double hops = 0;
-    for (const scenario::Call& call : s.calls) {
-        int32_t p = scenario::world_size(s);
-        if (!call.group_ranks.empty()) p = static_cast<int32_t>(call.group_ranks.size());
-        for (std::size_t d = 0; d < s.mesh_names.size(); ++d)
-            if (s.mesh_names[d] == call.mesh_dim) p = static_cast<int32_t>(s.mesh_shape[d]);
-        const auto callers = call.ranks.empty() ? ranks_here : static_cast<int32_t>(call.ranks.size());
-        if (call.kind != scenario::Call::Kind::collective || p < 2) continue;
-        if (s.parallel.algorithm == Algorithm::native) continue;  // whose hops nobody tells
-        const int64_t bytes = call.elements * bytes_per_element(call.dtype);
-        const Algorithm algorithm =
-            comm::choose_algorithm(call.op, s.parallel.algorithm, p, {.bytes = bytes});
-        std::vector<comm::Part> parts;
-        comm::set_even_parts(parts, call.elements / p, p);
-        int64_t received = 0;
+/// Members of the group that a call names.
+int32_t members_of(const scenario::Scenario& s, const scenario::Call& call) {
+    if (!call.group_ranks.empty()) return static_cast<int32_t>(call.group_ranks.size());
+    for (std::size_t d = 0; d < s.mesh_names.size(); ++d)
+        if (s.mesh_names[d] == call.mesh_dim) return static_cast<int32_t>(s.mesh_shape[d]);
+    return scenario::world_size(s);
+}
+
+/// How many messages a member of a call receives, the mean over some that are spread over the group.
+double hops_a_member(const scenario::Scenario& s, const scenario::Call& call, int32_t p, bool shares_memory) {
+    constexpr int32_t kLooked = 8;
+    const comm::OwnAlgorithm* const own = s.parallel.own.get();
+    const bool gathers = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::gather;
+    const int64_t full = call.elements * (gathers ? p : 1);
+    const Algorithm algorithm = own != nullptr && own->op() == call.op && own->fits(p)
+                                    ? Algorithm::own
+                                    : comm::choose_algorithm(call.op, s.parallel.algorithm, p,
+                                                             {.bytes = full * bytes_per_element(call.dtype),
+                                                              .shares_memory = shares_memory});
+    std::vector<comm::Part> parts;
+    comm::set_even_parts(parts, full / p, p);
+    int64_t received = 0;
+    const int32_t looked = std::min(p, kLooked);
+    for (int32_t i = 0; i < looked; ++i)
         comm::say_steps(algorithm,
                         {.op = call.op,
                          .ranks = p,
-                         .rank = p - 1,
-                         .elements = call.elements,
+                         .rank = static_cast<int32_t>(int64_t{i} * p / looked),
+                         .root = call.root,
+                         .elements = full,
                          .element_bytes = bytes_per_element(call.dtype),
                          .in_parts = parts,
                          .out_parts = parts,
-                         .own = s.parallel.own.get()},
+                         .own = own},
                         [&](const comm::Step& step) {
                             using Kind = comm::Step::Kind;
-                            received += step.kind == Kind::receive || step.kind == Kind::reduce ? 1
-                                        : step.kind == Kind::reduce_many                        ? p - 1
-                                                                                                : 0;
+                            if (step.kind == Kind::receive || step.kind == Kind::reduce) ++received;
+                            if (step.kind == Kind::reduce_many) received += p - 1;
                         });
-        const int32_t members = call.mesh_dim.empty() && !call.group_ranks.empty() ? p : ranks_here;
-        hops += static_cast<double>(received) * std::min({members, callers, ranks_here});
+    return static_cast<double>(received) / looked;
+}
+
+/// What the hops of plain calls take in the record, of the ranks here.
+double call_hops_bytes(const scenario::Scenario& s, const RunPlace& place, int32_t ranks_here) {
+    if (s.parallel.algorithm == Algorithm::native) return 0;  // nobody tells those
+    double hops = 0;
+    for (const scenario::Call& call : s.calls) {
+        const int32_t p = members_of(s, call);
+        if (call.kind != scenario::Call::Kind::collective || p < 2) continue;
+        std::size_t callers = call.ranks.empty() ? call.group_ranks.size() : call.ranks.size();
+        if (callers == 0) callers = static_cast<std::size_t>(scenario::world_size(s));
+        hops += hops_a_member(s, call, p, place.backend == "threads") *
+                std::min(static_cast<double>(callers), static_cast<double>(ranks_here));
     }
     return hops * sizeof(trace::Hop);
 }
@@ -210,8 +230,8 @@ MemoryNeed predicted_need(const scenario::Scenario& s, const RunPlace& place) {
     const int32_t ranks = ranks_on_machine(s, place);
     const MemoryNeed least{least_bytes(s, ranks), true};
     if (!s.calls.empty()) {
-        const bool hops = place.level >= trace::Level::hops;
-        return {whole(static_cast<double>(least.bytes) + (hops ? call_hops_bytes(s, ranks) : 0)), true};
+        if (place.level < trace::Level::hops) return least;
+        return {whole(static_cast<double>(least.bytes) + call_hops_bytes(s, place, ranks)), false};
     }
     const double events = events_a_step(s, sizes_of(s));
     if (events * kDrySteps > kMostDryEvents) return least;

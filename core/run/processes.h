@@ -37,8 +37,9 @@ class Processes {
 
     bool is_first() const { return transport_.rank().value == 0; }
 
-    /// Every rank calls it. Throws CommError ("run.processes_differ": this rank, in what, its own value and
-    /// rank 0's) on a rank whose start differs from rank 0's. Cost: one broadcast.
+    /// Every rank calls it. Throws CommError on a rank whose start differs from rank 0's:
+    /// "run.processes_differ" (this rank, in what, its own value and rank 0's), or "run.processes_differ_file"
+    /// where what differs is a file's content. Cost: a broadcast of a number for each member of StartedWith.
     void agree(const StartedWith& mine);
 
     /// Every rank calls it: this rank's steady clock when rank 0 called it, which becomes time 0. On one

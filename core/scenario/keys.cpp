@@ -260,7 +260,7 @@ std::string declared_type(std::string_view name) {
 /// table the table's name and the types of its keys.
 std::deque<std::string> declared_names() {
     std::deque<std::string> texts;
-    for (const StrategyKey& key : strategy_keys()) {
+    for (const StrategyKey& key : parallel::strategy_keys()) {
         texts.push_back(declared_type(key.name));
         const auto* table = std::get_if<StrategyKey::Table>(&key.value);
         if (table == nullptr) continue;
@@ -274,7 +274,7 @@ std::deque<std::string> declared_names() {
 void append_declared(const std::deque<std::string>& texts, std::vector<Key>& all) {
     std::vector<Key> of_tables;
     auto text = texts.begin();
-    for (const StrategyKey& key : strategy_keys()) {
+    for (const StrategyKey& key : parallel::strategy_keys()) {
         all.push_back({"parallel", key.name, *text++, key.fallback});
         const auto* table = std::get_if<StrategyKey::Table>(&key.value);
         if (table == nullptr) continue;
@@ -286,18 +286,6 @@ void append_declared(const std::deque<std::string>& texts, std::vector<Key>& all
 }
 
 }  // namespace
-
-std::span<const parallel::StrategyKey> strategy_keys() {
-    static const std::vector<parallel::StrategyKey> kDeclared = [] {
-        std::vector<parallel::StrategyKey> declared;
-        for (const parallel::Declaration* const strategy : parallel::strategies())
-            for (const parallel::StrategyKey& key : strategy->keys)
-                if (std::ranges::find(declared, key.name, &parallel::StrategyKey::name) == declared.end())
-                    declared.push_back(key);
-        return declared;
-    }();
-    return kDeclared;
-}
 
 std::span<const Key> keys() {
     static const std::deque<std::string> kNames = declared_names();

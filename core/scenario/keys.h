@@ -46,8 +46,6 @@ std::span<const std::string_view> norms();  ///< in nn::Norm's order, without `n
 std::span<const std::string_view> optimizer_kinds();
 std::span<const std::string_view> data_kinds();
 std::span<const std::string_view> data_strategies();  ///< the words of parallel::strategies()
-/// The keys of [parallel] that strategies declare, each once.
-std::span<const parallel::StrategyKey> strategy_keys();
 std::span<const std::string_view> algorithms();
 /// Whether [parallel] algorithm names a file, not one of these: a path, or a name that ends in .toml or .xml.
 bool names_algorithm_file(std::string_view algorithm);

@@ -153,7 +153,7 @@ const StrategyKey& foreign_key(const Section& parallel, const StrategyKey& first
 }
 
 void refuse_foreign_keys(const Section& section, const Declaration& strategy) {
-    for (const StrategyKey& key : strategy_keys()) {
+    for (const StrategyKey& key : parallel::strategy_keys()) {
         if (!section.has(key.name) || strategy.key(key.name) != nullptr) continue;
         std::string known;
         for (const Declaration* const each : parallel::strategies())
@@ -171,7 +171,7 @@ void read_strategy_keys(const Section& parallel, bool mesh_known, Scenario& s) {
     const Declaration& strategy = parallel::declaration(s.parallel.data);
     const StrategyUse use = use_of(parallel, mesh_known, s);
     StrategyOptions unused;  // of keys that the strategy does not take
-    for (const StrategyKey& first : strategy_keys()) {
+    for (const StrategyKey& first : parallel::strategy_keys()) {
         const StrategyKey* const own = strategy_known ? strategy.key(first.name) : nullptr;
         const StrategyKey& key = own != nullptr ? *own : foreign_key(parallel, first);
         StrategyOptions& options = own != nullptr || !strategy_known ? s.parallel : unused;

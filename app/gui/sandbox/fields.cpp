@@ -89,7 +89,7 @@ std::string_view table_of(const StrategyKey& key) {
 std::vector<Offered> strategy_fields(const Kinds& k) {
     const parallel::Declaration* const strategy = parallel::find_declaration(k.data);
     std::vector<Offered> fields;
-    for (const StrategyKey& first : scenario::strategy_keys()) {
+    for (const StrategyKey& first : parallel::strategy_keys()) {
         const StrategyKey* const own = strategy != nullptr ? strategy->key(first.name) : nullptr;
         const StrategyKey& key = own != nullptr ? *own : first;
         const auto* table = std::get_if<StrategyKey::Table>(&key.value);

@@ -73,6 +73,14 @@ std::string format_time(int64_t t_ns) {
     return sign + three_digits(value) + kUnits[unit];
 }
 
+double round_step(double least) {
+    double step = 1;
+    while (step * 10 <= least) step *= 10;
+    for (const double times : {1.0, 2.0, 5.0})
+        if (step * times >= least) return step * times;
+    return step * 10;
+}
+
 std::string format_number(float value, int digits) {
     if (std::isnan(value)) return "nan";
     if (std::isinf(value)) return value < 0 ? std::string(kMinus) + "inf" : "inf";

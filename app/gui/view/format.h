@@ -17,6 +17,9 @@ std::string format_exact_bytes(int64_t bytes);
 std::string format_count(int64_t count);
 /// "0 ns", "850 ns", "16.1 µs", "3.20 ms", "1.50 s": three digits.
 std::string format_time(int64_t t_ns);
+/// 1, 2 or 5 times a power of ten, the smallest from `least` on; at least 1: how far a ruler's ticks, or an
+/// axis' lines, stand apart.
+double round_step(double least);
 /// A share of 1 as whole percents, the sign left to the sentence: "0", "< 1" (never 0 for a share that is
 /// not), "41".
 std::string format_percent(double share);

@@ -117,12 +117,7 @@ void style_category(Shape& s, MemoryCategory category) {
 }
 
 int64_t byte_step(int64_t largest, int lines) {
-    int64_t step = 1;
-    while (true) {
-        for (const int64_t times : {1, 2, 5})
-            if (step * times * lines >= largest) return step * times;
-        step *= 10;
-    }
+    return static_cast<int64_t>(round_step(static_cast<double>(largest) / lines));
 }
 
 std::string axis_bytes(int64_t bytes) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -23,19 +22,12 @@ constexpr int32_t kMostSquares = 8;  // of held activations; more are a number
 
 /// "2.5", "14": a number of slots.
 std::string slot_words(double slots) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2f", slots);
-    std::string words = text;
-    while (words.back() == '0') words.pop_back();
-    if (words.back() == '.') words.pop_back();
-    return words;
+    return format_number(static_cast<float>(slots), 4);
 }
 
 /// The share in tenths of a percent: "27.3".
 std::string share_words(double share) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f", 100 * share);
-    return text;
+    return format_number(static_cast<float>(std::round(share * 1000) / 10), 4);
 }
 
 /// One run's grid, ready to be drawn.
@@ -216,14 +208,7 @@ class PipelinePicture {
     }
 
     void ruler(const PipelineGrid& grid, float top, float bottom) {
-        const double room = std::max(1.F, (x1_ - x0_) / 64);
-        double step = std::pow(10, std::floor(std::log10(std::max(1e-9, widest_ / room))));
-        for (const double factor : {1.0, 2.0, 5.0, 10.0})
-            if (step * factor >= widest_ / room) {
-                step *= factor;
-                break;
-            }
-        if (options_.slots) step = std::max(1.0, step);
+        const double step = round_step(widest_ * 64 / std::max(1.F, x1_ - x0_));
         const float y = top - p_.line_height(Face::mono_small) - 4;
         for (double t = 0; t <= length(grid) * 1.0001; t += step) {
             const float at = std::floor(x(t)) + 0.5F;

@@ -65,11 +65,7 @@ std::vector<std::pair<float, float>> exposed_parts(const time::Overlap& overlap,
 int64_t tick_step(const TimeAxis& axis, float least_px) {
     const double ns = static_cast<double>(axis.end_ns - axis.begin_ns) * static_cast<double>(least_px) /
                       std::max(1.0, static_cast<double>(axis.x1 - axis.x0));
-    double step = 1;
-    while (step * 10 <= ns) step *= 10;
-    for (const double times : {1.0, 2.0, 5.0, 10.0})
-        if (step * times >= ns) return static_cast<int64_t>(step * times);
-    return static_cast<int64_t>(step * 10);
+    return static_cast<int64_t>(round_step(ns));
 }
 
 std::string tick_words(int64_t t_ns, int64_t step_ns, bool with_unit) {
