@@ -228,3 +228,29 @@ TEST_CASE(
         for (const view::PipelineBlock& block : lane.blocks)
             CHECK((block.kind == BlockKind::forward || block.kind == BlockKind::backward));
 }
+
+TEST_CASE("a run that broke off is said to be cut off, and what follows its end is not counted as idle") {
+    const auto scenario = scenario::parse_scenario(
+        scenario_text("1F1B", 4, 8,
+                      "[[faults]]\nkind = \"kill\"\nrank = 2\nstep = 0\nphase = \"backward\"\n"),
+        "test.toml");
+    const auto registry = backends::make_registry();
+    const auto result = run::run_up_to_failure(scenario, *registry, {});
+    REQUIRE(result.failure);
+    const auto clock = time::modelled(*result.trace, time::classroom());
+    const auto grid = view::pipeline_grid(*result.trace, clock, 0, 0);
+    REQUIRE(grid != nullptr);
+    CHECK_FALSE(grid->complete);
+    const test::FakeMeasure measure;
+    const test::CatalogueTexts english(view::Language::en);
+    const view::Selection selection;
+    const auto picture = view::pipeline_view(
+        {*result.trace, clock, {clock.end_ns}, selection, {980, 620}, view::Language::en, measure, english});
+    CHECK(test::says_part(picture, "was not recorded to its end"));
+    CHECK_FALSE(test::says_part(picture, "bubble"));
+    for (const std::string& line : picture.text_lines) {
+        INFO(line);
+        CHECK_FALSE(line.ends_with(")"));
+    }
+    CHECK(test::text_problems(picture, measure).empty());
+}

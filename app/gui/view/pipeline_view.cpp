@@ -235,7 +235,8 @@ class PipelinePicture {
             told += std::string(" ") + block_letter(block.kind) + std::to_string(block.microbatch);
             until = std::max(until, end);
         }
-        if (length(grid) > until + widest_ * 1e-6) {
+        // What a rank would have done after a run broke off nobody knows: that is no idle time.
+        if (grid.complete && length(grid) > until + widest_ * 1e-6) {
             gap(run, lane, -1, bars, until, length(grid));
             if (options_.sums) told += " (" + words(length(grid) - until) + ")";
         }
