@@ -226,9 +226,14 @@ void StreamExecutor::finish() {
 void StreamExecutor::wait_for_sent(Sent& sent) {
     if (sent.ticket == Sent::kReceived) return;
     transport_.begin_receipt(sent.call);
-    transport_.wait(sent.ticket);
+    take_receipt(sent);
     transport_.end_call();
+}
+
+void StreamExecutor::take_receipt(Sent& sent) {
+    transport_.wait(sent.ticket);
     sent.ticket = Sent::kReceived;
+    if (sent.on_device != nullptr) queues_->free(std::exchange(sent.on_device, nullptr));
 }
 
 void StreamExecutor::post_copy(const IssuedCall& call, GlobalRank dst, Channel channel,
@@ -255,7 +260,6 @@ void StreamExecutor::post_copy(const IssuedCall& call, GlobalRank dst, Channel c
 }
 
 void StreamExecutor::drop_first_sent() {
-    if (sent_.front().on_device != nullptr) queues_->free(sent_.front().on_device);
     sent_.pop_front();
     ++n_dropped_;
 }
@@ -266,7 +270,7 @@ void StreamExecutor::drop_received() {
     };
     while (!sent_.empty() && received(sent_.front())) {
         // It is there, so nobody has to be told what is waited for.
-        if (sent_.front().ticket != Sent::kReceived) transport_.wait(sent_.front().ticket);
+        if (sent_.front().ticket != Sent::kReceived) take_receipt(sent_.front());
         drop_first_sent();
     }
 }

@@ -125,6 +125,9 @@ class StreamExecutor {
     void end_early(Work::State& state) noexcept;
     void serve();
     void wait_for_sent(Sent& sent);
+    /// Waits until `sent` was received, and gives its memory back in the queue that waited: another queue
+    /// would not know of it, and the receiver's could still be reading.
+    void take_receipt(Sent& sent);
     void drop_received();
     void drop_first_sent();
     void let_go(int64_t up_to);

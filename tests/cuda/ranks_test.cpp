@@ -6,6 +6,7 @@
 #include "core/base/temporary_folder.h"
 #include "core/memory/ledger.h"
 #include "core/run/recover.h"
+#include "tests/cuda/slow.h"
 #include "tests/cuda/stand_in_registry.h"
 #include "tests/gpu/gpu_pair.h"
 #include "tests/run/golden_run.h"
@@ -215,15 +216,6 @@ elements = 6
 
 namespace {
 
-/// Each piece of the device's work takes this much longer while it lives.
-class Slow {
-  public:
-    explicit Slow(int64_t ns) { gpu_test::control().delay(ns); }
-    ~Slow() { gpu_test::control().delay(0); }
-    Slow(const Slow&) = delete;
-    Slow& operator=(const Slow&) = delete;
-};
-
 /// What a training of `name` on cuda ends with, when the n-th call of a function of the module fails.
 std::string failure_of(const std::string& name, const nlohmann::json& gold, const char* call, int64_t n) {
     gpu_test::control().fail(call, n, 719);
@@ -242,7 +234,7 @@ std::string failure_of(const std::string& name, const nlohmann::json& gold, cons
 
 TEST_CASE("a device whose work takes long gives the same numbers: whatever must wait, waits") {
     const auto backends = gpu::stand_in_registry();
-    const Slow slow(100'000);
+    const gpu_test::Slow slow(100'000);
     for (const std::string name :
          {"mlp_ddp2_buckets", "mlp_fsdp2_keep", "mlp_hsdp2x2_clip", "mlp_zero1_2", "mlp_pp2_1f1b"}) {
         INFO(name);
@@ -256,7 +248,7 @@ TEST_CASE("a device whose work takes long gives the same numbers: whatever must 
 
 TEST_CASE("collectives run beside what the rank computes, on a device as well") {
     const auto backends = gpu::stand_in_registry();
-    const Slow slow(200'000);
+    const gpu_test::Slow slow(200'000);
     const auto result =
         golden::train("mlp_fsdp4", golden::read_case("mlp_fsdp4"), *backends, on("cuda", trace::Level::hops));
     const std::vector<trace::Event>& events = result.trace->ranks[0].events;

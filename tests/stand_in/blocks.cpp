@@ -42,6 +42,8 @@ int give(void* memory, bool of_device) {
     if (found == m.blocks.end() || (found->second.device >= 0) != of_device)
         return MESHSCOPE_GPU_INVALID_VALUE;
     if (of_device) m.used[static_cast<std::size_t>(found->second.device)] -= found->second.bytes;
+    // Whoever still reads it sees that: a device would by now have given it to somebody else.
+    std::memset(memory, 0xAA, static_cast<std::size_t>(found->second.bytes));
     m.blocks.erase(found);
     ::operator delete(memory, kAlignment);
     return MESHSCOPE_GPU_OK;
