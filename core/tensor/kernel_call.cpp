@@ -177,6 +177,17 @@ KernelCost KernelCall::cost() const {
     return cost;
 }
 
+void KernelCall::show(OperandSink& sink, bool written) const {
+    for (std::size_t i = 0; i < declaration_.operands.size(); ++i) {
+        const Operand& operand = declaration_.operands[i];
+        if (!operand.is_recorded || given_[i].tensor == nullptr || !given_[i].tensor->defined()) continue;
+        const bool reads = operand.use == Operand::Use::read || operand.use == Operand::Use::updated ||
+                           (operand.use == Operand::Use::gradient && accumulates_);
+        if (written ? operand.use != Operand::Use::read : reads)
+            sink.operand(declaration_.names[i], *given_[i].tensor, written);
+    }
+}
+
 void KernelCall::refuse(const Shape& shape, const Shape& wanted) const {
     throw InvalidArgument(
         {"kernel.shape", {{"kernel", std::string(declaration_.name)}, {"shape", shape}, {"wanted", wanted}}});

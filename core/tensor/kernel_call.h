@@ -27,6 +27,8 @@ class KernelCall {
     /// The dtype of the call's numbers: bfloat16 or float16 where one of them is; of a cast, the output's.
     DType dtype() const { return dtype_; }
     KernelCost cost() const;
+    /// Shows the operands that are for the record: those that it reads, or those that it has written.
+    void show(OperandSink& sink, bool written) const;
 
   private:
     struct Given {

@@ -50,6 +50,8 @@ struct Operand {
     Layout layout = Layout::elements;
     Numbers numbers = Numbers::of_call;
     bool may_be_undefined = false;
+    /// Its shape, and where it is small its numbers, are for the record at Level::values.
+    bool is_recorded = false;
     int8_t n_sizes = 0;
     /// How often all of its bytes pass between the processor and memory in one call.
     int8_t n_passes = 1;
@@ -64,6 +66,7 @@ struct Operand {
     constexpr Operand float32() const { return with(&Operand::numbers, Numbers::float32); }
     constexpr Operand int64() const { return with(&Operand::numbers, Numbers::int64); }
     constexpr Operand optional() const { return with(&Operand::may_be_undefined, true); }
+    constexpr Operand recorded() const { return with(&Operand::is_recorded, true); }
     constexpr Operand passes(int8_t n) const { return with(&Operand::n_passes, n); }
     /// Not counted: little beside the others.
     constexpr Operand small() const { return passes(0); }
@@ -88,7 +91,26 @@ struct KernelDeclaration {
     int64_t (*operations)(const Sizes&);
     /// The operands in an order in which each has its sizes known, or to be found from its shape.
     std::array<uint8_t, kMostOperands> order;
+    /// What its parameters call them: "y", "x", "weight".
+    std::array<std::string_view, kMostOperands> names;
 };
+
+/// KernelDeclaration::names: of "(const Tensor& y, float a, std::span<const float> x)" y and x, as numbers
+/// that are no tensor's are no operand.
+consteval std::array<std::string_view, KernelDeclaration::kMostOperands> names_of(
+    std::string_view parameters) {
+    std::array<std::string_view, KernelDeclaration::kMostOperands> names{};
+    std::size_t n = 0;
+    while (!parameters.empty()) {
+        const std::size_t end = parameters.find_first_of(",)");
+        const std::string_view parameter = parameters.substr(0, end);
+        if (parameter.find("Tensor&") != std::string_view::npos ||
+            parameter.find("span<") != std::string_view::npos)
+            names[n++] = parameter.substr(parameter.rfind(' ') + 1);
+        parameters.remove_prefix(end == std::string_view::npos ? parameters.size() : end + 1);
+    }
+    return names;
+}
 
 /// KernelDeclaration::order: those of one size and matrices first, as nothing can be divided by a size of 0.
 /// Does not compile where operands leave a size open.

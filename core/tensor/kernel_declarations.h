@@ -51,16 +51,17 @@ inline constexpr Size b = &Sizes::b, q = &Sizes::q, k = &Sizes::k;
 inline constexpr Size h = &Sizes::h, g = &Sizes::g, e = &Sizes::e;
 }  // namespace letters
 
-#define KERNEL(result, method, name, parameters, arguments, operations, ...)                            \
-    namespace method {                                                                                  \
-    using namespace letters;                                                                            \
-    struct Count : Sizes {                                                                              \
-        int64_t total() const { return operations; }                                                    \
-    };                                                                                                  \
-    inline constexpr Operand kOperands[] = {__VA_ARGS__};                                               \
-    static_assert(std::size(kOperands) <= KernelDeclaration::kMostOperands);                            \
-    inline constexpr KernelDeclaration kDeclaration{                                                    \
-        name, kOperands, [](const Sizes& sizes) { return Count{sizes}.total(); }, order_of(kOperands)}; \
+#define KERNEL(result, method, name, parameters, arguments, operations, ...)                                 \
+    namespace method {                                                                                       \
+    using namespace letters;                                                                                 \
+    struct Count : Sizes {                                                                                   \
+        int64_t total() const { return operations; }                                                         \
+    };                                                                                                       \
+    inline constexpr Operand kOperands[] = {__VA_ARGS__};                                                    \
+    static_assert(std::size(kOperands) <= KernelDeclaration::kMostOperands);                                 \
+    inline constexpr KernelDeclaration kDeclaration{name, kOperands,                                         \
+                                                    [](const Sizes& sizes) { return Count{sizes}.total(); }, \
+                                                    order_of(kOperands), names_of(#parameters)};             \
     }
 #include "core/tensor/kernels.def"
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "core/tensor/attention.h"
 #include "core/tensor/tensor.h"
@@ -54,6 +55,15 @@ struct KernelCost {
     }
 };
 
+/// Is shown what calls read and write, of the operands that kernels.def marks as recorded.
+class OperandSink {
+  public:
+    virtual ~OperandSink() = default;
+    /// Before the call what it reads, after it (`written`) what it wrote; both of what it updates. `name` as
+    /// kernels.def calls it ("y"); it lasts as long as the program.
+    virtual void operand(std::string_view name, const Tensor& tensor, bool written) = 0;
+};
+
 /// What a device implements: the work of every kernel of kernels.def, of operands that are known to fit.
 /// Thread-safe: kernels keep no state.
 class KernelWork {
@@ -83,6 +93,12 @@ class Kernels {
         result.cost_ = &cost;
         return result;
     }
+    /// The same; each call's operands are shown to `sink`, which must outlive them.
+    Kernels showing(OperandSink& sink) const {
+        Kernels result = *this;
+        result.sink_ = &sink;
+        return result;
+    }
 
 #define KERNEL(result, method, name, parameters, ...) result method parameters const;
 #include "core/tensor/kernels.def"
@@ -93,6 +109,7 @@ class Kernels {
   private:
     const KernelWork* work_;
     KernelCost* cost_ = nullptr;
+    OperandSink* sink_ = nullptr;
 };
 
 }  // namespace meshscope::tensor

@@ -91,15 +91,22 @@ struct Hop {
     int64_t pieces = -1;  ///< first of `n_pieces` in the rank's piece table; -1 where that is 0
 };
 
-/// What a buffer held. Kept at Level::values when it has at most kMaxRecordedValues elements.
+/// What a buffer held: a collective's, or an operand of a kernel, `rows` × `columns` (all dims but the last
+/// are rows; a vector: one column). Recorded at Level::values: a collective's when it has at most
+/// kMaxRecordedValues elements; an operand's shape always, its numbers up to as many.
 enum class SnapshotKind : uint8_t { input, output };
 struct Snapshot {
     int32_t event = 0;
     SnapshotKind kind = SnapshotKind::input;
-    int64_t values = 0;  ///< first number in the rank's value table
+    int64_t values = 0;  ///< first number in the rank's value table; -1 (operands only): not kept
     int64_t elements = 0;
+    StringId operand = 0;  ///< as kernels.def calls it ("x", "weight", "y"); 0: a collective's buffer
+    int64_t rows = 0, columns = 0;  ///< of an operand
 };
 inline constexpr int64_t kMaxRecordedValues = 1024;
+/// Numbers of operands that a rank's record holds in all, 16 MiB; of what comes later the shape alone is
+/// kept.
+inline constexpr int64_t kMostOperandNumbers = int64_t{1} << 22;
 
 /// A rank's memory grew or shrank. `after_event` is the latest event the rank had issued then (-1: none).
 struct MemoryChange {

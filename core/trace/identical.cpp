@@ -61,7 +61,8 @@ struct SameRank {
         return a.chunk == b.chunk && a.offset == b.offset && a.elements == b.elements;
     }
     bool operator()(const Snapshot& a, const Snapshot& b) const {
-        return a.event == b.event && a.kind == b.kind && a.values == b.values && a.elements == b.elements;
+        return a.event == b.event && a.kind == b.kind && a.values == b.values && a.elements == b.elements &&
+               a.operand == b.operand && a.rows == b.rows && a.columns == b.columns;
     }
     bool operator()(const MemoryChange& a, const MemoryChange& b) const {
         return a.after_event == b.after_event && a.step == b.step && a.phase == b.phase &&

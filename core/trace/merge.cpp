@@ -52,6 +52,8 @@ Trace merge(RunInfo info, std::vector<Group> groups, std::vector<RankRecord> rec
             renumber(e.rule, "events", at, "rule");
             renumber(e.source, "events", at, "source");
         }
+        for (std::size_t i = 0; i < record.snapshots.size(); ++i)
+            renumber(record.snapshots[i].operand, "snapshots", static_cast<int64_t>(i), "operand");
         for (std::size_t i = 0; i < record.memory.size(); ++i)
             renumber(record.memory[i].label, "memory", static_cast<int64_t>(i), "label");
         for (std::size_t i = 0; i < record.parameters.size(); ++i) {

@@ -68,27 +68,33 @@ extern "C" void number_list(sqlite3_context* out, int, sqlite3_value** arguments
     }
 }
 
-std::string view() {
+std::string views(int32_t version) {
     const std::string each = std::to_string(kValuesABlock);
     const auto block = [&](const char* next) {
         return "(SELECT v.data FROM value_block v WHERE v.rank = s.rank AND v.ordinal = s.first_value / " +
                each + next + ")";
     };
-    return "CREATE TEMP VIEW buffers AS SELECT s.rank AS rank, s.event AS collective, "
-           "CASE s.kind WHEN 0 THEN 'input' ELSE 'output' END AS side, s.elements AS elements, "
-           "number_list(" +
-           block("") + ", " + block(" + 1") + ", s.first_value % " + each +
-           ", s.elements) AS numbers FROM snapshot s";
+    const std::string side = "CASE s.kind WHEN 0 THEN 'input' ELSE 'output' END AS side, ";
+    const std::string numbers = "s.elements AS elements, number_list(" + block("") + ", " + block(" + 1") +
+                                ", s.first_value % " + each + ", s.elements) AS numbers FROM snapshot s";
+    const std::string buffers =
+        "CREATE TEMP VIEW buffers AS SELECT s.rank AS rank, s.event AS collective, " + side + numbers;
+    if (version < 4) return buffers;
+    return buffers +
+           " WHERE s.operand = 0;"
+           "CREATE TEMP VIEW operands AS SELECT s.rank AS rank, s.event AS kernel, "
+           "(SELECT text FROM string WHERE id = s.operand) AS operand, " +
+           side + "s.\"rows\" AS \"rows\", s.columns AS columns, " + numbers + " WHERE s.operand <> 0";
 }
 
 }  // namespace
 
-int register_buffers(sqlite3* db) {
+int register_buffers(sqlite3* db, int32_t version) {
     const int code = sqlite3_create_function_v2(db, "number_list", 4,
                                                 SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
                                                 nullptr, number_list, nullptr, nullptr, nullptr);
     if (code != SQLITE_OK) return code;
-    return sqlite3_exec(db, view().c_str(), nullptr, nullptr, nullptr);
+    return sqlite3_exec(db, views(version).c_str(), nullptr, nullptr, nullptr);
 }
 
 }  // namespace meshscope::trace

@@ -97,7 +97,9 @@ bool holds_its_values(const RankRecord& rows) {
         return true;
     };
     return std::ranges::all_of(rows.snapshots,
-                               [&](const Snapshot& s) { return take(s.values, s.elements); }) &&
+                               [&](const Snapshot& s) {
+                                   return (s.operand != 0 && s.values == -1) || take(s.values, s.elements);
+                               }) &&
            std::ranges::all_of(rows.hops,
                                [&](const Hop& h) { return h.values < 0 || take(h.values, h.elements); }) &&
            holds_its_pieces(rows);

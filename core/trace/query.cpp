@@ -59,8 +59,8 @@ constexpr Recorded kRecorded[] = {{"event", "collectives, compute", Level::colle
                                   {"parameter_run", "parameters", Level::collectives},
                                   {"hop_block", "hops", Level::hops},
                                   {"hop_piece", "hop_pieces", Level::hops},
-                                  {"snapshot", "buffers", Level::values},
-                                  {"value_block", "buffers", Level::values}};
+                                  {"snapshot", "buffers, operands", Level::values},
+                                  {"value_block", "buffers, operands", Level::values}};
 
 /// What a query may read of a record, and what it asked for that the record does not hold.
 struct Doors {
@@ -179,7 +179,10 @@ struct TraceDatabase::Impl {
         sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 50);
         sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
         database.exec("PRAGMA temp_store = MEMORY");
-        if (register_buffers(db) != SQLITE_OK) throw std::bad_alloc();  // nothing else can go wrong there
+        sqlite::Statement version(database, "PRAGMA user_version");
+        const auto number = version.step() ? static_cast<int32_t>(version.integer(0)) : 0;
+        if (register_buffers(db, number) != SQLITE_OK)
+            throw std::bad_alloc();  // nothing else can go wrong there
         // A table-valued function declares its columns when it is first used, which the authorizer below
         // would take for a change.
         database.exec("SELECT * FROM json_each(NULL); SELECT * FROM json_tree(NULL)");

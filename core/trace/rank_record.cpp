@@ -18,7 +18,8 @@ void settle(RankRecord& record) {
         values.insert(values.end(), first, first + elements);
         return to;
     };
-    for (Snapshot& s : record.snapshots) s.values = move_values(s.values, s.elements);
+    for (Snapshot& s : record.snapshots)
+        if (s.values >= 0) s.values = move_values(s.values, s.elements);
     for (Hop& h : record.hops)
         if (h.values >= 0) h.values = move_values(h.values, h.elements);
     record.values = std::move(values);
@@ -35,7 +36,8 @@ void settle(RankRecord& record) {
 
 void append(RankRecord& record, RankRecord more) {
     const auto first_value = static_cast<int64_t>(record.values.size());
-    for (Snapshot& snapshot : more.snapshots) snapshot.values += first_value;
+    for (Snapshot& snapshot : more.snapshots)
+        if (snapshot.values >= 0) snapshot.values += first_value;
     const auto first_piece = static_cast<int64_t>(record.pieces.size());
     for (Hop& hop : more.hops) {
         if (hop.values >= 0) hop.values += first_value;

@@ -314,6 +314,11 @@ class Reader {
             s.kind = static_cast<SnapshotKind>(row.integer(0, 1));
             s.values = row.integer();
             s.elements = row.integer();
+            if (version_ >= 4) {
+                s.operand = string(row);
+                s.rows = row.integer();
+                s.columns = row.integer();
+            }
             list.push_back(s);
         });
     }

@@ -45,6 +45,15 @@ std::vector<T> tail(const std::vector<T>& all, std::size_t first) {
     return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
 }
 
+/// Puts the issuing half's snapshots, and the numbers that they point at, behind the running half's.
+void join(RankRecord& record, std::vector<Snapshot> operands, const std::vector<float>& values) {
+    const auto first = static_cast<int64_t>(record.values.size());
+    for (Snapshot& each : operands)
+        if (each.values >= 0) each.values += first;
+    record.snapshots.insert(record.snapshots.end(), operands.begin(), operands.end());
+    record.values.insert(record.values.end(), values.begin(), values.end());
+}
+
 }  // namespace
 
 struct Recorder::Impl {
@@ -63,6 +72,8 @@ struct Recorder::Impl {
     std::unordered_map<uint64_t, Live> live;
     std::vector<std::unordered_map<uint64_t, Live>::node_type> freed;  ///< nodes of `live`, to be used again
     std::vector<ParameterRun> parameters;
+    std::vector<Snapshot> operands;
+    std::vector<float> operand_values;
     std::size_t events_then = 0, memory_then = 0;  ///< their sizes when make_room() was called last
 
     // The running half, a cache line away from the other so that the two threads do not slow each other.
@@ -206,6 +217,18 @@ void Recorder::end_compute(int32_t id, int64_t flops, int64_t touched_bytes, DTy
     event.dtype = dtype;
 }
 
+void Recorder::add_operand(int32_t event, SnapshotKind kind, std::string_view operand, int64_t rows,
+                           int64_t columns, std::span<const float> numbers) {
+    if (event < 0 || level_ < Level::values) return;
+    const int64_t n = rows * columns;
+    const auto first = static_cast<int64_t>(impl_->operand_values.size());
+    const bool keep = n <= kMaxRecordedValues && static_cast<int64_t>(numbers.size()) == n &&
+                      first + n <= kMostOperandNumbers;
+    impl_->operands.push_back(
+        {event, kind, keep ? first : -1, n, impl_->strings.intern(operand), rows, columns});
+    if (keep) impl_->operand_values.insert(impl_->operand_values.end(), numbers.begin(), numbers.end());
+}
+
 Event* Recorder::enter_collective(Stream stream, const Cause& cause, const std::source_location& source) {
     if (level_ == Level::off) return nullptr;
     impl_->attach(stream);
@@ -307,16 +330,20 @@ RankRecord Recorder::since(Mark& mark) const {
     const auto first_value = static_cast<int64_t>(mark.values),
                first_piece = static_cast<int64_t>(mark.pieces);
     for (Snapshot& snapshot : record.snapshots) snapshot.values -= first_value;
+    std::vector<Snapshot> operands = tail(impl_->operands, mark.operands);
+    for (Snapshot& each : operands)
+        if (each.values >= 0) each.values -= static_cast<int64_t>(mark.operand_values);
     for (Hop& hop : record.hops) {
         if (hop.values >= 0) hop.values -= first_value;
         if (hop.pieces >= 0) hop.pieces -= first_piece;
     }
+    join(record, std::move(operands), tail(impl_->operand_values, mark.operand_values));
     impl_->read_clock(record);
     settle(record);
     mark = {impl_->strings.strings().size(), impl_->events.size(), impl_->ran.size(),
             impl_->dependencies.size(),      impl_->hops.size(),   impl_->pieces.size(),
-            impl_->snapshots.size(),         impl_->values.size(), impl_->memory.size(),
-            impl_->parameters.size()};
+            impl_->snapshots.size(),         impl_->values.size(), impl_->operands.size(),
+            impl_->operand_values.size(),    impl_->memory.size(), impl_->parameters.size()};
     return record;
 }
 
@@ -333,6 +360,7 @@ RankRecord Recorder::take() {
     impl_->read_clock(record);
     record.snapshots = std::exchange(impl_->snapshots, {});
     record.values = std::exchange(impl_->values, {});
+    join(record, std::exchange(impl_->operands, {}), std::exchange(impl_->operand_values, {}));
     record.pieces = std::exchange(impl_->pieces, {});
     for (std::vector<int32_t>& waiting : impl_->pending) waiting.clear();
     impl_->last_on_stream.fill(-1);

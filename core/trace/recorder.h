@@ -100,6 +100,12 @@ class Recorder final : public MemorySink {
     void end_compute(int32_t event, int64_t flops = 0, int64_t touched_bytes = 0,
                      DType dtype = DType::float32);
 
+    /// Says what an operand of the compute event held: before the kernel what it read (input), after it what
+    /// it wrote (output). The numbers are kept where there are rows × columns of them, as Snapshot has it, up
+    /// to kMostOperandNumbers in all. Level::values. Issuing thread.
+    void add_operand(int32_t event, SnapshotKind kind, std::string_view operand, int64_t rows,
+                     int64_t columns, std::span<const float> numbers);
+
     /// Enters a collective in the order of issue, with id, step, phase, cause and t_issue_ns. The caller
     /// fills in what the call is (op, reduce op, dtype, group, sequence, peer, padding, elements) where it
     /// lies, before anything else is recorded. Null at Level::off.
@@ -127,7 +133,7 @@ class Recorder final : public MemorySink {
     /// How far a record was copied by since().
     struct Mark {
         std::size_t strings = 0, events = 0, ran = 0, dependencies = 0, hops = 0, pieces = 0, snapshots = 0,
-                    values = 0, memory = 0, parameters = 0;
+                    values = 0, operands = 0, operand_values = 0, memory = 0, parameters = 0;
     };
     /// A copy of what was recorded since `mark`, which moves on to here: the copies of a whole run, one
     /// behind the other (append(), settle()), are what take() gives. Call when no collective is under way and

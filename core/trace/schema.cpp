@@ -8,10 +8,11 @@ namespace meshscope::trace {
 
 namespace {
 
-/// A statement and the version that brought it.
+/// A statement, the version that brought it and the last that had it.
 struct Statement {
     const char* sql;
     int32_t since = 1;
+    int32_t until = kSchemaVersion;
 };
 
 const std::vector<Statement>& statements() {
@@ -47,7 +48,12 @@ const std::vector<Statement>& statements() {
          3},
         {"CREATE TABLE snapshot(rank INTEGER, ordinal INTEGER, event INTEGER, kind INTEGER, first_value "
          "INTEGER, "
-         "elements INTEGER, PRIMARY KEY(rank, ordinal)) WITHOUT ROWID"},
+         "elements INTEGER, PRIMARY KEY(rank, ordinal)) WITHOUT ROWID",
+         1, 3},
+        {"CREATE TABLE snapshot(rank INTEGER, ordinal INTEGER, event INTEGER, kind INTEGER, first_value "
+         "INTEGER, elements INTEGER, operand INTEGER, \"rows\" INTEGER, columns INTEGER, "
+         "PRIMARY KEY(rank, ordinal)) WITHOUT ROWID",
+         4},
         {"CREATE TABLE value_block(rank INTEGER, ordinal INTEGER, data BLOB, PRIMARY KEY(rank, ordinal)) "
          "WITHOUT ROWID"},
         {"CREATE TABLE memory_change(rank INTEGER, ordinal INTEGER, after_event INTEGER, step INTEGER, "
@@ -123,7 +129,7 @@ const std::vector<Statement>& statements() {
 std::vector<std::string> schema(int32_t version) {
     std::vector<std::string> all;
     for (const Statement& statement : statements())
-        if (statement.since <= version) all.emplace_back(statement.sql);
+        if (statement.since <= version && version <= statement.until) all.emplace_back(statement.sql);
     return all;
 }
 

@@ -10,8 +10,9 @@ namespace meshscope::trace {
 /// "MScp" in the SQLite header: what `file` and SQLite's own tools see.
 inline constexpr int32_t kApplicationId = 0x4D536370;
 /// The schema's version, in the SQLite header as user_version. Grows with every change of schema(). 2 added
-/// what each rank keeps of the parameters, 3 the pieces of hops that carry several.
-inline constexpr int32_t kSchemaVersion = 3;
+/// what each rank keeps of the parameters, 3 the pieces of hops that carry several, 4 the
+/// operands of kernels among the snapshots.
+inline constexpr int32_t kSchemaVersion = 4;
 /// Numbers of a rank in one row of value_block: 256 KiB.
 inline constexpr std::size_t kValuesABlock = 65536;
 

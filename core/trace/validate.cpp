@@ -150,10 +150,18 @@ void check_parts(const Trace& trace, const RankTrace& rank, int64_t r) {
     for (std::size_t i = 0; i < rank.snapshots.size(); ++i) {
         const Snapshot& s = rank.snapshots[i];
         const At at{"snapshots", r, static_cast<int64_t>(i)};
-        at.require(is_collective(s.event) && s.event >= before, "event");
+        const bool is_operand = s.operand != 0;
+        at.require(s.operand < trace.strings.size(), "operand");
+        at.require(below(s.event, events) && is_collective(s.event) != is_operand && s.event >= before,
+                   "event");
         before = s.event;
         at.require(s.kind <= SnapshotKind::output, "kind");
-        at.require(inside(s.values, s.elements, count(rank.values)), "values");
+        at.require((is_operand && s.values == -1) || inside(s.values, s.elements, count(rank.values)),
+                   "values");
+        int64_t numbers = 0;
+        at.require(s.rows >= 0 && s.columns >= 0 && !__builtin_mul_overflow(s.rows, s.columns, &numbers),
+                   "rows");
+        at.require(numbers == (is_operand ? s.elements : 0), "elements");
     }
     before = 0;
     for (std::size_t i = 0; i < rank.dependencies.size(); ++i) {

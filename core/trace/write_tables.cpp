@@ -318,8 +318,9 @@ class Writer {
     }
 
     void values() {
-        by_rank("snapshot", 6, &RankTrace::snapshots, [](TableWriter& rows, const Snapshot& s) {
+        by_rank("snapshot", 9, &RankTrace::snapshots, [](TableWriter& rows, const Snapshot& s) {
             rows.add(int64_t{s.event}).add(static_cast<int64_t>(s.kind)).add(s.values).add(s.elements);
+            rows.add(int64_t{s.operand}).add(s.rows).add(s.columns);
         });
         table("value_block", 3, [&](TableWriter& rows) {
             std::vector<std::byte> blob;

@@ -1,5 +1,6 @@
 // What kernels.def declares holds on every device, the dry one too; and what calls cost is counted.
 #include <string>
+#include <utility>
 
 #include "core/tensor/dry_device.h"
 #include "tests/tensor/kernel_pair.h"
@@ -45,6 +46,40 @@ TEST_CASE("a dry device refuses what a real one refuses, and computes nothing") 
         CHECK(test::thrown_id<InvalidArgument>(
                   [&] { k->attention_forward(y, p.random({2}), y, y, y, holes); }) == "kernel.shape");
     }
+}
+
+TEST_CASE("operands for the record are shown by name: what is read before the call, what is written after") {
+    struct Sink final : OperandSink {
+        void operand(std::string_view name, const Tensor& tensor, bool written) override {
+            seen += std::string(written ? ">" : "<") + std::string(name) + " ";
+            for (const float number : tensor.data<float>())
+                seen += std::to_string(static_cast<int>(number)) + " ";
+        }
+        std::string seen;
+    } sink;
+    Pair p;
+    const Kernels k = p.fast.showing(sink);
+    const auto said = [&] { return std::exchange(sink.seen, ""); };
+    const Tensor x = p.of({1, 2}, {1, 2}), w = p.of({3, 4}, {1, 2}), y = p.of({0}, {1, 1});
+    k.linear_forward(y, x, w, {});
+    CHECK(said() == "<x 1 2 <weight 3 4 >y 11 ");
+    k.linear_forward(y, x, w, p.of({5}, {1}));
+    CHECK(said() == "<x 1 2 <weight 3 4 <bias 5 >y 16 ");
+    // In place: what it held before, then what it holds.
+    const Tensor z = p.of({-1, 1}, {2});
+    k.relu_forward(z, z);
+    CHECK(said() == "<x -1 1 >y 0 1 ");
+    // A gradient is read only where it is added to.
+    k.linear_bias_grad(w.flat(), x, false);
+    CHECK(said() == "<dy 1 2 >db 1 2 ");
+    k.linear_bias_grad(w.flat(), x, true);
+    CHECK(said() == "<db 1 2 <dy 1 2 >db 2 4 ");
+    // What moves numbers, what optimizers do, and figures of rows are not for the record.
+    k.copy(w, x);
+    k.sgd_step(w, x, {}, SgdStep{});
+    CHECK(said().empty());
+    k.rms_norm_forward(p.of({0, 0}, {1, 2}), p.of({0}, {1}), p.of({1, 1}, {1, 2}), p.of({2, 3}, {2}), 0);
+    CHECK(said() == "<x 1 1 <weight 2 3 >y 2 3 ");
 }
 
 TEST_CASE("calls count their operations and bytes, and the dtype of the one that computes most") {

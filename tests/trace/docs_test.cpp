@@ -54,7 +54,8 @@ TEST_CASE("every query of the document runs") {
 TEST_CASE("every column of every view stands in the document") {
     const TraceDatabase db(example::merged());
     const std::string text = document();
-    for (const std::string view : {"collectives", "compute", "hops", "buffers", "memory", "parameters"}) {
+    for (const std::string view :
+         {"collectives", "compute", "hops", "buffers", "operands", "memory", "parameters"}) {
         const std::string part = section(text, "### " + view + ":");
         for (const std::string& column : db.query("SELECT * FROM " + view).columns) {
             INFO(view << "." << column);

@@ -128,6 +128,58 @@ TEST_CASE(
     CHECK(after == last + 1);
 }
 
+TEST_CASE("operands keep their numbers up to a rank's most, then their shapes alone") {
+    const std::vector<float> numbers(kMaxRecordedValues, 1.0F);
+    Recorder r(GlobalRank{0}, Level::values, 0);
+    const int32_t e = r.begin_compute("add", "");
+    constexpr int64_t kFit = kMostOperandNumbers / kMaxRecordedValues;
+    for (int64_t i = 0; i < kFit + 1; ++i)
+        r.add_operand(e, SnapshotKind::input, "a", 1, kMaxRecordedValues, numbers);
+    r.end_compute(e);
+    const RankRecord record = r.take();
+    REQUIRE(record.snapshots.size() == static_cast<std::size_t>(kFit + 1));
+    CHECK(record.snapshots[kFit - 1].values == (kFit - 1) * kMaxRecordedValues);
+    CHECK(record.snapshots[kFit].values == -1);
+    CHECK(record.snapshots[kFit].elements == kMaxRecordedValues);
+    CHECK(record.values.size() == static_cast<std::size_t>(kMostOperandNumbers));
+}
+
+TEST_CASE("a record taken piece by piece holds operands and buffers as one taken at the end does") {
+    const auto step = [](Recorder& r, int32_t i) {
+        const std::vector<float> numbers{static_cast<float>(i), -1};
+        const int32_t kernel = r.begin_compute("add", "");
+        r.add_operand(kernel, SnapshotKind::input, "a", 2, 1, numbers);
+        r.add_operand(kernel, SnapshotKind::input, "b", kMaxRecordedValues + 1, 1, {});
+        r.end_compute(kernel);
+        const int32_t e = trace::example::enter(r, gather_draft(Stream::all_gather, 0), {"user.call", ""},
+                                                std::source_location::current());
+        r.begin_collective(e, Algorithm::direct);
+        r.add_snapshot(e, SnapshotKind::output, std::vector<float>{7, static_cast<float>(i), 9});
+        r.end_collective(e, 0);
+        r.add_operand(kernel, SnapshotKind::output, "out", 2, 1, numbers);
+    };
+    Recorder whole(GlobalRank{0}, Level::values, 0), cut(GlobalRank{0}, Level::values, 0);
+    Recorder::Mark mark;
+    RankRecord pieces;
+    for (int32_t i = 0; i < 3; ++i) {
+        step(whole, i);
+        step(cut, i);
+        append(pieces, cut.since(mark));
+    }
+    pieces.strings.insert(pieces.strings.begin(),
+                          pieces.strings.empty() || !pieces.strings[0].empty() ? 1 : 0, "");
+    settle(pieces);
+    const RankRecord taken = whole.take();
+    CHECK(pieces.values == taken.values);
+    REQUIRE(pieces.snapshots.size() == taken.snapshots.size());
+    for (std::size_t i = 0; i < taken.snapshots.size(); ++i) {
+        CHECK(pieces.snapshots[i].event == taken.snapshots[i].event);
+        CHECK(pieces.snapshots[i].values == taken.snapshots[i].values);
+        CHECK(pieces.snapshots[i].rows == taken.snapshots[i].rows);
+        CHECK(pieces.snapshots[i].operand == taken.snapshots[i].operand);
+    }
+}
+
 TEST_CASE("hops and values are kept from their level on, values only where small") {
     const std::vector<float> small(4, 2.0F), large(kMaxRecordedValues + 1, 1.0F);
     for (const Level level : {Level::collectives, Level::hops, Level::values}) {

@@ -15,6 +15,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/trace/old_pieces.h"
 #include "core/trace/query.h"
@@ -53,6 +54,14 @@ void tamper(const std::string& path, const std::string& sql) {
     INFO(sql << ": " << why);
     REQUIRE(code == SQLITE_OK);
 }
+
+/// A file of version 3 from one of version 4 that holds no operand.
+const std::string kSnapshotsOfVersion3 =
+    "CREATE TEMP TABLE kept AS SELECT rank, ordinal, event, kind, first_value, elements FROM snapshot; "
+    "DELETE FROM snapshot; PRAGMA writable_schema = ON; "
+    "UPDATE sqlite_schema SET sql = replace(sql, ', operand INTEGER, \"rows\" INTEGER, columns INTEGER', '') "
+    "WHERE name = 'snapshot'; PRAGMA writable_schema = RESET; "
+    "INSERT INTO snapshot SELECT * FROM kept; PRAGMA user_version = 3; ";
 
 }  // namespace
 
@@ -104,7 +113,7 @@ TEST_CASE("a file says what it is in its SQLite header") {
     const std::string bytes = example::content(path);
     CHECK(bytes.substr(0, 16) == std::string("SQLite format 3\0", 16));
     CHECK(bytes.substr(68, 4) == "MScp");
-    CHECK(bytes.substr(60, 4) == std::string("\0\0\0\3", 4));
+    CHECK(bytes.substr(60, 4) == std::string("\0\0\0\4", 4));
     write_trace(example::large(2, 10, 1), folder.file("b"));
     write_trace(example::large(2, 10, 1), folder.file("c"));
     CHECK(example::content(folder.file("b")) == example::content(folder.file("c")));
@@ -154,7 +163,7 @@ TEST_CASE("a file of a later version names both versions") {
         read_trace(path);
         FAIL("it was read");
     } catch (const InputError& e) {
-        CHECK(describe(e.message()) == "trace.newer_version(file_version=7, tool_version=3)");
+        CHECK(describe(e.message()) == "trace.newer_version(file_version=7, tool_version=4)");
         CHECK(e.diagnostics().front().position.file == path);
     }
 }
@@ -162,14 +171,15 @@ TEST_CASE("a file of a later version names both versions") {
 TEST_CASE("a file of version 1 is read: it lacks who keeps what") {
     const Folder folder;
     const std::string path = folder.file("a.mscope");
-    Trace trace = example::merged();
+    Trace trace = example::merged(Level::hops);
     REQUIRE_FALSE(trace.ranks[0].parameters.empty());
     write_trace(trace, path);
     // The older file: without the table, its view and its checksum.
     tamper(path,
-           "DROP VIEW parameters; DROP TABLE parameter_run; DROP VIEW hop_pieces; DROP TABLE hop_piece; "
-           "DELETE FROM checksum WHERE section IN ('parameter_run', 'hop_piece'); "
-           "PRAGMA user_version = 1");
+           kSnapshotsOfVersion3 +
+               "DROP VIEW parameters; DROP TABLE parameter_run; DROP VIEW hop_pieces; DROP TABLE hop_piece; "
+               "DELETE FROM checksum WHERE section IN ('parameter_run', 'hop_piece'); "
+               "PRAGMA user_version = 1");
     for (RankTrace& rank : trace.ranks) rank.parameters.clear();
     CHECK(identical(read_trace(path), trace));
     CHECK(reading(path).empty());
@@ -179,6 +189,87 @@ TEST_CASE("a file of version 1 is read: it lacks who keeps what") {
     write_trace(example::merged(), path);
     tamper(path, "PRAGMA user_version = 1");
     CHECK(reading(path) == "trace.damaged");
+}
+
+TEST_CASE("a file of version 3 is read: its buffers are collectives' alone") {
+    const Folder folder;
+    const std::string path = folder.file("a.mscope");
+    const Trace trace = example::merged();
+    write_trace(trace, path);
+    // The checksum of the narrower table, as docs/trace.md has it: tag and value of each cell, tag 5 a row.
+    Crc32c sum;
+    const std::byte number{1}, end_of_row{5};
+    for (std::size_t rank = 0; rank < trace.ranks.size(); ++rank)
+        for (std::size_t i = 0; i < trace.ranks[rank].snapshots.size(); ++i) {
+            const Snapshot& s = trace.ranks[rank].snapshots[i];
+            REQUIRE(s.operand == 0);
+            for (const auto cell : {static_cast<int64_t>(rank), static_cast<int64_t>(i), int64_t{s.event},
+                                    static_cast<int64_t>(s.kind), s.values, s.elements}) {
+                sum.add(&number, 1);
+                sum.add(&cell, sizeof cell);  // little endian, as the machines that run tests are
+            }
+            sum.add(&end_of_row, 1);
+        }
+    tamper(path, kSnapshotsOfVersion3 + "UPDATE checksum SET crc32c = " + std::to_string(sum.value()) +
+                     " WHERE section = 'snapshot'");
+    CHECK(identical(read_trace(path), trace));
+    const TraceDatabase db = TraceDatabase::open(path);
+    CHECK(std::get<int64_t>(db.value("SELECT count(*) FROM buffers")) == 4);
+    CHECK_THROWS_AS(db.query("SELECT * FROM operands"), Error);
+}
+
+TEST_CASE("an operand's shape is kept always, its numbers where they are few; wrong ones are refused") {
+    const Folder folder;
+    const std::string path = folder.file("a.mscope");
+    const auto record = [](Level level) {
+        Recorder r(GlobalRank{0}, level, 0);
+        const int32_t event = r.begin_compute("linear", "net1");
+        const std::vector<float> x{1, 2, 3, 4, 5, 6}, y{-1, 0.5F};
+        r.add_operand(event, SnapshotKind::input, "x", 2, 3, x);
+        r.add_operand(event, SnapshotKind::input, "weight", 1, kMaxRecordedValues + 1, {});
+        r.add_operand(event, SnapshotKind::output, "y", 2, 1, y);
+        r.end_compute(event);
+        r.add_operand(-1, SnapshotKind::output, "y", 2, 1, y);
+        std::vector<RankRecord> records;
+        records.push_back(r.take());
+        records.push_back({});
+        return records;
+    };
+    CHECK(record(Level::hops)[0].snapshots.empty());
+    const Trace trace = merge(example::info(), example::groups(), record(Level::values));
+    write_trace(trace, path);
+    CHECK(identical(read_trace(path), trace));
+    const TraceDatabase db = TraceDatabase::open(path);
+    std::string rows;
+    for (const auto& row : db.query("SELECT rank, kernel, operand, side, \"rows\", columns, elements, "
+                                    "ifnull(numbers, 'none') FROM operands")
+                               .rows) {
+        for (const auto& cell : row) rows += to_text(cell) + " ";
+        rows += "| ";
+    }
+    CHECK(rows ==
+          "0 0 x input 2 3 6 [1, 2, 3, 4, 5, 6] | 0 0 weight input 1 1025 1025 none | "
+          "0 0 y output 2 1 2 [-1, 0.5] | ");
+    CHECK(std::get<int64_t>(db.value("SELECT count(*) FROM buffers")) == 0);
+
+    const auto refused = [&](const std::function<void(Snapshot&)>& change) {
+        std::vector<RankRecord> records = record(Level::values);
+        change(records[0].snapshots[0]);
+        try {
+            merge(example::info(), example::groups(), std::move(records));
+        } catch (const InvalidArgument& e) {
+            if (e.message().id != "trace.invalid") return e.message().id;
+            return to_text(*e.message().find("table")) + "." + to_text(*e.message().find("field"));
+        }
+        return std::string("taken");
+    };
+    CHECK(refused([](Snapshot&) {}) == "taken");
+    CHECK(refused([](Snapshot& s) { s.rows = 3; }) == "snapshots.elements");
+    CHECK(refused([](Snapshot& s) { s.rows = -2, s.columns = -3; }) == "snapshots.rows");
+    CHECK(refused([](Snapshot& s) { s.values = 5; }) == "snapshots.values");
+    CHECK(refused([](Snapshot& s) { s.operand = 99; }) == "snapshots.operand");
+    // Without a name it would be a collective's buffer.
+    CHECK(refused([](Snapshot& s) { s.operand = 0; }) == "snapshots.event");
 }
 
 TEST_CASE("the pieces of a hop stand in a view of their own, and wrong ones are refused") {
