@@ -1,5 +1,6 @@
 #include "core/scenario/keys.h"
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <string>
@@ -153,7 +154,7 @@ constexpr Key kKeys[] = {
 
     {"lesson.step", "id", "string", "required"},
     {"lesson.step", "view", "string", "\"timeline\""},
-    {"lesson.step", "form", "string", "\"lanes\""},
+    {"lesson.step", "form", "string", "the view's first"},
     {"lesson.step", "beside", "array of strings", "(none)"},
     {"lesson.step", "at", "string", "\"\""},
     {"lesson.step", "slice", "string", "\"\""},
@@ -231,10 +232,15 @@ constexpr auto kViews = std::to_array<std::string_view>({
 #include "core/base/views.def"
 #undef MESHSCOPE_VIEW
 });
-constexpr auto kTimelineForms = std::to_array<std::string_view>({
-#define MESHSCOPE_TIMELINE_FORM(word) #word,
-#include "core/base/timeline_forms.def"
-#undef MESHSCOPE_TIMELINE_FORM
+constexpr auto kForms = std::to_array<std::string_view>({
+#define MESHSCOPE_FORM(view, word) #word,
+#include "core/base/forms.def"
+#undef MESHSCOPE_FORM
+});
+constexpr auto kViewsOfForms = std::to_array<std::string_view>({
+#define MESHSCOPE_FORM(view, word) #view,
+#include "core/base/forms.def"
+#undef MESHSCOPE_FORM
 });
 constexpr std::array<std::string_view, 7> kFaults{"kill",     "delay", "stall", "corrupt",
                                                   "mismatch", "skip",  "repeat"};
@@ -362,8 +368,11 @@ std::span<const std::string_view> checkpoint_kinds() {
 std::span<const std::string_view> views() {
     return kViews;
 }
-std::span<const std::string_view> timeline_forms() {
-    return kTimelineForms;
+std::span<const std::string_view> forms_of(std::string_view view) {
+    const auto first = std::ranges::find(kViewsOfForms, view);
+    const auto count = std::ranges::count(kViewsOfForms, view);
+    return std::span(kForms).subspan(static_cast<std::size_t>(first - kViewsOfForms.begin()),
+                                     static_cast<std::size_t>(count));
 }
 std::span<const std::string_view> fault_kinds() {
     return kFaults;

@@ -57,8 +57,8 @@ std::span<const std::string_view> samplers();
 /// In the order of nn::Recompute.
 std::span<const std::string_view> recompute_kinds();
 std::span<const std::string_view> views();
-/// The forms of the timeline that a lesson's step can name.
-std::span<const std::string_view> timeline_forms();
+/// The forms of a view that a lesson's step can name, by core/base/forms.def; none where it has one alone.
+std::span<const std::string_view> forms_of(std::string_view view);
 std::span<const std::string_view> quiz_kinds();
 std::span<const std::string_view> call_ops();
 std::span<const std::string_view> call_works();

@@ -148,7 +148,7 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
         out.id = read_id(step, seen);
         if (is_reserved_section(out.id)) step.report("id", {"scenario.reserved_step", {{"step", out.id}}});
         out.view = step.word("view", views()).value_or("timeline");
-        out.form = step.word("form", timeline_forms()).value_or("lanes");
+        out.form = step.word("form", forms_of(out.view)).value_or("");
         out.beside = step.texts("beside").value_or(std::vector<std::string>{});
         out.at = step.text("at").value_or("");
         out.at_position = step.position_of("at");

@@ -332,7 +332,7 @@ std::set<std::string> drawn_kinds(view::ViewKind kind) {
                 // Zoomed into the traffic of two ranks, all of it can be shown again.
                 if (i == kMoments)
                     app.stage().act(session::SetTraffic{{{}, {}, view::TrafficCell{{0, 2}, {0, 2}}}});
-                app.stage().act(session::SetForm{i % 2 == 0 ? view::TimelineForm::lanes : view::TimelineForm::grid});
+                app.stage().act(session::SetForm{i % 2 == 0 ? view::Form::lanes : view::Form::grid});
                 app.stage().act(
                     session::SetCursor{app.state().document->modelled.end_ns * (2 * i + 1) / (2 * kMoments)});
                 app.frames(1, 1.0);

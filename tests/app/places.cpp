@@ -130,7 +130,7 @@ std::vector<WindowPlace> make_places() {
     add("pipeline", Way("75_pipeline").view(ViewKind::timeline).at(0.4));
     add("pipeline_grid", Way("75_pipeline").step(1).at(0.75));
     add("pipeline_beside", Way("75_pipeline").step(6));
-    add("pipeline_timed", Way("75_pipeline").step(5).act(session::SetForm{view::TimelineForm::timed_grid}));
+    add("pipeline_timed", Way("75_pipeline").step(5).act(session::SetForm{view::Form::timed_grid}));
     add("three_d", Way("78_three_d").view(ViewKind::mesh).at(0.5));
     add("peak", Way("66_true_peak").step(2));
     add("algorithms", Way("23_algorithms").step(1));

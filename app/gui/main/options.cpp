@@ -83,10 +83,10 @@ bool set(Options& o, const std::string& option, const std::string& value) {
         for (const ViewKind kind : view::kViewKinds) views.emplace(view::view_name(kind), kind);
         o.view = word<ViewKind>(option, value, views);
     } else if (option == "--form") {
-        std::map<std::string, view::TimelineForm> forms;
-        for (const std::string_view form : view::kTimelineForms) forms.emplace(form, *view::form_named(form));
-        o.form = word<view::TimelineForm>(option, value, forms);
-        if (!o.view) o.view = ViewKind::timeline;
+        std::map<std::string, view::Form> forms;
+        for (const std::string_view form : view::kFormNames) forms.emplace(form, *view::form_named(form));
+        o.form = word<view::Form>(option, value, forms);
+        if (!o.view) o.view = view::view_of_form(*o.form);
     } else if (option == "--rank") {
         o.rank = whole(option, value, 0, 1'000'000);
     } else if (option == "--at") {

@@ -27,7 +27,7 @@ struct Options {
     std::optional<window::ThemeKind> theme;  ///< nothing: as it was kept, else dark
     std::optional<float> scale;              ///< nothing: as it was kept, else 1
     std::optional<view::ViewKind> view;
-    std::optional<view::TimelineForm> form;  ///< of the timeline
+    std::optional<view::Form> form;
     std::optional<int32_t> rank;
     std::optional<At> at;
     std::optional<time::ClockKind> clock;

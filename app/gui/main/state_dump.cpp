@@ -116,13 +116,14 @@ json places_of(const Stage& stage) {
 
 std::string state_as_json(const Stage& stage) {
     const session::AppState& s = stage.state();
+    const std::optional<view::Form> form = s.forms.of(s.view);
     constexpr const char* kThemes[] = {"dark", "light", "contrast"};
     const json state = {{"frame", ImGui::GetFrameCount()},
                         {"language", s.language == view::Language::zh ? "zh" : "en"},
                         {"theme", kThemes[static_cast<size_t>(s.theme)]},
                         {"scale", s.scale},
                         {"view", view::view_name(s.view)},
-                        {"form", view::form_name(s.form)},
+                        {"form", form ? json(view::form_name(*form)) : json(nullptr)},
                         {"clock", s.clock == time::ClockKind::measured ? "measured" : "modelled"},
                         {"document", s.document ? json(s.document->name) : json(nullptr)},
                         {"runs", runs_of(s)},

@@ -27,6 +27,10 @@ Actions set_clock(const Ui&, const view::Id& id, bool) {
     return {session::SetClock{static_cast<time::ClockKind>(id.a)}};
 }
 
+Actions set_form(const Ui&, const view::Id& id, bool) {
+    return {session::SetForm{static_cast<view::Form>(id.a)}};
+}
+
 /// The timeline's range becomes the step.
 Actions zoom_to_step(const Ui& ui, const view::Id& id, bool twice) {
     if (!twice) return {};
@@ -50,6 +54,7 @@ constexpr Target kCommon[] = {
     {"merged", select_event, event_status},
     {"step", zoom_to_step},
     {"clock", set_clock},
+    {"form", set_form},
     {"end_show", once<session::GoToEnd>},
     {"end_fold", once<session::ToggleEnd>},
 };

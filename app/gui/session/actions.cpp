@@ -98,7 +98,7 @@ struct Applier {
     }
     void operator()(const MoveSelection& a) const { move_selection(s, a.rows, a.columns); }
     void operator()(const SetTraffic& a) const { s.traffic = a.filter; }
-    void operator()(const SetForm& a) const { s.form = a.form; }
+    void operator()(const SetForm& a) const { s.forms.set(a.form); }
     void operator()(const SetSlice& a) const {
         if (s.selection.slice != a.slice) s.slice_age_s = 0;
         s.selection.slice = a.slice;

@@ -74,8 +74,9 @@ struct MoveSelection {
 struct SetTraffic {
     view::TrafficFilter filter;
 };
+/// The view that has this form shows it so.
 struct SetForm {
-    view::TimelineForm form;
+    view::Form form;
 };
 struct SetSlice {
     std::string slice;

@@ -76,7 +76,7 @@ bool at_selected_event(const AppState& s) {
 Viewpoint viewpoint_of(const AppState& s) {
     Viewpoint place;
     place.view = s.view;
-    place.form = s.form;
+    place.forms = s.forms;
     place.clock = s.clock;
     place.cursor_ns = rest_ns(s);
     place.range_begin_ns = s.range_begin_ns;
@@ -100,8 +100,8 @@ std::vector<std::string> command_words(const AppState& s) {
     };
     if (!s.document->steps.empty()) option("--step", std::to_string(s.lesson_step + 1));
     option("--view", std::string(view::view_name(s.view)));
-    if (s.view == view::ViewKind::timeline && s.form != view::TimelineForm::lanes)
-        option("--form", std::string(view::form_name(s.form)));
+    if (const auto form = s.forms.of(s.view); form != view::first_form(s.view))
+        option("--form", std::string(view::form_name(*form)));
     if (s.selection.rank) option("--rank", std::to_string(*s.selection.rank));
     if (s.clock == time::ClockKind::measured) option("--clock", "measured");
     // An event names its moment; without one the moment itself does.

@@ -125,7 +125,7 @@ struct LessonProgress {
 /// Where somebody looks in a document: kept for each, so that it opens again there.
 struct Viewpoint {
     view::ViewKind view = view::ViewKind::mesh;
-    view::TimelineForm form = view::TimelineForm::lanes;
+    view::Forms forms;
     time::ClockKind clock = time::ClockKind::modelled;
     int64_t cursor_ns = 0, range_begin_ns = 0, range_end_ns = 0;
     int32_t lesson_step = 0;
@@ -174,7 +174,7 @@ struct AppState {
     view::Cursor cursor;
     view::Selection selection;
     view::TrafficFilter traffic;  ///< what the traffic matrix counts
-    view::TimelineForm form = view::TimelineForm::lanes;  ///< of the timeline
+    view::Forms forms;
 
     bool playing = false;
     double speed = 1;

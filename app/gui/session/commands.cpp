@@ -45,6 +45,15 @@ view::TrafficFilter next_span(view::TrafficFilter filter) {
     return filter;
 }
 
+/// The next form of the view on show, after its last the first; nothing where it has but one for this run.
+std::optional<view::Form> next_form(const AppState& s) {
+    const auto now = s.document ? s.forms.of(s.view) : std::nullopt;
+    if (!now || (s.view == ViewKind::timeline && !view::has_pipeline(*s.document->trace))) return {};
+    const auto next = static_cast<std::size_t>(*now) + 1;
+    return next < view::kFormViews.size() && view::kFormViews[next] == s.view ? static_cast<view::Form>(next)
+                                                                             : view::first_form(s.view);
+}
+
 bool in_traffic(const AppState& s) {
     return s.view == ViewKind::traffic && s.document;
 }
@@ -136,13 +145,11 @@ std::vector<Command> looking() {
         {"keys.move_right", {control(Key::right)}, opened<MoveSelection, 0, 1>},
         {"keys.move_up", {control(Key::up)}, opened<MoveSelection, -1, 0>},
         {"keys.move_down", {control(Key::down)}, opened<MoveSelection, 1, 0>},
-        {"keys.grid",
+        {"keys.form",
          {{Key::g}},
          [](const AppState& s) {
-             return s.view == ViewKind::timeline && s.document && view::has_pipeline(*s.document->trace)
-                        ? Done(SetForm{s.form == view::TimelineForm::lanes ? view::TimelineForm::grid
-                                                                           : view::TimelineForm::lanes})
-                        : Done();
+             const auto form = next_form(s);
+             return form ? Done(SetForm{*form}) : Done();
          }},
         {"keys.traffic_op",
          {{Key::o}},

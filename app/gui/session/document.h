@@ -25,8 +25,8 @@ struct LessonStep {
     std::string id;
     Text title, body;  ///< body: paragraphs; **strong**, `code`, [word](rank:0) links
     view::ViewKind view = view::ViewKind::mesh;
-    view::TimelineForm form = view::TimelineForm::lanes;
-    std::vector<std::shared_ptr<const Document>> beside;  ///< runs of variants, for the timeline's grid
+    std::optional<view::Form> form;  ///< of the view, where it has several
+    std::vector<std::shared_ptr<const Document>> beside;  ///< runs of variants, which the form lays beside
     std::optional<view::EventRef> at;  ///< the event that the cursor goes to
     double at_part = 0.5;              ///< where in it: 0 its start, 1 its end
     std::string slice;

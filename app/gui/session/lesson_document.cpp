@@ -175,7 +175,7 @@ void add_lesson(Document& document, const Scenario& scenario,
             step.body.zh = numbers.fill(marked(s->paragraphs));
         }
         step.view = view::view_named(from.view).value_or(view::ViewKind::mesh);
-        step.form = view::form_named(from.form).value_or(view::TimelineForm::lanes);
+        step.form = view::form_named(from.form);
         step.at = numbers.event(from.at, step.at_part);
         if (step.at && !exists(*document.trace, *step.at)) step.at.reset();
         step.slice = from.slice;

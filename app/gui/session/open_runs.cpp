@@ -16,7 +16,8 @@ void enter_lesson_step(AppState& s, int32_t index) {
     progress.seen.insert(step.id);
     s.playing = false;
     s.view = step.view;
-    s.form = step.form;
+    s.forms = {};
+    if (step.form) s.forms.set(*step.form);
     if (step.rank) {
         s.selection.asking_rank = *step.rank;
         s.selection.rank = *step.rank;
@@ -194,7 +195,7 @@ void restore(AppState& s, const Viewpoint& place) {
         return rank && *rank >= 0 && static_cast<std::size_t>(*rank) < ranks.size();
     };
     s.view = place.view;
-    s.form = place.form;
+    s.forms = place.forms;
     s.clock = place.clock;
     s.selection.rank = has(place.rank) ? place.rank : std::nullopt;
     if (s.selection.rank) s.selection.asking_rank = *s.selection.rank;

@@ -80,8 +80,10 @@ Viewpoint read_viewpoint(const Reader& in) {
     Viewpoint place;
     if (const auto view = in.get<std::string>("view"))
         if (const auto kind = view::view_named(*view)) place.view = *kind;
-    if (const auto form = in.get<std::string>("form"))
-        if (const auto known = view::form_named(*form)) place.form = *known;
+    in.entries("forms", true, [&](const std::string&, const ordered_json& value) {
+        if (!value.is_string()) return in.wrong("forms");
+        if (const auto known = view::form_named(value.get<std::string>())) place.forms.set(*known);
+    });
     if (in.get<std::string>("clock") == "measured") place.clock = time::ClockKind::measured;
     in.to("cursor_ns", place.cursor_ns);
     in.to("range_begin_ns", place.range_begin_ns);
@@ -98,7 +100,6 @@ Viewpoint read_viewpoint(const Reader& in) {
 
 ordered_json viewpoint_json(const Viewpoint& place) {
     ordered_json json{{"view", view::view_name(place.view)},
-                      {"form", view::form_name(place.form)},
                       {"clock", place.clock == time::ClockKind::measured ? "measured" : "modelled"},
                       {"cursor_ns", place.cursor_ns},
                       {"lesson_step", place.lesson_step}};
@@ -106,6 +107,9 @@ ordered_json viewpoint_json(const Viewpoint& place) {
         json["range_begin_ns"] = place.range_begin_ns;
         json["range_end_ns"] = place.range_end_ns;
     }
+    for (const view::ViewKind view : view::kViewKinds)
+        if (const auto form = place.forms.of(view); form != view::first_form(view))
+            json["forms"].push_back(view::form_name(*form));
     if (place.rank) json["rank"] = *place.rank;
     if (place.event_rank) json["event_rank"] = *place.event_rank;
     if (place.event) json["event"] = *place.event;

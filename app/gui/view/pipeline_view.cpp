@@ -92,9 +92,9 @@ class PipelinePicture {
         const std::string title = p_.say("view.timeline.title");
         const float high = p_.line_height(Face::title), right = in_.size.width - kPad;
         p_.text(title, {kPad, 8}, Face::title, Token::text);
-        std::vector<Chip> chips = form_chips(p_, TimelineForm::grid);
+        std::vector<Chip> chips = form_chips(p_, Form::grid);
         chips.push_back({p_.say("view.pipeline.slots"),
-                         {"timeline_form", static_cast<int64_t>(TimelineForm::grid)},
+                         {"form", static_cast<int64_t>(Form::grid)},
                          options_.slots});
         for (const auto kind : {time::ClockKind::modelled, time::ClockKind::measured})
             if (kind == in_.clock.kind || options_.both_clocks)
@@ -373,11 +373,11 @@ class PipelinePicture {
 
 }  // namespace
 
-std::vector<Chip> form_chips(const Painter& p, TimelineForm form) {
-    const auto chip = [&](TimelineForm which, const char* id) {
-        return Chip{p.say(id), {"timeline_form", static_cast<int64_t>(which)}, form == which};
+std::vector<Chip> form_chips(const Painter& p, Form form) {
+    const auto chip = [&](Form which, const char* id) {
+        return Chip{p.say(id), {"form", static_cast<int64_t>(which)}, form == which};
     };
-    return {chip(TimelineForm::lanes, "view.timeline.lanes"), chip(TimelineForm::grid, "view.timeline.grid")};
+    return {chip(Form::lanes, "view.timeline.lanes"), chip(Form::grid, "view.timeline.grid")};
 }
 
 Picture pipeline_view(const Input& input, const PipelineOptions& options) {

@@ -23,8 +23,8 @@ struct PipelineOptions {
     std::vector<PipelineBeside> beside;  ///< other runs, laid below on the same axis
 };
 
-/// The switch between the timeline's forms: ids "timeline_form" a = TimelineForm.
-std::vector<Chip> form_chips(const Painter& painter, TimelineForm form);
+/// The switch between the timeline's forms: ids "form" a = Form.
+std::vector<Chip> form_chips(const Painter& painter, Form form);
 
 /// The micro-batches of the step at the cursor on the ranks of a pipeline: a lane a rank, a block a forward
 /// (F), backward (B) or weight gradient (W), its micro-batch by number and colour; idle time hatched with
@@ -33,7 +33,7 @@ std::vector<Chip> form_chips(const Painter& painter, TimelineForm form);
 ///
 /// In slots each rank has a place of its own at a moment of the clock, so the cursor is a line through those
 /// places. Ids: "event" a = rank, b = the block's first event, or the receive that an idle rank waits in;
-/// "rank" a = rank; "timeline_form" a = TimelineForm; "grid_clock" a = time::ClockKind; "cursor"; blocks of
+/// "rank" a = rank; "form" a = Form; "grid_clock" a = time::ClockKind; "cursor"; blocks of
 /// the other runs "block". Cost: O(blocks), with pipeline_grid()'s.
 Picture pipeline_view(const Input& input, const PipelineOptions& options = {});
 

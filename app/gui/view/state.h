@@ -68,26 +68,54 @@ struct TrafficFilter {
     friend bool operator==(const TrafficFilter&, const TrafficFilter&) = default;
 };
 
-/// How the timeline shows a run with a pipeline, by core/base/timeline_forms.def; any other run it shows in
-/// lanes.
-enum class TimelineForm : uint8_t {
-#define MESHSCOPE_TIMELINE_FORM(word) word,
-#include "core/base/timeline_forms.def"
-#undef MESHSCOPE_TIMELINE_FORM
+/// What a view shows in several ways, by core/base/forms.def: their words, and whose each is.
+enum class Form : uint8_t {
+#define MESHSCOPE_FORM(view, word) word,
+#include "core/base/forms.def"
+#undef MESHSCOPE_FORM
 };
-inline constexpr auto kTimelineForms = std::to_array<std::string_view>({
-#define MESHSCOPE_TIMELINE_FORM(word) #word,
-#include "core/base/timeline_forms.def"
-#undef MESHSCOPE_TIMELINE_FORM
+inline constexpr auto kFormNames = std::to_array<std::string_view>({
+#define MESHSCOPE_FORM(view, word) #word,
+#include "core/base/forms.def"
+#undef MESHSCOPE_FORM
 });
-inline constexpr std::string_view form_name(TimelineForm form) {
-    return kTimelineForms[static_cast<std::size_t>(form)];
+inline constexpr auto kFormViews = std::to_array<ViewKind>({
+#define MESHSCOPE_FORM(view, word) ViewKind::view,
+#include "core/base/forms.def"
+#undef MESHSCOPE_FORM
+});
+inline constexpr std::string_view form_name(Form form) {
+    return kFormNames[static_cast<std::size_t>(form)];
 }
-inline std::optional<TimelineForm> form_named(std::string_view name) {
-    const auto at = std::find(kTimelineForms.begin(), kTimelineForms.end(), name);
-    if (at == kTimelineForms.end()) return std::nullopt;
-    return static_cast<TimelineForm>(at - kTimelineForms.begin());
+inline std::optional<Form> form_named(std::string_view name) {
+    const auto at = std::find(kFormNames.begin(), kFormNames.end(), name);
+    if (at == kFormNames.end()) return std::nullopt;
+    return static_cast<Form>(at - kFormNames.begin());
 }
+inline constexpr ViewKind view_of_form(Form form) {
+    return kFormViews[static_cast<std::size_t>(form)];
+}
+/// The form that a view opens in; nothing where it has no forms.
+inline constexpr std::optional<Form> first_form(ViewKind view) {
+    for (std::size_t i = 0; i < kFormViews.size(); ++i)
+        if (kFormViews[i] == view) return static_cast<Form>(i);
+    return std::nullopt;
+}
+
+/// The form that each view is in.
+class Forms {
+  public:
+    std::optional<Form> of(ViewKind view) const {
+        const std::optional<Form> chosen = chosen_[static_cast<std::size_t>(view)];
+        return chosen ? chosen : first_form(view);
+    }
+    bool in(Form form) const { return of(view_of_form(form)) == form; }
+    void set(Form form) { chosen_[static_cast<std::size_t>(view_of_form(form))] = form; }
+    friend bool operator==(const Forms&, const Forms&) = default;
+
+  private:
+    std::array<std::optional<Form>, kViewKinds.size()> chosen_;
+};
 
 /// The one selection; every view lights up what belongs to it.
 struct Selection {

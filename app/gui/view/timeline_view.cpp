@@ -67,7 +67,7 @@ class Timeline {
         left += p_.width(title, Face::title) + 20;
         left = clock_switch(left, y);
         if (options_.has_grid) {
-            const auto chips = form_chips(p_, TimelineForm::lanes);
+            const auto chips = form_chips(p_, Form::lanes);
             const float w = chips_width(p_, chips);
             if (left + 16 + w <= in_.size.width - kTimelinePad) {
                 draw_chips(p_, chips, {left + 16, y + 1}, in_.size.width - kTimelinePad);

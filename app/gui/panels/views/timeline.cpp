@@ -34,7 +34,7 @@ view::TimelineOptions shown_range(const Ui& ui, Memory& memory, bool alone) {
 
 /// The grid of micro-batches is asked for, and the run has them.
 bool shows_grid(const Ui& ui, Memory& memory) {
-    return ui.state.form != view::TimelineForm::lanes &&
+    return !ui.state.forms.in(view::Form::lanes) &&
            view::has_pipeline(*ui.state.document->trace, &memory.memo);
 }
 
@@ -49,7 +49,7 @@ std::string grid_name(const session::Document& run, const session::AppState& sta
 view::Picture grid(const Ui& ui, view::Size size) {
     const session::AppState& s = ui.state;
     view::PipelineOptions options;
-    options.slots = s.form == view::TimelineForm::grid;
+    options.slots = s.forms.in(view::Form::grid);
     options.sums = !ui.quiz_mask.open();
     options.name = grid_name(*s.document, s);
     const auto lay = [&](const session::Document& run) {
@@ -69,15 +69,12 @@ view::Picture picture(const Ui& ui, Memory& memory, view::Size size) {
     return view::timeline_view(view_input(ui, size.width, size.height), shown_range(ui, memory, true));
 }
 
-Actions set_form(const Ui&, const view::Id& id, bool) {
-    return {session::SetForm{static_cast<view::TimelineForm>(id.a)}};
-}
 Actions grid_on_clock(const Ui&, const view::Id& id, bool) {
-    return {session::SetForm{view::TimelineForm::timed_grid},
+    return {session::SetForm{view::Form::timed_grid},
             session::SetClock{static_cast<time::ClockKind>(id.a)}};
 }
 
-constexpr Target kTargets[] = {{"timeline_form", set_form}, {"grid_clock", grid_on_clock}};
+constexpr Target kTargets[] = {{"grid_clock", grid_on_clock}};
 
 /// What was just chosen comes into view; after that the lanes stay where the reader puts them.
 void follow_selection(const Ui& ui, Memory& memory, const view::Input& input,
