@@ -127,6 +127,12 @@ std::vector<WindowPlace> make_places() {
     add("mesh_rank", Way("12_device_mesh").act(session::BeRank{5}).settled());
     add("mesh_illegal", Way("12_device_mesh").act(session::SetSlice{"tp,replicate"}).settled());
     add("collective_ring", Way("22_ring").step(2));
+    // Playing rests there: what has just happened is told, in the column and at the foot.
+    const auto after_a_hop = [](Way way) { return way.act(session::StepHop{1}).settled(); };
+    add("beat_ring", after_a_hop(Way("22_ring").step(2)));
+    add("beat_gather", after_a_hop(Way(hsdp).step(1)));
+    add("beat_computed", Way(hsdp).at(0.2).act(session::StepEvent{1}).settled());
+    add("beat_foot", after_a_hop(Way("22_ring").step(2).act(session::ToggleLesson{})));
     add("pipeline", Way("75_pipeline").view(ViewKind::timeline).at(0.4));
     add("pipeline_grid", Way("75_pipeline").step(1).at(0.75));
     add("pipeline_beside", Way("75_pipeline").step(6));

@@ -3,6 +3,7 @@
 #include "app/gui/session/actions.h"
 #include "app/gui/session/keys.h"
 #include "app/gui/view/collective_view.h"
+#include "app/gui/view/common.h"
 #include "harness.h"
 #include "tests/test.h"
 
@@ -113,6 +114,83 @@ TEST_CASE("playing runs to the end, stops there, and starts anew from the beginn
     m.act(TogglePlay{});
     CHECK(m.state.playing);
     CHECK(m.state.cursor.t_ns == 0);
+}
+
+TEST_CASE("playing comes to all that ends, rests there for a moment and says what happened") {
+    Machine m = opened();
+    m.act(JumpTo{false});
+    m.act(TogglePlay{});
+    CHECK_FALSE(shown_beat(m.state));
+    std::optional<view::Beat> last;
+    std::vector<int64_t> told;
+    double still = 0, longest_hop = 0, since = 0;
+    int64_t before = 0;
+    for (int i = 0; i < 200000 && m.state.playing; ++i) {
+        m.act(Tick{0.01});
+        since += 0.01;
+        still = m.state.cursor.t_ns == before ? still + 0.01 : 0;
+        CHECK(still < 0.5);
+        before = m.state.cursor.t_ns;
+        const auto now = shown_beat(m.state);
+        if (!now || (last && now->t_ns == last->t_ns)) continue;
+        CHECK(now->t_ns == m.state.cursor.t_ns);
+        if (now->hop) longest_hop = std::max(longest_hop, since);
+        since = 0;
+        told.push_back(now->t_ns);
+        last = now;
+    }
+    const auto& trace = *m.state.document->trace;
+    const int32_t rank = view::focus_rank(trace, m.state.selection);
+    std::vector<int64_t> all;
+    while (const auto next =
+               view::next_beat(trace, m.state.document->modelled, {all.empty() ? 0 : all.back()}, rank))
+        all.push_back(next->t_ns);
+    CHECK(told == all);
+    CHECK(longest_hop < 1.2);  // at most a call's rest, then the way to the hop
+    m.act(SetCursor{all.front() + 1});
+    CHECK_FALSE(shown_beat(m.state));
+}
+
+TEST_CASE("playing in the mesh, which stands still, goes to the view that shows what comes next") {
+    Machine m = opened();
+    m.act(SetView{view::ViewKind::mesh});
+    m.act(JumpTo{false});
+    m.act(TogglePlay{});
+    const auto next = m.state.stretch->beat;
+    REQUIRE(next);
+    const bool call = m.state.document->trace->event(next->event.rank, next->event.event).kind ==
+                      trace::EventKind::collective;
+    CHECK(m.state.view == (call ? view::ViewKind::collective : view::ViewKind::timeline));
+    for (const view::ViewKind kind : view::kViewKinds) {
+        if (kind == view::ViewKind::mesh) continue;
+        m.act(SetView{kind});
+        m.act(TogglePlay{});
+        m.act(TogglePlay{});
+        CHECK(m.state.view == kind);
+    }
+}
+
+TEST_CASE("after a step of a hop stands what happened, until the cursor moves on") {
+    Machine m = opened();
+    m.act(SetCursor{0});
+    m.act(StepHop{1});
+    m.settle();
+    REQUIRE(shown_beat(m.state));
+    CHECK(shown_beat(m.state)->t_ns == m.state.cursor.t_ns);
+    CHECK(shown_beat(m.state)->hop);
+    m.act(SetReducedMotion{true});
+    m.act(StepHop{1});
+    CHECK(shown_beat(m.state));
+    m.act(ShowDocument{test::lesson("22_ring")});
+    CHECK_FALSE(shown_beat(m.state));
+}
+
+TEST_CASE("playing goes from a quarter of the speed to sixteen times") {
+    Machine m = opened();
+    m.act(SetSpeed{100});
+    CHECK(m.state.speed == 16);
+    m.act(SetSpeed{0});
+    CHECK(m.state.speed == 0.25);
 }
 
 TEST_CASE("switching the clock keeps the place: the same event stays under the cursor") {

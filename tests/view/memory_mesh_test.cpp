@@ -38,6 +38,21 @@ TEST_CASE("memory's highest column is the ledger's peak, and its flag says the e
     for (const auto& e : toy.trace.ranks[0].events) CHECK(find(picture, "column", 0, e.id).size() >= 1);
 }
 
+TEST_CASE("what is still to come is faint: the veil gives way as the cursor goes on") {
+    const Toy toy;
+    float before = 1e9F;
+    for (const int32_t e : {0, 3, 7, 12}) {
+        const auto picture =
+            view::memory_view(toy.at(toy.clock.events[0][static_cast<std::size_t>(e)].begin_ns));
+        const auto veil = find(picture, "future", 0), cursor = find(picture, "cursor");
+        REQUIRE(veil.size() == 1);
+        CHECK(veil[0]->box.w < before);
+        before = veil[0]->box.w;
+        REQUIRE(!cursor.empty());
+    }
+    CHECK(find(view::memory_view(toy.at(toy.clock.end_ns)), "future", 0).empty());
+}
+
 TEST_CASE("stacks stand on what always stays, in look.md's colours") {
     CHECK(view::kStackOrder[0] == MemoryCategory::optimizer_state);
     CHECK(view::kStackOrder[1] == MemoryCategory::sharded_parameters);

@@ -174,8 +174,14 @@ void foot_row(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "foot";
     ui.fill({controls, box.y, box.w - controls, box.h}, Token::panel);
     ui.hairline(box.x, box.y, box.w);
+    const std::string words = happened(ui, false);
     if (ui.state.document->steps.empty()) {
         // Where the column is folded the way back stands here.
+        const float wide = box.w - controls - 40;
+        const bool leads_back = session::open_lesson(ui.state) != nullptr;
+        if (!leads_back && !words.empty() && wide > 120)
+            ui.text({controls + 16, box.y, wide, box.h}, ui.fit(words, happened(ui, true), wide, Face::body),
+                    Face::body, Token::soft);
         if (box.w - controls > 120)
             back_to_lesson(ui, memory, controls + 16, box.y + (box.h - 38) / 2, box.w - controls - 40);
         return;
@@ -185,7 +191,8 @@ void foot_row(Ui& ui, Memory& memory, Rect box) {
     const std::string full = std::to_string(ui.state.lesson_step + 1) + " · " + ui.pick(step.title);
     const std::string brief =
         std::to_string(ui.state.lesson_step + 1) + " / " + std::to_string(ui.state.document->steps.size());
-    const std::string line = ui.fit(full, brief, room, Face::body);
+    std::string line = words.empty() ? "" : ui.fit(words, happened(ui, true), room, Face::body);
+    if (line.empty()) line = ui.fit(full, brief, room, Face::body);
     if (room < 0) return;
     // The line leads to what it names: from the comparison back to the step.
     const Touch t = touch(ui, memory, "foot_step", {x, box.y + 8, ui.width(line, Face::body), box.h - 16});

@@ -24,6 +24,9 @@ void live_panel(Ui& ui, Memory& memory, Rect box);
 /// One quiz card at (x, y); returns the y below it.
 float quiz_card(Ui& ui, Memory& memory, const session::QuizCard& quiz, float x, float y, float w);
 void transport(Ui& ui, Memory& memory, Rect box);
+/// What has just happened at the cursor, in a sentence (session::shown_beat); "" where nothing has. Briefly:
+/// without the ranks of which the same is true.
+std::string happened(const Ui& ui, bool briefly);
 /// The controls and the lesson's step in one row, where the lesson column is folded.
 void foot_row(Ui& ui, Memory& memory, Rect box);
 /// How the run in front ended, where it did not come to its end; nothing where it did, and while that would

@@ -13,7 +13,7 @@ std::string speed_label(double speed) {
 }
 
 double next_speed(double speed) {
-    return speed >= 4 ? 0.25 : speed * 2;
+    return speed >= session::kFastest ? session::kSlowest : speed * 2;
 }
 
 /// Lines of whole parts: "a · b · c" breaks at the points only.
@@ -34,6 +34,13 @@ std::vector<std::string> by_parts(const Ui& ui, const std::string& text, float w
 }
 
 }  // namespace
+
+std::string happened(const Ui& ui, bool briefly) {
+    auto beat = session::shown_beat(ui.state);
+    if (!beat) return {};
+    if (briefly) beat->others = 0;
+    return ui.quiz_mask.mask(view::beat_words(ui.texts, *ui.state.document->trace, *beat));
+}
 
 void transport(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "transport";
@@ -87,13 +94,18 @@ void transport(Ui& ui, Memory& memory, Rect box) {
     if (s.pressed) ui.act(session::SetSpeed{next_speed(ui.state.speed)});
 
     if (box.h < kTransport) return;
-    std::vector<std::string> lines = ui.status.empty()
-                                         ? by_parts(ui, ui.say("ui.transport_hint"), w)
-                                         : wrap(ui.measure, ui.quiz_mask.mask(ui.status), Face::caption, w);
+    // What the pointer is on; else what has just happened; else the keys.
+    std::vector<std::string> lines;
+    if (!ui.status.empty()) lines = wrap(ui.measure, ui.quiz_mask.mask(ui.status), Face::caption, w);
+    const bool tells = lines.empty() && session::shown_beat(ui.state).has_value();
+    for (const bool briefly : {false, true})
+        if (tells && (lines.empty() || lines.size() > 2))
+            lines = wrap(ui.measure, happened(ui, briefly), Face::caption, w);
+    if (lines.empty()) lines = by_parts(ui, ui.say("ui.transport_hint"), w);
     if (lines.size() > 2) lines = wrap(ui.measure, ui.say("ui.transport_hint.short"), Face::caption, w);
     float line_y = y + 52;
     for (const std::string& words : lines) {
-        ui.text({x, line_y, w, 20}, words, Face::caption, Token::mute);
+        ui.text({x, line_y, w, 20}, words, Face::caption, tells ? Token::soft : Token::mute);
         line_y += 20;
     }
 }

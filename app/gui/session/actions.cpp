@@ -56,10 +56,11 @@ struct Applier {
         const time::Clock* clock = shown_clock(s);
         if (clock == nullptr) return;
         if (s.glide) move_cursor(s, s.glide->to_ns);
-        s.playing = !s.playing;
-        if (s.playing && s.cursor.t_ns >= clock->end_ns) s.cursor.t_ns = 0;
+        if (!s.playing) return start_playing(s);
+        s.playing = false;
+        s.stretch.reset();
     }
-    void operator()(const SetSpeed& a) const { s.speed = std::clamp(a.speed, 0.25, 4.0); }
+    void operator()(const SetSpeed& a) const { s.speed = std::clamp(a.speed, kSlowest, kFastest); }
     void operator()(const SelectRank& a) const {
         s.selection.rank = a.rank;
         if (a.rank) s.selection.asking_rank = *a.rank;
@@ -359,7 +360,12 @@ bool moves_cursor(const Action& action) {
 void apply(AppState& state, const Action& action, Effects& effects) {
     const int64_t before = state.cursor.t_ns, rested = resting_time(state);
     const auto pinned = std::pair(state.selection.event_rank, state.selection.event);
+    const auto document = state.document;
     std::visit(Applier{state, effects}, action.any());
+    if (state.document != document) {
+        state.stretch.reset();
+        state.beat.reset();
+    }
     // The cursor has left the selected event, or is about to: picture and facts are of what is under it
     // again.
     if (moves_cursor(action) && state.selection.event && resting_time(state) != rested &&

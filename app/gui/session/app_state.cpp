@@ -30,6 +30,11 @@ std::optional<view::EventRef> shown_event(const AppState& state) {
     return view::event_at(*state.document->trace, *shown_clock(state), state.cursor, rank);
 }
 
+std::optional<view::Beat> shown_beat(const AppState& state) {
+    if (!state.document || !state.beat) return {};
+    return state.playing || state.beat->t_ns == state.cursor.t_ns ? state.beat : std::nullopt;
+}
+
 std::size_t front_run(const AppState& state) {
     const auto found = std::find(state.runs.begin(), state.runs.end(), state.document);
     return found == state.runs.end() ? 0 : static_cast<std::size_t>(found - state.runs.begin());

@@ -10,6 +10,7 @@
 
 #include "app/gui/session/document.h"
 #include "app/gui/session/sandbox_state.h"
+#include "app/gui/view/beats.h"
 #include "app/gui/view/live_view.h"
 #include "app/gui/view/state.h"
 #include "app/gui/window/keys.h"
@@ -63,6 +64,13 @@ struct QuizState {
 struct Glide {
     int64_t from_ns = 0, to_ns = 0;
     double passed_s = 0, lasts_s = 0.32;
+};
+
+/// What playing is at: on the way to the next beat, or resting there.
+struct Stretch {
+    int64_t from_ns = 0, to_ns = 0;
+    std::optional<view::Beat> beat;  ///< where it leads; nothing: to the end of the run, where nothing ends
+    double travel_s = 0, rest_s = 0, passed_s = 0;
 };
 
 /// Something is being opened or run.
@@ -179,6 +187,9 @@ struct AppState {
     bool playing = false;
     double speed = 1;
     std::optional<Glide> glide;
+    std::optional<Stretch> stretch;  ///< while playing, from the first tick on
+    std::optional<view::Beat>
+        beat;                  ///< the latest that the cursor came to; shown_beat() tells whether it holds
     double slice_age_s = 1e9;  ///< since the slice changed: the sheets slide apart
 
     int32_t lesson_step = 0;
@@ -221,8 +232,9 @@ const time::Clock* shown_clock(const AppState& state);
 /// the cursor.
 std::optional<view::EventRef> shown_event(const AppState& state);
 
-/// Clock nanoseconds that pass in a second at speed 1: a hop of median length takes 0.32 s.
-double playing_rate(const trace::Trace& trace, const time::Clock& clock);
+/// What has just happened, to be told in a sentence: the beat that the cursor stands on, or, while playing,
+/// the one that it came from.
+std::optional<view::Beat> shown_beat(const AppState& state);
 
 /// Something on screen moves by itself: the next frame must be drawn without waiting for input.
 bool in_motion(const AppState& state);
@@ -251,6 +263,8 @@ std::string export_path(const AppState& state, const std::string& extension);
 
 /// How much larger than `scale` presenting draws.
 inline constexpr float kPresenterScale = 1.4F;
+
+inline constexpr double kSlowest = 0.25, kFastest = 16;
 
 inline constexpr float kScaleMin = 0.75F, kScaleMax = 3.0F;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/view/beats.h"
 #include "app/gui/view/common.h"
 #include "app/gui/view/parameters.h"
 #include "app/gui/view/traffic.h"
@@ -12,15 +13,62 @@ namespace {
 
 constexpr double kToastSeconds = 4.4, kSliceSeconds = 0.48;
 
+/// How long playing is on its way to what ends next, and rests there: about a second a hop or call, less for
+/// a computation, of which a step has many.
+struct Pace {
+    double travel_s, rest_s;
+};
+constexpr Pace kCommunicationPace{0.6, 0.4}, kComputePace{0.3, 0.15};
+
 int64_t clamp_time(const AppState& s, int64_t t) {
     const time::Clock* clock = shown_clock(s);
     return std::clamp<int64_t>(t, 0, clock != nullptr ? clock->end_ns : 0);
+}
+
+Stretch next_stretch(const AppState& s, const time::Clock& clock) {
+    const trace::Trace& trace = *s.document->trace;
+    Stretch next;
+    next.from_ns = next.to_ns = s.cursor.t_ns;
+    next.beat = view::next_beat(trace, clock, s.cursor, view::focus_rank(trace, s.selection));
+    next.to_ns = next.beat ? next.beat->t_ns : clock.end_ns;
+    const bool computes =
+        next.beat && !next.beat->hop &&
+        trace.event(next.beat->event.rank, next.beat->event.event).kind == trace::EventKind::compute;
+    const Pace pace = computes ? kComputePace : kCommunicationPace;
+    next.travel_s = pace.travel_s;
+    next.rest_s = pace.rest_s;
+    return next;
+}
+
+void note_beat(AppState& s) {
+    const trace::Trace& trace = *s.document->trace;
+    s.beat = view::beat_at(trace, *shown_clock(s), s.cursor, view::focus_rank(trace, s.selection));
+}
+
+double ease_in_out(double x) {
+    return x < 0.5 ? 4 * x * x * x : 1 - std::pow(-2 * x + 2, 3) / 2;
+}
+
+/// Goes on to the next beat, or rests there; one beat a call, so that no frame does the work of several.
+void play(AppState& s, const time::Clock& clock, double seconds) {
+    if (!s.stretch) s.stretch = next_stretch(s, clock);
+    Stretch& x = *s.stretch;
+    x.passed_s += seconds * s.speed;
+    const bool arrived = s.reduced_motion || x.passed_s >= x.travel_s;
+    const double part = arrived ? 1 : ease_in_out(x.passed_s / x.travel_s);
+    s.cursor.t_ns = x.from_ns + std::llround(part * static_cast<double>(x.to_ns - x.from_ns));
+    if (arrived) s.beat = x.beat;
+    if (x.passed_s < x.travel_s + x.rest_s) return;
+    s.stretch.reset();
+    if (s.cursor.t_ns >= clock.end_ns) s.playing = false;
 }
 
 }  // namespace
 
 void move_cursor(AppState& s, int64_t t) {
     s.glide.reset();
+    s.stretch.reset();
+    s.beat.reset();
     s.cursor.t_ns = clamp_time(s, t);
 }
 
@@ -68,7 +116,11 @@ void move_selection(AppState& s, int rows, int columns) {
 void glide_to(AppState& s, int64_t t, double seconds) {
     t = clamp_time(s, t);
     s.playing = false;
-    if (s.reduced_motion) return move_cursor(s, t);
+    if (s.reduced_motion) {
+        move_cursor(s, t);
+        note_beat(s);
+        return;
+    }
     s.glide = Glide{s.cursor.t_ns, t, 0, seconds / std::max(s.speed, 0.1)};
 }
 
@@ -90,6 +142,21 @@ int64_t carry_over(const AppState& s, const time::Clock& from, const time::Clock
     return b.begin_ns + std::llround(done * static_cast<double>(b.end_ns - b.begin_ns));
 }
 
+void start_playing(AppState& s) {
+    const time::Clock* clock = shown_clock(s);
+    if (clock == nullptr) return;
+    if (s.cursor.t_ns >= clock->end_ns) move_cursor(s, 0);
+    s.playing = true;
+    s.stretch = next_stretch(s, *clock);
+    // A mesh stands still: what happens next is seen where it happens.
+    if (s.view != view::ViewKind::mesh) return;
+    const auto& beat = s.stretch->beat;
+    const trace::Trace& trace = *s.document->trace;
+    const bool moves =
+        beat && trace.event(beat->event.rank, beat->event.event).kind == trace::EventKind::collective;
+    s.view = moves ? view::ViewKind::collective : view::ViewKind::timeline;
+}
+
 void tick(AppState& s, double seconds) {
     s.slice_age_s += seconds;
     if (s.toast && (s.toast->age_s += seconds) > kToastSeconds) s.toast.reset();
@@ -99,18 +166,14 @@ void tick(AppState& s, double seconds) {
         Glide& g = *s.glide;
         g.passed_s += seconds;
         const double x = std::clamp(g.passed_s / g.lasts_s, 0.0, 1.0);
-        // ease-in-out cubic
-        const double y = x < 0.5 ? 4 * x * x * x : 1 - std::pow(-2 * x + 2, 3) / 2;
-        s.cursor.t_ns = g.from_ns + std::llround(y * static_cast<double>(g.to_ns - g.from_ns));
-        if (x >= 1) s.glide.reset();
+        s.cursor.t_ns = g.from_ns + std::llround(ease_in_out(x) * static_cast<double>(g.to_ns - g.from_ns));
+        if (x >= 1) {
+            s.glide.reset();
+            note_beat(s);
+        }
         return;
     }
-    if (s.playing) {
-        const double rate = playing_rate(*s.document->trace, *clock) * s.speed;
-        s.cursor.t_ns =
-            std::min(clock->end_ns, s.cursor.t_ns + std::max<int64_t>(1, std::llround(rate * seconds)));
-        if (s.cursor.t_ns >= clock->end_ns) s.playing = false;
-    }
+    if (s.playing) play(s, *clock, seconds);
 }
 
 void show_step(AppState& s, int32_t step) {
@@ -127,19 +190,6 @@ void follow_cursor(AppState& s) {
     const int64_t begin = t > s.range_end_ns ? t - span / 16 : t - span + span / 16;
     s.range_begin_ns = std::clamp<int64_t>(begin, 0, std::max<int64_t>(0, end - span));
     s.range_end_ns = s.range_begin_ns + span;
-}
-
-double playing_rate(const trace::Trace& trace, const time::Clock& clock) {
-    std::vector<int64_t> hops;
-    for (size_t rank = 0; rank < trace.ranks.size() && rank < 4; ++rank) {
-        for (const time::Interval& hop : clock.hops[rank]) {
-            if (hop.end_ns > hop.begin_ns) hops.push_back(hop.end_ns - hop.begin_ns);
-        }
-    }
-    if (hops.empty()) return std::max(1.0, static_cast<double>(clock.end_ns) / 10.0);
-    const auto middle = hops.begin() + static_cast<std::ptrdiff_t>(hops.size() / 2);
-    std::nth_element(hops.begin(), middle, hops.end());
-    return static_cast<double>(*middle) / 0.32;
 }
 
 bool in_motion(const AppState& state) {

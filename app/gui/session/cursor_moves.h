@@ -21,6 +21,9 @@ void move_selection(AppState& state, int rows, int columns);
 void glide_to(AppState& state, int64_t t_ns, double seconds);
 /// The same place of the run on another clock: as far into the event under the cursor as before.
 int64_t carry_over(const AppState& state, const time::Clock& from, const time::Clock& to);
+/// Plays from the cursor, from the end of the run anew. In the mesh, which stands still, the view changes to
+/// the one that shows what comes next.
+void start_playing(AppState& state);
 /// So much time has passed: glides, plays, lets toasts go.
 void tick(AppState& state, double seconds);
 /// The timeline shows one training step: wide enough to read its bars.

@@ -91,6 +91,12 @@ void MemoryCharts::cursor(const MemoryChart& c) {
     const auto now = event_at(in_.trace, in_.clock, in_.cursor, c.rank);
     if (!now) return;
     if (const auto i = index_of(c, now->event)) {
+        // What is still to come is faint: while the cursor goes on, the memory grows.
+        const float later = c.x(*i + 1), end = c.box.x + c.box.w;
+        p_.layer = kVeil;
+        if (later < end - 0.5F)
+            p_.rect({later, c.box.y, end - later, c.box.h}, Token::panel, 0, {"future", c.rank}).fill_alpha =
+                0.5F;
         p_.layer = kLines;
         const float x = (c.x(*i) + c.x(*i + 1)) / 2;
         p_.line({x, c.box.y}, {x, c.box.y + c.box.h}, Token::accent, 2).id = {"cursor"};

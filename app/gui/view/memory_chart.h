@@ -11,7 +11,7 @@
 namespace meshscope::view {
 
 /// The layers of the memory picture, from the back.
-enum MemoryLayer : int { kBack, kStacks, kLines, kWords, kFlags };
+enum MemoryLayer : int { kBack, kStacks, kVeil, kLines, kWords, kFlags };
 
 /// One rank's stacked columns in a box.
 struct MemoryChart {
@@ -38,6 +38,7 @@ class MemoryCharts {
     /// Ground, grid lines, and their bytes where `numbers`.
     void back(const MemoryChart& c, int lines, bool numbers);
     void stacks(const MemoryChart& c);
+    /// The cursor's line, and a veil over what comes after it.
     void cursor(const MemoryChart& c);
     /// A frame around a column.
     void outline(const MemoryChart& c, std::size_t i, float width, float alpha, const Id& id);
