@@ -57,7 +57,7 @@ void lesson_and_questions(ClassRoom& at) {
     thing("4 the right answer is revealed", [&] {
         app.fill("padded-rows.number", "33");
         at.until("the other guess", [](const json& s) { return question(s)["guess"] == "33"; });
-        app.scroll_and_click("padded-rows.reveal", kTop, kBottom - 60);
+        app.scroll_and_click("padded-rows.check", kTop, kBottom - 60);
         at.until("it is revealed", [](const json& s) {
             return question(s)["revealed"] == true && question(s)["guess"] == "33";
         });

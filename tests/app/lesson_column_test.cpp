@@ -20,26 +20,42 @@ TEST_CASE("a quiz: nothing shown before the guess, the run's answer after") {
     }
     REQUIRE(quiz != nullptr);
     REQUIRE(app.has_widget(quiz->id + ".choice1"));
-    CHECK_FALSE(app.has_widget(quiz->id + ".reveal"));  // not to be pressed before a guess
+    CHECK_FALSE(app.has_widget(quiz->id + ".check"));  // not to be pressed before a guess
+    CHECK_FALSE(app.has_widget(quiz->id + ".reveal"));
     app.click(app.widget(quiz->id + ".choice0"));
     CHECK(app.state().quizzes.at(quiz->id).guess == "0");
     app.click(app.widget(quiz->id + ".choice1"));
-    app.click(app.widget(quiz->id + ".reveal"));
+    app.click(app.widget(quiz->id + ".check"));
     CHECK(app.state().quizzes.at(quiz->id).revealed);
     CHECK(session::right_answer(*quiz, "1"));
     CHECK_FALSE(app.has_widget(quiz->id + ".choice1"));
 }
 
-TEST_CASE("a number is typed as the guess and Reveal shows the answer") {
+TEST_CASE("a wrong guess can be made again, or the answer shown") {
     Harness app(1600, 1000);
     app.open(test::lesson());
     const std::string id = app.state().document->quizzes[0].id;
     app.click(app.widget(id + ".number"));
-    app.type("33");
+    app.type("22");
     app.frames(2);
-    CHECK(app.state().quizzes.at(id).guess == "33");
+    CHECK(app.state().quizzes.at(id).guess == "22");
+    CHECK_FALSE(app.has_widget(id + ".reveal"));  // first a guess
+    app.click(app.widget(id + ".check"));
+    app.frames(2);
+    CHECK_FALSE(app.state().quizzes.at(id).revealed);
+    CHECK(app.state().quizzes.at(id).missed == "22");
+    CHECK_FALSE(app.has_widget(id + ".check"));  // not twice the same
+    app.click(app.widget(id + ".number"));
+    app.type("4");
+    app.frames(2);
+    REQUIRE(app.state().quizzes.at(id).guess == "224");
+    app.click(app.widget(id + ".check"));
+    app.frames(2);
+    CHECK(app.state().quizzes.at(id).missed == "224");
+    CHECK(panels::open_question(app.state()) != nullptr);
     app.click(app.widget(id + ".reveal"));
     CHECK(app.state().quizzes.at(id).revealed);
+    CHECK(app.state().quizzes.at(id).guess == "224");
 }
 
 TEST_CASE("a list that ranks cannot spell is typed: F0 B0, or more numbers than there are ranks") {
@@ -52,7 +68,7 @@ TEST_CASE("a list that ranks cannot spell is typed: F0 B0, or more numbers than 
     app.click(app.widget("real-order.number"));
     app.type("F0, B0, F1, B1");
     app.frames(2);
-    app.click(app.widget("real-order.reveal"));
+    app.click(app.widget("real-order.check"));
     CHECK(app.state().quizzes.at("real-order").revealed);
     for (const auto& quiz : app.state().document->quizzes)
         if (quiz.id == "real-order") CHECK(session::right_answer(quiz, "F0, B0, F1, B1"));

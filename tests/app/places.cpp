@@ -150,6 +150,10 @@ std::vector<WindowPlace> make_places() {
     }
     add("quiz_hint", asked.step(2));
     add("quiz_told", told.step(2));
+    Way missed(hsdp);
+    for (const auto& quiz : hsdp.state().document->quizzes)
+        missed.act(session::Guess{quiz.id, quiz.kind == "choice" ? "0" : "22"}).act(session::Check{quiz.id});
+    add("quiz_missed", missed.step(2));
 
     // Over the window.
     add("keys", Way(hsdp).act(session::ToggleKeySheet{}));

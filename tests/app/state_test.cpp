@@ -264,6 +264,24 @@ TEST_CASE("nothing is revealed without a guess, and no guess changes after") {
     CHECK(m.state.quizzes[id].guess == "22");
 }
 
+TEST_CASE("a right guess is told at once, a wrong one can be made again; only what was told is kept") {
+    Machine m = opened();
+    const QuizCard& quiz = m.state.document->quizzes[0];
+    const auto& kept = m.state.remembered.progress[m.state.document->name].answers;
+    m.act(Check{quiz.id});
+    m.act(Check{"no such question"});
+    CHECK(m.state.quizzes[quiz.id].missed.empty());
+    m.act(Guess{quiz.id, "31"});
+    m.act(Check{quiz.id});
+    CHECK(m.state.quizzes[quiz.id].missed == "31");
+    CHECK_FALSE(m.state.quizzes[quiz.id].revealed);
+    CHECK(kept.empty());
+    m.act(Guess{quiz.id, quiz.answer});
+    m.act(Check{quiz.id});
+    CHECK(m.state.quizzes[quiz.id].revealed);
+    CHECK(kept.at(quiz.id) == quiz.answer);
+}
+
 TEST_CASE("answers: numbers by tolerance, rank sets in any order, orders in theirs") {
     QuizCard quiz;
     quiz.answer = "110";

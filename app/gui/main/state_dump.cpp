@@ -38,7 +38,10 @@ json offers_of(const session::AppState& s) {
 json quizzes_of(const session::AppState& s) {
     json quizzes = json::object();
     for (const auto& [id, quiz] : s.quizzes)
-        quizzes[id] = {{"guess", quiz.guess}, {"hint_shown", quiz.hint_shown}, {"revealed", quiz.revealed}};
+        quizzes[id] = {{"guess", quiz.guess},
+                       {"missed", quiz.missed},
+                       {"hint_shown", quiz.hint_shown},
+                       {"revealed", quiz.revealed}};
     return quizzes;
 }
 

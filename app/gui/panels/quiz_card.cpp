@@ -65,7 +65,8 @@ float choices(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& sta
     for (size_t i = 0; i < quiz.choices.size(); ++i) {
         const std::string index = std::to_string(i);
         const bool right = session::right_answer(quiz, index), chosen = state.guess == index;
-        const int verdict = !state.revealed ? 0 : right ? 1 : chosen ? -1 : 0;
+        const bool wrong = !right && chosen && (state.revealed || index == state.missed);
+        const int verdict = wrong ? -1 : state.revealed && right ? 1 : 0;
         float height = 0;
         if (choice_row(ui, memory, quiz.id + ".choice" + index, x, y, w, ui.pick(quiz.choices[i].text),
                        chosen, verdict, !state.revealed, height)) {
@@ -115,7 +116,7 @@ float typed_answer(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState
     const bool entered = text_field(ui, memory, id, {x, y, w, 42}, ui.say(wanted));
     const std::string& typed = memory.fields[id];
     if (typed != state.guess) ui.act(session::Guess{quiz.id, typed});
-    if (entered && !typed.empty()) ui.act(session::Reveal{quiz.id});
+    if (entered && !typed.empty()) ui.act(session::Check{quiz.id});
     return y + 42 + 10;
 }
 
@@ -144,6 +145,53 @@ std::string hint_for(const Ui& ui, const QuizCard& quiz, const std::string& gues
         if (session::right_answer(as_answer, guess)) return ui.pick(hint.text);
     }
     return {};
+}
+
+/// A link beside a button that is `first_wide`, or below it where there is no room. Gives the y of its row.
+float second_button(Ui& ui, Memory& memory, const std::string& id, const std::string& words, float left,
+                    float y, float first_wide, float room, bool& pressed) {
+    const float wide = ui.width(words, Face::body) + 8;
+    const bool beside = first_wide + 12 + wide <= room;
+    if (!beside) y += 44;
+    pressed = button(ui, memory, id, {beside ? left + first_wide + 12 : left, y, wide, 40}, words,
+                     ButtonLook::link);
+    return y;
+}
+
+/// Below a question that is open: what became of the guess, its hint, and what can be done.
+float unanswered(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& state, float left, float y,
+                 float room) {
+    const bool missed = !state.missed.empty();
+    const bool is_missed = missed && state.guess == state.missed;
+    if (is_missed) {
+        ui.cross({left + 8, y + ui.line(Face::body) / 2}, Token::err);
+        y = paragraph(ui, left + 26, y, room - 26,
+                      ui.say("ui.quiz.missed", {{"guess", in_words(ui, quiz, state.missed)}}), Face::body,
+                      Token::text) +
+            6;
+    }
+    const std::string hint = state.guess.empty() ? std::string() : hint_for(ui, quiz, state.guess);
+    // Once a guess was checked its hint stands there unasked.
+    const bool hinted = !hint.empty() && (state.hint_shown || is_missed);
+    if (hinted) y = rich_text(ui, memory, quiz.id + ".h", left, y, room, hint) + 10;
+    const std::string check = ui.say("ui.quiz.check");
+    const float wide = std::min(room, button_width(ui, check, false));
+    const bool can_check = !state.guess.empty() && !is_missed;
+    const char* const why = is_missed ? "ui.quiz.guess_anew" : "ui.quiz.guess_needed";
+    if (button(ui, memory, quiz.id + ".check", {left, y, wide, 40}, check, ButtonLook::primary, can_check,
+               Icon::none, can_check ? "" : ui.say(why)))
+        ui.act(session::Check{quiz.id});
+    bool pressed = false;
+    if (missed) {
+        y = second_button(ui, memory, quiz.id + ".reveal", ui.say("ui.quiz.reveal"), left, y, wide, room,
+                          pressed);
+        if (pressed) ui.act(session::Reveal{quiz.id});
+    } else if (!hinted && !hint.empty()) {
+        y = second_button(ui, memory, quiz.id + ".hint", ui.say("ui.quiz.hint"), left, y, wide, room,
+                          pressed);
+        if (pressed) ui.act(session::ShowHint{quiz.id});
+    }
+    return y + 40;
 }
 
 }  // namespace
@@ -176,25 +224,7 @@ float quiz_card(Ui& ui, Memory& memory, const QuizCard& quiz, float x, float y, 
         if (!why.empty()) y = rich_text(ui, memory, quiz.id + ".h", left, y, room, why) + 6;
         y = rich_text(ui, memory, quiz.id + ".r", left, y, room, ui.pick(quiz.reveal)) + 4;
     } else {
-        const std::string hint = state.guess.empty() ? std::string() : hint_for(ui, quiz, state.guess);
-        if (state.hint_shown && !hint.empty())
-            y = rich_text(ui, memory, quiz.id + ".h", left, y, room, hint) + 10;
-        const std::string reveal = ui.say("ui.quiz.reveal"), show = ui.say("ui.quiz.hint");
-        const float wide = std::min(room, button_width(ui, reveal, false));
-        if (button(ui, memory, quiz.id + ".reveal", {left, y, wide, 40}, reveal, ButtonLook::primary,
-                   !state.guess.empty(), Icon::none,
-                   state.guess.empty() ? ui.say("ui.quiz.guess_needed") : "")) {
-            ui.act(session::Reveal{quiz.id});
-        }
-        if (!state.hint_shown && !hint.empty()) {
-            const float hint_wide = ui.width(show, Face::body) + 8;
-            const bool beside = wide + 12 + hint_wide <= room;
-            if (!beside) y += 44;
-            const Rect box{beside ? left + wide + 12 : left, y, hint_wide, 40};
-            if (button(ui, memory, quiz.id + ".hint", box, show, ButtonLook::link))
-                ui.act(session::ShowHint{quiz.id});
-        }
-        y += 40;
+        y = unanswered(ui, memory, quiz, state, left, y, room);
     }
     y += 16;
 

@@ -145,6 +145,15 @@ struct Applier {
         if (!quiz.revealed) quiz.guess = a.guess;
     }
     void operator()(const ShowHint& a) const { s.quizzes[a.quiz].hint_shown = true; }
+    void operator()(const Check& a) const {
+        if (!s.document) return;
+        QuizState& quiz = s.quizzes[a.quiz];
+        const auto& cards = s.document->quizzes;
+        const auto card = std::ranges::find(cards, a.quiz, &QuizCard::id);
+        if (quiz.guess.empty() || quiz.revealed || card == cards.end()) return;
+        if (right_answer(*card, quiz.guess)) return (*this)(Reveal{a.quiz});
+        quiz.missed = quiz.guess;
+    }
     void operator()(const Reveal& a) const {
         QuizState& quiz = s.quizzes[a.quiz];
         if (quiz.guess.empty()) return;  // predict first
@@ -350,7 +359,8 @@ bool moves_cursor(const Action& action) {
             using A = std::decay_t<decltype(a)>;
             return std::is_same_v<A, SetCursor> || std::is_same_v<A, StepHop> ||
                    std::is_same_v<A, StepEvent> || std::is_same_v<A, JumpTo> ||
-                   std::is_same_v<A, TogglePlay> || std::is_same_v<A, Reveal> || std::is_same_v<A, Tick>;
+                   std::is_same_v<A, TogglePlay> || std::is_same_v<A, Check> || std::is_same_v<A, Reveal> ||
+                   std::is_same_v<A, Tick>;
         },
         action.any());
 }

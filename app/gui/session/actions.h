@@ -100,6 +100,11 @@ struct Guess {
 struct ShowHint {
     std::string quiz;
 };
+/// Is the guess right? Then the answer is told; else the guess is noted as missed, and another can be made.
+struct Check {
+    std::string quiz;
+};
+/// The answer is told, whatever was guessed.
 struct Reveal {
     std::string quiz;
 };
@@ -201,13 +206,13 @@ using AnyAction = std::variant<
     SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo, TogglePlay,
     SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectCell, SelectParameter, MoveSelection,
     SetTraffic, SetForm, SetSlice, BeRank, ClearSelection, GoToLessonStep, BackToLesson, GoToEnd, ToggleEnd,
-    Guess, ShowHint, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet, DismissError,
-    ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside, AddDocument, BringToFront,
-    SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading, CancelLoading, SetReducedMotion, ToggleExport,
-    StartExport, AskReplace, CancelExport, ShowExporting, TogglePalette, TogglePresenter, ToggleNotes,
-    CopyView, CopyCommand, Remember, RestoreViewpoint, OfferLessons, Tick, ToggleSandbox, StartExercise,
-    EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskSave, SaveSandbox, ShowRunning,
-    RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
+    Guess, ShowHint, Check, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet,
+    DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside, AddDocument,
+    BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading, CancelLoading, SetReducedMotion,
+    ToggleExport, StartExport, AskReplace, CancelExport, ShowExporting, TogglePalette, TogglePresenter,
+    ToggleNotes, CopyView, CopyCommand, Remember, RestoreViewpoint, OfferLessons, Tick, ToggleSandbox,
+    StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskSave, SaveSandbox,
+    ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 
 /// Any of them. How a variant of so many kinds is copied, moved and put away is compiled once, not in every
 /// panel that acts.

@@ -56,6 +56,7 @@ std::optional<ExportKind> export_kind_of(const std::string& path);
 /// A guess at a quiz: nothing is revealed before the reader asks.
 struct QuizState {
     std::string guess;
+    std::string missed;  ///< the latest guess that was checked and was wrong
     bool hint_shown = false;
     bool revealed = false;
 };

@@ -70,7 +70,7 @@ void enter_lesson(AppState& s) {
         }
     enter_lesson_step(s, 0);
     for (const auto& [quiz, guess] : s.remembered.progress[s.document->name].answers)
-        s.quizzes[quiz] = {guess, false, true};
+        s.quizzes[quiz] = {guess, "", false, true};
 }
 
 /// Another document is in front; what stands beside it stays.
