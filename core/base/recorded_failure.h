@@ -15,6 +15,10 @@ struct RecordedFailure {
     Message message;
     std::optional<DiagnosisKind> kind;  ///< of its diagnosis, where it holds one
     std::vector<int32_t> culprits;      ///< the ranks that the diagnosis names, ascending
+    bool certain = true;                ///< false: the diagnosis was drawn from a clock
+    std::vector<std::string> differs;   ///< Diagnosis::differs
+    std::vector<int32_t> cycle;         ///< Diagnosis::cycle
+    std::vector<RankReport> ranks;      ///< Diagnosis::ranks, ascending; a rank that stands twice is left out
 };
 
 /// Reads what failure_json() wrote; nothing for "" and for what is no such text (a record can come from

@@ -6,6 +6,47 @@
 #include "core/base/recorded_failure.h"
 
 namespace meshscope::trace {
+namespace {
+
+std::vector<int32_t> unended_calls_of(const Trace& trace, const RankTrace& rank) {
+    int64_t last_ns = 0;
+    for (const Event& event : rank.events) last_ns = std::max({last_ns, event.t_issue_ns, event.t_end_ns});
+    std::vector<char> open(rank.events.size(), 0);
+    for (std::size_t e = 0; e < rank.events.size(); ++e) {
+        const Event& event = rank.events[e];
+        const bool known = event.group >= 0 && static_cast<std::size_t>(event.group) < trace.groups.size();
+        // What waited for its turn on the stream has no length.
+        const bool cut = event.t_end_ns == last_ns || event.t_end_ns <= event.t_begin_ns;
+        open[e] = event.kind == EventKind::collective && cut && event.sent_bytes == 0 && known &&
+                  trace.groups[static_cast<std::size_t>(event.group)].ranks.size() > 1;
+    }
+    const auto ended = [&](int32_t id) {
+        if (id >= 0 && static_cast<std::size_t>(id) < open.size()) open[static_cast<std::size_t>(id)] = 0;
+    };
+    for (const Snapshot& snapshot : rank.snapshots)
+        if (snapshot.kind == SnapshotKind::output) ended(snapshot.event);
+    // Who only receives has sent nothing: its call was over when all had come.
+    std::vector<int64_t> came(open.size(), 0);
+    for (const Hop& hop : rank.hops)
+        if (hop.event >= 0 && static_cast<std::size_t>(hop.event) < came.size() && hop.reduces == 0)
+            came[static_cast<std::size_t>(hop.event)] += hop.elements;
+    for (std::size_t e = 0; e < open.size(); ++e) {
+        const Event& event = rank.events[e];
+        if (event.out_elements > 0 && event.reduce_op == ReduceOp::none && came[e] >= event.out_elements)
+            ended(event.id);
+    }
+    // A computation that had to wait for it began.
+    for (const Dependency& after : rank.dependencies)
+        if (after.event >= 0 && static_cast<std::size_t>(after.event) < open.size() &&
+            rank.events[static_cast<std::size_t>(after.event)].kind == EventKind::compute)
+            ended(after.on);
+    std::vector<int32_t> ids;
+    for (std::size_t e = 0; e < open.size(); ++e)
+        if (open[e] != 0) ids.push_back(static_cast<int32_t>(e));
+    return ids;
+}
+
+}  // namespace
 
 std::optional<int32_t> first_not_finite_step(const RunInfo& info) {
     for (std::size_t s = 0; s < std::max(info.losses.size(), info.grad_norms.size()); ++s)
@@ -24,6 +65,13 @@ std::optional<Message> early_end(const RunInfo& info, int32_t planned_steps) {
         return Message{"view.end.stopped",
                        {{"steps", int64_t{info.steps}}, {"planned", int64_t{planned_steps}}}};
     return {};
+}
+
+std::vector<std::vector<int32_t>> unended_calls(const Trace& trace) {
+    std::vector<std::vector<int32_t>> calls(trace.ranks.size());
+    if (trace.info.failure.empty()) return calls;
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) calls[r] = unended_calls_of(trace, trace.ranks[r]);
+    return calls;
 }
 
 }  // namespace meshscope::trace

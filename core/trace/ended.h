@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/base/message.h"
 #include "core/trace/trace.h"
@@ -16,5 +17,11 @@ std::optional<int32_t> first_not_finite_step(const RunInfo& info);
 /// infinite, else that it was stopped. `planned_steps`: what its scenario asks for, < 0 where that is not
 /// known.
 std::optional<Message> early_end(const RunInfo& info, int32_t planned_steps = -1);
+
+/// Of each rank the calls that had not ended when the run broke off, ascending; none in a run that did not
+/// fail. They stand until the last thing that their rank recorded (RunInfo::failure) and left nothing that
+/// only an end leaves: bytes sent, an output, all that was to come, something that was done behind them.
+/// Cost: a pass over the events, dependencies, hops and snapshots.
+std::vector<std::vector<int32_t>> unended_calls(const Trace& trace);
 
 }  // namespace meshscope::trace

@@ -72,7 +72,7 @@ TEST_CASE("an exercise that kills a rank ends with the engine's sentence, a mark
     REQUIRE(document.end);
     CHECK(document.end->what.id == "diagnosis.lost");
     CHECK(document.end->ranks == std::vector<int32_t>{3});
-    CHECK(app.state().view == ViewKind::timeline);
+    CHECK(app.state().view == ViewKind::mesh);
     CHECK(app.state().cursor.t_ns ==
           view::broke_off_ns(*document.trace, *session::shown_clock(app.state()), *document.end));
     CHECK(has_place(app, "broke_off"));
@@ -88,7 +88,7 @@ TEST_CASE("an exercise that kills a rank ends with the engine's sentence, a mark
     app.stage().act(session::SetCursor{0});
     app.settle();
     app.click(app.shape("end_show", -1));
-    CHECK(app.state().view == ViewKind::timeline);
+    CHECK(app.state().view == ViewKind::mesh);
     CHECK(app.state().cursor.t_ns > 0);
     app.click(app.shape("end_fold", -1));
     CHECK_FALSE(has_place(app, "end_show"));
@@ -109,7 +109,7 @@ TEST_CASE("a record of a killed run opens where it broke off, and says so, and a
     Harness app;
     app.open(session::load_document(record, {}, nullptr));
     REQUIRE(app.state().document->end);
-    CHECK(app.state().view == ViewKind::timeline);
+    CHECK(app.state().view == ViewKind::mesh);
     CHECK(app.state().cursor.t_ns > 0);
     CHECK(app.state().selection.rank == 1);
     CHECK(has_place(app, "broke_off"));

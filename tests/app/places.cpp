@@ -222,6 +222,33 @@ std::vector<WindowPlace> make_places() {
     for (const auto& quiz : dead.state().document->quizzes)
         dead.act(session::Guess{quiz.id, quiz.answer}).act(session::Reveal{quiz.id});
     add("ended_lesson", dead.step(2));
+    // How each kind of failure looks: the lesson's run with a fault, opened as it opens.
+    const auto failing = [](const std::string& folder, const std::vector<sandbox::Change>& faults) {
+        Way way(folder);
+        way.act(session::StartExercise{faults}).act(session::RunSandbox{}).act(session::ToggleSandbox{});
+        return way;
+    };
+    const std::string scatter = "\"fsdp2.reduce_scatter.gradients\"", reduce = "\"ddp.bucket.all_reduce\"";
+    Way killed = failing("63_hsdp", {{"faults.kind", "\"kill\""},
+                                     {"faults.rank", "3"},
+                                     {"faults.step", "1"},
+                                     {"faults.rule", scatter},
+                                     {"faults.unit", "\"net2\""}});
+    add("failure", killed);
+    add("failure_timeline", Way(killed).view(ViewKind::timeline));
+    add("failure_collective", Way(killed).view(ViewKind::collective));
+    add("failure_compared", Way(killed).act(session::ask_without_faults()));
+    const Way stalled = failing("84_dead_rank", {{"faults", "[{ kind = \"stall\", rank = 2, step = 1 }]"}});
+    add("failure_stalled", stalled);
+    const Way odd = failing(
+        "84_dead_rank", {{"faults", "[{ kind = \"mismatch\", field = \"count\", rank = 1, step = 1, rule = " +
+                                        reduce + " }]"}});
+    add("failure_mismatch", odd);
+    add("failure_mismatch_collective", Way(odd).view(ViewKind::collective));
+    const Way skipped = failing(
+        "84_dead_rank", {{"faults", "[{ kind = \"skip\", rank = 2, step = 1, rule = " + reduce + " }]"}});
+    add("failure_missing", skipped);
+    add("failure_missing_collective", Way(skipped).view(ViewKind::collective));
 
     Way presenting(hsdp);
     presenting.step(3).act(session::TogglePresenter{});

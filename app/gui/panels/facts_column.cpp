@@ -7,6 +7,7 @@
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/views.h"
 #include "app/gui/session/sandbox_actions.h"
+#include "app/gui/view/end_facts.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/paint.h"
 #include "app/gui/view/picture.h"
@@ -194,22 +195,28 @@ float code(Ui& ui, Memory& memory, const EventFacts& facts, float x, float y, fl
     return y + 16;
 }
 
-/// How the run ended early, in sentences: what happened, why, what to do next.
+/// How the run ended early, in sentences: what happened, why, who waits for whom, what to do.
 std::vector<std::string> end_words(const Ui& ui) {
     const view::RunEnd* end = told_end(ui);
     if (end == nullptr) return {};
-    const Message title = view::end_title(*end), next = view::end_next(*end);
-    return {ui.say(title.id, title.args), ui.say(end->what.id, end->what.args), ui.say(next.id, next.args)};
+    std::vector<Message> lines{view::end_title(*end), end->what};
+    for (const auto& more : {view::wait_sentences(end->waits), view::end_todo(*end)})
+        lines.insert(lines.end(), more.begin(), more.end());
+    std::vector<std::string> words;
+    for (const Message& line : lines) words.push_back(ui.say(line.id, line.args));
+    return words;
 }
 
-/// The same at the head of the facts.
-float ended(Ui& ui, float x, float y, float w) {
-    const std::vector<std::string> words = end_words(ui);
-    if (words.empty()) return y;
-    y = section_head(ui, x, y, w, ui.say("view.end.head"), "");
-    ui.cross({x + 8, y + ui.line(Face::body) / 2}, Token::err);
-    y = paragraph(ui, x + 24, y, w - 24, words.front(), Face::body, Token::text) + 4;
-    return paragraph(ui, x, y, w, words[1], Face::caption, Token::soft) + 16;
+/// The same as a picture at the head of the facts, while the banner is unfolded; gives the y below.
+float ended(Ui& ui, Memory& memory, Rect box, float y) {
+    constexpr std::string_view kStops[] = {"end_rerun", "end_compare", "end_show", "wait", "end_copy"};
+    const view::RunEnd* end = told_end(ui);
+    if (end == nullptr || ui.state.end_folded) return y;
+    const view::Picture picture =
+        view::end_facts(view_input(ui, box.w - 8, box.h), *end, session::without_faults(ui.state));
+    picture_panel(ui, memory, "end_facts", picture, {box.x, y});
+    tab_stops(ui, memory, picture, {box.x, y}, kStops);
+    return y + picture.height;
 }
 
 /// Why something is left out here.
@@ -324,7 +331,7 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     float y = region.top() + 16;
     const float first = y;
     if (ui.quiz_mask.leaves_out()) y = covered(ui, ui.say("ui.covered"), x, y, w) - 12;
-    y = ended(ui, x, y, w);
+    y = ended(ui, memory, box, y);
     const float top = y > first ? y : region.top();
     view::Picture picture;
     if (const auto drawn = facts_picture(ui, memory, box)) {

@@ -6,8 +6,9 @@ namespace {
 
 constexpr std::string_view kTabStops[] = {"end_show", "end_fold"};
 
-view::Picture banner(const Ui& ui, float width) {
-    return view::run_end_view(view_input(ui, width, 1), *told_end(ui), ui.state.end_folded);
+/// `alone`: the facts do not stand beside it.
+view::Picture banner(const Ui& ui, float width, bool alone) {
+    return view::run_end_view(view_input(ui, width, 1), *told_end(ui), {ui.state.end_folded, alone});
 }
 
 }  // namespace
@@ -21,15 +22,15 @@ const view::RunEnd* told_end(const Ui& ui) {
     return answers ? nullptr : &*document->end;
 }
 
-float banner_height(const Ui& ui, float width) {
-    return banner(ui, width).height;
+float banner_height(const Ui& ui, float width, bool alone) {
+    return banner(ui, width, alone).height;
 }
 
-void end_banner(Ui& ui, Memory& memory, Rect box) {
+void end_banner(Ui& ui, Memory& memory, Rect box, bool alone) {
     if (box.w < 40) return;
     ui.panel = "ended";
     Region region(ui, "ended", box);
-    const view::Picture picture = banner(ui, box.w);
+    const view::Picture picture = banner(ui, box.w, alone);
     picture_panel(ui, memory, "ended", picture, {box.x, region.top()});
     tab_stops(ui, memory, picture, {box.x, region.top()}, kTabStops);
     if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
@@ -50,9 +51,10 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     wishes.sandbox = s.live || (s.sandbox && s.sandbox->open);
     Layout at = arrange(width, height, wishes);
     if (told_end(ui) != nullptr) {
-        wishes.banner = banner_height(ui, at.scene.w);
+        const bool alone = at.facts.w <= 0;
+        wishes.banner = banner_height(ui, at.scene.w, alone);
         at = arrange(width, height, wishes);
-        end_banner(ui, memory, at.banner);
+        end_banner(ui, memory, at.banner, alone);
     }
     scene_host(ui, memory, at.scene, at.lower.w <= 0);
     if (at.lower.w > 0) {

@@ -33,9 +33,9 @@ void foot_row(Ui& ui, Memory& memory, Rect box);
 /// answer the lesson's question.
 const view::RunEnd* told_end(const Ui& ui);
 /// The banner that tells it, above the scene; its height is what banner_height() says, or less: then it
-/// scrolls.
-void end_banner(Ui& ui, Memory& memory, Rect box);
-float banner_height(const Ui& ui, float width);
+/// scrolls. `alone`: the facts, which say what to do, do not stand beside it.
+void end_banner(Ui& ui, Memory& memory, Rect box, bool alone);
+float banner_height(const Ui& ui, float width, bool alone);
 /// The view's picture with its controls. `alone`: there is no lower part, so what it would hold may follow
 /// below.
 void scene_host(Ui& ui, Memory& memory, Rect box, bool alone);

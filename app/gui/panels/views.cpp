@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/gui/session/sandbox_actions.h"
 #include "app/gui/view/format.h"
 #include "core/base/kinds.h"
 
@@ -46,6 +47,32 @@ Actions once(const Ui&, const view::Id&, bool twice) {
     return {Kind{}};
 }
 
+Actions without_faults(const Ui&, const view::Id&, bool twice) {
+    if (twice) return {};
+    return {session::ask_without_faults()};
+}
+Actions compare_runs(const Ui&, const view::Id&, bool twice) {
+    if (twice) return {};
+    return {session::SetView{view::ViewKind::compare}};
+}
+Actions copy_end(const Ui& ui, const view::Id&, bool twice) {
+    const view::RunEnd* end = told_end(ui);
+    if (twice || end == nullptr) return {};
+    return {session::CopyText{ui.say(end->what.id, end->what.args)}, session::ShowToast{ui.say("ui.copied")}};
+}
+
+/// To the begin of a rank's wait.
+Actions go_to_wait(const Ui& ui, const view::Id& id, bool twice) {
+    if (twice || id.b < 0) return {};
+    const time::Clock& clock = *session::shown_clock(ui.state);
+    const time::Interval at = clock.events[static_cast<size_t>(id.a)][static_cast<size_t>(id.b)];
+    return {session::SetCursor{at.begin_ns},
+            session::SelectEvent{{static_cast<int32_t>(id.a), static_cast<int32_t>(id.b)}, false}};
+}
+std::string wait_status(const Ui& ui, Memory& memory, const view::Id& id) {
+    return id.b < 0 ? rank_status(ui, memory, id) : event_status(ui, memory, id);
+}
+
 constexpr Target kCommon[] = {
     {"rank", select_rank, rank_status},
     {"lane", select_rank, rank_status},
@@ -57,6 +84,10 @@ constexpr Target kCommon[] = {
     {"form", set_form},
     {"end_show", once<session::GoToEnd>},
     {"end_fold", once<session::ToggleEnd>},
+    {"end_rerun", without_faults},
+    {"end_compare", compare_runs},
+    {"end_copy", copy_end},
+    {"wait", go_to_wait, wait_status},
 };
 
 }  // namespace

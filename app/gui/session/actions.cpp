@@ -320,8 +320,7 @@ struct Applier {
         if (!a.request.what_if.empty()) return;
         const bool compares = s.view == view::ViewKind::compare;
         bring_to_front(s, s.runs.size() - 1);
-        // Why it ended early is seen on the timeline.
-        if (s.document->end && !compares) s.view = view::ViewKind::timeline;
+        if (s.document->end && !compares) s.view = view_of_end(*s.document->end);
     }
     void operator()(const RunRefused& a) const {
         if (s.sandbox && a.request.what_if.empty()) s.sandbox->draft.run_ended_with(a.found);

@@ -228,6 +228,7 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
     const Scenario* const of = read ? &*read : scenario;
     const bool trains = of != nullptr && of->calls.empty();
     document->end = view::run_end(*document->trace, trains ? of->steps : -1);
+    if (document->end) document->end->has_faults = of != nullptr && !of->faults.empty();
     document->traits = run_traits(document->trace->info, of);
     if (of != nullptr && of->parallel.pipeline)
         document->schedule = parallel::pipeline::name(of->parallel.pipeline->kind);

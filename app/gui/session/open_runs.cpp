@@ -99,11 +99,15 @@ void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
 
 }  // namespace
 
+view::ViewKind view_of_end(const view::RunEnd& end) {
+    return view::is_marked(end) ? view::ViewKind::mesh : view::ViewKind::timeline;
+}
+
 void go_to_end(AppState& s) {
     if (!s.document || !s.document->end || s.document->trace->ranks.empty()) return;
     const view::RunEnd& end = *s.document->end;
     s.playing = false;
-    s.view = view::ViewKind::timeline;
+    s.view = view_of_end(end);
     s.selection.rank = s.selection.asking_rank = end.at.rank;
     s.selection.event_rank.reset();
     s.selection.event.reset();

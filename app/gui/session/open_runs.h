@@ -14,6 +14,9 @@ void show(AppState& state, std::shared_ptr<const Document> document);
 void bring_to_front(AppState& state, std::size_t run);
 /// The open lesson is in front again, at the step where it was left, and nothing stands before it.
 void back_to_lesson(AppState& state);
+/// The view that shows how a run ended early: the mesh where there is something to mark on it, else the
+/// timeline.
+view::ViewKind view_of_end(const view::RunEnd& end);
 /// The cursor, the selection and the timeline go to where the run in front ended early; nothing where it did
 /// not.
 void go_to_end(AppState& state);

@@ -106,4 +106,22 @@ const WhatIfRun* answer_to(const AppState& s, const std::string& id) {
     return nullptr;
 }
 
+namespace {
+
+constexpr const char* kWithoutFaults = "without_faults";
+
+}  // namespace
+
+AskWhatIf ask_without_faults() {
+    return {kWithoutFaults, {{"faults", ""}}};
+}
+
+view::WithoutFault without_faults(const AppState& s) {
+    using view::WithoutFault;
+    if (!s.document || !s.document->end || !s.document->end->has_faults) return WithoutFault::no;
+    if (answer_to(s, kWithoutFaults) != nullptr) return WithoutFault::done;
+    if (s.running) return s.running->what_if == kWithoutFaults ? WithoutFault::running : WithoutFault::no;
+    return scenario_text(*s.document).empty() ? WithoutFault::no : WithoutFault::offered;
+}
+
 }  // namespace meshscope::session

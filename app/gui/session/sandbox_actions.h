@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/gui/session/app_state.h"
+#include "app/gui/view/end_facts.h"
 
 namespace meshscope::session {
 
@@ -19,5 +20,10 @@ std::optional<RunRequest> what_if_request(const AppState& state, const AskWhatIf
 const std::string& scenario_text(const Document& document);
 /// The answer of this run to a question; null when it was not asked.
 const WhatIfRun* answer_to(const AppState& state, const std::string& id);
+
+/// Asks what the run in front would be without the faults that its scenario asks for.
+AskWhatIf ask_without_faults();
+/// How far that is, and whether it can be asked.
+view::WithoutFault without_faults(const AppState& state);
 
 }  // namespace meshscope::session

@@ -149,7 +149,8 @@ void CollectivePicture::one_group(std::size_t i, Rect cell, float label_x) {
         ring.h -= line;
     }
     const float pad = tight ? 6.F : 14.F;
-    auto place = lay_out_group(s, {ring.x + pad, ring.y + pad, ring.w - 2 * pad, ring.h - 2 * pad});
+    const Rect room{ring.x + pad, ring.y + pad, ring.w - 2 * pad, ring.h - 2 * pad};
+    auto place = i == own_ && has_places() ? with_absent(s, room) : lay_out_group(s, room);
     idle_ring(s, place, hue);
     for (std::size_t m = 0; m < s.ranks.size(); ++m)
         if (place.cards)
@@ -198,9 +199,11 @@ void CollectivePicture::card(const CollectiveState& s, std::size_t m, const Rect
     // Title, buffer, a line of what the cells are; what does not fit is left out from the end.
     const float foot = p_.line_height(Face::mono_small);
     const bool title = box.h >= line + 22 + marks + 6;
-    const bool ranges = box.h >= line + 34 + marks + foot + 12 && s.buffers[m].pieces.size() > 1;
-    float y = box.y + (title ? 5.F : 6.F);
     const float inner = box.w - 2 * pad;
+    const std::string ended = box.h >= line + 34 + marks + foot + 12 ? end_words(s, m, inner) : "";
+    const bool ranges =
+        box.h >= line + 34 + marks + foot + 12 && s.buffers[m].pieces.size() > 1 && ended.empty();
+    float y = box.y + (title ? 5.F : 6.F);
     if (title) {
         const float mark = inner > 90 && s.ranks.size() > 2 ? 18.F : 0.F;
         if (mark > 0) p_.symbol({box.x + pad + 6, y + line / 2}, 5.5F, static_cast<int64_t>(m));
@@ -224,10 +227,11 @@ void CollectivePicture::card(const CollectiveState& s, std::size_t m, const Rect
                  Align::left);
         before = mark + w + 8;
     }
-    const float bottom = box.y + box.h - (ranges ? foot + 5 : 6);
+    const float bottom = box.y + box.h - (ranges || !ended.empty() ? foot + 5 : 6);
     const Rect row{box.x + pad + before, y, inner - before, std::min(bottom - y, 54.F + marks)};
     draw_buffer(p_, s, m, row, reduces);
     if (ranges) range_words(s, m, {row.x, row.y + row.h + 2, row.w, foot});
+    card_end(s, m, box, ended, {row.x, row.y + row.h + 2, row.w, foot});
 }
 
 void CollectivePicture::range_words(const CollectiveState& s, std::size_t m, const Rect& row) {

@@ -60,6 +60,17 @@ class CollectivePicture {
     int32_t node_of(std::size_t i) const;
     std::size_t dim_position(std::size_t i) const;
     void one_group(std::size_t i, Rect cell, float label_x);
+    // Members that have not called it have an empty place among the others, in groups of up to kMostPlaces.
+    static constexpr std::size_t kMostPlaces = 8;
+    bool has_places() const { return group(own_).ranks.size() <= kMostPlaces; }
+    GroupLayout with_absent(const CollectiveState& s, Rect room);
+    void absent_place(int32_t rank, const Rect& box, bool card);
+    // What a member's end adds to its card: that it died in this call, or called something else.
+    std::string end_words(const CollectiveState& s, std::size_t m, float room);
+    void card_end(const CollectiveState& s, std::size_t m, const Rect& box, const std::string& words,
+                  const Rect& foot);
+    // How a member stood, where that was in this call and at the cursor's time; else null.
+    const RankEnd* stood_here(const CollectiveState& s, std::size_t m) const;
     // The links of a ring or a tree that are not busy now, in the dim's hue.
     void idle_ring(const CollectiveState& s, const GroupLayout& place, Token hue);
     void card(const CollectiveState& s, std::size_t m, const Rect& box);

@@ -234,6 +234,7 @@ float CollectivePicture::absent(float bottom) {
     const std::vector<MessageArg> args{arg("ranks", std::vector<int64_t>(ranks.begin(), ranks.end()))};
     const std::string full = p_.say("view.collective.absent", args);
     tell_.push_back(full);
+    if (has_places()) return bottom;
     const float line = p_.line_height(Face::body), size = std::max(26.F, line), y = bottom - size;
     const float right = in_.size.width - kPad;
     p_.layer = kWords;

@@ -3,12 +3,14 @@
 #include <optional>
 
 #include "app/gui/view/input.h"
+#include "app/gui/view/run_end.h"
 
 namespace meshscope::view {
 
 struct CollectiveOptions {
     bool overview = true;         ///< the row of all hops at the foot, where there is room
     bool reduced_motion = false;  ///< no travel: origin, arrow and destination at once
+    const RunEnd* end = nullptr;  ///< how the run ended early: what stopped members is told; null: it did not
     bool covered = false;         ///< the bytes are what a lesson's open question asks: they are left out
 };
 

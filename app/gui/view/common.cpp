@@ -106,14 +106,10 @@ bool same_collective(const trace::Event& a, const trace::Event& b) {
            a.group == b.group && a.sequence == b.sequence;
 }
 
-namespace {
-
 Fill event_pattern(CollectiveOp op) {
     if (op == CollectiveOp::reduce_scatter || op == CollectiveOp::scatter) return Fill::hatch;
     return op == CollectiveOp::all_to_all ? Fill::cross_hatch : Fill::solid;
 }
-
-}  // namespace
 
 void event_bar(Painter& p, const trace::Event& event, const Rect& box, const Id& id) {
     if (event.kind == trace::EventKind::compute) {

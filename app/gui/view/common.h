@@ -19,6 +19,8 @@ std::vector<std::string> event_labels(const Painter& painter, const trace::Trace
 /// "AG", "RS", "AR", …: a collective's name where there is no room for it.
 std::string op_mark(CollectiveOp op);
 
+/// What a collective's bar is filled with.
+Fill event_pattern(CollectiveOp op);
 /// An event's bar as every lane shows it (look.md section 3): compute plain; a collective its hue at 26 %
 /// with an outline and the mark of its op.
 void event_bar(Painter& painter, const trace::Event& event, const Rect& box, const Id& id);

@@ -20,7 +20,8 @@ class MeshPicture {
         : in_(input),
           p_(input),
           q_(mesh_question(input, options)),
-          progress_(ease_out_quint(options.slice_progress)) {
+          progress_(ease_out_quint(options.slice_progress)),
+          end_(options.end) {
         count_ = static_cast<int64_t>(q_.ranks.size());
         asking_ = q_.index_of(q_.asking);
     }
@@ -110,10 +111,30 @@ class MeshPicture {
     // Every rank with its coordinate, and every group once.
     void tell();
 
+    // How the run ended early (mesh_end.cpp).
+    // How a rank stands at the cursor's time; null before it came to stand, and in other runs.
+    const RankEnd* stood(int64_t rank) const;
+    // What marks it: "lost", "stalled", "missing", "mismatch", "waiting", "finished"; "" for nothing.
+    std::string_view end_mark(int64_t rank) const;
+    // In a card: what the rank is in, and for whom it waits. `y` on: below the title.
+    void card_end(int64_t i, const Rect& b, float y, float pad, float line);
+    void cross(Point middle, float size, float width, const Id& id);
+    // On a card, a circle or a square that is drawn already.
+    void mark_end(int64_t i);
+    std::vector<std::pair<int64_t, int64_t>> wait_lines() const;
+    void waits();
+    void wait_line(int64_t from, int64_t to);
+    // The point at which the way from a rank to `towards` leaves what is drawn of it.
+    Point leave(int64_t i, Point towards, float margin) const;
+    float legend_height() const { return end_ == nullptr ? 0 : p_.line_height(Face::caption) + 10; }
+    void end_legend();
+    void tell_end();
+
     const Input& in_;
     Painter p_;
     MeshQuestion q_;
     float progress_;
+    const RunEnd* end_;
     int64_t count_ = 0, asking_ = -1;
     struct Machine {
         int32_t node;

@@ -162,6 +162,7 @@ void MeshPicture::sheets() {
 void MeshPicture::links() {
     if (detail_ == Detail::square) return;
     p_.layer = kLinks;
+    const auto waiting = wait_lines();  // drawn in the place of the link between the two
     for (std::size_t dim = 0; dim < q_.shape.size(); ++dim) {
         if (q_.shape[dim] < 2) continue;
         const int64_t step = stride(dim);
@@ -173,6 +174,8 @@ void MeshPicture::links() {
             if (k + 1 >= q_.shape[dim]) continue;
             if (placed && placed->size < q_.shape[dim] && (k + 1) % placed->size == 0)
                 continue;  // a fold's end
+            const std::pair<int64_t, int64_t> there{i, i + step}, back{i + step, i};
+            if (std::ranges::count(waiting, there) + std::ranges::count(waiting, back) > 0) continue;
             link(dim, i, i + step, i - k * step, bows(dim));
         }
     }

@@ -21,8 +21,11 @@ Picture MeshPicture::draw() {
     node_names();
     if (detail_ == Detail::circle) place_coordinates();
     ranks();
+    waits();
     you();
+    end_legend();
     tell();
+    tell_end();
     return p_.take();
 }
 
@@ -32,7 +35,7 @@ void MeshPicture::place() {
     const auto kept_dims = q_.sliced ? q_.kept : std::vector<std::size_t>{};
     const float apart = q_.sliced ? progress_ : 1;
     area_ = {50, 12 + line, size.width - 76,
-             size.height - 24 - 2 * line};  // corner axes left, sheet names below
+             size.height - 24 - 2 * line - legend_height()};  // corner axes left, sheet names below
     if (q_.shape.size() >= 3) at_ = mesh_layout(q_.shape, kept_dims, area_, apart);
     if (!at_.skewed) {
         float names = 0;
@@ -42,7 +45,7 @@ void MeshPicture::place() {
         label_left_ = q_.shape.size() == 1 && count_ <= 24 ? 0.F : std::min(names, size.width * 0.22F);
         const auto rows = static_cast<float>(q_.shape.size());
         area_ = {16 + label_left_ + 14, 14 + line * rows, size.width - 32 - label_left_ - 14,
-                 size.height - 24 - line * rows};
+                 size.height - 24 - line * rows - legend_height()};
         at_ = mesh_layout(q_.shape, kept_dims, area_, apart);
     }
     if (q_.sliced && progress_ < 1) {
@@ -61,8 +64,11 @@ void MeshPicture::place() {
               : number <= 2 * radius_ - 2                            ? Detail::circle
                                                                      : Detail::square;
     if (detail_ == Detail::square) radius_ = std::clamp(at_.pitch() * 0.4F, 0.5F, 7.F);
-    card_ = {0, 0, std::min(at_.pitch_x - 30, 220.F), std::min(at_.pitch_y - 36, 108.F)};
+    // Lines from card to card need less room than their groups' names.
+    const float between = end_ == nullptr ? 36.F : 28.F;
+    card_ = {0, 0, std::min(at_.pitch_x - 30, 220.F), std::min(at_.pitch_y - between, 108.F)};
     for (int64_t i = 0; i < count_; ++i) p_.reserve(body(i));
+    if (end_ != nullptr) p_.reserve({0, size.height - legend_height(), size.width, legend_height()});
 }
 
 Rect MeshPicture::body(int64_t index) const {
@@ -104,6 +110,7 @@ void MeshPicture::ranks() {
             circle(i, ring, s, id);
         else
             square(i, ring, s, id);
+        mark_end(i);
     }
 }
 
@@ -234,7 +241,10 @@ void MeshPicture::card(int64_t i, Token ring, float s, const Id& id) {
                  Align::left);
         y += line;
     }
-    card_groups(i, b, y, pad, line);
+    if (stood(rank) != nullptr)
+        card_end(i, b, y, pad, p_.line_height(Face::caption));
+    else
+        card_groups(i, b, y, pad, line);
 }
 
 void MeshPicture::card_groups(int64_t i, const Rect& b, float y, float pad, float line) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/gui/view/input.h"
+#include "app/gui/view/run_end.h"
 #include "core/mesh/device_mesh.h"
 
 namespace meshscope::view {
@@ -20,12 +21,16 @@ struct MeshOptions {
     bool covered = false;
     /// The number that it asks for: the facts leave the calls out when there are as many.
     std::optional<double> asked;
+    /// How the run ended early: ranks that died are crossed out, and lines lead from those that wait to those
+    /// that they wait for, each from the time on at which it came to stand; null: nothing of this.
+    const RunEnd* end = nullptr;
 };
 
 /// The mesh as a grid of ranks: axes, group lines in each dim's hue and pattern, nodes, the slice's sheets
 /// pulled apart, the selected rank's groups as hulls. Reads only RunInfo's mesh of the trace. Ids: "rank" a =
 /// rank; "group" a = mesh dim, b = first rank of the group; "axis" a = mesh dim; "node" a = node; "sheet" a =
-/// its first rank. Cost: O(ranks · mesh dims).
+/// its first rank; "wait" a = rank, b = its call's event (a line to one that it waits for); "end" a = rank
+/// (what marks how it stood; -1: what the marks mean). Cost: O(ranks · mesh dims), and the waits.
 Picture mesh_view(const Input& input, const MeshOptions& options = {});
 
 /// What every rank gets from Selection::slice: rank, coordinate, the slice's mesh, its group per dim, its

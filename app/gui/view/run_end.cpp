@@ -24,14 +24,22 @@ bool marks_the_place(const RunEnd& end) {
     return end.diagnosis == DiagnosisKind::lost || end.diagnosis == DiagnosisKind::stalled;
 }
 
+/// What a rank stood in: its call, else what it did last.
+const trace::Event* stood_in(const RunEnd& end, const trace::Trace& trace, int32_t rank) {
+    const RankEnd* stood = end.waits.at(rank);
+    const int32_t event = stood == nullptr ? -1 : stood->call >= 0 ? stood->call : stood->last;
+    return event < 0 ? last_event(trace, rank) : &trace.event(rank, event);
+}
+
 /// The last event of whoever marks the place; of several the latest on the measured clock.
 void find_place(RunEnd& end, const trace::Trace& trace) {
     int64_t latest = -1;
     const auto look = [&](int32_t rank, bool of_calls) {
-        const trace::Event* event = last_event(trace, rank);
+        const trace::Event* event = stood_in(end, trace, rank);
         if (event == nullptr) return;
         const bool call = event->kind == trace::EventKind::collective;
-        if (of_calls && !call) return;
+        const RankEnd* stood = end.waits.at(rank);
+        if (of_calls && (!call || (stood != nullptr && stood->stands == RankEnd::Stands::finished))) return;
         const int64_t at = call ? event->t_begin_ns : event->t_end_ns;
         if (at <= latest) return;
         latest = at;
@@ -117,6 +125,7 @@ std::optional<RunEnd> run_end(const trace::Trace& trace, int32_t planned_steps) 
         const auto ranks = static_cast<int32_t>(trace.ranks.size());
         for (const int32_t rank : failure->culprits)
             if (rank < ranks) end.ranks.push_back(rank);
+        if (end.kind == Kind::failed) end.waits = wait_graph(trace, *failure);
     } else if (info.failure.empty()) {
         end.kind = not_finite ? Kind::not_finite : Kind::stopped;
     }
@@ -130,6 +139,10 @@ std::optional<RunEnd> run_end(const trace::Trace& trace, int32_t planned_steps) 
 }
 
 int64_t broke_off_ns(const trace::Trace& trace, const time::Clock& clock, const RunEnd& end) {
+    int64_t latest = -1;
+    for (std::size_t r = 0; r < end.waits.ranks.size(); ++r)
+        latest = std::max(latest, stood_ns(clock, end.waits, static_cast<int32_t>(r)));
+    if (latest > 0) return latest;
     if (last_event(trace, end.at.rank) == nullptr) return clock.end_ns;
     const time::Interval& at =
         clock.events[static_cast<std::size_t>(end.at.rank)][static_cast<std::size_t>(end.at.event)];
@@ -142,18 +155,42 @@ Message end_title(const RunEnd& end) {
             words_args(end)};
 }
 
-Message end_next(const RunEnd& end) {
-    const std::string id = "view.end.next." + std::string(kind_words(end));
+std::vector<Message> end_todo(const RunEnd& end) {
+    std::string id = "view.end.todo." + std::string(kind_words(end));
     const bool lost = end.kind == Kind::failed && end.diagnosis == DiagnosisKind::lost && !end.ranks.empty();
-    return {lost && end.by_fault ? id + ".fault" : id, words_args(end)};
+    if (lost && end.by_fault) id += ".fault";
+    std::vector<Message> lines;
+    for (const char* line : {".1", ".2", ".3"}) lines.push_back({id + line, words_args(end)});
+    return lines;
 }
 
-Picture run_end_view(const Input& input, const RunEnd& end, bool folded) {
+std::string_view mark_of(const RunEnd& end, int32_t rank) {
+    if (!end.diagnosis || end.kind != Kind::failed) return "";
+    if (const RankEnd* stood = end.waits.at(rank)) {
+        if (stood->stands == RankEnd::Stands::lost) return "lost";
+        if (stood->stands == RankEnd::Stands::stalled) return "stalled";
+        if (!stood->named) return "";
+    }
+    const bool otherwise = *end.diagnosis == DiagnosisKind::missing ||
+                           *end.diagnosis == DiagnosisKind::mismatch ||
+                           *end.diagnosis == DiagnosisKind::corrupt;
+    return otherwise && std::ranges::count(end.ranks, rank) > 0 ? name(*end.diagnosis) : "";
+}
+
+bool is_marked(const RunEnd& end) {
+    for (std::size_t r = 0; r < end.waits.ranks.size(); ++r)
+        if (end.waits.ranks[r].stands == RankEnd::Stands::waiting ||
+            !mark_of(end, static_cast<int32_t>(r)).empty())
+            return true;
+    return false;
+}
+
+Picture run_end_view(const Input& input, const RunEnd& end, const BannerOptions& options) {
     constexpr float kPad = 12, kMark = 26, kButton = 32;
     Painter p(input);
     p.picture().content_height = 1e6F;
     const float left = kPad + 12, width = std::max(80.F, input.size.width - 2 * kPad - 24);
-    const std::string say = p.say(folded ? "view.end.open" : "view.end.fold");
+    const std::string say = p.say(options.folded ? "view.end.open" : "view.end.fold");
     p.layer = 1;
     float y = 8 + kPad;
     const float line = p.line_height(Face::body);
@@ -174,25 +211,42 @@ Picture run_end_view(const Input& input, const RunEnd& end, bool folded) {
     if (beside) fold(y);
     p.tell(words);
     y = p.paragraph(words, {left + kMark, y}, Face::body, Token::text, room);
-    if (!folded) {
-        const std::string what = p.say(end.what.id, end.what.args);
-        p.tell(what);
-        y = p.paragraph(what, {left + kMark, y + 2}, Face::mono_small, Token::soft, width - kMark) + 4;
+    if (!options.folded) {
+        std::string waits;
+        for (const Message& sentence : wait_sentences(end.waits))
+            waits += (waits.empty() || input.language == Language::zh ? "" : " ") +
+                     p.say(sentence.id, sentence.args);
+        // The facts beside it have the exact words.
+        if (options.alone || waits.empty()) {
+            const std::string what = p.say(end.what.id, end.what.args);
+            p.tell(what);
+            y = p.paragraph(what, {left + kMark, y + 2}, Face::mono_small, Token::soft, width - kMark) + 4;
+        }
         if (!end.unrecorded.empty()) {
             const std::string none = p.say("view.end.unrecorded", {{"who", rank_list(end.unrecorded)}});
             p.tell(none);
             y = p.paragraph(none, {left + kMark, y}, Face::body, Token::soft, width - kMark) + 4;
         }
-        const Message next = end_next(end);
-        const std::string then = p.say(next.id, next.args);
-        p.tell(then);
-        y = p.paragraph(then, {left + kMark, y}, Face::body, Token::text, width - kMark) + 8;
-        const std::string show = p.say("view.end.show");
-        const Rect button{left + kMark, y, std::min(width - kMark, p.width(show, Face::body) + 32), kButton};
-        auto& box = p.rect(button, Token::raised, 8, {"end_show"});
-        box.stroke = Token::line2;
-        p.label(button, show, Face::body, Token::text, Token::none, {"end_show"});
-        y += kButton;
+        if (!waits.empty()) {
+            p.tell(waits);
+            y = p.paragraph(waits, {left + kMark, y}, Face::body, Token::text, width - kMark) + 4;
+        }
+        if (options.alone)
+            for (const Message& todo : end_todo(end)) {
+                const std::string step = p.say(todo.id, todo.args);
+                p.tell(step);
+                y = p.paragraph(step, {left + kMark, y}, Face::body, Token::soft, width - kMark) + 2;
+            }
+        if (options.alone) {
+            y += 4;
+            const std::string show = p.say("view.end.show");
+            const Rect button{left + kMark, y, std::min(width - kMark, p.width(show, Face::body) + 32),
+                              kButton};
+            auto& box = p.rect(button, Token::raised, 8, {"end_show"});
+            box.stroke = Token::line2;
+            p.label(button, show, Face::body, Token::text, Token::none, {"end_show"});
+            y += kButton;
+        }
     }
     if (!beside) {
         fold(y + 4);

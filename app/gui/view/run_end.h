@@ -7,6 +7,7 @@
 
 #include "app/gui/view/input.h"
 #include "app/gui/view/stepping.h"
+#include "app/gui/view/wait_graph.h"
 #include "core/base/diagnosis.h"
 
 namespace meshscope::view {
@@ -28,24 +29,40 @@ struct RunEnd {
     bool by_fault = false;            ///< ranks were threads: only a fault that was asked for ends one alone
     bool in_call = false;             ///< `at` is a call that it broke off in, else one that ended
     int32_t step = -1;                ///< that the run was in; -1: set-up
+    WaitGraph waits;                  ///< of kind failed: who waits for whom; else of no rank
+    bool has_faults = false;          ///< its scenario asks for faults: without them it can be run again
 };
 
 /// How this record's run ended; nothing for a run that came to its end. `planned_steps`: what its scenario
-/// asks for, < 0 where that is not known. Cost: a pass over the ranks, not over their events.
+/// asks for, < 0 where that is not known. Cost: that of wait_graph() where it failed, else a pass over the
+/// ranks.
 std::optional<RunEnd> run_end(const trace::Trace& trace, int32_t planned_steps = -1);
 
-/// When it broke off, on a clock: the beginning of the call that it broke off in, else the end of the last
-/// thing before.
+/// When it broke off, on a clock: from then on no rank went on. Of one that failed the latest time at which a
+/// rank came to stand (stood_ns()), else the end of the last thing before. Cost: the ranks.
 int64_t broke_off_ns(const trace::Trace& trace, const time::Clock& clock, const RunEnd& end);
 
 /// "This run ended early, in step 1: rank 3 died", as a message.
 Message end_title(const RunEnd& end);
-/// What to do next, as a message.
-Message end_next(const RunEnd& end);
+/// What to do, in three lines.
+std::vector<Message> end_todo(const RunEnd& end);
+/// A rank that the diagnosis names, as the pictures mark it: what it did that the others did not ("died",
+/// "calls something else"), by the end of an id: "lost", "stalled", "missing", "mismatch", "corrupt"; ""
+/// where it did nothing else than the others.
+std::string_view mark_of(const RunEnd& end, int32_t rank);
 
-/// The banner that says so above every view: title, the engine's sentence, what to do next and a button that
-/// leads there; folded the title alone. Ids: "end_show" (the button), "end_fold" (opens and folds it). As
-/// high as it needs.
-Picture run_end_view(const Input& input, const RunEnd& end, bool folded);
+/// Whether there is anything to mark on ranks: one that waits, or that did otherwise than the others.
+bool is_marked(const RunEnd& end);
+
+/// How much the banner says.
+struct BannerOptions {
+    bool folded = false;  ///< the title alone
+    bool alone = false;   ///< no facts stand beside it: it says itself what to do, with the button
+};
+
+/// The banner that says so above every view: title, the engine's sentence, who waits for whom; folded the
+/// title alone. Ids: "end_show" (a button that leads there), "end_fold" (opens and folds it). As high as it
+/// needs.
+Picture run_end_view(const Input& input, const RunEnd& end, const BannerOptions& options);
 
 }  // namespace meshscope::view

@@ -11,6 +11,7 @@
 #include "app/gui/view/parameters.h"
 #include "app/gui/view/pipeline_view.h"
 #include "app/gui/view/timeline_bars.h"
+#include "app/gui/view/timeline_end.h"
 #include "app/gui/view/timeline_layout.h"
 #include "core/time/exposed.h"
 
@@ -37,11 +38,11 @@ class Timeline {
     Picture draw() {
         // As much more than the height as makes the last rank stand whole: scrolling goes by whole ranks.
         const int32_t hidden = static_cast<int32_t>(in_.trace.ranks.size()) - at_.shown(in_.size.height);
-        if (options_.end != nullptr) broke_off_ = broke_off_ns(in_.trace, in_.clock, *options_.end);
+        if (options_.end != nullptr) end_.emplace(in_, *options_.end, at_, options_.scroll_y, p_);
         header();
         ruler();
         lanes();
-        broke_off();
+        if (end_) end_->marks();
         cursor();
         Picture picture = p_.take();
         picture.content_height = in_.size.height + at_.block * static_cast<float>(std::max(0, hidden));
@@ -103,6 +104,7 @@ class Timeline {
     }
 
     void exposed_words(float left, float y) {
+        if (end_ && end_->gone_ns(focus_)) return;  // behind its death it does not wait
         const auto whole = interval_of(step_);
         const auto overlap = time::overlap(in_.trace, in_.clock, focus_, step_);
         if (whole.end_ns <= whole.begin_ns || overlap.communication_ns == 0) return;
@@ -134,7 +136,7 @@ class Timeline {
             p_.reserve({left - kApart, a.ruler_y - 1, w + 2 * kApart, line + 2});
             p_.label({left, a.ruler_y - 1, w, line + 2}, now, Face::mono_small, Token::onacc);
         }
-        broke_off_words();
+        if (end_) end_->words();
         p_.layer = 0;
         float last = -kStepApart;
         for (std::size_t s = 0; s < intervals_.size(); ++s) step_mark(static_cast<int32_t>(s), bottom, last);
@@ -153,47 +155,6 @@ class Timeline {
     }
 
     bool sees(int64_t t) const { return x(t) >= at_.axis.x0 - 1 && x(t) <= at_.axis.x1 + 1; }
-
-    /// Where the run ended early: a word on the ruler, before its numbers.
-    void broke_off_words() {
-        if (!broke_off_) return;
-        const bool values = options_.end->kind == RunEnd::Kind::not_finite;
-        const std::string words = p_.say(values ? "view.end.mark.not_finite" : "view.end.mark");
-        p_.tell(words + ": " + format_time(*broke_off_));
-        if (!sees(*broke_off_)) return;
-        const float w = p_.width(words, Face::caption), cx = x(*broke_off_);
-        p_.layer = 6;
-        // Beside the line; where the cursor stands on it, beside the cursor's time.
-        const float pill = p_.width(format_time(in_.cursor.t_ns), Face::mono_small) / 2 + 16;
-        const float now = x(in_.cursor.t_ns);
-        for (const float left : {cx + 6, cx - 6 - w, now + pill, now - pill - w})
-            if (left >= at_.axis.x0 && left + w <= in_.size.width &&
-                p_.try_text(words, {left, at_.axis.ruler_y}, Face::caption, Token::err, Align::left,
-                            {"broke_off"})) {
-                p_.reserve(
-                    {left - kApart, at_.axis.ruler_y, w + 2 * kApart, p_.line_height(Face::mono_small)});
-                return;
-            }
-    }
-
-    /// A line over all lanes, and a cross at the lanes of those whom the diagnosis names.
-    void broke_off() {
-        if (!broke_off_ || !sees(*broke_off_)) return;
-        const float cx = x(*broke_off_);
-        p_.layer = 6;
-        auto& line = p_.line({cx, at_.axis.lanes_y - 14}, {cx, in_.size.height}, Token::err, 2);
-        line.id = {"broke_off"};
-        line.stroke_style = Stroke::dashed;
-        for (const int32_t rank : options_.end->ranks) {
-            const float top = at_.axis.lanes_y + at_.block * (static_cast<float>(rank) -
-                                                              std::round(options_.scroll_y / at_.block));
-            if (top < at_.axis.lanes_y - 0.5F || top + at_.block > in_.size.height + 0.5F) continue;
-            const Point c{cx, top + at_.pad + at_.compute / 2};
-            p_.circle(c, 9, Token::panel, {"broke_off", rank}).stroke = Token::err;
-            for (const float way : {-1.F, 1.F})
-                p_.line({c.x - 4, c.y - 4 * way}, {c.x + 4, c.y + 4 * way}, Token::err, 2);
-        }
-    }
 
     /// `last`: where the mark before it stands. Where steps are narrower than can be told apart some have
     /// none.
@@ -245,8 +206,12 @@ class Timeline {
     // The solid amber line on the ruler: where the chosen rank waits for communication.
     void cap() {
         p_.layer = 4;
+        const auto gone_at = end_ ? end_->gone_ns(focus_) : std::nullopt;
+        const float dead_x = gone_at ? x(*gone_at) : in_.size.width;
         for (const auto& [l, r] : exposed_parts(time::overlap(in_.trace, in_.clock, focus_), at_.axis))
-            p_.rect({l, at_.axis.lanes_y - 12, r - l, 4}, Token::warn, 0, {"exposed", focus_});
+            if (l < dead_x)
+                p_.rect({l, at_.axis.lanes_y - 12, std::min(r, dead_x) - l, 4}, Token::warn, 0,
+                        {"exposed", focus_});
     }
 
     void block(std::size_t r, float top) {
@@ -255,8 +220,13 @@ class Timeline {
         const float height = at_.block;
         const float visible = std::min(height, in_.size.height - top);
         p_.layer = 0;
+        const auto gone_at = end_ ? end_->gone_ns(rank) : std::nullopt;
+        const float dead_x = gone_at ? x(*gone_at) : in_.size.width;
         for (const auto& [l, right] : exposed_parts(time::overlap(in_.trace, in_.clock, rank), at_.axis))
-            p_.rect({l, top, right - l, visible}, Token::warn, 0, {"exposed", rank}).fill_alpha = 0.075F;
+            if (l < dead_x)
+                p_.rect({l, top, std::min(right, dead_x) - l, visible}, Token::warn, 0, {"exposed", rank})
+                    .fill_alpha = 0.075F;
+        if (end_) end_->gone(rank, top, visible);
         if (r > 0) p_.line({0, top + 0.5F}, {in_.size.width, top + 0.5F}, Token::line);
         p_.layer = 3;
         waits_ = waits(in_.trace, in_.clock, rank);
@@ -301,8 +271,14 @@ class Timeline {
         for (std::size_t e = 0; e < events.size() && e < times.size(); ++e) {
             if (lane_of(events[e]) != at_.lanes[lane]) continue;
             if (times[e].end_ns < at_.axis.begin_ns || times[e].begin_ns > at_.axis.end_ns) continue;
-            found.push_back(
-                {clipped(times[e].begin_ns), clipped(times[e].end_ns), static_cast<int32_t>(e), 1});
+            const auto id = static_cast<int32_t>(e);
+            const bool open = end_ && end_->is_open(static_cast<int32_t>(r), id);
+            // In the queue behind another call that never ended: it did not begin.
+            if (open && times[e].end_ns <= times[e].begin_ns && !end_->stood_in(static_cast<int32_t>(r), id))
+                continue;
+            Bar bar{clipped(times[e].begin_ns), clipped(times[e].end_ns), id, 1};
+            if (open) bar.x1 = std::max(bar.x1, bar.x0 + TimelineEnd::kLeast);
+            found.push_back(bar);
         }
         std::sort(found.begin(), found.end(), [](const Bar& a, const Bar& b) { return a.x0 < b.x0; });
         for (const Bar& bar : merge_lane(found, events)) {
@@ -334,6 +310,10 @@ class Timeline {
         p_.alpha = dim ? 0.3F : 1.F;
         p_.layer = 2;
         const Id id{"event", rank, event.id};
+        if (end_ && end_->is_open(rank, event.id)) {
+            picked_frame(end_->open_bar(rank, event, box), picked, related, id);
+            return;
+        }
         event_bar(p_, event, box, id);
         const auto labels = event_labels(p_, in_.trace, event);
         if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
@@ -342,6 +322,11 @@ class Timeline {
                             id);
         p_.alpha = 1;
         wait(r, event, box);
+        picked_frame(box, picked, related, id);
+    }
+
+    void picked_frame(const Rect& box, bool picked, bool related, const Id& id) {
+        p_.alpha = 1;
         p_.layer = 6;
         if (picked)
             p_.outline({box.x - 3, box.y - 3, box.w + 6, box.h + 6}, Token::sel, 2, 5, id);
@@ -379,7 +364,7 @@ class Timeline {
     TimelineLayout at_;
     int32_t focus_;
     int32_t step_ = -1;
-    std::optional<int64_t> broke_off_;  // when the run ended early
+    std::optional<TimelineEnd> end_;  // of a run that ended early
     const trace::Event* selected_ = nullptr;
     std::vector<char> about_;                // units of the selected parameter; empty: none is selected
     std::vector<time::Interval> intervals_;  // of the steps

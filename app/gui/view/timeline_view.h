@@ -35,7 +35,9 @@ float timeline_scroll_to(const Input& input, const TimelineOptions& options, int
 /// may be higher than the size: the panel scrolls. Ids: "event" a = rank, b = event id; "merged" a = rank, b
 /// = first event id; "lane" a = rank, b = Lane; "rank" a = rank; "step" a = step; "exposed" a = rank;
 /// "clock" a = time::ClockKind (the switch's two halves); "broke_off" a = rank (-1: the line over all of
-/// them): where the run ended early; "cursor". Cost: O(events in range).
+/// them): where the run ended early; "open" and "torn" a = rank, b = event id: the right end of a call that
+/// never ended, and of one in which its rank died; "gone" a = rank: behind its death; "cursor". Cost:
+/// O(events in range).
 Picture timeline_view(const Input& input, const TimelineOptions& options = {});
 
 }  // namespace meshscope::view

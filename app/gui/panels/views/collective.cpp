@@ -13,6 +13,7 @@ view::Picture picture(const Ui& ui, Memory&, view::Size size) {
     const view::Input input = view_input(ui, size.width, size.height);
     view::CollectiveOptions options;
     options.reduced_motion = ui.state.reduced_motion;
+    options.end = told_end(ui);
     if (const auto shown = view::shown_collective(input)) {
         const trace::Event& event = input.trace.event(shown->rank, shown->event);
         const bool members =

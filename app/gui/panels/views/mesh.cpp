@@ -24,8 +24,16 @@ view::Input mesh_input(const Ui& ui, view::Size size) {
             ui.memo};
 }
 
+/// The run's end, where the mesh is the run's own and there is something to mark on it.
+const view::RunEnd* marked_end(const Ui& ui) {
+    const view::RunEnd* end = told_end(ui);
+    const bool own = &mesh_input(ui, {}).trace == ui.state.document->trace.get();
+    return end != nullptr && own && view::is_marked(*end) ? end : nullptr;
+}
+
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {
     view::MeshOptions options = ui.quiz_mask.mesh_options();
+    options.end = marked_end(ui);
     // Sheets slide apart for 480 ms after the slice changed.
     options.slice_progress =
         ui.state.reduced_motion ? 1.0F : static_cast<float>(std::min(1.0, ui.state.slice_age_s / 0.48));
@@ -104,7 +112,9 @@ void scene(Ui& ui, Memory& memory, Rect box, bool alone) {
     ui.panel = "mesh";
     Region region(ui, "scene", box, alone);
     const float top = alone ? region.top() : box.y;
-    const float used = slice_box(ui, memory, {box.x, top, box.w, box.h});
+    // Unfolded, how a run broke off has the room for itself.
+    const bool asks = marked_end(ui) == nullptr || ui.state.end_folded || !ui.state.selection.slice.empty();
+    const float used = asks ? slice_box(ui, memory, {box.x, top, box.w, box.h}) : 0;
     const float peek = alone ? ui.line(Face::body) + 6 : 0;
     const float high = std::max(1.0F, box.h - used - peek);
     picture_panel(ui, memory, "mesh", picture(ui, memory, {box.w, high}), {box.x, top + used});
@@ -118,7 +128,9 @@ void scene(Ui& ui, Memory& memory, Rect box, bool alone) {
     region.content_ends(y + rows.height);
 }
 
+/// The table of all ranks; of a run that broke off the timeline, which shows when each rank came to stand.
 void below(Ui& ui, Memory& memory, Rect box) {
+    if (marked_end(ui) != nullptr) return timeline_below(ui, memory, box);
     ui.panel = "mesh_table";
     ui.fill(box, Token::panel);
     Region region(ui, "lower", box);

@@ -1,0 +1,276 @@
+#include "app/gui/view/wait_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "app/gui/view/common.h"
+#include "core/base/rank_set.h"
+#include "core/trace/ended.h"
+
+namespace meshscope::view {
+namespace {
+
+using Stands = RankEnd::Stands;
+
+/// Up to so many different waits are told one by one.
+constexpr std::size_t kToldWaits = 3;
+
+class Finder {
+  public:
+    Finder(const trace::Trace& trace, const RecordedFailure& failure)
+        : trace_(trace), failure_(failure), reports_(trace.ranks.size()), reached_(trace.ranks.size()) {
+        for (const RankReport& report : failure.ranks)
+            if (static_cast<std::size_t>(report.rank) < reports_.size())
+                reports_[static_cast<std::size_t>(report.rank)] = &report;
+    }
+
+    WaitGraph find() {
+        graph_.ring = failure_.cycle;
+        graph_.differs = failure_.differs;
+        graph_.certain = failure_.certain && failure_.kind.has_value();
+        graph_.ranks.resize(trace_.ranks.size());
+        const auto open = trace::unended_calls(trace_);
+        for (std::size_t r = 0; r < graph_.ranks.size(); ++r) graph_.ranks[r].open = open[r];
+        for (const int32_t rank : failure_.culprits)
+            if (graph_.at(rank) != nullptr) graph_.ranks[static_cast<std::size_t>(rank)].named = true;
+        for (std::size_t r = 0; r < graph_.ranks.size(); ++r) stand(r);
+        for (std::size_t r = 0; r < graph_.ranks.size(); ++r) wait(r);
+        std::erase_if(graph_.ring, [&](int32_t rank) { return graph_.at(rank) == nullptr; });
+        measure();
+        keep_calls();
+        return std::move(graph_);
+    }
+
+  private:
+    /// What the rank was in and did last, and how it stood as far as that can be said of it alone.
+    void stand(std::size_t r) {
+        RankEnd& end = graph_.ranks[r];
+        const auto& events = trace_.ranks[r].events;
+        const RankReport* report = reports_[r];
+        int64_t last_ns = -1;
+        for (const trace::Event& event : events) {
+            const bool call = event.kind == trace::EventKind::collective && !is_point_to_point(event.op);
+            if (call) reach(r, event.group, event.sequence);
+            if (event.t_end_ns < last_ns || std::ranges::binary_search(end.open, event.id)) continue;
+            last_ns = event.t_end_ns;
+            end.last = event.id;
+        }
+        if (report != nullptr && !report->call.op.empty()) end.call = event_of(r, report->call);
+        const bool over = report != nullptr && report->state == RankState::finished;
+        if (end.call < 0 && !end.open.empty() && !over)
+            end.call = end.open.front();  // the others waited for their turn behind it
+        const bool dies = failure_.kind == DiagnosisKind::lost && end.named;
+        const bool stops = failure_.kind == DiagnosisKind::stalled && end.named;
+        const RankState state = report != nullptr ? report->state : RankState::unknown;
+        if (state == RankState::lost || dies)
+            end.stands = Stands::lost;
+        else if (state == RankState::stalled || stops)
+            end.stands = Stands::stalled;
+        else if (state == RankState::finished)
+            end.stands = Stands::finished;
+        else if (end.call >= 0 || state == RankState::waiting || state == RankState::in_call)
+            end.stands = Stands::in_call;
+        else
+            end.stands = events.empty() ? Stands::unrecorded : Stands::running;
+    }
+
+    void reach(std::size_t r, int32_t group, int32_t sequence) {
+        for (auto& [known, most] : reached_[r])
+            if (known == group) {
+                most = std::max(most, sequence);
+                return;
+            }
+        reached_[r].emplace_back(group, sequence);
+    }
+
+    bool has_reached(int32_t rank, int32_t group, int32_t sequence) const {
+        return std::ranges::any_of(reached_[static_cast<std::size_t>(rank)], [&](const auto& reached) {
+            return reached.first == group && reached.second >= sequence;
+        });
+    }
+
+    /// The event of a call that the engine names; -1: it is not recorded.
+    int32_t event_of(std::size_t r, const CallReport& call) const {
+        const auto& events = trace_.ranks[r].events;
+        for (auto event = events.rbegin(); event != events.rend(); ++event) {
+            if (event->kind != trace::EventKind::collective || event->sequence != call.sequence ||
+                name(event->op) != call.op || event->group < 0 ||
+                static_cast<std::size_t>(event->group) >= trace_.groups.size())
+                continue;
+            if (is_point_to_point(event->op) && event->peer != call.peer) continue;
+            if (trace_.groups[static_cast<std::size_t>(event->group)].ranks == call.group_ranks)
+                return event->id;
+        }
+        return -1;
+    }
+
+    void wait(std::size_t r) {
+        RankEnd& end = graph_.ranks[r];
+        const RankReport* report = reports_[r];
+        // Of a message that came damaged its receiver does not wait any more.
+        if (end.stands != Stands::in_call || failure_.kind == DiagnosisKind::corrupt) return;
+        if (report != nullptr && !report->missing.empty())
+            end.waits_for = report->missing;
+        else if (report != nullptr && report->waits_for >= 0)
+            end.waits_for = {report->waits_for};
+        else if (end.call >= 0 && failure_.kind != DiagnosisKind::mismatch)
+            end.waits_for = missing_in(r);
+        std::erase_if(end.waits_for, [&](int32_t rank) {
+            return graph_.at(rank) == nullptr || rank == static_cast<int32_t>(r);
+        });
+        if (!end.waits_for.empty()) end.stands = Stands::waiting;
+    }
+
+    /// As the record tells it, found once for all that are in the same call.
+    std::vector<int32_t> missing_in(std::size_t r) {
+        const int32_t id = graph_.ranks[r].call;
+        const trace::Event& event = trace_.ranks[r].events[static_cast<std::size_t>(id)];
+        if (is_point_to_point(event.op)) return {event.peer};
+        const auto [found, is_new] = missing_.try_emplace({event.group, event.sequence});
+        if (!is_new) return found->second;
+        for (const int32_t rank : trace_.groups[static_cast<std::size_t>(event.group)].ranks) {
+            const RankEnd* member = graph_.at(rank);
+            if (member == nullptr) continue;
+            const bool gone = member->stands == Stands::lost || member->stands == Stands::stalled;
+            const auto& events = trace_.ranks[static_cast<std::size_t>(rank)].events;
+            const bool within = std::ranges::any_of(member->open, [&](int32_t open) {
+                return same_collective(events[static_cast<std::size_t>(open)], event);
+            });
+            // It waits for its turn behind the call that the member is in, and has not begun.
+            const bool queued = within && member->call >= 0 &&
+                                !same_collective(events[static_cast<std::size_t>(member->call)], event);
+            if (!has_reached(rank, event.group, event.sequence) || queued || (gone && within))
+                found->second.push_back(rank);
+        }
+        return found->second;
+    }
+
+    /// RankEnd::through, outwards from those that do not wait.
+    void measure() {
+        std::vector<std::vector<int32_t>> waited_for(graph_.ranks.size());
+        std::vector<char> in_ring(graph_.ranks.size(), 0);
+        for (const int32_t rank : graph_.ring) in_ring[static_cast<std::size_t>(rank)] = 1;
+        std::vector<int32_t> now, next;
+        for (std::size_t r = 0; r < graph_.ranks.size(); ++r) {
+            for (const int32_t rank : graph_.ranks[r].waits_for)
+                waited_for[static_cast<std::size_t>(rank)].push_back(static_cast<int32_t>(r));
+            if (graph_.ranks[r].waits_for.empty() || in_ring[r] != 0) now.push_back(static_cast<int32_t>(r));
+        }
+        for (int32_t through = 0; !now.empty(); ++through, std::swap(now, next)) {
+            next.clear();
+            for (const int32_t rank : now)
+                for (const int32_t behind : waited_for[static_cast<std::size_t>(rank)]) {
+                    RankEnd& end = graph_.ranks[static_cast<std::size_t>(behind)];
+                    if (end.through >= 0 || in_ring[static_cast<std::size_t>(behind)] != 0) continue;
+                    end.through = through;
+                    next.push_back(behind);
+                }
+        }
+    }
+
+    void keep_calls() {
+        if (failure_.kind != DiagnosisKind::mismatch) return;
+        graph_.calls.resize(graph_.ranks.size());
+        for (std::size_t r = 0; r < reports_.size(); ++r)
+            if (reports_[r] != nullptr) graph_.calls[r] = reports_[r]->call;
+    }
+
+    const trace::Trace& trace_;
+    const RecordedFailure& failure_;
+    std::vector<const RankReport*> reports_;                         ///< by rank; null: none
+    std::vector<std::vector<std::pair<int32_t, int32_t>>> reached_;  ///< by rank: group, latest sequence
+    std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> missing_;
+    WaitGraph graph_;
+};
+
+/// Who waits for the same ranks, and whom they wait for.
+struct Waits {
+    std::vector<int32_t> who, whom;
+};
+
+Message told(const Waits& waits) {
+    return {"view.end.waits", {{"who", rank_list(waits.who)}, {"whom", rank_list(waits.whom)}}};
+}
+
+/// "0 → 1 → 2 → 0"; the middle of a long ring is left out.
+std::string ring_text(const std::vector<int32_t>& ring) {
+    constexpr std::size_t kLongest = 8, kFirst = 4;
+    std::string text;
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+        if (ring.size() > kLongest && i == kFirst) {
+            text += "… → ";
+            i = ring.size() - 2;
+        }
+        text += std::to_string(ring[i]) + " → ";
+    }
+    return text + std::to_string(ring.front());
+}
+
+}  // namespace
+
+WaitGraph wait_graph(const trace::Trace& trace, const RecordedFailure& failure) {
+    return Finder(trace, failure).find();
+}
+
+int64_t stood_ns(const time::Clock& clock, const WaitGraph& graph, int32_t rank) {
+    const RankEnd* end = graph.at(rank);
+    if (end == nullptr || static_cast<std::size_t>(rank) >= clock.events.size()) return 0;
+    const auto& times = clock.events[static_cast<std::size_t>(rank)];
+    int64_t at = 0;
+    if (end->last >= 0) at = times[static_cast<std::size_t>(end->last)].end_ns;
+    if (end->call >= 0) at = std::max(at, times[static_cast<std::size_t>(end->call)].begin_ns);
+    return at;
+}
+
+std::vector<Message> wait_sentences(const WaitGraph& graph) {
+    std::vector<Waits> same;
+    Waits direct, behind;
+    int64_t most = 0;
+    for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+        const RankEnd& end = graph.ranks[r];
+        if (end.stands != Stands::waiting) continue;
+        const auto rank = static_cast<int32_t>(r);
+        if (same.size() <= kToldWaits) {
+            const auto found =
+                std::ranges::find(same, end.waits_for, [](const Waits& waits) { return waits.whom; });
+            if (found == same.end())
+                same.push_back({{rank}, end.waits_for});
+            else
+                found->who.push_back(rank);
+        }
+        if (end.through > 0) {
+            behind.who.push_back(rank);
+            most = std::max<int64_t>(most, end.through);
+        } else if (end.through == 0) {
+            direct.who.push_back(rank);
+            direct.whom.insert(direct.whom.end(), end.waits_for.begin(), end.waits_for.end());
+        }
+    }
+    std::vector<Message> sentences;
+    if (same.size() <= kToldWaits) {
+        // Those that wait for somebody who does not come first.
+        std::ranges::stable_sort(same, {},
+                                 [&](const Waits& waits) { return graph.at(waits.who.front())->through; });
+        for (const Waits& waits : same) sentences.push_back(told(waits));
+        return sentences;
+    }
+    if (!graph.ring.empty()) sentences.push_back({"view.end.waits.ring", {{"ring", ring_text(graph.ring)}}});
+    std::ranges::sort(direct.whom);
+    direct.whom.erase(std::unique(direct.whom.begin(), direct.whom.end()), direct.whom.end());
+    if (!direct.who.empty()) sentences.push_back(told(direct));
+    if (!behind.who.empty())
+        sentences.push_back({"view.end.waits.through",
+                             {{"count", static_cast<int64_t>(behind.who.size())}, {"others", most}}});
+    return sentences;
+}
+
+std::string call_in_short(const trace::Trace& trace, const trace::Event& call) {
+    std::string words(call.kind == trace::EventKind::collective ? name(call.op)
+                                                                : std::string(trace.text(call.name)));
+    if (call.unit != 0 && trace.text(call.unit) != words) words += " " + std::string(trace.text(call.unit));
+    if (call.sequence >= 0) words += " #" + std::to_string(call.sequence);
+    return words;
+}
+
+}  // namespace meshscope::view
