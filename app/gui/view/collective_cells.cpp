@@ -113,8 +113,18 @@ class BufferRow {
             p_.outline(box, Token::line2, 1.4F, 4);
         }
         const Rect inner = padding(piece, box);
-        if (!numbers(piece, inner, Token::text, Token::none)) count(piece, inner, Token::text, Token::none);
+        if (!numbers(piece, inner, Token::text, Token::none))
+            count(piece, off_edge(inner, level), Token::text, Token::none);
         if (marks_) contributors(piece, {box.x, box.y + box.h + 3, box.w, 8});
+    }
+
+    // The part of a cell in which a number stands whole: in its middle, or where the fill's edge would run
+    // through it in the filled part, else in the empty one.
+    Rect off_edge(const Rect& box, float level) const {
+        const float line = p_.line_height(Face::mono_small), empty = box.h - level;
+        if (level <= 0 || empty <= 0 || std::fabs(empty - box.h / 2) >= line / 2) return box;
+        if (level >= line) return {box.x, box.y + empty, box.w, level};
+        return empty >= line ? Rect{box.x, box.y, box.w, empty} : box;
     }
 
     // Padding is hatched at the end of the piece; gives what is left for the data.
