@@ -96,6 +96,41 @@ TEST_CASE("an exercise that kills a rank ends with the engine's sentence, a mark
     CHECK(gui::state_as_json(app.stage()).find("\"diagnosis.lost\"") != std::string::npos);
 }
 
+TEST_CASE("the facts of a broken run lead to each wait, copy the exact words and run it without its fault") {
+    Harness app(1280, kHigh);
+    break_it(app);
+    const auto broken = app.state().document;
+    REQUIRE(broken->end);
+    REQUIRE(view::is_marked(*broken->end));
+    CHECK(has_place(app, "end"));
+    const auto& waits = broken->end->waits;
+    const auto waiting =
+        std::ranges::find(waits.ranks, view::RankEnd::Stands::waiting, &view::RankEnd::stands);
+    REQUIRE(waiting != waits.ranks.end());
+    const auto rank = static_cast<int32_t>(waiting - waits.ranks.begin());
+    app.stage().act(session::SetCursor{0});
+    app.settle();
+    CHECK_FALSE(has_place(app, "end"));  // before it broke off nothing stands still
+    app.click(app.shape("wait", rank));
+    CHECK(app.state().selection.event_rank == rank);
+    CHECK(app.state().selection.event == waiting->call);
+    const time::Clock& clock = *session::shown_clock(app.state());
+    CHECK(
+        app.state().cursor.t_ns ==
+        clock.events.at(static_cast<std::size_t>(rank)).at(static_cast<std::size_t>(waiting->call)).begin_ns);
+    app.stage().take_effects();
+    app.click(app.shape("end_copy", -1));
+    CHECK(app.stage().take_effects().copy == std::vector<std::string>{sentence(*broken)});
+    app.click(app.shape("end_rerun", -1));
+    run_now(app);
+    CHECK(app.state().document == broken);
+    REQUIRE(app.state().runs.back() != broken);
+    CHECK_FALSE(app.state().runs.back()->end);
+    CHECK_FALSE(has_place(app, "end_rerun"));
+    app.click(app.shape("end_compare", -1));
+    CHECK(app.state().view == ViewKind::compare);
+}
+
 TEST_CASE("a record of a killed run opens where it broke off, and says so, and a whole one says nothing") {
     const test::Folder folder;
     const std::string text =
@@ -178,6 +213,14 @@ TEST_CASE("how a lesson's own run ends is told behind the question that asks for
     CHECK(app.state().lesson_step == 0);
     CHECK_FALSE(has_place(app, "end_fold"));
     CHECK(told(app).find(sentence(*app.state().document)) == std::string::npos);
+    // Nor is it drawn, whatever one looks at, at the very end.
+    for (const auto kind : {ViewKind::mesh, ViewKind::collective, ViewKind::timeline}) {
+        app.stage().act(session::SetView{kind});
+        app.stage().act(session::JumpTo{true});
+        app.settle();
+        for (const char* mark : {"end", "torn", "open", "gone", "broke_off"})
+            CHECK_FALSE(has_place(app, mark));
+    }
     for (const auto& quiz : app.state().document->quizzes) {
         app.stage().act(session::Guess{quiz.id, quiz.answer});
         app.stage().act(session::Reveal{quiz.id});
