@@ -149,11 +149,24 @@ TEST_CASE("where the record holds no diagnosis the calls that did not end tell t
     d.kind = DiagnosisKind::lost;
     d.culprits = {3};
     trace->info.failure = failure_json(DiagnosedError(d, GlobalRank{1}));
-    const Stand stand(trace);
-    CHECK(stand.rank(3).stands == Stands::lost);
-    CHECK(stand.rank(2).waits_for == std::vector<int32_t>{3});
-    CHECK(stand.rank(1).waits_for == std::vector<int32_t>{3});
-    CHECK(stand.rank(0).waits_for == std::vector<int32_t>{2});
+    const auto check = [&] {
+        const Stand stand(trace);
+        CHECK(stand.rank(3).stands == Stands::lost);
+        CHECK(stand.rank(2).waits_for == std::vector<int32_t>{3});
+        CHECK(stand.rank(1).waits_for == std::vector<int32_t>{3});
+        CHECK(stand.rank(0).waits_for == std::vector<int32_t>{2});
+        CHECK_FALSE(stand.end->waits.certain);
+    };
+    check();
+    // Rank 0, who learnt of the death, is in a call of which the dead rank is no member.
+    RankReport told;
+    told.rank = 0;
+    told.state = RankState::waiting;
+    told.waits_for = 3;
+    d.ranks = {told};
+    trace->info.failure = failure_json(DiagnosedError(d, GlobalRank{0}));
+    check();
+    CHECK(Stand(record_of(kHsdp)).end->waits.certain);
 }
 
 TEST_CASE("calls that did not end are found in the record of a run that failed, and in no other") {

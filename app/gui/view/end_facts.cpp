@@ -123,7 +123,7 @@ class EndFacts {
         const std::vector<Row> all = rows();
         if (all.empty()) return;
         sheet_.head(p_.say("view.end.waits.head"),
-                    p_.say(end_.waits.certain ? "view.end.waits.certain" : "view.end.waits.clock"));
+                    p_.say(end_.waits.certain ? "view.end.waits.certain" : "view.end.waits.inferred"));
         for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i) wait(all[i]);
         more(all.size());
     }

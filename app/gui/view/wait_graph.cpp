@@ -112,7 +112,7 @@ class Finder {
         if (end.stands != Stands::in_call || failure_.kind == DiagnosisKind::corrupt) return;
         if (report != nullptr && !report->missing.empty())
             end.waits_for = report->missing;
-        else if (report != nullptr && report->waits_for >= 0)
+        else if (report != nullptr && report->waits_for >= 0 && takes_part(r, report->waits_for))
             end.waits_for = {report->waits_for};
         else if (end.call >= 0 && failure_.kind != DiagnosisKind::mismatch)
             end.waits_for = missing_in(r);
@@ -122,8 +122,18 @@ class Finder {
         if (!end.waits_for.empty()) end.stands = Stands::waiting;
     }
 
+    /// Whether the other is one for whom the rank's call can wait: between processes a rank that learns of a
+    /// death says that it waits for the dead one, whatever it is in.
+    bool takes_part(std::size_t r, int32_t other) const {
+        const int32_t call = graph_.ranks[r].call;
+        if (call < 0) return true;
+        const trace::Event& event = trace_.ranks[r].events[static_cast<std::size_t>(call)];
+        return std::ranges::count(trace_.groups[static_cast<std::size_t>(event.group)].ranks, other) > 0;
+    }
+
     /// As the record tells it, found once for all that are in the same call.
     std::vector<int32_t> missing_in(std::size_t r) {
+        graph_.certain = false;
         const int32_t id = graph_.ranks[r].call;
         const trace::Event& event = trace_.ranks[r].events[static_cast<std::size_t>(id)];
         if (is_point_to_point(event.op)) return {event.peer};
