@@ -264,7 +264,7 @@ TEST_CASE("nothing is revealed without a guess, and no guess changes after") {
     CHECK(m.state.quizzes[id].guess == "22");
 }
 
-TEST_CASE("a right guess is told at once, a wrong one can be made again; only what was told is kept") {
+TEST_CASE("a right guess is told at once, a wrong one can be made again, and only what was told is kept") {
     Machine m = opened();
     const QuizCard& quiz = m.state.document->quizzes[0];
     const auto& kept = m.state.remembered.progress[m.state.document->name].answers;

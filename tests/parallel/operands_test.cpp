@@ -174,7 +174,7 @@ TEST_CASE("the way back is recorded too: dW = dyᵀ · x and dx = dy · W") {
     }
 }
 
-TEST_CASE("of large operands the shape alone is recorded; below the level values nothing is") {
+TEST_CASE("of large operands the shape alone is recorded, and below the level values nothing is") {
     const auto text = [](const std::string& level) {
         return "format = 1\n[model]\nkind = \"mlp\"\ndim = 16\nhidden = 128\nlayers = 1\n[data]\n"
                "kind = \"regression\"\nsamples = 4\n[train]\nsteps = 1\nglobal_batch = 4\n[optimizer]\n"

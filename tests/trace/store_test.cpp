@@ -218,7 +218,7 @@ TEST_CASE("a file of version 3 is read: its buffers are collectives' alone") {
     CHECK_THROWS_AS(db.query("SELECT * FROM operands"), Error);
 }
 
-TEST_CASE("an operand's shape is kept always, its numbers where they are few; wrong ones are refused") {
+TEST_CASE("an operand's shape is kept always, its numbers where they are few, and wrong ones are refused") {
     const Folder folder;
     const std::string path = folder.file("a.mscope");
     const auto record = [](Level level) {
