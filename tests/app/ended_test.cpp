@@ -30,15 +30,17 @@ void run_now(Harness& app) {
     app.frames(3);
 }
 
-/// The lesson's last step, its first question answered or not: nothing there asks.
-int32_t last_step() {
-    return static_cast<int32_t>(test::lesson()->steps.size()) - 1;
+/// The lesson's exercise "Break it", its first question answered or not: nothing there asks.
+int32_t exercise() {
+    const auto& steps = test::lesson()->steps;
+    const auto found = std::ranges::find(steps, "break", &session::LessonStep::part);
+    return static_cast<int32_t>(found - steps.begin());
 }
 
 /// "Break it", "Make this change", Run, by pointer.
 void break_it(Harness& app) {
     app.open(test::lesson());
-    app.stage().act(session::GoToLessonStep{last_step()});
+    app.stage().act(session::GoToLessonStep{exercise()});
     app.settle();
     app.click(app.widget("make.break"));
     app.click(app.widget("sandbox.at.run"));
@@ -245,7 +247,7 @@ TEST_CASE("after an exercise the lesson is one press away, at its step, from whe
     CHECK(app.state().document != test::lesson());
     const auto back = [&] {
         CHECK(app.state().document == test::lesson());
-        CHECK(app.state().lesson_step == last_step());
+        CHECK(app.state().lesson_step == exercise());
         CHECK_FALSE((app.state().sandbox && app.state().sandbox->open));
     };
     SECTION("beside the sandbox, which is still open") {
@@ -288,6 +290,8 @@ TEST_CASE("each exercise starts from the lesson's own scenario, whatever was tri
     break_it(app);
     CHECK_FALSE(app.state().sandbox->draft.reading().scenario->faults.empty());
     app.click(app.widget("back_to_lesson"));
+    app.click(app.widget("lesson_on"));  // from "Break it" to "Change it"
+    app.frames(3);
     app.click(app.widget("make.change"));
     REQUIRE(app.state().sandbox->open);
     const std::string& scenario = test::lesson()->trace->info.scenario;
@@ -309,7 +313,7 @@ TEST_CASE("a guess that was made in the lesson is there when one comes back to i
     Harness app(1280, kHigh);
     app.open(test::lesson());
     app.stage().act(session::Guess{"padded-rows", "22"});
-    app.stage().act(session::GoToLessonStep{last_step()});
+    app.stage().act(session::GoToLessonStep{exercise()});
     app.settle();
     app.click(app.widget("make.break"));
     app.click(app.widget("sandbox.at.run"));

@@ -104,15 +104,15 @@ TEST_CASE("every character of what stands around a lesson's steps has a glyph") 
     app.frames(2);
     const session::Document& document = *app.state().document;
     REQUIRE(!document.before.empty());
-    REQUIRE(!document.after.empty());
-    for (const auto* parts : {&document.before, &document.after}) {
-        for (const auto& part : *parts) {
-            for (const char32_t c : window::code_points(part.title.zh + part.body.zh)) {
-                INFO("U+" << std::hex << static_cast<uint32_t>(c));
-                CHECK((c < 0x20 || app.draws(c)));
-            }
+    const auto drawn = [&](const session::Text& title, const session::Text& body) {
+        for (const char32_t c : window::code_points(title.zh + body.zh)) {
+            INFO("U+" << std::hex << static_cast<uint32_t>(c));
+            CHECK((c < 0x20 || app.draws(c)));
         }
-    }
+    };
+    for (const session::LessonSection& part : document.before) drawn(part.title, part.body);
+    REQUIRE(document.steps.back().part == "summary");
+    for (const session::LessonStep& step : document.steps) drawn(step.title, step.body);
 }
 
 TEST_CASE("Back and Next keep their place above the controls, on every step and however far it is scrolled") {
@@ -138,29 +138,39 @@ TEST_CASE("Back and Next keep their place above the controls, on every step and 
     }
 }
 
-TEST_CASE("goals stand above a lesson's first step, what to break and the summary below its last") {
+TEST_CASE(
+    "goals stand above a lesson's first step; what to break, to change and the summary are steps at its "
+    "end") {
     test::Harness harness(1280, 3000);
     const auto lesson = test::lesson("12_device_mesh");
     REQUIRE(lesson->before.size() == 1);
-    REQUIRE(lesson->after.size() == 3);
     CHECK(lesson->before[0].id == "goals");
-    CHECK(lesson->after[0].id == "break");
+    const auto n = static_cast<int32_t>(lesson->steps.size());
+    REQUIRE(n > 3);
+    const session::LessonStep *own = &lesson->steps[lesson->steps.size() - 4], *to_break = own + 1,
+                              *to_change = own + 2, *summary = own + 3;
+    CHECK(own->part.empty());
+    CHECK(to_break->part == "break");
+    CHECK(to_change->part == "change");
+    CHECK(summary->part == "summary");
+    CHECK(to_break->view == own->view);
     // The numbers of a variant were asked of the variant's own run: shape (4, 2) puts rank 5 in row [4, 5].
-    CHECK(lesson->after[1].body.en.find("the ranks [4, 5], its all_reduce [1, 3, 5, 7]") !=
-          std::string::npos);
-    CHECK(lesson->after[1].body.zh.find("[1, 3, 5, 7]") != std::string::npos);
-    CHECK(lesson->after[2].body.en.find("{{") == std::string::npos);
+    CHECK(to_change->body.en.find("the ranks [4, 5], its all_reduce [1, 3, 5, 7]") != std::string::npos);
+    CHECK(to_change->body.zh.find("[1, 3, 5, 7]") != std::string::npos);
+    CHECK(summary->body.en.find("{{") == std::string::npos);
     harness.open(lesson);
     harness.settle();
-    CHECK_FALSE(harness.has_widget("change.0/0"));
+    CHECK_FALSE(harness.has_widget("make.change"));
     const float steps_text = harness.widget("body.0/0").y;
     harness.stage().act(session::GoToLessonStep{1});
     harness.settle();
     CHECK(harness.widget("body.0/0").y < steps_text - 100);  // no goals above the second step
-    harness.stage().act(session::GoToLessonStep{static_cast<int32_t>(lesson->steps.size()) - 1});
+    harness.stage().act(session::GoToLessonStep{n - 2});
     harness.settle();
-    REQUIRE(harness.has_widget("change.0/0"));  // [rank 5] in the text
-    harness.click(harness.widget("change.0/0"));
+    CHECK(harness.has_widget("make.change"));
+    CHECK_FALSE(harness.has_widget("make.break"));
+    REQUIRE(harness.has_widget("body.0/0"));  // [rank 5] in the text
+    harness.click(harness.widget("body.0/0"));
     harness.settle();
     CHECK(harness.state().selection.rank == 5);
 }
@@ -253,7 +263,6 @@ TEST_CASE(
     harness.settle();
     REQUIRE(harness.state().view == view::ViewKind::memory);
     CHECK(harness.has_widget("body.0/0"));
-    CHECK(harness.has_widget("break.0/0"));
     auto run = std::make_shared<session::Document>(*test::lesson());
     run->steps.clear();
     harness.open(run);

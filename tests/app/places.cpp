@@ -155,6 +155,11 @@ std::vector<WindowPlace> make_places() {
         missed.act(session::Guess{quiz.id, quiz.kind == "choice" ? "0" : "22"}).act(session::Check{quiz.id});
     add("quiz_missed", missed.step(2));
 
+    // The steps at a lesson's end.
+    const auto last = static_cast<int32_t>(hsdp.state().document->steps.size()) - 1;
+    add("step_break", told.step(last - 2));
+    add("step_summary", told.step(last));
+
     // Over the window.
     add("keys", Way(hsdp).act(session::ToggleKeySheet{}));
     add("palette", Way(hsdp).act(session::TogglePalette{}));

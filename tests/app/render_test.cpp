@@ -260,7 +260,6 @@ TEST_CASE("a storyboard has every step of the lesson in its order, in its own vi
     const auto lesson = gui::without_questions(*test::lesson());
     CHECK(lesson->quizzes.empty());
     CHECK(lesson->before.empty());
-    CHECK(lesson->after.empty());
     CHECK(lesson->trace == test::lesson()->trace);
     REQUIRE(lesson->steps.size() == 8);
     const std::vector<gui::Shot> shots = gui::storyboard(*lesson, lesson->modelled, 300);

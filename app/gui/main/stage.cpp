@@ -26,11 +26,9 @@ std::string texts_of(const session::Document& document) {
         add(glyphs, step.title);
         add(glyphs, step.body);
     }
-    for (const auto* parts : {&document.before, &document.after}) {
-        for (const auto& part : *parts) {
-            add(glyphs, part.title);
-            add(glyphs, part.body);
-        }
+    for (const auto& part : document.before) {
+        add(glyphs, part.title);
+        add(glyphs, part.body);
     }
     for (const auto& quiz : document.quizzes) {
         add(glyphs, quiz.question);

@@ -34,7 +34,7 @@ std::shared_ptr<const session::Document> without_questions(const session::Docume
     auto film = std::make_shared<session::Document>(document);
     film->quizzes.clear();
     film->before.clear();
-    film->after.clear();
+    std::erase_if(film->steps, [](const session::LessonStep& step) { return !step.part.empty(); });
     return film;
 }
 

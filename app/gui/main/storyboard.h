@@ -28,8 +28,8 @@ bool tours_lesson(const Options& options, const session::Document& document, int
 /// move.
 std::optional<view::ViewKind> usual_film_view(const Options& options, int frames);
 
-/// The document without its questions, goals and summary: nobody answers in a film, so nothing is masked, and
-/// each step's text stands at the top.
+/// The document without its questions, goals, exercises and summary: nobody answers in a film, so nothing is
+/// masked, and each step's text stands at the top.
 std::shared_ptr<const session::Document> without_questions(const session::Document& document);
 
 /// The lesson's steps one after the other, each in its own view. It begins at the step's moment and plays on

@@ -102,7 +102,7 @@ float make_change(Ui& ui, Memory& memory, const std::string& id, float x, float 
     return y + 46;
 }
 
-/// The goals above the first step, what to break and the summary below the last: each under its own head.
+/// The goals above the first step, under their own head.
 float lesson_parts(Ui& ui, Memory& memory, const std::vector<session::LessonSection>& parts, float x, float y,
                    float w) {
     for (const session::LessonSection& part : parts) {
@@ -113,7 +113,6 @@ float lesson_parts(Ui& ui, Memory& memory, const std::vector<session::LessonSect
             y = paragraph(ui, x, y, w, own ? title : kind, Face::body, Token::text) + 8;
         }
         y = rich_text(ui, memory, part.id, x, y, w, ui.pick(part.body)) + 12;
-        if (part.id == "break" || part.id == "change") y = make_change(ui, memory, part.id, x, y, w);
         y += 12;
     }
     return y;
@@ -127,15 +126,18 @@ void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     const session::Document& document = *ui.state.document;
     const auto count = static_cast<int>(document.steps.size());
     const session::LessonStep& step = document.steps[static_cast<size_t>(ui.state.lesson_step)];
-    y = paragraph(ui, x, y, w, ui.pick(document.title), Face::caption, Token::mute) + 4;
+    const std::string of = step.part.empty() ? ui.pick(document.title) : ui.say("ui.lesson." + step.part);
+    const std::string& title = ui.pick(step.title);
+    if (of != title) y = paragraph(ui, x, y, w, of, Face::caption, Token::mute) + 4;
     if (ui.state.lesson_step == 0) y = lesson_parts(ui, memory, document.before, x, y + 8, w);
-    y = paragraph(ui, x, y, w, ui.pick(step.title), Face::lesson_title, Token::text) + 12;
+    y = paragraph(ui, x, y, w, title, Face::lesson_title, Token::text) + 12;
     y = progress(ui, memory, x, y, w, count, ui.state.lesson_step) + 18;
     // For a class the speaker says the text; it is there for who asks for it.
     if (ui.state.presenter && !ui.state.notes)
         y = paragraph(ui, x, y, w, ui.say("presenter.hint"), Face::caption, Token::mute) + 20;
     else
         y = rich_text(ui, memory, "body", x, y, w, ui.pick(step.body)) + 20;
+    if (step.part == "break" || step.part == "change") y = make_change(ui, memory, step.part, x, y - 4, w);
     for (const session::QuizCard& quiz : document.quizzes) {
         if (quiz.step == step.id) y = quiz_card(ui, memory, quiz, x - 4, y, w + 8) + 16;
     }
@@ -143,7 +145,6 @@ void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
         y = paragraph(ui, x, y, w, ui.say("view.end.head"), Face::caption, Token::mute) + 2;
         y = paragraph(ui, x, y, w, ui.say(end->what.id, end->what.args), Face::body, Token::soft) + 20;
     }
-    if (ui.state.lesson_step + 1 == count) y = lesson_parts(ui, memory, document.after, x, y + 8, w);
     region.content_ends(y + 4);
 }
 

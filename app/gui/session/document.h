@@ -23,6 +23,9 @@ struct Document;
 /// A step of a lesson, ready to show: the numbers in its text are filled in from the trace.
 struct LessonStep {
     std::string id;
+    /// Of the steps that follow the lesson's own, beside its last picture: "break" and "change", an exercise
+    /// each, and "summary". "" for the lesson's own.
+    std::string part;
     Text title, body;  ///< body: paragraphs; **strong**, `code`, [word](rank:0) links
     view::ViewKind view = view::ViewKind::mesh;
     std::optional<view::Form> form;  ///< of the view, where it has several
@@ -36,7 +39,7 @@ struct LessonStep {
     std::shared_ptr<const trace::Trace> mesh;
 };
 
-/// A part of a lesson that is no step: its goals, what to break, what to change, its summary.
+/// A part of a lesson that is no step: its goals, its introduction.
 struct LessonSection {
     std::string id;
     Text title, body;  ///< as a step's; an empty title: the panel's own words
@@ -82,7 +85,7 @@ struct Document {
     time::Clock modelled, measured;
     std::string schedule;  ///< of its pipeline: "1F1B"; "" without one
     std::vector<LessonStep> steps;
-    std::vector<LessonSection> before, after;  ///< shown above the first step, below the last
+    std::vector<LessonSection> before;  ///< shown above the first step
     std::vector<QuizCard> quizzes;
     std::optional<view::RunEnd> end;     ///< how the run ended, where it did not come to its end
     std::vector<view::RunTrait> traits;  ///< what the run was of, for comparisons

@@ -141,7 +141,7 @@ void add_part(std::vector<LessonSection>& to, const char* id, const scenario::Le
                   {numbers.fill(marked(en.paragraphs)), numbers.fill(marked(zh.paragraphs))}});
 }
 
-/// What stands around the steps.
+/// What stands above the first step.
 void add_parts(Document& document, const scenario::LessonText& en, const scenario::LessonText& zh,
                const Numbers& numbers) {
     add_part(document.before, "goals", en.goals, zh.goals, numbers);
@@ -150,9 +150,23 @@ void add_parts(Document& document, const scenario::LessonText& en, const scenari
             {"introduction",
              {},
              {numbers.fill(marked(en.introduction)), numbers.fill(marked(zh.introduction))}});
-    add_part(document.after, "break", en.to_break, zh.to_break, numbers);
-    add_part(document.after, "change", en.to_change, zh.to_change, numbers);
-    add_part(document.after, "summary", en.summary, zh.summary, numbers);
+}
+
+/// What to break, what to change and the summary: steps of their own, beside the last step's picture.
+void add_last_steps(Document& document, const scenario::LessonText& en, const scenario::LessonText& zh,
+                    const Numbers& numbers) {
+    const auto add = [&](const char* part, const scenario::LessonSection& in_en,
+                         const scenario::LessonSection& in_zh) {
+        if (in_en.line == 0 && in_zh.line == 0) return;
+        LessonStep step = document.steps.back();
+        step.id = step.part = part;
+        step.title = {in_en.heading, in_zh.heading};
+        step.body = {numbers.fill(marked(in_en.paragraphs)), numbers.fill(marked(in_zh.paragraphs))};
+        document.steps.push_back(std::move(step));
+    };
+    add("break", en.to_break, zh.to_break);
+    add("change", en.to_change, zh.to_change);
+    add("summary", en.summary, zh.summary);
 }
 
 void add_lesson(Document& document, const Scenario& scenario,
@@ -183,6 +197,7 @@ void add_lesson(Document& document, const Scenario& scenario,
         if (!from.mesh_shape.empty()) step.mesh = mesh_alone(from.mesh_shape, from.mesh_names);
         document.steps.push_back(std::move(step));
     }
+    add_last_steps(document, en, zh, numbers);
     for (const Scenario::Quiz& from : scenario.quizzes) {
         QuizCard quiz;
         quiz.id = from.id;

@@ -89,8 +89,9 @@ std::shared_ptr<const Document> lesson_document(std::shared_ptr<const trace::Tra
     const Variants variants = run_variants(scenario, cancel);
     auto document =
         std::const_pointer_cast<Document>(make_document(std::move(trace), name, &scenario, variants.numbers));
+    const std::size_t own = document->steps.empty() ? 0 : scenario.steps_of_lesson.size();
     for (std::size_t i = 0; i < document->steps.size(); ++i)
-        for (const std::string& id : scenario.steps_of_lesson[i].beside)
+        for (const std::string& id : scenario.steps_of_lesson[std::min(i, own - 1)].beside)
             if (const auto found = variants.beside.find(id); found != variants.beside.end())
                 document->steps[i].beside.push_back(found->second);
     return document;
