@@ -109,6 +109,8 @@ TEST_CASE("of the call in which a run broke off nobody says that it is over") {
     for (auto& hops : toy.clock.hops) hops.clear();
     trace::RankTrace& rank = toy.trace.ranks[0];
     rank.events.resize(1);
+    rank.events[0].sent_bytes = 0;
+    rank.snapshots.clear();
     toy.clock.events[0].resize(1);
     REQUIRE(rank.events[0].kind == trace::EventKind::collective);
     const auto tells = [&] {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "app/gui/view/common.h"
+#include "core/trace/ended.h"
 
 namespace meshscope::view {
 namespace {
@@ -37,11 +38,11 @@ void each_ending(const trace::Trace& trace, const time::Clock& clock, int32_t ra
     for (const trace::Hop& hop : its.hops)
         if (static_cast<std::size_t>(hop.event) < hopped.size())
             hopped[static_cast<std::size_t>(hop.event)] = 1;
+    const std::vector<int32_t> open =
+        trace.info.failure.empty() ? std::vector<int32_t>{} : trace::unended_calls(trace)[own];
     for (std::size_t e = 0; e < its.events.size() && e < clock.events[own].size(); ++e) {
         const bool call = its.events[e].kind == trace::EventKind::collective;
-        // In a run that broke off the last call may have no end.
-        const bool open = call && !trace.info.failure.empty() && e + 1 == its.events.size();
-        if (hopped[e] != 0 || open) continue;
+        if (hopped[e] != 0 || std::ranges::binary_search(open, its.events[e].id)) continue;
         see(Ending{clock.events[own][e],
                    {rank, its.events[e].id},
                    std::nullopt,
