@@ -319,6 +319,9 @@ namespace {
 std::set<std::string> drawn_kinds(view::ViewKind kind) {
     constexpr int kMoments = 16;
     std::set<std::string> drawn;
+    std::vector<view::Form> forms;
+    for (std::size_t f = 0; f < view::kFormViews.size(); ++f)
+        if (view::kFormViews[f] == kind) forms.push_back(static_cast<view::Form>(f));
     for (const char* name : {"63_hsdp", "78_three_d", "22_ring", "66_true_peak", "75_pipeline"})
         for (const auto& [width, height] : {std::pair{1600, 1400}, std::pair{830, 760}}) {
             Harness app(width, height);
@@ -329,10 +332,17 @@ std::set<std::string> drawn_kinds(view::ViewKind kind) {
             app.stage().act(session::SelectCell{{{0}, {1}}});
             if (width < 1180) app.stage().act(session::ToggleDrawer{});
             for (int i = 0; i <= kMoments; ++i) {
+                // Some things stand there only where no question is open.
+                if (i == kMoments / 2)
+                    for (const auto& quiz : app.state().document->quizzes) {
+                        app.stage().act(session::Guess{quiz.id, "0"});
+                        app.stage().act(session::Reveal{quiz.id});
+                    }
                 // Zoomed into the traffic of two ranks, all of it can be shown again.
                 if (i == kMoments)
                     app.stage().act(session::SetTraffic{{{}, {}, view::TrafficCell{{0, 2}, {0, 2}}}});
-                app.stage().act(session::SetForm{i % 2 == 0 ? view::Form::lanes : view::Form::grid});
+                if (!forms.empty())
+                    app.stage().act(session::SetForm{forms[static_cast<std::size_t>(i) % forms.size()]});
                 app.stage().act(
                     session::SetCursor{app.state().document->modelled.end_ns * (2 * i + 1) / (2 * kMoments)});
                 app.frames(1, 1.0);

@@ -140,6 +140,14 @@ std::vector<WindowPlace> make_places() {
     add("three_d", Way("78_three_d").view(ViewKind::mesh).at(0.5));
     add("peak", Way("66_true_peak").step(2));
     add("algorithms", Way("23_algorithms").step(1));
+    Way five("23_algorithms");
+    for (const auto& quiz : five.state().document->quizzes)
+        five.act(session::Guess{quiz.id, "1"}).act(session::Reveal{quiz.id});
+    add("algorithms_asked", Way("23_algorithms").step(4));
+    add("algorithms_five", five.step(4).act(session::SelectChunk{0, 2}));
+    add("algorithms_two", Way(five).step(2));
+    add("algorithms_alone", Way("22_ring").step(2).act(session::SetForm{view::Form::side_by_side}));
+    add("algorithms_one", Way("22_ring").step(2));
 
     // Questions: asked, wrongly answered, revealed.
     Way asked(hsdp), told(hsdp);

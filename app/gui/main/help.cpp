@@ -17,8 +17,9 @@ Window
   --theme dark|light|contrast
   --scale 0.75 … 3          size of text and everything
   --view {views}
-  --form lanes|grid|timed_grid
-                            the timeline's: a pipeline's micro-batches as a grid, in
+  --form one|side_by_side|lanes|grid|timed_grid
+                            of a view: one call or algorithms of it side by side; the
+                            timeline's lanes, or a pipeline's micro-batches as a grid, in
                             slots or on the clock
   --step N                  the lesson's step to start on, from 1; one --frames shows its own moment
   --rank R                  the rank that is selected
@@ -69,8 +70,9 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --theme dark|light|contrast
   --scale 0.75 … 3          文字和所有东西的大小
   --view {views}
-  --form lanes|grid|timed_grid
-                            时间线的样式：流水线的 micro-batch 画成方格图，按格或按时钟
+  --form one|side_by_side|lanes|grid|timed_grid
+                            视图的画法：单次调用，或几种算法并排；时间线的泳道，
+                            或流水线的 micro-batch 方格图，按格或按时钟
   --step N                  从课程的第几步开始，从 1 数起
   --rank R                  选中哪个 rank
   --at EVENT|TIME           光标：rank R 的第 1042 个事件，或 12.5ms

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/views.h"
 
@@ -42,9 +44,11 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     const session::AppState& s = ui.state;
     const View& shown = view_of(s.view);
     LayoutWishes wishes;
-    wishes.whole_left = shown.breadth == Breadth::whole ||
-                        (shown.breadth == Breadth::whole_without_lesson && s.document->steps.empty());
-    wishes.scene_only = shown.below == nullptr || height < shown.least_height_shared;
+    wishes.wide = std::ranges::find(shown.wide_forms, s.forms.of(s.view)) != shown.wide_forms.end();
+    wishes.whole_left =
+        shown.breadth == Breadth::whole ||
+        ((wishes.wide || shown.breadth == Breadth::whole_without_lesson) && s.document->steps.empty());
+    wishes.scene_only = wishes.wide || shown.below == nullptr || height < shown.least_height_shared;
     wishes.lesson_folded = s.lesson_folded;
     wishes.drawer_open = s.facts_drawer;
     wishes.split = s.split;

@@ -28,6 +28,7 @@ Layout arrange(float width, float height, const LayoutWishes& wishes) {
     const bool folded = !wishes.sandbox && (wishes.lesson_folded || wishes.whole_left || width < 820);
     float lesson = folded ? 0 : column(width, 300, 372, 420, 460);
     if (wishes.sandbox) lesson = width < 820 ? width : column(width, 380, 420, 460, 520);
+    if (wishes.wide && width - lesson - facts < kWideScene) at.facts_is_drawer = true;
     const float right = at.facts_is_drawer ? 0 : facts;
     if (!at.facts_is_drawer || wishes.drawer_open) at.facts = {width - facts, kTopBar, facts, body};
 

@@ -16,6 +16,7 @@ struct LayoutWishes {
     bool whole_left =
         false;  ///< memory: the scene takes the left side, the lesson becomes a line at the foot
     bool scene_only = false;  ///< timeline: no lower part
+    bool wide = false;  ///< the facts are a drawer where they would leave the scene less than kWideScene
     bool lesson_folded = false;
     bool drawer_open = false;
     bool sandbox = false;  ///< stands in the lesson's place, a little wider, whatever is folded
@@ -29,6 +30,6 @@ struct LayoutWishes {
 Layout arrange(float width, float height, const LayoutWishes& wishes);
 
 inline constexpr float kTopBar = 52, kTransport = 120, kLowTransport = 72, kSplitter = 8, kFoot = 72,
-                       kLeastCentre = 400, kMostBanner = 0.45F;
+                       kLeastCentre = 400, kWideScene = 1200, kMostBanner = 0.45F;
 
 }  // namespace meshscope::panels

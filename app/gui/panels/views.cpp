@@ -1,6 +1,7 @@
 #include "app/gui/panels/views.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/session/sandbox_actions.h"
 #include "app/gui/view/format.h"
@@ -106,6 +107,20 @@ const Target* find_target(const View& view, std::string_view kind) {
         if (found != targets.end()) return &*found;
     }
     return nullptr;
+}
+
+std::vector<std::shared_ptr<const session::Document>> runs_beside(const Ui& ui) {
+    const session::AppState& s = ui.state;
+    std::vector<std::shared_ptr<const session::Document>> runs;
+    if (std::cmp_less(s.lesson_step, s.document->steps.size()) && !ui.quiz_mask.open())
+        runs = s.document->steps[static_cast<std::size_t>(s.lesson_step)].beside;
+    for (const auto& run : s.runs)
+        if (run != s.document) runs.push_back(run);
+    return runs;
+}
+
+const time::Clock& clock_of(const Ui& ui, const session::Document& document) {
+    return ui.state.clock == time::ClockKind::measured ? document.measured : document.modelled;
 }
 
 Actions select_rank(const Ui&, const view::Id& id, bool) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,6 +70,10 @@ struct View {
     /// Kinds of shapes in the facts that Tab reaches.
     std::span<const std::string_view> facts_tab_stops = {};
 
+    /// In these forms nothing stands below the scene, without a lesson it takes the whole left side, and the
+    /// facts are a drawer where they would leave it too little.
+    std::span<const view::Form> wide_forms = {};
+
     FilmSpan film = film_of_event;  ///< null: a still picture
     std::size_t least_runs = 1;     ///< that must be open for it to show anything
     bool collectives_only = false;  ///< a lesson's link to a unit goes to a collective of it
@@ -81,6 +86,12 @@ const View& view_of(view::ViewKind kind);
 std::span<const Target> common_targets();
 /// What the shapes of this kind mean in a view: its own targets before the common ones; null: nothing.
 const Target* find_target(const View& view, std::string_view kind);
+
+/// The runs that a form lays beside the one in front: the variants that the lesson's step names (not while
+/// its question is open, as they may answer it), then the others that are open.
+std::vector<std::shared_ptr<const session::Document>> runs_beside(const Ui& ui);
+/// A document's clock of the kind that is on show.
+const time::Clock& clock_of(const Ui& ui, const session::Document& document);
 
 /// For targets: the rank, or the event, that an id names by a (rank) and b (event).
 Actions select_rank(const Ui& ui, const view::Id& id, bool twice);

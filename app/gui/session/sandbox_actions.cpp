@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "app/gui/sandbox/toml_text.h"
+#include "core/comm/choice.h"
+
 namespace meshscope::session {
 namespace {
 
@@ -122,6 +125,16 @@ view::WithoutFault without_faults(const AppState& s) {
     if (answer_to(s, kWithoutFaults) != nullptr) return WithoutFault::done;
     if (s.running) return s.running->what_if == kWithoutFaults ? WithoutFault::running : WithoutFault::no;
     return scenario_text(*s.document).empty() ? WithoutFault::no : WithoutFault::offered;
+}
+
+std::vector<Algorithm> algorithms_to_ask(const AppState& s, CollectiveOp op) {
+    if (!s.document || scenario_text(*s.document).empty()) return {};
+    return comm::algorithms_of(op);
+}
+
+AskWhatIf with_algorithm(Algorithm algorithm) {
+    const std::string word(name(algorithm));
+    return {"algorithm." + word, {{sandbox::joined("parallel", "algorithm"), sandbox::string_text(word)}}};
 }
 
 }  // namespace meshscope::session

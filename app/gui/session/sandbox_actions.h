@@ -26,4 +26,10 @@ AskWhatIf ask_without_faults();
 /// How far that is, and whether it can be asked.
 view::WithoutFault without_faults(const AppState& state);
 
+/// Algorithms with which the scenario of the run in front could make its calls of this op, by
+/// core/base/algorithms.def; none where its record carries no scenario.
+std::vector<Algorithm> algorithms_to_ask(const AppState& state, CollectiveOp op);
+/// The question what the run in front would be with an algorithm; it is really run.
+AskWhatIf with_algorithm(Algorithm algorithm);
+
 }  // namespace meshscope::session

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/view/algorithms_view.h"
 #include "app/gui/view/collective_cells.h"
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
@@ -84,7 +85,15 @@ float CollectivePicture::header() {
     tell_.push_back(op + "  " + full);
     const float y = 10, x = kPad + 4;
     p_.text(op, {x, y}, Face::mono_title, op_hue(e.op), Align::left, {"title"});
-    const float after = x + p_.width(op, Face::mono_title) + 14;
+    float after = x + p_.width(op, Face::mono_title) + 14;
+    // The other form, where it leaves room for the title.
+    const std::vector<Chip> forms = collective_forms(p_, Form::one);
+    const float forms_end = after + chips_width(p_, forms) + 14;
+    if (options_.forms && has_parts(e.op) && in_.size.height >= 300 &&
+        forms_end + p_.width(brief, Face::body) <= in_.size.width - kPad) {
+        draw_chips(p_, forms, {after, y + (p_.line_height(Face::mono_title) - kChip) / 2}, forms_end);
+        after = forms_end;
+    }
     const float body_y = y + (p_.line_height(Face::mono_title) - p_.line_height(Face::body)) / 2;
     float bottom = y + p_.line_height(Face::mono_title) + 6;
     const float right = in_.size.width - kPad, whole = right - kPad - 4;

@@ -11,6 +11,7 @@ struct CollectiveOptions {
     bool overview = true;         ///< the row of all hops at the foot, where there is room
     bool reduced_motion = false;  ///< no travel: origin, arrow and destination at once
     const RunEnd* end = nullptr;  ///< how the run ended early: what stopped members is told; null: it did not
+    bool forms = false;           ///< the switch to algorithms side by side stands in the title: ids "form"
     bool covered = false;         ///< the bytes are what a lesson's open question asks: they are left out
 };
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "app/gui/panels/views.h"
+#include "app/gui/session/sandbox_actions.h"
+#include "app/gui/view/algorithms_view.h"
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/collective_view.h"
 #include "app/gui/view/paint.h"
@@ -8,12 +10,56 @@
 namespace meshscope::panels {
 namespace {
 
+constexpr std::size_t kMostRows = 5;
+
+bool are_side_by_side(const Ui& ui) {
+    return ui.state.forms.in(view::Form::side_by_side);
+}
+
+/// The runs whose calls stand below, and with what else the scenario could be run.
+view::AlgorithmsOptions algorithms(const Ui& ui, const view::Input& input) {
+    const session::AppState& s = ui.state;
+    view::AlgorithmsOptions options;
+    options.sums = !ui.quiz_mask.open();
+    options.name = s.document->name;
+    for (const auto& run : runs_beside(ui))
+        if (options.beside.size() + 1 < kMostRows)
+            options.beside.push_back({run->name, *run->trace, clock_of(ui, *run)});
+    const auto rows = view::algorithm_rows(input, options);
+    if (rows.empty() || !options.sums) return options;
+    for (const Algorithm algorithm : session::algorithms_to_ask(s, rows.front().landings->op)) {
+        const bool there = std::ranges::any_of(
+            rows, [&](const view::AlgorithmRow& row) { return row.landings->algorithm == algorithm; });
+        const bool running = s.running && s.running->what_if == session::with_algorithm(algorithm).id;
+        if (!there) options.offers.push_back({algorithm, running});
+    }
+    return options;
+}
+
+Actions run_algorithm(const Ui&, const view::Id& id, bool) {
+    return {session::with_algorithm(static_cast<Algorithm>(id.a))};
+}
+
+Actions go_to_landing(const Ui& ui, const view::Id& id, bool) {
+    const view::Input input = view_input(ui, 100, 100);
+    if (const auto cursor = view::landing_end(input, algorithms(ui, input), id.a, id.b))
+        return {session::SetCursor{cursor->t_ns}};
+    return {};
+}
+
+std::optional<view::Picture> facts(const Ui& ui, Memory&, view::Size size) {
+    if (!are_side_by_side(ui)) return std::nullopt;
+    const view::Input input = view_input(ui, size.width, size.height);
+    return view::algorithms_facts(input, algorithms(ui, input));
+}
+
 /// The call on show, without what the lesson's open question asks for.
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {
     const view::Input input = view_input(ui, size.width, size.height);
     view::CollectiveOptions options;
     options.reduced_motion = ui.state.reduced_motion;
     options.end = told_end(ui);
+    options.forms = true;
     if (const auto shown = view::shown_collective(input)) {
         const trace::Event& event = input.trace.event(shown->rank, shown->event);
         const bool members =
@@ -27,6 +73,7 @@ view::Picture picture(const Ui& ui, Memory&, view::Size size) {
         }
         options.covered = ui.quiz_mask.asks_bytes(event.sent_bytes);
     }
+    if (are_side_by_side(ui)) return view::algorithms_view(input, algorithms(ui, input));
     return view::collective_view(input, options);
 }
 
@@ -68,8 +115,19 @@ time::Interval film(const session::Document& document, const time::Clock& clock,
     return span;
 }
 
+/// One call keeps to its size; rows of algorithms may be higher.
+void scene(Ui& ui, Memory& memory, Rect box, bool alone) {
+    if (are_side_by_side(ui)) return scrolling_scene(ui, memory, box, alone);
+    fixed_scene(ui, memory, box, alone);
+}
+
+constexpr view::Form kWide[] = {view::Form::side_by_side};
+
 constexpr Target kTargets[] = {
     {"chunk", select_chunk, chunk_status},
+    {"part", select_chunk, chunk_status},
+    {"landing", go_to_landing},
+    {"run_algorithm", run_algorithm},
     {"flight", select_rank},
     {"group", select_group},
     {"hop", go_to_round},
@@ -79,12 +137,14 @@ constexpr Target kTargets[] = {
 
 namespace views {
 
-/// One call: whose buffers hold what, and the chunks on their way.
+/// One call: whose buffers hold what, and the chunks on their way; or algorithms of it side by side.
 extern const View collective;
 const View collective{.picture = picture,
+                      .facts = facts,
                       .targets = kTargets,
-                      .scene = fixed_scene,
+                      .scene = scene,
                       .below = timeline_below,
+                      .wide_forms = kWide,
                       .film = film,
                       .collectives_only = true};
 

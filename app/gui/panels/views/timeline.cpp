@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/views.h"
@@ -52,15 +51,9 @@ view::Picture grid(const Ui& ui, view::Size size) {
     options.slots = s.forms.in(view::Form::grid);
     options.sums = !ui.quiz_mask.open();
     options.name = grid_name(*s.document, s);
-    const auto lay = [&](const session::Document& run) {
-        if (view::has_pipeline(*run.trace, ui.memo))
-            options.beside.push_back({grid_name(run, s), *run.trace,
-                                      s.clock == time::ClockKind::measured ? run.measured : run.modelled});
-    };
-    if (std::cmp_less(s.lesson_step, s.document->steps.size()) && options.sums)
-        for (const auto& run : s.document->steps[static_cast<size_t>(s.lesson_step)].beside) lay(*run);
-    for (const auto& run : s.runs)
-        if (run != s.document) lay(*run);
+    for (const auto& run : runs_beside(ui))
+        if (view::has_pipeline(*run->trace, ui.memo))
+            options.beside.push_back({grid_name(*run, s), *run->trace, clock_of(ui, *run)});
     return view::pipeline_view(view_input(ui, size.width, size.height), options);
 }
 

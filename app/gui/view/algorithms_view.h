@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/view/call_landings.h"
+#include "app/gui/view/input.h"
+#include "app/gui/view/sheet.h"
+
+namespace meshscope::view {
+
+/// A run whose call is laid below that of the run in front.
+struct AlgorithmsBeside {
+    std::string name;
+    const trace::Trace& trace;
+    const time::Clock& clock;
+};
+
+/// Another algorithm that the same scenario can be run with.
+struct AlgorithmOffer {
+    Algorithm algorithm = Algorithm::none;
+    bool running = false;  ///< it is on its way
+};
+
+struct AlgorithmsOptions {
+    bool sums = true;  ///< false: what sums up a call is left out, as a question asks for it
+    std::string name;  ///< of the run in front
+    std::vector<AlgorithmsBeside> beside;
+    std::vector<AlgorithmOffer> offers;
+};
+
+/// The switch between the forms of the collective view: ids "form" a = Form.
+std::vector<Chip> collective_forms(const Painter& painter, Form form);
+
+/// One run's row.
+struct AlgorithmRow {
+    std::string
+        name;  ///< the algorithm's, the file's where it is one's own; the run's too where several share it
+    std::string run;
+    const trace::Trace* trace = nullptr;
+    EventRef call;
+    std::shared_ptr<const CallLandings> landings;
+    int64_t sent_bytes = -1;  ///< by the rank in focus; -1: nobody tells
+    bool comparable = false;  ///< as many members and elements as the run in front
+    bool done = false;        ///< all parts of the result came to be, and every member came to the end
+    bool first = false;  ///< of those that are done and comparable the one that takes least; no other as fast
+};
+/// The rows, the run in front first; empty where it has no call to show. `without`: names of the runs beside
+/// that make no such call.
+std::vector<AlgorithmRow> algorithm_rows(const Input& input, const AlgorithmsOptions& options,
+                                         std::vector<std::string>* without = nullptr);
+
+/// The shown call of several runs, each by its own algorithm, below each other on one clock that begins with
+/// the call: a row an algorithm, its hops as bars, and above them the matrix of ranks by parts of the buffer
+/// at the moment a hop has landed. A cell fills as ranks are added; up to eight ranks it has its number,
+/// where a part is one number and the record kept it, or how many ranks are in. From nine ranks on it is a
+/// colour by count, from 65 the row is one curve: how many parts are complete. The first to end is marked.
+/// Where not all matrices have room, those round the cursor are drawn. Height may exceed the size: the panel
+/// scrolls.
+///
+/// Ids: "part" a = rank, b = column; "landing" a = row, b = landing; "form" a = Form; "run_algorithm" a =
+/// Algorithm; "cursor". Cost: O(cells drawn), with call_landings().
+Picture algorithms_view(const Input& input, const AlgorithmsOptions& options = {});
+
+/// The facts column: of each row its algorithm in a sentence, rounds, bytes beside the formula, time. Height
+/// may exceed the size.
+Picture algorithms_facts(const Input& input, const AlgorithmsOptions& options = {});
+
+/// When a landing is over, on the clock of the run in front; nothing where there is no such row or landing.
+std::optional<Cursor> landing_end(const Input& input, const AlgorithmsOptions& options, int64_t row,
+                                  int64_t landing);
+
+}  // namespace meshscope::view

@@ -1,0 +1,245 @@
+// Algorithms side by side: what lands is what the engine recorded, for all of them, and the picture tells it.
+#include <algorithm>
+
+#include "app/gui/view/algorithms_view.h"
+#include "app/gui/view/collective_state.h"
+#include "core/comm/choice.h"
+#include "core/time/profile.h"
+#include "tests/test.h"
+#include "tests/view/picture_check.h"
+#include "tests/view/really_run.h"
+#include "tests/view/stage.h"
+
+using namespace meshscope;
+using test::even;
+using test::Ran;
+using test::really_run;
+
+namespace {
+
+constexpr std::array kOps{CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::reduce_scatter,
+                          CollectiveOp::broadcast, CollectiveOp::all_to_all};
+
+/// Runs of one call under several algorithms, the first in front.
+struct Stage {
+    std::vector<Ran> runs;
+    std::vector<time::Clock> clocks;
+    view::Selection selection;
+    test::FakeMeasure measure;
+    test::CatalogueTexts texts;
+    view::Language language;
+
+    explicit Stage(view::Language shown = view::Language::en) : texts(shown), language(shown) {
+        selection.rank = selection.event_rank = selection.event = 0;
+    }
+    void add(Ran ran) {
+        clocks.push_back(time::modelled(ran.trace, time::classroom()));
+        runs.push_back(std::move(ran));
+    }
+    view::Input at(double part, view::Size size = {1000, 620}) const {
+        const auto t = static_cast<int64_t>(static_cast<double>(clocks[0].end_ns) * part);
+        return {runs[0].trace, clocks[0], {t}, selection, size, language, measure, texts};
+    }
+    view::AlgorithmsOptions options() const {
+        view::AlgorithmsOptions options;
+        options.name = "front";
+        for (std::size_t i = 1; i < runs.size(); ++i)
+            options.beside.push_back({"run " + std::to_string(i), runs[i].trace, clocks[i]});
+        return options;
+    }
+};
+
+/// Five all_reduces of one number a part on p ranks.
+void five(Stage& stage, int32_t p, int64_t each = 1) {
+    for (const Algorithm algorithm :
+         {Algorithm::star, Algorithm::direct, Algorithm::tree, Algorithm::ring, Algorithm::halving_doubling})
+        stage.add(really_run(CollectiveOp::all_reduce, algorithm, even(p, each)));
+}
+
+}  // namespace
+
+TEST_CASE("hop by hop every algorithm of every op completes its result, and never counts a rank twice") {
+    for (const CollectiveOp op : kOps)
+        for (const Algorithm algorithm : comm::algorithms_of(op))
+            for (int32_t p = 2; p <= 9; ++p)
+                for (const int64_t each : {1, 5}) {
+                    const Ran ran = really_run(op, algorithm, even(p, each));
+                    const auto clock = time::modelled(ran.trace, time::classroom());
+                    const auto call = view::call_landings(ran.trace, clock, {0, 0}, nullptr);
+                    INFO(name(op) << " " << name(algorithm) << " p=" << p << " parts of " << each);
+                    REQUIRE(call->done());
+                    CHECK(call->all > 0);
+                    CHECK(call->complete.front().second < call->all);
+                    const auto state = view::collective_after(ran.trace, ran.instance, 1 << 20);
+                    CHECK(call->rounds == state.rounds);
+                    std::size_t hops = 0;
+                    int64_t before = 0;
+                    std::vector<view::CallCell> cells = call->cells;
+                    bool sound = true, in_order = true;
+                    for (const view::Landing& landing : call->landings) {
+                        hops += landing.n_links;
+                        in_order = in_order && landing.end_ns >= before && landing.begin_ns < landing.end_ns;
+                        before = landing.end_ns;
+                        for (std::size_t k = landing.first; k < landing.last; ++k) {
+                            const view::CallChange& change = call->changes[k];
+                            cells[call->at(static_cast<std::size_t>(change.member),
+                                           static_cast<std::size_t>(change.column))] = change.cell;
+                            sound = sound && change.cell.count <= p;
+                        }
+                    }
+                    CHECK(sound);
+                    CHECK(in_order);
+                    CHECK(hops == state.hops.size());
+                    CHECK(before <= call->length_ns);
+                    bool ends = true;
+                    for (std::size_t at = 0; at < cells.size(); ++at)
+                        ends = ends && (call->wanted[at] == 0 || cells[at].count == call->wanted[at]);
+                    CHECK(ends);
+                }
+}
+
+TEST_CASE("the numbers in the cells are those that the engine recorded: at the end its output") {
+    for (const Algorithm algorithm : comm::algorithms_of(CollectiveOp::all_reduce))
+        for (const int32_t p : {2, 3, 4, 7, 8}) {
+            const Ran ran = really_run(CollectiveOp::all_reduce, algorithm, even(p, 1));
+            const auto clock = time::modelled(ran.trace, time::classroom());
+            const auto call = view::call_landings(ran.trace, clock, {0, 0}, nullptr);
+            std::vector<view::CallCell> cells = call->cells;
+            for (const view::CallChange& change : call->changes)
+                cells[call->at(static_cast<std::size_t>(change.member),
+                               static_cast<std::size_t>(change.column))] = change.cell;
+            INFO(name(algorithm) << " p=" << p);
+            REQUIRE(call->columns() == static_cast<std::size_t>(p));
+            for (std::size_t m = 0; m < ran.trace.ranks.size(); ++m)
+                for (const auto& snapshot : ran.trace.ranks[m].snapshots)
+                    for (std::size_t c = 0; c < call->columns(); ++c) {
+                        const float recorded =
+                            ran.trace.ranks[m].values[static_cast<std::size_t>(snapshot.values) + c];
+                        const bool input = snapshot.kind == trace::SnapshotKind::input;
+                        const view::CallCell& cell =
+                            input ? call->cells[call->at(m, c)] : cells[call->at(m, c)];
+                        CHECK(cell.known);
+                        CHECK(cell.value == recorded);
+                    }
+        }
+}
+
+TEST_CASE(
+    "of several algorithms the one that ends first is told, once it has ended, and only where they compare") {
+    Stage stage;
+    five(stage, 4);
+    const auto rows = view::algorithm_rows(stage.at(0), stage.options());
+    REQUIRE(rows.size() == 5);
+    // A small buffer: rounds decide, so the one that has but one is first.
+    for (const view::AlgorithmRow& row : rows) CHECK(row.first == (row.name == "direct"));
+    const auto early = view::algorithms_view(stage.at(0.05), stage.options());
+    CHECK(test::find(early, "first").empty());
+    const auto late = view::algorithms_view(stage.at(1), stage.options());
+    CHECK(test::find(late, "first").size() == 1);
+    view::AlgorithmsOptions asked = stage.options();
+    asked.sums = false;
+    const auto covered = view::algorithms_view(stage.at(1), asked);
+    CHECK(test::find(covered, "first").empty());
+    CHECK_FALSE(test::says_part(covered, "µs"));
+    CHECK_FALSE(test::says_part(covered, " B"));
+
+    // Another size is laid below, and not compared.
+    stage.add(really_run(CollectiveOp::all_reduce, Algorithm::ring, even(4, 3)));
+    const auto unlike = view::algorithm_rows(stage.at(0), stage.options());
+    REQUIRE(unlike.size() == 6);
+    CHECK_FALSE(unlike.back().comparable);
+    // The ring stands there twice: the runs' names tell them apart.
+    CHECK(unlike.back().name == "ring · run 5");
+}
+
+TEST_CASE("a followed chunk is outlined where it lands, in every algorithm") {
+    Stage stage;
+    five(stage, 4);
+    const auto plain = view::algorithms_view(stage.at(1, {1600, 800}), stage.options());
+    stage.selection.chunk = 1;
+    const auto followed = view::algorithms_view(stage.at(1, {1600, 800}), stage.options());
+    const auto outlined = [](const view::Picture& picture) {
+        return std::ranges::count_if(picture.shapes, [](const view::Shape& s) {
+            return s.kind == view::ShapeKind::rect && s.stroke == view::Token::sel &&
+                   s.fill == view::Token::none;
+        });
+    };
+    CHECK(outlined(plain) == 0);
+    CHECK(outlined(followed) > 5 * 3);
+}
+
+TEST_CASE(
+    "the picture of algorithms keeps its texts apart, in both languages, whatever its size and moment") {
+    for (const auto language : {view::Language::en, view::Language::zh})
+        for (const int32_t p : {2, 4, 8, 9, 16}) {
+            Stage stage(language);
+            five(stage, p, p == 8 ? 32 : 1);
+            for (const view::Size size :
+                 {view::Size{656, 560}, view::Size{980, 620}, view::Size{1280, 620}, view::Size{1500, 980}})
+                for (const double part : {0.0, 0.07, 0.4, 1.0}) {
+                    const auto picture = view::algorithms_view(stage.at(part, size), stage.options());
+                    const auto problems = test::text_problems(picture, stage.measure);
+                    INFO("p=" << p << " " << size.width << " x " << size.height << " at " << part);
+                    CHECK((problems.empty() ? "" : problems[0]) == "");
+                    const auto facts = view::algorithms_facts(stage.at(part, {324, 620}), stage.options());
+                    const auto wrong = test::text_problems(facts, stage.measure);
+                    CHECK((wrong.empty() ? "" : wrong[0]) == "");
+                }
+        }
+}
+
+TEST_CASE("many ranks: colours by count from nine on, one curve from 65 on, with few shapes") {
+    Stage nine;
+    five(nine, 9);
+    CHECK(test::says_part(view::algorithms_view(nine.at(0.4), nine.options()), "1 to 9"));
+    Stage many;
+    for (const Algorithm algorithm :
+         {Algorithm::tree, Algorithm::recursive_doubling, Algorithm::halving_doubling})
+        many.add(really_run(CollectiveOp::all_reduce, algorithm, even(128, 1)));
+    const auto picture = view::algorithms_view(many.at(0.5), many.options());
+    CHECK(picture.shapes.size() < 2000);
+    CHECK(test::find(picture, "part").empty());
+    for (const view::AlgorithmRow& row : view::algorithm_rows(many.at(0), many.options())) {
+        INFO(row.name);
+        CHECK(row.done);
+        CHECK(row.landings->all == 128 * 128);
+        CHECK(row.landings->changes.empty());
+        CHECK(row.landings->complete_at(0) == 0);
+        CHECK(row.landings->complete_at(row.landings->length_ns) == 128 * 128);
+    }
+}
+
+TEST_CASE("a call that broke off says so and is not first, and what makes no such call is named") {
+    Stage stage;
+    five(stage, 4);
+    // The record of direct, which would be first, as a rank's death leaves it: some heard of others, no event
+    // came to its end, so that none counts what it sent.
+    trace::Trace& broken = stage.runs[1].trace;
+    broken.info.failure = "{}";
+    for (std::size_t r = 0; r < 4; ++r) {
+        broken.ranks[r].events[0].sent_bytes = 0;
+        if (r < 2) continue;
+        broken.ranks[r].hops.clear();
+        stage.clocks[1].hops[r].clear();
+    }
+    const auto rows = view::algorithm_rows(stage.at(0), stage.options());
+    CHECK_FALSE(rows[1].done);
+    CHECK_FALSE(rows[1].first);
+    CHECK(rows[1].landings->complete.back().second < rows[1].landings->all);
+    CHECK(test::says(view::algorithms_view(stage.at(1), stage.options()), "broke off"));
+    CHECK(std::ranges::count(rows, true, &view::AlgorithmRow::first) == 1);
+    stage.add(really_run(CollectiveOp::all_gather, Algorithm::ring, even(4, 1)));
+    std::vector<std::string> without;
+    CHECK(view::algorithm_rows(stage.at(0), stage.options(), &without).size() == 5);
+    CHECK(without == std::vector<std::string>{"run 5"});
+    CHECK(test::says_part(view::algorithms_view(stage.at(0), stage.options()), "run 5"));
+}
+
+TEST_CASE("what has nothing to lay side by side says why") {
+    Stage stage;
+    stage.add(really_run(CollectiveOp::all_reduce, Algorithm::ring, even(2, 2)));
+    stage.runs[0].trace.ranks[0].events[0].op = CollectiveOp::barrier;
+    const auto picture = view::algorithms_view(stage.at(0));
+    CHECK(test::find(picture, "empty").size() > 0);
+    CHECK(test::find(picture, "form").size() > 0);
+}
