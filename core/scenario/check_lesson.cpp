@@ -47,7 +47,7 @@ class Targets {
                    (step && std::count(step->mesh_names.begin(), step->mesh_names.end(), link.link_target));
         if (link.link_kind == "unit") return units_.count(link.link_target) > 0;
         if (link.link_kind == "step") return steps_.count(link.link_target) > 0;
-        if (link.link_kind == "view") return std::count(views().begin(), views().end(), link.link_target) > 0;
+        if (link.link_kind == "view") return std::ranges::count(words_of_views(), link.link_target) > 0;
         // An event link names a step whose `at` gives the event.
         return std::any_of(scenario_.steps_of_lesson.begin(), scenario_.steps_of_lesson.end(),
                            [&](const auto& s) { return s.id == link.link_target && !s.at.empty(); });

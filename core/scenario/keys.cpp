@@ -232,6 +232,12 @@ constexpr auto kViews = std::to_array<std::string_view>({
 #include "core/base/views.def"
 #undef MESHSCOPE_VIEW
 });
+constexpr auto kViewsAndOldNames = std::to_array<std::string_view>({
+#define MESHSCOPE_VIEW(word) #word,
+#include "core/base/views.def"
+#undef MESHSCOPE_VIEW
+    kOldNameOfTensors,
+});
 constexpr auto kForms = std::to_array<std::string_view>({
 #define MESHSCOPE_FORM(view, word) #word,
 #include "core/base/forms.def"
@@ -367,6 +373,9 @@ std::span<const std::string_view> checkpoint_kinds() {
 }
 std::span<const std::string_view> views() {
     return kViews;
+}
+std::span<const std::string_view> words_of_views() {
+    return kViewsAndOldNames;
 }
 std::span<const std::string_view> forms_of(std::string_view view) {
     const auto first = std::ranges::find(kViewsOfForms, view);

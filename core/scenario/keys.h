@@ -57,6 +57,10 @@ std::span<const std::string_view> samplers();
 /// In the order of nn::Recompute.
 std::span<const std::string_view> recompute_kinds();
 std::span<const std::string_view> views();
+/// What the view `tensors` was called before it showed more than the rows that ranks keep; lessons may still.
+inline constexpr std::string_view kOldNameOfTensors = "parameters";
+/// views(), and the old name.
+std::span<const std::string_view> words_of_views();
 /// The forms of a view that a lesson's step can name, by core/base/forms.def; none where it has one alone.
 std::span<const std::string_view> forms_of(std::string_view view);
 std::span<const std::string_view> quiz_kinds();

@@ -147,8 +147,10 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
         Scenario::LessonStep out;
         out.id = read_id(step, seen);
         if (is_reserved_section(out.id)) step.report("id", {"scenario.reserved_step", {{"step", out.id}}});
-        out.view = step.word("view", views()).value_or("timeline");
-        out.form = step.word("form", forms_of(out.view)).value_or("");
+        out.view = step.word("view", words_of_views()).value_or("timeline");
+        const bool old = out.view == kOldNameOfTensors;
+        if (old) out.view = "tensors";
+        out.form = step.word("form", forms_of(out.view)).value_or(old ? "rows" : "");
         out.beside = step.texts("beside").value_or(std::vector<std::string>{});
         out.at = step.text("at").value_or("");
         out.at_position = step.position_of("at");

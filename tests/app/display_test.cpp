@@ -123,7 +123,7 @@ TEST_CASE("a real keyboard: language, views, hops, play, text size, key sheet, q
     app.wait_for("Chinese", [](const json& s) { return s["language"] == "zh"; });
     app.key("l");
     app.wait_for("English", [](const json& s) { return s["language"] == "en"; });
-    const char* views[] = {"mesh", "collective", "timeline", "memory", "parameters", "traffic"};
+    const char* views[] = {"mesh", "collective", "timeline", "memory", "tensors", "traffic"};
     for (int i = 5; i >= 0; --i) {
         app.key(std::to_string(i + 1));
         app.wait_for(views[i], [&](const json& s) { return s["view"] == views[i]; });

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/scenario.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -54,6 +55,25 @@ TEST_CASE("every view can be asked for by its name, and no other") {
     }
     CHECK(scenario::views().size() == view::kViewKinds.size());
     CHECK(refused({"run.mscope", "--view", "graph"}) == "app.bad_value");
+}
+
+TEST_CASE("the old name of Tensors is still taken, for the form that it was") {
+    const auto old = parse_options({"run.mscope", "--view", "parameters"});
+    CHECK(old.view == view::ViewKind::tensors);
+    CHECK(old.form == view::Form::rows);
+    CHECK(parse_options({"run.mscope", "--form", "matrices", "--view", "parameters"}).form ==
+          view::Form::matrices);
+    // A lesson of an earlier version, too.
+    const auto scenario = scenario::parse_scenario(
+        "format = 1\n[model]\nkind = \"toy\"\n[data]\nkind = \"regression\"\nsamples = 4\n[train]\nsteps = "
+        "1\n"
+        "global_batch = 4\n[optimizer]\nkind = \"sgd\"\nlr = 0.1\n[lesson]\nchapter = 1\n[[lesson.step]]\n"
+        "id = \"a\"\nview = \"parameters\"\n[[lesson.step]]\nid = \"b\"\nview = \"tensors\"\n",
+        "old.toml");
+    REQUIRE(scenario.steps_of_lesson.size() == 2);
+    CHECK(scenario.steps_of_lesson[0].view == "tensors");
+    CHECK(scenario.steps_of_lesson[0].form == "rows");
+    CHECK(scenario.steps_of_lesson[1].form.empty());
 }
 
 TEST_CASE("what cannot be is refused by name") {

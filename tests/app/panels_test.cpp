@@ -254,7 +254,10 @@ TEST_CASE("a row of a weight is chosen by pointer and by keyboard, and its life 
     app.open(test::lesson());
     app.key(Key::digit5);
     app.settle();
-    REQUIRE(app.state().view == view::ViewKind::parameters);
+    REQUIRE(app.state().view == view::ViewKind::tensors);
+    app.key(Key::g);
+    REQUIRE(app.state().forms.in(view::Form::rows));
+    app.settle();
     app.click(app.shape("weight", 1, 7));
     CHECK(app.state().selection.rank == 1);
     CHECK(app.state().selection.parameter == "net1.weight");

@@ -118,6 +118,11 @@ std::vector<WindowPlace> make_places() {
     for (const ViewKind kind : view::kViewKinds)
         add(std::string(view::view_name(kind)), Way(hsdp).at(0.37).view(kind));
     // … and with a step of a lesson about something else.
+    add("tensors_rows", Way(hsdp).at(0.37).view(ViewKind::tensors).act(session::SetForm{view::Form::rows}));
+    add("matrices_columns", Way("72_tp").step(1));
+    add("matrices_sum", Way("72_tp").step(2));
+    add("matrices_scatter", Way("74_sp").step(3));
+    add("matrices_back", Way("78_three_d").at(0.6).view(ViewKind::tensors));
     add("gather", Way(hsdp).step(1));
     add("groups", Way("12_device_mesh").step(3));
     Way slice("78_three_d");

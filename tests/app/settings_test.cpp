@@ -171,6 +171,18 @@ TEST_CASE("what cannot be in the settings is left out by name, all else is taken
     CHECK(std::count(said.begin(), said.end(), "settings.key_conflict") == 0);
 }
 
+TEST_CASE("what was kept under the old name of Tensors is still found") {
+    bool broken = true;
+    const ReadSettings read = parse_settings(
+        R"({"places": [{"of": "a", "view": "parameters"}], "keys": {"parameters": "P"}})", broken);
+    CHECK_FALSE(broken);
+    CHECK(read.said.empty());
+    REQUIRE(read.settings.viewpoints.size() == 1);
+    CHECK(read.settings.viewpoints[0].second.view == view::ViewKind::tensors);
+    CHECK(read.settings.viewpoints[0].second.forms.in(view::Form::rows));
+    CHECK(read.settings.remembered.keys.size() == 1);
+}
+
 TEST_CASE("a place that names no document, and numbers that are none, are left out") {
     bool broken = true;
     const ReadSettings read = parse_settings(

@@ -214,6 +214,53 @@ elements = 6
     }
 }
 
+TEST_CASE("what kernels read and wrote on cuda is recorded as on threads", "[device]") {
+    const auto backends = gpu::stand_in_registry();
+    const char* const text = R"(format = 1
+[model]
+kind = "mlp"
+dim = 8
+hidden = 8
+layers = 1
+seed = 3
+[data]
+kind = "regression"
+samples = 4
+[train]
+steps = 1
+global_batch = 4
+[optimizer]
+kind = "sgd"
+lr = 0.1
+[mesh]
+shape = [2]
+names = ["tp"]
+)";
+    const auto run_on = [&](const char* backend) {
+        return run::run_scenario(scenario::parse_scenario(text, "mlp.toml"), *backends,
+                                 on(backend, trace::Level::values));
+    };
+    const auto cuda = run_on("cuda"), threads = run_on("threads");
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+        const trace::RankTrace &a = cuda.trace->ranks[rank], &b = threads.trace->ranks[rank];
+        REQUIRE(a.snapshots.size() == b.snapshots.size());
+        REQUIRE(a.values.size() == b.values.size());
+        std::size_t operands = 0;
+        for (std::size_t i = 0; i < a.snapshots.size(); ++i) {
+            const trace::Snapshot &x = a.snapshots[i], &y = b.snapshots[i];
+            CHECK(x.event == y.event);
+            CHECK(cuda.trace->text(x.operand) == threads.trace->text(y.operand));
+            CHECK(x.rows == y.rows);
+            CHECK(x.columns == y.columns);
+            operands += x.operand != 0 ? 1 : 0;
+        }
+        CHECK(operands > 20);
+        // Sums are made in the device's own order.
+        for (std::size_t i = 0; i < a.values.size(); ++i)
+            CHECK(a.values[i] == Approx(b.values[i]).margin(1e-4));
+    }
+}
+
 namespace {
 
 /// What a training of `name` on cuda ends with, when the n-th call of a function of the module fails.

@@ -81,7 +81,9 @@ bool set(Options& o, const std::string& option, const std::string& value) {
     } else if (option == "--view") {
         std::map<std::string, ViewKind> views;
         for (const ViewKind kind : view::kViewKinds) views.emplace(view::view_name(kind), kind);
-        o.view = word<ViewKind>(option, value, views);
+        const bool old = value == view::kOldNameOfTensors;
+        o.view = word<ViewKind>(option, old ? std::string("tensors") : value, views);
+        if (old && !o.form) o.form = view::Form::rows;
     } else if (option == "--form") {
         std::map<std::string, view::Form> forms;
         for (const std::string_view form : view::kFormNames) forms.emplace(form, *view::form_named(form));

@@ -105,7 +105,7 @@ void move_selection(AppState& s, int rows, int columns) {
         if (!link) return;
         s.selection.cell = link;
         s.selection.rank = s.selection.asking_rank = link->from.first;
-    } else if (s.view == view::ViewKind::parameters) {
+    } else if (s.view == view::ViewKind::tensors && s.forms.in(view::Form::rows)) {
         const auto next = view::next_row(trace, s.selection, rows, columns);
         if (!next) return;
         s.selection.parameter = next->parameter;

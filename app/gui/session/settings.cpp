@@ -79,7 +79,10 @@ class Reader {
 Viewpoint read_viewpoint(const Reader& in) {
     Viewpoint place;
     if (const auto view = in.get<std::string>("view"))
-        if (const auto kind = view::view_named(*view)) place.view = *kind;
+        if (const auto kind = view::view_named(*view)) {
+            place.view = *kind;
+            if (*view == view::kOldNameOfTensors) place.forms.set(view::Form::rows);
+        }
     in.entries("forms", true, [&](const std::string&, const ordered_json& value) {
         if (!value.is_string()) return in.wrong("forms");
         if (const auto known = view::form_named(value.get<std::string>())) place.forms.set(*known);
@@ -128,7 +131,7 @@ const Command* named(const std::string& name) {
 /// "keys": {"play": "Space", "export": ["Ctrl+E", "F9"], "theme": []}.
 void read_keys(const Reader& in, OwnKeys& keys, std::vector<Message>& said) {
     in.entries("keys", false, [&](const std::string& name, const ordered_json& value) {
-        const Command* command = named(name);
+        const Command* command = named(name == view::kOldNameOfTensors ? "tensors" : name);
         if (command == nullptr) {
             said.push_back({"settings.unknown_command", {{"name", name}}});
             return;

@@ -74,9 +74,10 @@ const trace::RankTrace& Replay::rank(std::size_t member) const {
     return trace_.ranks[static_cast<std::size_t>(instance_.ranks[member])];
 }
 const trace::Snapshot* Replay::snapshot(std::size_t member, trace::SnapshotKind kind) const {
-    for (const auto& s : rank(member).snapshots)
-        if (s.event == instance_.events[member] && s.kind == kind) return &s;
-    return nullptr;
+    const auto of_event = std::ranges::equal_range(rank(member).snapshots, instance_.events[member], {},
+                                                   &trace::Snapshot::event);
+    const auto found = std::ranges::find(of_event, kind, &trace::Snapshot::kind);
+    return found == of_event.end() ? nullptr : &*found;
 }
 
 void Replay::collect_hops() {

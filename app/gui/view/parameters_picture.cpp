@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/gui/view/format.h"
+#include "app/gui/view/matrices_view.h"
 #include "app/gui/view/sheet.h"
 
 namespace meshscope::view {
@@ -20,8 +21,8 @@ constexpr float kLeastGrid = 150;
 
 float ParametersPicture::header() {
     p_.layer = kWords;
-    float y = in_.size.height < 360 ? 6.F : 10.F;
-    const float right = in_.size.width - kPad;
+    const float right = in_.size.width - kPad, top = in_.size.height < 360 ? 6.F : 10.F;
+    float y = draw_chips(p_, tensors_form_chips(p_, Form::rows), {kPad, top}, right) + 8;
     const std::string unit = scene_.shown().name;
     const std::vector<MessageArg> args{arg("unit", unit), arg("step", scene_.step)};
     const std::string title =
@@ -197,7 +198,8 @@ Picture parameters_view(const Input& input) {
     if (scene.unit < 0) {
         Painter p(input);
         p.tell(p.say("view.parameters.none"));
-        p.paragraph(p.say("view.parameters.none"), {24, 16}, Face::body, Token::mute, input.size.width - 48,
+        const float y = draw_chips(p, tensors_form_chips(p, Form::rows), {24, 10}, input.size.width - 24) + 8;
+        p.paragraph(p.say("view.parameters.none"), {24, y}, Face::body, Token::mute, input.size.width - 48,
                     {"empty"});
         return p.take();
     }

@@ -35,7 +35,10 @@ inline constexpr auto kViewKinds = std::to_array<ViewKind>({
 inline constexpr std::string_view view_name(ViewKind kind) {
     return kViewNames[static_cast<std::size_t>(kind)];
 }
+/// What Tensors was called while the rows that ranks keep were all that it showed: files of users still say so.
+inline constexpr std::string_view kOldNameOfTensors = "parameters";
 inline std::optional<ViewKind> view_named(std::string_view name) {
+    if (name == kOldNameOfTensors) return ViewKind::tensors;
     const auto at = std::find(kViewNames.begin(), kViewNames.end(), name);
     if (at == kViewNames.end()) return std::nullopt;
     return static_cast<ViewKind>(at - kViewNames.begin());

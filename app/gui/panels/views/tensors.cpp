@@ -1,15 +1,18 @@
 #include "app/gui/panels/views.h"
+#include "app/gui/view/matrices_view.h"
 #include "app/gui/view/parameters_view.h"
 
 namespace meshscope::panels {
 namespace {
 
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {
-    return view::parameters_view(view_input(ui, size.width, size.height));
+    const view::Input input = view_input(ui, size.width, size.height);
+    return ui.state.forms.in(view::Form::matrices) ? view::matrices_view(input) : view::parameters_view(input);
 }
 
 std::optional<view::Picture> facts(const Ui& ui, Memory&, view::Size size) {
-    return view::parameters_facts(view_input(ui, size.width, size.height));
+    const view::Input input = view_input(ui, size.width, size.height);
+    return ui.state.forms.in(view::Form::matrices) ? view::matrices_facts(input) : view::parameters_facts(input);
 }
 
 /// Parameter `place` of unit `unit`; `row` -1: none of its rows.
@@ -52,6 +55,7 @@ std::string row_status(const Ui& ui, Memory&, const view::Id& id) {
 }
 
 constexpr Target kTargets[] = {
+    {"kernel", go_to_event, event_status}, {"matrix", select_rank, rank_status},
     {"parameter", select_parameter},      {"parameter_unit", select_unit},
     {"parameter_next", select_next_unit}, {"weight", select_row, row_status},
     {"life", go_to_event, event_status},  {"run", select_rank},
@@ -61,9 +65,13 @@ constexpr Target kTargets[] = {
 
 namespace views {
 
-/// Who owns which rows, and what becomes of them through a step.
-extern const View parameters;
-const View parameters{.picture = picture, .facts = facts, .targets = kTargets};
+/// The products of a layer as each rank computes them; or who keeps which rows of its weights, and what becomes
+/// of them through a step.
+extern const View tensors;
+const View tensors{.picture = picture,
+                   .facts = facts,
+                   .targets = kTargets,
+                   .breadth = Breadth::whole_without_lesson};
 
 }  // namespace views
 }  // namespace meshscope::panels

@@ -1,0 +1,293 @@
+// Below the bands: the life of weights that are gathered for the products.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "app/gui/view/format.h"
+#include "app/gui/view/matrices_picture.h"
+
+namespace meshscope::view {
+namespace {
+
+constexpr std::size_t kMostRanks = 2;
+constexpr float kSymbols = 24, kCardGap = 10, kSide = 10;
+constexpr float kMostCell = 7;
+constexpr std::size_t kFewOwners = 16;  // beyond, the others' rows have no marks of their own
+constexpr std::array<const char*, 4> kStates{"stored", "gathered", "whole", "freed"};
+
+/// The parameter with this name as a rank's record has it; nothing where it has none.
+std::optional<ShownParameter> parameter_named(const trace::Trace& trace, int32_t rank, const std::string& name) {
+    for (const auto& run : trace.ranks[static_cast<std::size_t>(rank)].parameters)
+        if (run.parameter != 0 && trace.text(run.parameter) == name)
+            return ShownParameter{name, run.parameter, run.unit, run.rows, run.columns};
+    return std::nullopt;
+}
+
+MatrixTile as_parameter(const MatrixTile& factor) {
+    MatrixTile tile = factor;
+    if (!factor.transposed) return tile;
+    tile.transposed = false;
+    tile.name = tile.name.substr(0, tile.name.size() - std::string_view("ᵀ").size());
+    std::swap(tile.rows, tile.columns);
+    tile.own = {factor.own.column, factor.own.row, factor.own.columns, factor.own.rows};
+    for (int64_t i = 0; i < tile.own.rows && !tile.numbers.empty(); ++i)
+        for (int64_t k = 0; k < tile.own.columns; ++k)
+            tile.numbers[static_cast<std::size_t>(i * tile.own.columns + k)] =
+                factor.numbers[static_cast<std::size_t>(k * tile.own.rows + i)];
+    return tile;
+}
+
+/// "0–3": the rows of the whole that a rank keeps.
+std::string kept_rows(const trace::RankTrace& record, const trace::Trace& trace, const std::string& name) {
+    std::string words;
+    for (const auto& run : record.parameters) {
+        if (run.parameter == 0 || trace.text(run.parameter) != name) continue;
+        for (const Block& block : blocks_of(run)) {
+            const int64_t last = block.row + block.rows - 1;
+            words += (words.empty() ? "" : ", ") + std::to_string(block.row) +
+                     (last > block.row ? "–" + std::to_string(last) : "");
+        }
+    }
+    return words;
+}
+
+}  // namespace
+
+struct MatricesPicture::Card {
+    const MatrixChain& chain;
+    const Borrowed& life;
+    std::size_t state;
+    Rect box;  ///< of the matrix
+    double most = 0;
+};
+
+std::vector<MatricesPicture::Borrowed> MatricesPicture::borrowed(const MatrixChain& chain) const {
+    std::vector<Borrowed> all;
+    for (std::size_t i = 0; i < chain.steps.size(); ++i) {
+        const MatrixStep& step = chain.steps[i];
+        if (!step.factor || step.factor->parameter.empty()) continue;
+        const auto parameter = parameter_named(in_.trace, chain.rank, step.factor->parameter);
+        if (!parameter) continue;
+        const ParameterLife life = life_of(in_.trace, in_.clock, chain.rank, scene_.step, *parameter);
+        const int64_t begin = in_.clock.events[static_cast<std::size_t>(chain.rank)]
+                                              [static_cast<std::size_t>(step.event)]
+                                                  .begin_ns;
+        const LifeSpan* gather = nullptr;
+        for (const LifeSpan& span : life.truths)
+            if (span.holding == Holding::gathering && span.event < step.event &&
+                (gather == nullptr || span.event > gather->event))
+                gather = &span;
+        if (gather == nullptr) continue;
+        Borrowed one{i, gather->event, gather->begin_ns, gather->end_ns, gather->end_ns};
+        // It is freed where the copy that is there at the product ends.
+        for (const LifeSpan& span : life.truths)
+            if (span.holding == Holding::whole && span.end_ns > begin && span.begin_ns <= begin &&
+                (span.event == gather->event || one.freed == gather->end_ns))
+                one.freed = std::max(one.freed, span.end_ns);
+        all.push_back(one);
+    }
+    return all;
+}
+
+float MatricesPicture::cards_height() const {
+    if (scene_.empty()) return 0;
+    const auto lives = borrowed(scene_.chain());
+    if (lives.empty()) return 0;
+    float high = 0;
+    for (const Borrowed& life : lives)
+        high = std::max(high, static_cast<float>(cells_of(
+                                  as_parameter(*scene_.chain().steps[life.step].factor).rows)));
+    const float caption = p_.line_height(Face::caption), small = p_.line_height(Face::mono_small);
+    const auto ranks = static_cast<float>(std::min(kMostRanks, scene_.chains.size()));
+    return caption + 8 + caption + 10 + ranks * (high * card_cell(lives) + small + 8) + 12;
+}
+
+/// How large a cell of the matrices in the cards is.
+float MatricesPicture::card_cell(const std::vector<Borrowed>& lives) const {
+    float columns = 0, rows = 0;
+    for (const Borrowed& life : lives) {
+        const MatrixTile tile = as_parameter(*scene_.chain().steps[life.step].factor);
+        columns += static_cast<float>(cells_of(tile.columns));
+        rows = std::max(rows, static_cast<float>(cells_of(tile.rows)));
+    }
+    const float wide = (in_.size.width - 2 * kPad - kSymbols - 3 * kCardGap) / 4 - 2 * kSide -
+                       8 * static_cast<float>(lives.size() - 1);
+    const float high = std::max(40.F, in_.size.height * 0.07F);
+    return std::clamp(std::min(wide / std::max(1.F, columns), high / std::max(1.F, rows)), 1.F, kMostCell);
+}
+
+void MatricesPicture::cards(Rect box) {
+    const auto& own = borrowed_[static_cast<std::size_t>(&scene_.chain() - scene_.chains.data())];
+    if (own.empty()) return;
+    const float caption = p_.line_height(Face::caption), small = p_.line_height(Face::mono_small);
+    p_.layer = kWords;
+    const trace::Event& gather = in_.trace.event(scene_.rank, own.front().gather);
+    const std::string title =
+        p_.fit({p_.say("view.matrices.cards", {arg("unit", std::string(in_.trace.text(gather.unit)))}),
+                p_.say("view.matrices.cards.short")},
+               Face::caption, box.w);
+    if (!title.empty()) p_.text(title, {box.x, box.y}, Face::caption, Token::text);
+    // Two ranks, the chosen one among them.
+    std::vector<std::size_t> shown;
+    for (std::size_t c = 0; c < scene_.chains.size(); ++c)
+        if (scene_.chains[c].rank == scene_.rank) shown.push_back(c);
+    for (std::size_t c = 0; c < scene_.chains.size() && shown.size() < kMostRanks; ++c)
+        if (scene_.chains[c].rank != scene_.rank && borrowed_[c].size() == own.size()) shown.push_back(c);
+    std::ranges::sort(shown);
+    const float cell = card_cell(own), top = box.y + caption + 6,
+                wide = (box.w - kSymbols - 3 * kCardGap) / 4;
+    float high = 0;
+    for (const Borrowed& life : own)
+        high = std::max(high, cell * static_cast<float>(cells_of(
+                                         as_parameter(*scene_.chain().steps[life.step].factor).rows)));
+    const float row = high + small + 8, card_high = caption + 10 + row * static_cast<float>(shown.size()) + 4;
+    const int64_t t = in_.cursor.t_ns;
+    const Borrowed& first = own.front();
+    const std::size_t now = t < first.gather_begin ? 0 : t < first.gather_end ? 1 : t < first.freed ? 2 : 3;
+    for (std::size_t state = 0; state < kStates.size(); ++state) {
+        const Rect card{box.x + kSymbols + static_cast<float>(state) * (wide + kCardGap), top, wide,
+                        card_high};
+        p_.layer = kBack;
+        auto& frame = p_.rect(card, state == now ? Token::accentbg : Token::panel, 8);
+        frame.stroke = state == now ? Token::accent : Token::line;
+        p_.layer = kWords;
+        const std::string head = p_.say(std::string("view.matrices.card.") + kStates[state]);
+        p_.text(head, {card.x + kSide, card.y + 5}, Face::caption, state == now ? Token::text : Token::soft);
+        const int64_t at = state == 0   ? -1
+                           : state == 1 ? first.gather_begin
+                           : state == 2 ? first.gather_end
+                                        : first.freed;
+        const bool ends = at >= 0 && at != std::numeric_limits<int64_t>::max();
+        const float left = card.x + kSide + p_.width(head, Face::caption) + 8;
+        const std::string time =
+            ends ? p_.fit({format_time(at)}, Face::mono_small, card.x + card.w - kSide - left) : "";
+        if (!time.empty())
+            p_.text(time, {card.x + card.w - kSide, card.y + 6}, Face::mono_small,
+                    state == now ? Token::text : Token::mute, Align::right);
+        for (std::size_t i = 0; i < shown.size(); ++i) {
+            const MatrixChain& chain = scene_.chains[shown[i]];
+            const float y = card.y + caption + 12 + row * static_cast<float>(i);
+            float x = card.x + kSide;
+            for (const Borrowed& life : borrowed_[shown[i]]) {
+                const MatrixTile tile = as_parameter(*chain.steps[life.step].factor);
+                const Rect at_tile{x, y, cell * static_cast<float>(cells_of(tile.columns)),
+                                   cell * static_cast<float>(cells_of(tile.rows))};
+                this->card({chain, life, state, at_tile, most(2 + 2 * life.step, *chain.steps[life.step].factor)});
+                x += at_tile.w + 8;
+            }
+            card_words(chain, borrowed_[shown[i]], state, {card.x + kSide, y + high + 2, wide - 2 * kSide, 0});
+            if (state != 0) continue;
+            const auto place = gather_place(chain.rank, gather);
+            p_.symbol({box.x + 8, y + high / 2}, 5, place, origin_hue(place));
+            p_.try_text(std::to_string(chain.rank), {box.x + 8, y + high / 2 + 8}, Face::mono_small, Token::soft,
+                        Align::centre, {"rank", chain.rank});
+        }
+    }
+}
+
+int64_t MatricesPicture::gather_place(int32_t rank, const trace::Event& gather) const {
+    const auto& ranks = in_.trace.groups[static_cast<std::size_t>(gather.group)].ranks;
+    const auto at = std::ranges::find(ranks, rank);
+    return at == ranks.end() ? rank : at - ranks.begin();
+}
+
+/// Below a rank's matrices in a card: what is there, or what it costs.
+void MatricesPicture::card_words(const MatrixChain& chain, const std::vector<Borrowed>& lives,
+                                 std::size_t state, Rect at) {
+    const auto& record = in_.trace.ranks[static_cast<std::size_t>(chain.rank)];
+    const trace::Event& gather = in_.trace.event(chain.rank, lives.front().gather);
+    std::vector<std::string> choices;
+    if (state == 0) {
+        // One word where the rows of all are the same, else each weight's.
+        std::string rows, each;
+        bool same = true;
+        for (const Borrowed& life : lives) {
+            const MatrixTile tile = as_parameter(*chain.steps[life.step].factor);
+            const std::string kept = kept_rows(record, in_.trace, tile.parameter);
+            same = same && (each.empty() || kept == rows);
+            rows = kept;
+            each += (each.empty() ? "" : ", ") + tile.name + " " + (kept.empty() ? "–" : kept);
+        }
+        choices = {!same          ? each
+                   : rows.empty() ? p_.say("view.matrices.no_rows")
+                                  : p_.say("view.matrices.rows", {arg("rows", rows)})};
+    }
+    if (state == 1) {
+        const std::string sends = p_.say("view.matrices.sends", {arg("bytes", format_bytes(gather.sent_bytes))});
+        choices = {format_count(gather.in_elements) + " → " + format_count(gather.out_elements) + ", " + sends,
+                   sends};
+    }
+    if (state == 2) choices = {p_.say("view.matrices.own_samples", {arg("rows", chain.start.own.rows)})};
+    if (state == 3) {
+        // The first that is given back after the last product.
+        int64_t freed = 0;
+        int32_t when = -2;
+        const int32_t after = chain.steps[lives.back().step].event;
+        for (const trace::MemoryChange& change : record.memory) {
+            if (change.category != MemoryCategory::unsharded_parameters || change.delta_bytes >= 0 ||
+                change.step != scene_.step || change.after_event < after)
+                continue;
+            if (when == -2) when = change.after_event;
+            if (change.after_event == when) freed -= change.delta_bytes;
+        }
+        if (freed > 0) choices = {p_.say("view.matrices.frees", {arg("bytes", format_bytes(freed))})};
+    }
+    p_.layer = kWords;
+    const std::string fits = p_.fit(choices, Face::caption, at.w);
+    if (!fits.empty()) p_.text(fits, {at.x, at.y}, Face::caption, Token::soft);
+}
+
+void MatricesPicture::card(const Card& card) {
+    const MatrixTile tile = as_parameter(*card.chain.steps[card.life.step].factor);
+    const std::vector<char> kept = kept_of(card.chain, tile);
+    TileLook look{.most = card.most, .cut = Token::none, .id = {"matrix", card.chain.rank,
+                                                                 2 + 2 * static_cast<int64_t>(card.life.step)}};
+    if (card.state != 2) look.known = &kept;
+    draw_tile(p_, tile, card.box, look);
+    // Where one owner's rows end and the next one's begin.
+    const trace::Event& gather = in_.trace.event(card.chain.rank, card.life.gather);
+    const auto& all = in_.trace.groups[static_cast<std::size_t>(gather.group)].ranks;
+    const std::vector<int32_t> members = all.size() <= kFewOwners ? all : std::vector<int32_t>{card.chain.rank};
+    for (const int32_t member : members) {
+        for (const auto& run : in_.trace.ranks[static_cast<std::size_t>(member)].parameters) {
+            if (run.parameter == 0 || in_.trace.text(run.parameter) != tile.parameter) continue;
+            for (const Block& block : blocks_of(run)) {
+                const Rect at = place_of(tile, card.box, block);
+                if (card.state != 2 && member == card.chain.rank) {
+                    p_.layer = kLines;
+                    p_.outline({at.x - 1, at.y - 1, at.w + 2, at.h + 2}, Token::soft, 1, 2);
+                } else if (card.state == 3) {
+                    p_.layer = kLines;
+                    p_.outline(at, Token::line2, 1, 2).stroke_style = Stroke::dashed;
+                } else if (card.state == 1 && member != card.chain.rank) {
+                    const Token hue = origin_hue(gather_place(member, gather));
+                    p_.layer = kLines;
+                    p_.outline(at, hue, 1.2F, 2).stroke_style = Stroke::dashed;
+                }
+                if (at.y + at.h < card.box.y + card.box.h - 0.5F) {
+                    p_.layer = kLines;
+                    p_.line({card.box.x - 3, at.y + at.h}, {card.box.x + card.box.w + 3, at.y + at.h}, Token::sky,
+                            1.4F);
+                }
+            }
+        }
+    }
+    if (card.state != 1) return;
+    // What has come in of the others' rows.
+    if (in_.cursor.t_ns < card.life.gather_begin) return;
+    for (const Arrived& part : arrived(in_.trace, in_.clock, in_.cursor.t_ns, card.chain.rank, gather)) {
+        if (in_.trace.text(part.parameter) != tile.parameter) continue;
+        Token hue = op_hue(gather.op);
+        for (const int32_t member : members)
+            for (const auto& run : in_.trace.ranks[static_cast<std::size_t>(member)].parameters)
+                if (run.parameter == part.parameter)
+                    for (const Block& block : blocks_of(run))
+                        if (block.row <= part.block.row && part.block.row < block.row + block.rows)
+                            hue = origin_hue(gather_place(member, gather));
+        p_.layer = kCells;
+        auto& come = p_.rect(place_of(tile, card.box, part.block), hue, 2);
+        come.fill_alpha = 0.55F;
+    }
+}
+
+}  // namespace meshscope::view

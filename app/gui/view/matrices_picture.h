@@ -1,0 +1,138 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/view/collective_state.h"
+#include "app/gui/view/common.h"
+#include "app/gui/view/matrices.h"
+#include "app/gui/view/matrices_view.h"
+#include "app/gui/view/parameter_life.h"
+
+namespace meshscope::view {
+
+/// How a matrix is to be drawn.
+struct TileLook {
+    double most = 0;                 ///< m: the scale is −m … m
+    float share = 1;                 ///< of the part's columns, from the left, that are there yet
+    const std::vector<char>* known = nullptr;  ///< which of the part's numbers are there; null: all
+    bool figures = false;            ///< numbers in the cells, where there is room
+    Token cut = Token::none;         ///< hue of the line where the whole is cut
+    Stroke cut_stroke = Stroke::dotted;
+    Id id;
+};
+
+/// As many rows or columns of cells as are drawn of `n`: all up to 32; beyond, cells are averages.
+int64_t cells_of(int64_t n);
+
+/// The largest size of a number, 0 where none is known.
+double most_of(const std::vector<float>& numbers);
+
+/// Draws a matrix in `box`: the part here as heat, the rest as ghost cells. Cost: its cells.
+void draw_tile(Painter& painter, const MatrixTile& tile, Rect box, const TileLook& look);
+
+/// Where rows and columns of the whole lie in its box.
+Rect place_of(const MatrixTile& tile, Rect box, const Block& block);
+
+/// Rows [first, first + n) of the part, where they lie in the whole: those that lie together as one.
+std::vector<Block> blocks_of_part(const MatrixTile& tile, int64_t first, int64_t n);
+
+/// Its name; of a summand that it is one.
+std::string shown_name(const Painter& painter, const MatrixTile& tile);
+/// "[4, 8]".
+std::string shape_words(const MatrixTile& tile);
+/// "[:, 0:4]" where the part is not the whole, else "".
+std::string part_words(const MatrixTile& tile);
+
+/// How a factor of a product is cut: none, by columns (each rank has some of the results) or by rows (each has
+/// a summand of all).
+enum class FactorCut : uint8_t { none, columns, rows };
+FactorCut cut_of(const MatrixStep& product);
+
+/// The collective of a step, and the state of its buffers at the cursor; nothing where it has too many members.
+struct AddedUp {
+    trace::CollectiveInstance instance;
+    CollectiveState state;
+};
+std::optional<AddedUp> added_up(const Input& input, int32_t rank, int32_t event);
+
+/// Draws the matrices from top to bottom.
+class MatricesPicture {
+  public:
+    static constexpr float kPad = 24;
+    explicit MatricesPicture(const Input& input);
+    Picture draw();
+
+  private:
+    static constexpr float kGap = 8;  ///< between the things of a line
+    static constexpr float kBandGap = 6, kInside = 12;
+    static constexpr float kGutter = 92;   ///< where a rank's name stands beside its lines
+    static constexpr float kGoodCell = 6;  ///< from this size on cells can be read
+    enum Layer : int { kBack, kCells, kLines, kWords, kMarks };
+
+    /// A piece of a band: a matrix, or what is done between two.
+    struct Item {
+        const MatrixTile* tile = nullptr;
+        std::string sign;            ///< "×", "gelu"
+        const MatrixStep* made_by = nullptr;  ///< null: it was there before
+        std::size_t place = 0;       ///< of the tile in its chain
+        bool figures = false;
+        bool arrow = false;
+        float w = 0, h = 0;          ///< of the tile alone, or of the sign
+        float wide = 0;              ///< with its words
+    };
+    struct Line {
+        std::size_t first = 0, last = 0;
+        float w = 0, h = 0;
+    };
+    /// What a matrix' cells are drawn with.
+    struct Scale {
+        float cell = 8;
+        bool figures = false;
+    };
+
+    float header();
+    float strip(float y);
+    void strip_bar(const trace::Event& event, Rect box, bool of_chain);
+    float bands(float y, float room);
+    std::vector<Item> items(const MatrixChain& chain, Scale scale) const;
+    std::vector<Line> flow(const std::vector<Item>& items, float room) const;
+    float head_height() const;
+    float inside_width() const;
+    float band_height(const MatrixChain& chain, Scale scale, float room) const;
+    Scale choose(float room_w, float room_h) const;
+    void band(const MatrixChain& chain, Rect box, Scale scale);
+    void item(const MatrixChain& chain, const Item& item, Point at, float line_h);
+    void sum(const MatrixChain& chain, const Item& item, Rect box);
+    void travelling();
+    std::string coordinate(int32_t rank) const;
+    Token cut_hue() const;
+    double most(std::size_t place, const MatrixTile& tile) const;
+    std::vector<char> kept_of(const MatrixChain& chain, const MatrixTile& tile) const;
+    float cards_height() const;
+    void cards(Rect box);
+    void tell();
+
+    /// The life of a weight around the products: when it is gathered, whole and freed.
+    struct Borrowed {
+        std::size_t step = 0;  ///< of the chain, whose factor it is
+        int32_t gather = -1;
+        int64_t gather_begin = 0, gather_end = 0, freed = 0;
+    };
+    std::vector<Borrowed> borrowed(const MatrixChain& chain) const;
+    struct Card;
+    void card(const Card& card);
+    void card_words(const MatrixChain& chain, const std::vector<Borrowed>& lives, std::size_t state, Rect at);
+    float card_cell(const std::vector<Borrowed>& lives) const;
+    int64_t gather_place(int32_t rank, const trace::Event& gather) const;
+
+    const Input& in_;
+    Painter p_;
+    MatrixScene scene_;
+    std::vector<std::vector<Borrowed>> borrowed_;     ///< a chain of the scene
+    std::vector<std::optional<AddedUp>> added_;       ///< of the chain's collective, a chain
+    std::vector<Rect> sums_;                          ///< where the sum stands, a chain; no width: none
+};
+
+}  // namespace meshscope::view
