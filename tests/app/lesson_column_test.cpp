@@ -139,7 +139,7 @@ TEST_CASE("Back and Next keep their place above the controls, on every step and 
 }
 
 TEST_CASE(
-    "goals stand above a lesson's first step; what to break, to change and the summary are steps at its "
+    "goals stand above a lesson's first step, what to break, to change and the summary are steps at its "
     "end") {
     test::Harness harness(1280, 3000);
     const auto lesson = test::lesson("12_device_mesh");

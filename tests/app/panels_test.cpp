@@ -152,7 +152,7 @@ TEST_CASE("every button can be reached by Tab and pressed by Enter") {
     CHECK(app.state().view == view::ViewKind::memory);
 }
 
-TEST_CASE("in a narrow window the facts come as a drawer by F2") {
+TEST_CASE("in a narrow window the facts come as a drawer by F2, or by the handle at the edge") {
     Harness app(1000, 700);
     app.open(test::lesson());
     CHECK_FALSE(app.has_widget("copy_facts"));
@@ -160,6 +160,14 @@ TEST_CASE("in a narrow window the facts come as a drawer by F2") {
     CHECK(app.has_widget("copy_facts"));
     app.key(Key::escape);
     CHECK_FALSE(app.has_widget("copy_facts"));
+    for (const bool open : {true, false}) {
+        app.click(app.widget("drawer"));
+        app.frames(2);
+        CHECK(app.has_widget("copy_facts") == open);
+    }
+    Harness wide(1600, 900);
+    wide.open(test::lesson());
+    CHECK_FALSE(wide.has_widget("drawer"));
 }
 
 TEST_CASE("the splitter moves with the pointer and stays within its limits") {

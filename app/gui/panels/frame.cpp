@@ -2,6 +2,7 @@
 
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/views.h"
+#include "app/gui/panels/widgets.h"
 
 namespace meshscope::panels {
 namespace {
@@ -40,6 +41,20 @@ void end_banner(Ui& ui, Memory& memory, Rect box, bool alone) {
 
 namespace {
 
+/// At the edge of the window, or of the drawer where it is open: shows and hides the facts.
+void drawer_handle(Ui& ui, Memory& memory, float right, float middle) {
+    ui.panel = "drawer";
+    const Rect box{right - 24, middle - 32, 24, 64};
+    const Region above(ui, "drawer_handle", box, false);  // the scene behind it does not take its clicks
+    const Touch t = touch(ui, memory, "drawer", box);
+    ui.fill(box, t.hovered ? Token::raised : Token::panel, 6);
+    ui.outline(box, t.hovered ? Token::accent : Token::line2, 6);
+    draw_icon(ui, ui.state.facts_drawer ? Icon::next : Icon::previous, {right - 12, middle},
+              t.hovered ? Token::text : Token::soft);
+    if (t.hovered) tooltip(ui, ui.say("keys.drawer"));
+    if (t.pressed) ui.act(session::ToggleDrawer{});
+}
+
 void document(Ui& ui, Memory& memory, float width, float height) {
     const session::AppState& s = ui.state;
     const View& shown = view_of(s.view);
@@ -76,6 +91,8 @@ void document(Ui& ui, Memory& memory, float width, float height) {
                                ui.colour(Token::line));
     }
     if (at.facts.w > 0) facts_column(ui, memory, at.facts, at.facts_is_drawer);
+    if (at.facts_is_drawer && at.facts.w < width)
+        drawer_handle(ui, memory, width - at.facts.w, kTopBar + (height - kTopBar) / 2);
     // Drawn after the panels, so that it can tell what the pointer is over.
     if (at.transport.w > 0) transport(ui, memory, at.transport);
     if (at.foot.w > 0) foot_row(ui, memory, at.foot);

@@ -54,6 +54,8 @@ std::string row_status(const Ui& ui, Memory&, const view::Id& id) {
            ui.say("view.parameters.row.n", {{"row", id.b}});
 }
 
+constexpr view::Form kWide[] = {view::Form::matrices};
+
 constexpr Target kTargets[] = {
     {"kernel", go_to_event, event_status}, {"matrix", select_rank, rank_status},
     {"parameter", select_parameter},      {"parameter_unit", select_unit},
@@ -71,7 +73,8 @@ extern const View tensors;
 const View tensors{.picture = picture,
                    .facts = facts,
                    .targets = kTargets,
-                   .breadth = Breadth::whole_without_lesson};
+                   .breadth = Breadth::whole_without_lesson,
+                   .wide_forms = kWide};
 
 }  // namespace views
 }  // namespace meshscope::panels
