@@ -111,7 +111,7 @@ std::size_t CollectivePicture::dim_position(std::size_t i) const {
 }
 
 void CollectivePicture::one_group(std::size_t i, Rect cell, float label_x) {
-    const auto& s = states_[i];
+    const auto& s = *states_[i];
     const bool tight = cell.h < 130;
     const Token hue = dim_hue(group(i).mesh_dim, dim_position(i));
     if (node_of(i) >= 0) {

@@ -31,7 +31,7 @@ void CollectivePicture::nodes(Rect area, bool below_each_other) {
     for (const auto& [i, place] : places_) {
         crosses = crosses || node_of(i) < 0;
         for (std::size_t m = 0; m < place.members.size(); ++m) {
-            const int32_t node = node_of_rank(states_[i].ranks[m]);
+            const int32_t node = node_of_rank(states_[i]->ranks[m]);
             if (node < 0) return;
             Rect box = place.members[m];
             if (m < place.buffers.size()) box = join(box, place.buffers[m]);
@@ -81,9 +81,10 @@ void CollectivePicture::column_heads(float y) {
         const auto& box = place.members[m];
         const std::string words = dim + " = " + std::to_string(m);
         // A column that stands on one node, while its groups do not, says so.
-        int32_t node = node_of_rank(states_[places_[0].first].ranks[m]);
+        int32_t node = node_of_rank(states_[places_[0].first]->ranks[m]);
         for (const auto& [i, other] : places_)
-            if (node_of(i) >= 0 || m >= states_[i].ranks.size() || node_of_rank(states_[i].ranks[m]) != node)
+            if (node_of(i) >= 0 || m >= states_[i]->ranks.size() ||
+                node_of_rank(states_[i]->ranks[m]) != node)
                 node = -1;
         const std::string where = node >= 0 ? p_.say("view.node", {arg("node", node)}) : "";
         const float w = p_.width(words, Face::caption),
@@ -104,7 +105,8 @@ void CollectivePicture::idle_links(std::size_t columns) {
     p_.layer = kNodes + 0;
     for (std::size_t k = 0; k + 1 < places_.size(); ++k)
         for (std::size_t m = 0; m < places_[k].second.members.size(); ++m) {
-            const int32_t a = states_[places_[k].first].ranks[m], b = states_[places_[k + 1].first].ranks[m];
+            const int32_t a = states_[places_[k].first]->ranks[m],
+                          b = states_[places_[k + 1].first]->ranks[m];
             for (const auto& g : in_.trace.groups) {
                 const bool both = std::count(g.ranks.begin(), g.ranks.end(), a) > 0 &&
                                   std::count(g.ranks.begin(), g.ranks.end(), b) > 0;

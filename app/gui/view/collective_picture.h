@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,7 @@ class CollectivePicture {
     CollectivePicture(const Input& input, const CollectiveOptions& options, const ShownCollective& shown)
         : in_(input), options_(options), p_(input), shown_(shown) {
         instances_ = parallel_instances(input.trace, shown.rank, shown.event);
-        for (const auto& instance : instances_)
-            states_.push_back(collective_state(input.trace, input.clock, instance, input.cursor.t_ns));
+        for (const auto& instance : instances_) states_.push_back(state_of(input, instance));
         for (std::size_t i = 0; i < instances_.size(); ++i)
             for (std::size_t m = 0; m < instances_[i].ranks.size(); ++m)
                 if (instances_[i].ranks[m] == shown.rank && instances_[i].events[m] == shown.event) own_ = i;
@@ -32,7 +32,20 @@ class CollectivePicture {
     static constexpr float kPad = 20;
     /// Layers of the picture.
     enum : int { kNodes, kHulls, kIdle, kCards, kCells, kFlights, kCapsules, kWords, kSelected };
-    const CollectiveState& own() const { return states_[own_]; }
+    /// The state at the cursor; where it stands still it is not found anew in each frame.
+    static std::shared_ptr<const CollectiveState> state_of(const Input& input,
+                                                           const trace::CollectiveInstance& instance) {
+        struct Key {
+            int32_t rank, event;
+            int64_t t_ns;
+            bool operator==(const Key&) const = default;
+        };
+        return found_once<CollectiveState>(
+            input.memo, 4, input.trace, &input.clock,
+            Key{instance.ranks.front(), instance.events.front(), input.cursor.t_ns},
+            [&] { return collective_state(input.trace, input.clock, instance, input.cursor.t_ns); });
+    }
+    const CollectiveState& own() const { return *states_[own_]; }
     const trace::Event& event() const { return in_.trace.event(shown_.rank, shown_.event); }
     const trace::Group& group(std::size_t i) const {
         return in_.trace.groups[static_cast<std::size_t>(instances_[i].group)];
@@ -95,7 +108,7 @@ class CollectivePicture {
     Painter p_;
     ShownCollective shown_;
     std::vector<trace::CollectiveInstance> instances_;
-    std::vector<CollectiveState> states_;
+    std::vector<std::shared_ptr<const CollectiveState>> states_;  ///< [instance]
     std::size_t own_ = 0;
     std::vector<std::pair<std::size_t, GroupLayout>> places_;
     std::vector<Rect> hulls_;  ///< of the groups drawn; a node's name keeps off their lines

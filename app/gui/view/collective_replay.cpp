@@ -53,13 +53,19 @@ Replay::Replay(const trace::Trace& trace, const trace::CollectiveInstance& insta
     for (std::size_t m = 0; m < instance.ranks.size(); ++m)
         if (event(m).algorithm != Algorithm::none) state_.algorithm = event(m).algorithm;
     collect_hops();
+    note_chunks();
     for (std::size_t m = 0; m < instance.ranks.size(); ++m) state_.buffers.push_back(buffer(m));
     trace_contributions();
 }
 
 CollectiveState Replay::run(const std::function<bool(const HopState&)>& landed) {
     each_round(state_.hops, [&](std::size_t begin, std::size_t end) {
-        const auto before = state_.buffers;
+        // As it stood before the round it is asked for only where sums are made of recorded numbers.
+        const bool sums = std::any_of(
+            state_.hops.begin() + static_cast<std::ptrdiff_t>(begin),
+            state_.hops.begin() + static_cast<std::ptrdiff_t>(end),
+            [](const HopState& h) { return h.hop.reduces != 0 && h.hop.values >= 0 && h.hop.n_pieces == 0; });
+        const auto before = sums ? state_.buffers : std::vector<BufferState>{};
         for (std::size_t k = begin; k < end; ++k)
             if (landed(state_.hops[k])) land(state_.hops[k]);
         for (std::size_t k = begin; k < end; ++k) sum_in_rank_order(begin, end, k, before);
@@ -165,9 +171,9 @@ std::vector<ChunkState> Replay::cut(std::size_t member, int64_t elements) const 
     return pieces;
 }
 
-// all_reduce, reduce, broadcast, send: as the hops cut it, as finely as they do (halving-doubling's early
-// hops name many chunks at once).
-std::vector<ChunkState> Replay::cut_by_hops(std::size_t member, int64_t elements) const {
+// The chunks that the hops name, as finely as they cut them (halving-doubling's early hops name many at
+// once).
+void Replay::note_chunks() {
     std::map<int32_t, ChunkState> seen;
     for (const auto& h : state_.hops)
         for (const auto& carried : h.pieces) {
@@ -175,8 +181,12 @@ std::vector<ChunkState> Replay::cut_by_hops(std::size_t member, int64_t elements
             const auto [at, first] = seen.emplace(piece.chunk, piece);
             if (!first && piece.elements < at->second.elements) at->second = piece;
         }
-    std::vector<ChunkState> pieces;
-    for (const auto& [chunk, piece] : seen) pieces.push_back(piece);
+    for (const auto& [chunk, piece] : seen) chunks_.push_back(piece);
+}
+
+// all_reduce, reduce, broadcast, send: as the hops cut it.
+std::vector<ChunkState> Replay::cut_by_hops(std::size_t member, int64_t elements) const {
+    std::vector<ChunkState> pieces = chunks_;
     if (pieces.empty() && elements > 0) pieces.push_back({0, 0, elements, 0, 0, 0});
     // Padding stands at the buffer's end.
     if (!pieces.empty() && event(member).padding > 0) {
@@ -259,10 +269,25 @@ bool Replay::keeps_origins() const {
     return state_.op == CollectiveOp::all_gather || state_.op == CollectiveOp::all_to_all;
 }
 
+// Pieces ascend by their chunks.
 ChunkState* Replay::piece_of(std::size_t member, int32_t chunk) {
-    for (auto& p : state_.buffers[member].pieces)
-        if (p.chunk == chunk) return &p;
-    return nullptr;
+    std::vector<ChunkState>& pieces = state_.buffers[member].pieces;
+    const auto found = std::ranges::lower_bound(pieces, chunk, {}, &ChunkState::chunk);
+    return found != pieces.end() && found->chunk == chunk ? &*found : nullptr;
+}
+
+// Calls `see` with each piece of the receiver's buffer that the hop carries. A hop of one whole piece, as
+// most are, does not look through the others.
+template <class See>
+void Replay::each_covered(const HopState& h, const See& see) {
+    const auto receiver = static_cast<std::size_t>(h.receiver);
+    const trace::HopPiece& carried = h.pieces.front();
+    if (h.pieces.size() == 1 && carried.elements > 0)
+        if (ChunkState* const p = piece_of(receiver, carried.chunk);
+            p != nullptr && p->offset == carried.offset && p->elements == carried.elements && covers(h, *p))
+            return see(*p);
+    for (ChunkState& p : state_.buffers[receiver].pieces)
+        if (covers(h, p)) see(p);
 }
 
 // The piece that a hop takes along, or null: the first that it names and that is not empty.
@@ -285,11 +310,10 @@ void Replay::trace_contributions() {
             if (keeps_origins()) {  // whose they are, their numbers tell
                 h.from = 0;
                 h.from_count = 0;
-                for (const ChunkState& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces)
-                    if (covers(h, p)) {
-                        h.from |= bit(static_cast<std::size_t>(p.chunk));
-                        ++h.from_count;
-                    }
+                each_covered(h, [&h](const ChunkState& p) {
+                    h.from |= bit(static_cast<std::size_t>(p.chunk));
+                    ++h.from_count;
+                });
             } else if (const ChunkState* source = source_of(h); source != nullptr && source->from_count > 0) {
                 h.from = source->from;
                 h.from_count = source->from_count;
@@ -305,8 +329,7 @@ void Replay::trace_contributions() {
 }
 
 void Replay::mark(const HopState& h) {
-    for (ChunkState& p : state_.buffers[static_cast<std::size_t>(h.receiver)].pieces) {
-        if (!covers(h, p)) continue;
+    each_covered(h, [&](ChunkState& p) {
         if (h.hop.reduces) {
             p.from |= h.from;
             p.from_count += h.from_count;
@@ -317,7 +340,7 @@ void Replay::mark(const HopState& h) {
             p.from = h.from;
             p.from_count = h.from_count;
         }
-    }
+    });
 }
 
 void Replay::land(HopState& h) {

@@ -26,6 +26,7 @@ class Replay {
 
   private:
     void collect_hops();
+    void note_chunks();
     std::vector<ChunkState> cut(std::size_t member, int64_t elements) const;
     std::vector<ChunkState> cut_by_hops(std::size_t member, int64_t elements) const;
     BufferState buffer(std::size_t m) const;
@@ -33,6 +34,8 @@ class Replay {
     bool holds_source(std::size_t m) const;
     bool keeps_origins() const;
     std::vector<trace::HopPiece> pieces_of(std::size_t member, const trace::Hop& hop, int32_t sender) const;
+    template <class See>
+    void each_covered(const HopState& h, const See& see);
     ChunkState* piece_of(std::size_t member, int32_t chunk);
     const ChunkState* source_of(const HopState& h);
     void trace_contributions();
@@ -44,6 +47,7 @@ class Replay {
     const trace::Trace& trace_;
     const trace::CollectiveInstance& instance_;
     CollectiveState state_;
+    std::vector<ChunkState> chunks_;  ///< that the hops name, ascending
 };
 
 }  // namespace meshscope::view

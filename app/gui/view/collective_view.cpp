@@ -280,7 +280,7 @@ float CollectivePicture::absent(float bottom) {
 void CollectivePicture::tell() {
     for (auto& line : tell_) p_.tell(std::move(line));
     for (std::size_t i = 0; i < states_.size(); ++i) {
-        const auto& s = states_[i];
+        const auto& s = *states_[i];
         const std::vector<int64_t> ranks(s.ranks.begin(), s.ranks.end());
         p_.tell(group(i).mesh_dim + " " + format_ranks(ranks));
         for (std::size_t m = 0; m < s.ranks.size(); ++m) {

@@ -54,9 +54,9 @@ StepIndex index_steps(const trace::Trace& trace) {
 }  // namespace
 
 bool is_large(const trace::Trace& trace) {
-    std::size_t events = 0;
-    for (const auto& rank : trace.ranks) events += rank.events.size();
-    return events > kLarge;
+    std::size_t things = 0;
+    for (const auto& rank : trace.ranks) things += rank.events.size() + rank.hops.size();
+    return things > kLarge;
 }
 
 RecordName::RecordName(const trace::Trace& trace, const time::Clock* clock) {

@@ -13,8 +13,9 @@
 
 namespace meshscope::view {
 
-/// Whether a pass over all events of the record takes longer than a part of a frame may: what is found in
-/// such a record is remembered, since it does not change while it is shown. Cost: one addition a rank.
+/// Whether a pass over all events and hops of the record takes longer than a part of a frame may: what is
+/// found in such a record is remembered, since it does not change while it is shown. Cost: two additions a
+/// rank.
 bool is_large(const trace::Trace& trace);
 
 /// Which record, and which clock, something was found in: where the lists of every rank lie, how long they
